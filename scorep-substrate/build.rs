@@ -1,1 +1,205 @@
-fn main() {}
+//! Finds Score-P's headers and, where they are, lets bindgen read the plugin interface from them.
+//!
+//! `SCOREP_PREFIX` names an installation; otherwise a `scorep-config` on `PATH` is asked. With
+//! headers and libclang at hand the declarations land in `OUT_DIR/scorep.rs` and
+//! `cfg(scorep_headers)` is set. Without them the crate uses the declarations in
+//! `src/sys/plain.rs`, which say the same: no build needs Score-P.
+
+use std::any::Any;
+use std::env;
+use std::error::Error;
+use std::io::ErrorKind;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use bindgen::callbacks::{EnumVariantValue, ItemInfo, ParseCallbacks};
+use bindgen::{EnumVariation, Formatter, RustEdition};
+
+/// What an include directory must hold to be Score-P's.
+const HEADER: &str = "scorep/SCOREP_MetricPlugins.h";
+
+/// The types that are read, with their names in Rust; whatever they mention comes along.
+const TYPES: [(&str, &str); 9] = [
+    ("SCOREP_Metric_Plugin_Info", "MetricPluginInfo"),
+    ("SCOREP_Metric_Plugin_MetricProperties", "MetricProperties"),
+    ("SCOREP_MetricTimeValuePair", "TimeValuePair"),
+    ("SCOREP_MetricMode", "MetricMode"),
+    ("SCOREP_MetricValueType", "MetricValueType"),
+    ("SCOREP_MetricBase", "MetricBase"),
+    ("SCOREP_MetricPer", "MetricPer"),
+    ("SCOREP_MetricSynchronicity", "MetricSynchronicity"),
+    ("SCOREP_MetricSynchronizationMode", "SynchronizationMode"),
+];
+
+/// Constants lose this, whether they are enumerators or macros.
+const CONSTANT_PREFIX: &str = "SCOREP_METRIC_";
+
+fn main() -> Result<(), Box<dyn Error>> {
+    println!("cargo::rustc-check-cfg=cfg(scorep_headers)");
+    // Both hosts close the library while a thread of it may still run: it has to stay mapped.
+    println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete");
+    println!("cargo::rerun-if-changed=build.rs");
+
+    let include = match include_directories() {
+        Ok(Some(include)) => include,
+        Ok(None) => return Ok(()),
+        Err(message) => {
+            // Fails the build without cargo's dump of this program's output around it.
+            println!("cargo::error={message}");
+            return Ok(());
+        }
+    };
+
+    println!("cargo::rerun-if-env-changed=LIBCLANG_PATH");
+    println!("cargo::rerun-if-env-changed=LLVM_CONFIG_PATH");
+    match declarations(&include) {
+        Ok(text) => {
+            let out = env::var_os("OUT_DIR").ok_or("OUT_DIR is not set: this is run by cargo only")?;
+            std::fs::write(Path::new(&out).join("scorep.rs"), text)?;
+            println!("cargo::rustc-cfg=scorep_headers");
+        }
+        Err(reason) => go_on_without(&reason),
+    }
+    Ok(())
+}
+
+/// The include directories of Score-P; `None` where there is no Score-P.
+///
+/// # Errors
+///
+/// A message for the user, when `SCOREP_PREFIX` names a directory without the headers.
+fn include_directories() -> Result<Option<Vec<PathBuf>>, String> {
+    println!("cargo::rerun-if-env-changed=SCOREP_PREFIX");
+    if let Some(prefix) = env::var_os("SCOREP_PREFIX").filter(|prefix| !prefix.is_empty()) {
+        let include = Path::new(&prefix).join("include");
+        if include.join(HEADER).is_file() {
+            return Ok(Some(vec![include]));
+        }
+        return Err(format!(
+            "SCOREP_PREFIX is set, but there is no {}: set it to what `scorep-config --prefix` \
+             prints, or unset it to build without Score-P's headers",
+            include.join(HEADER).display()
+        ));
+    }
+
+    println!("cargo::rerun-if-env-changed=PATH");
+    let flags = match Command::new("scorep-config").arg("--cppflags").output() {
+        Ok(output) if output.status.success() => output.stdout,
+        Ok(output) => {
+            warn(&format!(
+                "`scorep-config --cppflags` failed ({}): built without Score-P's headers; \
+                 SCOREP_PREFIX can name the installation instead",
+                output.status
+            ));
+            return Ok(None);
+        }
+        Err(error) => {
+            if error.kind() != ErrorKind::NotFound {
+                warn(&format!("scorep-config cannot be run ({error}): built without Score-P's headers"));
+            }
+            return Ok(None);
+        }
+    };
+
+    let flags = String::from_utf8_lossy(&flags);
+    let include = include_flags(&flags);
+    if include.iter().any(|directory| directory.join(HEADER).is_file()) {
+        return Ok(Some(include));
+    }
+    warn(&format!(
+        "no {HEADER} in the directories that `scorep-config --cppflags` prints ({}): \
+         built without Score-P's headers; SCOREP_PREFIX can name the installation instead",
+        flags.trim()
+    ));
+    Ok(None)
+}
+
+/// The directories of all `-I` flags. The flags come unquoted, so a directory has no blanks in its
+/// name.
+fn include_flags(flags: &str) -> Vec<PathBuf> {
+    let directories = flags.split_whitespace().filter_map(|flag| flag.strip_prefix("-I"));
+    directories.filter(|directory| !directory.is_empty()).map(PathBuf::from).collect()
+}
+
+/// What bindgen makes of the headers: types and constants, no functions, none of the headers'
+/// comments.
+///
+/// # Errors
+///
+/// What went wrong, in words. bindgen panics where libclang cannot be loaded; that comes as an
+/// error too.
+fn declarations(include: &[PathBuf]) -> Result<String, String> {
+    let wanted = TYPES.map(|(theirs, _)| theirs).join("|");
+    let builder = bindgen::builder()
+        .header_contents("scorep_interface.h", &format!("#include <{HEADER}>\n"))
+        .clang_args(include.iter().map(|directory| format!("-I{}", directory.display())))
+        .allowlist_type(wanted)
+        .allowlist_var("SCOREP_METRIC_PLUGIN_VERSION")
+        // An integer can hold a number that a newer Score-P adds; a Rust enum could not.
+        .default_enum_style(EnumVariation::Consts)
+        .prepend_enum_name(false)
+        .rust_edition(RustEdition::Edition2024)
+        .use_core()
+        .generate_comments(false)
+        .formatter(Formatter::None)
+        .parse_callbacks(Box::new(bindgen::CargoCallbacks::new()))
+        .parse_callbacks(Box::new(Names));
+
+    // Unwind safety: the builder is consumed, so nothing half done is seen afterwards.
+    match catch_unwind(AssertUnwindSafe(|| builder.generate())) {
+        Ok(Ok(bindings)) => Ok(bindings.to_string()),
+        Ok(Err(error)) => Err(error.to_string()),
+        Err(payload) => Err(panic_message(payload.as_ref())),
+    }
+}
+
+/// Gives the declarations the names that `src/sys/plain.rs` has.
+#[derive(Debug)]
+struct Names;
+
+impl Names {
+    fn constant(theirs: &str) -> Option<String> {
+        theirs.strip_prefix(CONSTANT_PREFIX).map(str::to_owned)
+    }
+}
+
+impl ParseCallbacks for Names {
+    fn item_name(&self, item: ItemInfo<'_>) -> Option<String> {
+        let known = TYPES.iter().find(|(theirs, _)| *theirs == item.name);
+        known.map(|(_, ours)| (*ours).to_owned()).or_else(|| Self::constant(item.name))
+    }
+
+    fn enum_variant_name(&self, _: Option<&str>, theirs: &str, _: EnumVariantValue) -> Option<String> {
+        Self::constant(theirs)
+    }
+}
+
+/// The headers are there but cannot be read: says so, and looks again once libclang may have come.
+fn go_on_without(reason: &str) {
+    warn(&format!(
+        "Score-P's headers were found, but bindgen could not read them: {}. Built with the \
+         declarations kept in this crate instead. bindgen needs libclang and clang's own headers \
+         (Debian: libclang-dev, Fedora: clang-devel; LIBCLANG_PATH names the directory of a \
+         libclang elsewhere)",
+        reason.trim()
+    ));
+    println!("cargo::rerun-if-env-changed=PATH");
+    println!("cargo::rerun-if-env-changed=LD_LIBRARY_PATH");
+    // Rewritten when a package brings a library. (A missing file would run this on every build.)
+    let loader_cache = Path::new("/etc/ld.so.cache");
+    if loader_cache.exists() {
+        println!("cargo::rerun-if-changed={}", loader_cache.display());
+    }
+}
+
+fn panic_message(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("no reason given").to_owned()
+}
+
+/// A warning takes one line.
+fn warn(message: &str) {
+    let words: Vec<&str> = message.split_whitespace().collect();
+    println!("cargo::warning={}", words.join(" "));
+}

@@ -1,1 +1,43 @@
-//! Core.
+//! The core of scorep-nccl. It knows neither NCCL's structures nor Score-P's.
+//!
+//! ```text
+//! callbacks ──► recorder ──► windows of slots ──► collector: assembly ──► figures ──► board, series, summary
+//! ```
+//! The callbacks ([`recorder`]) write one cache line an event ([`slot`]) into the communicator's window ([`window`]). The collector
+//! thread ([`collector`]) reads the windows ([`reader`]), puts operations and transfers together ([`assembly`]), sums and fits
+//! them ([`totals`], [`fit`], [`rate`]) and shows the result ([`board`], [`series`], [`summary`]).
+
+pub mod assembly;
+pub mod board;
+pub mod clock;
+pub mod collector;
+pub mod communicator;
+pub mod config;
+pub mod context;
+pub mod control;
+pub mod datatype;
+pub mod event;
+pub mod fastest;
+pub mod figures;
+pub mod fit;
+pub mod grace;
+pub mod guard;
+pub mod handle;
+pub mod in_step;
+pub mod intervals;
+pub mod log;
+pub mod mapping;
+pub mod message;
+pub mod metric;
+pub mod name;
+pub mod operation;
+pub mod pool;
+pub mod rate;
+pub mod reader;
+pub mod recorder;
+pub mod series;
+pub mod slot;
+pub mod summary;
+pub mod thread;
+pub mod totals;
+pub mod window;

@@ -1,1 +1,12 @@
-//! NCCL.
+//! NCCL's side of scorep-nccl: the profiler interface, version by version.
+//!
+//! A version is one small file: its descriptor and its table. [`entry`] holds the functions behind every table; they decode and
+//! call the core, nothing more. NCCL takes the newest table it knows.
+
+pub mod entry;
+pub mod kind;
+pub mod payload;
+pub mod v4;
+pub mod v5;
+pub mod v6;
+pub mod version;

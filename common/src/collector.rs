@@ -1,0 +1,178 @@
+//! The collector thread: takes in what was recorded, works out the figures, answers questions. It never calls Score-P, and no
+//! callback ever waits for it.
+
+use crate::communicator::Communicator;
+use crate::figures::Figures;
+use crate::message::Message;
+use crate::recorder::{self, CLOCK, Recorder};
+use crate::summary::{Introductions, Summary};
+use crate::{clock, log};
+use crossbeam_channel::{Receiver, Sender};
+use std::collections::BTreeMap;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering;
+use std::thread::Thread;
+use std::time::Duration;
+
+/// Between two rounds while events flow.
+const ROUND: Duration = Duration::from_millis(10);
+/// Between two rounds when nothing happens; the next operation ends it.
+const SLEEP: Duration = Duration::from_secs(1);
+/// Rounds without news after which the collector sleeps.
+const IDLE_ROUNDS: u32 = 100;
+/// How long a flush waits for callbacks that are under way, nanoseconds.
+const FLUSH_PATIENCE: u64 = 1_000_000_000;
+
+/// Starts the thread, with all signals blocked: the application's handlers must not run on it.
+///
+/// # Errors
+/// When the system refuses a thread.
+pub fn spawn(inbox: Receiver<Message>, closed: Receiver<u32>) -> io::Result<Thread> {
+    let blocked = BlockedSignals::new();
+    let body = move || {
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            if let Some(recorder) = recorder::begin() {
+                Collector::new(recorder, inbox, closed).run();
+            }
+        }));
+        if outcome.is_err() {
+            log::warn("the collector thread failed; figures stop here, the application goes on. Please report this.");
+        }
+    };
+    let thread = std::thread::Builder::new().name("scorep-nccl".into()).stack_size(512 << 10).spawn(body)?;
+    drop(blocked);
+    Ok(thread.thread().clone())
+}
+
+/// All signals are blocked for the calling thread, and those it starts, until this is dropped.
+struct BlockedSignals(libc::sigset_t);
+
+impl BlockedSignals {
+    fn new() -> Self {
+        let mut all = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
+        let mut before = std::mem::MaybeUninit::<libc::sigset_t>::zeroed();
+        // SAFETY: sigfillset initialises `all`; pthread_sigmask reads it and writes `before`, which is valid as zeros besides.
+        unsafe {
+            libc::sigfillset(all.as_mut_ptr());
+            libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr());
+            Self(before.assume_init())
+        }
+    }
+}
+
+impl Drop for BlockedSignals {
+    fn drop(&mut self) {
+        // SAFETY: `self.0` is the mask that pthread_sigmask gave for this thread.
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.0, std::ptr::null_mut()) };
+    }
+}
+
+struct Collector {
+    recorder: &'static Recorder,
+    inbox: Receiver<Message>,
+    closed: Receiver<u32>,
+    communicators: BTreeMap<u32, Communicator>,
+    introductions: Introductions,
+    figures: Figures,
+}
+
+impl Collector {
+    fn new(recorder: &'static Recorder, inbox: Receiver<Message>, closed: Receiver<u32>) -> Self {
+        Self {
+            recorder,
+            inbox,
+            closed,
+            communicators: BTreeMap::new(),
+            introductions: Introductions::default(),
+            figures: Figures::default(),
+        }
+    }
+
+    fn run(mut self) {
+        let mut idle = 0;
+        let mut callbacks = 0;
+        loop {
+            let news = self.listen();
+            self.round(false);
+            let now = crate::summary::callbacks();
+            // a window that is full while this one was read is not left to wait
+            let busy = news || now != callbacks || !self.closed.is_empty();
+            callbacks = now;
+            idle = if busy { 0 } else { idle + 1 };
+            if idle < IDLE_ROUNDS {
+                std::thread::park_timeout(ROUND);
+            } else {
+                self.recorder.asleep.store(true, Ordering::SeqCst);
+                // what came before the flag was up is taken in here, not a second later
+                self.round(false);
+                std::thread::park_timeout(SLEEP);
+                self.recorder.asleep.store(false, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Does what the messages say; true when there were any.
+    fn listen(&mut self) -> bool {
+        let mut news = self.closed.try_iter().count() > 0;
+        while let Ok(message) = self.inbox.try_recv() {
+            news = true;
+            match message {
+                Message::Opened { id, communicator } => {
+                    self.communicators.insert(id.index(), Communicator::new(id, &communicator));
+                    self.introductions.add(&communicator);
+                }
+                Message::Ended { index } => {
+                    if let Some(communicator) = self.communicators.get_mut(&index) {
+                        communicator.end();
+                    }
+                }
+                Message::Flush { last, done } => self.flush(last, &done),
+                Message::Summary { answer } => {
+                    let _ = answer.send(Summary::of_process(&self.figures, &self.introductions, self.recorder));
+                }
+                Message::Series { series, answer } => {
+                    let _ = answer.send(self.figures.series.sorted(&series));
+                }
+            }
+        }
+        news
+    }
+
+    /// Takes in what was recorded, once.
+    fn round(&mut self, hasty: bool) {
+        let now = CLOCK.now();
+        if let Some(scale) = CLOCK.nanoseconds_per_tick() {
+            self.figures.nanoseconds_per_tick = scale;
+            self.recorder.know_tick(scale);
+        }
+        let most_ticks = self.figures.ticks(self.recorder.settings.window_seconds);
+        let Self { recorder, communicators, figures, .. } = self;
+        communicators.retain(|_, communicator| {
+            communicator.close_old_window(recorder, now, most_ticks);
+            !communicator.follow(recorder, now, hasty, figures)
+        });
+        self.figures.update_board();
+    }
+
+    fn flush(&mut self, last: bool, done: &Sender<()>) {
+        if last {
+            for (&index, communicator) in &mut self.communicators {
+                if let Some(context) = self.recorder.contexts.at(index) {
+                    context.die();
+                }
+                communicator.end();
+            }
+        }
+        let deadline = clock::monotonic().saturating_add(FLUSH_PATIENCE);
+        loop {
+            self.round(true);
+            let waiting = self.communicators.values().any(Communicator::has_ended);
+            if !waiting || clock::monotonic() > deadline {
+                break;
+            }
+            std::thread::yield_now();
+        }
+        let _ = done.send(());
+    }
+}

@@ -1,0 +1,195 @@
+//! Contexts: what a communicator's callbacks need at hand. NCCL gets their number, never their address.
+
+use crate::handle::{GENERATION_BITS, Handle};
+use crate::mapping::{Mapping, Zeroed};
+use crate::window::{WINDOWS, Window, WindowState};
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// Communicators that can be alive at a time in one process; those beyond are not recorded.
+pub const MOST: usize = 4096;
+
+/// One rank of one communicator, as its callbacks see it. All zero is a dead one.
+#[derive(Debug)]
+#[repr(align(64))]
+pub struct Context {
+    /// Generation, while NCCL may start events; 0 when dead.
+    live: AtomicU32,
+    /// The window that takes new events, 0 to 3.
+    filling: AtomicU32,
+    /// Operations and API calls started so far: the order of their starts.
+    orders: AtomicU64,
+    api_calls: AtomicBool,
+    windows: [Window; WINDOWS as usize],
+}
+
+// SAFETY: atomic integers and flags, valid as zeros, without drop.
+unsafe impl Zeroed for Context {}
+
+impl Context {
+    /// Whether API calls are reported, so that operations need not stand in for them.
+    pub fn has_api_calls(&self) -> bool {
+        self.api_calls.load(Ordering::Relaxed)
+    }
+
+    /// The place of the next operation or call in the order of starts.
+    pub fn next_order(&self) -> u64 {
+        self.orders.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Takes no new events from here on.
+    pub fn die(&self) {
+        self.live.store(0, Ordering::Release);
+    }
+
+    /// Index of the window that takes new events.
+    pub fn filling(&self) -> u32 {
+        self.filling.load(Ordering::Acquire) % WINDOWS
+    }
+
+    /// One of the four windows.
+    pub fn window(&self, index: u32) -> &Window {
+        &self.windows[(index % WINDOWS) as usize]
+    }
+
+    /// Closes the FILLING window `from` and opens another; true for the one caller that did it. When no other is READY the
+    /// window goes on filling: rather a longer window than a lost event.
+    pub fn rotate(&self, from: u32, now: u64) -> bool {
+        let from = from % WINDOWS;
+        let next = (1..WINDOWS)
+            .map(|step| (from + step) % WINDOWS)
+            .find(|&next| self.window(next).change(WindowState::Ready, WindowState::Filling));
+        let Some(next) = next else { return false };
+        self.window(next).open_at(now);
+        if self.filling.compare_exchange(from, next, Ordering::AcqRel, Ordering::Relaxed).is_err() {
+            self.window(next).change(WindowState::Filling, WindowState::Ready);
+            return false;
+        }
+        self.window(from).change(WindowState::Filling, WindowState::Closing)
+    }
+}
+
+/// All contexts of the process.
+#[derive(Debug)]
+pub struct Contexts {
+    all: Mapping<Context>,
+    /// Dead ones, to be used again, with the generation they had last; and how many were ever used.
+    dead: Mutex<(Vec<(u32, u32)>, u32)>,
+}
+
+impl Contexts {
+    /// Room for [`MOST`].
+    ///
+    /// # Errors
+    /// When the system refuses the address space.
+    pub fn new() -> io::Result<Self> {
+        Ok(Self { all: Mapping::new(MOST)?, dead: Mutex::default() })
+    }
+
+    /// Makes one alive, its first window opened at `now`; `None` when all are in use.
+    pub fn open(&self, api_calls: bool, now: u64) -> Option<Handle> {
+        let (index, generation) = {
+            let mut dead = self.dead.lock().unwrap_or_else(PoisonError::into_inner);
+            match dead.0.pop() {
+                Some((index, last)) => (index, ((last + 1) & ((1 << GENERATION_BITS) - 1)).max(1)),
+                None if (dead.1 as usize) < MOST => {
+                    dead.1 += 1;
+                    (dead.1 - 1, 1)
+                }
+                None => return None,
+            }
+        };
+        let context = self.at(index)?;
+        context.orders.store(0, Ordering::Relaxed);
+        context.api_calls.store(api_calls, Ordering::Relaxed);
+        context.filling.store(0, Ordering::Relaxed);
+        context.window(0).open_at(now);
+        context.window(0).change(WindowState::Ready, WindowState::Filling);
+        context.live.store(generation, Ordering::Release);
+        Some(Handle::new(index, generation))
+    }
+
+    /// The context that a number from NCCL names, and its index; `None` for NULL, foreign and dead ones.
+    #[inline]
+    pub fn find(&self, raw: u64) -> Option<(&Context, u32)> {
+        let id = Handle::parse(raw)?;
+        let context = self.at(id.index())?;
+        (context.live.load(Ordering::Acquire) == id.generation()).then_some((context, id.index()))
+    }
+
+    /// Takes no new events for it from here on; true for the first call.
+    pub fn end(&self, raw: u64) -> Option<u32> {
+        let (context, index) = self.find(raw)?;
+        let generation = context.live.swap(0, Ordering::AcqRel);
+        (generation != 0).then_some(index)
+    }
+
+    /// Lets it be used again. The collector calls this once all its windows are READY.
+    pub fn release(&self, index: u32, generation: u32) {
+        let mut dead = self.dead.lock().unwrap_or_else(PoisonError::into_inner);
+        dead.0.push((index, generation));
+    }
+
+    /// The context of that index, dead or alive.
+    pub fn at(&self, index: u32) -> Option<&Context> {
+        self.all.get(index as usize)
+    }
+
+    /// The window of that number: 4 times the context's index, plus the window's index.
+    pub fn window(&self, number: u32) -> Option<&Window> {
+        Some(self.at(number / WINDOWS)?.window(number % WINDOWS))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_context_lives_from_open_to_end() {
+        let contexts = Contexts::new().unwrap();
+        let id = contexts.open(true, 5).unwrap();
+        let (context, index) = contexts.find(id.raw()).unwrap();
+        assert!(context.has_api_calls());
+        assert_eq!(context.window(0).state(), WindowState::Filling);
+        assert_eq!(context.window(0).opened(), 5);
+        assert_eq!(contexts.end(id.raw()), Some(index));
+        assert_eq!(contexts.end(id.raw()), None);
+        assert!(contexts.find(id.raw()).is_none());
+    }
+
+    #[test]
+    fn a_released_context_comes_back_under_another_number() {
+        let contexts = Contexts::new().unwrap();
+        let first = contexts.open(true, 0).unwrap();
+        contexts.end(first.raw());
+        contexts.release(first.index(), first.generation());
+        let second = contexts.open(true, 0).unwrap();
+        assert_eq!(first.index(), second.index());
+        assert_ne!(first, second);
+        assert!(contexts.find(first.raw()).is_none());
+    }
+
+    #[test]
+    fn there_are_no_more_than_most() {
+        let contexts = Contexts::new().unwrap();
+        assert_eq!(std::iter::from_fn(|| contexts.open(true, 0)).count(), MOST);
+    }
+
+    #[test]
+    fn windows_rotate_until_none_is_ready() {
+        let contexts = Contexts::new().unwrap();
+        let id = contexts.open(true, 0).unwrap();
+        let (context, _) = contexts.find(id.raw()).unwrap();
+        assert!(context.rotate(0, 10));
+        assert!(!context.rotate(0, 10), "window 0 no longer fills");
+        assert!(context.rotate(1, 20) && context.rotate(2, 30));
+        assert!(!context.rotate(3, 40), "none is READY");
+        assert_eq!((context.filling(), context.window(3).state()), (3, WindowState::Filling));
+        context.window(1).change(WindowState::Closing, WindowState::Processing);
+        context.window(1).change(WindowState::Processing, WindowState::Ready);
+        assert!(context.rotate(3, 50));
+        assert_eq!(context.filling(), 1);
+    }
+}

@@ -1,0 +1,86 @@
+//! What Score-P, a host or the end of the process asks of the collector. Every question has a deadline.
+
+use crate::message::Message;
+use crate::series::Point;
+use crate::summary::Summary;
+use crate::{log, recorder};
+use crossbeam_channel::Sender;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+/// How long the end of a process may be held up by one question.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+static OWNER: AtomicU32 = AtomicU32::new(0);
+
+/// Takes in all that was recorded before this call, so that the counters show it. False when the collector did not answer in
+/// time, or there is none.
+pub fn flush(patience: Duration) -> bool {
+    ask(patience, |done| Message::Flush { last: false, done }).is_some()
+}
+
+/// Ends the measurement: takes everything in, settles what is in progress, and writes the summary if a file is set.
+pub fn finish() {
+    let _ = ask(PATIENCE, |done| Message::Flush { last: true, done });
+    let Some(path) = recorder::get().and_then(|recorder| recorder.settings.summary.as_deref()) else { return };
+    let Some(summary) = ask(PATIENCE, |answer| Message::Summary { answer }) else { return };
+    let path = expand(path);
+    if let Err(error) = write(&path, &summary) {
+        log::warn(&format!("the summary could not be written to {}: {error}", path.display()));
+    }
+}
+
+/// The points of a series.
+pub fn series(series: &str) -> Vec<Point> {
+    ask(PATIENCE, |answer| Message::Series { series: series.to_owned(), answer }).unwrap_or_default()
+}
+
+/// Has [`finish`] called when the process exits. Called once, by the recorder.
+pub(crate) fn finish_at_exit() {
+    extern "C" fn at_exit() {
+        let _ = std::panic::catch_unwind(finish);
+    }
+    OWNER.store(std::process::id(), Ordering::Relaxed);
+    // SAFETY: `at_exit` is a function of this library, which is never unloaded (linked with -z nodelete).
+    unsafe { libc::atexit(at_exit) };
+}
+
+fn ask<T>(patience: Duration, message: impl FnOnce(Sender<T>) -> Message) -> Option<T> {
+    // a forked child has no collector to ask
+    if OWNER.load(Ordering::Relaxed) != std::process::id() {
+        return None;
+    }
+    let (sender, answer) = crossbeam_channel::bounded(1);
+    recorder::get()?.send(message(sender));
+    answer.recv_timeout(patience).ok()
+}
+
+/// `%p` becomes the process id, `%h` the host's name.
+fn expand(path: &Path) -> PathBuf {
+    let mut name = [0_u8; 256];
+    // SAFETY: gethostname writes at most the length given; the last byte stays 0.
+    let told = unsafe { libc::gethostname(name.as_mut_ptr().cast(), name.len() - 1) } == 0;
+    let host = std::ffi::CStr::from_bytes_until_nul(&name).ok().filter(|_| told);
+    let host = host.map_or_else(|| "unknown".into(), |host| host.to_string_lossy());
+    let path = path.to_string_lossy();
+    path.replace("%p", &std::process::id().to_string()).replace("%h", &host).into()
+}
+
+/// Writes the whole file or none: readers never see half of it.
+fn write(path: &Path, summary: &Summary) -> std::io::Result<()> {
+    let mut part = path.as_os_str().to_owned();
+    part.push(format!(".part{}", std::process::id()));
+    let part = PathBuf::from(part);
+    let text = serde_json::to_string_pretty(summary)?;
+    let written = std::fs::File::create(&part).and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        file.write_all(b"\n")
+    });
+    let moved = written.and_then(|()| std::fs::rename(&part, path));
+    if moved.is_err() {
+        let _ = std::fs::remove_file(&part);
+    }
+    moved
+}

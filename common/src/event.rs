@@ -1,0 +1,123 @@
+//! What NCCL tells, in the core's own words: the boundary decodes a descriptor of whatever version into these, and nothing more.
+
+use std::ffi::CStr;
+
+/// A communicator of this process, as NCCL introduces it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Communicator {
+    /// NCCL's communicator id, the same on all ranks.
+    pub id: u64,
+    /// The name the user gave it, or empty.
+    pub name: String,
+    /// Number of ranks.
+    pub nranks: i32,
+    /// Number of nodes.
+    pub nnodes: i32,
+    /// This process' rank in it (a process with several GPUs has several).
+    pub rank: i32,
+    /// Whether this version of the interface reports API calls (v5 and later).
+    pub api_calls: bool,
+}
+
+/// The start of an event.
+#[derive(Debug, Clone, Copy)]
+pub enum Event<'a> {
+    /// A collective operation, when it is enqueued for the GPU.
+    Coll(Operation<'a>),
+    /// A send or receive, when it is enqueued for the GPU.
+    P2p(Operation<'a>),
+    /// A call of a collective function of NCCL's API.
+    CollApi(Call<'a>),
+    /// A call of a point-to-point function of NCCL's API.
+    P2pApi(Call<'a>),
+    /// A group of API calls (a call outside any group is one of its own).
+    GroupApi,
+    /// One connection's share of an operation, on the network.
+    ProxyOp(ProxyOp),
+    /// One transfer of a proxy operation, by its number.
+    ProxyStep {
+        /// Number of the step within its operation.
+        step: i32,
+    },
+    /// One channel's share of an operation, on the GPU.
+    KernelCh {
+        /// Channel id; it may lie beyond the operation's number of channels.
+        channel: u8,
+        /// The GPU's clock at the start, when this version of the interface tells it.
+        ptimer: Option<u64>,
+    },
+    /// A type that NCCL documents and this plugin has no use for.
+    Unused,
+    /// A type that this plugin does not know.
+    Unknown,
+}
+
+/// An operation on the GPU.
+#[derive(Debug, Clone, Copy)]
+pub struct Operation<'a> {
+    /// NCCL's name, such as `AllReduce` or `Send`.
+    pub function: Option<&'a CStr>,
+    /// Number of elements.
+    pub count: u64,
+    /// Type of the elements.
+    pub datatype: Option<&'a CStr>,
+    /// Number of the operation among those of its function in its communicator (0 for P2p).
+    pub sequence: u64,
+    /// The other rank, of a P2p.
+    pub peer: Option<i32>,
+    /// Number of channels, when told.
+    pub channels: u8,
+    /// Algorithm, of a Coll.
+    pub algorithm: Option<&'a CStr>,
+    /// Protocol, of a Coll.
+    pub protocol: Option<&'a CStr>,
+}
+
+/// A call of NCCL's API.
+#[derive(Debug, Clone, Copy)]
+pub struct Call<'a> {
+    /// NCCL's name, such as `AllReduce` or `Send`.
+    pub function: Option<&'a CStr>,
+    /// Number of elements.
+    pub count: u64,
+    /// Type of the elements.
+    pub datatype: Option<&'a CStr>,
+    /// Captured into a CUDA graph: it launches nothing itself.
+    pub captured: bool,
+}
+
+/// A proxy operation.
+#[derive(Debug, Clone, Copy)]
+pub struct ProxyOp {
+    /// Process that the operation belongs to; another process' when its context and parent are foreign (PXN).
+    pub pid: i64,
+    /// The other rank.
+    pub peer: i32,
+    /// Channel id.
+    pub channel: u8,
+    /// Number of steps it will have.
+    pub steps: i32,
+    /// Sends (true) or receives.
+    pub send: bool,
+}
+
+/// A change of state within an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// A send step's data of that many bytes goes to the network.
+    SendWait {
+        /// Size of the transfer.
+        bytes: u64,
+    },
+    /// The GPU is done with a kernel channel, at that time of its clock.
+    KernelChStop {
+        /// The GPU's clock.
+        ptimer: u64,
+    },
+    /// `ncclGroupStart` returns.
+    GroupStartReturns,
+    /// `ncclGroupEnd` is called.
+    GroupEndBegins,
+    /// Any other state.
+    Other,
+}

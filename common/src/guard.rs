@@ -1,0 +1,105 @@
+//! The one way out of a callback: a panic ends here, not in the application that is being measured.
+//!
+//! An `extern "C"` function that unwinds aborts the process, and a `catch_unwind` further out does
+//! not help. So each callback puts its whole body inside [`guard`] and says what to tell Score-P
+//! should it fail.
+
+use std::mem::forget;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Runs `body`; gives its result, or `on_panic` if it panicked.
+///
+/// After a panic nothing is allocated, printed or dropped here: the heap may be what failed. (The
+/// panic hook has had its say before; it belongs to the process, not to this library.)
+///
+/// `on_panic` is made before anything can go wrong. It should be plain data, as everything C can
+/// take is: when `body` succeeds it is dropped, outside of the protection.
+pub fn guard<R>(on_panic: R, body: impl FnOnce() -> R) -> R {
+    // AssertUnwindSafe: what the bodies share are atomics, which have no half-made state, and
+    // values behind locks that are poisoned by a panic or whose users expect old contents. What
+    // they own is gone with them.
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(result) => result,
+        Err(payload) => {
+            // Dropping it would run a destructor of unknown origin, which may panic again. A leak
+            // is harmless.
+            forget(payload);
+            on_panic
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{panic_any, resume_unwind};
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::guard;
+
+    #[test]
+    fn result_passes_through() {
+        let word = String::from("kept");
+        assert_eq!(guard(0, || word.len()), 4);
+    }
+
+    #[test]
+    fn panic_becomes_the_fallback() {
+        assert_eq!(guard(-1, || panic!("on purpose")), -1);
+    }
+
+    #[test]
+    fn arithmetic_and_indexing_are_caught_too() {
+        let empty: Vec<u64> = Vec::new();
+        assert_eq!(guard(7, || empty[empty.len()]), 7);
+    }
+
+    #[test]
+    fn what_the_body_owns_is_dropped() {
+        static DROPPED: AtomicU32 = AtomicU32::new(0);
+        struct Owned;
+        impl Drop for Owned {
+            fn drop(&mut self) {
+                DROPPED.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+
+        let owned = Owned;
+        guard((), move || {
+            let _owned = owned;
+            panic!("on purpose");
+        });
+        assert_eq!(DROPPED.load(Ordering::Relaxed), 1);
+    }
+
+    #[test]
+    fn payload_that_panics_when_dropped_does_no_harm() {
+        struct Bomb;
+        impl Drop for Bomb {
+            fn drop(&mut self) {
+                panic!("second panic");
+            }
+        }
+
+        assert!(!guard(false, || panic_any(Bomb)));
+        // Without the panic hook, as a panic handed on from another thread comes.
+        assert!(!guard(false, || resume_unwind(Box::new(Bomb))));
+    }
+
+    #[test]
+    fn inner_guard_answers_first() {
+        assert_eq!(guard(1, || guard(2, || panic!("on purpose")) + 10), 12);
+    }
+
+    #[test]
+    fn c_function_returns_normally() {
+        extern "C" fn callback(id: i32) -> u64 {
+            guard(0, || {
+                assert!(id >= 0, "no such metric");
+                u64::from(id.unsigned_abs())
+            })
+        }
+
+        assert_eq!(callback(3), 3);
+        assert_eq!(callback(-1), 0);
+    }
+}

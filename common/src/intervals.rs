@@ -1,0 +1,102 @@
+//! The union of intervals: how long at least one of many things was under way.
+
+/// Intervals kept apart; past it the older half is settled. What comes later and lies before the settled part counts no more.
+const MOST: usize = 4096;
+
+/// A union of half-open intervals, added in about ascending order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Intervals {
+    /// Disjoint, ascending.
+    apart: Vec<(u64, u64)>,
+    settled: u64,
+    horizon: u64,
+}
+
+impl Intervals {
+    /// Adds an interval; one that ends before it starts adds nothing.
+    pub fn add(&mut self, start: u64, end: u64) {
+        let start = start.max(self.horizon);
+        if end <= start {
+            return;
+        }
+        // those that touch the new one are replaced by the hull; mostly that is the last, or none
+        let first = self.apart.partition_point(|&(_, other_end)| other_end < start);
+        let after = first + self.apart[first..].partition_point(|&(other_start, _)| other_start <= end);
+        let hull = self.apart[first..after].iter().fold((start, end), |hull, other| (hull.0.min(other.0), hull.1.max(other.1)));
+        self.apart.splice(first..after, [hull]);
+        if self.apart.len() > MOST {
+            self.settle(MOST / 2);
+        }
+    }
+
+    /// Adds all of another union.
+    pub fn merge(&mut self, other: &Self) {
+        // what the other has settled has no place left, only a length
+        self.settled += other.settled;
+        other.apart.iter().for_each(|&(start, end)| self.add(start, end));
+    }
+
+    /// Total length.
+    pub fn total(&self) -> u64 {
+        self.settled + self.apart.iter().map(|(start, end)| end - start).sum::<u64>()
+    }
+
+    fn settle(&mut self, count: usize) {
+        for (start, end) in self.apart.drain(..count) {
+            self.settled += end - start;
+            self.horizon = end;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn total(intervals: &[(u64, u64)]) -> u64 {
+        let mut union = Intervals::default();
+        intervals.iter().for_each(|&(start, end)| union.add(start, end));
+        union.total()
+    }
+
+    #[test]
+    fn overlaps_count_once() {
+        assert_eq!(total(&[]), 0);
+        assert_eq!(total(&[(0, 10), (20, 30)]), 20);
+        assert_eq!(total(&[(0, 10), (5, 15), (12, 20)]), 20);
+        assert_eq!(total(&[(0, 100), (10, 20)]), 100);
+        assert_eq!(total(&[(10, 20), (0, 100), (20, 30)]), 100);
+        assert_eq!(total(&[(5, 5), (9, 3)]), 0);
+    }
+
+    #[test]
+    fn order_does_not_matter() {
+        let intervals: Vec<(u64, u64)> = (0..300).map(|i| (i * 7919 % 5003, i * 7919 % 5003 + i % 40)).collect();
+        let mut covered = vec![false; 6000];
+        intervals.iter().for_each(|&(start, end)| covered[start as usize..end as usize].fill(true));
+        let expected = covered.iter().filter(|&&inside| inside).count() as u64;
+        assert_eq!(total(&intervals), expected);
+        let mut reversed = intervals.clone();
+        reversed.reverse();
+        assert_eq!(total(&reversed), expected);
+    }
+
+    #[test]
+    fn memory_is_bounded_and_the_total_stays_right() {
+        let mut union = Intervals::default();
+        (0..100_000).for_each(|i| union.add(i * 10, i * 10 + 4));
+        assert_eq!(union.total(), 400_000);
+        assert!(union.apart.len() <= MOST);
+    }
+
+    #[test]
+    fn unions_merge() {
+        let mut first = Intervals::default();
+        let mut second = Intervals::default();
+        first.add(0, 10);
+        second.add(5, 20);
+        second.add(30, 31);
+        first.merge(&second);
+        assert_eq!(first.total(), 21);
+    }
+}

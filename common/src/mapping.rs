@@ -1,0 +1,86 @@
+//! Memory from the system: zero at first, committed as it is touched.
+
+use std::io;
+use std::ops::Deref;
+use std::ptr::NonNull;
+
+/// Types for which all bytes zero is a valid value, and which need no drop.
+///
+/// # Safety
+/// The implementor states both.
+pub unsafe trait Zeroed: Sync {}
+
+/// A fixed array of `T` that starts as zeros and lives as long as the process.
+///
+/// It is never unmapped: NCCL's threads may still come in while the process ends. An untouched page costs nothing.
+#[derive(Debug)]
+pub struct Mapping<T: Zeroed> {
+    first: NonNull<T>,
+    length: usize,
+}
+
+// SAFETY: a Mapping is a `&'static [T]` in disguise, and T is Sync by the trait's bound.
+unsafe impl<T: Zeroed> Send for Mapping<T> {}
+// SAFETY: as above.
+unsafe impl<T: Zeroed> Sync for Mapping<T> {}
+
+impl<T: Zeroed> Mapping<T> {
+    /// Reserves room for `length` values.
+    ///
+    /// # Errors
+    /// What mmap says, for example when an address space limit (`ulimit -v`) is reached.
+    pub fn new(length: usize) -> io::Result<Self> {
+        let bytes = length.checked_mul(size_of::<T>()).filter(|&bytes| bytes > 0).ok_or(io::ErrorKind::InvalidInput)?;
+        // SAFETY: a new anonymous private mapping touches no memory in use; the arguments are in range by the check above.
+        let address = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                bytes,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+                -1,
+                0,
+            )
+        };
+        if address == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let first = NonNull::new(address.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+        Ok(Self { first, length })
+    }
+}
+
+impl<T: Zeroed> Deref for Mapping<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        // SAFETY: `first` is page aligned and `length` values long by `new`; zeros are valid values by `Zeroed`; the mapping is
+        // never unmapped and never handed out mutably.
+        unsafe { std::slice::from_raw_parts(self.first.as_ptr(), self.length) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    struct Word(AtomicU64);
+    // SAFETY: an atomic integer is valid as zero and has no drop.
+    unsafe impl Zeroed for Word {}
+
+    #[test]
+    fn starts_as_zeros_and_keeps_what_is_written() {
+        let words = Mapping::<Word>::new(10_000).unwrap();
+        assert!(words.iter().all(|word| word.0.load(Ordering::Relaxed) == 0));
+        words[9_999].0.store(7, Ordering::Relaxed);
+        assert_eq!(words[9_999].0.load(Ordering::Relaxed), 7);
+    }
+
+    #[test]
+    fn refuses_sizes_that_cannot_be() {
+        assert!(Mapping::<Word>::new(0).is_err());
+        assert!(Mapping::<Word>::new(usize::MAX).is_err());
+        assert!(Mapping::<Word>::new(usize::MAX / 16).is_err());
+    }
+}

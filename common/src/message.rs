@@ -1,0 +1,43 @@
+//! What is said to the collector thread.
+
+use crate::event::Communicator;
+use crate::handle::Handle;
+use crate::series::Point;
+use crate::summary::Summary;
+use crossbeam_channel::Sender;
+
+/// A message on the channel to the collector.
+#[derive(Debug)]
+pub enum Message {
+    /// A communicator was made.
+    Opened {
+        /// Its context.
+        id: Handle,
+        /// What NCCL told of it.
+        communicator: Communicator,
+    },
+    /// A communicator was destroyed.
+    Ended {
+        /// Index of its context.
+        index: u32,
+    },
+    /// Take in all that was recorded before this message, then answer.
+    Flush {
+        /// The measurement is over: settle everything, events in progress included.
+        last: bool,
+        /// Where the answer goes.
+        done: Sender<()>,
+    },
+    /// Tell the summary as it stands.
+    Summary {
+        /// Where the answer goes.
+        answer: Sender<Summary>,
+    },
+    /// Tell the points of a series.
+    Series {
+        /// Which one.
+        series: String,
+        /// Where the answer goes.
+        answer: Sender<Vec<Point>>,
+    },
+}

@@ -1,0 +1,101 @@
+//! Names that NCCL gives as strings (functions, algorithms, protocols) as small numbers.
+//!
+//! The names known beforehand have fixed numbers; a name never seen before is kept once, in a table of limited size, without a
+//! lock. NCCL's strings are never trusted to be anything: NULL and overlong ones have a number too.
+
+use once_cell::sync::OnceCell;
+use std::ffi::CStr;
+
+/// The functions NCCL reports. Each has its own counters.
+pub const FUNCTIONS: [&str; 10] =
+    ["AllReduce", "AllGather", "ReduceScatter", "Broadcast", "Reduce", "Send", "Recv", "AlltoAll", "Gather", "Scatter"];
+const OTHERS: [&str; 11] =
+    ["TREE", "RING", "COLLNET_DIRECT", "COLLNET_CHAIN", "NVLS", "NVLS_TREE", "PAT", "LL", "LL128", "SIMPLE", "AllGatherV"];
+/// What a missing name, or one that found no room, is called.
+pub const UNKNOWN: &str = "unknown";
+const ROOM: usize = 64;
+const LENGTH: usize = 32;
+
+static SEEN: [OnceCell<[u8; LENGTH]>; ROOM] = [const { OnceCell::new() }; ROOM];
+
+/// A name as a number; 0 is [`UNKNOWN`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct Name(u8);
+
+impl Name {
+    /// The number of a name. Names longer than 31 bytes are cut.
+    pub fn of(name: Option<&CStr>) -> Self {
+        let Some(name) = name.map(CStr::to_bytes) else { return Self::default() };
+        let known = FUNCTIONS.iter().chain(&OTHERS).position(|known| known.as_bytes() == name);
+        match known {
+            Some(index) => Self(index as u8 + 1),
+            None => Self::remember(name),
+        }
+    }
+
+    #[cold]
+    fn remember(name: &[u8]) -> Self {
+        let mut kept = [0; LENGTH];
+        let length = name.len().min(LENGTH - 1);
+        kept[..length].copy_from_slice(&name[..length]);
+        let base = FUNCTIONS.len() + OTHERS.len() + 1;
+        // `try_insert` fails only where another name got there first
+        let found = SEEN.iter().position(|place| match place.try_insert(kept) {
+            Ok(_) => true,
+            Err((there, _)) => *there == kept,
+        });
+        found.map_or(Self::default(), |index| Self((base + index) as u8))
+    }
+
+    /// As it was written into a slot.
+    pub fn bits(self) -> u8 {
+        self.0
+    }
+
+    /// Read back from a slot.
+    pub fn from_bits(bits: u8) -> Self {
+        Self(bits)
+    }
+
+    /// The name's text; bytes that are not UTF-8 are replaced.
+    pub fn text(self) -> String {
+        let Some(index) = usize::from(self.0).checked_sub(1) else { return UNKNOWN.into() };
+        if let Some(known) = FUNCTIONS.iter().chain(&OTHERS).nth(index) {
+            return (*known).into();
+        }
+        let kept = SEEN.get(index - FUNCTIONS.len() - OTHERS.len()).and_then(OnceCell::get);
+        let text = kept.and_then(|bytes| CStr::from_bytes_until_nul(bytes).ok());
+        text.map_or_else(|| UNKNOWN.into(), |text| text.to_string_lossy().into_owned())
+    }
+
+    /// Index into [`FUNCTIONS`].
+    pub fn function(self) -> Option<usize> {
+        usize::from(self.0).checked_sub(1).filter(|&index| index < FUNCTIONS.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_names_have_their_numbers() {
+        assert_eq!(Name::of(Some(c"AllReduce")).function(), Some(0));
+        assert_eq!(Name::of(Some(c"Recv")).text(), "Recv");
+        assert_eq!(Name::of(Some(c"LL128")).text(), "LL128");
+        assert_eq!(Name::of(Some(c"LL128")).function(), None);
+    }
+
+    #[test]
+    fn missing_odd_and_too_many_names_are_survived() {
+        assert_eq!(Name::of(None).text(), UNKNOWN);
+        let long = Name::of(Some(c"AFunctionWithANameThatIsLongerThanThirtyOneBytes"));
+        assert_eq!(long.text(), "AFunctionWithANameThatIsLongerT");
+        assert_eq!(Name::of(Some(c"\xff!")).text(), "\u{fffd}!");
+        let names: Vec<_> = (0..100).map(|n| std::ffi::CString::new(format!("new{n}")).unwrap()).collect();
+        let numbers: Vec<Name> = names.iter().map(|name| Name::of(Some(name))).collect();
+        assert_eq!(numbers[0].text(), "new0");
+        assert_eq!(Name::of(Some(&names[0])), numbers[0]);
+        assert_eq!(numbers[99].text(), UNKNOWN);
+    }
+}

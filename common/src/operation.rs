@@ -1,0 +1,182 @@
+//! An operation (Coll or P2p) as the collector puts it together from its events.
+
+use crate::in_step::Verdict;
+use crate::name::Name;
+use crate::slot::{Kind, Recorded};
+
+/// What an operation's time was taken from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Timing {
+    /// From the first kernel start to the last kernel stop, nanoseconds of the GPU's clock.
+    Gpu {
+        /// First start.
+        start: u64,
+        /// Last stop.
+        stop: u64,
+    },
+    /// From the enqueue to the last proxy operation's stop, in ticks.
+    Proxy(u64),
+    /// The enqueue alone, in ticks.
+    Enqueue(u64),
+}
+
+/// An operation and what is known of its children.
+#[derive(Debug, Clone)]
+pub struct Operation {
+    /// Coll or P2p.
+    pub kind: Kind,
+    /// Function.
+    pub function: Name,
+    /// The other rank, of a P2p.
+    pub peer: Option<i32>,
+    /// Bytes: elements times their size.
+    pub bytes: u64,
+    /// Place in the order of starts of its communicator.
+    pub order: u64,
+    /// Start of the enqueue, ticks.
+    pub start: u64,
+    /// End of the enqueue, ticks.
+    pub stop: Option<u64>,
+    /// Number of channels that NCCL announced.
+    pub channels: u8,
+    /// Children, and steps of children, that have begun and not ended.
+    pub live: u32,
+    /// Kernel channels that have ended.
+    pub kernels: u32,
+    /// First start and last stop of the kernel channels, nanoseconds of the GPU's clock.
+    pub span: Option<(u64, u64)>,
+    /// Last stop of a proxy operation, ticks.
+    pub proxy_stop: Option<u64>,
+    /// Latest time at which something of it began or ended, ticks.
+    pub active: u64,
+    /// Something of it never ended.
+    pub unfinished: bool,
+    /// Already in the counters: whether at all, and with how many nanoseconds.
+    pub counted: bool,
+    /// See `counted`.
+    pub credited: u64,
+}
+
+impl Operation {
+    /// From the slot of a Coll or P2p.
+    pub fn new(event: &Recorded) -> Self {
+        let [bytes, _, shape, order] = event.payload();
+        let [function, _, _, channels] = (shape as u32).to_le_bytes();
+        Self {
+            kind: event.kind,
+            function: Name::from_bits(function),
+            peer: (event.kind == Kind::P2p).then_some((shape >> 32) as u32 as i32),
+            bytes,
+            order,
+            start: event.start,
+            stop: None,
+            channels,
+            live: 0,
+            kernels: 0,
+            span: None,
+            proxy_stop: None,
+            active: event.start,
+            unfinished: false,
+            counted: false,
+            credited: 0,
+        }
+    }
+
+    /// Something of it began or ended at that time.
+    pub fn touch(&mut self, time: u64) {
+        self.active = self.active.max(time);
+    }
+
+    /// One of its kernel channels has ended. A stop before the start is another work's and says nothing.
+    pub fn kernel_ended(&mut self, stamps: Option<(u64, u64)>) {
+        self.kernels += 1;
+        if let Some((start, stop)) = stamps.filter(|(start, stop)| start <= stop) {
+            let span = self.span.get_or_insert((start, stop));
+            *span = (span.0.min(start), span.1.max(stop));
+        }
+    }
+
+    /// All that will be known of its time is there, as far as can be told before a while has passed: a collective has as many
+    /// kernel channels as channels, a P2p has at most as many.
+    pub fn looks_done(&self) -> bool {
+        let wanted = if self.kind == Kind::Coll { u32::from(self.channels) } else { 1 };
+        self.is_quiet() && self.kernels >= wanted.max(1)
+    }
+
+    /// Enqueued, and nothing of it is under way.
+    pub fn is_quiet(&self) -> bool {
+        self.stop.is_some() && self.live == 0
+    }
+
+    /// Its time, believing the GPU's stamps only in step.
+    pub fn timing(&self, verdict: Verdict) -> Timing {
+        match (self.span, self.proxy_stop) {
+            (Some((start, stop)), _) if verdict == Verdict::InStep => Timing::Gpu { start, stop },
+            (_, Some(stop)) => Timing::Proxy(stop.saturating_sub(self.start)),
+            _ => Timing::Enqueue(self.stop.unwrap_or(self.start).saturating_sub(self.start)),
+        }
+    }
+
+    /// Bytes that nccl-tests' bus bandwidth divides by the time: S times the function's factor, for `n` ranks
+    /// (nccl-tests, doc/PERFORMANCE.md). `None` for functions it has no factor for.
+    pub fn bus_bytes(&self, n: i32) -> Option<f64> {
+        let n = f64::from(n.max(1));
+        let (bytes, others) = (self.bytes as f64, (n - 1.0) / n);
+        Some(match self.function.function().map(|index| crate::name::FUNCTIONS[index])? {
+            "AllReduce" => bytes * 2.0 * others,
+            // count is that of one rank: S is n times as much
+            "AllGather" | "ReduceScatter" => bytes * n * others,
+            "Broadcast" | "Reduce" => bytes,
+            _ => return None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::slot::Slot;
+
+    fn operation(kind: Kind, channels: u8) -> Operation {
+        let slot = crate::mapping::Mapping::<Slot>::new(1).unwrap();
+        let function = Name::of(Some(c"AllGather")).bits();
+        let shape = u64::from(u32::from_le_bytes([function, 0, 0, channels])) | 3 << 32;
+        slot[0].start(1, kind, 0, 1000, [4096, 0, shape, 5]);
+        Operation::new(&slot[0].read(1).unwrap())
+    }
+
+    #[test]
+    fn is_read_from_its_slot() {
+        let p2p = operation(Kind::P2p, 2);
+        assert_eq!((p2p.bytes, p2p.peer, p2p.order, p2p.channels, p2p.start), (4096, Some(3), 5, 2, 1000));
+        assert_eq!(operation(Kind::Coll, 2).peer, None);
+    }
+
+    #[test]
+    fn time_is_last_stop_less_first_start() {
+        let mut coll = operation(Kind::Coll, 2);
+        coll.stop = Some(1010);
+        coll.kernel_ended(Some((500, 700)));
+        assert!(!coll.looks_done());
+        coll.kernel_ended(Some((490, 600)));
+        coll.kernel_ended(Some((900, 10)));
+        assert!(coll.looks_done());
+        assert_eq!(coll.timing(Verdict::InStep), Timing::Gpu { start: 490, stop: 700 });
+    }
+
+    #[test]
+    fn out_of_step_falls_back_to_proxy_then_enqueue() {
+        let mut coll = operation(Kind::Coll, 1);
+        coll.stop = Some(1010);
+        coll.kernel_ended(Some((500, 700)));
+        assert_eq!(coll.timing(Verdict::OutOfStep), Timing::Enqueue(10));
+        coll.proxy_stop = Some(5000);
+        assert_eq!(coll.timing(Verdict::OutOfStep), Timing::Proxy(4000));
+    }
+
+    #[test]
+    fn bus_bytes_follow_nccl_tests() {
+        assert_eq!(operation(Kind::Coll, 1).bus_bytes(4), Some(4096.0 * 3.0));
+        assert_eq!(operation(Kind::Coll, 1).bus_bytes(1), Some(0.0));
+    }
+}

@@ -1,0 +1,146 @@
+//! Reads a window's slots as they fill, and takes the window apart when it is closed.
+//!
+//! Each event is told twice: when it is seen to have begun, and when it is seen to have stopped (or is given up).
+
+use crate::clock::monotonic;
+use crate::grace::Grace;
+use crate::pool::{self, BLOCK_SLOTS, Pool};
+use crate::slot::Recorded;
+use crate::window::{Window, WindowState};
+
+/// What a reader tells.
+pub trait Listener {
+    /// An event was seen to have begun.
+    fn begun(&mut self, pool: &Pool, handle: u64, event: &Recorded);
+    /// It was seen to have stopped.
+    fn ended(&mut self, pool: &Pool, handle: u64, event: &Recorded);
+    /// It will not be seen to stop any more.
+    fn abandoned(&mut self, pool: &Pool, handle: u64, event: &Recorded);
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Cursor {
+    block: u32,
+    generation: u32,
+    /// Places before this one were seen.
+    next: u32,
+}
+
+#[derive(Debug)]
+enum Phase {
+    Open,
+    Closing { grace: Grace, deadline: u64 },
+    Processing { grace: Grace, deadline: u64 },
+}
+
+/// The collector's view of one window.
+#[derive(Debug)]
+pub struct Reader {
+    /// Blocks that are not wholly read, oldest first.
+    cursors: Vec<Cursor>,
+    /// All blocks known, to be given back.
+    blocks: Vec<u32>,
+    newest: Option<u32>,
+    /// Events begun and not stopped: (block, place, generation).
+    open: Vec<(u32, u32, u32)>,
+    phase: Phase,
+}
+
+impl Default for Reader {
+    fn default() -> Self {
+        Self { cursors: Vec::new(), blocks: Vec::new(), newest: None, open: Vec::new(), phase: Phase::Open }
+    }
+}
+
+impl Reader {
+    /// Tells all that happened since the last call.
+    pub fn read(&mut self, pool: &Pool, window: &Window, listener: &mut impl Listener) {
+        self.find_new_blocks(pool, window);
+        for cursor in &mut self.cursors {
+            while cursor.next < BLOCK_SLOTS {
+                let Some(event) = pool.slot(cursor.block, cursor.next).and_then(|slot| slot.read(cursor.generation)) else {
+                    break;
+                };
+                let handle = pool.handle(cursor.block, cursor.next, cursor.generation).raw();
+                listener.begun(pool, handle, &event);
+                if event.stop.is_some() {
+                    listener.ended(pool, handle, &event);
+                } else {
+                    self.open.push((cursor.block, cursor.next, cursor.generation));
+                }
+                cursor.next += 1;
+            }
+        }
+        self.cursors.retain(|cursor| cursor.next < BLOCK_SLOTS);
+        self.open.retain(|&(block, place, generation)| {
+            let Some(event) = pool.slot(block, place).and_then(|slot| slot.read(generation)) else { return false };
+            if event.stop.is_some() {
+                listener.ended(pool, pool.handle(block, place, generation).raw(), &event);
+            }
+            event.stop.is_none()
+        });
+    }
+
+    fn find_new_blocks(&mut self, pool: &Pool, window: &Window) {
+        let newest = window.newest();
+        let known = self.blocks.len();
+        let mut next = newest;
+        while let Some(block) = next.filter(|&block| Some(block) != self.newest) {
+            let Some(entry) = pool.block(block) else { break };
+            self.blocks.push(block);
+            next = Some(entry.next()).filter(|&next| next != pool::NONE);
+        }
+        self.newest = newest;
+        self.blocks[known..].reverse();
+        let cursor = |&block: &u32| Some(Cursor { block, generation: pool.block(block)?.generation(), next: 0 });
+        self.cursors.extend(self.blocks[known..].iter().filter_map(cursor));
+    }
+
+    /// True when every event seen has stopped.
+    pub fn is_idle(&self) -> bool {
+        self.open.is_empty()
+    }
+
+    /// Goes on with closing the window, after [`Reader::read`]; true when it is done and the window READY. Events that have not
+    /// stopped `patience` nanoseconds after it began to close are given up; with no patience, at once.
+    pub fn close(&mut self, pool: &Pool, window: &Window, patience: u64, listener: &mut impl Listener) -> bool {
+        if window.state() == WindowState::Closing && matches!(self.phase, Phase::Open) {
+            self.phase = Phase::Closing { grace: Grace::begin(), deadline: monotonic().saturating_add(patience) };
+        }
+        if let Phase::Closing { grace, deadline } = &mut self.phase {
+            *deadline = (*deadline).min(monotonic().saturating_add(patience));
+            let late = monotonic() >= *deadline;
+            if !(grace.is_over() && (self.open.is_empty() || late)) {
+                return false;
+            }
+            window.change(WindowState::Closing, WindowState::Processing);
+            self.phase = Phase::Processing { grace: Grace::begin(), deadline: *deadline };
+        }
+        if let Phase::Processing { grace, deadline } = &mut self.phase {
+            if !grace.is_over() {
+                return false;
+            }
+            let late = monotonic() >= *deadline;
+            // no callback can start an event here any more: this read is the last that finds new ones
+            self.read(pool, window, listener);
+            if !(self.open.is_empty() || late) {
+                return false;
+            }
+            self.take_apart(pool, window, listener);
+            return true;
+        }
+        false
+    }
+
+    fn take_apart(&mut self, pool: &Pool, window: &Window, listener: &mut impl Listener) {
+        for (block, place, generation) in self.open.drain(..) {
+            if let Some(event) = pool.slot(block, place).and_then(|slot| slot.read(generation)) {
+                listener.abandoned(pool, pool.handle(block, place, generation).raw(), &event);
+            }
+        }
+        window.clear();
+        self.blocks.drain(..).for_each(|block| pool.give_back(block));
+        *self = Self::default();
+        window.change(WindowState::Processing, WindowState::Ready);
+    }
+}

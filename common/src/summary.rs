@@ -1,0 +1,352 @@
+//! The summary: what a run, or one process of it, measured. Schema `scorep-nccl-summary-1`; docs/summary.md tells every field.
+
+use crate::event::Communicator as Introduction;
+use crate::figures::Figures;
+use crate::metric::{self, Fixed};
+use crate::rate::{FittedLine, Rate};
+use crate::recorder::Recorder;
+use crate::thread::{Count, ThreadCell};
+use crate::totals::{OperationKey, OperationSum, Totals};
+use crate::{board, metric::Owner};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Name of the schema.
+pub const SCHEMA: &str = "scorep-nccl-summary-1";
+
+/// Figures of one or more processes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// Processes.
+    pub processes: Vec<Process>,
+    /// Communicators.
+    pub communicators: Vec<Communicator>,
+    /// Operations by communicator, rank, kind, function and peer.
+    pub operations: Vec<Operations>,
+    /// Transfers over the network by communicator, rank and peer, seen from the sender.
+    pub transfers: Vec<Transfers>,
+    /// The same by channel.
+    pub channels: Vec<Channel>,
+}
+
+/// A process.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Process {
+    /// Its number in this summary.
+    pub process: u32,
+    /// Its process id.
+    pub pid: u32,
+    /// Callbacks NCCL made.
+    pub callbacks: u64,
+    /// Start callbacks among them, of whatever type.
+    pub events: u64,
+    /// Windows processed.
+    pub windows: u64,
+    /// Events not recorded because memory was full.
+    pub dropped: u64,
+    /// Operations of which something never ended.
+    pub unfinished: u64,
+    /// API calls that NCCL reported no further.
+    pub invisible: u64,
+    /// Operations whose kernel stamps are not believed.
+    pub out_of_step: u64,
+    /// Handles and contexts that were stale, foreign, stopped or invented.
+    pub ignored_handles: u64,
+    /// Events of a type this version does not know.
+    pub unknown_events: u64,
+    /// Events whose parent could not be found.
+    pub orphans: u64,
+    /// Peak resident memory of the whole process, bytes.
+    pub peak_memory_bytes: u64,
+    /// Final values of the counters; those that belong to threads summed over them.
+    pub counters: BTreeMap<String, u64>,
+}
+
+/// A communicator.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Communicator {
+    /// Id, 16 hexadecimal digits.
+    pub comm: String,
+    /// Number of ranks.
+    pub nranks: i32,
+    /// Number of nodes.
+    pub nnodes: i32,
+    /// Name, or empty.
+    pub name: String,
+    /// Its ranks in these processes.
+    pub ranks: Vec<RankPlace>,
+}
+
+/// Where a rank lives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct RankPlace {
+    /// Rank.
+    pub rank: i32,
+    /// Number of the process.
+    pub process: u32,
+}
+
+/// Operations of one kind.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Operations {
+    /// Communicator.
+    pub comm: String,
+    /// Rank.
+    pub rank: i32,
+    /// `Coll` or `P2p`.
+    pub kind: String,
+    /// Function.
+    pub func: String,
+    /// The other rank, of a P2p.
+    pub peer: Option<i32>,
+    /// Operations.
+    pub count: u64,
+    /// Bytes.
+    pub bytes: u64,
+    /// Operations timed by the GPU; the next three are theirs.
+    pub gpu_timed: u64,
+    /// Sum of times, microseconds.
+    pub time_us: f64,
+    /// Shortest.
+    pub min_us: Option<f64>,
+    /// Longest.
+    pub max_us: Option<f64>,
+    /// Operations timed from the enqueue to the last proxy operation's stop.
+    pub proxy_timed: u64,
+    /// Sum of their times, microseconds.
+    pub proxy_time_us: f64,
+    /// Operations of which only the enqueue was timed.
+    pub enqueue_timed: u64,
+    /// Sum of their times, microseconds.
+    pub enqueue_time_us: f64,
+}
+
+/// Transfers of a pair of ranks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Transfers {
+    /// Communicator.
+    pub comm: String,
+    /// The sender.
+    pub rank: i32,
+    /// The receiver.
+    pub peer: i32,
+    /// Transfers.
+    pub transfers: u64,
+    /// Bytes.
+    pub bytes: u64,
+    /// Different sizes.
+    pub sizes: u64,
+    /// Time with at least one transfer under way, microseconds.
+    pub active_us: f64,
+    /// Bytes over that time, MB/s.
+    pub active_rate_mb_s: Option<f64>,
+    /// Fit over all transfers.
+    pub avg: Option<FittedLine>,
+    /// Fit over the fastest of each size.
+    pub min: Option<FittedLine>,
+    /// Published rate, MB/s.
+    pub rate_mb_s: Option<f64>,
+    /// Published latency, microseconds.
+    pub latency_us: Option<f64>,
+}
+
+/// Transfers of a pair of ranks over one channel.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Channel {
+    /// Communicator.
+    pub comm: String,
+    /// The sender.
+    pub rank: i32,
+    /// The receiver.
+    pub peer: i32,
+    /// Channel id.
+    pub channel: u8,
+    /// Transfers.
+    pub transfers: u64,
+    /// Bytes.
+    pub bytes: u64,
+    /// Mean size.
+    pub mean_size_bytes: f64,
+    /// Mean time, microseconds.
+    pub mean_time_us: f64,
+}
+
+/// The communicators that NCCL introduced.
+#[derive(Debug, Default)]
+pub struct Introductions(BTreeMap<u64, (Introduction, BTreeSet<i32>)>);
+
+impl Introductions {
+    /// Takes note of one.
+    pub fn add(&mut self, communicator: &Introduction) {
+        let entry = self.0.entry(communicator.id).or_insert_with(|| (communicator.clone(), BTreeSet::new()));
+        entry.1.insert(communicator.rank);
+    }
+}
+
+/// Callbacks of all threads so far.
+pub(crate) fn callbacks() -> u64 {
+    total(|cell| &cell.callbacks)
+}
+
+fn total(count: impl Fn(&ThreadCell) -> &Count) -> u64 {
+    ThreadCell::all().map(|cell| count(cell).get()).sum()
+}
+
+fn hexadecimal(comm: u64) -> String {
+    format!("{comm:016x}")
+}
+
+impl Summary {
+    /// Of this process, as its collector knows it.
+    pub(crate) fn of_process(figures: &Figures, introductions: &Introductions, recorder: &Recorder) -> Self {
+        let scale = figures.nanoseconds_per_tick / 1e3;
+        let totals = &figures.totals;
+        let transfers = totals.pairs.iter().map(|(&(rank, peer), pair)| {
+            let rate = Rate::of(pair, recorder.settings.regression, figures.nanoseconds_per_tick);
+            Transfers {
+                comm: hexadecimal(rank.comm),
+                rank: rank.rank,
+                peer,
+                transfers: pair.transfers,
+                bytes: pair.bytes,
+                sizes: rate.sizes,
+                active_us: rate.active_us,
+                active_rate_mb_s: rate.active_rate_mb_s,
+                avg: rate.avg,
+                min: rate.min,
+                rate_mb_s: rate.rate_mb_s,
+                latency_us: rate.latency_us,
+            }
+        });
+        let channels = totals.channels.iter().map(|(&(rank, peer, channel), sum)| Channel {
+            comm: hexadecimal(rank.comm),
+            rank: rank.rank,
+            peer,
+            channel,
+            transfers: sum.transfers,
+            bytes: sum.bytes,
+            mean_size_bytes: sum.bytes as f64 / sum.transfers as f64,
+            mean_time_us: sum.ticks as f64 / sum.transfers as f64 * scale,
+        });
+        let communicators = introductions.0.iter().map(|(&id, (introduction, ranks))| Communicator {
+            comm: hexadecimal(id),
+            nranks: introduction.nranks,
+            nnodes: introduction.nnodes,
+            name: introduction.name.clone(),
+            ranks: ranks.iter().map(|&rank| RankPlace { rank, process: 0 }).collect(),
+        });
+        let operations = totals.operations.iter().map(|(key, sum)| operations(key, sum, scale));
+        let mut summary = Self {
+            schema: SCHEMA.into(),
+            processes: vec![process(totals)],
+            communicators: communicators.collect(),
+            operations: operations.collect(),
+            transfers: transfers.collect(),
+            channels: channels.collect(),
+        };
+        summary.sort();
+        summary
+    }
+
+    /// One summary of several processes, numbered in their order.
+    pub fn merge(parts: Vec<Self>) -> Self {
+        let mut merged = Self {
+            schema: SCHEMA.into(),
+            processes: vec![],
+            communicators: vec![],
+            operations: vec![],
+            transfers: vec![],
+            channels: vec![],
+        };
+        for (number, part) in (0..).zip(parts) {
+            merged.processes.extend(part.processes.into_iter().map(|process| Process { process: number, ..process }));
+            for mut communicator in part.communicators {
+                communicator.ranks.iter_mut().for_each(|place| place.process = number);
+                match merged.communicators.iter_mut().find(|known| known.comm == communicator.comm) {
+                    Some(known) => known.ranks.extend(communicator.ranks),
+                    None => merged.communicators.push(communicator),
+                }
+            }
+            merged.operations.extend(part.operations);
+            merged.transfers.extend(part.transfers);
+            merged.channels.extend(part.channels);
+        }
+        merged.sort();
+        merged
+    }
+
+    /// Rows in an order that depends on what they say alone.
+    fn sort(&mut self) {
+        self.communicators.sort_by(|a, b| a.comm.cmp(&b.comm));
+        self.communicators.iter_mut().for_each(|communicator| communicator.ranks.sort_unstable());
+        let key = |row: &Operations| (row.comm.clone(), row.rank, row.kind.clone(), row.func.clone(), row.peer);
+        self.operations.sort_by_cached_key(key);
+        self.transfers.sort_by_cached_key(|row| (row.comm.clone(), row.rank, row.peer));
+        self.channels.sort_by_cached_key(|row| (row.comm.clone(), row.rank, row.peer, row.channel));
+    }
+}
+
+fn operations(&(rank, is_coll, function, peer): &OperationKey, sum: &OperationSum, scale: f64) -> Operations {
+    let microseconds = |nanoseconds: u64| nanoseconds as f64 / 1e3;
+    Operations {
+        comm: hexadecimal(rank.comm),
+        rank: rank.rank,
+        kind: if is_coll { "Coll" } else { "P2p" }.into(),
+        func: function.text(),
+        peer,
+        count: sum.count,
+        bytes: sum.bytes,
+        gpu_timed: sum.gpu_timed,
+        time_us: microseconds(sum.time),
+        min_us: sum.min.map(microseconds),
+        max_us: sum.max.map(microseconds),
+        proxy_timed: sum.proxy_timed,
+        proxy_time_us: sum.proxy_ticks as f64 * scale,
+        enqueue_timed: sum.enqueue_timed,
+        enqueue_time_us: sum.enqueue_ticks as f64 * scale,
+    }
+}
+
+fn process(totals: &Totals) -> Process {
+    let of_threads = [
+        (Fixed::EnqueuedOps, total(|cell| &cell.enqueued_ops)),
+        (Fixed::EnqueuedBytes, total(|cell| &cell.enqueued_bytes)),
+        (Fixed::ApiTime, total(|cell| &cell.api_time)),
+    ];
+    let mut counters: BTreeMap<String, u64> = metric::counters()
+        .iter()
+        .enumerate()
+        .filter(|(_, counter)| counter.owner == Owner::Process)
+        .map(|(place, counter)| (counter.name.clone(), board::read(place)))
+        .collect();
+    counters.extend(of_threads.map(|(counter, value)| (metric::counters()[counter as usize].name.clone(), value)));
+    Process {
+        process: 0,
+        pid: std::process::id(),
+        callbacks: callbacks(),
+        events: total(|cell| &cell.events),
+        windows: totals.windows,
+        dropped: total(|cell| &cell.dropped),
+        unfinished: totals.unfinished,
+        invisible: totals.invisible,
+        out_of_step: totals.out_of_step,
+        ignored_handles: total(|cell| &cell.ignored),
+        unknown_events: total(|cell| &cell.unknown),
+        orphans: totals.orphans,
+        peak_memory_bytes: peak_memory(),
+        counters,
+    }
+}
+
+fn peak_memory() -> u64 {
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: getrusage writes the structure, which is valid as zeros besides.
+    let usage = unsafe {
+        libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr());
+        usage.assume_init()
+    };
+    // Linux counts in KiB
+    u64::try_from(usage.ru_maxrss).unwrap_or(0).saturating_mul(1024)
+}

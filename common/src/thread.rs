@@ -1,0 +1,295 @@
+//! What belongs to one thread: its counters, its blocks, and the mark that it is inside a callback.
+//!
+//! Only the owning thread writes; the collector and Score-P's readers read. So a counter is a load and a store, never a shared
+//! read-modify-write. Cells outlive their threads and are handed on, with their counts, to later threads.
+
+use crate::pool::{self, BLOCK_SLOTS, Pool};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, compiler_fence, fence};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+/// Windows whose blocks a thread keeps at hand.
+const CACHE: usize = 16;
+
+/// A counter with one writer.
+#[derive(Debug, Default)]
+pub struct Count(AtomicU64);
+
+impl Count {
+    /// Adds; only the owning thread may.
+    #[inline]
+    pub fn add(&self, amount: u64) {
+        self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(amount), Ordering::Relaxed);
+    }
+
+    /// The value as last written.
+    #[inline]
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// A partly used block.
+#[derive(Debug)]
+struct Cached {
+    window: AtomicU32,
+    block: AtomicU32,
+    generation: AtomicU32,
+    next: AtomicU32,
+}
+
+/// One thread's cell. Counters are since the process began.
+#[derive(Debug)]
+#[repr(align(128))]
+pub struct ThreadCell {
+    /// Odd while the thread is inside a callback.
+    section: AtomicU64,
+    /// Callbacks NCCL made.
+    pub callbacks: Count,
+    /// Start callbacks, of whatever type.
+    pub events: Count,
+    /// Events not recorded because the pool was full.
+    pub dropped: Count,
+    /// Event types this version does not know.
+    pub unknown: Count,
+    /// Handles and contexts that were stale, foreign, stopped or invented.
+    pub ignored: Count,
+    /// Operations enqueued by calls of this thread.
+    pub enqueued_ops: Count,
+    /// Their bytes.
+    pub enqueued_bytes: Count,
+    /// Nanoseconds spent inside NCCL's API by this thread.
+    pub api_time: Count,
+    api_since: AtomicU64,
+    cache: [Cached; CACHE],
+    owned: AtomicBool,
+}
+
+/// Threads that can be alive at a time and be recorded.
+pub const MOST_THREADS: usize = 16_384;
+
+/// Every cell ever made, in order, without gaps.
+static CELLS: [OnceLock<&'static ThreadCell>; MOST_THREADS] = [const { OnceLock::new() }; MOST_THREADS];
+/// Held while a cell is made or handed on.
+static ADOPTION: Mutex<()> = Mutex::new(());
+/// Threads that found no cell.
+static TURNED_AWAY: AtomicU64 = AtomicU64::new(0);
+/// Set when the kernel cannot fence other threads for us, so callbacks must fence themselves.
+static SELF_FENCING: AtomicBool = AtomicBool::new(false);
+
+/// The thread's hold on its cell; the cell is free again when the thread ends.
+struct Ownership(Cell<Option<(&'static ThreadCell, usize)>>);
+
+impl Drop for Ownership {
+    fn drop(&mut self) {
+        if let Some((cell, _)) = self.0.get() {
+            cell.owned.store(false, Ordering::Release);
+        }
+    }
+}
+
+thread_local! {
+    static OWN: Ownership = const { Ownership(Cell::new(None)) };
+}
+
+/// The calling thread is inside a callback until this is dropped.
+#[derive(Debug)]
+pub struct Section(&'static ThreadCell);
+
+impl Drop for Section {
+    #[inline]
+    fn drop(&mut self) {
+        let section = self.0.section.load(Ordering::Relaxed);
+        self.0.section.store(section.wrapping_add(1), Ordering::Release);
+    }
+}
+
+impl ThreadCell {
+    fn new() -> Self {
+        Self {
+            section: AtomicU64::new(0),
+            callbacks: Count::default(),
+            events: Count::default(),
+            dropped: Count::default(),
+            unknown: Count::default(),
+            ignored: Count::default(),
+            enqueued_ops: Count::default(),
+            enqueued_bytes: Count::default(),
+            api_time: Count::default(),
+            api_since: AtomicU64::new(0),
+            cache: std::array::from_fn(|_| Cached {
+                window: AtomicU32::new(pool::NONE),
+                block: AtomicU32::new(0),
+                generation: AtomicU32::new(0),
+                next: AtomicU32::new(BLOCK_SLOTS),
+            }),
+            owned: AtomicBool::new(true),
+        }
+    }
+
+    /// The calling thread's cell and its number; made at the first call (the only one that allocates and locks). `None` while
+    /// the thread is being torn down, and for threads beyond [`MOST_THREADS`].
+    #[inline]
+    pub fn current() -> Option<(&'static Self, usize)> {
+        let found = OWN.try_with(|own| {
+            own.0.get().or_else(|| {
+                own.0.set(Self::adopt());
+                own.0.get()
+            })
+        });
+        found.ok().flatten()
+    }
+
+    #[cold]
+    fn adopt() -> Option<(&'static Self, usize)> {
+        let _held = ADOPTION.lock().unwrap_or_else(PoisonError::into_inner);
+        let free = |cell: &Self| cell.owned.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed).is_ok();
+        if let Some((number, cell)) = Self::all().enumerate().find(|(_, cell)| free(cell)) {
+            cell.api_since.store(0, Ordering::Relaxed);
+            return Some((cell, number));
+        }
+        let number = Self::all().count();
+        let Some(place) = CELLS.get(number) else {
+            TURNED_AWAY.fetch_add(1, Ordering::Relaxed);
+            return None;
+        };
+        let cell = *place.get_or_init(|| Box::leak(Box::new(Self::new())));
+        Some((cell, number))
+    }
+
+    /// The cell of that number.
+    #[inline]
+    pub fn get(number: usize) -> Option<&'static Self> {
+        CELLS.get(number)?.get().copied()
+    }
+
+    /// All cells.
+    pub fn all() -> impl Iterator<Item = &'static Self> {
+        CELLS.iter().map_while(|place| place.get().copied())
+    }
+
+    /// Marks the thread as inside a callback. What it reads of windows from here on stays valid until the mark is gone:
+    /// the collector waits for that before it takes a window apart (see `grace`).
+    #[inline]
+    pub fn enter(&'static self) -> Section {
+        let section = self.section.load(Ordering::Relaxed);
+        self.section.store(section.wrapping_add(1), Ordering::Relaxed);
+        if SELF_FENCING.load(Ordering::Relaxed) {
+            fence(Ordering::SeqCst);
+        } else {
+            // orders for the compiler; the collector's membarrier orders for the processor
+            compiler_fence(Ordering::SeqCst);
+        }
+        Section(self)
+    }
+
+    /// The mark of [`ThreadCell::enter`]: odd inside a callback, and never the same in two callbacks.
+    pub fn section(&self) -> u64 {
+        self.section.load(Ordering::Acquire)
+    }
+
+    /// From here on callbacks fence themselves.
+    pub fn fence_yourselves() {
+        SELF_FENCING.store(true, Ordering::SeqCst);
+    }
+
+    /// The next free place in this thread's block of `window`: (block, place, generation). `None` when it has no such block or
+    /// the block is full.
+    #[inline]
+    pub fn place(&self, pool: &Pool, window: u32) -> Option<(u32, u32, u32)> {
+        let cached = &self.cache[window as usize % CACHE];
+        let next = cached.next.load(Ordering::Relaxed);
+        if cached.window.load(Ordering::Relaxed) != window || next >= BLOCK_SLOTS {
+            return None;
+        }
+        let block = cached.block.load(Ordering::Relaxed);
+        let generation = cached.generation.load(Ordering::Relaxed);
+        if pool.block(block)?.generation() != generation {
+            return None;
+        }
+        cached.next.store(next + 1, Ordering::Relaxed);
+        Some((block, next, generation))
+    }
+
+    /// Keeps a fresh block of `window` at hand.
+    pub fn keep(&self, window: u32, block: u32, generation: u32) {
+        let cached = &self.cache[window as usize % CACHE];
+        cached.window.store(window, Ordering::Relaxed);
+        cached.block.store(block, Ordering::Relaxed);
+        cached.generation.store(generation, Ordering::Relaxed);
+        cached.next.store(0, Ordering::Relaxed);
+    }
+
+    /// The thread went into NCCL's API at `time`.
+    pub fn enter_api(&self, time: u64) {
+        if self.api_since.load(Ordering::Relaxed) == 0 {
+            self.api_since.store(time.max(1), Ordering::Relaxed);
+        }
+    }
+
+    /// The thread came out of NCCL's API at `time`. Nothing is added when it went in on another thread, or when nobody knows yet
+    /// what a tick is worth.
+    pub fn leave_api(&self, time: u64, nanoseconds_per_tick: Option<f64>) {
+        let since = self.api_since.load(Ordering::Relaxed);
+        self.api_since.store(0, Ordering::Relaxed);
+        if let (Some(scale), true) = (nanoseconds_per_tick, since > 0) {
+            self.api_time.add((time.saturating_sub(since) as f64 * scale) as u64);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_keeps_its_cell_and_hands_it_on() {
+        let (first, number) = std::thread::spawn(|| {
+            let (cell, number) = ThreadCell::current().unwrap();
+            assert!(std::ptr::eq(cell, ThreadCell::current().unwrap().0));
+            cell.events.add(3);
+            (cell, number)
+        })
+        .join()
+        .unwrap();
+        assert!(std::ptr::eq(first, ThreadCell::get(number).unwrap()));
+        assert!(first.events.get() >= 3);
+    }
+
+    #[test]
+    fn the_mark_is_odd_inside_a_callback() {
+        let (cell, _) = ThreadCell::current().unwrap();
+        let before = cell.section();
+        let section = cell.enter();
+        assert_eq!(cell.section(), before + 1);
+        drop(section);
+        assert_eq!(cell.section(), before + 2);
+    }
+
+    #[test]
+    fn api_time_is_counted_between_enter_and_leave() {
+        let cell = ThreadCell::new();
+        cell.leave_api(5, Some(0.5));
+        cell.enter_api(10);
+        cell.enter_api(12);
+        cell.leave_api(30, Some(0.5));
+        cell.leave_api(40, Some(0.5));
+        cell.enter_api(50);
+        cell.leave_api(60, None);
+        assert_eq!(cell.api_time.get(), 10);
+    }
+
+    #[test]
+    fn places_run_out_and_die_with_their_block() {
+        let pool = Pool::new(2 * 4096).unwrap();
+        let cell = ThreadCell::new();
+        assert_eq!(cell.place(&pool, 9), None);
+        let block = pool.take().unwrap();
+        let generation = pool.block(block).unwrap().generation();
+        cell.keep(9, block, generation);
+        assert_eq!(cell.place(&pool, 9), Some((block, 0, generation)));
+        assert_eq!(cell.place(&pool, 9 + CACHE as u32), None);
+        pool.give_back(block);
+        assert_eq!(cell.place(&pool, 9), None);
+    }
+}

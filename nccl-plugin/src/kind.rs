@@ -1,0 +1,47 @@
+//! NCCL's event types and states, by number.
+
+/// Bits of a descriptor's type and of the activation mask.
+pub mod event {
+    /// Group of operations.
+    pub const GROUP: u64 = 1 << 0;
+    /// Collective operation.
+    pub const COLL: u64 = 1 << 1;
+    /// Send or receive.
+    pub const P2P: u64 = 1 << 2;
+    /// Proxy operation.
+    pub const PROXY_OP: u64 = 1 << 3;
+    /// Step of a proxy operation.
+    pub const PROXY_STEP: u64 = 1 << 4;
+    /// State of the proxy thread.
+    pub const PROXY_CTRL: u64 = 1 << 5;
+    /// Kernel channel.
+    pub const KERNEL_CH: u64 = 1 << 6;
+    /// Event of a network plugin.
+    pub const NET_PLUGIN: u64 = 1 << 7;
+    /// Group of API calls (v5 and later).
+    pub const GROUP_API: u64 = 1 << 8;
+    /// Call of a collective function (v5 and later).
+    pub const COLL_API: u64 = 1 << 9;
+    /// Call of a point-to-point function (v5 and later).
+    pub const P2P_API: u64 = 1 << 10;
+    /// Launch of a kernel (v5 and later).
+    pub const KERNEL_LAUNCH: u64 = 1 << 11;
+    /// Collective by copy engine (v6 and later).
+    pub const CE_COLL: u64 = 1 << 12;
+    /// Its synchronisation (v6 and later).
+    pub const CE_SYNC: u64 = 1 << 13;
+    /// Its batch of copies (v6 and later).
+    pub const CE_BATCH: u64 = 1 << 14;
+}
+
+/// States that mean something here.
+pub mod state {
+    /// A send step's data goes to the network.
+    pub const PROXY_STEP_SEND_WAIT: i32 = 9;
+    /// The GPU is done with a kernel channel.
+    pub const KERNEL_CH_STOP: i32 = 22;
+    /// `ncclGroupStart` returns.
+    pub const GROUP_START_API_STOP: i32 = 23;
+    /// `ncclGroupEnd` is called.
+    pub const GROUP_END_API_START: i32 = 24;
+}

@@ -1,0 +1,271 @@
+//! Memory that goes over to Score-P, which frees it with C's `free`: so all of it comes from C's
+//! `malloc`.
+//!
+//! Score-P frees the array of metric properties, each name in it, and each list of time and value.
+//! It never frees a description or a unit; those are `'static`, so that nothing leaks.
+//!
+//! Nothing here fails. Where memory runs out there is less: metrics without a name are left out,
+//! and a list of values is empty. Callers can tell by the number.
+
+use std::cell::UnsafeCell;
+use std::ffi::{CStr, c_char, c_void};
+use std::ptr;
+
+use crate::sys::{MetricBase, MetricMode, MetricProperties, MetricValueType, TimeValuePair};
+
+/// `malloc`, or what stands in for it in a test: NULL, or that many bytes for any type of C's.
+type Allocate<'a> = &'a mut dyn FnMut(usize) -> *mut c_void;
+
+/// A metric, before it is written down for Score-P.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Metric<'a> {
+    /// Letters, digits and underscores, for Score-P complains about others. Ends at a NUL, should
+    /// it hold one.
+    pub(crate) name: &'a str,
+    /// One line for people.
+    pub(crate) description: &'static CStr,
+    /// What the values mean.
+    pub(crate) mode: MetricMode,
+    /// How the bits of a value are read.
+    pub(crate) value_type: MetricValueType,
+    /// Base of the scale.
+    pub(crate) base: MetricBase,
+    /// A value counts `base` to the power of this many `unit`s.
+    pub(crate) exponent: i64,
+    /// Name of the unit.
+    pub(crate) unit: &'static CStr,
+}
+
+/// The metrics as `get_event_info` returns them: an array, with the end entry behind the last.
+/// Never NULL.
+///
+/// Return one metric for one token where possible: Score-P 8.4 frees the array with its first
+/// metric and then reads the names of the others from it. Small arrays survive that with glibc;
+/// thousands of metrics do not.
+///
+/// Out of memory: a metric whose name cannot be stored is left out. If not even the array can be
+/// had, the result is a static end entry. Score-P aborts the application on NULL, so that is no
+/// choice; an array that begins with its end entry, on the other hand, is one that it reads once
+/// and never frees (it frees arrays by way of their first metric). A Score-P that changed this
+/// would meet a `free` of static memory, in a process that has no 48 bytes left: still no worse
+/// than NULL.
+pub(crate) fn properties(list: &[Metric<'_>]) -> *mut MetricProperties {
+    properties_from(list, &mut allocate)
+}
+
+/// Times and bits of values as `get_all_values` returns them: a list and its length.
+///
+/// No points: NULL and 0, which Score-P takes. Out of memory: the same.
+pub(crate) fn pairs(points: &[(u64, u64)]) -> (*mut TimeValuePair, u64) {
+    pairs_from(points, &mut allocate)
+}
+
+fn allocate(bytes: usize) -> *mut c_void {
+    // SAFETY: malloc takes any size.
+    unsafe { libc::malloc(bytes) }
+}
+
+/// Room for `count` of `T`, or NULL.
+fn array<T>(count: usize, allocate: Allocate<'_>) -> *mut T {
+    const { assert!(align_of::<T>() <= align_of::<libc::max_align_t>(), "malloc aligns for C's types") };
+    match count.checked_mul(size_of::<T>()) {
+        Some(bytes) => allocate(bytes).cast(),
+        None => ptr::null_mut(),
+    }
+}
+
+fn properties_from(list: &[Metric<'_>], allocate: Allocate<'_>) -> *mut MetricProperties {
+    let entries: *mut MetricProperties = array(list.len().saturating_add(1), allocate);
+    if entries.is_null() {
+        return NO_METRICS.0.get();
+    }
+    let mut used = 0;
+    for metric in list {
+        let name = text(metric.name, allocate);
+        if name.is_null() {
+            continue;
+        }
+        let entry = MetricProperties {
+            name,
+            description: metric.description.as_ptr().cast_mut(),
+            mode: metric.mode,
+            value_type: metric.value_type,
+            base: metric.base,
+            exponent: metric.exponent,
+            unit: metric.unit.as_ptr().cast_mut(),
+        };
+        // SAFETY: the array was made with one entry more than the list has, and used counts the
+        // metrics passed.
+        unsafe { entries.add(used).write(entry) };
+        used += 1;
+    }
+    // SAFETY: used is at most the length of the list, and the array has one entry more.
+    unsafe { entries.add(used).write(MetricProperties::end()) };
+    entries
+}
+
+fn pairs_from(points: &[(u64, u64)], allocate: Allocate<'_>) -> (*mut TimeValuePair, u64) {
+    if points.is_empty() {
+        return (ptr::null_mut(), 0);
+    }
+    let list: *mut TimeValuePair = array(points.len(), allocate);
+    if list.is_null() {
+        return (ptr::null_mut(), 0);
+    }
+    let mut count = 0;
+    for (place, &(timestamp, value)) in points.iter().enumerate() {
+        // SAFETY: the list was made with as many places as there are points.
+        unsafe { list.add(place).write(TimeValuePair { timestamp, value }) };
+        count += 1;
+    }
+    (list, count)
+}
+
+/// A copy of `text` up to its first NUL, NUL-terminated, or NULL.
+fn text(text: &str, allocate: Allocate<'_>) -> *mut c_char {
+    let bytes = text.as_bytes().split(|byte| *byte == 0).next().unwrap_or_default();
+    let copy: *mut u8 = array(bytes.len() + 1, allocate);
+    if !copy.is_null() {
+        // SAFETY: the copy was made one byte longer than the text, a moment ago, so it is apart
+        // from it.
+        unsafe {
+            ptr::copy_nonoverlapping(bytes.as_ptr(), copy, bytes.len());
+            copy.add(bytes.len()).write(0);
+        }
+    }
+    copy.cast()
+}
+
+/// What is returned when there is no memory for a list: its end.
+static NO_METRICS: EndEntry = EndEntry(UnsafeCell::new(MetricProperties::end()));
+
+/// In a cell, because Score-P gets a pointer through which it might write.
+struct EndEntry(UnsafeCell<MetricProperties>);
+
+// SAFETY: this library never reads or writes the entry, it only hands out its address; Score-P asks
+// for metrics on one thread at a time.
+unsafe impl Sync for EndEntry {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sys::{BASE_DECIMAL, MODE_ACCUMULATED_START, VALUE_UINT64};
+
+    fn metric(name: &str) -> Metric<'_> {
+        Metric {
+            name,
+            description: c"bytes handed to NCCL",
+            mode: MODE_ACCUMULATED_START,
+            value_type: VALUE_UINT64,
+            base: BASE_DECIMAL,
+            exponent: 3,
+            unit: c"B",
+        }
+    }
+
+    /// The names in a list. Frees it the way Score-P does, but for its reading of freed memory.
+    fn names_freed(list: *mut MetricProperties) -> Vec<String> {
+        assert!(!list.is_null());
+        let mut names = Vec::new();
+        // SAFETY: the list comes from the functions above and ends with an entry without a name.
+        unsafe {
+            let mut entry = list;
+            while !(*entry).name.is_null() {
+                names.push(CStr::from_ptr((*entry).name).to_str().unwrap().to_owned());
+                libc::free((*entry).name.cast());
+                entry = entry.add(1);
+            }
+            if list != NO_METRICS.0.get() {
+                libc::free(list.cast());
+            }
+        }
+        names
+    }
+
+    /// Grants allocations until `fails` says no to one, by its number.
+    fn failing(fails: impl Fn(usize) -> bool) -> impl FnMut(usize) -> *mut c_void {
+        let mut number = 0;
+        move |bytes| {
+            number += 1;
+            if fails(number - 1) { ptr::null_mut() } else { allocate(bytes) }
+        }
+    }
+
+    #[test]
+    fn properties_hold_what_was_said() {
+        let list = properties(&[metric("nccl_bytes")]);
+        // SAFETY: the list has one metric and its end.
+        let (entry, end) = unsafe { (*list, *list.add(1)) };
+        // SAFETY: both are static texts, handed over above.
+        let (description, unit) = unsafe { (CStr::from_ptr(entry.description), CStr::from_ptr(entry.unit)) };
+        assert_eq!((description, unit), (c"bytes handed to NCCL", c"B"));
+        assert_eq!((entry.mode, entry.value_type), (MODE_ACCUMULATED_START, VALUE_UINT64));
+        assert_eq!((entry.base, entry.exponent), (BASE_DECIMAL, 3));
+        assert!(end.name.is_null());
+        assert_eq!(names_freed(list), ["nccl_bytes"]);
+    }
+
+    #[test]
+    fn many_metrics_keep_their_order() {
+        let names: Vec<String> = (0..300).map(|number| format!("nccl_{number}")).collect();
+        let list: Vec<Metric<'_>> = names.iter().map(|name| metric(name)).collect();
+        assert_eq!(names_freed(properties(&list)), names);
+    }
+
+    #[test]
+    fn no_metrics_are_an_end_entry() {
+        assert!(names_freed(properties(&[])).is_empty());
+    }
+
+    #[test]
+    fn name_ends_at_a_nul() {
+        assert_eq!(names_freed(properties(&[metric("a\0b"), metric("")])), ["a", ""]);
+    }
+
+    #[test]
+    fn no_memory_at_all_gives_the_static_end() {
+        let list = properties_from(&[metric("a")], &mut failing(|_| true));
+        assert_eq!(list, NO_METRICS.0.get());
+        assert!(names_freed(list).is_empty());
+    }
+
+    #[test]
+    fn metrics_without_room_for_a_name_are_left_out() {
+        // Allocation 0 is the array, the names follow.
+        let list = [metric("a"), metric("b"), metric("c")];
+        assert_eq!(names_freed(properties_from(&list, &mut failing(|number| number == 2))), ["a", "c"]);
+        assert_eq!(names_freed(properties_from(&list, &mut failing(|number| number > 1))), ["a"]);
+        assert!(names_freed(properties_from(&list, &mut failing(|number| number > 0))).is_empty());
+    }
+
+    #[test]
+    fn pairs_hold_the_points() {
+        let points = [(10, 1.5_f64.to_bits()), (20, 0), (u64::MAX, u64::MAX)];
+        let (list, count) = pairs(&points);
+        assert_eq!(count, 3);
+        // SAFETY: the list has that many pairs, and is freed once.
+        unsafe {
+            for (place, &(timestamp, value)) in points.iter().enumerate() {
+                let pair = *list.add(place);
+                assert_eq!((pair.timestamp, pair.value), (timestamp, value));
+            }
+            libc::free(list.cast());
+        }
+    }
+
+    #[test]
+    fn no_points_and_no_memory_give_no_list() {
+        assert_eq!(pairs(&[]), (ptr::null_mut(), 0));
+        assert_eq!(pairs_from(&[(1, 2)], &mut failing(|_| true)), (ptr::null_mut(), 0));
+    }
+
+    #[test]
+    fn size_beyond_the_address_space_is_no_memory() {
+        let mut asked = false;
+        let list: *mut TimeValuePair = array(usize::MAX / 2, &mut |_| {
+            asked = true;
+            ptr::null_mut()
+        });
+        assert!(list.is_null() && !asked);
+    }
+}

@@ -1,0 +1,143 @@
+//! Metric plugin `nccl_series_plugin`: rates, latencies and times as they developed, asynchronous, at locations of their own in the
+//! trace. Score-P asks once, at the end. With profiling on it drops asynchronous metrics: set SCOREP_ENABLE_PROFILING=false.
+
+use crate::counters::set_clock_function;
+use crate::memory::{self, Metric};
+use crate::sys::{
+    ASYNC, BASE_DECIMAL, MODE_ABSOLUTE_LAST, MetricPluginInfo, MetricProperties, PER_PROCESS, PLUGIN_VERSION,
+    SYNCHRONIZATION_MODE_END, SynchronizationMode, TimeValuePair, VALUE_DOUBLE,
+};
+use crate::token;
+use common::guard::guard;
+use common::metric::{SERIES, Series, series};
+use common::recorder::CLOCK;
+use common::{control, log};
+use std::ffi::c_char;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// Names by the ids that Score-P got.
+static NAMES: Mutex<Vec<String>> = Mutex::new(Vec::new());
+/// First and last time of the measurement; a value outside would lie outside the trace.
+static BEGIN: AtomicU64 = AtomicU64::new(0);
+static END: AtomicU64 = AtomicU64::new(u64::MAX);
+
+/// The series that a token names, under the names they get.
+fn select(token: &str) -> Vec<(String, &'static Series)> {
+    if matches!(token, "default" | "*") {
+        return SERIES.iter().map(|series| (series.name.to_owned(), series)).collect();
+    }
+    let found = series(token).map(|series| (token.to_owned(), series));
+    if found.is_none() {
+        let names = SERIES.map(|series| series.name);
+        log::warn(&format!(
+            "SCOREP_METRIC_NCCL_SERIES_PLUGIN: there is no series {token:?}; there are default, {}, and {}@P and {}@P for rank P",
+            names.join(", "),
+            names[0],
+            names[1]
+        ));
+    }
+    found.into_iter().collect()
+}
+
+unsafe extern "C" fn initialize() -> i32 {
+    0
+}
+
+unsafe extern "C" fn finalize() {}
+
+fn describe<'a>((name, series): &'a (String, &'static Series)) -> Metric<'a> {
+    Metric {
+        name,
+        description: series.description,
+        mode: MODE_ABSOLUTE_LAST,
+        value_type: VALUE_DOUBLE,
+        base: BASE_DECIMAL,
+        exponent: 0,
+        unit: series.unit,
+    }
+}
+
+unsafe extern "C" fn get_event_info(token: *mut c_char) -> *mut MetricProperties {
+    let list = guard(None, || {
+        // SAFETY: Score-P passes a string that is alive during the call.
+        let token = unsafe { token::text(token) };
+        let found = select(&token);
+        let list: Vec<Metric<'_>> = found.iter().map(describe).collect();
+        Some(memory::properties(&list))
+    });
+    // an empty list is the fallback: Score-P aborts the application on NULL
+    list.unwrap_or_else(|| memory::properties(&[]))
+}
+
+unsafe extern "C" fn add_counter(name: *mut c_char) -> i32 {
+    guard(-1, || {
+        // SAFETY: Score-P passes a string that is alive during the call.
+        let name = unsafe { token::text(name) };
+        let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+        names.push(name);
+        i32::try_from(names.len() - 1).unwrap_or(-1)
+    })
+}
+
+unsafe extern "C" fn get_all_values(id: i32, list: *mut *mut TimeValuePair) -> u64 {
+    guard(0, || {
+        let name = {
+            let names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+            usize::try_from(id).ok().and_then(|id| names.get(id).cloned())
+        };
+        let points = name.map(|name| control::series(&name)).unwrap_or_default();
+        let (begin, end) = (BEGIN.load(Ordering::Relaxed), END.load(Ordering::Relaxed));
+        let pairs: Vec<(u64, u64)> = points.iter().map(|point| (point.time.max(begin).min(end), point.value.to_bits())).collect();
+        let (pointer, count) = memory::pairs(&pairs);
+        if list.is_null() {
+            return 0;
+        }
+        // SAFETY: Score-P passes a place for the list, which it frees.
+        unsafe { *list = pointer };
+        count
+    })
+}
+
+unsafe extern "C" fn synchronize(_is_responsible: bool, mode: SynchronizationMode) {
+    guard((), || {
+        if mode == SYNCHRONIZATION_MODE_END {
+            control::finish();
+            END.store(CLOCK.now(), Ordering::Relaxed);
+        } else {
+            BEGIN.store(CLOCK.now(), Ordering::Relaxed);
+            CLOCK.mark();
+        }
+    });
+}
+
+/// What Score-P looks up for `SCOREP_METRIC_PLUGINS=nccl_series_plugin`.
+#[unsafe(no_mangle)]
+#[allow(non_snake_case, reason = "the name is Score-P's")]
+pub extern "C" fn SCOREP_MetricPlugin_nccl_series_plugin_get_info() -> MetricPluginInfo {
+    MetricPluginInfo {
+        plugin_version: PLUGIN_VERSION,
+        run_per: PER_PROCESS,
+        sync: ASYNC,
+        initialize: Some(initialize),
+        finalize: Some(finalize),
+        get_event_info: Some(get_event_info),
+        add_counter: Some(add_counter),
+        set_clock_function: Some(set_clock_function),
+        get_all_values: Some(get_all_values),
+        synchronize: Some(synchronize),
+        ..MetricPluginInfo::zeroed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_select_series() {
+        assert_eq!(select("default").len(), SERIES.len());
+        assert_eq!(select("nccl_transfer_rate@2")[0].0, "nccl_transfer_rate@2");
+        assert!(select("nccl_transfer_rate@x").is_empty());
+    }
+}

@@ -1,0 +1,93 @@
+//! What can be wrong with a capture, in words that say where and, where it helps, what to do about it.
+
+use std::io;
+use std::path::PathBuf;
+
+use super::FORMAT;
+use super::call::{LAST_STATE, NAMES};
+
+/// Why a capture could not be read.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CaptureError {
+    /// The file itself: absent, a directory, no permission, a failing disk.
+    #[error("{}: cannot be read: {error}", path.display())]
+    Unreadable {
+        /// The capture.
+        path: PathBuf,
+        /// What the operating system said.
+        error: io::Error,
+    },
+    /// What the file holds.
+    #[error("{}:{line}: {problem}", path.display())]
+    Line {
+        /// The capture.
+        path: PathBuf,
+        /// Line of the decompressed text, from 1.
+        line: u32,
+        /// What is wrong there.
+        problem: Problem,
+    },
+}
+
+/// What is wrong with a line, or with the file at that line.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Problem {
+    #[error("the file is empty: a capture begins with a meta line")]
+    Empty,
+    #[error("not a gzip file: captures are gzipped JSON lines{}", if *.plain { "; this one seems to be plain text, so gzip it first" } else { "" })]
+    NotGzip { plain: bool },
+    #[error(
+        "the gzip data ends too early, after line {after}: the file was cut off, copy or record it again"
+    )]
+    Truncated { after: u32 },
+    #[error("the gzip data is damaged after line {after} ({error}): copy or record the file again")]
+    Damaged { after: u32, error: io::Error },
+    #[error("cannot be read: {0}")]
+    Read(io::Error),
+    #[error("the line is longer than {limit} bytes: this is no capture")]
+    TooLong { limit: usize },
+    #[error("no JSON object of a capture: {message} (column {column})")]
+    Json { message: String, column: usize },
+    #[error("the first line must be the meta line ({{\"cb\":\"meta\",\"format\":{FORMAT},...}})")]
+    NoMeta,
+    #[error("a second meta line: two captures in one file; keep each in a file of its own")]
+    MetaAgain,
+    #[error("format {found} is not known, this tool reads format {FORMAT}")]
+    Format { found: i128 },
+    #[error(
+        "no call after the meta line: nothing was recorded (did NCCL load the recording plugin?)"
+    )]
+    NoCall,
+    #[error("callback \"{0}\" is not known (known: init, start, state, stop, finalize)")]
+    Callback(String),
+    #[error("event type \"{0}\" is not known (known: {known}; a newer type can be given by its number)", known = NAMES.join(", "))]
+    EventName(String),
+    #[error("field \"{0}\" is missing")]
+    Missing(&'static str),
+    #[error("field \"{field}\" is {value}, which is not within {range}")]
+    Range {
+        field: &'static str,
+        value: i128,
+        range: &'static str,
+    },
+    #[error(
+        "field \"{field}\" is \"{value}\", which is not a hexadecimal number of at most 64 bits"
+    )]
+    Hexadecimal { field: &'static str, value: String },
+    #[error("field \"{field}\" holds a NUL character, which NCCL's strings cannot")]
+    Nul { field: &'static str },
+    #[error("state {0} is not known (known: 0 to {LAST_STATE})")]
+    State(u32),
+    #[error("handle 0 stands for no event and cannot be started")]
+    NullHandle,
+    #[error("handle {h} in field \"{field}\" was never started before this line")]
+    Handle { field: &'static str, h: u64 },
+    #[error("handle {h} is started a second time, it was started on line {first} already")]
+    HandleAgain { h: u64, first: u32 },
+    #[error("context {0} was never initialised before this line")]
+    Context(u32),
+    #[error(
+        "context {ctx} is initialised a second time, it was initialised on line {first} already"
+    )]
+    ContextAgain { ctx: u32, first: u32 },
+}

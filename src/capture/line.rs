@@ -1,0 +1,324 @@
+//! One line of JSON, field by field.
+//!
+//! A line is read into one flat struct that borrows from it, and only then, by its callback and event type, into a [`Call`]: a
+//! tagged enum would make serde copy every line into a tree first. Fields that nobody asks for are skipped, so a newer recorder may
+//! write more of them.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+use super::call::{Call, Event, LAST_STATE, What};
+use super::error::Problem;
+use super::value::{Kind, Number, Text};
+use super::{FORMAT, Meta};
+
+/// Every field that any line may have, as it stands there.
+#[derive(Deserialize)]
+pub(super) struct Line<'a> {
+    #[serde(borrow)]
+    cb: Option<Text<'a>>,
+    t: Option<Number>,
+    tid: Option<Number>,
+    ctx: Option<Number>,
+    h: Option<Number>,
+    parent: Option<Number>,
+    rank: Option<Number>,
+    #[serde(borrow, rename = "type")]
+    kind: Option<Kind<'a>>,
+    state: Option<Number>,
+    arg: Option<Number>,
+    #[serde(borrow)]
+    comm: Option<Text<'a>>,
+    #[serde(borrow)]
+    name: Option<Text<'a>>,
+    nnodes: Option<Number>,
+    nranks: Option<Number>,
+    seq: Option<Number>,
+    #[serde(borrow)]
+    func: Option<Text<'a>>,
+    count: Option<Number>,
+    #[serde(borrow)]
+    dtype: Option<Text<'a>>,
+    root: Option<Number>,
+    peer: Option<Number>,
+    nch: Option<Number>,
+    nwarps: Option<Number>,
+    #[serde(borrow)]
+    algo: Option<Text<'a>>,
+    #[serde(borrow)]
+    proto: Option<Text<'a>>,
+    pid: Option<Number>,
+    ch: Option<Number>,
+    nsteps: Option<Number>,
+    chunk: Option<Number>,
+    send: Option<Number>,
+    step: Option<Number>,
+    ptimer: Option<Number>,
+    phase: Option<Number>,
+    depth: Option<Number>,
+    graph: Option<Number>,
+    #[serde(borrow)]
+    stream: Option<Text<'a>>,
+    format: Option<Number>,
+    api: Option<Number>,
+    mask: Option<Number>,
+    real0: Option<Number>,
+    mono0: Option<Number>,
+    dropped: Option<Number>,
+}
+
+impl<'a> Line<'a> {
+    pub(super) fn parse(bytes: &'a [u8]) -> Result<Self, Problem> {
+        // serde would also take an array for a struct.
+        if bytes.trim_ascii_start().first() != Some(&b'{') {
+            let message = "it does not begin with a brace".to_owned();
+            return Err(Problem::Json { message, column: 1 });
+        }
+        serde_json::from_slice(bytes).map_err(|error| {
+            let (line, column) = (error.line(), error.column());
+            let message = error.to_string();
+            // serde_json counts lines of its own, from 1 at every line of ours: only the column says anything.
+            let place = format!(" at line {line} column {column}");
+            let message = message.strip_suffix(&place).unwrap_or(&message).to_owned();
+            Problem::Json { message, column }
+        })
+    }
+
+    /// The line as the first of a capture.
+    pub(super) fn meta(&self) -> Result<Meta, Problem> {
+        if self.cb.as_ref().is_none_or(|cb| cb.0 != "meta") {
+            return Err(Problem::NoMeta);
+        }
+        let format = self.format.ok_or(Problem::Missing("format"))?;
+        if format.0 != i128::from(FORMAT) {
+            return Err(Problem::Format { found: format.0 });
+        }
+        Ok(Meta {
+            api: int("api", self.api)?,
+            mask: int("mask", self.mask)?,
+            pid: int("pid", self.pid)?,
+            real0: int("real0", self.real0)?,
+            mono0: int("mono0", self.mono0)?,
+            dropped: int("dropped", self.dropped)?,
+        })
+    }
+
+    /// The line as one after the first.
+    pub(super) fn call(&self, line: u32, strings: &mut Strings) -> Result<Call, Problem> {
+        let what = match self.cb.as_ref().ok_or(Problem::Missing("cb"))?.0.as_ref() {
+            "start" => self.start(strings)?,
+            "state" => What::State {
+                h: int("h", self.h)?,
+                state: self.state_number()?,
+                arg: self.arg.map(|arg| int("arg", Some(arg))).transpose()?,
+            },
+            "stop" => What::Stop {
+                h: int("h", self.h)?,
+            },
+            "init" => What::Init {
+                ctx: int("ctx", self.ctx)?,
+                comm: hexadecimal("comm", self.comm.as_ref())?,
+                name: strings.keep("name", self.name.as_ref())?,
+                nnodes: int("nnodes", self.nnodes)?,
+                nranks: int("nranks", self.nranks)?,
+                rank: int("rank", self.rank)?,
+            },
+            "finalize" => What::Finalize {
+                ctx: int("ctx", self.ctx)?,
+            },
+            "meta" => return Err(Problem::MetaAgain),
+            other => return Err(Problem::Callback(other.to_owned())),
+        };
+        let tid = int("tid", self.tid)?;
+        if tid == 0 {
+            return Err(Problem::Range {
+                field: "tid",
+                value: 0,
+                range: "1 to 4294967295",
+            });
+        }
+        Ok(Call {
+            t: int("t", self.t)?,
+            tid,
+            line,
+            what,
+        })
+    }
+
+    fn start(&self, strings: &mut Strings) -> Result<What, Problem> {
+        let bits = self.kind.as_ref().ok_or(Problem::Missing("type"))?.bits()?;
+        Ok(What::Start {
+            ctx: int("ctx", self.ctx)?,
+            h: int("h", self.h)?,
+            parent: int("parent", self.parent)?,
+            rank: int("rank", self.rank)?,
+            event: self.event(bits, strings)?,
+        })
+    }
+
+    fn event(&self, bits: u64, strings: &mut Strings) -> Result<Event, Problem> {
+        let number = if bits.is_power_of_two() {
+            bits.trailing_zeros()
+        } else {
+            u32::MAX
+        };
+        Ok(match number {
+            0 => Event::Group,
+            1 => Event::Coll {
+                seq: int("seq", self.seq)?,
+                func: strings.keep("func", self.func.as_ref())?,
+                count: int("count", self.count)?,
+                dtype: strings.keep("dtype", self.dtype.as_ref())?,
+                root: int("root", self.root)?,
+                nch: int("nch", self.nch)?,
+                nwarps: int("nwarps", self.nwarps)?,
+                algo: strings.keep("algo", self.algo.as_ref())?,
+                proto: strings.keep("proto", self.proto.as_ref())?,
+            },
+            2 => Event::P2p {
+                func: strings.keep("func", self.func.as_ref())?,
+                count: int("count", self.count)?,
+                dtype: strings.keep("dtype", self.dtype.as_ref())?,
+                peer: int("peer", self.peer)?,
+                nch: int("nch", self.nch)?,
+            },
+            3 => Event::ProxyOp {
+                pid: int("pid", self.pid)?,
+                ch: int("ch", self.ch)?,
+                peer: int("peer", self.peer)?,
+                nsteps: int("nsteps", self.nsteps)?,
+                chunk: int("chunk", self.chunk)?,
+                send: int::<i32>("send", self.send)? != 0,
+            },
+            4 => Event::ProxyStep {
+                step: int("step", self.step)?,
+            },
+            5 => Event::ProxyCtrl,
+            6 => Event::KernelCh {
+                ch: int("ch", self.ch)?,
+                ptimer: int("ptimer", self.ptimer)?,
+            },
+            7 => Event::NetPlugin,
+            8 => Event::GroupApi {
+                depth: int("depth", self.depth)?,
+                graph: self.graph()?,
+            },
+            9 => Event::CollApi {
+                func: strings.keep("func", self.func.as_ref())?,
+                count: int("count", self.count)?,
+                dtype: strings.keep("dtype", self.dtype.as_ref())?,
+                root: int("root", self.root)?,
+                stream: hexadecimal("stream", self.stream.as_ref())?,
+                graph: self.graph()?,
+            },
+            10 => Event::P2pApi {
+                func: strings.keep("func", self.func.as_ref())?,
+                count: int("count", self.count)?,
+                dtype: strings.keep("dtype", self.dtype.as_ref())?,
+                stream: hexadecimal("stream", self.stream.as_ref())?,
+                graph: self.graph()?,
+            },
+            11 => Event::KernelLaunch {
+                stream: hexadecimal("stream", self.stream.as_ref())?,
+            },
+            12 => Event::CeColl {
+                seq: int("seq", self.seq.or(Some(Number(0))))?,
+                func: strings.keep("func", self.func.as_ref())?,
+                count: int("count", self.count.or(Some(Number(0))))?,
+                dtype: strings.keep("dtype", self.dtype.as_ref())?,
+                root: int("root", self.root.or(Some(Number(0))))?,
+                stream: match &self.stream {
+                    Some(stream) => hexadecimal("stream", Some(stream))?,
+                    None => 0,
+                },
+            },
+            13 => Event::CeSync,
+            14 => Event::CeBatch,
+            15 => Event::KernelPhase {
+                ch: int("ch", self.ch)?,
+                phase: int("phase", self.phase)?,
+                ptimer: int("ptimer", self.ptimer)?,
+            },
+            _ => Event::Unknown { bits },
+        })
+    }
+
+    fn state_number(&self) -> Result<u32, Problem> {
+        let state = int("state", self.state)?;
+        if state <= LAST_STATE {
+            Ok(state)
+        } else {
+            Err(Problem::State(state))
+        }
+    }
+
+    fn graph(&self) -> Result<bool, Problem> {
+        Ok(int::<u8>("graph", self.graph)? != 0)
+    }
+}
+
+/// Strings of a capture, each kept once: there are a few dozen, in tens of thousands of lines.
+#[derive(Default)]
+pub(super) struct Strings(HashSet<Arc<str>>);
+
+impl Strings {
+    fn keep(
+        &mut self,
+        field: &'static str,
+        text: Option<&Text<'_>>,
+    ) -> Result<Option<Arc<str>>, Problem> {
+        let Some(Text(text)) = text else {
+            return Ok(None);
+        };
+        if let Some(kept) = self.0.get(text.as_ref()) {
+            return Ok(Some(Arc::clone(kept)));
+        }
+        if text.contains('\0') {
+            return Err(Problem::Nul { field });
+        }
+        let new: Arc<str> = Arc::from(text.as_ref());
+        self.0.insert(Arc::clone(&new));
+        Ok(Some(new))
+    }
+}
+
+fn hexadecimal(field: &'static str, text: Option<&Text<'_>>) -> Result<u64, Problem> {
+    let text = text.ok_or(Problem::Missing(field))?.0.as_ref();
+    // from_str_radix alone would take a sign too.
+    let digits = text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    match u64::from_str_radix(text, 16) {
+        Ok(value) if digits => Ok(value),
+        _ => Err(Problem::Hexadecimal {
+            field,
+            value: text.to_owned(),
+        }),
+    }
+}
+
+/// An integer of a C struct, with its range in words.
+trait Whole: TryFrom<i128> {
+    const RANGE: &str;
+}
+impl Whole for u8 {
+    const RANGE: &str = "0 to 255";
+}
+impl Whole for u32 {
+    const RANGE: &str = "0 to 4294967295";
+}
+impl Whole for i32 {
+    const RANGE: &str = "-2147483648 to 2147483647";
+}
+impl Whole for u64 {
+    const RANGE: &str = "0 to 18446744073709551615";
+}
+
+fn int<T: Whole>(field: &'static str, number: Option<Number>) -> Result<T, Problem> {
+    let Number(value) = number.ok_or(Problem::Missing(field))?;
+    T::try_from(value).map_err(|_| Problem::Range {
+        field,
+        value,
+        range: T::RANGE,
+    })
+}

@@ -1,0 +1,80 @@
+//! Handles and contexts: were they given out before they were used.
+//!
+//! A stopped handle may be named again (the children of an operation start after its stop), and so may a finalised context (late
+//! proxy events): NCCL does both. What no NCCL does is use one that the plugin never gave out.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use super::call::{Call, What};
+use super::error::Problem;
+
+/// Handles and contexts given out so far, each with its line.
+#[derive(Default)]
+pub(super) struct Seen {
+    handles: HashMap<u64, u32>,
+    contexts: HashMap<u32, u32>,
+}
+
+impl Seen {
+    /// Checks what the next call uses and notes what it gives out.
+    pub(super) fn check(&mut self, call: &Call) -> Result<(), Problem> {
+        match call.what {
+            What::Init { ctx, .. } => self.initialise(ctx, call.line),
+            What::Start { ctx, h, parent, .. } => {
+                self.context(ctx)?;
+                if parent != 0 {
+                    self.handle("parent", parent)?;
+                }
+                self.start(h, call.line)
+            }
+            What::State { h, .. } | What::Stop { h } => self.handle("h", h),
+            What::Finalize { ctx } => self.context(ctx),
+        }
+    }
+
+    fn initialise(&mut self, ctx: u32, line: u32) -> Result<(), Problem> {
+        match self.contexts.entry(ctx) {
+            Entry::Occupied(first) => Err(Problem::ContextAgain {
+                ctx,
+                first: *first.get(),
+            }),
+            Entry::Vacant(free) => {
+                free.insert(line);
+                Ok(())
+            }
+        }
+    }
+
+    fn start(&mut self, h: u64, line: u32) -> Result<(), Problem> {
+        if h == 0 {
+            return Err(Problem::NullHandle);
+        }
+        match self.handles.entry(h) {
+            Entry::Occupied(first) => Err(Problem::HandleAgain {
+                h,
+                first: *first.get(),
+            }),
+            Entry::Vacant(free) => {
+                free.insert(line);
+                Ok(())
+            }
+        }
+    }
+
+    fn context(&self, ctx: u32) -> Result<(), Problem> {
+        if self.contexts.contains_key(&ctx) {
+            Ok(())
+        } else {
+            Err(Problem::Context(ctx))
+        }
+    }
+
+    fn handle(&self, field: &'static str, h: u64) -> Result<(), Problem> {
+        if self.handles.contains_key(&h) {
+            Ok(())
+        } else {
+            Err(Problem::Handle { field, h })
+        }
+    }
+}

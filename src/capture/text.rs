@@ -1,0 +1,79 @@
+//! Gzip, and the text cut into lines.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, ErrorKind, Read};
+
+use flate2::bufread::MultiGzDecoder;
+
+use super::error::Problem;
+
+/// Longest line taken for one of a capture, in bytes: real ones have some 250. A file that never breaks a line must not fill the
+/// memory before it is refused.
+const LONGEST: usize = 1 << 20;
+
+/// The decompressed text of a capture (of several gzip members, if it has several), line by line.
+pub(super) struct Text {
+    reader: BufReader<MultiGzDecoder<BufReader<File>>>,
+    buffer: Vec<u8>,
+    line: u32,
+}
+
+impl Text {
+    /// Looks at the first bytes before the decoder does, because its own words for a file of another kind help nobody.
+    pub(super) fn new(file: File) -> Result<Self, Problem> {
+        let mut file = BufReader::new(file);
+        match file.fill_buf().map_err(Problem::Read)? {
+            [] => return Err(Problem::Empty),
+            [0x1f] | [0x1f, 0x8b, ..] => {}
+            other => {
+                return Err(Problem::NotGzip {
+                    plain: other.first() == Some(&b'{'),
+                });
+            }
+        }
+        let reader = BufReader::with_capacity(1 << 16, MultiGzDecoder::new(file));
+        Ok(Self {
+            reader,
+            buffer: Vec::new(),
+            line: 0,
+        })
+    }
+
+    /// Number of the line that [`next`](Self::next) gave last, from 1; 0 before the first.
+    pub(super) fn line(&self) -> u32 {
+        self.line
+    }
+
+    /// The next line without its end, or `None` after the last.
+    pub(super) fn next(&mut self) -> Result<Option<&[u8]>, Problem> {
+        self.buffer.clear();
+        // One byte more than the longest line: its end.
+        let limit = LONGEST as u64 + 1;
+        let read = self
+            .reader
+            .by_ref()
+            .take(limit)
+            .read_until(b'\n', &mut self.buffer)
+            .map_err(|error| self.problem(error))?;
+        if read == 0 {
+            return Ok(None);
+        }
+        self.line = self.line.saturating_add(1);
+        if self.buffer.last() == Some(&b'\n') {
+            self.buffer.pop();
+        }
+        if self.buffer.len() > LONGEST {
+            return Err(Problem::TooLong { limit: LONGEST });
+        }
+        Ok(Some(&self.buffer))
+    }
+
+    fn problem(&self, error: io::Error) -> Problem {
+        let after = self.line;
+        match error.kind() {
+            ErrorKind::UnexpectedEof => Problem::Truncated { after },
+            ErrorKind::InvalidInput | ErrorKind::InvalidData => Problem::Damaged { after, error },
+            _ => Problem::Read(error),
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! The part of OTF2's C interface that is used here: handles, numbers and callbacks of OTF2 3.
+
+use std::ffi::{c_char, c_int, c_void};
+
+/// Declares handles: types of which only OTF2 knows the inside.
+macro_rules! handles {
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+        $(#[$doc])*
+        #[repr(C)]
+        pub(super) struct $name {
+            _inside: [u8; 0],
+        }
+    )*};
+}
+
+handles! {
+    /// `OTF2_Archive`.
+    Archive;
+    /// `OTF2_EvtWriter`.
+    EventWriter;
+    /// `OTF2_DefWriter`, of one location.
+    LocalDefinitionWriter;
+    /// `OTF2_GlobalDefWriter`.
+    GlobalDefinitionWriter;
+    /// `OTF2_AttributeList`; always null here.
+    AttributeList;
+}
+
+/// `OTF2_ErrorCode`: 0 is success, negative are warnings.
+pub(super) type ErrorCode = c_int;
+/// The code of success.
+pub(super) const SUCCESS: ErrorCode = 0;
+/// `OTF2_ERROR_INVALID`: failed, and nothing more is known.
+pub(super) const ERROR: ErrorCode = 1;
+
+/// `OTF2_ErrorCallback`. The last argument is a `va_list`, which C passes as one pointer on every platform that Linux has NCCL for.
+pub(super) type ErrorCallback = extern "C" fn(
+    *mut c_void,
+    *const c_char,
+    u64,
+    *const c_char,
+    ErrorCode,
+    *const c_char,
+    *mut c_void,
+) -> ErrorCode;
+
+/// `OTF2_FlushCallbacks`.
+#[repr(C)]
+pub(super) struct FlushCallbacks {
+    /// Asked before a buffer is flushed: user data, file type, location, caller's data, whether it is the last flush.
+    pub(super) before: extern "C" fn(*mut c_void, u8, u64, *mut c_void, bool) -> u8,
+    /// Asked for the time after a flush, for a BufferFlush event; null is for none.
+    pub(super) after: Option<extern "C" fn(*mut c_void, u8, u64) -> u64>,
+}
+/// `OTF2_FLUSH`.
+pub(super) const FLUSH: u8 = 1;
+
+/// The version whose functions have the types that are declared in `library`.
+pub(super) const VERSION_MAJOR: u8 = 3;
+
+/// `OTF2_FILEMODE_WRITE`.
+pub(super) const FILE_MODE_WRITE: u8 = 0;
+/// `OTF2_SUBSTRATE_POSIX`.
+pub(super) const SUBSTRATE_POSIX: u8 = 1;
+/// `OTF2_COMPRESSION_NONE`.
+pub(super) const COMPRESSION_NONE: u8 = 1;
+/// `OTF2_CHUNK_SIZE_MIN`.
+pub(super) const CHUNK_SIZE_MIN: u64 = 256 * 1024;
+/// `OTF2_CHUNK_SIZE_DEFINITIONS_DEFAULT`.
+pub(super) const CHUNK_SIZE_DEFINITIONS: u64 = 4 * 1024 * 1024;
+
+/// What stands for "no such definition" where OTF2 counts in 32 bits.
+pub(super) const UNDEFINED: u32 = u32::MAX;
+/// `OTF2_UNDEFINED_TIMESTAMP`.
+pub(super) const UNDEFINED_TIMESTAMP: u64 = u64::MAX;
+
+/// `OTF2_SYSTEM_TREE_DOMAIN_MACHINE`.
+pub(super) const DOMAIN_MACHINE: u8 = 0;
+/// `OTF2_SYSTEM_TREE_DOMAIN_SHARED_MEMORY`.
+pub(super) const DOMAIN_SHARED_MEMORY: u8 = 1;
+/// `OTF2_LOCATION_GROUP_TYPE_PROCESS`.
+pub(super) const GROUP_PROCESS: u8 = 1;
+/// `OTF2_LOCATION_TYPE_CPU_THREAD`.
+pub(super) const LOCATION_CPU_THREAD: u8 = 1;
+/// `OTF2_LOCATION_TYPE_METRIC`.
+pub(super) const LOCATION_METRIC: u8 = 3;
+
+/// `OTF2_REGION_ROLE_WRAPPER`.
+pub(super) const ROLE_WRAPPER: u8 = 2;
+/// `OTF2_PARADIGM_NONE`.
+pub(super) const PARADIGM_NONE: u8 = 22;
+/// `OTF2_REGION_FLAG_NONE`.
+pub(super) const REGION_FLAG_NONE: u32 = 0;
+
+/// `OTF2_METRIC_TYPE_OTHER`, which is what Score-P gives metrics of plugins.
+pub(super) const METRIC_OTHER: u8 = 0;
+/// `OTF2_METRIC_SYNCHRONOUS_STRICT`.
+pub(super) const OCCURRENCE_STRICT: u8 = 0;
+/// `OTF2_METRIC_ASYNCHRONOUS`.
+pub(super) const OCCURRENCE_ASYNCHRONOUS: u8 = 2;
+/// `OTF2_RECORDER_KIND_ABSTRACT`: recorded by metric instances only.
+pub(super) const RECORDER_ABSTRACT: u8 = 1;
+/// `OTF2_RECORDER_KIND_CPU`.
+pub(super) const RECORDER_CPU: u8 = 2;
+/// `OTF2_SCOPE_LOCATION_GROUP`.
+pub(super) const SCOPE_LOCATION_GROUP: u8 = 1;
+
+/// `OTF2_METRIC_VALUE_ACCUMULATED`.
+pub(super) const VALUE_ACCUMULATED: u8 = 0;
+/// `OTF2_METRIC_VALUE_ABSOLUTE`.
+pub(super) const VALUE_ABSOLUTE: u8 = 1;
+/// `OTF2_METRIC_VALUE_RELATIVE`.
+pub(super) const VALUE_RELATIVE: u8 = 2;
+/// `OTF2_METRIC_TIMING_START`.
+pub(super) const TIMING_START: u8 = 0;
+/// `OTF2_METRIC_TIMING_POINT`.
+pub(super) const TIMING_POINT: u8 = 1 << 4;
+/// `OTF2_METRIC_TIMING_LAST`.
+pub(super) const TIMING_LAST: u8 = 2 << 4;
+/// `OTF2_METRIC_TIMING_NEXT`.
+pub(super) const TIMING_NEXT: u8 = 3 << 4;
+
+/// `OTF2_TYPE_UINT64`.
+pub(super) const TYPE_UINT64: u8 = 4;
+/// `OTF2_TYPE_INT64`.
+pub(super) const TYPE_INT64: u8 = 8;
+/// `OTF2_TYPE_DOUBLE`.
+pub(super) const TYPE_DOUBLE: u8 = 10;
+/// `OTF2_BASE_BINARY`.
+pub(super) const BASE_BINARY: u8 = 0;
+/// `OTF2_BASE_DECIMAL`.
+pub(super) const BASE_DECIMAL: u8 = 1;

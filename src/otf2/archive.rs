@@ -1,0 +1,124 @@
+//! An OTF2 archive that is being written.
+
+use std::ffi::CString;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::ptr;
+
+use super::abi;
+use super::error::Otf2Error;
+use super::library::Library;
+
+/// Name of the anchor file; OTF2 puts the other files beside it.
+pub(super) const ANCHOR: &str = "traces.otf2";
+/// The same without extension, as OTF2 wants it.
+const NAME: &std::ffi::CStr = c"traces";
+
+/// What wrote the archive.
+const CREATOR: &str = concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION"));
+
+// OTF2 keeps the address, so it must stay.
+static FLUSH_CALLBACKS: abi::FlushCallbacks = abi::FlushCallbacks {
+    before: always_flush,
+    // A flush here is none of the measurement, so no BufferFlush event shall tell of it.
+    after: None,
+};
+
+/// An open archive.
+///
+/// One that is dropped stays open, and so do its writers: that happens only after a failure, when to close it would make OTF2 write
+/// once more what could not be written.
+pub(super) struct Archive {
+    pub(super) library: &'static Library,
+    pub(super) handle: *mut abi::Archive,
+}
+
+impl Archive {
+    /// Opens an archive for writing by this process alone in an empty directory; `event_chunk` is the size of [`super::chunk`].
+    pub(super) fn create(
+        library: &'static Library,
+        directory: &Path,
+        event_chunk: u64,
+    ) -> Result<Self, Otf2Error> {
+        let path = c_string(directory.as_os_str().as_bytes())?;
+        let creator = c_string(CREATOR.as_bytes())?;
+        // SAFETY: both are strings that outlive the call; the numbers are OTF2's.
+        let handle = unsafe {
+            library.create_archive(
+                path.as_ptr(),
+                NAME.as_ptr(),
+                abi::FILE_MODE_WRITE,
+                event_chunk,
+                abi::CHUNK_SIZE_DEFINITIONS,
+                abi::SUBSTRATE_POSIX,
+                abi::COMPRESSION_NONE,
+            )
+        }?;
+        let archive = Self { library, handle };
+        // SAFETY: the archive is open; OTF2 copies the creator, and the callbacks stay.
+        unsafe {
+            library.set_serial_callbacks(handle)?;
+            let (mut major, mut minor, mut bugfix) = (0, 0, 0);
+            library.version(handle, &raw mut major, &raw mut minor, &raw mut bugfix)?;
+            if major != abi::VERSION_MAJOR {
+                return Err(Otf2Error::Version(major, minor));
+            }
+            library.set_flush_callbacks(handle, &raw const FLUSH_CALLBACKS, ptr::null_mut())?;
+            library.set_creator(handle, creator.as_ptr())?;
+        }
+        Ok(archive)
+    }
+
+    /// Opens what event writers write to.
+    pub(super) fn open_event_files(&self) -> Result<(), Otf2Error> {
+        // SAFETY: the archive is open.
+        unsafe { self.library.open_event_files(self.handle) }
+    }
+
+    /// To be called when all event writers are closed.
+    pub(super) fn close_event_files(&self) -> Result<(), Otf2Error> {
+        // SAFETY: the archive is open.
+        unsafe { self.library.close_event_files(self.handle) }
+    }
+
+    /// Writes the definitions that hold for single locations: none, but readers look for the files.
+    pub(super) fn write_local_definitions(
+        &self,
+        locations: impl Iterator<Item = u64>,
+    ) -> Result<(), Otf2Error> {
+        // SAFETY: the archive is open, and a writer is closed where it was opened.
+        unsafe {
+            self.library.open_local_definition_files(self.handle)?;
+            for location in locations {
+                let writer = self
+                    .library
+                    .local_definition_writer(self.handle, location)?;
+                self.library
+                    .close_local_definition_writer(self.handle, writer)?;
+            }
+            self.library.close_local_definition_files(self.handle)
+        }
+    }
+
+    /// Writes the anchor file, which makes the directory an archive.
+    pub(super) fn close(self) -> Result<(), Otf2Error> {
+        // SAFETY: the archive is open, and not used again.
+        unsafe { self.library.close_archive(self.handle) }
+    }
+}
+
+/// A string as C takes it.
+pub(super) fn c_string(text: &[u8]) -> Result<CString, Otf2Error> {
+    CString::new(text).map_err(|_| Otf2Error::ZeroByte(String::from_utf8_lossy(text).into_owned()))
+}
+
+/// Has OTF2 write its buffers when they are full or closed.
+extern "C" fn always_flush(
+    _data: *mut std::ffi::c_void,
+    _file_type: u8,
+    _location: u64,
+    _caller: *mut std::ffi::c_void,
+    _last: bool,
+) -> u8 {
+    abi::FLUSH
+}

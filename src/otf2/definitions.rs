@@ -1,0 +1,79 @@
+//! All definitions of an archive.
+
+use super::abi;
+use super::archive::Archive;
+use super::definition_writer::DefinitionWriter;
+use super::error::Otf2Error;
+use super::plan::{MetricSet, Plan, Records};
+
+/// Which machine the processes ran on is not known of a replay: one node stands for all.
+const MACHINE: u32 = 0;
+const NODE: u32 = 1;
+
+/// Writes what the numbers in the events mean; `counts` is the number of events of each location.
+pub(super) fn write(archive: &Archive, plan: &Plan<'_>, counts: &[u64]) -> Result<(), Otf2Error> {
+    archive.write_local_definitions((0..).zip(&plan.locations).map(|(number, _)| number))?;
+    let mut writer = DefinitionWriter::open(archive)?;
+    writer.clock(&plan.clock)?;
+    writer.node(MACHINE, "replay", "machine", None, abi::DOMAIN_MACHINE)?;
+    writer.node(
+        NODE,
+        "replay",
+        "node",
+        Some(MACHINE),
+        abi::DOMAIN_SHARED_MEMORY,
+    )?;
+    for (number, name) in (0..).zip(&plan.groups) {
+        writer.group(number, name, NODE)?;
+    }
+    for (number, (location, &count)) in (0..).zip(plan.locations.iter().zip(counts)) {
+        writer.location(
+            number,
+            location.name,
+            &location.records,
+            count,
+            location.group,
+        )?;
+    }
+    for (number, name) in plan.regions.iter() {
+        writer.region(number, name)?;
+    }
+    write_metrics(&mut writer, plan)?;
+    writer.close()
+}
+
+fn write_metrics(writer: &mut DefinitionWriter<'_>, plan: &Plan<'_>) -> Result<(), Otf2Error> {
+    for (number, metric) in plan.members.iter() {
+        writer.member(number, metric)?;
+    }
+    for (number, set) in plan.sets.iter() {
+        match set {
+            MetricSet::Strict(members) => {
+                writer.strict_class(number, members)?;
+                for recorder in recorders(plan, number) {
+                    writer.recorder(number, recorder)?;
+                }
+            }
+            MetricSet::Asynchronous(member) => writer.asynchronous_class(number, *member)?,
+            MetricSet::Instance {
+                class,
+                recorder,
+                group,
+            } => writer.instance(number, *class, *recorder, *group)?,
+        }
+    }
+    Ok(())
+}
+
+/// The threads that record a class of counters.
+fn recorders(plan: &Plan<'_>, class: u32) -> impl Iterator<Item = u64> {
+    (0..)
+        .zip(&plan.locations)
+        .filter_map(move |(number, location)| match &location.records {
+            Records::Moments {
+                counters: Some(counters),
+                ..
+            } if counters.set == class => Some(number),
+            _ => None,
+        })
+}

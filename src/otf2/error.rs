@@ -1,0 +1,97 @@
+//! What can go wrong while an archive is written.
+
+use std::io;
+use std::path::PathBuf;
+
+use super::library::LibraryError;
+
+/// Why an archive was not written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Otf2Error {
+    /// The OTF2 library is missing or is not usable.
+    #[error(transparent)]
+    Library(#[from] &'static LibraryError),
+    /// The library's functions are not those of the declarations used here.
+    #[error("the OTF2 library is version {0}.{1}; a version 3 is needed")]
+    Version(u8, u8),
+    /// A function of the library failed.
+    #[error("{function}: {reason}")]
+    Call {
+        /// The function's name.
+        function: &'static str,
+        /// OTF2's description.
+        reason: String,
+    },
+    /// There is no process, so there is nothing to write.
+    #[error("no process to write into an OTF2 archive")]
+    NoProcess,
+    /// An archive has one clock.
+    #[error(
+        "{process} counts {found} ticks per second, {first} counts {expected}: one OTF2 archive needs one clock"
+    )]
+    Clocks {
+        /// The process that disagrees.
+        process: String,
+        /// Its ticks per second.
+        found: u64,
+        /// The first process.
+        first: String,
+        /// The first process' ticks per second.
+        expected: u64,
+    },
+    /// The events of a location are out of order.
+    #[error("{location}: the time falls from {before} to {after} ticks at event {index}")]
+    TimesFall {
+        /// Process and location.
+        location: String,
+        /// Position of the later event, from 0.
+        index: usize,
+        /// Time of the event before it.
+        before: u64,
+        /// Its own time.
+        after: u64,
+    },
+    /// A moment has not one value per counter.
+    #[error("{location}: {found} values for {expected} counters")]
+    ValueCount {
+        /// Process and location.
+        location: String,
+        /// Number of counters.
+        expected: usize,
+        /// Number of values.
+        found: usize,
+    },
+    /// A metric has a number that Score-P does not define.
+    #[error("metric {metric}: {number} is no {what} of Score-P")]
+    MetricNumber {
+        /// The metric's name.
+        metric: String,
+        /// Which of its properties.
+        what: &'static str,
+        /// The number found.
+        number: u32,
+    },
+    /// OTF2 counts some things in few bits.
+    #[error("too many {0} for one OTF2 archive")]
+    TooMany(&'static str),
+    /// C strings end at a zero byte.
+    #[error("{0:?} holds a zero byte, which OTF2 cannot store")]
+    ZeroByte(String),
+    /// The target is there and is no directory.
+    #[error("{0} is not a directory")]
+    NotDirectory(PathBuf),
+    /// The target holds something, perhaps an earlier archive.
+    #[error(
+        "{0} is not empty: remove what it holds, or name another directory for the OTF2 archive"
+    )]
+    NotEmpty(PathBuf),
+    /// The target's surroundings cannot be read or written.
+    #[error("cannot write an OTF2 archive to {directory}: {source}")]
+    Directory {
+        /// The target.
+        directory: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+}

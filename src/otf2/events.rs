@@ -1,0 +1,45 @@
+//! All events of an archive.
+
+use std::slice;
+
+use super::archive::Archive;
+use super::error::Otf2Error;
+use super::event_writer::EventWriter;
+use super::plan::{Plan, Records};
+
+/// Writes the events of every location; answers how many each has.
+pub(super) fn write(archive: &Archive, plan: &Plan<'_>) -> Result<Vec<u64>, Otf2Error> {
+    archive.open_event_files()?;
+    let mut counts = Vec::with_capacity(plan.locations.len());
+    // One writer at a time: each has buffers of its own.
+    for (number, location) in (0..).zip(&plan.locations) {
+        let writer = EventWriter::open(archive, number)?;
+        write_records(&writer, &location.records)?;
+        counts.push(writer.close()?);
+    }
+    archive.close_event_files()?;
+    Ok(counts)
+}
+
+fn write_records(writer: &EventWriter<'_>, records: &Records<'_>) -> Result<(), Otf2Error> {
+    match records {
+        Records::Moments { moments, counters } => {
+            for (moment, region) in moments {
+                if let Some(counters) = counters {
+                    writer.metric(moment.time, counters, &moment.values)?;
+                }
+                if moment.enter {
+                    writer.enter(moment.time, *region)?;
+                } else {
+                    writer.leave(moment.time, *region)?;
+                }
+            }
+        }
+        Records::Points { points, series } => {
+            for (time, value) in *points {
+                writer.metric(*time, series, slice::from_ref(value))?;
+            }
+        }
+    }
+    Ok(())
+}

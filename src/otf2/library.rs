@@ -1,0 +1,334 @@
+//! The OTF2 library: found, opened and resolved when the first archive is written.
+
+use std::cell::Cell;
+use std::ffi::{CStr, c_char, c_void};
+use std::sync::LazyLock;
+
+use super::abi;
+use super::error::Otf2Error;
+
+/// Upstream's name, Debian's name, and what their development packages add; the version is checked when an archive is created.
+const NAMES: [&str; 4] = [
+    "libotf2.so.10",
+    "libopen-trace-format2.so.10",
+    "libotf2.so",
+    "libopen-trace-format2.so",
+];
+
+/// Why the OTF2 library cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LibraryError {
+    /// No file of any of the names can be opened.
+    #[error(
+        "no OTF2 library ({0}): install libotf2-trace-dev (Debian) or put libotf2.so.10 on LD_LIBRARY_PATH"
+    )]
+    Missing(String),
+    /// A library was opened, but a function is not in it.
+    #[error(
+        "{library} has no {symbol}: install libotf2-trace-dev (Debian) or put libotf2.so.10 on LD_LIBRARY_PATH"
+    )]
+    Symbol {
+        /// Name under which the library was opened.
+        library: &'static str,
+        /// Name of the function.
+        symbol: &'static str,
+    },
+}
+
+/// Declares the functions to resolve. Those that answer an error code or a handle become methods that answer a `Result`.
+macro_rules! functions {
+    (
+        coded { $($coded:ident = $coded_symbol:literal ($($coded_argument:ident: $coded_type:ty),* $(,)?);)* }
+        handed { $($handed:ident = $handed_symbol:literal ($($handed_argument:ident: $handed_type:ty),* $(,)?) -> $handle:ty;)* }
+        other { $($other:ident = $other_symbol:literal ($($other_type:ty),* $(,)?) -> $answer:ty;)* }
+    ) => {
+        struct Functions {
+            $($coded: unsafe extern "C" fn($($coded_type),*) -> abi::ErrorCode,)*
+            $($handed: unsafe extern "C" fn($($handed_type),*) -> *mut $handle,)*
+            $($other: unsafe extern "C" fn($($other_type),*) -> $answer,)*
+        }
+
+        impl Functions {
+            /// # Safety
+            ///
+            /// The functions of the library must have the types declared below.
+            unsafe fn resolve(library: &'static str, object: &libloading::Library) -> Result<Self, LibraryError> {
+                Ok(Self {
+                    // SAFETY: the caller answers for the types, here and below.
+                    $($coded: unsafe { symbol(library, object, $coded_symbol) }?,)*
+                    // SAFETY: as above.
+                    $($handed: unsafe { symbol(library, object, $handed_symbol) }?,)*
+                    // SAFETY: as above.
+                    $($other: unsafe { symbol(library, object, $other_symbol) }?,)*
+                })
+            }
+        }
+
+        #[allow(clippy::too_many_arguments, reason = "the lists are OTF2's")]
+        impl Library {
+            $(
+                #[doc = concat!("Calls `", $coded_symbol, "`.")]
+                ///
+                /// # Safety
+                ///
+                /// Handles must be open and belong together, pointers must be valid for what OTF2 reads or writes there.
+                pub(super) unsafe fn $coded(&self, $($coded_argument: $coded_type),*) -> Result<(), Otf2Error> {
+                    // SAFETY: the caller answers for the arguments, `resolve`'s caller for the type.
+                    let code = unsafe { (self.functions.$coded)($($coded_argument),*) };
+                    self.outcome($coded_symbol, code, ())
+                }
+            )*
+            $(
+                #[doc = concat!("Calls `", $handed_symbol, "`; never answers null.")]
+                ///
+                /// # Safety
+                ///
+                /// Handles must be open and pointers must be valid for what OTF2 reads there.
+                pub(super) unsafe fn $handed(&self, $($handed_argument: $handed_type),*) -> Result<*mut $handle, Otf2Error> {
+                    // SAFETY: the caller answers for the arguments, `resolve`'s caller for the type.
+                    let handle = unsafe { (self.functions.$handed)($($handed_argument),*) };
+                    let code = if handle.is_null() { abi::ERROR } else { abi::SUCCESS };
+                    self.outcome($handed_symbol, code, handle)
+                }
+            )*
+        }
+    };
+}
+
+functions! {
+    coded {
+        version = "OTF2_Archive_GetVersion" (archive: *mut abi::Archive, major: *mut u8, minor: *mut u8, bugfix: *mut u8);
+        set_flush_callbacks = "OTF2_Archive_SetFlushCallbacks" (
+            archive: *mut abi::Archive, callbacks: *const abi::FlushCallbacks, data: *mut c_void,
+        );
+        set_serial_callbacks = "OTF2_Archive_SetSerialCollectiveCallbacks" (archive: *mut abi::Archive);
+        set_creator = "OTF2_Archive_SetCreator" (archive: *mut abi::Archive, creator: *const c_char);
+        close_archive = "OTF2_Archive_Close" (archive: *mut abi::Archive);
+
+        open_event_files = "OTF2_Archive_OpenEvtFiles" (archive: *mut abi::Archive);
+        close_event_files = "OTF2_Archive_CloseEvtFiles" (archive: *mut abi::Archive);
+        close_event_writer = "OTF2_Archive_CloseEvtWriter" (archive: *mut abi::Archive, writer: *mut abi::EventWriter);
+        count_events = "OTF2_EvtWriter_GetNumberOfEvents" (writer: *mut abi::EventWriter, count: *mut u64);
+        enter = "OTF2_EvtWriter_Enter" (
+            writer: *mut abi::EventWriter, attributes: *mut abi::AttributeList, time: u64, region: u32,
+        );
+        leave = "OTF2_EvtWriter_Leave" (
+            writer: *mut abi::EventWriter, attributes: *mut abi::AttributeList, time: u64, region: u32,
+        );
+        // A value is a union of int64_t, uint64_t and double in C; its bits are given here.
+        metric = "OTF2_EvtWriter_Metric" (
+            writer: *mut abi::EventWriter, attributes: *mut abi::AttributeList, time: u64, metric: u32, count: u8,
+            types: *const u8, values: *const u64,
+        );
+
+        open_local_definition_files = "OTF2_Archive_OpenDefFiles" (archive: *mut abi::Archive);
+        close_local_definition_files = "OTF2_Archive_CloseDefFiles" (archive: *mut abi::Archive);
+        close_local_definition_writer = "OTF2_Archive_CloseDefWriter" (
+            archive: *mut abi::Archive, writer: *mut abi::LocalDefinitionWriter,
+        );
+
+        close_definition_writer = "OTF2_Archive_CloseGlobalDefWriter" (
+            archive: *mut abi::Archive, writer: *mut abi::GlobalDefinitionWriter,
+        );
+        define_clock = "OTF2_GlobalDefWriter_WriteClockProperties" (
+            writer: *mut abi::GlobalDefinitionWriter, ticks_per_second: u64, offset: u64, length: u64, real_time: u64,
+        );
+        define_string = "OTF2_GlobalDefWriter_WriteString" (
+            writer: *mut abi::GlobalDefinitionWriter, number: u32, text: *const c_char,
+        );
+        define_node = "OTF2_GlobalDefWriter_WriteSystemTreeNode" (
+            writer: *mut abi::GlobalDefinitionWriter, number: u32, name: u32, class: u32, parent: u32,
+        );
+        define_node_domain = "OTF2_GlobalDefWriter_WriteSystemTreeNodeDomain" (
+            writer: *mut abi::GlobalDefinitionWriter, node: u32, domain: u8,
+        );
+        define_group = "OTF2_GlobalDefWriter_WriteLocationGroup" (
+            writer: *mut abi::GlobalDefinitionWriter, number: u32, name: u32, kind: u8, node: u32, creator: u32,
+        );
+        define_location = "OTF2_GlobalDefWriter_WriteLocation" (
+            writer: *mut abi::GlobalDefinitionWriter, number: u64, name: u32, kind: u8, events: u64, group: u32,
+        );
+        define_region = "OTF2_GlobalDefWriter_WriteRegion" (
+            writer: *mut abi::GlobalDefinitionWriter, number: u32, name: u32, canonical_name: u32, description: u32,
+            role: u8, paradigm: u8, flags: u32, file: u32, first_line: u32, last_line: u32,
+        );
+        define_metric_member = "OTF2_GlobalDefWriter_WriteMetricMember" (
+            writer: *mut abi::GlobalDefinitionWriter, number: u32, name: u32, description: u32, kind: u8, mode: u8,
+            value_type: u8, base: u8, exponent: i64, unit: u32,
+        );
+        define_metric_class = "OTF2_GlobalDefWriter_WriteMetricClass" (
+            writer: *mut abi::GlobalDefinitionWriter, number: u32, count: u8, members: *const u32, occurrence: u8,
+            recorder_kind: u8,
+        );
+        define_metric_recorder = "OTF2_GlobalDefWriter_WriteMetricClassRecorder" (
+            writer: *mut abi::GlobalDefinitionWriter, class: u32, recorder: u64,
+        );
+        define_metric_instance = "OTF2_GlobalDefWriter_WriteMetricInstance" (
+            writer: *mut abi::GlobalDefinitionWriter, number: u32, class: u32, recorder: u64, scope_kind: u8, scope: u64,
+        );
+    }
+    handed {
+        create_archive = "OTF2_Archive_Open" (
+            path: *const c_char, name: *const c_char, mode: u8, event_chunk: u64, definition_chunk: u64, substrate: u8,
+            compression: u8,
+        ) -> abi::Archive;
+        event_writer = "OTF2_Archive_GetEvtWriter" (archive: *mut abi::Archive, location: u64) -> abi::EventWriter;
+        local_definition_writer = "OTF2_Archive_GetDefWriter" (
+            archive: *mut abi::Archive, location: u64,
+        ) -> abi::LocalDefinitionWriter;
+        definition_writer = "OTF2_Archive_GetGlobalDefWriter" (archive: *mut abi::Archive) -> abi::GlobalDefinitionWriter;
+    }
+    other {
+        describe = "OTF2_Error_GetDescription" (abi::ErrorCode) -> *const c_char;
+        set_error_callback = "OTF2_Error_RegisterCallback" (abi::ErrorCallback, *mut c_void) -> Option<abi::ErrorCallback>;
+    }
+}
+
+/// The opened library with its functions.
+pub(super) struct Library {
+    functions: Functions,
+    /// Keeps the functions where they are.
+    _object: libloading::Library,
+}
+
+// OTF2 keeps one error handler for the process, so it is opened and told of ours once, and stays.
+static LIBRARY: LazyLock<Result<Library, LibraryError>> = LazyLock::new(|| Library::open(&NAMES));
+
+/// The library, opened at the first call.
+pub(super) fn opened() -> Result<&'static Library, &'static LibraryError> {
+    LIBRARY.as_ref()
+}
+
+impl Library {
+    /// Opens the first of several libraries that can be opened.
+    fn open(names: &[&'static str]) -> Result<Self, LibraryError> {
+        let mut reasons = Vec::new();
+        for &name in names {
+            // SAFETY: the names are OTF2's, which does nothing harmful when it is loaded.
+            match unsafe { libloading::Library::new(name) } {
+                Ok(object) => return Self::resolve(name, object),
+                Err(reason) => reasons.push(reason.to_string()),
+            }
+        }
+        Err(LibraryError::Missing(reasons.join("; ")))
+    }
+
+    fn resolve(name: &'static str, object: libloading::Library) -> Result<Self, LibraryError> {
+        // SAFETY: the types are those of OTF2 3; `Archive::create` refuses other versions before it calls what differs there.
+        let functions = unsafe { Functions::resolve(name, &object) }?;
+        // SAFETY: `note_error` fits the type and lives as long as the process.
+        unsafe { (functions.set_error_callback)(note_error, std::ptr::null_mut()) };
+        Ok(Self {
+            functions,
+            _object: object,
+        })
+    }
+
+    /// What a call came to: `value`, unless it answered a failure or OTF2 reported an error that the answer hides.
+    fn outcome<T>(
+        &self,
+        function: &'static str,
+        code: abi::ErrorCode,
+        value: T,
+    ) -> Result<T, Otf2Error> {
+        // The first report is nearest to the cause; the answer often says no more than that something failed.
+        let reported = REPORTED.replace(abi::SUCCESS);
+        let code = if reported == abi::SUCCESS {
+            code
+        } else {
+            reported
+        };
+        if code == abi::SUCCESS {
+            return Ok(value);
+        }
+        Err(Otf2Error::Call {
+            function,
+            reason: self.description(code),
+        })
+    }
+
+    fn description(&self, code: abi::ErrorCode) -> String {
+        // SAFETY: OTF2 takes every number and answers a text of its own that stays, or null.
+        unsafe {
+            let text = (self.functions.describe)(code);
+            if text.is_null() {
+                return format!("error {code}");
+            }
+            CStr::from_ptr(text).to_string_lossy().into_owned()
+        }
+    }
+}
+
+thread_local! {
+    /// The first error that OTF2 reported on this thread since the last call came back.
+    static REPORTED: Cell<abi::ErrorCode> = const { Cell::new(abi::SUCCESS) };
+}
+
+/// OTF2's error handler: notes the code for [`Library::outcome`] instead of printing it.
+extern "C" fn note_error(
+    _data: *mut c_void,
+    _file: *const c_char,
+    _line: u64,
+    _function: *const c_char,
+    code: abi::ErrorCode,
+    _format: *const c_char,
+    _arguments: *mut c_void,
+) -> abi::ErrorCode {
+    // Negative codes are warnings. `try_with` fails at the end of a thread, where nobody asks any more.
+    if code > abi::SUCCESS {
+        let _ = REPORTED.try_with(|reported| {
+            if reported.get() == abi::SUCCESS {
+                reported.set(code);
+            }
+        });
+    }
+    code
+}
+
+/// Finds a function.
+///
+/// # Safety
+///
+/// `F` must be the function's type.
+unsafe fn symbol<F: Copy>(
+    library: &'static str,
+    object: &libloading::Library,
+    symbol: &'static str,
+) -> Result<F, LibraryError> {
+    // SAFETY: the caller answers for the type.
+    match unsafe { object.get::<F>(symbol.as_bytes()) } {
+        Ok(function) => Ok(*function),
+        Err(_) => Err(LibraryError::Symbol { library, symbol }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Both errors name what was tried and the way out.
+    #[test]
+    fn what_cannot_be_used_is_named() {
+        let missing = Library::open(&["libnone.so.1", "libnone.so"])
+            .err()
+            .unwrap()
+            .to_string();
+        let symbol = Library::open(&["libnone.so.1", "libc.so.6"])
+            .err()
+            .unwrap()
+            .to_string();
+        assert!(
+            missing.contains("libnone.so.1:") && missing.contains("libnone.so:"),
+            "{missing}"
+        );
+        assert!(symbol.starts_with("libc.so.6 has no OTF2_"), "{symbol}");
+        for text in [missing, symbol] {
+            assert!(
+                text.contains("install libotf2-trace-dev (Debian)"),
+                "{text}"
+            );
+            assert!(text.contains("libotf2.so.10 on LD_LIBRARY_PATH"), "{text}");
+        }
+    }
+}

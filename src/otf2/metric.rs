@@ -1,0 +1,105 @@
+//! Score-P's numbers for metrics, in OTF2's.
+
+use super::abi;
+use super::error::Otf2Error;
+use crate::trace::Metric;
+
+/// What OTF2 says of a metric in numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Properties {
+    /// `OTF2_MetricMode`: what a value is, with the time it speaks of.
+    pub(super) mode: u8,
+    /// `OTF2_Type` of the values.
+    pub(super) value_type: u8,
+    /// `OTF2_Base`.
+    pub(super) base: u8,
+}
+
+impl Properties {
+    /// Translates `SCOREP_MetricMode`, `SCOREP_MetricValueType` and `SCOREP_MetricBase`.
+    pub(super) fn of(metric: &Metric) -> Result<Self, Otf2Error> {
+        let unknown = |what, number| Otf2Error::MetricNumber {
+            metric: metric.name.clone(),
+            what,
+            number,
+        };
+        let mode = match metric.mode {
+            0 => abi::VALUE_ACCUMULATED | abi::TIMING_START,
+            1 => abi::VALUE_ACCUMULATED | abi::TIMING_POINT,
+            2 => abi::VALUE_ACCUMULATED | abi::TIMING_LAST,
+            3 => abi::VALUE_ACCUMULATED | abi::TIMING_NEXT,
+            4 => abi::VALUE_ABSOLUTE | abi::TIMING_POINT,
+            5 => abi::VALUE_ABSOLUTE | abi::TIMING_LAST,
+            6 => abi::VALUE_ABSOLUTE | abi::TIMING_NEXT,
+            7 => abi::VALUE_RELATIVE | abi::TIMING_POINT,
+            8 => abi::VALUE_RELATIVE | abi::TIMING_LAST,
+            9 => abi::VALUE_RELATIVE | abi::TIMING_NEXT,
+            number => return Err(unknown("metric mode", number)),
+        };
+        let value_type = match metric.value_type {
+            0 => abi::TYPE_INT64,
+            1 => abi::TYPE_UINT64,
+            2 => abi::TYPE_DOUBLE,
+            number => return Err(unknown("value type", number)),
+        };
+        let base = match metric.base {
+            0 => abi::BASE_BINARY,
+            1 => abi::BASE_DECIMAL,
+            number => return Err(unknown("metric base", number)),
+        };
+        Ok(Self {
+            mode,
+            value_type,
+            base,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn metric(mode: u32, value_type: u32, base: u32) -> Metric {
+        Metric {
+            name: "m".to_owned(),
+            description: String::new(),
+            unit: String::new(),
+            mode,
+            value_type,
+            base,
+            exponent: 0,
+        }
+    }
+
+    /// The numbers are `OTF2_METRIC_ACCUMULATED_START` to `OTF2_METRIC_RELATIVE_NEXT`.
+    #[test]
+    fn every_mode_is_known() {
+        let modes: Vec<u8> = (0..10)
+            .map(|mode| Properties::of(&metric(mode, 0, 0)).unwrap().mode)
+            .collect();
+        assert_eq!(modes, [0, 16, 32, 48, 17, 33, 49, 18, 34, 50]);
+    }
+
+    #[test]
+    fn types_and_bases() {
+        let double = Properties::of(&metric(5, 2, 1)).unwrap();
+        assert_eq!((double.value_type, double.base), (10, 1));
+        assert_eq!(Properties::of(&metric(0, 0, 0)).unwrap().value_type, 8);
+        assert_eq!(Properties::of(&metric(0, 1, 0)).unwrap().value_type, 4);
+    }
+
+    #[test]
+    fn unknown_numbers_are_named() {
+        for (wrong, what) in [
+            (metric(10, 0, 0), "metric mode"),
+            (metric(0, 3, 0), "value type"),
+            (metric(0, 0, 2), "metric base"),
+        ] {
+            let text = Properties::of(&wrong).unwrap_err().to_string();
+            assert!(
+                text.contains(what) && text.starts_with("metric m:"),
+                "{text}"
+            );
+        }
+    }
+}

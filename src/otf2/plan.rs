@@ -1,0 +1,266 @@
+//! What the archive will hold: the processes' parts with the numbers by which OTF2's records name them.
+
+use super::error::Otf2Error;
+use super::metric::Properties;
+use super::numbered::{Numbered, next_number};
+use crate::trace::{Metric, Moment, ProcessTrace, SeriesTrace, ThreadTrace};
+
+/// Name of the thread that OTF2 demands of a process in which no thread called an instrumented function.
+const MAIN_THREAD: &str = "main thread";
+
+/// The contents of an archive. A definition's number is its place in the list, from 0.
+pub(super) struct Plan<'a> {
+    /// The clock of all times.
+    pub(super) clock: Clock,
+    /// Location groups: the names of the processes.
+    pub(super) groups: Vec<&'a str>,
+    /// Threads and asynchronous metrics.
+    pub(super) locations: Vec<Location<'a>>,
+    /// Regions by name; processes share them.
+    pub(super) regions: Numbered<&'a str>,
+    /// Metrics; processes share those that are equal.
+    pub(super) members: Numbered<&'a Metric>,
+    /// Metric classes and instances, which OTF2 counts together.
+    pub(super) sets: Numbered<MetricSet>,
+}
+
+/// OTF2's clock properties.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Clock {
+    pub(super) ticks_per_second: u64,
+    /// No time is less.
+    pub(super) offset: u64,
+    /// No time is greater than the offset plus this.
+    pub(super) length: u64,
+}
+
+/// A stream of events.
+pub(super) struct Location<'a> {
+    pub(super) name: &'a str,
+    /// Number of its process.
+    pub(super) group: u32,
+    pub(super) records: Records<'a>,
+}
+
+/// What is recorded on a location.
+pub(super) enum Records<'a> {
+    /// A thread's enter and leave events, each with the number of its region; `counters` is none without counters.
+    Moments {
+        moments: Vec<(&'a Moment, u32)>,
+        counters: Option<Values>,
+    },
+    /// The values of one asynchronous metric.
+    Points {
+        points: &'a [(u64, u64)],
+        series: Values,
+    },
+}
+
+/// How the METRIC records of a location look.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Values {
+    /// Number of the metric class or instance.
+    pub(super) set: u32,
+    /// `OTF2_Type` of each value.
+    pub(super) types: Vec<u8>,
+}
+
+/// A metric class or instance.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum MetricSet {
+    /// Class of the metrics (by number) that a thread records with each event.
+    Strict(Vec<u32>),
+    /// Class of one metric (by number) that is recorded on locations of its own.
+    Asynchronous(u32),
+    /// An asynchronous class as `recorder`, a location, records it for the process `group`.
+    Instance {
+        class: u32,
+        recorder: u64,
+        group: u32,
+    },
+}
+
+impl<'a> Plan<'a> {
+    /// Numbers everything; refuses what one archive cannot hold.
+    pub(super) fn new(processes: &'a [ProcessTrace]) -> Result<Self, Otf2Error> {
+        let mut plan = Self {
+            clock: Clock::of(processes)?,
+            groups: Vec::new(),
+            locations: Vec::new(),
+            regions: Numbered::new("regions"),
+            members: Numbered::new("metrics"),
+            sets: Numbered::new("metric classes and instances"),
+        };
+        for process in processes {
+            let group = next_number(&plan.groups, "processes")?;
+            plan.groups.push(&process.name);
+            let counters = plan.counters(process)?;
+            for thread in &process.threads {
+                plan.add_thread(process, group, thread, counters.clone())?;
+            }
+            if process.threads.is_empty() {
+                plan.add(
+                    MAIN_THREAD,
+                    group,
+                    Records::Moments {
+                        moments: Vec::new(),
+                        counters: None,
+                    },
+                )?;
+            }
+            for series in &process.series {
+                plan.add_series(process, group, series)?;
+            }
+        }
+        Ok(plan)
+    }
+
+    fn add(&mut self, name: &'a str, group: u32, records: Records<'a>) -> Result<(), Otf2Error> {
+        next_number(&self.locations, "locations")?;
+        self.locations.push(Location {
+            name,
+            group,
+            records,
+        });
+        Ok(())
+    }
+
+    /// The class of a process' counters, if it has any.
+    fn counters(&mut self, process: &'a ProcessTrace) -> Result<Option<Values>, Otf2Error> {
+        if process.counters.is_empty() {
+            return Ok(None);
+        }
+        // OTF2 counts the members of a class in eight bits.
+        if u8::try_from(process.counters.len()).is_err() {
+            return Err(Otf2Error::TooMany("counters of one process"));
+        }
+        let mut members = Vec::new();
+        let mut types = Vec::new();
+        for metric in &process.counters {
+            members.push(self.members.number(metric)?.0);
+            types.push(Properties::of(metric)?.value_type);
+        }
+        let (set, _) = self.sets.number(MetricSet::Strict(members))?;
+        Ok(Some(Values { set, types }))
+    }
+
+    fn add_thread(
+        &mut self,
+        process: &'a ProcessTrace,
+        group: u32,
+        thread: &'a ThreadTrace,
+        counters: Option<Values>,
+    ) -> Result<(), Otf2Error> {
+        check_order(
+            process,
+            &thread.name,
+            thread.moments.iter().map(|moment| moment.time),
+        )?;
+        let expected = process.counters.len();
+        let mut moments = Vec::with_capacity(thread.moments.len());
+        for moment in &thread.moments {
+            let found = moment.values.len();
+            if found != expected {
+                return Err(Otf2Error::ValueCount {
+                    location: label(process, &thread.name),
+                    expected,
+                    found,
+                });
+            }
+            moments.push((moment, self.regions.number(&moment.region)?.0));
+        }
+        self.add(&thread.name, group, Records::Moments { moments, counters })
+    }
+
+    fn add_series(
+        &mut self,
+        process: &'a ProcessTrace,
+        group: u32,
+        series: &'a SeriesTrace,
+    ) -> Result<(), Otf2Error> {
+        let name = &series.metric.name;
+        check_order(process, name, series.points.iter().map(|point| point.0))?;
+        let types = vec![Properties::of(&series.metric)?.value_type];
+        let recorder = u64::from(next_number(&self.locations, "locations")?);
+        let (member, _) = self.members.number(&series.metric)?;
+        let (class, _) = self.sets.number(MetricSet::Asynchronous(member))?;
+        let (set, _) = self.sets.number(MetricSet::Instance {
+            class,
+            recorder,
+            group,
+        })?;
+        self.add(
+            name,
+            group,
+            Records::Points {
+                points: &series.points,
+                series: Values { set, types },
+            },
+        )
+    }
+}
+
+impl Clock {
+    /// One clock for all processes, which spans their measurements and, should one lie outside, every event.
+    fn of(processes: &[ProcessTrace]) -> Result<Self, Otf2Error> {
+        let first = processes.first().ok_or(Otf2Error::NoProcess)?;
+        let (mut begin, mut end) = (u64::MAX, 0);
+        for process in processes {
+            if process.ticks_per_second != first.ticks_per_second {
+                return Err(Otf2Error::Clocks {
+                    process: process.name.clone(),
+                    found: process.ticks_per_second,
+                    first: first.name.clone(),
+                    expected: first.ticks_per_second,
+                });
+            }
+            let moments = process
+                .threads
+                .iter()
+                .flat_map(|thread| &thread.moments)
+                .map(|moment| moment.time);
+            let points = process
+                .series
+                .iter()
+                .flat_map(|series| &series.points)
+                .map(|point| point.0);
+            for time in [process.begin, process.end]
+                .into_iter()
+                .chain(moments)
+                .chain(points)
+            {
+                begin = begin.min(time);
+                end = end.max(time);
+            }
+        }
+        Ok(Self {
+            ticks_per_second: first.ticks_per_second,
+            offset: begin,
+            length: end.saturating_sub(begin),
+        })
+    }
+}
+
+fn label(process: &ProcessTrace, location: &str) -> String {
+    format!("{}, {location}", process.name)
+}
+
+fn check_order(
+    process: &ProcessTrace,
+    location: &str,
+    times: impl Iterator<Item = u64>,
+) -> Result<(), Otf2Error> {
+    let mut before = 0;
+    for (index, after) in times.enumerate() {
+        if after < before {
+            return Err(Otf2Error::TimesFall {
+                location: label(process, location),
+                index,
+                before,
+                after,
+            });
+        }
+        before = after;
+    }
+    Ok(())
+}

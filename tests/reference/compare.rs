@@ -1,0 +1,225 @@
+//! Every difference between a summary and the reference.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+
+use super::Reference;
+use super::fit::Fit;
+
+/// What a field must be.
+enum Expected {
+    /// Exactly this.
+    Exactly(Value),
+    /// A time, or a rate over one: within 0.1 %.
+    Time(f64),
+    /// A result of a fit: within 1e-6.
+    Fitted(f64),
+    /// An object with these fields.
+    Object(Vec<(&'static str, Expected)>),
+    /// A count that no capture determines.
+    AnyCount,
+}
+
+use Expected::{AnyCount, Exactly, Fitted, Object, Time};
+
+/// A row: the fields that identify it, and the others.
+type Row = (Vec<(&'static str, Value)>, Vec<(&'static str, Expected)>);
+
+/// Fits that are meant to be 0 need some room, too.
+const FLOOR: f64 = 1e-9;
+
+/// One sentence for every difference; none when the summary is right.
+pub(crate) fn compare(actual: &Value, expected: &Reference) -> Vec<String> {
+    let mut differences = Vec::new();
+    check(&actual["schema"], &Exactly(json!("scorep-nccl-summary-1")), "schema", &mut differences);
+    for (section, rows) in sections(expected) {
+        let Some(actual) = actual[section].as_array() else {
+            differences.push(format!("{section}: is no list"));
+            continue;
+        };
+        compare_rows(section, actual, &rows, &mut differences);
+    }
+    differences
+}
+
+fn compare_rows(section: &str, actual: &[Value], expected: &[Row], differences: &mut Vec<String>) {
+    let columns = expected.first().map(|(key, _)| key.iter().map(|&(field, _)| field).collect::<Vec<_>>());
+    let Some(columns) = columns else {
+        differences.extend(actual.iter().map(|row| format!("{section}: extra row {row}")));
+        return;
+    };
+    let mut found: BTreeMap<String, Vec<&Value>> = BTreeMap::new();
+    for row in actual {
+        let key = columns.iter().map(|&field| (field, row.get(field).cloned().unwrap_or(json!("absent"))));
+        found.entry(name(&key.collect::<Vec<_>>())).or_default().push(row);
+    }
+    let wanted = expected.iter().map(|(key, _)| name(key)).collect::<BTreeSet<_>>();
+    for (key, rows) in &found {
+        if !wanted.contains(key) {
+            differences.push(format!("{section} [{key}]: extra row"));
+        } else if rows.len() > 1 {
+            differences.push(format!("{section} [{key}]: {} rows instead of one", rows.len()));
+        }
+    }
+    for (key, fields) in expected {
+        let key = name(key);
+        match found.get(&key).and_then(|rows| rows.first()) {
+            Some(row) => check_fields(row, fields, &format!("{section} [{key}]"), differences),
+            None => differences.push(format!("{section} [{key}]: missing row")),
+        }
+    }
+}
+
+fn name(key: &[(&'static str, Value)]) -> String {
+    key.iter().map(|(field, value)| format!("{field}={value}")).collect::<Vec<_>>().join(" ")
+}
+
+fn check_fields(actual: &Value, fields: &[(&'static str, Expected)], place: &str, differences: &mut Vec<String>) {
+    for (field, expected) in fields {
+        match actual.get(field) {
+            Some(value) => check(value, expected, &format!("{place}.{field}"), differences),
+            None => differences.push(format!("{place}.{field}: is absent")),
+        }
+    }
+}
+
+fn check(actual: &Value, expected: &Expected, place: &str, differences: &mut Vec<String>) {
+    match expected {
+        Exactly(value) if actual == value => {}
+        Exactly(value) => differences.push(format!("{place}: {actual} instead of {value}")),
+        Time(value) => check_near(actual, *value, 1e-3, place, differences),
+        Fitted(value) => check_near(actual, *value, 1e-6, place, differences),
+        Object(fields) if actual.is_object() => check_fields(actual, fields, place, differences),
+        Object(_) => differences.push(format!("{place}: {actual} instead of an object")),
+        AnyCount if actual.is_u64() => {}
+        AnyCount => differences.push(format!("{place}: {actual} instead of a count")),
+    }
+}
+
+fn check_near(actual: &Value, expected: f64, tolerance: f64, place: &str, differences: &mut Vec<String>) {
+    let near = |actual: f64| (actual - expected).abs() <= (expected.abs() * tolerance).max(FLOOR);
+    if !actual.as_f64().is_some_and(near) {
+        differences.push(format!("{place}: {actual} instead of {expected} (within {tolerance})"));
+    }
+}
+
+/// Null where there is no value.
+fn or_null<T>(value: Option<T>, expected: impl Fn(T) -> Expected) -> Expected {
+    value.map_or(Exactly(Value::Null), expected)
+}
+
+fn fit(fit: Option<Fit>) -> Expected {
+    or_null(fit, |fit| {
+        Object(vec![
+            ("latency_us", Fitted(fit.latency_us)),
+            ("rate_mb_s", or_null(fit.rate_mb_s, Fitted)),
+            ("r2", or_null(fit.r2, Fitted)),
+            ("n", Exactly(json!(fit.n))),
+        ])
+    })
+}
+
+fn sections(reference: &Reference) -> [(&'static str, Vec<Row>); 5] {
+    [
+        ("processes", processes(reference)),
+        ("communicators", communicators(reference)),
+        ("operations", operations(reference)),
+        ("transfers", transfers(reference)),
+        ("channels", channels(reference)),
+    ]
+}
+
+fn processes(reference: &Reference) -> Vec<Row> {
+    let row = |row: &super::ProcessRow| {
+        let fields = vec![
+            ("pid", AnyCount),
+            ("callbacks", Exactly(json!(row.callbacks))),
+            ("events", Exactly(json!(row.events))),
+            ("windows", AnyCount),
+            ("dropped", Exactly(json!(row.dropped))),
+            ("unfinished", Exactly(json!(row.unfinished))),
+            ("invisible", Exactly(json!(row.invisible))),
+            ("out_of_step", Exactly(json!(row.out_of_step))),
+            ("ignored_handles", Exactly(json!(row.ignored_handles))),
+            ("peak_memory_bytes", AnyCount),
+        ];
+        (vec![("process", json!(row.process))], fields)
+    };
+    reference.processes.iter().map(row).collect()
+}
+
+fn communicators(reference: &Reference) -> Vec<Row> {
+    let row = |row: &super::CommunicatorRow| {
+        let ranks = row.ranks.iter().map(|(rank, process)| json!({"rank": rank, "process": process}));
+        let fields = vec![
+            ("nranks", Exactly(json!(row.nranks))),
+            ("nnodes", Exactly(json!(row.nnodes))),
+            ("name", Exactly(json!(row.name))),
+            ("ranks", Exactly(ranks.collect())),
+        ];
+        (vec![("comm", json!(row.comm))], fields)
+    };
+    reference.communicators.iter().map(row).collect()
+}
+
+fn operations(reference: &Reference) -> Vec<Row> {
+    let row = |row: &super::OperationRow| {
+        let key = vec![
+            ("comm", json!(row.comm)),
+            ("rank", json!(row.rank)),
+            ("kind", json!(row.kind)),
+            ("func", json!(row.func)),
+            ("peer", json!(row.peer)),
+        ];
+        let fields = vec![
+            ("count", Exactly(json!(row.count))),
+            ("bytes", Exactly(json!(row.bytes))),
+            ("gpu_timed", Exactly(json!(row.gpu_timed))),
+            ("time_us", Time(row.time_us)),
+            ("min_us", or_null(row.min_us, Time)),
+            ("max_us", or_null(row.max_us, Time)),
+        ];
+        (key, fields)
+    };
+    reference.operations.iter().map(row).collect()
+}
+
+fn transfers(reference: &Reference) -> Vec<Row> {
+    let row = |row: &super::TransferRow| {
+        let key = vec![("comm", json!(row.comm)), ("rank", json!(row.rank)), ("peer", json!(row.peer))];
+        let fields = vec![
+            ("transfers", Exactly(json!(row.transfers))),
+            ("bytes", Exactly(json!(row.bytes))),
+            ("sizes", Exactly(json!(row.sizes))),
+            ("active_us", Time(row.active_us)),
+            ("active_rate_mb_s", or_null(row.active_rate_mb_s, Time)),
+            ("avg", fit(row.avg)),
+            ("min", fit(row.min)),
+            ("rate_mb_s", or_null(row.rate_mb_s, Fitted)),
+            ("latency_us", or_null(row.latency_us, Fitted)),
+        ];
+        (key, fields)
+    };
+    reference.transfers.iter().map(row).collect()
+}
+
+fn channels(reference: &Reference) -> Vec<Row> {
+    let row = |row: &super::ChannelRow| {
+        let key = vec![
+            ("comm", json!(row.comm)),
+            ("rank", json!(row.rank)),
+            ("peer", json!(row.peer)),
+            ("channel", json!(row.channel)),
+        ];
+        let fields = vec![
+            ("transfers", Exactly(json!(row.transfers))),
+            ("bytes", Exactly(json!(row.bytes))),
+            // No time, but a quotient of two exact numbers.
+            ("mean_size_bytes", Fitted(row.mean_size_bytes)),
+            ("mean_time_us", Time(row.mean_time_us)),
+        ];
+        (key, fields)
+    };
+    reference.channels.iter().map(row).collect()
+}

@@ -1,0 +1,112 @@
+//! The slow and plain reference: what the summary of a run must say, computed from its captures in the most obvious way.
+//!
+//! It shares nothing with the code it judges: it reads the captures on its own, keeps every event until the end, and takes its
+//! figures by the definitions of the summary, one after the other. Where it would be cleverer to be quicker, it is not.
+//!
+//! | file | task |
+//! |---|---|
+//! | `json.rs` | the captures, as events with their states, stop and children |
+//! | `operations.rs` | collectives and sends/receives: which are GPU-timed, and their times |
+//! | `transfers.rs` | what crossed the network, by pair of ranks and by channel |
+//! | `fit.rs` | the straight line through sizes and times |
+//! | `compare.rs` | every difference between a summary and this |
+#![allow(dead_code, reason = "each test target uses a part of its own")]
+
+pub(crate) mod compare;
+pub(crate) mod fit;
+pub(crate) mod json;
+pub(crate) mod operations;
+pub(crate) mod transfers;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error;
+use std::path::Path;
+
+use json::Recording;
+use operations::OperationRow;
+use transfers::{ChannelRow, TransferRow};
+
+/// What the summary of a run must say (less what no capture determines: process ids, windows and memory).
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Reference {
+    pub(crate) processes: Vec<ProcessRow>,
+    pub(crate) communicators: Vec<CommunicatorRow>,
+    pub(crate) operations: Vec<OperationRow>,
+    pub(crate) transfers: Vec<TransferRow>,
+    pub(crate) channels: Vec<ChannelRow>,
+}
+
+/// One process, that is one capture.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ProcessRow {
+    pub(crate) process: usize,
+    pub(crate) callbacks: usize,
+    pub(crate) events: usize,
+    pub(crate) dropped: usize,
+    pub(crate) unfinished: usize,
+    pub(crate) invisible: usize,
+    pub(crate) out_of_step: usize,
+    pub(crate) ignored_handles: usize,
+}
+
+/// One communicator, whose ranks may lie in several processes or in one.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct CommunicatorRow {
+    pub(crate) comm: String,
+    pub(crate) nranks: i64,
+    pub(crate) nnodes: i64,
+    pub(crate) name: String,
+    /// (rank, process), sorted.
+    pub(crate) ranks: Vec<(i64, usize)>,
+}
+
+/// The reference of a run whose captures are these, process by process.
+pub(crate) fn summarise<P: AsRef<Path>>(paths: &[P]) -> Result<Reference, Box<dyn Error>> {
+    let mut recordings = Vec::new();
+    for path in paths {
+        recordings.push(json::read(path.as_ref())?);
+    }
+    let all = recordings.iter().collect::<Vec<_>>();
+    Ok(Reference {
+        processes: recordings.iter().enumerate().map(|(process, recording)| process_row(process, recording)).collect(),
+        communicators: communicator_rows(&recordings),
+        operations: operations::rows(&all)?,
+        transfers: transfers::rows(&all)?,
+        channels: transfers::channel_rows(&all)?,
+    })
+}
+
+fn process_row(process: usize, recording: &Recording) -> ProcessRow {
+    ProcessRow {
+        process,
+        callbacks: recording.callbacks,
+        events: recording.events.len(),
+        // A replay never fills the recorder, and calls with no handle that it was not given.
+        dropped: 0,
+        ignored_handles: 0,
+        unfinished: operations::unfinished(recording),
+        invisible: operations::invisible(recording),
+        out_of_step: operations::out_of_step(recording),
+    }
+}
+
+fn communicator_rows(recordings: &[Recording]) -> Vec<CommunicatorRow> {
+    let mut rows: BTreeMap<String, CommunicatorRow> = BTreeMap::new();
+    let mut ranks: BTreeMap<String, BTreeSet<(i64, usize)>> = BTreeMap::new();
+    for (process, recording) in recordings.iter().enumerate() {
+        for context in recording.contexts.values() {
+            ranks.entry(context.comm.clone()).or_default().insert((context.rank, process));
+            rows.entry(context.comm.clone()).or_insert_with(|| CommunicatorRow {
+                comm: context.comm.clone(),
+                nranks: context.nranks,
+                nnodes: context.nnodes,
+                name: context.name.clone(),
+                ranks: Vec::new(),
+            });
+        }
+    }
+    for (comm, row) in &mut rows {
+        row.ranks = ranks.remove(comm).unwrap_or_default().into_iter().collect();
+    }
+    rows.into_values().collect()
+}

@@ -1,0 +1,136 @@
+//! Collectives and sends/receives: which are GPU-timed, and their times.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+
+use super::json::{Event, Recording, int};
+
+/// All operations of one rank of a communicator with one function (and one peer).
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct OperationRow {
+    pub(crate) comm: String,
+    pub(crate) rank: i64,
+    pub(crate) kind: String,
+    pub(crate) func: String,
+    pub(crate) peer: Option<i64>,
+    pub(crate) count: usize,
+    pub(crate) bytes: i64,
+    pub(crate) gpu_timed: usize,
+    pub(crate) time_us: f64,
+    pub(crate) min_us: Option<f64>,
+    pub(crate) max_us: Option<f64>,
+}
+
+type Key = (String, i64, String, String, Option<i64>);
+
+/// The rows of all processes, by key.
+pub(crate) fn rows(recordings: &[&Recording]) -> Result<Vec<OperationRow>, Box<dyn Error>> {
+    let mut groups: BTreeMap<Key, Vec<(i64, Option<f64>)>> = BTreeMap::new();
+    for recording in recordings {
+        let uncounted = first_uncounted(recording);
+        for (place, event) in recording.events.iter().enumerate().filter(|(_, event)| event.is_operation()) {
+            let context = recording.context(event)?;
+            let func = event.start["func"].as_str().unwrap_or_default().to_owned();
+            let peer = if event.kind == "P2p" { Some(int(&event.start, "peer")?) } else { None };
+            let key = (context.comm.clone(), context.rank, event.kind.clone(), func, peer);
+            let bytes = int(&event.start, "count")? * type_size(event.start["dtype"].as_str().unwrap_or_default())?;
+            groups.entry(key).or_default().push((bytes, gpu_time(recording, place, &uncounted)));
+        }
+    }
+    Ok(groups.into_iter().map(|(key, operations)| row(key, &operations)).collect())
+}
+
+fn row((comm, rank, kind, func, peer): Key, operations: &[(i64, Option<f64>)]) -> OperationRow {
+    let times = operations.iter().filter_map(|&(_, time)| time).collect::<Vec<_>>();
+    OperationRow {
+        comm,
+        rank,
+        kind,
+        func,
+        peer,
+        count: operations.len(),
+        bytes: operations.iter().map(|&(bytes, _)| bytes).sum(),
+        gpu_timed: times.len(),
+        // Not sum(), which makes -0 of nothing.
+        time_us: times.iter().fold(0.0, |sum, time| sum + time),
+        min_us: times.iter().copied().reduce(f64::min),
+        max_us: times.iter().copied().reduce(f64::max),
+    }
+}
+
+/// Bytes of one element.
+fn type_size(name: &str) -> Result<i64, Box<dyn Error>> {
+    match name.trim_start_matches("nccl") {
+        "Int8" | "Uint8" | "Char" | "Float8e4m3" | "Float8e5m2" => Ok(1),
+        "Float16" | "Half" | "Bfloat16" => Ok(2),
+        "Int32" | "Int" | "Uint32" | "Float32" | "Float" => Ok(4),
+        "Int64" | "Uint64" | "Float64" | "Double" => Ok(8),
+        other => Err(format!("type {other:?}").into()),
+    }
+}
+
+/// The operation's time on the GPU, from the first start of its kernel channels to their last stop, when it has stamps that can be
+/// believed. In us.
+fn gpu_time(recording: &Recording, place: usize, uncounted: &BTreeMap<i64, usize>) -> Option<f64> {
+    let event = &recording.events[place];
+    let in_step = uncounted.get(&event.ctx).is_none_or(|&first| place <= first);
+    if in_step { stamped_time(recording, event) } else { None }
+}
+
+/// The same whether or not it can be believed.
+fn stamped_time(recording: &Recording, event: &Event) -> Option<f64> {
+    let stamps = |channel: &Event| Some((channel.start["ptimer"].as_i64()?, channel.state(22)?["arg"].as_i64()?));
+    let stamps = recording.children(event, "KernelCh").filter_map(stamps).collect::<Vec<_>>();
+    let start = stamps.iter().map(|&(start, _)| start).min()?;
+    let stop = stamps.iter().map(|&(_, stop)| stop).max()?;
+    Some((stop - start) as f64 / 1000.0)
+}
+
+/// For each context that has one, the place of the first start line whose work NCCL does not number: a send to oneself that never
+/// gets a kernel channel, or a collective call that never becomes a collective.
+fn first_uncounted(recording: &Recording) -> BTreeMap<i64, usize> {
+    let mut first = BTreeMap::new();
+    for (place, event) in recording.events.iter().enumerate() {
+        let rank = recording.contexts.get(&event.ctx).map(|context| context.rank);
+        let to_oneself = event.kind == "P2p" && event.start["peer"].as_i64() == rank;
+        let unstamped = to_oneself && !recording.has_child(event, "KernelCh");
+        let unseen = event.kind == "CollApi" && !recording.has_child(event, "Coll");
+        if unstamped || unseen {
+            first.entry(event.ctx).or_insert(place);
+        }
+    }
+    first
+}
+
+/// Operations with stamps that cannot be believed.
+pub(crate) fn out_of_step(recording: &Recording) -> usize {
+    let uncounted = first_uncounted(recording);
+    let operations = recording.events.iter().enumerate().filter(|(_, event)| event.is_operation());
+    let stamped = operations.filter(|(_, event)| stamped_time(recording, event).is_some());
+    stamped.filter(|&(place, _)| gpu_time(recording, place, &uncounted).is_none()).count()
+}
+
+/// Calls of the application that never become an operation. Before interface v5 NCCL reports no calls.
+pub(crate) fn invisible(recording: &Recording) -> usize {
+    if recording.api < 5 {
+        return 0;
+    }
+    let followed = |event: &Event, kinds: &[&str]| kinds.iter().any(|kind| recording.has_child(event, kind));
+    let calls = recording.events.iter().filter(|event| match event.kind.as_str() {
+        "CollApi" => !followed(event, &["Coll", "CeColl"]),
+        "P2pApi" => !followed(event, &["P2p"]),
+        _ => false,
+    });
+    calls.count()
+}
+
+/// Operations of which something never ended.
+pub(crate) fn unfinished(recording: &Recording) -> usize {
+    let finished = |event: &Event| {
+        let channels = recording.children(event, "KernelCh");
+        let proxies = recording.children(event, "ProxyOp");
+        let steps = recording.children(event, "ProxyOp").flat_map(|proxy| recording.children(proxy, "ProxyStep"));
+        event.stop.is_some() && channels.chain(proxies).chain(steps).all(|child| child.stop.is_some())
+    };
+    recording.events.iter().filter(|event| event.is_operation() && !finished(event)).count()
+}
