@@ -1,1 +1,5 @@
-fn main() {}
+//! Compiles the C hosts of the tests.
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+}

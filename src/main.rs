@@ -1,2 +1,95 @@
-//! The command-line tool.
-fn main() {}
+//! The command-line tool of scorep-nccl.
+
+mod capture;
+mod child;
+mod demo;
+mod host;
+mod library;
+pub mod otf2;
+mod picture;
+mod replay;
+mod report;
+pub mod trace;
+
+use clap::{Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// NCCL's communication in Score-P measurements: transfer rate, latency and collective time.
+#[derive(Debug, Parser)]
+#[command(version, about)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Replays recorded NCCL callbacks through the plugin, with stand-ins for NCCL and Score-P.
+    Replay(Replay),
+    /// Replays two recorded runs, prints their figures, and leaves a trace and a picture.
+    Demo(demo::Arguments),
+    #[command(name = child::COMMAND, hide = true)]
+    ReplayOne(child::Arguments),
+}
+
+#[derive(Debug, clap::Args)]
+struct Replay {
+    /// Captures (*.jsonl.gz), or directories of them; one process each, in the order of their names.
+    #[arg(required = true, value_name = "DIR|FILE")]
+    sources: Vec<PathBuf>,
+    /// Writes the summary to this file, as JSON.
+    #[arg(long, value_name = "FILE")]
+    summary: Option<PathBuf>,
+    /// Writes an OTF2 archive of all processes into this directory, which must be missing or empty.
+    #[arg(long, value_name = "DIR")]
+    otf2: Option<PathBuf>,
+    /// What is printed.
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+    /// Length of a window in the capture's time, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = demo::WINDOW_SECONDS)]
+    window: f64,
+    /// The shipped library, where it is not beside this program.
+    #[arg(long, value_name = "FILE")]
+    library: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// Tables for a person.
+    Table,
+    /// The summary.
+    Json,
+}
+
+fn main() -> ExitCode {
+    let done = match Arguments::parse().command {
+        Command::ReplayOne(arguments) => return child::run(&arguments),
+        Command::Replay(arguments) => replay(arguments),
+        Command::Demo(arguments) => demo::run(&arguments),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("scorep-nccl: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn replay(arguments: Replay) -> Result<(), String> {
+    let Replay { sources, summary, otf2, format, window, library } = arguments;
+    let request = replay::Request { sources, summary, otf2, library, window_seconds: window };
+    let outcome = replay::replay(&request).map_err(|error| error.to_string())?;
+    match format {
+        Format::Table => {
+            print!("{}", report::tables(&outcome.summary));
+            if let Some(trace) = outcome.trace {
+                println!("\ntrace: {}", trace.display());
+            }
+        }
+        Format::Json => print!("{}", replay::to_json(&outcome.summary).map_err(|error| error.to_string())?),
+    }
+    Ok(())
+}

@@ -22,28 +22,11 @@ pub(crate) struct Call {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum What {
     /// A communicator came to be; `ctx` is what the plugin gave back for it. `name` may be NULL.
-    Init {
-        ctx: u32,
-        comm: u64,
-        name: Option<Arc<str>>,
-        nnodes: i32,
-        nranks: i32,
-        rank: i32,
-    },
+    Init { ctx: u32, comm: u64, name: Option<Arc<str>>, nnodes: i32, nranks: i32, rank: i32 },
     /// An event began; `h` is what the plugin gave back for it, `parent` the handle of the event it belongs to (0 for none).
-    Start {
-        ctx: u32,
-        h: u64,
-        parent: u64,
-        rank: i32,
-        event: Event,
-    },
+    Start { ctx: u32, h: u64, parent: u64, rank: i32, event: Event },
     /// An event entered a state (a number of `ncclProfilerEventState_t`); what `arg` is depends on the state.
-    State {
-        h: u64,
-        state: u32,
-        arg: Option<u64>,
-    },
+    State { h: u64, state: u32, arg: Option<u64> },
     /// An event ended; its handle may still be named as a parent.
     Stop { h: u64 },
     /// A communicator went away; events may still start in its context.

@@ -36,9 +36,7 @@ pub(crate) enum Problem {
     Empty,
     #[error("not a gzip file: captures are gzipped JSON lines{}", if *.plain { "; this one seems to be plain text, so gzip it first" } else { "" })]
     NotGzip { plain: bool },
-    #[error(
-        "the gzip data ends too early, after line {after}: the file was cut off, copy or record it again"
-    )]
+    #[error("the gzip data ends too early, after line {after}: the file was cut off, copy or record it again")]
     Truncated { after: u32 },
     #[error("the gzip data is damaged after line {after} ({error}): copy or record the file again")]
     Damaged { after: u32, error: io::Error },
@@ -54,9 +52,7 @@ pub(crate) enum Problem {
     MetaAgain,
     #[error("format {found} is not known, this tool reads format {FORMAT}")]
     Format { found: i128 },
-    #[error(
-        "no call after the meta line: nothing was recorded (did NCCL load the recording plugin?)"
-    )]
+    #[error("no call after the meta line: nothing was recorded (did NCCL load the recording plugin?)")]
     NoCall,
     #[error("callback \"{0}\" is not known (known: init, start, state, stop, finalize)")]
     Callback(String),
@@ -65,14 +61,8 @@ pub(crate) enum Problem {
     #[error("field \"{0}\" is missing")]
     Missing(&'static str),
     #[error("field \"{field}\" is {value}, which is not within {range}")]
-    Range {
-        field: &'static str,
-        value: i128,
-        range: &'static str,
-    },
-    #[error(
-        "field \"{field}\" is \"{value}\", which is not a hexadecimal number of at most 64 bits"
-    )]
+    Range { field: &'static str, value: i128, range: &'static str },
+    #[error("field \"{field}\" is \"{value}\", which is not a hexadecimal number of at most 64 bits")]
     Hexadecimal { field: &'static str, value: String },
     #[error("field \"{field}\" holds a NUL character, which NCCL's strings cannot")]
     Nul { field: &'static str },
@@ -86,8 +76,6 @@ pub(crate) enum Problem {
     HandleAgain { h: u64, first: u32 },
     #[error("context {0} was never initialised before this line")]
     Context(u32),
-    #[error(
-        "context {ctx} is initialised a second time, it was initialised on line {first} already"
-    )]
+    #[error("context {ctx} is initialised a second time, it was initialised on line {first} already")]
     ContextAgain { ctx: u32, first: u32 },
 }

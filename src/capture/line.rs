@@ -114,9 +114,7 @@ impl<'a> Line<'a> {
                 state: self.state_number()?,
                 arg: self.arg.map(|arg| int("arg", Some(arg))).transpose()?,
             },
-            "stop" => What::Stop {
-                h: int("h", self.h)?,
-            },
+            "stop" => What::Stop { h: int("h", self.h)? },
             "init" => What::Init {
                 ctx: int("ctx", self.ctx)?,
                 comm: hexadecimal("comm", self.comm.as_ref())?,
@@ -125,26 +123,15 @@ impl<'a> Line<'a> {
                 nranks: int("nranks", self.nranks)?,
                 rank: int("rank", self.rank)?,
             },
-            "finalize" => What::Finalize {
-                ctx: int("ctx", self.ctx)?,
-            },
+            "finalize" => What::Finalize { ctx: int("ctx", self.ctx)? },
             "meta" => return Err(Problem::MetaAgain),
             other => return Err(Problem::Callback(other.to_owned())),
         };
         let tid = int("tid", self.tid)?;
         if tid == 0 {
-            return Err(Problem::Range {
-                field: "tid",
-                value: 0,
-                range: "1 to 4294967295",
-            });
+            return Err(Problem::Range { field: "tid", value: 0, range: "1 to 4294967295" });
         }
-        Ok(Call {
-            t: int("t", self.t)?,
-            tid,
-            line,
-            what,
-        })
+        Ok(Call { t: int("t", self.t)?, tid, line, what })
     }
 
     fn start(&self, strings: &mut Strings) -> Result<What, Problem> {
@@ -159,11 +146,7 @@ impl<'a> Line<'a> {
     }
 
     fn event(&self, bits: u64, strings: &mut Strings) -> Result<Event, Problem> {
-        let number = if bits.is_power_of_two() {
-            bits.trailing_zeros()
-        } else {
-            u32::MAX
-        };
+        let number = if bits.is_power_of_two() { bits.trailing_zeros() } else { u32::MAX };
         Ok(match number {
             0 => Event::Group,
             1 => Event::Coll {
@@ -192,19 +175,11 @@ impl<'a> Line<'a> {
                 chunk: int("chunk", self.chunk)?,
                 send: int::<i32>("send", self.send)? != 0,
             },
-            4 => Event::ProxyStep {
-                step: int("step", self.step)?,
-            },
+            4 => Event::ProxyStep { step: int("step", self.step)? },
             5 => Event::ProxyCtrl,
-            6 => Event::KernelCh {
-                ch: int("ch", self.ch)?,
-                ptimer: int("ptimer", self.ptimer)?,
-            },
+            6 => Event::KernelCh { ch: int("ch", self.ch)?, ptimer: int("ptimer", self.ptimer)? },
             7 => Event::NetPlugin,
-            8 => Event::GroupApi {
-                depth: int("depth", self.depth)?,
-                graph: self.graph()?,
-            },
+            8 => Event::GroupApi { depth: int("depth", self.depth)?, graph: self.graph()? },
             9 => Event::CollApi {
                 func: strings.keep("func", self.func.as_ref())?,
                 count: int("count", self.count)?,
@@ -220,9 +195,7 @@ impl<'a> Line<'a> {
                 stream: hexadecimal("stream", self.stream.as_ref())?,
                 graph: self.graph()?,
             },
-            11 => Event::KernelLaunch {
-                stream: hexadecimal("stream", self.stream.as_ref())?,
-            },
+            11 => Event::KernelLaunch { stream: hexadecimal("stream", self.stream.as_ref())? },
             12 => Event::CeColl {
                 seq: int("seq", self.seq.or(Some(Number(0))))?,
                 func: strings.keep("func", self.func.as_ref())?,
@@ -247,11 +220,7 @@ impl<'a> Line<'a> {
 
     fn state_number(&self) -> Result<u32, Problem> {
         let state = int("state", self.state)?;
-        if state <= LAST_STATE {
-            Ok(state)
-        } else {
-            Err(Problem::State(state))
-        }
+        if state <= LAST_STATE { Ok(state) } else { Err(Problem::State(state)) }
     }
 
     fn graph(&self) -> Result<bool, Problem> {
@@ -264,11 +233,7 @@ impl<'a> Line<'a> {
 pub(super) struct Strings(HashSet<Arc<str>>);
 
 impl Strings {
-    fn keep(
-        &mut self,
-        field: &'static str,
-        text: Option<&Text<'_>>,
-    ) -> Result<Option<Arc<str>>, Problem> {
+    fn keep(&mut self, field: &'static str, text: Option<&Text<'_>>) -> Result<Option<Arc<str>>, Problem> {
         let Some(Text(text)) = text else {
             return Ok(None);
         };
@@ -290,10 +255,7 @@ fn hexadecimal(field: &'static str, text: Option<&Text<'_>>) -> Result<u64, Prob
     let digits = text.bytes().all(|byte| byte.is_ascii_hexdigit());
     match u64::from_str_radix(text, 16) {
         Ok(value) if digits => Ok(value),
-        _ => Err(Problem::Hexadecimal {
-            field,
-            value: text.to_owned(),
-        }),
+        _ => Err(Problem::Hexadecimal { field, value: text.to_owned() }),
     }
 }
 
@@ -316,9 +278,5 @@ impl Whole for u64 {
 
 fn int<T: Whole>(field: &'static str, number: Option<Number>) -> Result<T, Problem> {
     let Number(value) = number.ok_or(Problem::Missing(field))?;
-    T::try_from(value).map_err(|_| Problem::Range {
-        field,
-        value,
-        range: T::RANGE,
-    })
+    T::try_from(value).map_err(|_| Problem::Range { field, value, range: T::RANGE })
 }

@@ -68,26 +68,15 @@ pub(crate) struct Meta {
 /// # Errors
 /// The first thing that is wrong, with the line (from 1, of the decompressed text) where it is.
 pub(crate) fn read(path: &Path) -> Result<Capture, CaptureError> {
-    let whole = |error| CaptureError::Unreadable {
-        path: path.into(),
-        error,
-    };
+    let whole = |error| CaptureError::Unreadable { path: path.into(), error };
     let at = |line: u32, problem| match problem {
         Problem::Read(error) => whole(error),
-        problem => CaptureError::Line {
-            path: path.into(),
-            line: line.max(1),
-            problem,
-        },
+        problem => CaptureError::Line { path: path.into(), line: line.max(1), problem },
     };
     let file = File::open(path).map_err(whole)?;
     let mut text = Text::new(file).map_err(|problem| at(1, problem))?;
     let (meta, lines) = read_text(&mut text).map_err(|problem| at(text.line(), problem))?;
-    Ok(Capture {
-        path: path.into(),
-        meta,
-        lines,
-    })
+    Ok(Capture { path: path.into(), meta, lines })
 }
 
 /// Everything in the text; on an error the text stands at the line that is wrong.

@@ -35,10 +35,7 @@ impl Seen {
 
     fn initialise(&mut self, ctx: u32, line: u32) -> Result<(), Problem> {
         match self.contexts.entry(ctx) {
-            Entry::Occupied(first) => Err(Problem::ContextAgain {
-                ctx,
-                first: *first.get(),
-            }),
+            Entry::Occupied(first) => Err(Problem::ContextAgain { ctx, first: *first.get() }),
             Entry::Vacant(free) => {
                 free.insert(line);
                 Ok(())
@@ -51,10 +48,7 @@ impl Seen {
             return Err(Problem::NullHandle);
         }
         match self.handles.entry(h) {
-            Entry::Occupied(first) => Err(Problem::HandleAgain {
-                h,
-                first: *first.get(),
-            }),
+            Entry::Occupied(first) => Err(Problem::HandleAgain { h, first: *first.get() }),
             Entry::Vacant(free) => {
                 free.insert(line);
                 Ok(())
@@ -63,18 +57,10 @@ impl Seen {
     }
 
     fn context(&self, ctx: u32) -> Result<(), Problem> {
-        if self.contexts.contains_key(&ctx) {
-            Ok(())
-        } else {
-            Err(Problem::Context(ctx))
-        }
+        if self.contexts.contains_key(&ctx) { Ok(()) } else { Err(Problem::Context(ctx)) }
     }
 
     fn handle(&self, field: &'static str, h: u64) -> Result<(), Problem> {
-        if self.handles.contains_key(&h) {
-            Ok(())
-        } else {
-            Err(Problem::Handle { field, h })
-        }
+        if self.handles.contains_key(&h) { Ok(()) } else { Err(Problem::Handle { field, h }) }
     }
 }

@@ -26,17 +26,11 @@ impl Text {
             [] => return Err(Problem::Empty),
             [0x1f] | [0x1f, 0x8b, ..] => {}
             other => {
-                return Err(Problem::NotGzip {
-                    plain: other.first() == Some(&b'{'),
-                });
+                return Err(Problem::NotGzip { plain: other.first() == Some(&b'{') });
             }
         }
         let reader = BufReader::with_capacity(1 << 16, MultiGzDecoder::new(file));
-        Ok(Self {
-            reader,
-            buffer: Vec::new(),
-            line: 0,
-        })
+        Ok(Self { reader, buffer: Vec::new(), line: 0 })
     }
 
     /// Number of the line that [`next`](Self::next) gave last, from 1; 0 before the first.
@@ -49,12 +43,7 @@ impl Text {
         self.buffer.clear();
         // One byte more than the longest line: its end.
         let limit = LONGEST as u64 + 1;
-        let read = self
-            .reader
-            .by_ref()
-            .take(limit)
-            .read_until(b'\n', &mut self.buffer)
-            .map_err(|error| self.problem(error))?;
+        let read = self.reader.by_ref().take(limit).read_until(b'\n', &mut self.buffer).map_err(|error| self.problem(error))?;
         if read == 0 {
             return Ok(None);
         }

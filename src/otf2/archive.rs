@@ -35,11 +35,7 @@ pub(super) struct Archive {
 
 impl Archive {
     /// Opens an archive for writing by this process alone in an empty directory; `event_chunk` is the size of [`super::chunk`].
-    pub(super) fn create(
-        library: &'static Library,
-        directory: &Path,
-        event_chunk: u64,
-    ) -> Result<Self, Otf2Error> {
+    pub(super) fn create(library: &'static Library, directory: &Path, event_chunk: u64) -> Result<Self, Otf2Error> {
         let path = c_string(directory.as_os_str().as_bytes())?;
         let creator = c_string(CREATOR.as_bytes())?;
         // SAFETY: both are strings that outlive the call; the numbers are OTF2's.
@@ -82,19 +78,13 @@ impl Archive {
     }
 
     /// Writes the definitions that hold for single locations: none, but readers look for the files.
-    pub(super) fn write_local_definitions(
-        &self,
-        locations: impl Iterator<Item = u64>,
-    ) -> Result<(), Otf2Error> {
+    pub(super) fn write_local_definitions(&self, locations: impl Iterator<Item = u64>) -> Result<(), Otf2Error> {
         // SAFETY: the archive is open, and a writer is closed where it was opened.
         unsafe {
             self.library.open_local_definition_files(self.handle)?;
             for location in locations {
-                let writer = self
-                    .library
-                    .local_definition_writer(self.handle, location)?;
-                self.library
-                    .close_local_definition_writer(self.handle, writer)?;
+                let writer = self.library.local_definition_writer(self.handle, location)?;
+                self.library.close_local_definition_writer(self.handle, writer)?;
             }
             self.library.close_local_definition_files(self.handle)
         }

@@ -18,20 +18,14 @@ const VALUE: u64 = 10;
 /// The size of pieces that suits the events of a plan.
 pub(super) fn size(plan: &Plan<'_>) -> u64 {
     // A piece ends with the last event that fits, which leaves room for no more than one.
-    let fits = plan
-        .locations
-        .iter()
-        .all(|location| bound(location) < BUFFER / 2);
+    let fits = plan.locations.iter().all(|location| bound(location) < BUFFER / 2);
     if fits { abi::CHUNK_SIZE_MIN } else { BUFFER }
 }
 
 /// No fewer bytes than the events of a location take.
 fn bound(location: &Location<'_>) -> u64 {
     let (events, values) = match &location.records {
-        Records::Moments { moments, counters } => (
-            moments.len(),
-            counters.as_ref().map_or(0, |layout| layout.types.len()),
-        ),
+        Records::Moments { moments, counters } => (moments.len(), counters.as_ref().map_or(0, |layout| layout.types.len())),
         Records::Points { points, .. } => (points.len(), 1),
     };
     let count = |length: usize| u64::try_from(length).unwrap_or(u64::MAX);

@@ -20,11 +20,7 @@ impl<'a> DefinitionWriter<'a> {
     pub(super) fn open(archive: &'a Archive) -> Result<Self, Otf2Error> {
         // SAFETY: the archive is open as long as it is borrowed.
         let handle = unsafe { archive.library.definition_writer(archive.handle) }?;
-        Ok(Self {
-            archive,
-            handle,
-            strings: Numbered::new("strings"),
-        })
+        Ok(Self { archive, handle, strings: Numbered::new("strings") })
     }
 
     /// The number of a string.
@@ -33,11 +29,7 @@ impl<'a> DefinitionWriter<'a> {
         if new {
             let text = c_string(text.as_bytes())?;
             // SAFETY: the writer is open; OTF2 copies the string.
-            unsafe {
-                self.archive
-                    .library
-                    .define_string(self.handle, number, text.as_ptr())
-            }?;
+            unsafe { self.archive.library.define_string(self.handle, number, text.as_ptr()) }?;
         }
         Ok(number)
     }
@@ -47,15 +39,7 @@ impl<'a> DefinitionWriter<'a> {
         // When the offset was by the wall clock is not known of a replayed measurement.
         let real_time = abi::UNDEFINED_TIMESTAMP;
         // SAFETY: the writer is open.
-        unsafe {
-            self.archive.library.define_clock(
-                self.handle,
-                clock.ticks_per_second,
-                clock.offset,
-                clock.length,
-                real_time,
-            )
-        }
+        unsafe { self.archive.library.define_clock(self.handle, clock.ticks_per_second, clock.offset, clock.length, real_time) }
     }
 
     /// A part of the machine within `parent`.
@@ -71,12 +55,8 @@ impl<'a> DefinitionWriter<'a> {
         let parent = parent.unwrap_or(abi::UNDEFINED);
         // SAFETY: the writer is open.
         unsafe {
-            self.archive
-                .library
-                .define_node(self.handle, number, name, class, parent)?;
-            self.archive
-                .library
-                .define_node_domain(self.handle, number, domain)
+            self.archive.library.define_node(self.handle, number, name, class, parent)?;
+            self.archive.library.define_node_domain(self.handle, number, domain)
         }
     }
 
@@ -85,16 +65,7 @@ impl<'a> DefinitionWriter<'a> {
         let name = self.string(name)?;
         let creator = abi::UNDEFINED;
         // SAFETY: the writer is open.
-        unsafe {
-            self.archive.library.define_group(
-                self.handle,
-                number,
-                name,
-                abi::GROUP_PROCESS,
-                node,
-                creator,
-            )
-        }
+        unsafe { self.archive.library.define_group(self.handle, number, name, abi::GROUP_PROCESS, node, creator) }
     }
 
     /// A location of a process, with the number of its events.
@@ -112,48 +83,22 @@ impl<'a> DefinitionWriter<'a> {
             Records::Points { .. } => abi::LOCATION_METRIC,
         };
         // SAFETY: the writer is open.
-        unsafe {
-            self.archive
-                .library
-                .define_location(self.handle, number, name, kind, events, group)
-        }
+        unsafe { self.archive.library.define_location(self.handle, number, name, kind, events, group) }
     }
 
     /// A region; role and paradigm are those that Score-P gives functions of a wrapped library.
     pub(super) fn region(&mut self, number: u32, name: &str) -> Result<(), Otf2Error> {
         let (name, none) = (self.string(name)?, self.string("")?);
-        let (role, paradigm, flags) =
-            (abi::ROLE_WRAPPER, abi::PARADIGM_NONE, abi::REGION_FLAG_NONE);
+        let (role, paradigm, flags) = (abi::ROLE_WRAPPER, abi::PARADIGM_NONE, abi::REGION_FLAG_NONE);
         // SAFETY: the writer is open.
-        unsafe {
-            self.archive.library.define_region(
-                self.handle,
-                number,
-                name,
-                name,
-                none,
-                role,
-                paradigm,
-                flags,
-                none,
-                0,
-                0,
-            )
-        }
+        unsafe { self.archive.library.define_region(self.handle, number, name, name, none, role, paradigm, flags, none, 0, 0) }
     }
 
     /// A metric.
     pub(super) fn member(&mut self, number: u32, metric: &Metric) -> Result<(), Otf2Error> {
-        let Properties {
-            mode,
-            value_type,
-            base,
-        } = Properties::of(metric)?;
-        let (name, description, unit) = (
-            self.string(&metric.name)?,
-            self.string(&metric.description)?,
-            self.string(&metric.unit)?,
-        );
+        let Properties { mode, value_type, base } = Properties::of(metric)?;
+        let (name, description, unit) =
+            (self.string(&metric.name)?, self.string(&metric.description)?, self.string(&metric.unit)?);
         // SAFETY: the writer is open.
         unsafe {
             self.archive.library.define_metric_member(
@@ -178,55 +123,26 @@ impl<'a> DefinitionWriter<'a> {
 
     /// A class of one metric (by number), recorded through instances only.
     pub(super) fn asynchronous_class(&self, number: u32, member: u32) -> Result<(), Otf2Error> {
-        self.class(
-            number,
-            &[member],
-            abi::OCCURRENCE_ASYNCHRONOUS,
-            abi::RECORDER_ABSTRACT,
-        )
+        self.class(number, &[member], abi::OCCURRENCE_ASYNCHRONOUS, abi::RECORDER_ABSTRACT)
     }
 
-    fn class(
-        &self,
-        number: u32,
-        members: &[u32],
-        occurrence: u8,
-        recorder: u8,
-    ) -> Result<(), Otf2Error> {
-        let count =
-            u8::try_from(members.len()).map_err(|_| Otf2Error::TooMany("metrics in a class"))?;
+    fn class(&self, number: u32, members: &[u32], occurrence: u8, recorder: u8) -> Result<(), Otf2Error> {
+        let count = u8::try_from(members.len()).map_err(|_| Otf2Error::TooMany("metrics in a class"))?;
         // SAFETY: the writer is open, and there are `count` members.
         unsafe {
             let library = self.archive.library;
-            library.define_metric_class(
-                self.handle,
-                number,
-                count,
-                members.as_ptr(),
-                occurrence,
-                recorder,
-            )
+            library.define_metric_class(self.handle, number, count, members.as_ptr(), occurrence, recorder)
         }
     }
 
     /// A location that records a class.
     pub(super) fn recorder(&self, class: u32, location: u64) -> Result<(), Otf2Error> {
         // SAFETY: the writer is open.
-        unsafe {
-            self.archive
-                .library
-                .define_metric_recorder(self.handle, class, location)
-        }
+        unsafe { self.archive.library.define_metric_recorder(self.handle, class, location) }
     }
 
     /// A class as a location records it for a process.
-    pub(super) fn instance(
-        &self,
-        number: u32,
-        class: u32,
-        recorder: u64,
-        group: u32,
-    ) -> Result<(), Otf2Error> {
+    pub(super) fn instance(&self, number: u32, class: u32, recorder: u64, group: u32) -> Result<(), Otf2Error> {
         let (scope_kind, scope) = (abi::SCOPE_LOCATION_GROUP, u64::from(group));
         // SAFETY: the writer is open.
         unsafe {
@@ -238,10 +154,6 @@ impl<'a> DefinitionWriter<'a> {
     /// Closes the writer.
     pub(super) fn close(self) -> Result<(), Otf2Error> {
         // SAFETY: the writer is open, of this archive, and not used again.
-        unsafe {
-            self.archive
-                .library
-                .close_definition_writer(self.archive.handle, self.handle)
-        }
+        unsafe { self.archive.library.close_definition_writer(self.archive.handle, self.handle) }
     }
 }

@@ -16,24 +16,12 @@ pub(super) fn write(archive: &Archive, plan: &Plan<'_>, counts: &[u64]) -> Resul
     let mut writer = DefinitionWriter::open(archive)?;
     writer.clock(&plan.clock)?;
     writer.node(MACHINE, "replay", "machine", None, abi::DOMAIN_MACHINE)?;
-    writer.node(
-        NODE,
-        "replay",
-        "node",
-        Some(MACHINE),
-        abi::DOMAIN_SHARED_MEMORY,
-    )?;
+    writer.node(NODE, "replay", "node", Some(MACHINE), abi::DOMAIN_SHARED_MEMORY)?;
     for (number, name) in (0..).zip(&plan.groups) {
         writer.group(number, name, NODE)?;
     }
     for (number, (location, &count)) in (0..).zip(plan.locations.iter().zip(counts)) {
-        writer.location(
-            number,
-            location.name,
-            &location.records,
-            count,
-            location.group,
-        )?;
+        writer.location(number, location.name, &location.records, count, location.group)?;
     }
     for (number, name) in plan.regions.iter() {
         writer.region(number, name)?;
@@ -55,11 +43,7 @@ fn write_metrics(writer: &mut DefinitionWriter<'_>, plan: &Plan<'_>) -> Result<(
                 }
             }
             MetricSet::Asynchronous(member) => writer.asynchronous_class(number, *member)?,
-            MetricSet::Instance {
-                class,
-                recorder,
-                group,
-            } => writer.instance(number, *class, *recorder, *group)?,
+            MetricSet::Instance { class, recorder, group } => writer.instance(number, *class, *recorder, *group)?,
         }
     }
     Ok(())
@@ -67,13 +51,8 @@ fn write_metrics(writer: &mut DefinitionWriter<'_>, plan: &Plan<'_>) -> Result<(
 
 /// The threads that record a class of counters.
 fn recorders(plan: &Plan<'_>, class: u32) -> impl Iterator<Item = u64> {
-    (0..)
-        .zip(&plan.locations)
-        .filter_map(move |(number, location)| match &location.records {
-            Records::Moments {
-                counters: Some(counters),
-                ..
-            } if counters.set == class => Some(number),
-            _ => None,
-        })
+    (0..).zip(&plan.locations).filter_map(move |(number, location)| match &location.records {
+        Records::Moments { counters: Some(counters), .. } if counters.set == class => Some(number),
+        _ => None,
+    })
 }

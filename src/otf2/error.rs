@@ -27,9 +27,7 @@ pub enum Otf2Error {
     #[error("no process to write into an OTF2 archive")]
     NoProcess,
     /// An archive has one clock.
-    #[error(
-        "{process} counts {found} ticks per second, {first} counts {expected}: one OTF2 archive needs one clock"
-    )]
+    #[error("{process} counts {found} ticks per second, {first} counts {expected}: one OTF2 archive needs one clock")]
     Clocks {
         /// The process that disagrees.
         process: String,
@@ -82,9 +80,7 @@ pub enum Otf2Error {
     #[error("{0} is not a directory")]
     NotDirectory(PathBuf),
     /// The target holds something, perhaps an earlier archive.
-    #[error(
-        "{0} is not empty: remove what it holds, or name another directory for the OTF2 archive"
-    )]
+    #[error("{0} is not empty: remove what it holds, or name another directory for the OTF2 archive")]
     NotEmpty(PathBuf),
     /// The target's surroundings cannot be read or written.
     #[error("cannot write an OTF2 archive to {directory}: {source}")]

@@ -8,26 +8,17 @@ use super::abi;
 use super::error::Otf2Error;
 
 /// Upstream's name, Debian's name, and what their development packages add; the version is checked when an archive is created.
-const NAMES: [&str; 4] = [
-    "libotf2.so.10",
-    "libopen-trace-format2.so.10",
-    "libotf2.so",
-    "libopen-trace-format2.so",
-];
+const NAMES: [&str; 4] = ["libotf2.so.10", "libopen-trace-format2.so.10", "libotf2.so", "libopen-trace-format2.so"];
 
 /// Why the OTF2 library cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LibraryError {
     /// No file of any of the names can be opened.
-    #[error(
-        "no OTF2 library ({0}): install libotf2-trace-dev (Debian) or put libotf2.so.10 on LD_LIBRARY_PATH"
-    )]
+    #[error("no OTF2 library ({0}): install libotf2-trace-dev (Debian) or put libotf2.so.10 on LD_LIBRARY_PATH")]
     Missing(String),
     /// A library was opened, but a function is not in it.
-    #[error(
-        "{library} has no {symbol}: install libotf2-trace-dev (Debian) or put libotf2.so.10 on LD_LIBRARY_PATH"
-    )]
+    #[error("{library} has no {symbol}: install libotf2-trace-dev (Debian) or put libotf2.so.10 on LD_LIBRARY_PATH")]
     Symbol {
         /// Name under which the library was opened.
         library: &'static str,
@@ -219,33 +210,18 @@ impl Library {
         let functions = unsafe { Functions::resolve(name, &object) }?;
         // SAFETY: `note_error` fits the type and lives as long as the process.
         unsafe { (functions.set_error_callback)(note_error, std::ptr::null_mut()) };
-        Ok(Self {
-            functions,
-            _object: object,
-        })
+        Ok(Self { functions, _object: object })
     }
 
     /// What a call came to: `value`, unless it answered a failure or OTF2 reported an error that the answer hides.
-    fn outcome<T>(
-        &self,
-        function: &'static str,
-        code: abi::ErrorCode,
-        value: T,
-    ) -> Result<T, Otf2Error> {
+    fn outcome<T>(&self, function: &'static str, code: abi::ErrorCode, value: T) -> Result<T, Otf2Error> {
         // The first report is nearest to the cause; the answer often says no more than that something failed.
         let reported = REPORTED.replace(abi::SUCCESS);
-        let code = if reported == abi::SUCCESS {
-            code
-        } else {
-            reported
-        };
+        let code = if reported == abi::SUCCESS { code } else { reported };
         if code == abi::SUCCESS {
             return Ok(value);
         }
-        Err(Otf2Error::Call {
-            function,
-            reason: self.description(code),
-        })
+        Err(Otf2Error::Call { function, reason: self.description(code) })
     }
 
     fn description(&self, code: abi::ErrorCode) -> String {
@@ -291,11 +267,7 @@ extern "C" fn note_error(
 /// # Safety
 ///
 /// `F` must be the function's type.
-unsafe fn symbol<F: Copy>(
-    library: &'static str,
-    object: &libloading::Library,
-    symbol: &'static str,
-) -> Result<F, LibraryError> {
+unsafe fn symbol<F: Copy>(library: &'static str, object: &libloading::Library, symbol: &'static str) -> Result<F, LibraryError> {
     // SAFETY: the caller answers for the type.
     match unsafe { object.get::<F>(symbol.as_bytes()) } {
         Ok(function) => Ok(*function),
@@ -310,24 +282,12 @@ mod tests {
     /// Both errors name what was tried and the way out.
     #[test]
     fn what_cannot_be_used_is_named() {
-        let missing = Library::open(&["libnone.so.1", "libnone.so"])
-            .err()
-            .unwrap()
-            .to_string();
-        let symbol = Library::open(&["libnone.so.1", "libc.so.6"])
-            .err()
-            .unwrap()
-            .to_string();
-        assert!(
-            missing.contains("libnone.so.1:") && missing.contains("libnone.so:"),
-            "{missing}"
-        );
+        let missing = Library::open(&["libnone.so.1", "libnone.so"]).err().unwrap().to_string();
+        let symbol = Library::open(&["libnone.so.1", "libc.so.6"]).err().unwrap().to_string();
+        assert!(missing.contains("libnone.so.1:") && missing.contains("libnone.so:"), "{missing}");
         assert!(symbol.starts_with("libc.so.6 has no OTF2_"), "{symbol}");
         for text in [missing, symbol] {
-            assert!(
-                text.contains("install libotf2-trace-dev (Debian)"),
-                "{text}"
-            );
+            assert!(text.contains("install libotf2-trace-dev (Debian)"), "{text}");
             assert!(text.contains("libotf2.so.10 on LD_LIBRARY_PATH"), "{text}");
         }
     }

@@ -18,11 +18,7 @@ pub(super) struct Properties {
 impl Properties {
     /// Translates `SCOREP_MetricMode`, `SCOREP_MetricValueType` and `SCOREP_MetricBase`.
     pub(super) fn of(metric: &Metric) -> Result<Self, Otf2Error> {
-        let unknown = |what, number| Otf2Error::MetricNumber {
-            metric: metric.name.clone(),
-            what,
-            number,
-        };
+        let unknown = |what, number| Otf2Error::MetricNumber { metric: metric.name.clone(), what, number };
         let mode = match metric.mode {
             0 => abi::VALUE_ACCUMULATED | abi::TIMING_START,
             1 => abi::VALUE_ACCUMULATED | abi::TIMING_POINT,
@@ -47,11 +43,7 @@ impl Properties {
             1 => abi::BASE_DECIMAL,
             number => return Err(unknown("metric base", number)),
         };
-        Ok(Self {
-            mode,
-            value_type,
-            base,
-        })
+        Ok(Self { mode, value_type, base })
     }
 }
 
@@ -60,23 +52,13 @@ mod tests {
     use super::*;
 
     fn metric(mode: u32, value_type: u32, base: u32) -> Metric {
-        Metric {
-            name: "m".to_owned(),
-            description: String::new(),
-            unit: String::new(),
-            mode,
-            value_type,
-            base,
-            exponent: 0,
-        }
+        Metric { name: "m".to_owned(), description: String::new(), unit: String::new(), mode, value_type, base, exponent: 0 }
     }
 
     /// The numbers are `OTF2_METRIC_ACCUMULATED_START` to `OTF2_METRIC_RELATIVE_NEXT`.
     #[test]
     fn every_mode_is_known() {
-        let modes: Vec<u8> = (0..10)
-            .map(|mode| Properties::of(&metric(mode, 0, 0)).unwrap().mode)
-            .collect();
+        let modes: Vec<u8> = (0..10).map(|mode| Properties::of(&metric(mode, 0, 0)).unwrap().mode).collect();
         assert_eq!(modes, [0, 16, 32, 48, 17, 33, 49, 18, 34, 50]);
     }
 
@@ -90,16 +72,11 @@ mod tests {
 
     #[test]
     fn unknown_numbers_are_named() {
-        for (wrong, what) in [
-            (metric(10, 0, 0), "metric mode"),
-            (metric(0, 3, 0), "value type"),
-            (metric(0, 0, 2), "metric base"),
-        ] {
+        for (wrong, what) in
+            [(metric(10, 0, 0), "metric mode"), (metric(0, 3, 0), "value type"), (metric(0, 0, 2), "metric base")]
+        {
             let text = Properties::of(&wrong).unwrap_err().to_string();
-            assert!(
-                text.contains(what) && text.starts_with("metric m:"),
-                "{text}"
-            );
+            assert!(text.contains(what) && text.starts_with("metric m:"), "{text}");
         }
     }
 }

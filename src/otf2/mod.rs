@@ -38,6 +38,16 @@ use target::Target;
 pub use error::Otf2Error;
 pub use library::LibraryError;
 
+/// Whether an archive could be written to `directory`, as far as can be told without one.
+///
+/// # Errors
+///
+/// When the directory cannot be used, or OTF2 is missing.
+pub fn check(directory: &Path) -> Result<(), Otf2Error> {
+    library::opened()?;
+    Target::prepare(directory).map(drop)
+}
+
 /// Writes all processes as one archive into `directory`, which must be missing or empty; returns the anchor file.
 ///
 /// # Errors

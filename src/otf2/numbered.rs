@@ -15,11 +15,7 @@ pub(super) struct Numbered<T> {
 impl<T: Clone + Eq + Hash> Numbered<T> {
     /// Holds nothing yet; `what` names the items should they be too many.
     pub(super) fn new(what: &'static str) -> Self {
-        Self {
-            what,
-            items: Vec::new(),
-            numbers: HashMap::new(),
-        }
+        Self { what, items: Vec::new(), numbers: HashMap::new() }
     }
 
     /// The number of `item`, and whether it is a new one.
@@ -42,10 +38,7 @@ impl<T: Clone + Eq + Hash> Numbered<T> {
 /// The number of the item that is about to be pushed.
 pub(super) fn next_number<T>(items: &[T], what: &'static str) -> Result<u32, Otf2Error> {
     // The highest number stands for "undefined" in OTF2.
-    u32::try_from(items.len())
-        .ok()
-        .filter(|&number| number != u32::MAX)
-        .ok_or(Otf2Error::TooMany(what))
+    u32::try_from(items.len()).ok().filter(|&number| number != u32::MAX).ok_or(Otf2Error::TooMany(what))
 }
 
 #[cfg(test)]

@@ -45,15 +45,9 @@ pub(super) struct Location<'a> {
 /// What is recorded on a location.
 pub(super) enum Records<'a> {
     /// A thread's enter and leave events, each with the number of its region; `counters` is none without counters.
-    Moments {
-        moments: Vec<(&'a Moment, u32)>,
-        counters: Option<Values>,
-    },
+    Moments { moments: Vec<(&'a Moment, u32)>, counters: Option<Values> },
     /// The values of one asynchronous metric.
-    Points {
-        points: &'a [(u64, u64)],
-        series: Values,
-    },
+    Points { points: &'a [(u64, u64)], series: Values },
 }
 
 /// How the METRIC records of a location look.
@@ -73,11 +67,7 @@ pub(super) enum MetricSet {
     /// Class of one metric (by number) that is recorded on locations of its own.
     Asynchronous(u32),
     /// An asynchronous class as `recorder`, a location, records it for the process `group`.
-    Instance {
-        class: u32,
-        recorder: u64,
-        group: u32,
-    },
+    Instance { class: u32, recorder: u64, group: u32 },
 }
 
 impl<'a> Plan<'a> {
@@ -99,14 +89,7 @@ impl<'a> Plan<'a> {
                 plan.add_thread(process, group, thread, counters.clone())?;
             }
             if process.threads.is_empty() {
-                plan.add(
-                    MAIN_THREAD,
-                    group,
-                    Records::Moments {
-                        moments: Vec::new(),
-                        counters: None,
-                    },
-                )?;
+                plan.add(MAIN_THREAD, group, Records::Moments { moments: Vec::new(), counters: None })?;
             }
             for series in &process.series {
                 plan.add_series(process, group, series)?;
@@ -117,11 +100,7 @@ impl<'a> Plan<'a> {
 
     fn add(&mut self, name: &'a str, group: u32, records: Records<'a>) -> Result<(), Otf2Error> {
         next_number(&self.locations, "locations")?;
-        self.locations.push(Location {
-            name,
-            group,
-            records,
-        });
+        self.locations.push(Location { name, group, records });
         Ok(())
     }
 
@@ -151,52 +130,28 @@ impl<'a> Plan<'a> {
         thread: &'a ThreadTrace,
         counters: Option<Values>,
     ) -> Result<(), Otf2Error> {
-        check_order(
-            process,
-            &thread.name,
-            thread.moments.iter().map(|moment| moment.time),
-        )?;
+        check_order(process, &thread.name, thread.moments.iter().map(|moment| moment.time))?;
         let expected = process.counters.len();
         let mut moments = Vec::with_capacity(thread.moments.len());
         for moment in &thread.moments {
             let found = moment.values.len();
             if found != expected {
-                return Err(Otf2Error::ValueCount {
-                    location: label(process, &thread.name),
-                    expected,
-                    found,
-                });
+                return Err(Otf2Error::ValueCount { location: label(process, &thread.name), expected, found });
             }
             moments.push((moment, self.regions.number(&moment.region)?.0));
         }
         self.add(&thread.name, group, Records::Moments { moments, counters })
     }
 
-    fn add_series(
-        &mut self,
-        process: &'a ProcessTrace,
-        group: u32,
-        series: &'a SeriesTrace,
-    ) -> Result<(), Otf2Error> {
+    fn add_series(&mut self, process: &'a ProcessTrace, group: u32, series: &'a SeriesTrace) -> Result<(), Otf2Error> {
         let name = &series.metric.name;
         check_order(process, name, series.points.iter().map(|point| point.0))?;
         let types = vec![Properties::of(&series.metric)?.value_type];
         let recorder = u64::from(next_number(&self.locations, "locations")?);
         let (member, _) = self.members.number(&series.metric)?;
         let (class, _) = self.sets.number(MetricSet::Asynchronous(member))?;
-        let (set, _) = self.sets.number(MetricSet::Instance {
-            class,
-            recorder,
-            group,
-        })?;
-        self.add(
-            name,
-            group,
-            Records::Points {
-                points: &series.points,
-                series: Values { set, types },
-            },
-        )
+        let (set, _) = self.sets.number(MetricSet::Instance { class, recorder, group })?;
+        self.add(name, group, Records::Points { points: &series.points, series: Values { set, types } })
     }
 }
 
@@ -214,30 +169,14 @@ impl Clock {
                     expected: first.ticks_per_second,
                 });
             }
-            let moments = process
-                .threads
-                .iter()
-                .flat_map(|thread| &thread.moments)
-                .map(|moment| moment.time);
-            let points = process
-                .series
-                .iter()
-                .flat_map(|series| &series.points)
-                .map(|point| point.0);
-            for time in [process.begin, process.end]
-                .into_iter()
-                .chain(moments)
-                .chain(points)
-            {
+            let moments = process.threads.iter().flat_map(|thread| &thread.moments).map(|moment| moment.time);
+            let points = process.series.iter().flat_map(|series| &series.points).map(|point| point.0);
+            for time in [process.begin, process.end].into_iter().chain(moments).chain(points) {
                 begin = begin.min(time);
                 end = end.max(time);
             }
         }
-        Ok(Self {
-            ticks_per_second: first.ticks_per_second,
-            offset: begin,
-            length: end.saturating_sub(begin),
-        })
+        Ok(Self { ticks_per_second: first.ticks_per_second, offset: begin, length: end.saturating_sub(begin) })
     }
 }
 
@@ -245,20 +184,11 @@ fn label(process: &ProcessTrace, location: &str) -> String {
     format!("{}, {location}", process.name)
 }
 
-fn check_order(
-    process: &ProcessTrace,
-    location: &str,
-    times: impl Iterator<Item = u64>,
-) -> Result<(), Otf2Error> {
+fn check_order(process: &ProcessTrace, location: &str, times: impl Iterator<Item = u64>) -> Result<(), Otf2Error> {
     let mut before = 0;
     for (index, after) in times.enumerate() {
         if after < before {
-            return Err(Otf2Error::TimesFall {
-                location: label(process, location),
-                index,
-                before,
-                after,
-            });
+            return Err(Otf2Error::TimesFall { location: label(process, location), index, before, after });
         }
         before = after;
     }

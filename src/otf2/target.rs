@@ -22,10 +22,7 @@ pub(super) struct Target {
 impl Target {
     /// `directory` must be empty, or missing in a directory that can be written to.
     pub(super) fn prepare(directory: &Path) -> Result<Self, Otf2Error> {
-        let failed = |source| Otf2Error::Directory {
-            directory: directory.to_owned(),
-            source,
-        };
+        let failed = |source| Otf2Error::Directory { directory: directory.to_owned(), source };
         let exists = match fs::metadata(directory) {
             Ok(found) if !found.is_dir() => {
                 return Err(Otf2Error::NotDirectory(directory.to_owned()));
@@ -48,11 +45,7 @@ impl Target {
             .permissions(Permissions::from_mode(0o777))
             .tempdir_in(place)
             .map_err(failed)?;
-        Ok(Self {
-            directory: directory.to_owned(),
-            staging,
-            exists,
-        })
+        Ok(Self { directory: directory.to_owned(), staging, exists })
     }
 
     /// Where to write.
@@ -62,15 +55,8 @@ impl Target {
 
     /// Moves what was written to the target; answers the anchor file.
     pub(super) fn publish(self) -> Result<PathBuf, Otf2Error> {
-        let moved = if self.exists {
-            self.move_into()
-        } else {
-            fs::rename(self.staging.path(), &self.directory)
-        };
-        moved.map_err(|source| Otf2Error::Directory {
-            directory: self.directory.clone(),
-            source,
-        })?;
+        let moved = if self.exists { self.move_into() } else { fs::rename(self.staging.path(), &self.directory) };
+        moved.map_err(|source| Otf2Error::Directory { directory: self.directory.clone(), source })?;
         let anchor = self.directory.join(ANCHOR);
         if !self.exists {
             // It went to its target; there is nothing to remove.
@@ -84,8 +70,6 @@ impl Target {
         let entries = fs::read_dir(self.staging.path())?.map(|entry| Ok(entry?.file_name()));
         let mut names = entries.collect::<io::Result<Vec<_>>>()?;
         names.sort_by_key(|name| name == OsStr::new(ANCHOR));
-        names.iter().try_for_each(|name| {
-            fs::rename(self.staging.path().join(name), self.directory.join(name))
-        })
+        names.iter().try_for_each(|name| fs::rename(self.staging.path().join(name), self.directory.join(name)))
     }
 }

@@ -21,33 +21,18 @@ fn metric(name: &str, value_type: u32) -> Metric {
 }
 
 fn moment(time: u64, enter: bool, bytes: u64) -> Moment {
-    Moment {
-        time,
-        enter,
-        region: "ncclAllReduce".to_owned(),
-        values: vec![bytes, 0.5_f64.to_bits()],
-    }
+    Moment { time, enter, region: "ncclAllReduce".to_owned(), values: vec![bytes, 0.5_f64.to_bits()] }
 }
 
 fn thread(name: &str, begin: u64) -> ThreadTrace {
-    let moments = vec![
-        moment(begin, true, 0),
-        moment(begin + 4, false, 64),
-        moment(begin + 4, true, 64),
-    ];
-    ThreadTrace {
-        name: name.to_owned(),
-        moments,
-    }
+    let moments = vec![moment(begin, true, 0), moment(begin + 4, false, 64), moment(begin + 4, true, 64)];
+    ThreadTrace { name: name.to_owned(), moments }
 }
 
 fn process(name: &str, begin: u64) -> ProcessTrace {
     let rate = SeriesTrace {
         metric: metric("nccl_rate", 2),
-        points: vec![
-            (begin + 1, 1.5_f64.to_bits()),
-            (begin + 2, 2.5_f64.to_bits()),
-        ],
+        points: vec![(begin + 1, 1.5_f64.to_bits()), (begin + 2, 2.5_f64.to_bits())],
     };
     ProcessTrace {
         name: name.to_owned(),
@@ -56,21 +41,12 @@ fn process(name: &str, begin: u64) -> ProcessTrace {
         end: begin + 100,
         counters: vec![metric("nccl_bytes", 1), metric("nccl_seconds", 2)],
         threads: vec![thread("thread 1", begin), thread("thread 2", begin + 1)],
-        series: vec![
-            rate,
-            SeriesTrace {
-                metric: metric("nccl_silent", 0),
-                points: Vec::new(),
-            },
-        ],
+        series: vec![rate, SeriesTrace { metric: metric("nccl_silent", 0), points: Vec::new() }],
     }
 }
 
 fn processes() -> Vec<ProcessTrace> {
-    vec![
-        process("collectives.r0", 1000),
-        process("collectives.r1", 1010),
-    ]
+    vec![process("collectives.r0", 1000), process("collectives.r1", 1010)]
 }
 
 /// Whether OTF2 is missing; a test that needs it says so and ends.
@@ -85,10 +61,8 @@ fn skipped() -> bool {
 }
 
 fn names(directory: &Path) -> Vec<String> {
-    let mut names: Vec<_> = fs::read_dir(directory)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
+    let mut names: Vec<_> =
+        fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     names
 }
@@ -105,17 +79,11 @@ fn refusal(processes: &[ProcessTrace]) -> String {
 fn times_that_fall_are_refused_by_location() {
     let mut wrong = processes();
     wrong[1].threads[1].moments[1].time = 7;
-    assert_eq!(
-        refusal(&wrong),
-        "collectives.r1, thread 2: the time falls from 1011 to 7 ticks at event 1"
-    );
+    assert_eq!(refusal(&wrong), "collectives.r1, thread 2: the time falls from 1011 to 7 ticks at event 1");
 
     let mut wrong = processes();
     wrong[0].series[0].points.reverse();
-    assert_eq!(
-        refusal(&wrong),
-        "collectives.r0, nccl_rate: the time falls from 1002 to 1001 ticks at event 1"
-    );
+    assert_eq!(refusal(&wrong), "collectives.r0, nccl_rate: the time falls from 1002 to 1001 ticks at event 1");
 }
 
 #[test]
@@ -128,72 +96,33 @@ fn what_one_archive_cannot_hold_is_refused() {
 
     let mut wrong = processes();
     wrong[0].threads[0].moments[2].values.pop();
-    assert_eq!(
-        refusal(&wrong),
-        "collectives.r0, thread 1: 1 values for 2 counters"
-    );
+    assert_eq!(refusal(&wrong), "collectives.r0, thread 1: 1 values for 2 counters");
 
     let mut wrong = processes();
     wrong[0].series[0].metric.mode = 10;
-    assert_eq!(
-        refusal(&wrong),
-        "metric nccl_rate: 10 is no metric mode of Score-P"
-    );
+    assert_eq!(refusal(&wrong), "metric nccl_rate: 10 is no metric mode of Score-P");
 
     let mut wrong = processes();
     wrong[0].counters = vec![metric("nccl_bytes", 1); 256];
-    assert_eq!(
-        refusal(&wrong),
-        "too many counters of one process for one OTF2 archive"
-    );
+    assert_eq!(refusal(&wrong), "too many counters of one process for one OTF2 archive");
 }
 
 #[test]
 fn definitions_are_shared() {
     let processes = processes();
     let plan = Plan::new(&processes).unwrap();
-    assert_eq!(
-        plan.clock,
-        Clock {
-            ticks_per_second: 1_000_000_000,
-            offset: 1000,
-            length: 110
-        }
-    );
+    assert_eq!(plan.clock, Clock { ticks_per_second: 1_000_000_000, offset: 1000, length: 110 });
     assert_eq!(plan.groups, ["collectives.r0", "collectives.r1"]);
-    let locations: Vec<_> = plan
-        .locations
-        .iter()
-        .map(|location| (location.group, location.name))
-        .collect();
+    let locations: Vec<_> = plan.locations.iter().map(|location| (location.group, location.name)).collect();
     let names = ["thread 1", "thread 2", "nccl_rate", "nccl_silent"];
-    let expected: Vec<_> = [0, 1]
-        .into_iter()
-        .flat_map(|group| names.map(|name| (group, name)))
-        .collect();
+    let expected: Vec<_> = [0, 1].into_iter().flat_map(|group| names.map(|name| (group, name))).collect();
     assert_eq!(locations, expected);
     assert_eq!(plan.regions.iter().count(), 1);
     assert_eq!(plan.members.iter().count(), 4);
     let sets: Vec<_> = plan.sets.iter().map(|(_, set)| set.clone()).collect();
-    let instance = |class, recorder, group| MetricSet::Instance {
-        class,
-        recorder,
-        group,
-    };
-    let [strict, rate, silent] = [
-        MetricSet::Strict(vec![0, 1]),
-        MetricSet::Asynchronous(2),
-        MetricSet::Asynchronous(3),
-    ];
-    let expected = [
-        strict,
-        rate,
-        instance(1, 2, 0),
-        silent,
-        instance(3, 3, 0),
-        instance(1, 6, 1),
-        instance(3, 7, 1),
-    ];
+    let instance = |class, recorder, group| MetricSet::Instance { class, recorder, group };
+    let [strict, rate, silent] = [MetricSet::Strict(vec![0, 1]), MetricSet::Asynchronous(2), MetricSet::Asynchronous(3)];
+    let expected = [strict, rate, instance(1, 2, 0), silent, instance(3, 3, 0), instance(1, 6, 1), instance(3, 7, 1)];
     assert_eq!(sets, expected);
 }
 
@@ -207,9 +136,7 @@ fn an_idle_process_has_a_thread() {
     let plan = Plan::new(&idle).unwrap();
     assert_eq!(plan.clock.length, 4000);
     assert_eq!(plan.locations[0].name, "main thread");
-    assert!(
-        matches!(&plan.locations[0].records, Records::Moments { moments, .. } if moments.is_empty())
-    );
+    assert!(matches!(&plan.locations[0].records, Records::Moments { moments, .. } if moments.is_empty()));
 }
 
 #[test]
@@ -217,10 +144,7 @@ fn chunks_are_large_for_many_events_only() {
     let mut processes = processes();
     assert_eq!(chunk::size(&Plan::new(&processes).unwrap()), 256 * 1024);
     processes[1].threads[0].moments = vec![moment(1000, true, 0); 45_000];
-    assert_eq!(
-        chunk::size(&Plan::new(&processes).unwrap()),
-        4 * 1024 * 1024
-    );
+    assert_eq!(chunk::size(&Plan::new(&processes).unwrap()), 4 * 1024 * 1024);
 }
 
 #[test]
@@ -229,15 +153,9 @@ fn an_occupied_target_is_refused() {
     let file = directory.path().join("note");
     fs::write(&file, "mine").unwrap();
     let error = write(directory.path(), &processes()).unwrap_err();
-    assert!(
-        matches!(&error, Otf2Error::NotEmpty(named) if named == directory.path()),
-        "{error}"
-    );
+    assert!(matches!(&error, Otf2Error::NotEmpty(named) if named == directory.path()), "{error}");
     let error = write(&file, &processes()).unwrap_err();
-    assert!(
-        matches!(&error, Otf2Error::NotDirectory(named) if *named == file),
-        "{error}"
-    );
+    assert!(matches!(&error, Otf2Error::NotDirectory(named) if *named == file), "{error}");
     assert_eq!(names(directory.path()), ["note"]);
 }
 
@@ -246,10 +164,7 @@ fn an_unusable_parent_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     let target = directory.path().join("missing").join("archive");
     let error = write(&target, &processes()).unwrap_err();
-    assert!(
-        matches!(&error, Otf2Error::Directory { directory, .. } if *directory == target),
-        "{error}"
-    );
+    assert!(matches!(&error, Otf2Error::Directory { directory, .. } if *directory == target), "{error}");
 
     // SAFETY: geteuid has no preconditions.
     if unsafe { libc::geteuid() } == 0 {
@@ -259,10 +174,7 @@ fn an_unusable_parent_is_refused() {
     fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o555)).unwrap();
     let target = directory.path().join("archive");
     let error = write(&target, &processes()).unwrap_err();
-    assert!(
-        matches!(&error, Otf2Error::Directory { directory, .. } if *directory == target),
-        "{error}"
-    );
+    assert!(matches!(&error, Otf2Error::Directory { directory, .. } if *directory == target), "{error}");
     assert_eq!(names(directory.path()), [""; 0]);
 }
 
@@ -282,10 +194,7 @@ fn an_archive_appears_in_a_new_directory() {
     assert_eq!(names(&target.join("traces")).len(), 16);
     let usual = directory.path().join("usual");
     fs::create_dir(&usual).unwrap();
-    assert_eq!(
-        fs::metadata(&target).unwrap().mode(),
-        fs::metadata(&usual).unwrap().mode()
-    );
+    assert_eq!(fs::metadata(&target).unwrap().mode(), fs::metadata(&usual).unwrap().mode());
 
     let error = write(&target, &processes()).unwrap_err();
     assert!(matches!(error, Otf2Error::NotEmpty(_)), "{error}");
@@ -301,10 +210,7 @@ fn an_empty_directory_is_kept() {
     write(directory.path(), &processes()).unwrap();
     let after = fs::metadata(directory.path()).unwrap();
     assert_eq!((before.ino(), before.mode()), (after.ino(), after.mode()));
-    assert_eq!(
-        names(directory.path()),
-        ["traces", "traces.def", "traces.otf2"]
-    );
+    assert_eq!(names(directory.path()), ["traces", "traces.def", "traces.otf2"]);
 }
 
 /// This is found when most of the archive is written.
@@ -315,10 +221,7 @@ fn nothing_stays_of_a_failure() {
     }
     let mut wrong = processes();
     wrong[1].series[1].metric.unit = "B\0".to_owned();
-    assert_eq!(
-        refusal(&wrong),
-        "\"B\\0\" holds a zero byte, which OTF2 cannot store"
-    );
+    assert_eq!(refusal(&wrong), "\"B\\0\" holds a zero byte, which OTF2 cannot store");
 }
 
 /// OTF2's own refusals come back as errors with OTF2's words.
@@ -330,12 +233,6 @@ fn a_failing_call_is_named() {
     };
     let directory = tempfile::tempdir().unwrap();
     // Chunks of one byte are too small.
-    let error = Archive::create(library, directory.path(), 1)
-        .err()
-        .unwrap()
-        .to_string();
-    assert!(
-        error.starts_with("OTF2_Archive_Open: ") && error.len() > 20,
-        "{error}"
-    );
+    let error = Archive::create(library, directory.path(), 1).err().unwrap().to_string();
+    assert!(error.starts_with("OTF2_Archive_Open: ") && error.len() > 20, "{error}");
 }

@@ -9,12 +9,7 @@ fn event(kind: &str, fields: &str) -> Event {
     let line = start(kind, fields);
     let capture = read_lines(&[META, INIT, GROUP, &line]).unwrap();
     match &capture.lines.last().unwrap().what {
-        What::Start {
-            event,
-            h: 2,
-            parent: 1,
-            ..
-        } => event.clone(),
+        What::Start { event, h: 2, parent: 1, .. } => event.clone(),
         other => panic!("{other:?}"),
     }
 }
@@ -22,38 +17,14 @@ fn event(kind: &str, fields: &str) -> Event {
 #[test]
 fn every_recorded_capture_is_read() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/captures");
-    let list = |folder: &Path| -> Vec<PathBuf> {
-        fs::read_dir(folder)
-            .unwrap()
-            .map(|entry| entry.unwrap().path())
-            .collect()
-    };
+    let list = |folder: &Path| -> Vec<PathBuf> { fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect() };
     let mut files = 0;
     for run in list(&folder).iter().filter(|path| path.is_dir()) {
-        for path in list(run)
-            .iter()
-            .filter(|path| path.extension().is_some_and(|end| end == "gz"))
-        {
+        for path in list(run).iter().filter(|path| path.extension().is_some_and(|end| end == "gz")) {
             let capture = read(path).unwrap();
-            let unknown = |call: &&Call| {
-                matches!(
-                    &call.what,
-                    What::Start {
-                        event: Event::Unknown { .. },
-                        ..
-                    }
-                )
-            };
-            assert_eq!(
-                capture.lines.iter().find(unknown),
-                None,
-                "{}",
-                path.display()
-            );
-            assert_eq!(
-                capture.lines.last().unwrap().line as usize,
-                capture.lines.len() + 1
-            );
+            let unknown = |call: &&Call| matches!(&call.what, What::Start { event: Event::Unknown { .. }, .. });
+            assert_eq!(capture.lines.iter().find(unknown), None, "{}", path.display());
+            assert_eq!(capture.lines.last().unwrap().line as usize, capture.lines.len() + 1);
             files += 1;
         }
     }
@@ -63,69 +34,22 @@ fn every_recorded_capture_is_read() {
 #[test]
 fn a_capture_is_read_as_it_stands() {
     let state = r#"{"t":4,"tid":1,"cb":"state","h":1,"state":23}"#;
-    let state_with =
-        r#"{"t":5,"tid":1,"cb":"state","h":1,"state":9,"arg":4096,"later":[{"x":1.5}]}"#;
+    let state_with = r#"{"t":5,"tid":1,"cb":"state","h":1,"state":9,"arg":4096,"later":[{"x":1.5}]}"#;
     let stop = r#"{"t":6,"tid":3,"cb":"stop","h":1}"#;
     let finalize = r#"{"t":7,"tid":1,"cb":"finalize","ctx":1}"#;
     let capture = read_lines(&[META, INIT, GROUP, state, state_with, stop, finalize]).unwrap();
-    let meta = Meta {
-        api: 5,
-        mask: 4095,
-        pid: 7,
-        real0: 100,
-        mono0: 50,
-        dropped: 3,
-    };
+    let meta = Meta { api: 5, mask: 4095, pid: 7, real0: 100, mono0: 50, dropped: 3 };
     assert_eq!(capture.meta, meta);
     let name = Some("".into());
     let expected = [
-        (
-            1,
-            1,
-            What::Init {
-                ctx: 1,
-                comm: 255,
-                name,
-                nnodes: 1,
-                nranks: 2,
-                rank: 0,
-            },
-        ),
-        (
-            2,
-            1,
-            What::Start {
-                ctx: 1,
-                h: 1,
-                parent: 0,
-                rank: 0,
-                event: Event::Group,
-            },
-        ),
-        (
-            4,
-            1,
-            What::State {
-                h: 1,
-                state: 23,
-                arg: None,
-            },
-        ),
-        (
-            5,
-            1,
-            What::State {
-                h: 1,
-                state: 9,
-                arg: Some(4096),
-            },
-        ),
+        (1, 1, What::Init { ctx: 1, comm: 255, name, nnodes: 1, nranks: 2, rank: 0 }),
+        (2, 1, What::Start { ctx: 1, h: 1, parent: 0, rank: 0, event: Event::Group }),
+        (4, 1, What::State { h: 1, state: 23, arg: None }),
+        (5, 1, What::State { h: 1, state: 9, arg: Some(4096) }),
         (6, 3, What::Stop { h: 1 }),
         (7, 1, What::Finalize { ctx: 1 }),
     ];
-    let expected = (2..)
-        .zip(expected)
-        .map(|(line, (t, tid, what))| Call { t, tid, line, what });
+    let expected = (2..).zip(expected).map(|(line, (t, tid, what))| Call { t, tid, line, what });
     assert_eq!(capture.lines, expected.collect::<Vec<_>>());
 }
 
@@ -136,51 +60,20 @@ fn types_are_known_by_name_and_by_number() {
         let by_name = event(&format!("\"{name}\""), fields);
         assert_eq!(by_name.bits(), 1 << bit, "{name}");
         assert!(format!("{by_name:?}").starts_with(name), "{by_name:?}");
-        for kind in [
-            format!("{}", 1 << bit),
-            format!("\"{}\"", 1 << bit),
-            format!("\"0x{:X}\"", 1 << bit),
-        ] {
+        for kind in [format!("{}", 1 << bit), format!("\"{}\"", 1 << bit), format!("\"0x{:X}\"", 1 << bit)] {
             assert_eq!(event(&kind, fields), by_name, "{kind}");
         }
     }
     let func = Some("Func".into());
-    assert_eq!(
-        event("\"P2p\"", fields),
-        Event::P2p {
-            func,
-            count: 10,
-            dtype: None,
-            peer: -2,
-            nch: 255
-        }
-    );
-    let op = Event::ProxyOp {
-        pid: -7,
-        ch: 31,
-        peer: -2,
-        nsteps: 4,
-        chunk: 5,
-        send: true,
-    };
+    assert_eq!(event("\"P2p\"", fields), Event::P2p { func, count: 10, dtype: None, peer: -2, nch: 255 });
+    let op = Event::ProxyOp { pid: -7, ch: 31, peer: -2, nsteps: 4, chunk: 5, send: true };
     assert_eq!(event("8", fields), op);
-    assert_eq!(
-        event("2048", fields),
-        Event::KernelLaunch {
-            stream: 0x55be_d786_0030
-        }
-    );
+    assert_eq!(event("2048", fields), Event::KernelLaunch { stream: 0x55be_d786_0030 });
 }
 
 #[test]
 fn a_number_that_is_no_known_type_is_passed_on() {
-    for (kind, bits) in [
-        ("65536", 1 << 16),
-        ("\"65536\"", 1 << 16),
-        ("\"0x8000000000000000\"", 1 << 63),
-        ("3", 3),
-        ("0", 0),
-    ] {
+    for (kind, bits) in [("65536", 1 << 16), ("\"65536\"", 1 << 16), ("\"0x8000000000000000\"", 1 << 63), ("3", 3), ("0", 0)] {
         assert_eq!(event(kind, ""), Event::Unknown { bits });
     }
 }
@@ -197,11 +90,5 @@ fn late_calls_are_legal() {
     let finalize = r#"{"t":4,"tid":1,"cb":"finalize","ctx":1}"#;
     let stop = r#"{"t":4,"tid":1,"cb":"stop","h":1}"#;
     let child = start("\"ProxyCtrl\"", "");
-    assert_eq!(
-        read_lines(&[META, INIT, GROUP, stop, stop, finalize, &child])
-            .unwrap()
-            .lines
-            .len(),
-        6
-    );
+    assert_eq!(read_lines(&[META, INIT, GROUP, stop, stop, finalize, &child]).unwrap().lines.len(), 6);
 }

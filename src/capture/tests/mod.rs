@@ -11,12 +11,9 @@ use flate2::write::GzEncoder;
 
 use super::*;
 
-const META: &str =
-    r#"{"cb":"meta","format":1,"api":5,"mask":4095,"pid":7,"real0":100,"mono0":50,"dropped":3}"#;
-const INIT: &str =
-    r#"{"t":1,"tid":1,"cb":"init","ctx":1,"comm":"ff","name":"","nnodes":1,"nranks":2,"rank":0}"#;
-const GROUP: &str =
-    r#"{"t":2,"tid":1,"cb":"start","ctx":1,"h":1,"type":"Group","parent":0,"rank":0}"#;
+const META: &str = r#"{"cb":"meta","format":1,"api":5,"mask":4095,"pid":7,"real0":100,"mono0":50,"dropped":3}"#;
+const INIT: &str = r#"{"t":1,"tid":1,"cb":"init","ctx":1,"comm":"ff","name":"","nnodes":1,"nranks":2,"rank":0}"#;
+const GROUP: &str = r#"{"t":2,"tid":1,"cb":"start","ctx":1,"h":1,"type":"Group","parent":0,"rank":0}"#;
 
 fn gzip(text: &str) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
@@ -38,7 +35,5 @@ fn read_lines(lines: &[&str]) -> Result<Capture, String> {
 }
 
 fn start(kind: &str, fields: &str) -> String {
-    format!(
-        r#"{{"t":3,"tid":2,"cb":"start","ctx":1,"h":2,"type":{kind},"parent":1,"rank":0{fields}}}"#
-    )
+    format!(r#"{{"t":3,"tid":2,"cb":"start","ctx":1,"h":2,"type":{kind},"parent":1,"rank":0{fields}}}"#)
 }

@@ -1,0 +1,51 @@
+//! The child process of a replay: reads one capture, plays it, leaves the trace where the parent wants it. The library itself writes
+//! the summary, to the file that the environment names.
+
+use crate::host::play::{self, Plan};
+use crate::library::Links;
+use crate::{capture, replay};
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// The hidden command that a child is started with.
+pub(crate) const COMMAND: &str = "replay-one";
+
+/// What a child is told.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    library: PathBuf,
+    capture: PathBuf,
+    /// File for the trace, as JSON.
+    trace: Option<PathBuf>,
+}
+
+/// Replays one capture; what is wrong goes to standard error, the numbers of calls to standard output.
+pub(crate) fn run(arguments: &Arguments) -> ExitCode {
+    match replay_one(arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("{message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn replay_one(arguments: &Arguments) -> Result<(), String> {
+    let at = |path: &PathBuf, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    let capture = capture::read(&arguments.capture).map_err(|error| error.to_string())?;
+    let links = Links::new(&arguments.library).map_err(|error| at(&arguments.library, &error))?;
+    let tell = |number: usize| {
+        // nobody need listen
+        let _ = writeln!(std::io::stdout(), "{number}");
+    };
+    tell(capture.lines.len());
+    let plan = Plan { links: &links, trace: arguments.trace.is_some(), progress: &tell };
+    let name = replay::process_name(&arguments.capture);
+    let trace = play::play(&capture, &name, &plan).map_err(|error| at(&arguments.capture, &error))?;
+    if let Some(path) = &arguments.trace {
+        let text = serde_json::to_vec(&trace).map_err(|error| at(path, &error))?;
+        std::fs::write(path, text).map_err(|error| at(path, &error))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,167 @@
+//! NCCL's part: loads the library under its NCCL name, takes the newest table that both sides know, makes the calls.
+
+use super::descriptor::{Descriptor, Strings};
+use super::{HostError, open, symbol};
+use crate::capture::{Call, Meta, What};
+use libloading::os::unix::Library;
+use std::collections::HashMap;
+use std::ffi::{CString, c_char, c_int, c_void};
+use std::path::{Path, PathBuf};
+
+/// Newest interface version that the stand-in can speak.
+const NEWEST: u32 = 6;
+const OLDEST: u32 = 4;
+
+/// The functions of a table: six pointers, whatever the version.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Table {
+    name: *const c_char,
+    init: *const c_void,
+    start: unsafe extern "C" fn(*mut c_void, *mut *mut c_void, *const u8) -> c_int,
+    stop: unsafe extern "C" fn(*mut c_void) -> c_int,
+    state: unsafe extern "C" fn(*mut c_void, c_int, *const u64) -> c_int,
+    finalize: unsafe extern "C" fn(*mut c_void) -> c_int,
+}
+
+type InitV4 = unsafe extern "C" fn(*mut *mut c_void, *mut c_int, *const c_char, u64, c_int, c_int, c_int, *const c_void) -> c_int;
+type InitV5 = unsafe extern "C" fn(*mut *mut c_void, u64, *mut c_int, *const c_char, c_int, c_int, c_int, *const c_void) -> c_int;
+
+/// The stand-in for NCCL in one process.
+pub(crate) struct Nccl {
+    path: PathBuf,
+    meta: Meta,
+    /// Loaded from the first communicator to the last, as NCCL does.
+    loaded: Option<(Library, u32, Table)>,
+    alive: u32,
+    strings: Strings,
+    /// What the plugin gave back, by what the recorded one gave.
+    contexts: HashMap<u32, u64>,
+    handles: HashMap<u64, u64>,
+}
+
+// SAFETY: the raw pointers in the table are constants of the loaded library, which any thread may use.
+unsafe impl Send for Nccl {}
+
+impl Nccl {
+    /// For one capture; `path` is the library under its NCCL name.
+    pub(crate) fn new(path: &Path, meta: Meta) -> Self {
+        Self {
+            path: path.into(),
+            meta,
+            loaded: None,
+            alive: 0,
+            strings: Strings::default(),
+            contexts: HashMap::new(),
+            handles: HashMap::new(),
+        }
+    }
+
+    /// Makes one recorded call. Handles, contexts and the process id become this run's.
+    ///
+    /// # Errors
+    /// When the library cannot be loaded, or answers what NCCL would not go on with.
+    pub(crate) fn call(&mut self, call: &Call) -> Result<(), HostError> {
+        if let What::Init { ctx, comm, name, nnodes, nranks, rank } = &call.what {
+            return self.init(*ctx, *comm, name.as_deref(), [*nnodes, *nranks, *rank]);
+        }
+        // calls after the last communicator's end: NCCL has no plugin any more
+        let Some((_, api, table)) = self.loaded.as_ref().map(|(library, api, table)| (library, *api, *table)) else {
+            return Ok(());
+        };
+        let pointer = |number: u64| number as *mut c_void;
+        match &call.what {
+            What::Init { .. } => {}
+            What::Start { ctx, h, parent, rank, event } => {
+                let own_pid = c_int::try_from(std::process::id()).unwrap_or(0);
+                let pid = match event {
+                    // another process' operation stays another's
+                    crate::capture::Event::ProxyOp { pid, .. } if *pid != self.meta.pid => own_pid ^ 1,
+                    _ => own_pid,
+                };
+                let parent = self.handles.get(parent).copied().unwrap_or(0);
+                let descriptor = Descriptor::new(api, event, parent, *rank, pid, &mut self.strings);
+                let context = self.contexts.get(ctx).copied().unwrap_or(0);
+                // what an earlier event left here: NCCL does not clear it
+                let mut handle = pointer(u64::MAX);
+                // SAFETY: the descriptor is laid out for `api`, the table's version; its strings live as long as the process.
+                unsafe { (table.start)(pointer(context), &raw mut handle, descriptor.as_ptr()) };
+                self.handles.insert(*h, handle as u64);
+            }
+            What::State { h, state, arg } => {
+                let handle = self.handles.get(h).copied().unwrap_or(0);
+                let argument = arg.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+                // SAFETY: the argument is NULL or 64 bits, which is the size of NCCL's union.
+                unsafe { (table.state)(pointer(handle), c_int::try_from(*state).unwrap_or(-1), argument) };
+            }
+            What::Stop { h } => {
+                let handle = self.handles.get(h).copied().unwrap_or(0);
+                // SAFETY: the plugin takes any handle.
+                unsafe { (table.stop)(pointer(handle)) };
+            }
+            What::Finalize { ctx } => {
+                let context = self.contexts.get(ctx).copied().unwrap_or(0);
+                // SAFETY: the plugin takes any context.
+                unsafe { (table.finalize)(pointer(context)) };
+                self.alive = self.alive.saturating_sub(1);
+                if self.alive == 0 {
+                    self.loaded = None;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn init(&mut self, ctx: u32, comm: u64, name: Option<&str>, shape: [i32; 3]) -> Result<(), HostError> {
+        let (api, table) = match &self.loaded {
+            Some((_, api, table)) => (*api, *table),
+            None => self.load()?,
+        };
+        let bytes: Vec<u8> = name.unwrap_or_default().bytes().filter(|&byte| byte != 0).collect();
+        let text = CString::new(bytes).unwrap_or_default();
+        let text = name.map_or(std::ptr::null(), |_| text.as_ptr());
+        let [nnodes, nranks, rank] = shape;
+        let (mut context, mut mask) = (std::ptr::null_mut(), 0);
+        let (context_place, mask_place) = (&raw mut context, &raw mut mask);
+        let no_logger = std::ptr::null();
+        let result = if api == 4 {
+            // SAFETY: v4's init has this type.
+            let init = unsafe { std::mem::transmute::<*const c_void, InitV4>(table.init) };
+            // SAFETY: all pointers are to locals.
+            unsafe { init(context_place, mask_place, text, comm, nnodes, nranks, rank, no_logger) }
+        } else {
+            // SAFETY: init has this type since v5.
+            let init = unsafe { std::mem::transmute::<*const c_void, InitV5>(table.init) };
+            // SAFETY: all pointers are to locals.
+            unsafe { init(context_place, comm, mask_place, text, nnodes, nranks, rank, no_logger) }
+        };
+        if result != 0 || context.is_null() {
+            let what = format!("init of interface v{api} gave result {result} and context {context:?}");
+            return Err(HostError::Refused { path: self.path.clone(), what });
+        }
+        self.alive += 1;
+        self.contexts.insert(ctx, context as u64);
+        Ok(())
+    }
+
+    /// Opens the library and looks its tables up, newest first, beginning with the one that was recorded.
+    fn load(&mut self) -> Result<(u32, Table), HostError> {
+        let library = open(&self.path)?;
+        let mut found = None;
+        for api in (OLDEST..=self.meta.api.clamp(OLDEST, NEWEST)).rev() {
+            let name = format!("ncclProfiler_v{api}");
+            // SAFETY: the symbol is a table of that version: six pointers.
+            if let Ok(symbol) = unsafe { symbol::<*const Table>(&library, &self.path, &name) } {
+                // SAFETY: as above; the library stays open as long as the table is in use.
+                found = Some((api, unsafe { **symbol }));
+                break;
+            }
+        }
+        let Some((api, table)) = found else {
+            let what = format!("none of ncclProfiler_v{OLDEST} to _v{NEWEST} is exported");
+            return Err(HostError::Refused { path: self.path.clone(), what });
+        };
+        self.loaded = Some((library, api, table));
+        Ok((api, table))
+    }
+}

@@ -1,0 +1,266 @@
+//! Plays a capture: each recorded thread on a thread of its own, the calls in the recorded order, the clock showing their times.
+
+use super::nccl::Nccl;
+use super::scorep::MetricPlugin;
+use super::{HostError, clock, open, symbol};
+use crate::capture::{Capture, Event, What};
+use crate::library::Links;
+use crate::trace::{Moment, ProcessTrace, ThreadTrace};
+use libloading::os::unix::Library;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// Calls between two waits for the collector, so that no machine is too slow for the recording memory.
+const CALLS_AT_A_TIME: usize = 4096;
+/// How long the collector may take to catch up, milliseconds.
+const PATIENCE: u32 = 60_000;
+
+/// What to do besides calling.
+pub(crate) struct Plan<'a> {
+    /// The library under its names.
+    pub(crate) links: &'a Links,
+    /// Record what Score-P would have put in its trace.
+    pub(crate) trace: bool,
+    /// Told the number of calls made so far, now and then.
+    pub(crate) progress: &'a (dyn Fn(usize) + Sync),
+}
+
+/// Everything the threads share; whoever has the turn has it.
+struct Stage {
+    nccl: Nccl,
+    next: usize,
+    failed: Option<HostError>,
+}
+
+struct Player<'a> {
+    capture: &'a Capture,
+    plan: &'a Plan<'a>,
+    counters: &'a MetricPlugin,
+    flush: Flush,
+    stage: Mutex<Stage>,
+    turn: Condvar,
+}
+
+/// `scorep_nccl_flush`, and the library it lives in.
+struct Flush {
+    function: unsafe extern "C" fn(u32) -> i32,
+    _library: Library,
+}
+
+impl Flush {
+    fn find(links: &Links) -> Result<Self, HostError> {
+        let library = open(&links.counters)?;
+        // SAFETY: the symbol has this type.
+        let found = unsafe { symbol::<unsafe extern "C" fn(u32) -> i32>(&library, &links.counters, "scorep_nccl_flush") }?;
+        Ok(Self { function: *found, _library: library })
+    }
+
+    fn wait(&self) {
+        // SAFETY: takes any number of milliseconds.
+        unsafe { (self.function)(PATIENCE) };
+    }
+}
+
+/// Plays the whole capture and gives what Score-P would have recorded, but for the events without a trace wanted.
+///
+/// # Errors
+/// When the library cannot be loaded, or answers what a host would not go on with.
+pub(crate) fn play(capture: &Capture, name: &str, plan: &Plan<'_>) -> Result<ProcessTrace, HostError> {
+    let base = capture.meta.mono0;
+    let times = || capture.lines.iter().map(|call| base.saturating_add(call.t));
+    let (begin, end) = (times().min().unwrap_or(base), times().max().unwrap_or(base));
+    clock::set(begin);
+    let counter_tokens: Vec<String> = common::metric::counters().iter().map(|counter| counter.name.clone()).collect();
+    let counters = MetricPlugin::load(&plan.links.counters, "nccl_plugin", &counter_tokens)?;
+    let series = MetricPlugin::load(&plan.links.series, "nccl_series_plugin", &series_tokens(capture))?;
+    let main_ids = counters.add_counters()?;
+    let series_ids = series.add_counters()?;
+    series.begin();
+    counters.begin();
+
+    let player = Player {
+        capture,
+        plan,
+        counters: &counters,
+        flush: Flush::find(plan.links)?,
+        stage: Mutex::new(Stage { nccl: Nccl::new(&plan.links.nccl, capture.meta), next: 0, failed: None }),
+        turn: Condvar::new(),
+    };
+    let threads = player.run(main_ids, begin, end);
+    let Stage { failed, .. } = player.stage.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if let Some(error) = failed {
+        return Err(error);
+    }
+
+    clock::set(end);
+    series.end();
+    counters.end();
+    let trace = ProcessTrace {
+        name: name.into(),
+        ticks_per_second: clock::TICKS_PER_SECOND,
+        begin,
+        end,
+        counters: counters.metrics().to_vec(),
+        threads,
+        series: series.all_values(&series_ids),
+    };
+    series.finalize();
+    counters.finalize();
+    Ok(trace)
+}
+
+/// The series to ask for: those of the process, and rate and latency of each rank that something is sent to.
+fn series_tokens(capture: &Capture) -> Vec<String> {
+    let names = common::metric::SERIES;
+    let mut peers: Vec<i32> = capture.lines.iter().filter_map(peer_of_send).collect();
+    peers.sort_unstable();
+    peers.dedup();
+    let general = names.iter().map(|series| series.name.to_owned());
+    let by_peer = names.iter().filter(|series| series.by_peer);
+    let of_peers = by_peer.flat_map(|series| peers.iter().map(|peer| format!("{}@{peer}", series.name)));
+    general.chain(of_peers).collect()
+}
+
+fn peer_of_send(call: &crate::capture::Call) -> Option<i32> {
+    match &call.what {
+        What::Start { event: Event::ProxyOp { peer, send: true, .. }, .. } => Some(*peer),
+        _ => None,
+    }
+}
+
+impl Player<'_> {
+    /// Plays on as many threads as were recorded; the first one to call is the main thread.
+    fn run(&self, main_ids: Vec<i32>, begin: u64, end: u64) -> Vec<ThreadTrace> {
+        let mut tids: Vec<u32> = Vec::new();
+        for call in &self.capture.lines {
+            if !tids.contains(&call.tid) {
+                tids.push(call.tid);
+            }
+        }
+        let main = tids.first().copied().unwrap_or(1);
+        std::thread::scope(|scope| {
+            let others: Vec<_> = tids[1..].iter().map(|&tid| scope.spawn(move || self.play_thread(tid, None))).collect();
+            let mut own = Visits::new(self, main, Some(main_ids));
+            own.visit(begin, true, "main");
+            self.take_turns(main, &mut own);
+            own.leave_all();
+            let others: Vec<Visits<'_>> = others.into_iter().filter_map(|thread| thread.join().ok()).collect();
+            self.flush.wait();
+            own.visit(end, false, "main");
+            let all = std::iter::once(own).chain(others);
+            all.filter(|visits| visits.ids.is_some()).map(Visits::into_trace).collect()
+        })
+    }
+
+    fn play_thread(&self, tid: u32, ids: Option<Vec<i32>>) -> Visits<'_> {
+        let mut visits = Visits::new(self, tid, ids);
+        self.take_turns(tid, &mut visits);
+        visits.leave_all();
+        visits
+    }
+
+    /// Makes the calls of one thread, each when its turn comes.
+    fn take_turns(&self, tid: u32, visits: &mut Visits<'_>) {
+        let lines = &self.capture.lines;
+        let mut stage = self.lock();
+        loop {
+            let waits = |stage: &mut Stage| stage.failed.is_none() && lines.get(stage.next).is_some_and(|call| call.tid != tid);
+            stage = self.turn.wait_while(stage, waits).unwrap_or_else(PoisonError::into_inner);
+            if stage.failed.is_some() || stage.next >= lines.len() {
+                break;
+            }
+            while let Some(call) = lines.get(stage.next).filter(|call| call.tid == tid) {
+                let time = self.capture.meta.mono0.saturating_add(call.t);
+                clock::set(time);
+                visits.before(&call.what, time);
+                if let Err(error) = stage.nccl.call(call) {
+                    stage.failed = Some(error);
+                    break;
+                }
+                visits.after(&call.what, time);
+                stage.next += 1;
+                if stage.next % CALLS_AT_A_TIME == 0 {
+                    self.flush.wait();
+                    (self.plan.progress)(stage.next);
+                }
+            }
+            self.turn.notify_all();
+        }
+        self.turn.notify_all();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Stage> {
+        self.stage.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What an instrumented program would show of one thread: the calls of NCCL's API as regions, with the counters Score-P reads.
+struct Visits<'a> {
+    player: &'a Player<'a>,
+    tid: u32,
+    /// The thread's counters; a thread has them from its first region on.
+    ids: Option<Vec<i32>>,
+    open: Vec<(u64, String)>,
+    moments: Vec<Moment>,
+}
+
+impl<'a> Visits<'a> {
+    fn new(player: &'a Player<'a>, tid: u32, ids: Option<Vec<i32>>) -> Self {
+        Self { player, tid, ids, open: Vec::new(), moments: Vec::new() }
+    }
+
+    /// Regions that are entered before the plugin hears of the call.
+    fn before(&mut self, what: &What, time: u64) {
+        match what {
+            What::Start { h, event, .. } => {
+                let region = match event {
+                    Event::GroupApi { .. } => "ncclGroupStart".into(),
+                    Event::CollApi { func, .. } | Event::P2pApi { func, .. } => {
+                        format!("nccl{}", func.as_deref().unwrap_or(common::name::UNKNOWN))
+                    }
+                    _ => return,
+                };
+                self.visit(time, true, &region);
+                self.open.push((*h, region));
+            }
+            What::State { h, state: 24, .. } => {
+                self.visit(time, true, "ncclGroupEnd");
+                self.open.push((*h, "ncclGroupEnd".into()));
+            }
+            _ => {}
+        }
+    }
+
+    /// Regions that are left after it.
+    fn after(&mut self, what: &What, time: u64) {
+        let (What::Stop { h } | What::State { h, state: 23, .. }) = what else { return };
+        if let Some((_, region)) = self.open.pop_if(|(open, _)| open == h) {
+            self.visit(time, false, &region);
+        }
+    }
+
+    /// An enter or a leave: Score-P reads all counters of the thread right before.
+    fn visit(&mut self, time: u64, enter: bool, region: &str) {
+        if !self.player.plan.trace {
+            return;
+        }
+        let counters = self.player.counters;
+        let ids = self.ids.get_or_insert_with(|| counters.add_counters().unwrap_or_default());
+        // the program took its time for what a replay does at once, so the collector had its time, too
+        self.player.flush.wait();
+        let time = self.moments.last().map_or(time, |last| last.time.max(time));
+        let values = counters.read(ids);
+        self.moments.push(Moment { time, enter, region: region.into(), values });
+    }
+
+    /// Leaves the regions that a cut-off capture never leaves.
+    fn leave_all(&mut self) {
+        let last = self.moments.last().map_or(0, |moment| moment.time);
+        while let Some((_, region)) = self.open.pop() {
+            self.visit(last, false, &region);
+        }
+    }
+
+    fn into_trace(self) -> ThreadTrace {
+        ThreadTrace { name: format!("thread {}", self.tid), moments: self.moments }
+    }
+}

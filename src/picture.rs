@@ -1,0 +1,107 @@
+//! A picture of one pair of ranks: size against time, every transfer, the fastest of each size, and the fitted line.
+
+use crate::capture::{Capture, Event, What};
+use common::rate::FittedLine;
+use plotters::prelude::*;
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
+/// Size in bytes and time in microseconds of every send from one context to one rank.
+pub(crate) fn sends(capture: &Capture, comm: u64, peer_wanted: i32) -> Vec<(f64, f64)> {
+    let mut contexts: HashMap<u32, u64> = HashMap::new();
+    let mut operations: HashMap<u64, bool> = HashMap::new();
+    let mut waits: HashMap<u64, Option<(u64, u64)>> = HashMap::new();
+    let mut points = Vec::new();
+    for call in &capture.lines {
+        match &call.what {
+            What::Init { ctx, comm, .. } => {
+                contexts.insert(*ctx, *comm);
+            }
+            What::Start { ctx, h, event: Event::ProxyOp { peer, send, .. }, .. } => {
+                let wanted = *send && *peer == peer_wanted && contexts.get(ctx) == Some(&comm);
+                operations.insert(*h, wanted);
+            }
+            What::Start { h, parent, event: Event::ProxyStep { .. }, .. } if operations.get(parent) == Some(&true) => {
+                waits.insert(*h, None);
+            }
+            What::State { h, state: 9, arg: Some(bytes) } => {
+                waits.entry(*h).and_modify(|wait| *wait = Some((call.t, *bytes)));
+            }
+            What::Stop { h } => {
+                if let Some((since, bytes)) = waits.remove(h).flatten() {
+                    points.push((bytes as f64, call.t.saturating_sub(since) as f64 / 1e3));
+                }
+            }
+            _ => {}
+        }
+    }
+    points
+}
+
+/// Draws the picture as SVG.
+///
+/// # Errors
+/// When the file cannot be written.
+pub(crate) fn draw(path: &Path, title: &str, points: &[(f64, f64)], fit: Option<FittedLine>) -> Result<(), String> {
+    draw_on(path, title, points, fit).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn draw_on(
+    path: &Path,
+    title: &str,
+    points: &[(f64, f64)],
+    fit: Option<FittedLine>,
+) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    let mut fastest: BTreeMap<u64, f64> = BTreeMap::new();
+    for &(size, time) in points {
+        let best = fastest.entry(size as u64).or_insert(time);
+        *best = best.min(time);
+    }
+    let root = SVGBackend::new(path, (960, 640)).into_drawing_area();
+    root.fill(&WHITE)?;
+    let largest = points.iter().map(|point| point.0).fold(1.0, f64::max);
+    let shortest = points.iter().map(|point| point.1).fold(f64::MAX, f64::min).max(0.1);
+    let longest = points.iter().map(|point| point.1).fold(1.0, f64::max);
+    let mut chart = ChartBuilder::on(&root)
+        .caption(title, ("sans-serif", 22))
+        .margin(16)
+        .x_label_area_size(48)
+        .y_label_area_size(72)
+        .build_cartesian_2d(0.0..largest * 1.02, (shortest / 2.0..longest * 1.5).log_scale())?;
+    let kibibytes = |bytes: &f64| format!("{:.0} KiB", bytes / 1024.0);
+    chart
+        .configure_mesh()
+        .x_desc("size of a transfer")
+        .y_desc("time, us")
+        .x_label_formatter(&kibibytes)
+        .y_label_formatter(&|time: &f64| format!("{time}"))
+        .light_line_style(WHITE)
+        .draw()?;
+    let gray = RGBColor(150, 150, 150).mix(0.45);
+    chart
+        .draw_series(points.iter().map(|&point| Circle::new(point, 2, gray.filled())))?
+        .label("every transfer (its wait behind others included)")
+        .legend(move |(x, y)| Circle::new((x + 10, y), 3, gray.filled()));
+    chart
+        .draw_series(fastest.iter().map(|(&size, &time)| Circle::new((size as f64, time), 4, BLUE.filled())))?
+        .label("the fastest of each size")
+        .legend(|(x, y)| Circle::new((x + 10, y), 4, BLUE.filled()));
+    if let Some((fit, rate)) = fit.and_then(|fit| Some((fit, fit.rate_mb_s?))) {
+        let label = format!("fit: {:.2} us + size / {rate:.0} MB/s, R2 {:.3}", fit.latency_us, fit.r2.unwrap_or(f64::NAN));
+        chart
+            .draw_series(LineSeries::new(line(fit, rate, largest), RED.stroke_width(2)))?
+            .label(label)
+            .legend(|(x, y)| PathElement::new([(x, y), (x + 20, y)], RED.stroke_width(2)));
+    }
+    chart.configure_series_labels().background_style(WHITE.mix(0.85)).border_style(BLACK).draw()?;
+    root.present()?;
+    Ok(())
+}
+
+/// Enough points that a straight line looks right on a logarithmic axis.
+fn line(fit: FittedLine, rate: f64, largest: f64) -> impl Iterator<Item = (f64, f64)> {
+    (0..=200).map(move |step| {
+        let size = largest * f64::from(step) / 200.0;
+        (size, (fit.latency_us + size / rate).max(0.05))
+    })
+}

@@ -1,0 +1,154 @@
+//! The summary as tables for a person.
+
+use comfy_table::{CellAlignment, Table, presets};
+use common::summary::{Operations, Process, Summary};
+use indicatif::{HumanBytes, HumanCount};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// What a figure that is not known looks like.
+const ABSENT: &str = "-";
+
+/// The tables: operations by function, transfers by pair of ranks, and what was not measured.
+pub(crate) fn tables(summary: &Summary) -> String {
+    let mut text = String::new();
+    if !summary.operations.is_empty() {
+        let _ = writeln!(text, "Operations, all ranks together; times are the GPU's own\n{}\n", operations(summary));
+    }
+    if summary.transfers.is_empty() {
+        let _ = writeln!(text, "No transfers over the network: all ranks share a node, or NCCL used no proxy.");
+    } else {
+        let _ = writeln!(text, "Transfers over the network, seen from the sender\n{}", transfers(summary));
+        let _ = writeln!(
+            text,
+            "rate and latency: regression through the fastest time of each size where it has 3 sizes and R2 >= 0.8,\n\
+             else bytes over active time, and no latency"
+        );
+    }
+    let notes = notes(summary);
+    if !notes.is_empty() {
+        let _ = writeln!(text, "\n{}", notes.join("\n"));
+    }
+    text
+}
+
+fn table(header: &[&str], left: usize) -> Table {
+    let mut table = Table::new();
+    table.load_preset(presets::UTF8_FULL_CONDENSED).set_header(header);
+    for column in table.column_iter_mut().skip(left) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}
+
+fn number(value: Option<f64>, digits: usize) -> String {
+    value.map_or_else(|| ABSENT.into(), |value| format!("{value:.digits$}"))
+}
+
+/// Sums over communicators and ranks.
+#[derive(Debug, Default)]
+struct Sum {
+    count: u64,
+    bytes: u64,
+    gpu_timed: u64,
+    time_us: f64,
+    max_us: Option<f64>,
+}
+
+impl Sum {
+    fn add(&mut self, row: &Operations) {
+        self.count += row.count;
+        self.bytes += row.bytes;
+        self.gpu_timed += row.gpu_timed;
+        self.time_us += row.time_us;
+        self.max_us = self.max_us.into_iter().chain(row.max_us).reduce(f64::max);
+    }
+}
+
+fn operations(summary: &Summary) -> Table {
+    let mut sums: BTreeMap<(&str, &str), Sum> = BTreeMap::new();
+    for row in &summary.operations {
+        sums.entry((&row.kind, &row.func)).or_default().add(row);
+    }
+    let mut table = table(&["kind", "function", "count", "bytes", "GPU-timed", "mean us", "max us"], 2);
+    for ((kind, function), sum) in sums {
+        let mean = (sum.gpu_timed > 0).then(|| sum.time_us / sum.gpu_timed as f64);
+        table.add_row([
+            kind.to_owned(),
+            function.to_owned(),
+            HumanCount(sum.count).to_string(),
+            HumanBytes(sum.bytes).to_string(),
+            HumanCount(sum.gpu_timed).to_string(),
+            number(mean, 1),
+            number(sum.max_us, 1),
+        ]);
+    }
+    table
+}
+
+fn transfers(summary: &Summary) -> Table {
+    let header = [
+        "communicator",
+        "ranks",
+        "transfers",
+        "bytes",
+        "sizes",
+        "rate MB/s",
+        "latency us",
+        "R2 (min)",
+        "R2 (avg)",
+        "active MB/s",
+    ];
+    let mut table = table(&header, 2);
+    for row in &summary.transfers {
+        table.add_row([
+            row.comm.clone(),
+            format!("{} > {}", row.rank, row.peer),
+            HumanCount(row.transfers).to_string(),
+            HumanBytes(row.bytes).to_string(),
+            HumanCount(row.sizes).to_string(),
+            number(row.rate_mb_s, 1),
+            number(row.latency_us, 2),
+            number(row.min.and_then(|fit| fit.r2), 3),
+            number(row.avg.and_then(|fit| fit.r2), 3),
+            number(row.active_rate_mb_s, 1),
+        ]);
+    }
+    table
+}
+
+/// What a reader of the figures must know.
+fn notes(summary: &Summary) -> Vec<String> {
+    let sum = |field: fn(&Process) -> u64| summary.processes.iter().map(field).sum::<u64>();
+    let all = [
+        (sum(|process| process.out_of_step), "operations have no GPU time: NCCL may have given them the stamps of others"),
+        (sum(|process| process.invisible), "calls of NCCL's API were reported no further: nothing is known of what they did"),
+        (sum(|process| process.unfinished), "operations never ended"),
+        (
+            sum(|process| process.dropped),
+            "events were not recorded because the recording memory was full (NCCL_SCOREP_MEMORY_MB)",
+        ),
+        (sum(|process| process.unknown_events), "events were of a type that this version does not know"),
+        (sum(|process| process.ignored_handles), "handles were stale, foreign or invented, and ignored"),
+        (sum(|process| process.orphans), "events belong to no operation that was recorded"),
+    ];
+    let notable = all.into_iter().filter(|(count, _)| *count > 0);
+    notable.map(|(count, text)| format!("note: {} {text}", HumanCount(count))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_known_is_shown_as_absent() {
+        assert_eq!(number(None, 2), ABSENT);
+        assert_eq!(number(Some(1.005), 1), "1.0");
+    }
+
+    #[test]
+    fn an_empty_summary_says_so() {
+        let text = tables(&Summary::merge(vec![]));
+        assert!(text.starts_with("No transfers"), "{text}");
+    }
+}

@@ -1,0 +1,33 @@
+//! The figures of every recorded run are those of the slow and plain reference.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+mod reference;
+mod tool;
+
+use reference::compare::compare;
+
+#[test]
+fn every_recorded_run_gives_the_reference_figures() {
+    let mut wrong = Vec::new();
+    for (name, path) in tool::runs() {
+        let summary = tool::summary(tool::tool().arg("replay").arg(&path).args(["--format", "json"]));
+        let expected = reference::summarise(&tool::captures(&path)).unwrap();
+        let differences = compare(&summary, &expected);
+        wrong.extend(differences.iter().map(|difference| format!("{name}: {difference}")));
+    }
+    assert!(wrong.is_empty(), "{} differences:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// Windows decide when figures are worked out, never what they are.
+#[test]
+fn the_figures_do_not_depend_on_the_windows() {
+    let path = tool::run("nodes2x2_collectives");
+    let expected = reference::summarise(&tool::captures(&path)).unwrap();
+    for (seconds, events) in [("1000", "100000000"), ("0.001", "50000"), ("1000", "64")] {
+        let mut command = tool::tool();
+        command.arg("replay").arg(&path).args(["--format", "json", "--window", seconds]);
+        let summary = tool::summary(command.env("NCCL_SCOREP_WINDOW_EVENTS", events));
+        assert_eq!(compare(&summary, &expected), Vec::<String>::new(), "{seconds} s, {events} events");
+    }
+}

@@ -1,0 +1,78 @@
+//! The command-line tool, as tests run it.
+#![allow(dead_code, reason = "each test target uses a part of its own")]
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// The tool, with an environment that holds no setting of whoever runs the tests.
+pub(crate) fn tool() -> Command {
+    clean(Command::new(env!("CARGO_BIN_EXE_scorep-nccl")))
+}
+
+/// The tool bound to that many processors, at most as many as there are.
+pub(crate) fn tool_on(processors: usize) -> Command {
+    let mut command = Command::new("taskset");
+    command.arg("--cpu-list").arg(format!("0-{}", processors - 1)).arg(env!("CARGO_BIN_EXE_scorep-nccl"));
+    clean(command)
+}
+
+fn clean(mut command: Command) -> Command {
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("NCCL_SCOREP_") {
+            command.env_remove(name);
+        }
+    }
+    command
+}
+
+/// The recorded runs, by name.
+pub(crate) fn runs() -> Vec<(String, PathBuf)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/captures");
+    let entries = root.read_dir().unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir());
+    let mut runs: Vec<(String, PathBuf)> =
+        entries.map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), path)).collect();
+    runs.sort();
+    assert!(runs.len() >= 17, "tests/captures is incomplete: {runs:?}");
+    runs
+}
+
+/// A run's directory.
+pub(crate) fn run(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/captures").join(name)
+}
+
+/// A run's captures in the order of ranks.
+pub(crate) fn captures(run: &Path) -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> = run.read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths
+}
+
+/// The summary that a replay prints.
+pub(crate) fn summary(command: &mut Command) -> Value {
+    serde_json::from_str(&succeed(command)).unwrap()
+}
+
+/// What a command prints that must succeed and say nothing on standard error.
+pub(crate) fn succeed(command: &mut Command) -> String {
+    let Output { status, stdout, stderr } = command.output().unwrap();
+    let stderr = String::from_utf8_lossy(&stderr);
+    assert!(status.success() && stderr.is_empty(), "{command:?}: {status}\n{stderr}");
+    String::from_utf8(stdout).unwrap()
+}
+
+/// The shipped library as cargo has built it for the tests.
+pub(crate) fn library() -> PathBuf {
+    let deps = Path::new(env!("CARGO_BIN_EXE_scorep-nccl")).parent().unwrap().join("deps");
+    let path = deps.join("libscorep_substrate_nccl.so");
+    assert!(path.is_file(), "{} is missing", path.display());
+    path
+}
+
+/// Says that a test needs what is not there; an error where the environment says that everything is (as continuous
+/// integration does).
+pub(crate) fn skip(what: &str) {
+    assert!(std::env::var_os("SCOREP_NCCL_TEST_ALL").is_none(), "{what}");
+    println!("skipped: {what}");
+}
