@@ -18,7 +18,7 @@ pub struct Clock {
     told: AtomicU64,
     /// First pair of (ticks, nanoseconds of CLOCK_MONOTONIC_RAW); nanoseconds 0 when not taken yet.
     first: [AtomicU64; 2],
-    /// What [`Clock::nanoseconds_per_tick`] said last, as bits of an f64; 0 before.
+    /// What [`Clock::nanoseconds_per_tick`] said last, as bits of an f64; 0 when it could not say.
     scale: AtomicU64,
 }
 
@@ -29,7 +29,7 @@ impl Clock {
             function: AtomicUsize::new(0),
             told: AtomicU64::new(0),
             first: [AtomicU64::new(0), AtomicU64::new(0)],
-            scale: AtomicU64::new(0),
+            scale: AtomicU64::new(1.0_f64.to_bits()),
         }
     }
 
@@ -38,12 +38,19 @@ impl Clock {
         self.function.store(function as usize, Ordering::Release);
         self.first[1].store(0, Ordering::Release);
         self.mark();
+        self.forget_scale();
     }
 
     /// States the tick rate, in ticks per second. Anything but a positive number is as if not told.
     pub fn set_rate(&self, rate: f64) {
         let told = if rate.is_finite() && rate > 0.0 { rate.to_bits() } else { 0 };
         self.told.store(told, Ordering::Relaxed);
+        self.forget_scale();
+    }
+
+    fn forget_scale(&self) {
+        let known = self.measure().map_or(0, f64::to_bits);
+        self.scale.store(known, Ordering::Relaxed);
     }
 
     /// Ticks now.

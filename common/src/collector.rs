@@ -122,9 +122,9 @@ impl Collector {
                     self.communicators.insert(id.index(), Communicator::new(id, &communicator));
                     self.introductions.add(&communicator);
                 }
-                Message::Ended { index } => {
+                Message::Ended { index, time } => {
                     if let Some(communicator) = self.communicators.get_mut(&index) {
-                        communicator.end();
+                        communicator.end(time);
                     }
                 }
                 Message::Flush { last, done } => self.flush(last, &done),
@@ -155,23 +155,22 @@ impl Collector {
         self.figures.update_board();
     }
 
+    /// One round takes in all that was recorded before it. The last flush goes on until the windows are taken apart, which waits
+    /// for callbacks that are under way.
     fn flush(&mut self, last: bool, done: &Sender<()>) {
         if last {
             for (&index, communicator) in &mut self.communicators {
                 if let Some(context) = self.recorder.contexts.at(index) {
                     context.die();
                 }
-                communicator.end();
+                communicator.end(CLOCK.now());
             }
         }
         let deadline = clock::monotonic().saturating_add(FLUSH_PATIENCE);
-        loop {
-            self.round(true);
-            let waiting = self.communicators.values().any(Communicator::has_ended);
-            if !waiting || clock::monotonic() > deadline {
-                break;
-            }
+        self.round(last);
+        while last && !self.communicators.is_empty() && clock::monotonic() < deadline {
             std::thread::yield_now();
+            self.round(last);
         }
         let _ = done.send(());
     }

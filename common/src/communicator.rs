@@ -1,7 +1,6 @@
 //! One rank of one communicator, as the collector follows it.
 
 use crate::assembly::Assembly;
-use crate::clock::monotonic;
 use crate::config::Regression;
 use crate::event::Communicator as Introduction;
 use crate::figures::Figures;
@@ -19,8 +18,8 @@ use std::collections::BTreeMap;
 const QUIET_SECONDS: f64 = 0.25;
 /// Seconds after which what has not come will not come.
 const SILENT_SECONDS: f64 = 30.0;
-/// How long a destroyed communicator is kept for late events, nanoseconds.
-const LINGER: u64 = 2_000_000_000;
+/// Seconds that a destroyed communicator is kept for late events.
+const LINGER_SECONDS: f64 = 2.0;
 
 /// GPU-timed collectives since the last window.
 #[derive(Debug, Default)]
@@ -53,6 +52,7 @@ pub struct Communicator {
     pairs: [BTreeMap<i32, PairSum>; WINDOWS as usize],
     assembly: Assembly,
     collectives: Collectives,
+    /// When, in ticks.
     ended: Option<u64>,
 }
 
@@ -71,34 +71,29 @@ impl Communicator {
         }
     }
 
-    /// NCCL destroyed it, or the measurement is over: no operation starts in it any more.
-    pub fn end(&mut self) {
-        self.ended.get_or_insert_with(monotonic);
-    }
-
-    /// Whether [`Communicator::end`] was called.
-    pub fn has_ended(&self) -> bool {
-        self.ended.is_some()
+    /// NCCL destroyed it at that time, or the measurement is over: no operation starts in it any more.
+    pub fn end(&mut self, time: u64) {
+        self.ended.get_or_insert(time);
     }
 
     /// Takes in what was recorded. `now` is the events' clock, read before. True when the communicator has ended and everything
     /// of it is taken in: then it can be forgotten. A `hasty` collector does not wait for late events of ended ones.
     pub fn follow(&mut self, recorder: &Recorder, now: u64, hasty: bool, figures: &mut Figures) -> bool {
         let Some(context) = recorder.contexts.at(self.id.index()) else { return true };
-        let lingers = self.ended.is_some_and(|ended| !hasty && monotonic() < ended.saturating_add(LINGER));
+        let linger = figures.ticks(LINGER_SECONDS);
+        let ended = self.ended.is_some();
+        let lingers = self.ended.is_some_and(|ended| !hasty && now < ended.saturating_add(linger));
+        let deadline = (recorder.settings.deadline_seconds * 1e9) as u64;
+        let patience = if ended && !lingers { 0 } else { deadline };
         for index in 0..WINDOWS {
             let window = context.window(index);
             let place = index as usize;
             self.readers[place].read(&recorder.pool, window, &mut self.assembly);
             self.take_transfers(place, figures);
-            if self.ended.is_some() && window.state() == WindowState::Filling && !(lingers && !self.is_idle()) {
+            // late children still join the window that fills, as long as any may come
+            if ended && (!lingers || self.is_idle()) {
                 window.change(WindowState::Filling, WindowState::Closing);
             }
-            let patience = match self.ended {
-                Some(_) if hasty => 0,
-                Some(ended) => ended.saturating_add(LINGER).saturating_sub(monotonic()),
-                None => (recorder.settings.deadline_seconds * 1e9) as u64,
-            };
             if self.readers[place].close(&recorder.pool, window, patience, &mut self.assembly) {
                 self.take_transfers(place, figures);
                 self.finish_window(place, now, recorder.settings.regression, figures);
@@ -106,7 +101,7 @@ impl Communicator {
         }
         self.settle(now, figures);
         let ready = |index| context.window(index).state() == WindowState::Ready;
-        let over = self.ended.is_some() && (0..WINDOWS).all(ready);
+        let over = ended && (0..WINDOWS).all(ready);
         if over {
             self.settle_all(figures);
             self.push_collectives(now, figures);

@@ -64,9 +64,17 @@ impl Figures {
                 board::add(metric::of_function(function, PerFunction::Bytes), operation.bytes);
             }
         }
-        if let Timing::Gpu { start, stop } = operation.timing(verdict) {
-            self.busy.add(start, stop);
-            credit_time(operation, stop - start);
+        match operation.timing(verdict) {
+            _ if verdict == Verdict::Undecided => {}
+            Timing::Gpu { start, stop } => {
+                self.busy.add(start, stop);
+                credit_time(operation, stop - start);
+            }
+            // in step, the GPU's time may still come
+            Timing::Proxy(_) | Timing::Enqueue(_) if verdict == Verdict::InStep => {}
+            Timing::Proxy(ticks) | Timing::Enqueue(ticks) => {
+                credit_time(operation, (ticks as f64 * self.nanoseconds_per_tick) as u64);
+            }
         }
     }
 

@@ -20,6 +20,8 @@ pub enum Message {
     Ended {
         /// Index of its context.
         index: u32,
+        /// When, in ticks.
+        time: u64,
     },
     /// Take in all that was recorded before this message, then answer.
     Flush {

@@ -55,6 +55,8 @@ pub fn begin() -> Option<&'static Recorder> {
             CLOCK.set_rate(rate);
         }
         CLOCK.mark();
+        // known from the first callback on, where Score-P has set its clock a while ago
+        let _ = CLOCK.nanoseconds_per_tick();
         grace::prepare();
         control::finish_at_exit();
         let (messages, inbox) = crossbeam_channel::unbounded();
@@ -99,7 +101,7 @@ pub fn finalize(context: u64) {
     let Some((cell, _)) = ThreadCell::current() else { return };
     cell.callbacks.add(1);
     match recorder.contexts.end(context) {
-        Some(index) => recorder.send(Message::Ended { index }),
+        Some(index) => recorder.send(Message::Ended { index, time: CLOCK.now() }),
         None => cell.ignored.add(u64::from(context != 0)),
     }
 }

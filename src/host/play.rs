@@ -14,6 +14,9 @@ const CALLS_AT_A_TIME: usize = 4096;
 /// How long the collector may take to catch up, milliseconds.
 const PATIENCE: u32 = 60_000;
 
+/// The region around everything: Score-P's own for the program, which it leaves after the plugins have heard of the end.
+const PROGRAM: &str = "scorep-nccl replay";
+
 /// What to do besides calling.
 pub(crate) struct Plan<'a> {
     /// The library under its names.
@@ -85,15 +88,17 @@ pub(crate) fn play(capture: &Capture, name: &str, plan: &Plan<'_>) -> Result<Pro
         stage: Mutex::new(Stage { nccl: Nccl::new(&plan.links.nccl, capture.meta), next: 0, failed: None }),
         turn: Condvar::new(),
     };
-    let threads = player.run(main_ids, begin, end);
-    let Stage { failed, .. } = player.stage.into_inner().unwrap_or_else(PoisonError::into_inner);
-    if let Some(error) = failed {
+    let mut visits = player.run(main_ids, begin);
+    if let Some(error) = player.lock().failed.take() {
         return Err(error);
     }
-
     clock::set(end);
     series.end();
     counters.end();
+    if let Some(main) = visits.first_mut() {
+        main.visit(end, false, PROGRAM);
+    }
+    let threads = visits.into_iter().filter(|visits| visits.ids.is_some()).map(Visits::into_trace).collect();
     let trace = ProcessTrace {
         name: name.into(),
         ticks_per_second: clock::TICKS_PER_SECOND,
@@ -128,8 +133,8 @@ fn peer_of_send(call: &crate::capture::Call) -> Option<i32> {
 }
 
 impl Player<'_> {
-    /// Plays on as many threads as were recorded; the first one to call is the main thread.
-    fn run(&self, main_ids: Vec<i32>, begin: u64, end: u64) -> Vec<ThreadTrace> {
+    /// Plays on as many threads as were recorded; the first one to call is the main thread, and its visits come first.
+    fn run(&self, main_ids: Vec<i32>, begin: u64) -> Vec<Visits<'_>> {
         let mut tids: Vec<u32> = Vec::new();
         for call in &self.capture.lines {
             if !tids.contains(&call.tid) {
@@ -138,21 +143,18 @@ impl Player<'_> {
         }
         let main = tids.first().copied().unwrap_or(1);
         std::thread::scope(|scope| {
-            let others: Vec<_> = tids[1..].iter().map(|&tid| scope.spawn(move || self.play_thread(tid, None))).collect();
+            let others: Vec<_> = tids[1..].iter().map(|&tid| scope.spawn(move || self.play_thread(tid))).collect();
             let mut own = Visits::new(self, main, Some(main_ids));
-            own.visit(begin, true, "main");
+            own.visit(begin, true, PROGRAM);
             self.take_turns(main, &mut own);
             own.leave_all();
-            let others: Vec<Visits<'_>> = others.into_iter().filter_map(|thread| thread.join().ok()).collect();
-            self.flush.wait();
-            own.visit(end, false, "main");
-            let all = std::iter::once(own).chain(others);
-            all.filter(|visits| visits.ids.is_some()).map(Visits::into_trace).collect()
+            let others = others.into_iter().filter_map(|thread| thread.join().ok());
+            std::iter::once(own).chain(others).collect()
         })
     }
 
-    fn play_thread(&self, tid: u32, ids: Option<Vec<i32>>) -> Visits<'_> {
-        let mut visits = Visits::new(self, tid, ids);
+    fn play_thread(&self, tid: u32) -> Visits<'_> {
+        let mut visits = Visits::new(self, tid, None);
         self.take_turns(tid, &mut visits);
         visits.leave_all();
         visits
@@ -178,7 +180,7 @@ impl Player<'_> {
                 }
                 visits.after(&call.what, time);
                 stage.next += 1;
-                if stage.next % CALLS_AT_A_TIME == 0 {
+                if stage.next.is_multiple_of(CALLS_AT_A_TIME) {
                     self.flush.wait();
                     (self.plan.progress)(stage.next);
                 }

@@ -1,0 +1,129 @@
+//! The OTF2 archive of a replay, read back through the real OTF2 library.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+mod tool;
+
+use serde_json::Value;
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use tempfile::TempDir;
+
+/// A metric on a location: (process, location, metric), its unit, type, number of values, last value, and whether it never fell.
+struct Read {
+    process: String,
+    location: String,
+    metric: String,
+    unit: String,
+    value_type: String,
+    values: u64,
+    last: f64,
+    monotone: bool,
+}
+
+/// A replay with a trace: its summary and the archive's anchor file.
+fn replay(directory: &TempDir, run: &Path) -> (Value, PathBuf) {
+    let archive = directory.path().join("archive");
+    let mut command = tool::tool();
+    command.arg("replay").arg(run).args(["--format", "json", "--otf2"]).arg(&archive);
+    (tool::summary(&mut command), archive.join("traces.otf2"))
+}
+
+/// Reads an archive with the C program, where OTF2 is installed.
+fn read(anchor: &Path) -> Option<Vec<Read>> {
+    let Some(program) = option_env!("HOST_OTF2_LAST_VALUES") else {
+        tool::skip("OTF2 is not installed (Debian: libotf2-trace-dev)");
+        return None;
+    };
+    let text = tool::succeed(Command::new(program).arg(anchor));
+    let rows = text.lines().map(|line| {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let [process, location, metric, unit, value_type, values, last, monotone] = fields[..] else { unreachable!("{line}") };
+        Read {
+            process: process.into(),
+            location: location.into(),
+            metric: metric.into(),
+            unit: unit.into(),
+            value_type: value_type.into(),
+            values: values.parse().unwrap(),
+            last: last.parse().unwrap(),
+            monotone: monotone == "yes",
+        }
+    });
+    Some(rows.collect())
+}
+
+#[test]
+fn the_last_counter_values_are_the_summarys() {
+    for name in ["net2_collectives", "nodes2x2_train", "nvlink4_single"] {
+        let directory = tempfile::tempdir().unwrap();
+        let run = tool::run(name);
+        let (summary, anchor) = replay(&directory, &run);
+        let Some(rows) = read(&anchor) else { return };
+        for (number, capture) in tool::captures(&run).iter().enumerate() {
+            let process = capture.file_name().unwrap().to_string_lossy().replace(".jsonl.gz", "");
+            let counters: BTreeMap<String, u64> =
+                serde_json::from_value(summary["processes"][number]["counters"].clone()).unwrap();
+            assert!(counters["nccl_ops"] > 0);
+            for (counter, value) in counters {
+                // a series may have a counter's name; its values are no whole numbers
+                let counters = rows.iter().filter(|row| row.value_type == "uint64");
+                let of_threads = counters.filter(|row| row.process == process && row.metric == counter);
+                let sum: f64 = of_threads.map(|row| row.last).sum();
+                assert_eq!(sum, value as f64, "{name} {process} {counter}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_metric_is_there_with_its_unit_and_never_falls() {
+    let directory = tempfile::tempdir().unwrap();
+    let (_, anchor) = replay(&directory, &tool::run("net2_collectives"));
+    let Some(rows) = read(&anchor) else { return };
+    let unit = |name: &str| match name.rsplit_once('_').map(|(_, last)| last) {
+        Some("time") => "ns",
+        Some("bytes") => "B",
+        _ => "#",
+    };
+    let series = BTreeMap::from([
+        ("nccl_transfer_rate", "MB/s"),
+        ("nccl_transfer_latency", "us"),
+        ("nccl_collective_time", "us"),
+        ("nccl_busbw", "GB/s"),
+    ]);
+    let mut counters = HashSet::new();
+    for row in &rows {
+        if row.value_type == "double" {
+            let name = row.metric.split('@').next().unwrap();
+            assert_eq!(row.unit, series[name], "{}", row.metric);
+        } else {
+            assert_eq!((row.unit.as_str(), row.value_type.as_str()), (unit(&row.metric), "uint64"), "{}", row.metric);
+            assert!(row.monotone, "{} falls on {}", row.metric, row.location);
+            counters.insert(row.metric.clone());
+        }
+    }
+    assert_eq!(counters.len(), common::metric::COUNTERS);
+    for name in ["nccl_transfer_rate", "nccl_transfer_rate@0", "nccl_transfer_rate@1", "nccl_transfer_latency", "nccl_busbw"] {
+        let found = rows.iter().find(|row| row.metric == name && row.value_type == "double");
+        assert!(found.is_some_and(|row| row.values > 0 && row.last > 0.0), "{name}");
+    }
+}
+
+#[test]
+fn otf2_print_reads_it_without_a_word_of_complaint() {
+    if Command::new("otf2-print").arg("--version").output().is_err() {
+        return tool::skip("otf2-print is not installed (Debian: otf2-tools)");
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let (_, anchor) = replay(&directory, &tool::run("nodes2x2_train"));
+    let events = tool::succeed(Command::new("otf2-print").arg(&anchor));
+    assert!(events.contains("METRIC") && events.contains("ncclAllReduce"), "{events}");
+    let definitions = tool::succeed(Command::new("otf2-print").arg("-G").arg(&anchor));
+    for counter in common::metric::counters() {
+        let mut members = definitions.lines().filter(|line| line.starts_with("METRIC_MEMBER"));
+        let line = members.find(|line| line.contains(&format!("\"{}\"", counter.name)));
+        assert!(line.is_some_and(|line| line.contains(counter.unit.to_str().unwrap())), "{}: {line:?}", counter.name);
+    }
+}

@@ -1,0 +1,152 @@
+//! Bad input gives a clear error with file and line, exit status 1, and no half-written output.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+mod tool;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+const META: &str = r#"{"cb":"meta","format":1,"api":5,"mask":4095,"pid":7,"real0":0,"mono0":0,"dropped":0}"#;
+const INIT: &str = r#"{"t":1,"tid":1,"cb":"init","ctx":1,"comm":"ab","name":"","nnodes":1,"nranks":2,"rank":0}"#;
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn capture(directory: &TempDir, lines: &[&str]) -> PathBuf {
+    let path = directory.path().join("odd.r0.jsonl.gz");
+    fs::write(&path, gzip((lines.join("\n") + "\n").as_bytes())).unwrap();
+    path
+}
+
+/// Replays what must fail, and gives what it says.
+fn refused(directory: &TempDir, source: &Path) -> String {
+    let (summary, archive) = (directory.path().join("summary.json"), directory.path().join("archive"));
+    let mut command = tool::tool();
+    command.arg("replay").arg(source).arg("--summary").arg(&summary).arg("--otf2").arg(&archive);
+    let output = command.output().unwrap();
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(output.stdout.is_empty());
+    let left: Vec<_> = directory.path().read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert!(left.iter().all(|path| path == source || source.starts_with(path)), "left behind: {left:?}");
+    message
+}
+
+/// The message names the file, the line and the trouble.
+fn says(message: &str, path: &Path, line: usize, trouble: &str) {
+    let place = format!("{}:{line}:", path.display());
+    assert!(message.contains(&place) && message.contains(trouble), "wanted {place} {trouble}, got {message}");
+}
+
+#[test]
+fn what_a_host_would_never_do_is_refused_with_its_line() {
+    let cases = [
+        (r#"{"t":2,"tid":1,"cb":"start","ctx":1,"h":1,"type":"Nonsense","parent":0,"rank":0}"#, "Nonsense"),
+        (r#"{"t":2,"tid":1,"cb":"stop","h":9}"#, "9"),
+        (r#"{"t":2,"tid":1,"cb":"state","h":9,"state":9}"#, "9"),
+        (r#"{"t":2,"tid":1,"cb":"start","ctx":5,"h":1,"type":"Group","parent":0,"rank":0}"#, "5"),
+        (r#"{"t":2,"tid":1,"cb":"start","ctx":1,"h":1,"type":"ProxyCtrl","parent":3,"rank":0}"#, "3"),
+        (r#"{"t":2,"tid":1,"cb":"dance","h":1}"#, "dance"),
+        (r#"{"t":2,"tid":1,"cb":"st"#, ""),
+    ];
+    for (line, trouble) in cases {
+        let directory = tempfile::tempdir().unwrap();
+        let path = capture(&directory, &[META, INIT, line]);
+        says(&refused(&directory, &path), &path, 3, trouble);
+    }
+}
+
+#[test]
+fn an_unknown_state_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let start = r#"{"t":2,"tid":1,"cb":"start","ctx":1,"h":1,"type":"ProxyCtrl","parent":0,"rank":0}"#;
+    let path = capture(&directory, &[META, INIT, start, r#"{"t":2,"tid":1,"cb":"state","h":1,"state":99}"#]);
+    says(&refused(&directory, &path), &path, 4, "99");
+}
+
+#[test]
+fn another_format_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = capture(&directory, &[&META.replace(r#""format":1"#, r#""format":2"#), INIT]);
+    says(&refused(&directory, &path), &path, 1, "format 2");
+}
+
+#[test]
+fn a_truncated_file_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let whole = fs::read(tool::run("nodes2x1_comms").join("comms.r0.jsonl.gz")).unwrap();
+    let path = directory.path().join("cut.r0.jsonl.gz");
+    fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+    let message = refused(&directory, &path);
+    assert!(message.contains(&format!("{}:", path.display())), "{message}");
+}
+
+#[test]
+fn what_is_not_gzip_or_empty_is_refused() {
+    for bytes in [&b"{\"cb\":\"meta\"}\n"[..], b"", &gzip(b"")] {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("odd.r0.jsonl.gz");
+        fs::write(&path, bytes).unwrap();
+        let message = refused(&directory, &path);
+        assert!(message.contains(&format!("{}:1:", path.display())), "{message}");
+    }
+}
+
+#[test]
+fn places_without_captures_are_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let inside = directory.path().join("inside");
+    fs::create_dir(&inside).unwrap();
+    for path in [inside.clone(), inside.join("missing.jsonl.gz")] {
+        let message = refused(&directory, &path);
+        assert!(message.contains(&path.display().to_string()), "{message}");
+    }
+}
+
+#[test]
+fn one_bad_capture_among_good_ones_leaves_no_summary() {
+    let directory = tempfile::tempdir().unwrap();
+    let inside = directory.path().join("run");
+    fs::create_dir(&inside).unwrap();
+    for capture in tool::captures(&tool::run("nodes2x1_comms")) {
+        fs::copy(&capture, inside.join(capture.file_name().unwrap())).unwrap();
+    }
+    let bad = inside.join("comms.r2.jsonl.gz");
+    fs::write(&bad, gzip(format!("{META}\n{INIT}\nnonsense\n").as_bytes())).unwrap();
+    says(&refused(&directory, &inside), &bad, 3, "");
+}
+
+#[test]
+fn outputs_that_cannot_be_written_are_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("file");
+    fs::write(&file, "in the way").unwrap();
+    let run = tool::run("nodes2x1_comms");
+    for (option, place) in [("--summary", file.join("s.json")), ("--otf2", file.join("t")), ("--otf2", file.clone())] {
+        let output = tool::tool().arg("replay").arg(&run).arg(option).arg(&place).output().unwrap();
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{message}");
+        assert!(message.contains(&place.display().to_string()), "{message}");
+    }
+    assert_eq!(fs::read_to_string(&file).unwrap(), "in the way");
+}
+
+#[test]
+fn unknown_event_types_pass_and_are_counted() {
+    let directory = tempfile::tempdir().unwrap();
+    let start = r#"{"t":2,"tid":1,"cb":"start","ctx":1,"h":1,"type":1048576,"parent":0,"rank":0}"#;
+    let lines = [META, INIT, start, r#"{"t":3,"tid":1,"cb":"state","h":1,"state":22}"#, r#"{"t":3,"tid":1,"cb":"stop","h":1}"#];
+    let path = capture(&directory, &lines);
+    let summary = tool::summary(tool::tool().arg("replay").arg(&path).args(["--format", "json"]));
+    let process = &summary["processes"][0];
+    let counts = ["callbacks", "events", "unknown_events", "ignored_handles"].map(|field| process[field].as_u64().unwrap());
+    assert_eq!(counts, [4, 1, 1, 0]);
+}

@@ -1,0 +1,82 @@
+//! The shipped library itself: what it exports, that it stays loaded, and that a C program without Score-P gets its figures.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+mod tool;
+
+use serde_json::Value;
+use std::process::Command;
+
+fn output(program: &str, arguments: &[&str]) -> String {
+    let library = tool::library();
+    tool::succeed(Command::new(program).args(arguments).arg(library))
+}
+
+#[test]
+fn it_exports_what_the_hosts_look_up_and_nothing_else() {
+    let text = output("nm", &["--dynamic", "--defined-only", "--format=posix"]);
+    let mut names: Vec<&str> = text.lines().filter_map(|line| line.split(' ').next()).collect();
+    names.sort_unstable();
+    let expected = [
+        "SCOREP_MetricPlugin_nccl_plugin_get_info",
+        "SCOREP_MetricPlugin_nccl_series_plugin_get_info",
+        "ncclProfiler_v4",
+        "ncclProfiler_v5",
+        "ncclProfiler_v6",
+        "scorep_nccl_flush",
+    ];
+    assert_eq!(names, expected);
+}
+
+#[test]
+fn it_stays_loaded_when_its_hosts_close_it() {
+    assert!(output("readelf", &["--dynamic"]).contains("NODELETE"));
+}
+
+#[test]
+fn it_needs_no_library_of_its_hosts() {
+    let text = output("readelf", &["--dynamic"]);
+    let needed: Vec<&str> = text.lines().filter(|line| line.contains("(NEEDED)")).collect();
+    let is_system = |line: &&&str| ["libc.so", "libgcc_s.so", "libm.so", "ld-linux"].iter().any(|name| line.contains(name));
+    assert!(needed.iter().all(|line| is_system(&line)), "{needed:?}");
+}
+
+#[test]
+fn a_c_program_without_score_p_gets_its_figures_at_exit() {
+    for version in ["4", "5", "6"] {
+        let directory = tempfile::tempdir().unwrap();
+        let summary = directory.path().join("%p.json");
+        let mut command = Command::new(env!("HOST_NCCL_HOST"));
+        command.arg(tool::library()).arg(version);
+        command.env("NCCL_SCOREP_SUMMARY", &summary).env("NCCL_ALLGATHERV_ENABLE", "0");
+        tool::succeed(&mut command);
+        let written = directory.path().read_dir().unwrap().next().unwrap().unwrap().path();
+        let summary: Value = serde_json::from_slice(&std::fs::read(written).unwrap()).unwrap();
+        let operation = &summary["operations"][0];
+        let figures = ["count", "bytes", "gpu_timed"].map(|field| operation[field].as_u64().unwrap());
+        assert_eq!((operation["func"].as_str(), figures), (Some("AllReduce"), [1, 4096, 1]), "v{version}");
+        assert_eq!(operation["time_us"].as_f64(), Some(50.0));
+        let transfer = &summary["transfers"][0];
+        assert_eq!((transfer["peer"].as_i64(), transfer["bytes"].as_u64()), (Some(1), Some(4096)));
+        assert_eq!(summary["channels"][0]["channel"].as_u64(), Some(3));
+        // stopped twice, invented, state of a stopped one
+        assert_eq!(summary["processes"][0]["ignored_handles"].as_u64(), Some(3), "v{version}");
+    }
+}
+
+#[test]
+fn kernel_events_are_not_asked_for_where_they_can_hang_a_job() {
+    let mask = |enable: Option<&str>| {
+        let mut command = Command::new(env!("HOST_NCCL_HOST"));
+        command.arg(tool::library()).arg("6").env_remove("NCCL_ALLGATHERV_ENABLE");
+        command.envs(enable.map(|value| ("NCCL_ALLGATHERV_ENABLE", value)));
+        let output = command.output().unwrap();
+        let mask: u64 = String::from_utf8(output.stdout).unwrap().trim().replace("mask ", "").parse().unwrap();
+        (mask & 64 != 0, String::from_utf8(output.stderr).unwrap())
+    };
+    assert_eq!(mask(Some("0")), (true, String::new()));
+    for enable in [None, Some("1")] {
+        let (asked, said) = mask(enable);
+        assert!(!asked && said.lines().count() == 1 && said.contains("NCCL_ALLGATHERV_ENABLE=0"), "{said}");
+    }
+}
