@@ -1,0 +1,22 @@
+# Two commands: make demo, make test. Both bring the system packages they need, or say which.
+
+.PHONY: demo test lint demo-packages test-packages
+
+demo: demo-packages
+	cargo build --release --workspace
+	./target/release/scorep-nccl demo
+
+test: test-packages
+	cargo test --workspace
+
+# what continuous integration checks besides
+lint:
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
+
+demo-packages:
+	@./scripts/system-packages libotf2-trace-dev
+
+test-packages:
+	@./scripts/system-packages libotf2-trace-dev otf2-tools binutils util-linux
