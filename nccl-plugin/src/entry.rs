@@ -13,20 +13,20 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 /// ncclSuccess.
 const SUCCESS: c_int = 0;
 
-/// The table of functions that NCCL looks up by name; `Init` and `Descriptor` differ between versions.
+/// The table of functions that NCCL looks up by name; `Init` and `Raw` (the descriptor) differ between versions.
 #[repr(C)]
 #[derive(Debug)]
-pub struct ProfilerTable<Init, Descriptor> {
+pub struct ProfilerTable<Init, Raw> {
     name: *const c_char,
     init: Init,
-    start_event: unsafe extern "C" fn(*mut c_void, *mut *mut c_void, *const Descriptor) -> c_int,
+    start_event: unsafe extern "C" fn(*mut c_void, *mut *mut c_void, *const Raw) -> c_int,
     stop_event: unsafe extern "C" fn(*mut c_void) -> c_int,
     record_event_state: unsafe extern "C" fn(*mut c_void, c_int, *const StateArguments) -> c_int,
     finalize: unsafe extern "C" fn(*mut c_void) -> c_int,
 }
 
 // SAFETY: the table is never written, and its name points to a constant.
-unsafe impl<Init: Sync, Descriptor> Sync for ProfilerTable<Init, Descriptor> {}
+unsafe impl<Init: Sync, Raw> Sync for ProfilerTable<Init, Raw> {}
 
 /// What comes with a change of state: a union of 64-bit values and pointers, the same in all versions since v4.
 #[repr(C)]
@@ -35,8 +35,8 @@ pub struct StateArguments {
     value: u64,
 }
 
-impl<Init, Descriptor> ProfilerTable<Init, Descriptor> {
-    pub(crate) const fn new<V: Version<Descriptor = Descriptor>>(init: Init) -> Self {
+impl<Init, Raw> ProfilerTable<Init, Raw> {
+    pub(crate) const fn new<V: Version<Raw = Raw>>(init: Init) -> Self {
         Self { name: c"scorep".as_ptr(), init, start_event: start_event::<V>, stop_event, record_event_state, finalize }
     }
 }
@@ -71,18 +71,14 @@ pub(crate) unsafe fn init<V: Version>(
     })
 }
 
-unsafe extern "C" fn start_event<V: Version>(
-    context: *mut c_void,
-    handle: *mut *mut c_void,
-    descriptor: *const V::Descriptor,
-) -> c_int {
+unsafe extern "C" fn start_event<V: Version>(context: *mut c_void, handle: *mut *mut c_void, descriptor: *const V::Raw) -> c_int {
     guard(SUCCESS, || {
         let number = if descriptor.is_null() {
             0
         } else {
             // SAFETY: NCCL passes a descriptor of the table's version, valid during the call.
             let start = unsafe { V::decode(descriptor) };
-            recorder::start(context as u64, start.parent, &start.event)
+            recorder::start(context as u64, start.parent, &start.event())
         };
         if !handle.is_null() {
             // written also when nothing is recorded: NCCL does not clear it before

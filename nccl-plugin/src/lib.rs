@@ -3,6 +3,7 @@
 //! A version is one small file: its descriptor and its table. [`entry`] holds the functions behind every table; they decode and
 //! call the core, nothing more. NCCL takes the newest table it knows.
 
+pub mod descriptor;
 pub mod entry;
 pub mod kind;
 pub mod payload;

@@ -3,16 +3,60 @@
 //! Declared in the order and with the types of NCCL's plugin interface (repository NVIDIA/nccl, src/include/plugin/profiler);
 //! names are ours. A version's descriptor is a union of those it has.
 
-use common::event::{Call, Event, Operation, ProxyOp};
+use crate::descriptor::{self, Descriptor, Payload};
 use std::ffi::{CStr, c_char, c_int, c_void};
 
 /// NCCL's string, if it is one.
 ///
 /// # Safety
 /// `text` is NULL or a NUL-terminated string that lives as long as `'a`; NCCL guarantees it for the length of the callback.
-unsafe fn string<'a>(text: *const c_char) -> Option<&'a CStr> {
+pub(crate) unsafe fn string<'a>(text: *const c_char) -> Option<&'a CStr> {
     // SAFETY: the caller's.
     (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) })
+}
+
+/// A descriptor whose type is 64 bits wide: v5 and later.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct Wide<Union> {
+    /// Event type.
+    pub kind: u64,
+    /// Handle of the parent.
+    pub parent: *mut c_void,
+    /// Rank.
+    pub rank: c_int,
+    /// What the version says of an event of this type.
+    pub payload: Union,
+}
+
+impl<Union> Wide<Union> {
+    /// Decodes, with the version's own way to read its union.
+    pub(crate) fn descriptor<'a>(&self, payload: impl FnOnce(u64, *const Union) -> Payload<'a>) -> Descriptor<'a> {
+        let payload = payload(self.kind, &raw const self.payload);
+        Descriptor { parent: self.parent as u64, rank: self.rank, payload }
+    }
+}
+
+/// A descriptor whose type is 8 bits wide: up to v4.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct Narrow<Union> {
+    /// Event type.
+    pub kind: u8,
+    /// Handle of the parent.
+    pub parent: *mut c_void,
+    /// Rank.
+    pub rank: c_int,
+    /// What the version says of an event of this type.
+    pub payload: Union,
+}
+
+impl<Union> Narrow<Union> {
+    /// As [`Wide::descriptor`].
+    pub(crate) fn descriptor<'a>(&self, payload: impl FnOnce(u64, *const Union) -> Payload<'a>) -> Descriptor<'a> {
+        let payload = payload(u64::from(self.kind), &raw const self.payload);
+        Descriptor { parent: self.parent as u64, rank: self.rank, payload }
+    }
 }
 
 /// A collective operation, as far as all versions since v4 say alike.
@@ -46,20 +90,24 @@ pub struct Coll {
 impl Coll {
     /// # Safety
     /// The strings are NCCL's, alive during the callback.
-    pub(crate) unsafe fn decode<'a>(&self) -> Event<'a> {
+    pub(crate) unsafe fn decode<'a>(&self) -> descriptor::Coll<'a> {
         // SAFETY: the caller's, for all four strings.
         let [function, datatype, algorithm, protocol] =
             [self.function, self.datatype, self.algorithm, self.protocol].map(|text| unsafe { string(text) });
-        Event::Coll(Operation {
-            function,
-            count: self.count as u64,
-            datatype,
+        descriptor::Coll {
             sequence: self.sequence,
-            peer: None,
+            function,
+            send: self.send_buffer as usize,
+            receive: self.receive_buffer as usize,
+            count: self.count as u64,
+            root: self.root,
+            datatype,
             channels: self.channels,
+            warps: self.warps,
             algorithm,
             protocol,
-        })
+            ..Default::default()
+        }
     }
 }
 
@@ -84,19 +132,18 @@ pub struct P2p {
 impl P2p {
     /// # Safety
     /// The strings are NCCL's, alive during the callback.
-    pub(crate) unsafe fn decode<'a>(&self) -> Event<'a> {
+    pub(crate) unsafe fn decode<'a>(&self) -> descriptor::P2p<'a> {
         // SAFETY: the caller's, for both strings.
         let [function, datatype] = [self.function, self.datatype].map(|text| unsafe { string(text) });
-        Event::P2p(Operation {
+        descriptor::P2p {
             function,
-            count: self.count as u64,
+            buffer: self.buffer as usize,
             datatype,
-            sequence: 0,
-            peer: Some(self.peer),
+            count: self.count as u64,
+            peer: self.peer,
             channels: self.channels,
-            algorithm: None,
-            protocol: None,
-        })
+            ..Default::default()
+        }
     }
 }
 
@@ -121,10 +168,18 @@ pub struct CollApi {
 impl CollApi {
     /// # Safety
     /// The strings are NCCL's, alive during the callback.
-    pub(crate) unsafe fn decode<'a>(&self) -> Event<'a> {
+    pub(crate) unsafe fn decode<'a>(&self) -> descriptor::CollApi<'a> {
         // SAFETY: the caller's, for both strings.
         let [function, datatype] = [self.function, self.datatype].map(|text| unsafe { string(text) });
-        Event::CollApi(Call { function, count: self.count as u64, datatype, captured: self.captured != 0 })
+        descriptor::CollApi {
+            function,
+            count: self.count as u64,
+            datatype,
+            root: self.root,
+            stream: self.stream as usize,
+            captured: self.captured != 0,
+            tag: 0,
+        }
     }
 }
 
@@ -147,10 +202,17 @@ pub struct P2pApi {
 impl P2pApi {
     /// # Safety
     /// The strings are NCCL's, alive during the callback.
-    pub(crate) unsafe fn decode<'a>(&self) -> Event<'a> {
+    pub(crate) unsafe fn decode<'a>(&self) -> descriptor::P2pApi<'a> {
         // SAFETY: the caller's, for both strings.
         let [function, datatype] = [self.function, self.datatype].map(|text| unsafe { string(text) });
-        Event::P2pApi(Call { function, count: self.count as u64, datatype, captured: self.captured != 0 })
+        descriptor::P2pApi {
+            function,
+            count: self.count as u64,
+            datatype,
+            stream: self.stream as usize,
+            captured: self.captured != 0,
+            tag: 0,
+        }
     }
 }
 
@@ -173,13 +235,14 @@ pub struct ProxyOperation {
 }
 
 impl ProxyOperation {
-    pub(crate) fn decode<'a>(&self) -> Event<'a> {
-        Event::ProxyOp(ProxyOp {
-            pid: i64::from(self.pid),
-            peer: self.peer,
+    pub(crate) fn decode<'a>(&self) -> Payload<'a> {
+        Payload::ProxyOp(descriptor::ProxyOp {
+            pid: self.pid,
             channel: self.channel,
+            peer: self.peer,
             steps: self.steps,
-            send: self.send != 0,
+            chunk: self.chunk,
+            send: self.send,
         })
     }
 }
@@ -203,8 +266,8 @@ pub struct KernelChannel {
 }
 
 impl KernelChannel {
-    pub(crate) fn decode<'a>(&self) -> Event<'a> {
-        Event::KernelCh { channel: self.channel, ptimer: Some(self.ptimer) }
+    pub(crate) fn decode<'a>(&self) -> Payload<'a> {
+        Payload::KernelCh { channel: self.channel, ptimer: Some(self.ptimer) }
     }
 }
 
@@ -214,8 +277,26 @@ impl KernelChannel {
 pub struct Grouped<T> {
     /// The operation.
     pub operation: T,
-    /// Not used: groups have no event here.
+    /// Handle of the group.
     pub group: *mut c_void,
+}
+
+impl Grouped<Coll> {
+    /// # Safety
+    /// The strings are NCCL's, alive during the callback.
+    pub(crate) unsafe fn decode<'a>(&self) -> descriptor::Coll<'a> {
+        // SAFETY: the caller's.
+        descriptor::Coll { group: self.group as u64, ..unsafe { self.operation.decode() } }
+    }
+}
+
+impl Grouped<P2p> {
+    /// # Safety
+    /// The strings are NCCL's, alive during the callback.
+    pub(crate) unsafe fn decode<'a>(&self) -> descriptor::P2p<'a> {
+        // SAFETY: the caller's.
+        descriptor::P2p { group: self.group as u64, ..unsafe { self.operation.decode() } }
+    }
 }
 
 /// A group of API calls.
@@ -228,6 +309,12 @@ pub struct GroupApi {
     pub depth: c_int,
 }
 
+impl GroupApi {
+    pub(crate) fn decode<'a>(&self) -> Payload<'a> {
+        Payload::GroupApi { captured: self.captured != 0, depth: self.depth }
+    }
+}
+
 /// An event of a network plugin.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
@@ -236,6 +323,103 @@ pub struct NetPlugin {
     pub id: i64,
     /// What only the network plugin knows.
     pub data: *mut c_void,
+}
+
+impl NetPlugin {
+    pub(crate) fn decode<'a>(&self) -> Payload<'a> {
+        Payload::NetPlugin { id: self.id, data: self.data as usize }
+    }
+}
+
+/// A collective by copy engine (v6 and later).
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct CeColl {
+    /// Number among those of its function.
+    pub sequence: u64,
+    /// Function.
+    pub function: *const c_char,
+    /// Send buffer.
+    pub send_buffer: *const c_void,
+    /// Receive buffer.
+    pub receive_buffer: *mut c_void,
+    /// Elements.
+    pub count: usize,
+    /// Root.
+    pub root: c_int,
+    /// Type of the elements.
+    pub datatype: *const c_char,
+    /// How copies are synchronised.
+    pub strategy: *const c_char,
+    /// NCCL's intraBatchSync, as C's bool.
+    pub intra_batch_sync: u8,
+    /// Copies per batch.
+    pub batch_size: u32,
+    /// Batches.
+    pub batches: u32,
+    /// NCCL's ceSeqNum.
+    pub ce_sequence: u32,
+    /// Stream.
+    pub stream: *mut c_void,
+}
+
+impl CeColl {
+    /// # Safety
+    /// The strings are NCCL's, alive during the callback.
+    pub(crate) unsafe fn decode<'a>(&self) -> descriptor::CeColl<'a> {
+        // SAFETY: the caller's, for all three strings.
+        let [function, datatype, strategy] = [self.function, self.datatype, self.strategy].map(|text| unsafe { string(text) });
+        descriptor::CeColl {
+            sequence: self.sequence,
+            function,
+            send: self.send_buffer as usize,
+            receive: self.receive_buffer as usize,
+            count: self.count as u64,
+            root: self.root,
+            datatype,
+            strategy,
+            intra_batch_sync: self.intra_batch_sync != 0,
+            batch_size: self.batch_size,
+            batches: self.batches,
+            ce_sequence: self.ce_sequence,
+            stream: self.stream as usize,
+            tag: 0,
+        }
+    }
+}
+
+/// Synchronisation of a collective by copy engine (v6 and later).
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct CeSync {
+    /// NCCL's isComplete, as C's bool.
+    pub complete: u8,
+    /// Ranks.
+    pub ranks: c_int,
+}
+
+impl CeSync {
+    pub(crate) fn decode<'a>(&self) -> Payload<'a> {
+        Payload::CeSync { complete: self.complete != 0, ranks: self.ranks }
+    }
+}
+
+/// A batch of copies of a collective by copy engine (v6 and later).
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct CeBatch {
+    /// Copies.
+    pub operations: c_int,
+    /// Bytes of all.
+    pub bytes: usize,
+    /// NCCL's useIntraSync, as C's bool.
+    pub intra_sync: u8,
+}
+
+impl CeBatch {
+    pub(crate) fn decode<'a>(&self) -> Payload<'a> {
+        Payload::CeBatch { operations: self.operations, bytes: self.bytes as u64, intra_sync: self.intra_sync != 0 }
+    }
 }
 
 #[cfg(test)]

@@ -1,23 +1,19 @@
 //! Interface v4, NCCL 2.27.
 
+use crate::descriptor::{Descriptor, Payload};
 use crate::entry::{self, ProfilerTable};
 use crate::kind::event;
-use crate::payload::{Coll, KernelChannel, NetPlugin, P2p, ProxyOperation, ProxyStep};
-use crate::version::{Start, Version};
-use common::event::Event;
+use crate::payload::{Coll, KernelChannel, Narrow, NetPlugin, P2p, ProxyOperation, ProxyStep};
+use crate::version::Version;
 use std::ffi::{c_char, c_int, c_void};
 
 /// v4's event descriptor.
-#[repr(C)]
-pub struct Descriptor {
-    kind: u8,
-    parent: *mut c_void,
-    rank: c_int,
-    payload: Payload,
-}
+pub type Raw = Narrow<Union>;
 
+/// What v4 says of an event, by its type.
 #[repr(C)]
-union Payload {
+#[derive(Clone, Copy)]
+pub union Union {
     coll: Coll,
     p2p: P2p,
     proxy_op: ProxyOperation,
@@ -31,24 +27,24 @@ union Payload {
 pub struct V4;
 
 impl Version for V4 {
-    type Descriptor = Descriptor;
+    type Raw = Raw;
     const MASK: u64 = event::COLL | event::P2P | event::PROXY_OP | event::PROXY_STEP | event::KERNEL_CH;
     const API_CALLS: bool = false;
 
-    unsafe fn decode<'a>(descriptor: *const Descriptor) -> Start<'a> {
-        // SAFETY: the caller's; NCCL fills in the member of the union that the type names, and its strings live long enough.
+    unsafe fn decode<'a>(raw: *const Raw) -> Descriptor<'a> {
+        // SAFETY: the caller's; NCCL fills in the member of the union that the type names.
         unsafe {
-            let payload = &raw const (*descriptor).payload;
-            let event = match u64::from((*descriptor).kind) {
-                event::COLL => (*payload).coll.decode(),
-                event::P2P => (*payload).p2p.decode(),
-                event::PROXY_OP => (*payload).proxy_op.decode(),
-                event::PROXY_STEP => Event::ProxyStep { step: (*payload).proxy_step.step },
-                event::KERNEL_CH => (*payload).kernel_ch.decode(),
-                event::GROUP | event::PROXY_CTRL | event::NET_PLUGIN => Event::Unused,
-                _ => Event::Unknown,
-            };
-            Start { parent: (*descriptor).parent as u64, event }
+            (*raw).descriptor(|kind, union: *const Union| match kind {
+                event::GROUP => Payload::Group,
+                event::COLL => Payload::Coll((*union).coll.decode()),
+                event::P2P => Payload::P2p((*union).p2p.decode()),
+                event::PROXY_OP => (*union).proxy_op.decode(),
+                event::PROXY_STEP => Payload::ProxyStep { step: (*union).proxy_step.step },
+                event::PROXY_CTRL => Payload::ProxyCtrl,
+                event::KERNEL_CH => (*union).kernel_ch.decode(),
+                event::NET_PLUGIN => (*union).net_plugin.decode(),
+                bits => Payload::Unknown { bits },
+            })
         }
     }
 }
@@ -81,7 +77,7 @@ unsafe extern "C" fn init(
 /// The table that NCCL 2.27 looks up.
 #[unsafe(no_mangle)]
 #[allow(non_upper_case_globals, reason = "the name is NCCL's")]
-pub static ncclProfiler_v4: ProfilerTable<Init, Descriptor> = ProfilerTable::new::<V4>(init);
+pub static ncclProfiler_v4: ProfilerTable<Init, Raw> = ProfilerTable::new::<V4>(init);
 
 #[cfg(test)]
 mod tests {
@@ -90,8 +86,8 @@ mod tests {
 
     #[test]
     fn the_descriptor_lies_as_nccl_lays_it() {
-        assert_eq!((offset_of!(Descriptor, kind), offset_of!(Descriptor, parent)), (0, 8));
-        assert_eq!((offset_of!(Descriptor, rank), offset_of!(Descriptor, payload)), (16, 24));
-        assert_eq!((size_of::<Payload>(), size_of::<Descriptor>()), (80, 104));
+        assert_eq!((offset_of!(Raw, kind), offset_of!(Raw, parent)), (0, 8));
+        assert_eq!((offset_of!(Raw, rank), offset_of!(Raw, payload)), (16, 24));
+        assert_eq!((size_of::<Union>(), size_of::<Raw>()), (80, 104));
     }
 }

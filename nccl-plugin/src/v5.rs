@@ -1,31 +1,20 @@
 //! Interface v5, NCCL 2.28: the type is wider, and calls of the API are reported.
 
+use crate::descriptor::{Descriptor, Payload};
 use crate::entry::{self, ProfilerTable};
 use crate::kind::event;
-use crate::payload::{Coll, CollApi, GroupApi, Grouped, KernelChannel, NetPlugin, P2p, P2pApi, ProxyOperation, ProxyStep};
+use crate::payload::{Coll, CollApi, GroupApi, Grouped, KernelChannel, NetPlugin, P2p, P2pApi, ProxyOperation, ProxyStep, Wide};
 use crate::v4::V4;
-use crate::version::{Start, Version};
-use common::event::Event;
+use crate::version::Version;
 use std::ffi::{c_char, c_int, c_void};
 
 /// v5's event descriptor.
-#[repr(C)]
-pub struct Descriptor {
-    kind: u64,
-    parent: *mut c_void,
-    rank: c_int,
-    payload: Payload,
-}
+pub type Raw = Wide<Union>;
 
-impl Descriptor {
-    /// Its event type.
-    pub(crate) fn kind(&self) -> u64 {
-        self.kind
-    }
-}
-
+/// What v5 says of an event, by its type.
 #[repr(C)]
-union Payload {
+#[derive(Clone, Copy)]
+pub union Union {
     group_api: GroupApi,
     coll_api: CollApi,
     p2p_api: P2pApi,
@@ -38,33 +27,43 @@ union Payload {
     net_plugin: NetPlugin,
 }
 
+/// Reads the member of the union that the type names.
+///
+/// # Safety
+/// NCCL filled that member in; its strings are alive as long as `'a`.
+pub(crate) unsafe fn payload<'a>(kind: u64, union: *const Union) -> Payload<'a> {
+    // SAFETY: the caller's.
+    unsafe {
+        match kind {
+            event::GROUP => Payload::Group,
+            event::COLL => Payload::Coll((*union).coll.decode()),
+            event::P2P => Payload::P2p((*union).p2p.decode()),
+            event::PROXY_OP => (*union).proxy_op.decode(),
+            event::PROXY_STEP => Payload::ProxyStep { step: (*union).proxy_step.step },
+            event::PROXY_CTRL => Payload::ProxyCtrl,
+            event::KERNEL_CH => (*union).kernel_ch.decode(),
+            event::NET_PLUGIN => (*union).net_plugin.decode(),
+            event::GROUP_API => (*union).group_api.decode(),
+            event::COLL_API => Payload::CollApi((*union).coll_api.decode()),
+            event::P2P_API => Payload::P2pApi((*union).p2p_api.decode()),
+            event::KERNEL_LAUNCH => Payload::KernelLaunch { stream: (*union).kernel_launch as usize },
+            bits => Payload::Unknown { bits },
+        }
+    }
+}
+
 /// Interface v5.
 #[derive(Debug)]
 pub struct V5;
 
 impl Version for V5 {
-    type Descriptor = Descriptor;
+    type Raw = Raw;
     const MASK: u64 = V4::MASK | event::GROUP_API | event::COLL_API | event::P2P_API;
     const API_CALLS: bool = true;
 
-    unsafe fn decode<'a>(descriptor: *const Descriptor) -> Start<'a> {
-        // SAFETY: the caller's; NCCL fills in the member of the union that the type names, and its strings live long enough.
-        unsafe {
-            let payload = &raw const (*descriptor).payload;
-            let event = match (*descriptor).kind {
-                event::COLL => (*payload).coll.operation.decode(),
-                event::P2P => (*payload).p2p.operation.decode(),
-                event::COLL_API => (*payload).coll_api.decode(),
-                event::P2P_API => (*payload).p2p_api.decode(),
-                event::GROUP_API => Event::GroupApi,
-                event::PROXY_OP => (*payload).proxy_op.decode(),
-                event::PROXY_STEP => Event::ProxyStep { step: (*payload).proxy_step.step },
-                event::KERNEL_CH => (*payload).kernel_ch.decode(),
-                event::GROUP | event::PROXY_CTRL | event::NET_PLUGIN | event::KERNEL_LAUNCH => Event::Unused,
-                _ => Event::Unknown,
-            };
-            Start { parent: (*descriptor).parent as u64, event }
-        }
+    unsafe fn decode<'a>(raw: *const Raw) -> Descriptor<'a> {
+        // SAFETY: the caller's.
+        unsafe { (*raw).descriptor(|kind, union| payload(kind, union)) }
     }
 }
 
@@ -101,7 +100,7 @@ pub(crate) unsafe extern "C" fn init<V: Version>(
 /// The table that NCCL 2.28 looks up.
 #[unsafe(no_mangle)]
 #[allow(non_upper_case_globals, reason = "the name is NCCL's")]
-pub static ncclProfiler_v5: ProfilerTable<Init, Descriptor> = ProfilerTable::new::<V5>(init::<V5>);
+pub static ncclProfiler_v5: ProfilerTable<Init, Raw> = ProfilerTable::new::<V5>(init::<V5>);
 
 #[cfg(test)]
 mod tests {
@@ -110,8 +109,8 @@ mod tests {
 
     #[test]
     fn the_descriptor_lies_as_nccl_lays_it() {
-        assert_eq!((offset_of!(Descriptor, kind), offset_of!(Descriptor, parent)), (0, 8));
-        assert_eq!((offset_of!(Descriptor, rank), offset_of!(Descriptor, payload)), (16, 24));
-        assert_eq!((size_of::<Payload>(), size_of::<Descriptor>()), (88, 112));
+        assert_eq!((offset_of!(Raw, kind), offset_of!(Raw, parent)), (0, 8));
+        assert_eq!((offset_of!(Raw, rank), offset_of!(Raw, payload)), (16, 24));
+        assert_eq!((size_of::<Union>(), size_of::<Raw>()), (88, 112));
     }
 }

@@ -1,23 +1,48 @@
 //! Interface v6, NCCL 2.29 and 2.30: v5, and collectives by copy engine.
 
+use crate::descriptor::{Descriptor, Payload};
 use crate::entry::ProfilerTable;
 use crate::kind::event;
+use crate::payload::{CeBatch, CeColl, CeSync, Wide};
 use crate::v5::{self, Init, V5, init};
-use crate::version::{Start, Version};
-use common::event::Event;
+use crate::version::Version;
 use common::log;
 use std::sync::Once;
 
-/// v6's event descriptor: v5's, with members in the union for what copy engines do; none of these is larger.
-#[repr(transparent)]
-pub struct Descriptor(v5::Descriptor);
+/// v6's event descriptor.
+pub type Raw = Wide<Union>;
+
+/// What v5 has, and what copy engines do.
+#[repr(C)]
+pub union Union {
+    v5: v5::Union,
+    ce_coll: CeColl,
+    ce_sync: CeSync,
+    ce_batch: CeBatch,
+}
+
+/// Reads the member of the union that the type names.
+///
+/// # Safety
+/// NCCL filled that member in; its strings are alive as long as `'a`.
+pub(crate) unsafe fn payload<'a>(kind: u64, union: *const Union) -> Payload<'a> {
+    // SAFETY: the caller's; what v5 has lies in the same places.
+    unsafe {
+        match kind {
+            event::CE_COLL => Payload::CeColl((*union).ce_coll.decode()),
+            event::CE_SYNC => (*union).ce_sync.decode(),
+            event::CE_BATCH => (*union).ce_batch.decode(),
+            kind => v5::payload(kind, &raw const (*union).v5),
+        }
+    }
+}
 
 /// Interface v6.
 #[derive(Debug)]
 pub struct V6;
 
 impl Version for V6 {
-    type Descriptor = Descriptor;
+    type Raw = Raw;
     const MASK: u64 = V5::MASK;
     const API_CALLS: bool = true;
 
@@ -37,18 +62,23 @@ impl Version for V6 {
         Self::MASK & !event::KERNEL_CH
     }
 
-    unsafe fn decode<'a>(descriptor: *const Descriptor) -> Start<'a> {
-        // SAFETY: the caller's; what v5 has lies in the same places.
-        let start = unsafe { V5::decode(&raw const (*descriptor).0) };
-        // SAFETY: as above.
-        match unsafe { (*descriptor).0.kind() } {
-            event::CE_COLL | event::CE_SYNC | event::CE_BATCH => Start { event: Event::Unused, ..start },
-            _ => start,
-        }
+    unsafe fn decode<'a>(raw: *const Raw) -> Descriptor<'a> {
+        // SAFETY: the caller's.
+        unsafe { (*raw).descriptor(|kind, union| payload(kind, union)) }
     }
 }
 
 /// The table that NCCL 2.29 and 2.30 look up.
 #[unsafe(no_mangle)]
 #[allow(non_upper_case_globals, reason = "the name is NCCL's")]
-pub static ncclProfiler_v6: ProfilerTable<Init, Descriptor> = ProfilerTable::new::<V6>(init::<V6>);
+pub static ncclProfiler_v6: ProfilerTable<Init, Raw> = ProfilerTable::new::<V6>(init::<V6>);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_descriptor_is_no_larger_than_v5s() {
+        assert_eq!((size_of::<Union>(), size_of::<Raw>()), (88, 112));
+    }
+}

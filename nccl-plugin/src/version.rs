@@ -1,20 +1,11 @@
 //! What distinguishes one version of NCCL's profiler interface from another.
 
-use common::event::Event;
-
-/// A start, decoded.
-#[derive(Debug, Clone, Copy)]
-pub struct Start<'a> {
-    /// Handle of the parent, as NCCL gave it; 0 for none.
-    pub parent: u64,
-    /// What starts.
-    pub event: Event<'a>,
-}
+use crate::descriptor::Descriptor;
 
 /// A version of the interface: its descriptor, and how to read it.
 pub trait Version {
     /// The C structure that NCCL passes when an event starts.
-    type Descriptor;
+    type Raw;
     /// Event types that this plugin makes use of.
     const MASK: u64;
     /// Whether API calls are reported.
@@ -28,6 +19,6 @@ pub trait Version {
     /// Reads a descriptor.
     ///
     /// # Safety
-    /// `descriptor` points to NCCL's descriptor of this version, whose strings are alive as long as `'a`: for the callback.
-    unsafe fn decode<'a>(descriptor: *const Self::Descriptor) -> Start<'a>;
+    /// `raw` points to NCCL's descriptor of this version, whose strings are alive as long as `'a`: for the callback.
+    unsafe fn decode<'a>(raw: *const Self::Raw) -> Descriptor<'a>;
 }
