@@ -73,8 +73,8 @@ impl Assembly {
 
     /// Gives `take` the operations of which nothing more will come, with the final verdict on their stamps.
     ///
-    /// Nothing more comes of an operation that was quiet since `quiet`, with a kernel channel seen; of any that was quiet since
-    /// `silent`. Works in doubt since before `silent` are decided. Times in ticks.
+    /// Nothing more comes of an operation that was quiet since `quiet` with all its kernel channels seen; of any that was quiet
+    /// since `silent`. Works in doubt since before `silent` are decided. Times in ticks.
     pub fn settle(&mut self, quiet: u64, silent: u64, mut take: impl FnMut(Operation, Verdict)) {
         self.steps.expire(silent);
         let calls = self.calls.len();
@@ -82,7 +82,7 @@ impl Assembly {
         self.invisible += (calls - self.calls.len()) as u64;
         let full = self.operations.len() > MOST_PENDING;
         let done = |operation: &Operation| {
-            operation.is_quiet() && (full || operation.active < silent || operation.active < quiet && operation.looks_done())
+            operation.is_quiet() && (full || operation.active < silent || operation.active < quiet && operation.is_complete())
         };
         let ready: Vec<u64> =
             self.operations.iter().filter(|(_, operation)| done(operation)).map(|(&handle, _)| handle).collect();

@@ -14,7 +14,7 @@ use crate::totals::{PairSum, Rank};
 use crate::window::{WINDOWS, WindowState};
 use std::collections::BTreeMap;
 
-/// Seconds without any event after which an operation with a kernel channel seen is done.
+/// Seconds without any event after which an operation with all its kernel channels seen is done.
 const QUIET_SECONDS: f64 = 0.25;
 /// Seconds after which what has not come will not come.
 const SILENT_SECONDS: f64 = 30.0;

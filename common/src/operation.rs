@@ -103,6 +103,11 @@ impl Operation {
         self.is_quiet() && self.kernels >= wanted.max(1)
     }
 
+    /// As many kernel channels as channels have ended: no more will come, even of a P2p.
+    pub fn is_complete(&self) -> bool {
+        self.is_quiet() && self.kernels > 0 && self.kernels >= u32::from(self.channels)
+    }
+
     /// Enqueued, and nothing of it is under way.
     pub fn is_quiet(&self) -> bool {
         self.stop.is_some() && self.live == 0
