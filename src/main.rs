@@ -48,11 +48,17 @@ struct Replay {
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
     /// Length of a window in the capture's time, in seconds.
-    #[arg(long, value_name = "SECONDS", default_value_t = demo::WINDOW_SECONDS)]
+    #[arg(long, value_name = "SECONDS", default_value_t = demo::WINDOW_SECONDS, value_parser = seconds)]
     window: f64,
     /// The shipped library, where it is not beside this program.
     #[arg(long, value_name = "FILE")]
     library: Option<PathBuf>,
+}
+
+/// A positive number of seconds.
+fn seconds(text: &str) -> Result<f64, String> {
+    let seconds = text.parse().ok().filter(|seconds: &f64| seconds.is_finite() && *seconds > 0.0);
+    seconds.ok_or_else(|| "not a positive number of seconds".into())
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -64,6 +70,9 @@ enum Format {
 }
 
 fn main() -> ExitCode {
+    // a reader that has seen enough (head) ends this program quietly, as it does any other
+    // SAFETY: no other thread runs yet.
+    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
     let done = match Arguments::parse().command {
         Command::ReplayOne(arguments) => return child::run(&arguments),
         Command::Replay(arguments) => replay(arguments),

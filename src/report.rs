@@ -129,11 +129,15 @@ fn notes(summary: &Summary) -> Vec<String> {
             "events were not recorded because the recording memory was full (NCCL_SCOREP_MEMORY_MB)",
         ),
         (sum(|process| process.unknown_events), "events were of a type that this version does not know"),
-        (sum(|process| process.ignored_handles), "handles were stale, foreign or invented, and ignored"),
+        (sum(|process| process.ignored_handles), "handles were stale, stopped or invented, and ignored"),
+        (sum(|process| process.foreign_proxy_ops), "proxy operations belong to other processes (PXN) and are not followed"),
+        (sum(|process| process.skipped), "operations are smaller than NCCL_SCOREP_MIN_BYTES and were skipped"),
         (sum(|process| process.orphans), "events belong to no operation that was recorded"),
     ];
+    let told: std::collections::BTreeSet<&String> = summary.processes.iter().flat_map(|process| &process.notes).collect();
+    let told = told.into_iter().map(|note| format!("note: {note}"));
     let notable = all.into_iter().filter(|(count, _)| *count > 0);
-    notable.map(|(count, text)| format!("note: {} {text}", HumanCount(count))).collect()
+    notable.map(|(count, text)| format!("note: {} {text}", HumanCount(count))).chain(told).collect()
 }
 
 #[cfg(test)]

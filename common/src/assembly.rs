@@ -3,24 +3,38 @@
 //! A child may be read before its parent (another thread's block) and long after it (the parent's window was taken apart). So
 //! parents are found by handle: among those known, else in the slot that the handle names.
 
+use crate::gpu_clock::GpuClock;
 use crate::handle::Handle;
-use crate::in_step::{InStep, Verdict};
+use crate::in_step::{Cause, InStep, Verdict};
+use crate::name::Name;
 use crate::operation::Operation;
 use crate::pool::Pool;
 use crate::reader::Listener;
 use crate::slot::{Kind, Recorded};
 use crate::totals::Transfer;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 /// Operations that may wait for a decision about their stamps; past it the doubt is taken for certain.
 const MOST_UNDECIDED: usize = 65_536;
 /// Operations that may be under way; past it those with nothing under way are taken for done.
 const MOST_PENDING: usize = 65_536;
+/// A stamp that lies so much before its operation's enqueue belongs to another operation, nanoseconds. In step none lies before by
+/// more than the uncertainty of the clocks, 75 us in all recordings.
+const EARLY: f64 = 1e6;
+
+/// What a step needs to know of its proxy operation.
+#[derive(Debug, Clone, Copy)]
+struct Proxy {
+    operation: u64,
+    peer: i32,
+    channel: u8,
+    send: bool,
+}
 
 /// A call of NCCL's API that no operation has followed yet.
 #[derive(Debug, Clone, Copy)]
 struct Call {
-    start: u64,
+    order: u64,
     captured: bool,
 }
 
@@ -29,6 +43,10 @@ struct Call {
 pub struct Assembly {
     rank: i32,
     operations: HashMap<u64, Operation>,
+    proxies: HashMap<u64, Proxy>,
+    /// Proxy operations that ended in this round and in the one before. A step that stopped earlier may be read later, in another
+    /// window, but in the next round at the latest.
+    ended_proxies: [Vec<u64>; 2],
     calls: HashMap<u64, Call>,
     /// Calls that nothing will follow.
     invisible: u64,
@@ -38,12 +56,46 @@ pub struct Assembly {
     undecided: BTreeMap<u64, Operation>,
     /// Transfers seen since they were last taken.
     transfers: Vec<Transfer>,
+    /// Steps under way, number and handle, by proxy operation.
+    steps_open: HashMap<u64, Vec<(u64, u64)>>,
+    /// Steps that will not stop: started again (NCCL forgets the first handle then), or outlived by their proxy operation.
+    lost_steps: HashSet<u64>,
+    clock: GpuClock,
+    nanoseconds_per_tick: f64,
+    no_kernel_events: bool,
+    /// Operations of which something was heard.
+    touched: HashSet<u64>,
+    /// When operations completed, and the latest of their orders.
+    completed: VecDeque<(u64, u64)>,
+    /// Everything that started before this order has had its time on the GPU.
+    witness: u64,
 }
 
 impl Assembly {
-    /// For the communicator in which this process has that rank.
-    pub fn new(rank: i32) -> Self {
-        Self { rank, ..Self::default() }
+    /// This process' rank in the communicator, before anything is read.
+    pub fn set_rank(&mut self, rank: i32) {
+        self.rank = rank;
+    }
+
+    /// What a tick is worth.
+    pub fn set_scale(&mut self, nanoseconds_per_tick: f64) {
+        self.nanoseconds_per_tick = nanoseconds_per_tick;
+    }
+
+    /// All windows have been read once more.
+    pub fn end_round(&mut self) {
+        for handle in std::mem::take(&mut self.ended_proxies[1]) {
+            let proxy = self.proxies.remove(&handle);
+            let open = self.steps_open.remove(&handle).unwrap_or_default();
+            // what their proxy operation has outlived will not stop
+            self.lose_steps(proxy.map_or(0, |proxy| proxy.operation), open, None);
+        }
+        self.ended_proxies.swap(0, 1);
+    }
+
+    /// Why the GPU's stamps are not believed, if that is so.
+    pub fn out_of_step(&self) -> Option<Cause> {
+        self.steps.cause()
     }
 
     /// The transfers seen since the last call, in the order of their starts.
@@ -57,37 +109,70 @@ impl Assembly {
         (std::mem::take(&mut self.invisible), std::mem::take(&mut self.orphans))
     }
 
-    /// Operations under way, with what is known of their stamps.
-    pub fn operations(&mut self) -> impl Iterator<Item = (&mut Operation, Verdict)> {
-        let steps = &self.steps;
-        self.operations.values_mut().map(|operation| {
-            let verdict = steps.verdict(operation.order);
-            (operation, verdict)
-        })
-    }
-
     /// True when nothing is under way and nothing is in doubt, as far as can be told without waiting.
     pub fn looks_done(&self) -> bool {
-        self.undecided.is_empty() && self.operations.values().all(Operation::looks_done)
+        self.undecided.is_empty() && self.steps.has_no_doubts() && self.operations.values().all(Operation::is_complete)
     }
 
-    /// Gives `take` the operations of which nothing more will come, with the final verdict on their stamps.
+    /// Operations of which something was heard since the last call, with what is known of their stamps.
+    pub fn touched(&mut self, mut each: impl FnMut(&mut Operation, Verdict)) {
+        for handle in std::mem::take(&mut self.touched) {
+            if let Some(operation) = self.operations.get_mut(&handle) {
+                each(operation, self.steps.verdict(operation.order));
+            }
+        }
+    }
+
+    /// Whether the GPU's times are to come at all.
+    pub fn set_kernel_events(&mut self, asked: bool) {
+        self.no_kernel_events = !asked;
+    }
+
+    /// Whether a time without the GPU's is final: none is to come.
+    pub fn is_without_gpu(&self) -> bool {
+        self.no_kernel_events
+    }
+
+    /// Operations or calls from that order on may be missing.
+    pub fn lost_from(&mut self, order: u64) {
+        self.steps.condemn(order, Cause::Dropped);
+    }
+
+    /// Gives `take` the operations of which nothing more will come, with the final verdict on their stamps. Times in ticks.
     ///
-    /// Nothing more comes of an operation that was quiet since `quiet` with all its kernel channels seen; of any that was quiet
-    /// since `silent`. Works in doubt since before `silent` are decided. Times in ticks.
+    /// Nothing more comes of an operation that was quiet since `quiet` with all its kernel channels seen, or where none are asked
+    /// for; nor of one to oneself, when a later one has ended on the GPU since before `silent`, which decides works in doubt, too. Any other
+    /// one may be quiet for as long as it likes: it may wait on the GPU for another rank.
     pub fn settle(&mut self, quiet: u64, silent: u64, mut take: impl FnMut(Operation, Verdict)) {
-        self.steps.expire(silent);
-        let calls = self.calls.len();
-        self.calls.retain(|_, call| call.captured || call.start >= silent);
-        self.invisible += (calls - self.calls.len()) as u64;
+        while let Some(&(_, order)) = self.completed.front().filter(|(active, _)| *active < silent) {
+            self.witness = self.witness.max(order);
+            self.completed.pop_front();
+        }
+        let witness = self.witness;
+        self.steps.expire(witness);
+        let mut invisible = 0;
+        self.calls.retain(|_, call| {
+            // a captured call is followed by its operation when it is replayed, however late
+            let over = !call.captured && call.order < witness;
+            invisible += u64::from(over);
+            !over
+        });
+        self.invisible += invisible;
         let full = self.operations.len() > MOST_PENDING;
+        let (no_kernels, rank) = (self.no_kernel_events, self.rank);
         let done = |operation: &Operation| {
-            operation.is_quiet() && (full || operation.active < silent || operation.active < quiet && operation.is_complete())
+            let complete = operation.active < quiet && (no_kernels || operation.is_complete());
+            // one to oneself gets no kernel channels from an NCCL that does not count it
+            let passed = operation.active < silent && operation.order < witness && operation.peer == Some(rank);
+            operation.is_quiet() && (full || complete || passed)
         };
         let ready: Vec<u64> =
             self.operations.iter().filter(|(_, operation)| done(operation)).map(|(&handle, _)| handle).collect();
         for handle in ready {
             if let Some(operation) = self.operations.remove(&handle) {
+                if operation.is_complete() {
+                    self.note_completed(operation.active, operation.order);
+                }
                 self.undecided.insert(operation.order, operation);
             }
         }
@@ -95,6 +180,15 @@ impl Assembly {
         while self.undecided.len() > MOST_UNDECIDED {
             self.steps.give_up();
             self.decide(&mut take);
+        }
+    }
+
+    /// Keeps when operations completed, ten times a second at the most.
+    fn note_completed(&mut self, active: u64, order: u64) {
+        let apart = (1e8 / self.nanoseconds_per_tick) as u64;
+        match self.completed.back_mut() {
+            Some((last, latest)) if active < last.saturating_add(apart) => *latest = (*latest).max(order),
+            _ => self.completed.push_back((active, order)),
         }
     }
 
@@ -117,14 +211,23 @@ impl Assembly {
             if verdict == Verdict::Undecided {
                 break;
             }
-            take(entry.remove(), verdict);
+            let operation = entry.remove();
+            let early = operation
+                .span
+                .and_then(|(first, _)| self.clock.nanoseconds_before(first, operation.start, self.nanoseconds_per_tick));
+            if verdict == Verdict::InStep && early.is_some_and(|early| early > EARLY) {
+                self.steps.condemn(operation.order, Cause::EarlyStamp);
+                take(operation, Verdict::OutOfStep);
+            } else {
+                take(operation, verdict);
+            }
         }
     }
 
     /// The operation of that handle, read from its slot if it has not been read yet.
     fn operation(&mut self, pool: &Pool, handle: u64) -> Option<&mut Operation> {
         if !self.operations.contains_key(&handle) {
-            let event = living(pool, handle, |kind| matches!(kind, Kind::Coll | Kind::P2p))?;
+            let event = living(pool, handle, |kind| matches!(kind, Kind::Coll | Kind::P2p | Kind::CeColl))?;
             self.operation_begun(pool, handle, &event);
         }
         self.operations.get_mut(&handle)
@@ -142,29 +245,34 @@ impl Assembly {
         }
         self.calls.remove(&event.parent);
         self.steps.clear(event.parent);
+        if event.kind == Kind::Skipped {
+            return;
+        }
         if operation.peer == Some(self.rank) {
-            self.steps.suspect(operation.order, handle, event.start, false);
+            self.steps.suspect(operation.order, handle, false, Cause::ToOneself);
         }
         self.operations.insert(handle, operation);
     }
 
     fn call_begun(&mut self, handle: u64, event: &Recorded) {
-        let [_, captured, _, order] = event.payload();
+        let [_, captured, function, order] = event.payload();
         if !self.steps.seen(order) {
             return;
         }
         let captured = captured != 0;
-        self.calls.insert(handle, Call { start: event.start, captured });
+        self.calls.insert(handle, Call { order, captured });
         if event.kind == Kind::CollApi {
-            self.steps.suspect(order, handle, event.start, captured);
+            let cause = Cause::Unfollowed(Name::from_bits(function as u8));
+            self.steps.suspect(order, handle, captured, cause);
         }
     }
 
     fn child_begun(&mut self, pool: &Pool, operation: u64, time: u64) {
         match self.operation(pool, operation) {
-            Some(operation) => {
-                operation.live += 1;
-                operation.touch(time);
+            Some(found) => {
+                found.live += 1;
+                found.touch(time);
+                self.touched.insert(operation);
             }
             None => self.orphans += u64::from(operation != 0),
         }
@@ -172,6 +280,7 @@ impl Assembly {
 
     /// A child of the operation has ended, or is given up when `ended` is `None`.
     fn child_ended(&mut self, operation: u64, ended: Option<u64>) -> Option<&mut Operation> {
+        self.touched.insert(operation);
         // one that its parent was settled without is an orphan, counted when it began
         let operation = self.operations.get_mut(&operation)?;
         operation.live = operation.live.saturating_sub(1);
@@ -182,14 +291,44 @@ impl Assembly {
         Some(operation)
     }
 
-    /// A step is read together with its proxy operation, whose slot lies in the same window.
-    fn step_ended(&mut self, pool: &Pool, event: &Recorded, ended: Option<u64>) {
-        let Some(proxy) = living(pool, event.parent, |kind| kind == Kind::ProxyOp) else { return };
-        self.child_ended(proxy.parent, ended);
-        let place = proxy.payload()[0];
-        let send = place >> 40 & 1 == 1;
-        if let (true, Some(stop), Some(sent)) = (send, ended, event.send_wait()) {
-            let (peer, channel) = (place as u32 as i32, (place >> 32) as u8);
+    /// Steps of the operation that will not stop: taken for ended at that time, or for unfinished.
+    fn lose_steps(&mut self, operation: u64, steps: Vec<(u64, u64)>, ended: Option<u64>) {
+        for (_, step) in steps {
+            self.lost_steps.insert(step);
+            self.child_ended(operation, ended);
+        }
+    }
+
+    /// The proxy operation of that handle, read from its slot if it has not been read yet.
+    fn proxy(&mut self, pool: &Pool, handle: u64) -> Option<Proxy> {
+        if !self.proxies.contains_key(&handle) {
+            let event = living(pool, handle, |kind| kind == Kind::ProxyOp)?;
+            self.proxy_begun(pool, handle, &event);
+        }
+        self.proxies.get(&handle).copied()
+    }
+
+    fn proxy_begun(&mut self, pool: &Pool, handle: u64, event: &Recorded) {
+        if self.proxies.contains_key(&handle) {
+            return;
+        }
+        let place = event.payload()[0];
+        let (peer, channel, send) = (place as u32 as i32, (place >> 32) as u8, place >> 40 & 1 == 1);
+        self.proxies.insert(handle, Proxy { operation: event.parent, peer, channel, send });
+        self.child_begun(pool, event.parent, event.start);
+    }
+
+    fn step_ended(&mut self, pool: &Pool, handle: u64, event: &Recorded, ended: Option<u64>) {
+        let Some(proxy) = self.proxy(pool, event.parent) else { return };
+        if let Some(open) = self.steps_open.get_mut(&event.parent) {
+            open.retain(|&(_, other)| other != handle);
+        }
+        // a lost one has been taken for ended then
+        if !self.lost_steps.remove(&handle) {
+            self.child_ended(proxy.operation, ended);
+        }
+        if let (true, Some(stop), Some(sent)) = (proxy.send, ended, event.send_wait()) {
+            let Proxy { peer, channel, .. } = proxy;
             self.transfers.push(Transfer { start: sent.time, stop, bytes: sent.bytes, peer, channel });
         }
     }
@@ -205,11 +344,18 @@ fn living(pool: &Pool, handle: u64, wanted: impl Fn(Kind) -> bool) -> Option<Rec
 impl Listener for Assembly {
     fn begun(&mut self, pool: &Pool, handle: u64, event: &Recorded) {
         match event.kind {
-            Kind::Coll | Kind::P2p => self.operation_begun(pool, handle, event),
+            Kind::Coll | Kind::P2p | Kind::CeColl | Kind::Skipped => self.operation_begun(pool, handle, event),
             Kind::CollApi | Kind::P2pApi => self.call_begun(handle, event),
-            Kind::ProxyOp => self.child_begun(pool, event.parent, event.start),
-            Kind::ProxyStep => match living(pool, event.parent, |kind| kind == Kind::ProxyOp) {
-                Some(proxy) => self.child_begun(pool, proxy.parent, event.start),
+            Kind::ProxyOp => self.proxy_begun(pool, handle, event),
+            Kind::ProxyStep => match self.proxy(pool, event.parent) {
+                Some(proxy) => {
+                    self.child_begun(pool, proxy.operation, event.start);
+                    let number = event.payload()[2];
+                    let open = self.steps_open.entry(event.parent).or_default();
+                    let lost: Vec<(u64, u64)> = open.extract_if(.., |(step, _)| *step == number).collect();
+                    open.push((number, handle));
+                    self.lose_steps(proxy.operation, lost, Some(event.start));
+                }
                 None => self.orphans += u64::from(event.parent != 0),
             },
             Kind::KernelCh => {
@@ -221,39 +367,58 @@ impl Listener for Assembly {
 
     fn ended(&mut self, pool: &Pool, handle: u64, event: &Recorded) {
         match event.kind {
-            Kind::Coll | Kind::P2p => {
+            Kind::Coll | Kind::P2p | Kind::CeColl | Kind::Skipped => {
                 if let (Some(operation), Some(stop)) = (self.operations.get_mut(&handle), event.stop) {
                     operation.stop = event.stop;
                     operation.touch(stop);
+                    self.touched.insert(handle);
                 }
             }
             Kind::CollApi | Kind::P2pApi => {}
             Kind::ProxyOp => {
+                self.ended_proxies[0].push(handle);
                 if let (Some(operation), Some(stop)) = (self.child_ended(event.parent, event.stop), event.stop) {
                     operation.proxy_stop = operation.proxy_stop.max(Some(stop));
                 }
             }
-            Kind::ProxyStep => self.step_ended(pool, event, event.stop),
+            Kind::ProxyStep => self.step_ended(pool, handle, event, event.stop),
             Kind::KernelCh => {
+                let stamps = event.kernel();
+                if let (Some(stop), Some((first, last))) = (event.stop, stamps) {
+                    self.clock.observe(event.start, first, self.nanoseconds_per_tick);
+                    self.clock.observe(stop, last, self.nanoseconds_per_tick);
+                }
                 if let Some(operation) = self.child_ended(event.parent, event.stop) {
-                    operation.kernel_ended(event.kernel());
+                    operation.kernel_ended(stamps);
                 }
             }
         }
     }
 
+    /// A lost step does not stop.
+    fn awaits(&mut self, handle: u64) -> bool {
+        !self.lost_steps.remove(&handle)
+    }
+
     fn abandoned(&mut self, pool: &Pool, handle: u64, event: &Recorded) {
         match event.kind {
-            Kind::Coll | Kind::P2p => {
+            Kind::Coll | Kind::P2p | Kind::CeColl | Kind::Skipped => {
                 if let Some(operation) = self.operations.get_mut(&handle) {
                     operation.stop = Some(operation.start);
                     operation.unfinished = true;
                 }
             }
             Kind::CollApi | Kind::P2pApi => {}
-            Kind::ProxyStep => self.step_ended(pool, event, None),
-            Kind::ProxyOp | Kind::KernelCh => {
+            Kind::ProxyStep => self.step_ended(pool, handle, event, None),
+            Kind::ProxyOp => {
+                self.ended_proxies[0].push(handle);
                 self.child_ended(event.parent, None);
+            }
+            Kind::KernelCh => {
+                // what the GPU has stamped counts, whatever became of the event
+                if let Some(operation) = self.child_ended(event.parent, None) {
+                    operation.kernel_ended(event.kernel());
+                }
             }
         }
     }

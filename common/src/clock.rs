@@ -41,6 +41,11 @@ impl Clock {
         self.forget_scale();
     }
 
+    /// Whether times are Score-P's.
+    pub fn is_score_p(&self) -> bool {
+        self.function.load(Ordering::Relaxed) != 0
+    }
+
     /// States the tick rate, in ticks per second. Anything but a positive number is as if not told.
     pub fn set_rate(&self, rate: f64) {
         let told = if rate.is_finite() && rate > 0.0 { rate.to_bits() } else { 0 };

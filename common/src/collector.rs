@@ -2,11 +2,12 @@
 //! callback ever waits for it.
 
 use crate::communicator::Communicator;
+use crate::event::Communicator as Introduction;
 use crate::figures::Figures;
 use crate::message::Message;
 use crate::recorder::{self, CLOCK, Recorder};
 use crate::summary::{Introductions, Summary};
-use crate::{clock, log};
+use crate::{clock, log, notes};
 use crossbeam_channel::{Receiver, Sender};
 use std::collections::BTreeMap;
 use std::io;
@@ -21,8 +22,10 @@ const ROUND: Duration = Duration::from_millis(10);
 const SLEEP: Duration = Duration::from_secs(1);
 /// Rounds without news after which the collector sleeps.
 const IDLE_ROUNDS: u32 = 100;
-/// How long a flush waits for callbacks that are under way, nanoseconds.
+/// How long the last flush waits for callbacks that are under way, nanoseconds, and rounds that it makes at least: a machine that
+/// stands still for a while must not end it early.
 const FLUSH_PATIENCE: u64 = 1_000_000_000;
+const FLUSH_ROUNDS: u32 = 100;
 
 /// Starts the thread, with all signals blocked: the application's handlers must not run on it.
 ///
@@ -120,8 +123,11 @@ impl Collector {
             match message {
                 Message::Opened { id, communicator } => {
                     self.communicators.insert(id.index(), Communicator::new(id, &communicator));
-                    self.introductions.add(&communicator);
+                    if communicator.told {
+                        self.introductions.add(&communicator);
+                    }
                 }
+                Message::Told { index, id, name, rank } => self.tell(index, id, name, rank),
                 Message::Ended { index, time } => {
                     if let Some(communicator) = self.communicators.get_mut(&index) {
                         communicator.end(time);
@@ -137,6 +143,16 @@ impl Collector {
             }
         }
         news
+    }
+
+    /// An operation told what its communicator is; how many ranks and nodes it has is never told then.
+    fn tell(&mut self, index: u32, id: u64, name: String, rank: i32) {
+        if let Some(communicator) = self.communicators.get_mut(&index) {
+            communicator.tell(id, rank);
+            let introduction =
+                Introduction { id, name, nranks: 0, nnodes: 0, rank, api_calls: false, kernel_events: false, told: true };
+            self.introductions.add(&introduction);
+        }
     }
 
     /// Takes in what was recorded, once.
@@ -168,9 +184,14 @@ impl Collector {
         }
         let deadline = clock::monotonic().saturating_add(FLUSH_PATIENCE);
         self.round(last);
-        while last && !self.communicators.is_empty() && clock::monotonic() < deadline {
+        let mut rounds = 1;
+        while last && !self.communicators.is_empty() && (rounds < FLUSH_ROUNDS || clock::monotonic() < deadline) {
             std::thread::yield_now();
             self.round(last);
+            rounds += 1;
+        }
+        if last && !self.communicators.is_empty() {
+            notes::add("the measurement ended inside a callback; some figures are incomplete".into());
         }
         let _ = done.send(());
     }

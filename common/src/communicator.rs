@@ -5,21 +5,24 @@ use crate::config::Regression;
 use crate::event::Communicator as Introduction;
 use crate::figures::Figures;
 use crate::handle::Handle;
+use crate::in_step::Verdict;
 use crate::operation::{Operation, Timing};
 use crate::rate::Rate;
 use crate::reader::Reader;
 use crate::recorder::Recorder;
-use crate::slot::Kind;
 use crate::totals::{PairSum, Rank};
 use crate::window::{WINDOWS, WindowState};
 use std::collections::BTreeMap;
 
-/// Seconds without any event after which an operation with all its kernel channels seen is done.
-const QUIET_SECONDS: f64 = 0.25;
-/// Seconds after which what has not come will not come.
-const SILENT_SECONDS: f64 = 30.0;
-/// Seconds that a destroyed communicator is kept for late events.
-const LINGER_SECONDS: f64 = 2.0;
+/// How long an operation must have been over on the GPU before what started earlier is taken to have had its time, in settling times
+/// (`NCCL_SCOREP_SETTLE_SECONDS`).
+const SILENT: f64 = 20.0;
+/// Seconds between two looks at which operations are over.
+const SETTLING_SECONDS: f64 = 0.1;
+/// How long a closed window waits for its events when memory runs short, nanoseconds.
+const PRESSED: u64 = 1_000_000_000;
+/// How long a destroyed communicator is kept for late events, in settling times.
+const LINGER: f64 = 120.0;
 
 /// GPU-timed collectives since the last window.
 #[derive(Debug, Default)]
@@ -32,7 +35,7 @@ struct Collectives {
 
 impl Collectives {
     fn add(&mut self, operation: &Operation, timing: Timing, nranks: i32) {
-        let (Kind::Coll, Timing::Gpu { start, stop }) = (operation.kind, timing) else { return };
+        let (true, Timing::Gpu { start, stop }) = (operation.is_collective(), timing) else { return };
         self.count += 1;
         self.nanoseconds += stop - start;
         if let Some(bytes) = operation.bus_bytes(nranks) {
@@ -47,28 +50,43 @@ impl Collectives {
 pub struct Communicator {
     id: Handle,
     nranks: i32,
-    rank: Rank,
+    /// Known from the start, or from the first operation on (interface v1 to v3).
+    rank: Option<Rank>,
     readers: [Reader; WINDOWS as usize],
-    pairs: [BTreeMap<i32, PairSum>; WINDOWS as usize],
+    /// What each window transferred: to each rank, and in all.
+    pairs: [BTreeMap<Option<i32>, PairSum>; WINDOWS as usize],
     assembly: Assembly,
     collectives: Collectives,
     /// When, in ticks.
     ended: Option<u64>,
+    next_settling: u64,
 }
 
 impl Communicator {
     /// As NCCL introduced it.
     pub fn new(id: Handle, introduction: &Introduction) -> Self {
-        Self {
+        let mut communicator = Self {
             id,
             nranks: introduction.nranks,
-            rank: Rank { comm: introduction.id, rank: introduction.rank },
+            rank: None,
             readers: Default::default(),
             pairs: Default::default(),
-            assembly: Assembly::new(introduction.rank),
+            assembly: Assembly::default(),
             collectives: Collectives::default(),
             ended: None,
+            next_settling: 0,
+        };
+        communicator.assembly.set_kernel_events(introduction.kernel_events);
+        if introduction.told {
+            communicator.tell(introduction.id, introduction.rank);
         }
+        communicator
+    }
+
+    /// What it is, when that is known.
+    pub fn tell(&mut self, comm: u64, rank: i32) {
+        self.rank = Some(Rank { comm, rank });
+        self.assembly.set_rank(rank);
     }
 
     /// NCCL destroyed it at that time, or the measurement is over: no operation starts in it any more.
@@ -80,30 +98,46 @@ impl Communicator {
     /// of it is taken in: then it can be forgotten. A `hasty` collector does not wait for late events of ended ones.
     pub fn follow(&mut self, recorder: &Recorder, now: u64, hasty: bool, figures: &mut Figures) -> bool {
         let Some(context) = recorder.contexts.at(self.id.index()) else { return true };
-        let linger = figures.ticks(LINGER_SECONDS);
+        // until it is told what it is, there is nothing that counts
+        let Some(rank) = self.rank.or(self.ended.map(|_| Rank { comm: 0, rank: -1 })) else { return false };
+        self.assembly.set_scale(figures.nanoseconds_per_tick);
+        if let Some(order) = context.lost_from() {
+            self.assembly.lost_from(order);
+        }
         let ended = self.ended.is_some();
-        let lingers = self.ended.is_some_and(|ended| !hasty && now < ended.saturating_add(linger));
-        let deadline = (recorder.settings.deadline_seconds * 1e9) as u64;
+        let within = |times: f64| {
+            let ticks = figures.ticks(times * recorder.settings.settle_seconds);
+            self.ended.is_some_and(|ended| !hasty && now < ended.saturating_add(ticks))
+        };
+        let (settles, lingers) = (within(1.0), within(LINGER));
+        let deadline = if recorder.pool.is_pressed() { PRESSED } else { (recorder.settings.deadline_seconds * 1e9) as u64 };
         let patience = if ended && !lingers { 0 } else { deadline };
         for index in 0..WINDOWS {
             let window = context.window(index);
             let place = index as usize;
             self.readers[place].read(&recorder.pool, window, &mut self.assembly);
-            self.take_transfers(place, figures);
+            self.take_transfers(rank, place, figures);
+        }
+        // only now is all known that decides whether an event is still waited for
+        for index in 0..WINDOWS {
+            let window = context.window(index);
+            let place = index as usize;
             // late children still join the window that fills, as long as any may come
-            if ended && (!lingers || self.is_idle()) {
+            if ended && (!lingers || !settles && self.is_idle()) {
+                context.forget();
                 window.change(WindowState::Filling, WindowState::Closing);
             }
             if self.readers[place].close(&recorder.pool, window, patience, &mut self.assembly) {
-                self.take_transfers(place, figures);
+                self.take_transfers(rank, place, figures);
                 self.finish_window(place, now, recorder.settings.regression, figures);
             }
         }
-        self.settle(now, figures);
+        self.assembly.end_round();
+        self.settle(rank, now, recorder.settings.settle_seconds, figures);
         let ready = |index| context.window(index).state() == WindowState::Ready;
         let over = ended && (0..WINDOWS).all(ready);
         if over {
-            self.settle_all(figures);
+            self.settle_all(rank, figures);
             self.push_collectives(now, figures);
             recorder.contexts.release(self.id.index(), self.id.generation());
         }
@@ -123,34 +157,44 @@ impl Communicator {
         self.readers.iter().all(Reader::is_idle) && self.assembly.looks_done()
     }
 
-    fn take_transfers(&mut self, window: usize, figures: &mut Figures) {
+    fn take_transfers(&mut self, rank: Rank, window: usize, figures: &mut Figures) {
         for transfer in self.assembly.take_transfers() {
-            figures.transfer(self.rank, &transfer);
-            self.pairs[window].entry(transfer.peer).or_default().add(&transfer);
-        }
-    }
-
-    fn settle(&mut self, now: u64, figures: &mut Figures) {
-        let quiet = now.saturating_sub(figures.ticks(QUIET_SECONDS));
-        let silent = now.saturating_sub(figures.ticks(SILENT_SECONDS));
-        for (operation, verdict) in self.assembly.operations() {
-            if operation.looks_done() || operation.is_quiet() && operation.active < quiet {
-                figures.credit(operation, verdict);
+            figures.transfer(rank, &transfer);
+            for peer in [Some(transfer.peer), None] {
+                self.pairs[window].entry(peer).or_default().add(&transfer);
             }
         }
-        let Self { assembly, collectives, nranks, rank, .. } = self;
-        assembly.settle(quiet, silent, |operation, verdict| {
-            collectives.add(&operation, operation.timing(verdict), *nranks);
-            figures.settle(*rank, operation, verdict);
-        });
-        self.take_losses(figures);
     }
 
-    fn settle_all(&mut self, figures: &mut Figures) {
-        let Self { assembly, collectives, nranks, rank, .. } = self;
+    fn settle(&mut self, rank: Rank, now: u64, settle_seconds: f64, figures: &mut Figures) {
+        let ago = |seconds: f64| now.saturating_sub(figures.ticks(seconds));
+        let (quiet, silent) = (ago(settle_seconds), ago(SILENT * settle_seconds));
+        let certain = self.assembly.is_without_gpu();
+        self.assembly.touched(|operation, verdict| {
+            if operation.looks_done() || certain && operation.is_quiet() {
+                figures.credit(operation, if certain { Verdict::OutOfStep } else { verdict });
+            }
+        });
+        if now < self.next_settling {
+            return;
+        }
+        self.next_settling = now.saturating_add(figures.ticks(SETTLING_SECONDS));
+        let Self { assembly, collectives, nranks, .. } = self;
+        assembly.settle(quiet, silent, |operation, verdict| {
+            collectives.add(&operation, operation.timing(verdict), *nranks);
+            figures.settle(rank, operation, verdict);
+        });
+        self.take_losses(figures);
+        if let Some(cause) = self.assembly.out_of_step() {
+            figures.out_of_step(cause);
+        }
+    }
+
+    fn settle_all(&mut self, rank: Rank, figures: &mut Figures) {
+        let Self { assembly, collectives, nranks, .. } = self;
         assembly.end(|operation, verdict| {
             collectives.add(&operation, operation.timing(verdict), *nranks);
-            figures.settle(*rank, operation, verdict);
+            figures.settle(rank, operation, verdict);
         });
         self.take_losses(figures);
     }
@@ -161,24 +205,14 @@ impl Communicator {
         figures.totals.orphans += orphans;
     }
 
-    /// A window was read to its end: its pairs are fitted, shown as points of the series, and added to the totals.
+    /// A window was read to its end: what it transferred is fitted and shown as points of the series.
     fn finish_window(&mut self, window: usize, now: u64, regression: Regression, figures: &mut Figures) {
         figures.totals.windows += 1;
-        let scale = figures.nanoseconds_per_tick;
-        let mut all = PairSum::default();
-        let mut push = |name: &str, pair: &PairSum| {
-            let rate = Rate::of(pair, regression, scale);
-            figures.series.push(&format!("nccl_transfer_rate{name}"), now, rate.rate_mb_s);
-            figures.series.push(&format!("nccl_transfer_latency{name}"), now, rate.latency_us);
-        };
-        let pairs = std::mem::take(&mut self.pairs[window]);
-        for (peer, pair) in &pairs {
-            push(&format!("@{peer}"), pair);
-            all.merge(pair);
-        }
-        push("", &all);
-        for (peer, pair) in pairs {
-            figures.totals.pairs.entry((self.rank, peer)).or_default().merge(&pair);
+        for (peer, pair) in std::mem::take(&mut self.pairs[window]) {
+            let rate = Rate::of(&pair, regression, figures.nanoseconds_per_tick);
+            let of = peer.map_or_else(String::new, |peer| format!("@{peer}"));
+            figures.series.push(&format!("nccl_transfer_rate{of}"), now, rate.rate_mb_s);
+            figures.series.push(&format!("nccl_transfer_latency{of}"), now, rate.latency_us);
         }
         self.push_collectives(now, figures);
     }

@@ -14,11 +14,46 @@ pub struct Setting {
 }
 
 /// All settings there are.
-pub const SETTINGS: [Setting; 8] = [
+pub const SETTINGS: [Setting; 16] = [
     Setting {
         name: "NCCL_SCOREP_SUMMARY",
         default: "(none)",
         meaning: "File that the process' summary is written to at its end, as JSON; %p stands for the process id, %h for the host.",
+    },
+    Setting {
+        name: "NCCL_SCOREP_PRESET",
+        default: "network",
+        meaning: "Event types asked for: light (operations, GPU times), network (light, and transfers over the network), full (every type) or api (operations alone).",
+    },
+    Setting {
+        name: "NCCL_SCOREP_MASK",
+        default: "(of the preset)",
+        meaning: "Event types asked for, as the sum of NCCL's bits; takes the place of the preset.",
+    },
+    Setting {
+        name: "NCCL_SCOREP_MIN_BYTES",
+        default: "0",
+        meaning: "Operations of fewer bytes are not recorded, but for those to oneself; they are counted as skipped.",
+    },
+    Setting {
+        name: "NCCL_SCOREP_TRUST_NCCL",
+        default: "off",
+        meaning: "on: ask for all event types of the preset, also where this NCCL is known for trouble with them.",
+    },
+    Setting {
+        name: "NCCL_SCOREP_CHAIN",
+        default: "(none)",
+        meaning: "Name or path of a second profiler plugin that gets every callback, too.",
+    },
+    Setting {
+        name: "NCCL_SCOREP_RECORD",
+        default: "(none)",
+        meaning: "Directory that a recording of all callbacks of the process is written to, for replay.",
+    },
+    Setting {
+        name: "NCCL_SCOREP_RECORD_MB",
+        default: "256",
+        meaning: "Memory for the recording in MiB; what does not fit is dropped and counted in it.",
     },
     Setting {
         name: "NCCL_SCOREP_REGRESSION",
@@ -35,6 +70,11 @@ pub const SETTINGS: [Setting; 8] = [
         name: "NCCL_SCOREP_DEADLINE_SECONDS",
         default: "60",
         meaning: "Seconds that a closed window waits for its events in progress; those left are counted as unfinished.",
+    },
+    Setting {
+        name: "NCCL_SCOREP_SETTLE_SECONDS",
+        default: "0.25",
+        meaning: "Seconds without an event after which an operation with all its kernel channels seen is over; longer waits are in proportion.",
     },
     Setting {
         name: "NCCL_SCOREP_MEMORY_MB",
@@ -55,6 +95,32 @@ pub enum Regression {
     Avg,
 }
 
+/// Which event types are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Preset {
+    /// Operations and GPU times.
+    Light,
+    /// These, and transfers over the network.
+    #[default]
+    Network,
+    /// Every type.
+    Full,
+    /// Operations alone.
+    Api,
+}
+
+impl Preset {
+    /// As it is written in the setting.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Light => "light",
+            Self::Network => "network",
+            Self::Full => "full",
+            Self::Api => "api",
+        }
+    }
+}
+
 /// What is written to standard error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Verbosity {
@@ -72,6 +138,20 @@ pub enum Verbosity {
 pub struct Settings {
     /// See `NCCL_SCOREP_SUMMARY`.
     pub summary: Option<PathBuf>,
+    /// See `NCCL_SCOREP_PRESET`.
+    pub preset: Preset,
+    /// See `NCCL_SCOREP_MASK`.
+    pub mask: Option<u64>,
+    /// See `NCCL_SCOREP_MIN_BYTES`.
+    pub min_bytes: u64,
+    /// See `NCCL_SCOREP_TRUST_NCCL`.
+    pub trust_nccl: bool,
+    /// See `NCCL_SCOREP_CHAIN`.
+    pub chain: Option<String>,
+    /// See `NCCL_SCOREP_RECORD`.
+    pub record: Option<PathBuf>,
+    /// See `NCCL_SCOREP_RECORD_MB`.
+    pub record_bytes: usize,
     /// See `NCCL_SCOREP_REGRESSION`.
     pub regression: Regression,
     /// See `NCCL_SCOREP_WINDOW_EVENTS`.
@@ -80,6 +160,8 @@ pub struct Settings {
     pub window_seconds: f64,
     /// See `NCCL_SCOREP_DEADLINE_SECONDS`.
     pub deadline_seconds: f64,
+    /// See `NCCL_SCOREP_SETTLE_SECONDS`.
+    pub settle_seconds: f64,
     /// See `NCCL_SCOREP_MEMORY_MB`.
     pub memory_bytes: usize,
     /// See `NCCL_SCOREP_TICK_RATE`.
@@ -92,10 +174,18 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             summary: None,
+            preset: Preset::Network,
+            mask: None,
+            min_bytes: 0,
+            trust_nccl: false,
+            chain: None,
+            record: None,
+            record_bytes: 256 << 20,
             regression: Regression::Min,
             window_events: 50_000,
             window_seconds: 5.0,
             deadline_seconds: 60.0,
+            settle_seconds: 0.25,
             memory_bytes: 32 << 20,
             tick_rate: None,
             verbosity: Verbosity::Warn,
@@ -125,6 +215,40 @@ impl Settings {
             settings.summary = Some(PathBuf::from(value));
             Some(())
         });
+        take("NCCL_SCOREP_PRESET", "light, network, full or api", &mut |value| {
+            let all = [Preset::Light, Preset::Network, Preset::Full, Preset::Api];
+            settings.preset = all.into_iter().find(|preset| preset.name() == value)?;
+            Some(())
+        });
+        take("NCCL_SCOREP_MASK", "a number from 0 to 4294967295, decimal or 0x", &mut |value| {
+            settings.mask = Some(u64::from(number(value)?));
+            Some(())
+        });
+        take("NCCL_SCOREP_MIN_BYTES", "a number of bytes", &mut |value| {
+            settings.min_bytes = value.parse().ok()?;
+            Some(())
+        });
+        take("NCCL_SCOREP_TRUST_NCCL", "on or off", &mut |value| {
+            settings.trust_nccl = match value {
+                "on" => true,
+                "off" => false,
+                _ => return None,
+            };
+            Some(())
+        });
+        take("NCCL_SCOREP_CHAIN", "a name or a path", &mut |value| {
+            settings.chain = Some(value.to_owned());
+            Some(())
+        });
+        take("NCCL_SCOREP_RECORD", "a directory", &mut |value| {
+            settings.record = Some(PathBuf::from(value));
+            Some(())
+        });
+        take("NCCL_SCOREP_RECORD_MB", "a number of MiB from 1 to 65536", &mut |value| {
+            let megabytes: usize = value.parse().ok().filter(|count| (1..=65_536).contains(count))?;
+            settings.record_bytes = megabytes << 20;
+            Some(())
+        });
         take("NCCL_SCOREP_REGRESSION", "min or avg", &mut |value| {
             settings.regression = match value {
                 "min" | "MIN" => Regression::Min,
@@ -143,6 +267,10 @@ impl Settings {
         });
         take("NCCL_SCOREP_DEADLINE_SECONDS", "a positive number of seconds", &mut |value| {
             settings.deadline_seconds = positive(value)?;
+            Some(())
+        });
+        take("NCCL_SCOREP_SETTLE_SECONDS", "a positive number of seconds", &mut |value| {
+            settings.settle_seconds = positive(value)?;
             Some(())
         });
         take("NCCL_SCOREP_MEMORY_MB", "a number of MiB from 1 to 8192", &mut |value| {
@@ -167,6 +295,14 @@ impl Settings {
     }
 }
 
+/// A number, decimal or with 0x in front.
+fn number(text: &str) -> Option<u32> {
+    match text.strip_prefix("0x") {
+        Some(digits) => u32::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -183,16 +319,41 @@ mod tests {
 
     #[test]
     fn every_setting_is_read() {
-        let values = ["/tmp/s.json", "avg", "64", "0.5", "2", "8", "1e9", "info"];
+        let values = [
+            "/tmp/s.json",
+            "api",
+            "0x46",
+            "1024",
+            "on",
+            "inspector",
+            "/tmp/r",
+            "2",
+            "avg",
+            "64",
+            "0.5",
+            "2",
+            "3",
+            "8",
+            "1e9",
+            "info",
+        ];
         let pairs: Vec<_> = SETTINGS.iter().map(|setting| setting.name).zip(values).collect();
         let (settings, complaints) = parse(&pairs);
         assert_eq!(complaints, Vec::<String>::new());
         let expected = Settings {
             summary: Some("/tmp/s.json".into()),
+            preset: Preset::Api,
+            mask: Some(0x46),
+            min_bytes: 1024,
+            trust_nccl: true,
+            chain: Some("inspector".into()),
+            record: Some("/tmp/r".into()),
+            record_bytes: 2 << 20,
             regression: Regression::Avg,
             window_events: 64,
             window_seconds: 0.5,
             deadline_seconds: 2.0,
+            settle_seconds: 3.0,
             memory_bytes: 8 << 20,
             tick_rate: Some(1e9),
             verbosity: Verbosity::Info,
@@ -202,7 +363,8 @@ mod tests {
 
     #[test]
     fn what_is_not_understood_is_told_and_changes_nothing() {
-        for setting in &SETTINGS[1..] {
+        let any_text = ["NCCL_SCOREP_SUMMARY", "NCCL_SCOREP_CHAIN", "NCCL_SCOREP_RECORD"];
+        for setting in SETTINGS.iter().filter(|setting| !any_text.contains(&setting.name)) {
             let (settings, complaints) = parse(&[(setting.name, "-1")]);
             assert_eq!(settings, Settings::default());
             assert_eq!(complaints.len(), 1, "{}", setting.name);

@@ -4,7 +4,7 @@ use crate::handle::{GENERATION_BITS, Handle};
 use crate::mapping::{Mapping, Zeroed};
 use crate::window::{WINDOWS, Window, WindowState};
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// Communicators that can be alive at a time in one process; those beyond are not recorded.
@@ -16,11 +16,18 @@ pub const MOST: usize = 4096;
 pub struct Context {
     /// Generation, while NCCL may start events; 0 when dead.
     live: AtomicU32,
+    /// Generation, while children of its operations may still come; 0 when no more.
+    known: AtomicU32,
     /// The window that takes new events, 0 to 3.
     filling: AtomicU32,
     /// Operations and API calls started so far: the order of their starts.
     orders: AtomicU64,
+    /// The order that the first operation or call would have had that found no room; `u64::MAX` for none.
+    lost: AtomicU64,
     api_calls: AtomicBool,
+    /// This process' rank in it, once it is told.
+    rank: AtomicI32,
+    told: AtomicBool,
     windows: [Window; WINDOWS as usize],
 }
 
@@ -33,6 +40,17 @@ impl Context {
         self.api_calls.load(Ordering::Relaxed)
     }
 
+    /// This process' rank, if it was told.
+    pub fn rank(&self) -> Option<i32> {
+        self.told.load(Ordering::Acquire).then(|| self.rank.load(Ordering::Relaxed))
+    }
+
+    /// Takes note of the rank; true for the first call.
+    pub fn tell(&self, rank: i32) -> bool {
+        self.rank.store(rank, Ordering::Relaxed);
+        !self.told.swap(true, Ordering::AcqRel)
+    }
+
     /// The place of the next operation or call in the order of starts.
     pub fn next_order(&self) -> u64 {
         self.orders.fetch_add(1, Ordering::Relaxed)
@@ -41,6 +59,21 @@ impl Context {
     /// Takes no new events from here on.
     pub fn die(&self) {
         self.live.store(0, Ordering::Release);
+    }
+
+    /// An operation or call that would come next in order found no room.
+    pub fn lose(&self) {
+        self.lost.fetch_min(self.orders.load(Ordering::Relaxed), Ordering::Relaxed);
+    }
+
+    /// From which order on operations or calls may be missing.
+    pub fn lost_from(&self) -> Option<u64> {
+        Some(self.lost.load(Ordering::Relaxed)).filter(|&order| order != u64::MAX)
+    }
+
+    /// Takes no children of its operations from here on, but those beside their parents.
+    pub fn forget(&self) {
+        self.known.store(0, Ordering::Release);
     }
 
     /// Index of the window that takes new events.
@@ -102,10 +135,13 @@ impl Contexts {
         };
         let context = self.at(index)?;
         context.orders.store(0, Ordering::Relaxed);
+        context.lost.store(u64::MAX, Ordering::Relaxed);
         context.api_calls.store(api_calls, Ordering::Relaxed);
+        context.told.store(false, Ordering::Relaxed);
         context.filling.store(0, Ordering::Relaxed);
         context.window(0).open_at(now);
         context.window(0).change(WindowState::Ready, WindowState::Filling);
+        context.known.store(generation, Ordering::Release);
         context.live.store(generation, Ordering::Release);
         Some(Handle::new(index, generation))
     }
@@ -115,7 +151,18 @@ impl Contexts {
     pub fn find(&self, raw: u64) -> Option<(&Context, u32)> {
         let id = Handle::parse(raw)?;
         let context = self.at(id.index())?;
-        (context.live.load(Ordering::Acquire) == id.generation()).then_some((context, id.index()))
+        // generation 0 is that of the dead
+        let alive = id.generation() != 0 && context.live.load(Ordering::Acquire) == id.generation();
+        alive.then_some((context, id.index()))
+    }
+
+    /// As [`Contexts::find`], and also after its end, as long as children of its operations may come.
+    #[inline]
+    pub fn find_for_child(&self, raw: u64) -> Option<(&Context, u32)> {
+        let id = Handle::parse(raw)?;
+        let context = self.at(id.index())?;
+        let known = id.generation() != 0 && context.known.load(Ordering::Acquire) == id.generation();
+        known.then_some((context, id.index()))
     }
 
     /// Takes no new events for it from here on; true for the first call.

@@ -25,10 +25,18 @@ pub fn flush(patience: Duration) -> bool {
 pub fn finish() {
     let _ = ask(PATIENCE, |done| Message::Flush { last: true, done });
     let Some(path) = recorder::get().and_then(|recorder| recorder.settings.summary.as_deref()) else { return };
-    let Some(summary) = ask(PATIENCE, |answer| Message::Summary { answer }) else { return };
     let path = expand(path);
+    let Some(summary) = ask(PATIENCE, |answer| Message::Summary { answer }) else {
+        return unanswered(&path);
+    };
     if let Err(error) = write(&path, &summary) {
         log::warn(&format!("the summary could not be written to {}: {error}", path.display()));
+    }
+}
+
+fn unanswered(path: &Path) {
+    if OWNER.load(Ordering::Relaxed) == std::process::id() {
+        log::warn(&format!("no summary in {}: the collector did not answer within {PATIENCE:?}", path.display()));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::ffi::CStr;
 
-/// A communicator of this process, as NCCL introduces it.
+/// A communicator of this process, as NCCL introduces it. Up to interface v3 it says nothing then: see [`Identity`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Communicator {
     /// NCCL's communicator id, the same on all ranks.
@@ -17,6 +17,21 @@ pub struct Communicator {
     pub rank: i32,
     /// Whether this version of the interface reports API calls (v5 and later).
     pub api_calls: bool,
+    /// Whether kernel events were asked for, so that the GPU's times come.
+    pub kernel_events: bool,
+    /// Whether all of the above was told (v4 and later); otherwise the first operation tells the id, the name and the rank.
+    pub told: bool,
+}
+
+/// What an operation tells of its communicator, up to interface v3.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Identity<'a> {
+    /// Communicator id.
+    pub id: u64,
+    /// Name, or none.
+    pub name: Option<&'a CStr>,
+    /// This process' rank in it.
+    pub rank: i32,
 }
 
 /// The start of an event.
@@ -26,6 +41,8 @@ pub enum Event<'a> {
     Coll(Operation<'a>),
     /// A send or receive, when it is enqueued for the GPU.
     P2p(Operation<'a>),
+    /// A collective by copy engine, when it is enqueued; the GPU does not time it.
+    CeColl(Operation<'a>),
     /// A call of a collective function of NCCL's API.
     CollApi(Call<'a>),
     /// A call of a point-to-point function of NCCL's API.
@@ -71,6 +88,8 @@ pub struct Operation<'a> {
     pub algorithm: Option<&'a CStr>,
     /// Protocol, of a Coll.
     pub protocol: Option<&'a CStr>,
+    /// Its communicator, where only operations tell it.
+    pub identity: Option<Identity<'a>>,
 }
 
 /// A call of NCCL's API.

@@ -6,8 +6,9 @@
 use crate::fit::Fit;
 use std::collections::BTreeMap;
 
-/// Sizes kept apart. A connection's chunk sizes are few; where there are more, further sizes are left out of MIN and counted.
-pub const MOST_SIZES: usize = 4096;
+/// Sizes kept apart. A connection's chunk sizes are few, some dozens; where there are more, further sizes are left out of MIN and
+/// counted.
+pub const MOST_SIZES: usize = 16_384;
 
 /// Fastest times by size.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -1,14 +1,16 @@
 //! The figures of the process: sums, unions and series, kept together with the board's counters.
 
-use crate::board;
-use crate::in_step::Verdict;
+use crate::in_step::{Cause, Verdict};
 use crate::intervals::Intervals;
 use crate::metric::{self, Fixed, PerFunction};
 use crate::operation::{Operation, Timing};
 use crate::series::SeriesStore;
-use crate::slot::Kind;
 use crate::thread::ThreadCell;
 use crate::totals::{Rank, Totals, Transfer};
+use crate::{board, log};
+
+/// Disjoint times that the process keeps: it adds those of all communicators, some long after others.
+const MOST_APART: usize = 65_536;
 
 /// Everything the collector has worked out.
 #[derive(Debug)]
@@ -20,9 +22,10 @@ pub struct Figures {
     /// What a tick is worth; measured ever better while the measurement lasts, unless told.
     pub nanoseconds_per_tick: f64,
     /// Times with a GPU-timed operation under way, nanoseconds of the GPU's clock.
-    busy: Intervals,
+    busy: Intervals<MOST_APART>,
     /// Times with a send under way, ticks.
-    net: Intervals,
+    net: Intervals<MOST_APART>,
+    told_out_of_step: bool,
 }
 
 impl Default for Figures {
@@ -33,6 +36,7 @@ impl Default for Figures {
             nanoseconds_per_tick: 1.0,
             busy: Intervals::default(),
             net: Intervals::default(),
+            told_out_of_step: false,
         }
     }
 }
@@ -47,6 +51,7 @@ impl Figures {
     pub fn transfer(&mut self, rank: Rank, transfer: &Transfer) {
         let key = (rank, transfer.peer, transfer.channel);
         self.totals.channels.entry(key).or_default().add(transfer);
+        self.totals.pairs.entry((rank, transfer.peer)).or_default().add(transfer);
         self.net.add(transfer.start, transfer.stop);
         board::add(Fixed::NetBytes as usize, transfer.bytes);
     }
@@ -91,6 +96,31 @@ impl Figures {
         self.totals.operation(rank, &operation, timing);
     }
 
+    /// A communicator's GPU stamps are not believed any more; the first time, a person is told why, and what to do about it.
+    pub fn out_of_step(&mut self, cause: Cause) {
+        if self.told_out_of_step {
+            return;
+        }
+        self.told_out_of_step = true;
+        let why = match cause {
+            Cause::ToOneself => {
+                "a send or receive to oneself, as in every all-to-all, which this NCCL does not count (up to 2.30; cured in 2.31)"
+                    .into()
+            }
+            Cause::Unfollowed(function) if function.text() == "Broadcast" => {
+                "ncclBroadcast, which this NCCL reports no further; NCCL_ALLGATHERV_ENABLE=0 cures it".into()
+            }
+            Cause::Unfollowed(function) => format!("a call of nccl{}, which NCCL reported no further", function.text()),
+            Cause::EarlyStamp => "GPU stamps that lie before their operation".into(),
+            Cause::Dropped => "operations that found no room in the recording memory (NCCL_SCOREP_MEMORY_MB)".into(),
+            Cause::TooMuchInDoubt => "more operations whose stamps are in doubt than are kept".into(),
+        };
+        log::warn(&format!(
+            "a communicator's operations are not GPU-timed from here on, since NCCL may give them the stamps of others: {why}. They are \
+             counted in nccl_out_of_step."
+        ));
+    }
+
     /// Brings the counters up to date that are not added to one by one.
     pub fn update_board(&self) {
         board::raise(Fixed::BusyTime as usize, self.busy.total());
@@ -105,7 +135,7 @@ impl Figures {
 fn credit_time(operation: &mut Operation, nanoseconds: u64) {
     let more = nanoseconds.saturating_sub(operation.credited);
     operation.credited = operation.credited.max(nanoseconds);
-    let sum = if operation.kind == Kind::Coll { Fixed::CollectiveTime } else { Fixed::P2pTime };
+    let sum = if operation.is_collective() { Fixed::CollectiveTime } else { Fixed::P2pTime };
     board::add(sum as usize, more);
     if let Some(function) = operation.function.function() {
         board::add(metric::of_function(function, PerFunction::Time), more);

@@ -73,11 +73,6 @@ impl Fit {
         self.n
     }
 
-    /// Mean size and mean time.
-    pub fn means(&self) -> Option<(f64, f64)> {
-        (self.n > 0).then(|| (self.x as f64 / self.n as f64, self.y as f64 / self.n as f64))
-    }
-
     /// The line through the points; `None` without two different sizes.
     pub fn line(&self) -> Option<Line> {
         if self.n < 2 {

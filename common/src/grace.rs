@@ -5,11 +5,14 @@
 //! whose mark it does not see will see the new state; one whose mark it sees is waited for. This is the userspace RCU of
 //! Desnoyers et al. (IEEE TPDS 23(2), 2012) in its membarrier form: the callbacks pay two plain stores.
 
+use crate::clock::monotonic;
 use crate::thread::ThreadCell;
 
 const QUERY: libc::c_int = 0;
 const PRIVATE_EXPEDITED: libc::c_int = 1 << 3;
 const REGISTER_PRIVATE_EXPEDITED: libc::c_int = 1 << 4;
+/// How long a callback may last that began before callbacks fenced themselves, nanoseconds.
+const UNFENCED: u64 = 1_000_000_000;
 
 /// Readies the kernel's fence. Where there is none (a kernel before 4.14, a sandbox), callbacks fence themselves from here on.
 pub fn prepare() {
@@ -30,23 +33,26 @@ fn membarrier(command: libc::c_int) -> libc::c_long {
 #[derive(Debug)]
 pub struct Grace {
     inside: Vec<(&'static ThreadCell, u64)>,
+    /// Not over before that time, when the kernel refused to fence: callbacks that did not fence themselves yet have ended by then.
+    not_before: u64,
 }
 
 impl Grace {
     /// Begins a period. What the caller wrote before is seen by every callback that begins from here on.
     pub fn begin() -> Self {
         std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
-        if membarrier(PRIVATE_EXPEDITED) != 0 {
-            ThreadCell::fence_yourselves();
+        let mut not_before = 0;
+        if membarrier(PRIVATE_EXPEDITED) != 0 && ThreadCell::fence_yourselves() {
+            not_before = monotonic().saturating_add(UNFENCED);
         }
         let inside = ThreadCell::all().map(|cell| (cell, cell.section()));
-        Self { inside: inside.filter(|(_, section)| section % 2 == 1).collect() }
+        Self { inside: inside.filter(|(_, section)| section % 2 == 1).collect(), not_before }
     }
 
     /// True once all those callbacks have ended.
     pub fn is_over(&mut self) -> bool {
         self.inside.retain(|(cell, section)| cell.section() == *section);
-        self.inside.is_empty()
+        self.inside.is_empty() && (self.not_before == 0 || monotonic() >= self.not_before)
     }
 }
 

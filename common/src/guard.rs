@@ -4,26 +4,32 @@
 //! not help. So each callback puts its whole body inside [`guard`] and says what to tell Score-P
 //! should it fail.
 
+use crate::switch;
 use std::mem::forget;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Runs `body`; gives its result, or `on_panic` if it panicked.
+/// Runs `body`, the callback of that name; gives its result, or `on_panic` if it panicked. Then the plugin is switched off.
 ///
-/// After a panic nothing is allocated, printed or dropped here: the heap may be what failed. (The
-/// panic hook has had its say before; it belongs to the process, not to this library.)
+/// After a panic nothing is dropped here: a destructor may be what failed.
 ///
 /// `on_panic` is made before anything can go wrong. It should be plain data, as everything C can
 /// take is: when `body` succeeds it is dropped, outside of the protection.
-pub fn guard<R>(on_panic: R, body: impl FnOnce() -> R) -> R {
+#[inline]
+pub fn guard<R>(callback: &str, on_panic: R, body: impl FnOnce() -> R) -> R {
     // AssertUnwindSafe: what the bodies share are atomics, which have no half-made state, and
     // values behind locks that are poisoned by a panic or whose users expect old contents. What
     // they own is gone with them.
+    let body = || {
+        switch::fault(callback);
+        body()
+    };
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(result) => result,
         Err(payload) => {
             // Dropping it would run a destructor of unknown origin, which may panic again. A leak
             // is harmless.
             forget(payload);
+            switch::off_after_fault(callback);
             on_panic
         }
     }
@@ -39,18 +45,18 @@ mod tests {
     #[test]
     fn result_passes_through() {
         let word = String::from("kept");
-        assert_eq!(guard(0, || word.len()), 4);
+        assert_eq!(guard("test", 0, || word.len()), 4);
     }
 
     #[test]
     fn panic_becomes_the_fallback() {
-        assert_eq!(guard(-1, || panic!("on purpose")), -1);
+        assert_eq!(guard("test", -1, || panic!("on purpose")), -1);
     }
 
     #[test]
     fn arithmetic_and_indexing_are_caught_too() {
         let empty: Vec<u64> = Vec::new();
-        assert_eq!(guard(7, || empty[empty.len()]), 7);
+        assert_eq!(guard("test", 7, || empty[empty.len()]), 7);
     }
 
     #[test]
@@ -64,7 +70,7 @@ mod tests {
         }
 
         let owned = Owned;
-        guard((), move || {
+        guard("test", (), move || {
             let _owned = owned;
             panic!("on purpose");
         });
@@ -80,20 +86,20 @@ mod tests {
             }
         }
 
-        assert!(!guard(false, || panic_any(Bomb)));
+        assert!(!guard("test", false, || panic_any(Bomb)));
         // Without the panic hook, as a panic handed on from another thread comes.
-        assert!(!guard(false, || resume_unwind(Box::new(Bomb))));
+        assert!(!guard("test", false, || resume_unwind(Box::new(Bomb))));
     }
 
     #[test]
     fn inner_guard_answers_first() {
-        assert_eq!(guard(1, || guard(2, || panic!("on purpose")) + 10), 12);
+        assert_eq!(guard("test", 1, || guard("test", 2, || panic!("on purpose")) + 10), 12);
     }
 
     #[test]
     fn c_function_returns_normally() {
         extern "C" fn callback(id: i32) -> u64 {
-            guard(0, || {
+            guard("test", 0, || {
                 assert!(id >= 0, "no such metric");
                 u64::from(id.unsigned_abs())
             })

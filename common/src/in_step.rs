@@ -6,6 +6,7 @@
 //! before the first uncounted work, in the order of start callbacks. Whether a work is uncounted shows later, if something
 //! that follows it comes or never comes; until then the operations behind it are undecided.
 
+use crate::name::Name;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// What is known of an operation's stamps.
@@ -19,12 +20,26 @@ pub enum Verdict {
     Undecided,
 }
 
+/// Why stamps are not believed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// A send or receive to oneself got no kernel channel.
+    ToOneself,
+    /// A call of this function was followed by no operation.
+    Unfollowed(Name),
+    /// A stamp lies clearly before its operation.
+    EarlyStamp,
+    /// There was more in doubt than is kept.
+    TooMuchInDoubt,
+    /// An operation or call found no room in the recording memory; it may have been one that NCCL does not count.
+    Dropped,
+}
+
 /// A work that may turn out uncounted.
 #[derive(Debug, Clone, Copy)]
 struct Suspect {
     handle: u64,
-    /// When it started, ticks.
-    start: u64,
+    cause: Cause,
     /// Captured into a CUDA graph: it launches nothing itself, and what follows comes with the first replay.
     captured: bool,
 }
@@ -39,6 +54,7 @@ pub struct InStep {
     suspects: BTreeMap<u64, Suspect>,
     orders: HashMap<u64, u64>,
     uncounted: Option<u64>,
+    cause: Option<Cause>,
 }
 
 impl InStep {
@@ -54,8 +70,8 @@ impl InStep {
     }
 
     /// The work of that order and handle is uncounted unless [`InStep::clear`] comes.
-    pub fn suspect(&mut self, order: u64, handle: u64, start: u64, captured: bool) {
-        self.suspects.insert(order, Suspect { handle, start, captured });
+    pub fn suspect(&mut self, order: u64, handle: u64, captured: bool, cause: Cause) {
+        self.suspects.insert(order, Suspect { handle, cause, captured });
         self.orders.insert(handle, order);
     }
 
@@ -66,35 +82,43 @@ impl InStep {
         }
     }
 
-    /// Nothing more will come for works that started before `time`: the suspects among them are uncounted, but for captured ones.
-    pub fn expire(&mut self, time: u64) {
-        while let Some((&order, &suspect)) = self.suspects.first_key_value().filter(|(_, suspect)| suspect.start < time) {
+    /// An operation of that order has long ended on the GPU: nothing more will come for works that started before it. The suspects
+    /// among them are uncounted, but for captured ones, which are followed whenever they are replayed.
+    pub fn expire(&mut self, witness: u64) {
+        let over = self.suspects.range(..witness).filter(|(_, suspect)| !suspect.captured);
+        let over: Vec<(u64, Suspect)> = over.map(|(&order, &suspect)| (order, suspect)).collect();
+        for (order, suspect) in over {
             self.suspects.remove(&order);
             self.orders.remove(&suspect.handle);
-            if !suspect.captured {
-                self.condemn(order);
-            }
+            self.condemn(order, suspect.cause);
         }
+    }
+
+    /// Whether nothing is in doubt.
+    pub fn has_no_doubts(&self) -> bool {
+        self.suspects.is_empty() && self.ahead.is_empty()
     }
 
     /// Nothing more will come at all.
     pub fn end(&mut self) {
         self.seen = u64::MAX;
-        if let Some((&order, _)) = self.suspects.first_key_value() {
-            self.condemn(order);
+        if let Some((&order, suspect)) = self.suspects.first_key_value() {
+            self.condemn(order, suspect.cause);
         }
         self.suspects.clear();
         self.orders.clear();
     }
 
-    /// Gives up on the first suspect: it is taken for uncounted.
+    /// Gives up on the first suspect: a captured one is believed, another is taken for uncounted.
     pub fn give_up(&mut self) {
         if let Some((order, suspect)) = self.suspects.pop_first() {
             self.orders.remove(&suspect.handle);
-            self.condemn(order);
+            if !suspect.captured {
+                self.condemn(order, Cause::TooMuchInDoubt);
+            }
         } else {
             // a start that never showed up
-            self.condemn(self.seen);
+            self.condemn(self.seen, Cause::TooMuchInDoubt);
         }
     }
 
@@ -107,8 +131,15 @@ impl InStep {
         if doubted || order > self.seen { Verdict::Undecided } else { Verdict::InStep }
     }
 
-    fn condemn(&mut self, order: u64) {
+    /// Stamps are not believed from the operation of that order on.
+    pub fn condemn(&mut self, order: u64, cause: Cause) {
         self.uncounted = Some(self.uncounted.map_or(order, |uncounted| uncounted.min(order)));
+        self.cause.get_or_insert(cause);
+    }
+
+    /// Why stamps are not believed, if that is so.
+    pub fn cause(&self) -> Option<Cause> {
+        self.cause
     }
 }
 
@@ -141,7 +172,7 @@ mod tests {
     #[test]
     fn a_suspect_makes_later_operations_wait_until_it_is_cleared() {
         let mut steps = with_seen(4);
-        steps.suspect(1, 77, 0, false);
+        steps.suspect(1, 77, false, Cause::ToOneself);
         assert_eq!([0, 1, 2].map(|order| steps.verdict(order)), [Verdict::InStep, Verdict::InStep, Verdict::Undecided]);
         steps.clear(77);
         assert_eq!(steps.verdict(2), Verdict::InStep);
@@ -150,11 +181,13 @@ mod tests {
     #[test]
     fn the_first_uncounted_work_counts_whatever_is_known_first() {
         let mut steps = with_seen(10);
-        steps.suspect(2, 77, 100, false);
-        steps.suspect(6, 78, 50, false);
-        steps.expire(60);
-        assert_eq!(steps.verdict(4), Verdict::Undecided, "the first suspect is not decided yet");
-        steps.expire(200);
+        steps.suspect(6, 78, false, Cause::ToOneself);
+        steps.expire(8);
+        assert_eq!((steps.verdict(4), steps.verdict(7)), (Verdict::InStep, Verdict::OutOfStep));
+        steps.suspect(2, 77, false, Cause::ToOneself);
+        steps.expire(2);
+        assert_eq!(steps.verdict(4), Verdict::Undecided, "nothing that started later has ended");
+        steps.expire(5);
         assert_eq!([1, 2, 4, 9].map(|order| steps.verdict(order)), {
             use Verdict::{InStep, OutOfStep};
             [InStep, OutOfStep, OutOfStep, OutOfStep]
@@ -164,11 +197,13 @@ mod tests {
     #[test]
     fn captured_calls_are_not_condemned_by_waiting_but_by_the_end() {
         let mut steps = with_seen(4);
-        steps.suspect(1, 77, 0, true);
+        steps.suspect(1, 77, true, Cause::ToOneself);
         let mut ended = with_seen(4);
-        ended.suspect(1, 77, 0, true);
-        steps.expire(1000);
-        assert_eq!(steps.verdict(3), Verdict::InStep);
+        ended.suspect(1, 77, true, Cause::ToOneself);
+        steps.expire(3);
+        assert_eq!(steps.verdict(3), Verdict::Undecided);
+        steps.give_up();
+        assert_eq!(steps.verdict(3), Verdict::InStep, "there is no room for more doubts");
         ended.end();
         assert_eq!(ended.verdict(3), Verdict::OutOfStep);
     }
@@ -176,7 +211,7 @@ mod tests {
     #[test]
     fn giving_up_condemns_the_first_suspect() {
         let mut steps = with_seen(4);
-        steps.suspect(1, 77, 0, false);
+        steps.suspect(1, 77, false, Cause::ToOneself);
         steps.give_up();
         assert_eq!((steps.verdict(0), steps.verdict(3)), (Verdict::InStep, Verdict::OutOfStep));
     }

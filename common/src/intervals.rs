@@ -1,18 +1,16 @@
 //! The union of intervals: how long at least one of many things was under way.
 
-/// Intervals kept apart; past it the older half is settled. What comes later and lies before the settled part counts no more.
-const MOST: usize = 4096;
-
-/// A union of half-open intervals, added in about ascending order.
+/// A union of half-open intervals, added in about ascending order. `MOST` are kept apart; past it the older half is settled, and
+/// what comes later and lies before the settled part counts no more.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Intervals {
+pub struct Intervals<const MOST: usize> {
     /// Disjoint, ascending.
     apart: Vec<(u64, u64)>,
     settled: u64,
     horizon: u64,
 }
 
-impl Intervals {
+impl<const MOST: usize> Intervals<MOST> {
     /// Adds an interval; one that ends before it starts adds nothing.
     pub fn add(&mut self, start: u64, end: u64) {
         let start = start.max(self.horizon);
@@ -27,13 +25,6 @@ impl Intervals {
         if self.apart.len() > MOST {
             self.settle(MOST / 2);
         }
-    }
-
-    /// Adds all of another union.
-    pub fn merge(&mut self, other: &Self) {
-        // what the other has settled has no place left, only a length
-        self.settled += other.settled;
-        other.apart.iter().for_each(|&(start, end)| self.add(start, end));
     }
 
     /// Total length.
@@ -54,7 +45,7 @@ mod tests {
     use super::*;
 
     fn total(intervals: &[(u64, u64)]) -> u64 {
-        let mut union = Intervals::default();
+        let mut union = Intervals::<4096>::default();
         intervals.iter().for_each(|&(start, end)| union.add(start, end));
         union.total()
     }
@@ -83,20 +74,9 @@ mod tests {
 
     #[test]
     fn memory_is_bounded_and_the_total_stays_right() {
-        let mut union = Intervals::default();
+        let mut union = Intervals::<4096>::default();
         (0..100_000).for_each(|i| union.add(i * 10, i * 10 + 4));
         assert_eq!(union.total(), 400_000);
-        assert!(union.apart.len() <= MOST);
-    }
-
-    #[test]
-    fn unions_merge() {
-        let mut first = Intervals::default();
-        let mut second = Intervals::default();
-        first.add(0, 10);
-        second.add(5, 20);
-        second.add(30, 31);
-        first.merge(&second);
-        assert_eq!(first.total(), 21);
+        assert!(union.apart.len() <= 4096);
     }
 }

@@ -16,6 +16,17 @@ pub enum Message {
         /// What NCCL told of it.
         communicator: Communicator,
     },
+    /// An operation told what its communicator is.
+    Told {
+        /// Index of its context.
+        index: u32,
+        /// Communicator id.
+        id: u64,
+        /// Name, or empty.
+        name: String,
+        /// This process' rank in it.
+        rank: i32,
+    },
     /// A communicator was destroyed.
     Ended {
         /// Index of its context.

@@ -14,7 +14,7 @@ const OTHERS: [&str; 11] =
 /// What a missing name, or one that found no room, is called.
 pub const UNKNOWN: &str = "unknown";
 const ROOM: usize = 64;
-const LENGTH: usize = 32;
+const LENGTH: usize = 64;
 
 static SEEN: [OnceCell<[u8; LENGTH]>; ROOM] = [const { OnceCell::new() }; ROOM];
 
@@ -23,7 +23,7 @@ static SEEN: [OnceCell<[u8; LENGTH]>; ROOM] = [const { OnceCell::new() }; ROOM];
 pub struct Name(u8);
 
 impl Name {
-    /// The number of a name. Names longer than 31 bytes are cut.
+    /// The number of a name. Names longer than 63 bytes are cut.
     pub fn of(name: Option<&CStr>) -> Self {
         let Some(name) = name.map(CStr::to_bytes) else { return Self::default() };
         let known = FUNCTIONS.iter().chain(&OTHERS).position(|known| known.as_bytes() == name);
@@ -89,8 +89,8 @@ mod tests {
     #[test]
     fn missing_odd_and_too_many_names_are_survived() {
         assert_eq!(Name::of(None).text(), UNKNOWN);
-        let long = Name::of(Some(c"AFunctionWithANameThatIsLongerThanThirtyOneBytes"));
-        assert_eq!(long.text(), "AFunctionWithANameThatIsLongerT");
+        let long = Name::of(Some(c"AFunctionWithANameThatIsLongerThanSixtyThreeBytesWhichNoneOfNcclIs"));
+        assert_eq!(long.text(), "AFunctionWithANameThatIsLongerThanSixtyThreeBytesWhichNoneOfNcc");
         assert_eq!(Name::of(Some(c"\xff!")).text(), "\u{fffd}!");
         let names: Vec<_> = (0..100).map(|n| std::ffi::CString::new(format!("new{n}")).unwrap()).collect();
         let numbers: Vec<Name> = names.iter().map(|name| Name::of(Some(name))).collect();

@@ -96,16 +96,26 @@ impl Operation {
         }
     }
 
+    /// Whether the GPU times operations of this kind.
+    fn has_kernels(&self) -> bool {
+        self.kind != Kind::CeColl
+    }
+
     /// All that will be known of its time is there, as far as can be told before a while has passed: a collective has as many
     /// kernel channels as channels, a P2p has at most as many.
     pub fn looks_done(&self) -> bool {
         let wanted = if self.kind == Kind::Coll { u32::from(self.channels) } else { 1 };
-        self.is_quiet() && self.kernels >= wanted.max(1)
+        self.is_quiet() && (!self.has_kernels() || self.kernels >= wanted.max(1))
     }
 
     /// As many kernel channels as channels have ended: no more will come, even of a P2p.
     pub fn is_complete(&self) -> bool {
-        self.is_quiet() && self.kernels > 0 && self.kernels >= u32::from(self.channels)
+        self.is_quiet() && (!self.has_kernels() || self.kernels > 0 && self.kernels >= u32::from(self.channels))
+    }
+
+    /// A collective, by kernel or by copy engine.
+    pub fn is_collective(&self) -> bool {
+        self.kind != Kind::P2p
     }
 
     /// Enqueued, and nothing of it is under way.
@@ -123,9 +133,9 @@ impl Operation {
     }
 
     /// Bytes that nccl-tests' bus bandwidth divides by the time: S times the function's factor, for `n` ranks
-    /// (nccl-tests, doc/PERFORMANCE.md). `None` for functions it has no factor for.
+    /// (nccl-tests, doc/PERFORMANCE.md). `None` for functions it has no factor for, and where `n` is not known.
     pub fn bus_bytes(&self, n: i32) -> Option<f64> {
-        let n = f64::from(n.max(1));
+        let n = f64::from(Some(n).filter(|&n| n > 0)?);
         let (bytes, others) = (self.bytes as f64, (n - 1.0) / n);
         Some(match self.function.function().map(|index| crate::name::FUNCTIONS[index])? {
             "AllReduce" => bytes * 2.0 * others,

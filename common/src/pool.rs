@@ -64,6 +64,7 @@ pub struct Pool {
     /// Free list: the first block's index + 1 (0 for none) under a count of changes, so that an index that comes back between
     /// a look and the exchange (ABA) is noticed.
     free: AtomicU64,
+    in_use: AtomicU32,
 }
 
 impl Pool {
@@ -79,6 +80,7 @@ impl Pool {
             blocks: Mapping::new(count)?,
             fresh: AtomicU32::new(0),
             free: AtomicU64::new(0),
+            in_use: AtomicU32::new(0),
         })
     }
 
@@ -89,12 +91,16 @@ impl Pool {
             let next = self.blocks[block as usize].next().wrapping_add(1);
             let changed = ((free >> 32) + 1) << 32 | u64::from(next);
             match self.free.compare_exchange_weak(free, changed, Ordering::AcqRel, Ordering::Acquire) {
-                Ok(_) => return Some(block),
+                Ok(_) => {
+                    self.in_use.fetch_add(1, Ordering::Relaxed);
+                    return Some(block);
+                }
                 Err(now) => free = now,
             }
         }
         let fresh = |block: u32| ((block as usize) < self.blocks.len()).then_some(block + 1);
         let block = self.fresh.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fresh).ok()?;
+        self.in_use.fetch_add(1, Ordering::Relaxed);
         // generation 0 is never handed out, so that memory nobody wrote holds no event
         self.blocks[block as usize].generation.store(1, Ordering::Relaxed);
         Some(block)
@@ -104,6 +110,7 @@ impl Pool {
     /// about to start an event in the block (see `grace`).
     pub fn give_back(&self, block: u32) {
         let Some(entry) = self.blocks.get(block as usize) else { return };
+        self.in_use.fetch_sub(1, Ordering::Relaxed);
         let next = (entry.generation() + 1) & ((1 << GENERATION_BITS) - 1);
         entry.generation.store(next.max(1), Ordering::Relaxed);
         let mut free = self.free.load(Ordering::Relaxed);
@@ -115,6 +122,11 @@ impl Pool {
                 Err(now) => free = now,
             }
         }
+    }
+
+    /// Whether more than half of the memory is in use.
+    pub fn is_pressed(&self) -> bool {
+        self.in_use.load(Ordering::Relaxed) as usize > self.blocks.len() / 2
     }
 
     /// The block of that index.
@@ -137,11 +149,6 @@ impl Pool {
         let block = self.blocks.get((handle.index() / BLOCK_SLOTS) as usize)?;
         let slot = self.slots.get(handle.index() as usize)?;
         (block.generation() == handle.generation()).then_some((slot, block))
-    }
-
-    /// Bytes of slots that were in use at least once.
-    pub fn used_bytes(&self) -> usize {
-        self.fresh.load(Ordering::Relaxed) as usize * BLOCK_SLOTS as usize * size_of::<Slot>()
     }
 }
 

@@ -14,6 +14,8 @@ pub trait Listener {
     fn begun(&mut self, pool: &Pool, handle: u64, event: &Recorded);
     /// It was seen to have stopped.
     fn ended(&mut self, pool: &Pool, handle: u64, event: &Recorded);
+    /// Whether its stop is still waited for; asked of events that have begun and not stopped.
+    fn awaits(&mut self, handle: u64) -> bool;
     /// It will not be seen to stop any more.
     fn abandoned(&mut self, pool: &Pool, handle: u64, event: &Recorded);
 }
@@ -74,10 +76,11 @@ impl Reader {
         self.cursors.retain(|cursor| cursor.next < BLOCK_SLOTS);
         self.open.retain(|&(block, place, generation)| {
             let Some(event) = pool.slot(block, place).and_then(|slot| slot.read(generation)) else { return false };
+            let handle = pool.handle(block, place, generation).raw();
             if event.stop.is_some() {
-                listener.ended(pool, pool.handle(block, place, generation).raw(), &event);
+                listener.ended(pool, handle, &event);
             }
-            event.stop.is_none()
+            event.stop.is_none() && listener.awaits(handle)
         });
     }
 

@@ -7,15 +7,15 @@ use crate::clock::Clock;
 use crate::config::Settings;
 use crate::context::{Context, Contexts};
 use crate::datatype::element_bytes;
-use crate::event::{Call, Communicator, Event, Operation, ProxyOp, State};
+use crate::event::{Call, Communicator, Event, Identity, Operation, ProxyOp, State};
 use crate::handle::Handle;
 use crate::message::Message;
 use crate::name::Name;
 use crate::pool::{BLOCK_SLOTS, Pool};
 use crate::slot::{Kind, Payload};
 use crate::thread::ThreadCell;
-use crate::window::WINDOWS;
-use crate::{collector, control, grace, log};
+use crate::window::{Spare, WINDOWS};
+use crate::{collector, control, grace, log, switch};
 use crossbeam_channel::Sender;
 use once_cell::sync::OnceCell;
 use std::ffi::CStr;
@@ -33,6 +33,8 @@ pub struct Recorder {
     pub(crate) pool: Pool,
     pub(crate) contexts: Contexts,
     pub(crate) settings: Settings,
+    /// This process; a forked child does not record.
+    pid: i64,
     messages: Sender<Message>,
     /// Numbers of closed windows.
     closed: Sender<u32>,
@@ -57,6 +59,7 @@ pub fn begin() -> Option<&'static Recorder> {
         CLOCK.mark();
         // known from the first callback on, where Score-P has set its clock a while ago
         let _ = CLOCK.nanoseconds_per_tick();
+        switch::prepare();
         grace::prepare();
         control::finish_at_exit();
         let (messages, inbox) = crossbeam_channel::unbounded();
@@ -67,30 +70,47 @@ pub fn begin() -> Option<&'static Recorder> {
             let thread = collector::spawn(inbox, closed_inbox)?;
             let _ = collector.set(thread);
             let window_ticks = OnceCell::new();
-            Ok(Recorder { pool, contexts, settings, messages, closed, asleep: AtomicBool::new(false), collector, window_ticks })
+            let pid = i64::from(std::process::id());
+            Ok(Recorder {
+                pool,
+                contexts,
+                settings,
+                pid,
+                messages,
+                closed,
+                asleep: AtomicBool::new(false),
+                collector,
+                window_ticks,
+            })
         });
         made.map_err(|error| log::warn(&format!("no memory or thread to record with ({error}); NCCL is not recorded"))).ok()
     });
-    recorder.as_ref()
+    recorder.as_ref().filter(|_| !switch::is_off())
 }
 
-/// The recorder, if it was started.
+/// The recorder, if it was started and is not switched off.
 #[inline]
 pub fn get() -> Option<&'static Recorder> {
-    RECORDER.get()?.as_ref()
+    if switch::is_off() { None } else { RECORDER.get()?.as_ref() }
 }
 
-/// NCCL made a communicator. Gives its context, never 0: a number that is dead from the start when nothing can be recorded.
+/// A context that nothing is recorded for.
+pub const NO_CONTEXT: u64 = 1;
+
+/// NCCL made a communicator. Gives its context, [`NO_CONTEXT`] when nothing can be recorded.
 pub fn init(communicator: Communicator) -> u64 {
-    let Some(recorder) = begin() else { return Handle::new(0, 0).raw() };
+    let Some(recorder) = begin() else { return NO_CONTEXT };
     let cell = ThreadCell::current();
     if let Some((cell, _)) = cell {
         cell.callbacks.add(1);
     }
     let Some(id) = recorder.contexts.open(communicator.api_calls, CLOCK.now()) else {
         log::warn("too many communicators at a time (4096); this one is not recorded");
-        return Handle::new(0, 0).raw();
+        return NO_CONTEXT;
     };
+    if let (true, Some((context, _))) = (communicator.told, recorder.contexts.find(id.raw())) {
+        context.tell(communicator.rank);
+    }
     recorder.send(Message::Opened { id, communicator });
     id.raw()
 }
@@ -116,6 +136,7 @@ pub fn start(context: u64, parent: u64, event: &Event<'_>) -> u64 {
     match event {
         Event::Coll(operation) => recorder.operation(cell, Kind::Coll, context, parent, operation),
         Event::P2p(operation) => recorder.operation(cell, Kind::P2p, context, parent, operation),
+        Event::CeColl(operation) => recorder.operation(cell, Kind::CeColl, context, parent, operation),
         Event::CollApi(call) => recorder.call(cell, Kind::CollApi, context, parent, call),
         Event::P2pApi(call) => recorder.call(cell, Kind::P2pApi, context, parent, call),
         Event::GroupApi => {
@@ -201,17 +222,45 @@ fn checked(cell: &ThreadCell, raw: u64) -> Option<Handle> {
 }
 
 impl Recorder {
+    /// The settings in force.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
     fn operation(&self, cell: &ThreadCell, kind: Kind, context: u64, parent: u64, operation: &Operation<'_>) -> u64 {
         let bytes = bytes(operation.count, operation.datatype);
         let Some((context, index)) = self.living(cell, context) else { return 0 };
+        if let Some(identity) = operation.identity {
+            self.tell(context, index, &identity);
+        }
         if !context.has_api_calls() {
             cell.enqueued_ops.add(1);
             cell.enqueued_bytes.add(bytes);
         }
+        // one to oneself is a work that NCCL may not count: without it the stamps of all that follow would be believed
+        // one to oneself is a work that NCCL may not count, which its kernel channels tell
+        let skipped = bytes < self.settings.min_bytes && (operation.peer.is_none() || operation.peer != context.rank());
+        let kind = if skipped { Kind::Skipped } else { kind };
         let names = [operation.function, operation.algorithm, operation.protocol].map(|name| Name::of(name).bits());
         let shape = u32::from_le_bytes([names[0], names[1], names[2], operation.channels]);
         let shape = u64::from(shape) | u64::from(operation.peer.unwrap_or(-1) as u32) << 32;
-        self.ordered(cell, kind, context, index, parent, [bytes, operation.sequence, shape])
+        let handle = self.ordered(cell, kind, context, index, parent, [bytes, operation.sequence, shape]);
+        if !skipped {
+            return handle;
+        }
+        cell.skipped.add(1);
+        if let Some((handle, (slot, _))) = Handle::parse(handle).and_then(|handle| Some((handle, self.pool.find(handle)?))) {
+            slot.stop(handle.generation(), CLOCK.now());
+        }
+        0
+    }
+
+    /// Up to interface v3, the first operation introduces its communicator. The only allocation after init, once a communicator.
+    fn tell(&self, context: &Context, index: u32, identity: &Identity<'_>) {
+        if context.rank().is_none() && context.tell(identity.rank) {
+            let name = identity.name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            self.send(Message::Told { index, id: identity.id, name, rank: identity.rank });
+        }
     }
 
     fn call(&self, cell: &ThreadCell, kind: Kind, context: u64, parent: u64, call: &Call<'_>) -> u64 {
@@ -232,8 +281,8 @@ impl Recorder {
 
     fn proxy_op(&self, cell: &ThreadCell, context: u64, parent: u64, operation: &ProxyOp) -> u64 {
         // context and parent of another process' operation (PXN) mean nothing here, however much they look like ours
-        if operation.pid != i64::from(std::process::id()) {
-            cell.ignored.add(1);
+        if operation.pid != self.pid {
+            cell.foreign.add(1);
             return 0;
         }
         let place = u64::from(operation.peer as u32) | u64::from(operation.channel) << 32 | u64::from(operation.send) << 40;
@@ -254,6 +303,7 @@ impl Recorder {
         }
         let Some((block, place, generation)) = self.place(cell, index * WINDOWS + filling, now) else {
             cell.dropped.add(1);
+            context.lose();
             return 0;
         };
         let [bytes, sequence, shape] = payload;
@@ -262,6 +312,10 @@ impl Recorder {
 
     /// Records an event beside its parent, or where its communicator records now.
     fn child(&self, cell: &ThreadCell, kind: Kind, context: u64, parent: u64, payload: Payload) -> u64 {
+        if parent == 0 && kind != Kind::ProxyOp {
+            cell.parentless.add(1);
+            return 0;
+        }
         let beside = Handle::parse(parent).and_then(|parent| {
             let window = self.pool.find(parent)?.1.window();
             self.contexts.window(window)?.takes_children().then_some(window)
@@ -269,7 +323,10 @@ impl Recorder {
         let window = match beside {
             Some(window) => window,
             None => {
-                let Some((context, index)) = self.living(cell, context) else { return 0 };
+                let Some((context, index)) = self.contexts.find_for_child(context) else {
+                    cell.ignored.add(1);
+                    return 0;
+                };
                 index * WINDOWS + context.filling()
             }
         };
@@ -295,18 +352,42 @@ impl Recorder {
 
     #[cold]
     fn place_in_fresh_block(&self, cell: &ThreadCell, window: u32, now: u64) -> Option<(u32, u32, u32)> {
-        let block = self.pool.take()?;
-        let entry = self.pool.block(block)?;
-        let generation = entry.generation();
-        entry.assign(window);
-        cell.keep(window, block, generation);
         let context = self.contexts.at(window / WINDOWS)?;
-        let blocks = context.window(window % WINDOWS).add(&self.pool, block);
+        let home = context.window(window % WINDOWS);
+        if let Some(spare) = home.adopt().filter(|spare| self.is_of(spare, window)) {
+            self.keep(cell, window, spare);
+            return cell.place(&self.pool, window);
+        }
+        let Some(block) = self.pool.take() else {
+            // what fills is read and given back the sooner
+            self.close(context, window / WINDOWS, window % WINDOWS, now);
+            self.wake();
+            return None;
+        };
+        let entry = self.pool.block(block)?;
+        entry.assign(window);
+        self.keep(cell, window, Spare { block, place: 0, generation: entry.generation() });
+        let blocks = home.add(&self.pool, block);
         // the window that is full now still takes this event; the next one goes to its successor
         if blocks.saturating_mul(BLOCK_SLOTS) >= self.settings.window_events {
             self.close(context, window / WINDOWS, window % WINDOWS, now);
         }
         cell.place(&self.pool, window)
+    }
+
+    /// Keeps a block at hand; one that makes room is left to its window.
+    fn keep(&self, cell: &ThreadCell, window: u32, spare: Spare) {
+        if let Some((other, left)) = cell.keep(window, spare).filter(|(other, left)| self.is_of(left, *other))
+            && let Some(home) = self.contexts.window(other)
+        {
+            home.leave(left);
+        }
+    }
+
+    /// Whether the block still serves that window in that generation.
+    fn is_of(&self, spare: &Spare, window: u32) -> bool {
+        let block = self.pool.block(spare.block);
+        block.is_some_and(|block| block.generation() == spare.generation && block.window() == window)
     }
 
     /// Closes a window that fills, if it still does, and hands it to the collector.

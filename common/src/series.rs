@@ -1,5 +1,6 @@
 //! Series: values over time, one per closed window. They go to Score-P at the end of the measurement.
 
+use crate::notes;
 use std::collections::BTreeMap;
 
 /// A value at a time.
@@ -11,8 +12,8 @@ pub struct Point {
     pub value: f64,
 }
 
-/// Points that one series keeps; at a window per five seconds that is a day.
-const MOST_POINTS: usize = 17_280;
+/// Points kept of all series together, 16 MiB of them.
+const MOST_POINTS: usize = 1 << 20;
 /// Series kept: those of the process, and those of its first so many peers.
 const MOST_SERIES: usize = 1024;
 
@@ -20,6 +21,7 @@ const MOST_SERIES: usize = 1024;
 #[derive(Debug, Default)]
 pub struct SeriesStore {
     points: BTreeMap<String, Vec<Point>>,
+    count: usize,
     left_out: u64,
 }
 
@@ -29,9 +31,15 @@ impl SeriesStore {
         let Some(value) = value.filter(|value| value.is_finite()) else { return };
         let full = self.points.len() >= MOST_SERIES && !self.points.contains_key(series);
         let points = if full { None } else { Some(self.points.entry(series.to_owned()).or_default()) };
-        match points.filter(|points| points.len() < MOST_POINTS) {
-            Some(points) => points.push(Point { time, value }),
-            None => self.left_out += 1,
+        match points.filter(|_| self.count < MOST_POINTS) {
+            Some(points) => {
+                self.count += 1;
+                points.push(Point { time, value });
+            }
+            None => {
+                self.left_out += 1;
+                notes::add("the series are incomplete: there were more windows than are kept".into());
+            }
         }
     }
 
@@ -69,6 +77,6 @@ mod tests {
         let mut store = SeriesStore::default();
         (0..MOST_POINTS as u64 + 5).for_each(|time| store.push("a", time, Some(0.0)));
         (0..MOST_SERIES).for_each(|peer| store.push(&format!("a@{peer}"), 0, Some(0.0)));
-        assert_eq!(store.left_out(), 6);
+        assert_eq!(store.left_out(), 5 + MOST_SERIES as u64);
     }
 }

@@ -17,7 +17,7 @@
 //!
 //! **Stamped** words are those written after the start: 48 bits of value under 16 bits of the slot's generation. A write that comes
 //! too late, when the slot serves another event already, carries the wrong stamp and reads as absent: at worst an event is counted
-//! as unfinished, never a wrong figure published. For the same reason a start need not clear them.
+//! as unfinished, never a wrong figure published.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -44,6 +44,10 @@ pub enum Kind {
     ProxyStep = 6,
     /// A channel's share of an operation, on the GPU.
     KernelCh = 7,
+    /// A collective by copy engine; laid out as a Coll.
+    CeColl = 8,
+    /// An operation too small to be recorded with its children, kept for what it says of the order of works; laid out as a Coll.
+    Skipped = 9,
 }
 
 impl Kind {
@@ -56,6 +60,8 @@ impl Kind {
             5 => Self::ProxyOp,
             6 => Self::ProxyStep,
             7 => Self::KernelCh,
+            8 => Self::CeColl,
+            9 => Self::Skipped,
             _ => return None,
         })
     }
@@ -114,6 +120,8 @@ impl Slot {
     pub fn start(&self, generation: u32, kind: Kind, parent: u64, start: u64, payload: Payload) {
         self.words[1].store(parent, Ordering::Relaxed);
         self.words[2].store(start, Ordering::Relaxed);
+        // stamps come round again after 32768 generations
+        self.words[3].store(0, Ordering::Relaxed);
         match kind {
             // words 4 and 5 of a step are stamped: written later, by its states
             Kind::ProxyStep => self.words[6].store(payload[2], Ordering::Relaxed),

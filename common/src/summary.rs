@@ -7,7 +7,7 @@ use crate::rate::{FittedLine, Rate};
 use crate::recorder::Recorder;
 use crate::thread::{Count, ThreadCell};
 use crate::totals::{OperationKey, OperationSum, Totals};
-use crate::{board, metric::Owner};
+use crate::{board, metric::Owner, notes};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -52,8 +52,12 @@ pub struct Process {
     pub invisible: u64,
     /// Operations whose kernel stamps are not believed.
     pub out_of_step: u64,
-    /// Handles and contexts that were stale, foreign, stopped or invented.
+    /// Handles and contexts that were stale, stopped or invented.
     pub ignored_handles: u64,
+    /// Proxy operations of other processes (PXN), which are not followed.
+    pub foreign_proxy_ops: u64,
+    /// Operations smaller than `NCCL_SCOREP_MIN_BYTES`.
+    pub skipped: u64,
     /// Events of a type this version does not know.
     pub unknown_events: u64,
     /// Events whose parent could not be found.
@@ -62,6 +66,8 @@ pub struct Process {
     pub peak_memory_bytes: u64,
     /// Final values of the counters; those that belong to threads summed over them.
     pub counters: BTreeMap<String, u64>,
+    /// What a reader must know, in words.
+    pub notes: Vec<String>,
 }
 
 /// A communicator.
@@ -333,10 +339,13 @@ fn process(totals: &Totals) -> Process {
         invisible: totals.invisible,
         out_of_step: totals.out_of_step,
         ignored_handles: total(|cell| &cell.ignored),
+        foreign_proxy_ops: total(|cell| &cell.foreign),
+        skipped: total(|cell| &cell.skipped),
         unknown_events: total(|cell| &cell.unknown),
-        orphans: totals.orphans,
+        orphans: totals.orphans + total(|cell| &cell.parentless),
         peak_memory_bytes: peak_memory(),
         counters,
+        notes: notes::all(),
     }
 }
 

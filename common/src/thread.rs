@@ -4,12 +4,18 @@
 //! read-modify-write. Cells outlive their threads and are handed on, with their counts, to later threads.
 
 use crate::pool::{self, BLOCK_SLOTS, Pool};
+use crate::window::{Spare, WINDOWS};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, compiler_fence, fence};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Windows whose blocks a thread keeps at hand.
 const CACHE: usize = 16;
+
+/// Where a window's block is kept: 16 communicators whose windows have the same index have 16 places.
+fn place_of(window: u32) -> usize {
+    (window / WINDOWS + (window % WINDOWS) * (CACHE as u32 / WINDOWS)) as usize % CACHE
+}
 
 /// A counter with one writer.
 #[derive(Debug, Default)]
@@ -52,8 +58,14 @@ pub struct ThreadCell {
     pub dropped: Count,
     /// Event types this version does not know.
     pub unknown: Count,
-    /// Handles and contexts that were stale, foreign, stopped or invented.
+    /// Handles and contexts that were stale, stopped or invented.
     pub ignored: Count,
+    /// Proxy operations of other processes (PXN).
+    pub foreign: Count,
+    /// Children without a parent: it was not recorded, or belongs to another process.
+    pub parentless: Count,
+    /// Operations smaller than what is recorded.
+    pub skipped: Count,
     /// Operations enqueued by calls of this thread.
     pub enqueued_ops: Count,
     /// Their bytes.
@@ -113,6 +125,9 @@ impl ThreadCell {
             dropped: Count::default(),
             unknown: Count::default(),
             ignored: Count::default(),
+            foreign: Count::default(),
+            parentless: Count::default(),
+            skipped: Count::default(),
             enqueued_ops: Count::default(),
             enqueued_bytes: Count::default(),
             api_time: Count::default(),
@@ -188,16 +203,16 @@ impl ThreadCell {
         self.section.load(Ordering::Acquire)
     }
 
-    /// From here on callbacks fence themselves.
-    pub fn fence_yourselves() {
-        SELF_FENCING.store(true, Ordering::SeqCst);
+    /// From here on callbacks fence themselves; true when they did not before.
+    pub fn fence_yourselves() -> bool {
+        !SELF_FENCING.swap(true, Ordering::SeqCst)
     }
 
     /// The next free place in this thread's block of `window`: (block, place, generation). `None` when it has no such block or
     /// the block is full.
     #[inline]
     pub fn place(&self, pool: &Pool, window: u32) -> Option<(u32, u32, u32)> {
-        let cached = &self.cache[window as usize % CACHE];
+        let cached = &self.cache[place_of(window)];
         let next = cached.next.load(Ordering::Relaxed);
         if cached.window.load(Ordering::Relaxed) != window || next >= BLOCK_SLOTS {
             return None;
@@ -211,13 +226,21 @@ impl ThreadCell {
         Some((block, next, generation))
     }
 
-    /// Keeps a fresh block of `window` at hand.
-    pub fn keep(&self, window: u32, block: u32, generation: u32) {
-        let cached = &self.cache[window as usize % CACHE];
+    /// Keeps a block of `window` at hand, from `place` on. Gives the block that made room, with its window, when it has places left.
+    pub fn keep(&self, window: u32, Spare { block, place, generation }: Spare) -> Option<(u32, Spare)> {
+        let cached = &self.cache[place_of(window)];
+        let before = Spare {
+            block: cached.block.load(Ordering::Relaxed),
+            place: cached.next.load(Ordering::Relaxed),
+            generation: cached.generation.load(Ordering::Relaxed),
+        };
+        let window_before = cached.window.load(Ordering::Relaxed);
+        let left = window_before != window && window_before != pool::NONE && before.place < BLOCK_SLOTS;
         cached.window.store(window, Ordering::Relaxed);
         cached.block.store(block, Ordering::Relaxed);
         cached.generation.store(generation, Ordering::Relaxed);
-        cached.next.store(0, Ordering::Relaxed);
+        cached.next.store(place, Ordering::Relaxed);
+        left.then_some((window_before, before))
     }
 
     /// The thread went into NCCL's API at `time`.
@@ -286,10 +309,13 @@ mod tests {
         assert_eq!(cell.place(&pool, 9), None);
         let block = pool.take().unwrap();
         let generation = pool.block(block).unwrap().generation();
-        cell.keep(9, block, generation);
+        assert_eq!(cell.keep(9, Spare { block, place: 0, generation }), None);
         assert_eq!(cell.place(&pool, 9), Some((block, 0, generation)));
-        assert_eq!(cell.place(&pool, 9 + CACHE as u32), None);
+        assert_eq!(cell.place(&pool, 9 + CACHE as u32 * WINDOWS), None);
+        let other = 9 + CACHE as u32 * WINDOWS;
+        let left = cell.keep(other, Spare { block, place: 5, generation });
+        assert_eq!(left, Some((9, Spare { block, place: 1, generation })));
         pool.give_back(block);
-        assert_eq!(cell.place(&pool, 9), None);
+        assert_eq!(cell.place(&pool, other), None);
     }
 }

@@ -5,7 +5,6 @@ use crate::fit::Fit;
 use crate::intervals::Intervals;
 use crate::name::Name;
 use crate::operation::{Operation, Timing};
-use crate::slot::Kind;
 use std::collections::BTreeMap;
 
 /// One rank of one communicator.
@@ -82,6 +81,9 @@ pub struct Transfer {
     pub channel: u8,
 }
 
+/// Disjoint times of transfers that a pair keeps.
+const MOST_APART: usize = 1024;
+
 /// Transfers of one pair of ranks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PairSum {
@@ -94,7 +96,7 @@ pub struct PairSum {
     /// The fastest of each size.
     pub fastest: Fastest,
     /// Time with at least one transfer under way, ticks.
-    pub active: Intervals,
+    pub active: Intervals<MOST_APART>,
 }
 
 impl PairSum {
@@ -106,15 +108,6 @@ impl PairSum {
         self.all.add(transfer.bytes, time);
         self.fastest.add(transfer.bytes, time);
         self.active.add(transfer.start, transfer.stop);
-    }
-
-    /// Takes in all of another.
-    pub fn merge(&mut self, other: &Self) {
-        self.transfers += other.transfers;
-        self.bytes = self.bytes.saturating_add(other.bytes);
-        self.all.merge(&other.all);
-        self.fastest.merge(&other.fastest);
-        self.active.merge(&other.active);
     }
 }
 
@@ -165,7 +158,7 @@ pub struct Totals {
 impl Totals {
     /// Takes an operation in, with its final time.
     pub fn operation(&mut self, rank: Rank, operation: &Operation, timing: Timing) {
-        let key = (rank, operation.kind == Kind::Coll, operation.function, operation.peer);
+        let key = (rank, operation.is_collective(), operation.function, operation.peer);
         self.operations.entry(key).or_default().add(operation.bytes, timing);
         self.unfinished += u64::from(operation.unfinished);
         let stamped = operation.span.is_some();
@@ -190,16 +183,12 @@ mod tests {
     }
 
     #[test]
-    fn pairs_merge_as_if_added_at_once() {
-        let transfers: Vec<Transfer> =
-            (0..100).map(|i| Transfer { start: i * 5, stop: i * 5 + i % 13, bytes: i % 4, peer: 1, channel: 0 }).collect();
-        let sum = |transfers: &[Transfer]| {
-            let mut sum = PairSum::default();
-            transfers.iter().for_each(|transfer| sum.add(transfer));
-            sum
-        };
-        let mut parts = sum(&transfers[..37]);
-        parts.merge(&sum(&transfers[37..]));
-        assert_eq!(parts, sum(&transfers));
+    fn a_pair_keeps_all_of_its_transfers() {
+        let mut sum = PairSum::default();
+        for (start, stop, bytes) in [(0, 10, 8), (5, 20, 8), (30, 31, 0)] {
+            sum.add(&Transfer { start, stop, bytes, peer: 1, channel: 0 });
+        }
+        assert_eq!((sum.transfers, sum.bytes, sum.active.total()), (3, 16, 21));
+        assert_eq!((sum.all.count(), sum.fastest.sizes()), (3, 2));
     }
 }

@@ -36,6 +36,19 @@ pub struct Window {
     head: AtomicU32,
     blocks: AtomicU32,
     opened: AtomicU64,
+    /// A partly used block that a thread had no more room to keep: see [`Spare`]; 0 for none.
+    spare: AtomicU64,
+}
+
+/// A block with free places: its index, its first free place, its generation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Spare {
+    /// Block.
+    pub block: u32,
+    /// First free place.
+    pub place: u32,
+    /// The block's generation; another one by now means that the spare is worthless.
+    pub generation: u32,
 }
 
 impl Window {
@@ -89,6 +102,22 @@ impl Window {
         self.blocks.fetch_add(1, Ordering::Relaxed) + 1
     }
 
+    /// Leaves a partly used block for whoever needs one next; one that was left before is lost.
+    pub fn leave(&self, Spare { block, place, generation }: Spare) {
+        let packed = u64::from(generation) << 36 | u64::from(place) << 28 | u64::from(block + 1);
+        self.spare.store(packed, Ordering::Release);
+    }
+
+    /// Takes the block that was left. The caller checks its generation.
+    pub fn adopt(&self) -> Option<Spare> {
+        if self.spare.load(Ordering::Relaxed) == 0 {
+            return None;
+        }
+        let packed = self.spare.swap(0, Ordering::Acquire);
+        let block = (packed as u32 & 0x0FFF_FFFF).checked_sub(1)?;
+        Some(Spare { block, place: (packed >> 28) as u32 & 0xFF, generation: (packed >> 36) as u32 })
+    }
+
     /// The block added last.
     pub fn newest(&self) -> Option<u32> {
         self.head.load(Ordering::Acquire).checked_sub(1)
@@ -98,6 +127,7 @@ impl Window {
     pub fn clear(&self) {
         self.head.store(0, Ordering::Relaxed);
         self.blocks.store(0, Ordering::Relaxed);
+        self.spare.store(0, Ordering::Relaxed);
     }
 }
 
@@ -128,6 +158,14 @@ mod tests {
         assert!(window.takes_children());
         assert!(window.change(WindowState::Closing, WindowState::Processing));
         assert!(!window.takes_children());
+    }
+
+    #[test]
+    fn a_spare_block_is_handed_on_once() {
+        let windows = Mapping::<Zero>::new(1).unwrap();
+        let spare = Spare { block: 77, place: 63, generation: 0x0FFF_FFFF };
+        windows[0].0.leave(spare);
+        assert_eq!((windows[0].0.adopt(), windows[0].0.adopt()), (Some(spare), None));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! An event's descriptor with everything that any version of the interface says, in one form: versions decode into it, what is not
 //! said is absent. The core takes from it what it needs ([`Descriptor::event`]); a recording and a second plugin get all of it.
 
-use common::event::{Call, Event, Operation, ProxyOp as CoreProxyOp};
+use common::event::{Call, Event, Identity, Operation, ProxyOp as CoreProxyOp};
 use std::ffi::CStr;
 
 /// The start of an event. Strings are NCCL's, alive during the callback.
@@ -246,6 +246,10 @@ pub struct CeColl<'a> {
 }
 
 impl<'a> Descriptor<'a> {
+    fn identity(&self, communicator: Option<(u64, Option<&'a CStr>)>) -> Option<Identity<'a>> {
+        communicator.map(|(id, name)| Identity { id, name, rank: self.rank })
+    }
+
     /// What the core makes of it.
     pub fn event(&self) -> Event<'a> {
         match self.payload {
@@ -258,6 +262,18 @@ impl<'a> Descriptor<'a> {
                 channels: coll.channels,
                 algorithm: coll.algorithm,
                 protocol: coll.protocol,
+                identity: self.identity(coll.communicator),
+            }),
+            Payload::CeColl(coll) => Event::CeColl(Operation {
+                function: coll.function,
+                count: coll.count,
+                datatype: coll.datatype,
+                sequence: coll.sequence,
+                peer: None,
+                channels: 0,
+                algorithm: None,
+                protocol: None,
+                identity: None,
             }),
             Payload::P2p(p2p) => Event::P2p(Operation {
                 function: p2p.function,
@@ -268,6 +284,7 @@ impl<'a> Descriptor<'a> {
                 channels: p2p.channels,
                 algorithm: None,
                 protocol: None,
+                identity: self.identity(p2p.communicator),
             }),
             Payload::CollApi(CollApi { function, count, datatype, captured, .. }) => {
                 Event::CollApi(Call { function, count, datatype, captured })
@@ -290,7 +307,6 @@ impl<'a> Descriptor<'a> {
             | Payload::ProxyCtrl
             | Payload::NetPlugin { .. }
             | Payload::KernelLaunch { .. }
-            | Payload::CeColl(_)
             | Payload::CeSync { .. }
             | Payload::CeBatch { .. } => Event::Unused,
             // known by name only since v7

@@ -3,7 +3,9 @@
 //! They always say success: an error from init makes NCCL unload the library under communicators that live (2.30), and any
 //! other error is the job's harm. A panic is stopped here.
 
-use crate::kind::state;
+use crate::kind::{event, state};
+use crate::logger::Logger;
+use crate::opening;
 use crate::version::Version;
 use common::event::{Communicator, State};
 use common::guard::guard;
@@ -50,29 +52,52 @@ pub(crate) unsafe fn init<V: Version>(
     mask: *mut c_int,
     id: u64,
     name: *const c_char,
-    nodes: c_int,
-    ranks: c_int,
-    rank: c_int,
+    [nodes, ranks, rank]: [c_int; 3],
+    logger: Logger,
 ) -> c_int {
-    guard(SUCCESS, || {
+    // written first: whatever happens below, NCCL goes on with a context that is no NULL and a mask that asks for nothing
+    if !context.is_null() {
+        // SAFETY: writable by the caller's word. The number is never followed as a pointer.
+        unsafe { *context = recorder::NO_CONTEXT as *mut c_void };
+    }
+    if !mask.is_null() {
+        // SAFETY: as above.
+        unsafe { *mask = 0 };
+    }
+    guard("init", SUCCESS, || {
         // SAFETY: the caller's.
         let name = (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) });
         let name = name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let number = recorder::init(Communicator { id, name, nranks: ranks, nnodes: nodes, rank, api_calls: V::API_CALLS });
+        let asked = opening::mask(V::NUMBER, V::TYPES, logger);
+        let number = recorder::init(Communicator {
+            id,
+            name,
+            nranks: ranks,
+            nnodes: nodes,
+            rank,
+            api_calls: V::API_CALLS,
+            kernel_events: asked & event::KERNEL_CH != 0,
+            told: true,
+        });
         if !context.is_null() {
             // SAFETY: writable by the caller's word. The number is never followed as a pointer.
             unsafe { *context = number as *mut c_void };
         }
         if !mask.is_null() {
             // SAFETY: as above.
-            unsafe { *mask = V::mask() as c_int };
+            unsafe { *mask = asked as c_int };
         }
         SUCCESS
     })
 }
 
 unsafe extern "C" fn start_event<V: Version>(context: *mut c_void, handle: *mut *mut c_void, descriptor: *const V::Raw) -> c_int {
-    guard(SUCCESS, || {
+    if !handle.is_null() {
+        // written whatever happens below: NCCL does not clear it before
+        // SAFETY: NCCL passes a place for the handle.
+        unsafe { *handle = std::ptr::null_mut() };
+    }
+    guard("start_event", SUCCESS, || {
         let number = if descriptor.is_null() {
             0
         } else {
@@ -81,7 +106,6 @@ unsafe extern "C" fn start_event<V: Version>(context: *mut c_void, handle: *mut 
             recorder::start(context as u64, start.parent, &start.event())
         };
         if !handle.is_null() {
-            // written also when nothing is recorded: NCCL does not clear it before
             // SAFETY: NCCL passes a place for the handle. The number is never followed as a pointer.
             unsafe { *handle = number as *mut c_void };
         }
@@ -90,14 +114,14 @@ unsafe extern "C" fn start_event<V: Version>(context: *mut c_void, handle: *mut 
 }
 
 unsafe extern "C" fn stop_event(handle: *mut c_void) -> c_int {
-    guard(SUCCESS, || {
+    guard("stop_event", SUCCESS, || {
         recorder::stop(handle as u64);
         SUCCESS
     })
 }
 
 unsafe extern "C" fn record_event_state(handle: *mut c_void, number: c_int, arguments: *const StateArguments) -> c_int {
-    guard(SUCCESS, || {
+    guard("record_event_state", SUCCESS, || {
         // SAFETY: NCCL passes NULL or its union, of which these two states fill 64 bits.
         let value = || (!arguments.is_null()).then(|| unsafe { (*arguments).value });
         let change = match number {
@@ -113,7 +137,7 @@ unsafe extern "C" fn record_event_state(handle: *mut c_void, number: c_int, argu
 }
 
 unsafe extern "C" fn finalize(context: *mut c_void) -> c_int {
-    guard(SUCCESS, || {
+    guard("finalize", SUCCESS, || {
         recorder::finalize(context as u64);
         SUCCESS
     })
@@ -124,7 +148,7 @@ unsafe extern "C" fn finalize(context: *mut c_void) -> c_int {
 /// NCCL and Score-P never call this; a program that reads the figures itself, or replays recorded callbacks, may.
 #[unsafe(no_mangle)]
 pub extern "C" fn scorep_nccl_flush(milliseconds: u32) -> c_int {
-    guard(0, || {
+    guard("scorep_nccl_flush", 0, || {
         let patience = std::time::Duration::from_millis(u64::from(milliseconds));
         c_int::from(common::control::flush(patience))
     })

@@ -32,6 +32,8 @@ pub mod event {
     pub const CE_SYNC: u64 = 1 << 13;
     /// Its batch of copies (v6 and later).
     pub const CE_BATCH: u64 = 1 << 14;
+    /// Phase within a kernel channel (v7 and later).
+    pub const KERNEL_PHASE: u64 = 1 << 15;
 }
 
 /// States that mean something here.

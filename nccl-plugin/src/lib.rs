@@ -3,10 +3,15 @@
 //! A version is one small file: its descriptor and its table. [`entry`] holds the functions behind every table; they decode and
 //! call the core, nothing more. NCCL takes the newest table it knows.
 
+pub mod asked;
 pub mod descriptor;
 pub mod entry;
+mod image;
 pub mod kind;
+mod logger;
+mod opening;
 pub mod payload;
+pub mod release;
 pub mod v4;
 pub mod v5;
 pub mod v6;

@@ -3,6 +3,7 @@
 use crate::descriptor::{Descriptor, Payload};
 use crate::entry::{self, ProfilerTable};
 use crate::kind::event;
+use crate::logger::Logger;
 use crate::payload::{Coll, KernelChannel, Narrow, NetPlugin, P2p, ProxyOperation, ProxyStep};
 use crate::version::Version;
 use std::ffi::{c_char, c_int, c_void};
@@ -28,7 +29,8 @@ pub struct V4;
 
 impl Version for V4 {
     type Raw = Raw;
-    const MASK: u64 = event::COLL | event::P2P | event::PROXY_OP | event::PROXY_STEP | event::KERNEL_CH;
+    const NUMBER: u32 = 4;
+    const TYPES: u64 = (event::NET_PLUGIN << 1) - 1;
     const API_CALLS: bool = false;
 
     unsafe fn decode<'a>(raw: *const Raw) -> Descriptor<'a> {
@@ -68,10 +70,10 @@ unsafe extern "C" fn init(
     nodes: c_int,
     ranks: c_int,
     rank: c_int,
-    _logger: *const c_void,
+    logger: *const c_void,
 ) -> c_int {
-    // SAFETY: NCCL passes pointers that it owns, valid during the call.
-    unsafe { entry::init::<V4>(context, mask, id, name, nodes, ranks, rank) }
+    // SAFETY: NCCL passes pointers that it owns, valid during the call, and its logger.
+    unsafe { entry::init::<V4>(context, mask, id, name, [nodes, ranks, rank], Logger::new(logger)) }
 }
 
 /// The table that NCCL 2.27 looks up.

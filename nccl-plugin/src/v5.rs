@@ -3,8 +3,8 @@
 use crate::descriptor::{Descriptor, Payload};
 use crate::entry::{self, ProfilerTable};
 use crate::kind::event;
+use crate::logger::Logger;
 use crate::payload::{Coll, CollApi, GroupApi, Grouped, KernelChannel, NetPlugin, P2p, P2pApi, ProxyOperation, ProxyStep, Wide};
-use crate::v4::V4;
 use crate::version::Version;
 use std::ffi::{c_char, c_int, c_void};
 
@@ -58,7 +58,8 @@ pub struct V5;
 
 impl Version for V5 {
     type Raw = Raw;
-    const MASK: u64 = V4::MASK | event::GROUP_API | event::COLL_API | event::P2P_API;
+    const NUMBER: u32 = 5;
+    const TYPES: u64 = (event::KERNEL_LAUNCH << 1) - 1;
     const API_CALLS: bool = true;
 
     unsafe fn decode<'a>(raw: *const Raw) -> Descriptor<'a> {
@@ -91,10 +92,10 @@ pub(crate) unsafe extern "C" fn init<V: Version>(
     nodes: c_int,
     ranks: c_int,
     rank: c_int,
-    _logger: *const c_void,
+    logger: *const c_void,
 ) -> c_int {
     // SAFETY: the caller's.
-    unsafe { entry::init::<V>(context, mask, id, name, nodes, ranks, rank) }
+    unsafe { entry::init::<V>(context, mask, id, name, [nodes, ranks, rank], Logger::new(logger)) }
 }
 
 /// The table that NCCL 2.28 looks up.

@@ -4,10 +4,8 @@ use crate::descriptor::{Descriptor, Payload};
 use crate::entry::ProfilerTable;
 use crate::kind::event;
 use crate::payload::{CeBatch, CeColl, CeSync, Wide};
-use crate::v5::{self, Init, V5, init};
+use crate::v5::{self, Init, init};
 use crate::version::Version;
-use common::log;
-use std::sync::Once;
 
 /// v6's event descriptor.
 pub type Raw = Wide<Union>;
@@ -43,24 +41,9 @@ pub struct V6;
 
 impl Version for V6 {
     type Raw = Raw;
-    const MASK: u64 = V5::MASK;
+    const NUMBER: u32 = 6;
+    const TYPES: u64 = (event::CE_BATCH << 1) - 1;
     const API_CALLS: bool = true;
-
-    /// NCCL 2.29 and 2.30 can hang a job that broadcasts when kernel events are asked for, whatever the plugin does with them,
-    /// unless NCCL_ALLGATHERV_ENABLE=0. So they are asked for only then.
-    fn mask() -> u64 {
-        if std::env::var_os("NCCL_ALLGATHERV_ENABLE").is_some_and(|value| value == "0") {
-            return Self::MASK;
-        }
-        static TOLD: Once = Once::new();
-        TOLD.call_once(|| {
-            log::warn(
-                "GPU times are off: with NCCL 2.29 and 2.30 they can hang a job that broadcasts. Set NCCL_ALLGATHERV_ENABLE=0 \
-                 to have them.",
-            );
-        });
-        Self::MASK & !event::KERNEL_CH
-    }
 
     unsafe fn decode<'a>(raw: *const Raw) -> Descriptor<'a> {
         // SAFETY: the caller's.

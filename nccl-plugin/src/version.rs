@@ -6,15 +6,12 @@ use crate::descriptor::Descriptor;
 pub trait Version {
     /// The C structure that NCCL passes when an event starts.
     type Raw;
-    /// Event types that this plugin makes use of.
-    const MASK: u64;
+    /// Number of the version.
+    const NUMBER: u32;
+    /// Event types that the version has.
+    const TYPES: u64;
     /// Whether API calls are reported.
     const API_CALLS: bool;
-
-    /// Event types asked for in this process.
-    fn mask() -> u64 {
-        Self::MASK
-    }
 
     /// Reads a descriptor.
     ///

@@ -70,7 +70,7 @@ unsafe extern "C" fn initialize() -> i32 {
 unsafe extern "C" fn finalize() {}
 
 unsafe extern "C" fn get_event_info(token: *mut c_char) -> *mut MetricProperties {
-    let list = guard(None, || {
+    let list = guard("get_event_info", None, || {
         // SAFETY: Score-P passes a string that is alive during the call.
         let token = unsafe { token::text(token) };
         let list: Vec<Metric<'_>> = select(&token).iter().map(describe).collect();
@@ -82,7 +82,7 @@ unsafe extern "C" fn get_event_info(token: *mut c_char) -> *mut MetricProperties
 
 unsafe extern "C" fn add_counter(name: *mut c_char) -> i32 {
     // never negative: Score-P aborts the application when a strictly synchronous counter is refused
-    guard(CONSTANT as i32, || {
+    guard("add_counter", CONSTANT as i32, || {
         // SAFETY: Score-P passes a string that is alive during the call.
         let name = unsafe { token::text(name) };
         let thread = ThreadCell::current().map(|(_, number)| number);
@@ -110,7 +110,7 @@ unsafe extern "C" fn get_current_value(id: i32) -> u64 {
 
 /// Takes Score-P's clock.
 pub(crate) unsafe extern "C" fn set_clock_function(function: Option<unsafe extern "C" fn() -> u64>) {
-    guard((), || {
+    guard("set_clock_function", (), || {
         if let Some(function) = function {
             CLOCK.set_function(function);
         }
@@ -118,7 +118,7 @@ pub(crate) unsafe extern "C" fn set_clock_function(function: Option<unsafe exter
 }
 
 unsafe extern "C" fn synchronize(_is_responsible: bool, mode: SynchronizationMode) {
-    guard((), || {
+    guard("synchronize", (), || {
         if mode == SYNCHRONIZATION_MODE_END {
             control::finish();
         } else {

@@ -59,7 +59,7 @@ fn describe<'a>((name, series): &'a (String, &'static Series)) -> Metric<'a> {
 }
 
 unsafe extern "C" fn get_event_info(token: *mut c_char) -> *mut MetricProperties {
-    let list = guard(None, || {
+    let list = guard("get_event_info", None, || {
         // SAFETY: Score-P passes a string that is alive during the call.
         let token = unsafe { token::text(token) };
         let found = select(&token);
@@ -71,7 +71,7 @@ unsafe extern "C" fn get_event_info(token: *mut c_char) -> *mut MetricProperties
 }
 
 unsafe extern "C" fn add_counter(name: *mut c_char) -> i32 {
-    guard(-1, || {
+    guard("add_counter", -1, || {
         // SAFETY: Score-P passes a string that is alive during the call.
         let name = unsafe { token::text(name) };
         let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -81,7 +81,7 @@ unsafe extern "C" fn add_counter(name: *mut c_char) -> i32 {
 }
 
 unsafe extern "C" fn get_all_values(id: i32, list: *mut *mut TimeValuePair) -> u64 {
-    guard(0, || {
+    guard("get_all_values", 0, || {
         let name = {
             let names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
             usize::try_from(id).ok().and_then(|id| names.get(id).cloned())
@@ -100,7 +100,7 @@ unsafe extern "C" fn get_all_values(id: i32, list: *mut *mut TimeValuePair) -> u
 }
 
 unsafe extern "C" fn synchronize(_is_responsible: bool, mode: SynchronizationMode) {
-    guard((), || {
+    guard("synchronize", (), || {
         if mode == SYNCHRONIZATION_MODE_END {
             control::finish();
             END.store(CLOCK.now(), Ordering::Relaxed);

@@ -4,7 +4,7 @@ use super::descriptor::{Descriptor, Strings};
 use super::{HostError, open, symbol};
 use crate::capture::{Call, Meta, What};
 use libloading::os::unix::Library;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
 
@@ -31,9 +31,9 @@ type InitV5 = unsafe extern "C" fn(*mut *mut c_void, u64, *mut c_int, *const c_c
 pub(crate) struct Nccl {
     path: PathBuf,
     meta: Meta,
-    /// Loaded from the first communicator to the last, as NCCL does.
+    /// Loaded for the first communicator, and again when there was none left.
     loaded: Option<(Library, u32, Table)>,
-    alive: u32,
+    alive: HashSet<u32>,
     strings: Strings,
     /// What the plugin gave back, by what the recorded one gave.
     contexts: HashMap<u32, u64>,
@@ -50,7 +50,7 @@ impl Nccl {
             path: path.into(),
             meta,
             loaded: None,
-            alive: 0,
+            alive: HashSet::new(),
             strings: Strings::default(),
             contexts: HashMap::new(),
             handles: HashMap::new(),
@@ -65,7 +65,7 @@ impl Nccl {
         if let What::Init { ctx, comm, name, nnodes, nranks, rank } = &call.what {
             return self.init(*ctx, *comm, name.as_deref(), [*nnodes, *nranks, *rank]);
         }
-        // calls after the last communicator's end: NCCL has no plugin any more
+        // calls before the first communicator: NCCL has no plugin yet
         let Some((_, api, table)) = self.loaded.as_ref().map(|(library, api, table)| (library, *api, *table)) else {
             return Ok(());
         };
@@ -103,16 +103,18 @@ impl Nccl {
                 let context = self.contexts.get(ctx).copied().unwrap_or(0);
                 // SAFETY: the plugin takes any context.
                 unsafe { (table.finalize)(pointer(context)) };
-                self.alive = self.alive.saturating_sub(1);
-                if self.alive == 0 {
-                    self.loaded = None;
-                }
+                self.alive.remove(ctx);
             }
         }
         Ok(())
     }
 
     fn init(&mut self, ctx: u32, comm: u64, name: Option<&str>, shape: [i32; 3]) -> Result<(), HostError> {
+        // NCCL closes the library with its last communicator and opens it for the next; calls between the two, which a recording may
+        // have, are made all the same
+        if self.alive.is_empty() {
+            self.loaded = None;
+        }
         let (api, table) = match &self.loaded {
             Some((_, api, table)) => (*api, *table),
             None => self.load()?,
@@ -139,7 +141,7 @@ impl Nccl {
             let what = format!("init of interface v{api} gave result {result} and context {context:?}");
             return Err(HostError::Refused { path: self.path.clone(), what });
         }
-        self.alive += 1;
+        self.alive.insert(ctx);
         self.contexts.insert(ctx, context as u64);
         Ok(())
     }

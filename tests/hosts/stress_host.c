@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /* NCCL's v5 descriptor as words; the offsets are those of its plugin interface. */
@@ -38,6 +39,12 @@ static void *start(void *context, uint64_t type, void *parent, const uint64_t *p
   return handle;
 }
 
+static uint64_t gpu_clock(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return 1700000000000000000u + (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 static void *work(void *argument) {
   long number = (long)(intptr_t)argument;
   void *context = contexts[number % 2];
@@ -49,7 +56,7 @@ static void *work(void *argument) {
     table->stop(operation);
     void *kernels[2];
     for (uint64_t channel = 0; channel < 2; channel++) {
-      uint64_t kernel[2] = {channel, 1000 + (uint64_t)i};
+      uint64_t kernel[2] = {channel, gpu_clock()};
       kernels[channel] = start(context, 64, operation, kernel, 2);
       made[1] += kernels[channel] != NULL;
     }
@@ -64,7 +71,7 @@ static void *work(void *argument) {
     table->stop(step);
     table->stop(op);
     for (int channel = 0; channel < 2; channel++) {
-      uint64_t ptimer = 1500 + (uint64_t)i;
+      uint64_t ptimer = gpu_clock();
       table->state(kernels[channel], 22, &ptimer);
       table->stop(kernels[channel]);
     }

@@ -1,0 +1,130 @@
+//! NCCL's releases: which one calls, and which event types it must not be asked for.
+
+use crate::kind::event;
+use std::ffi::{CStr, c_char, c_int, c_void};
+
+/// A release as NCCL counts them: 22907 is 2.29.7.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Release(pub i32);
+
+impl std::fmt::Display for Release {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{}.{}.{}", self.0 / 10_000, self.0 / 100 % 100, self.0 % 100)
+    }
+}
+
+/// Trouble that a range of releases has with event types.
+#[derive(Debug, Clone, Copy)]
+pub struct Trouble {
+    /// First release that has it.
+    pub from: Release,
+    /// First release that no longer has it.
+    pub before: Release,
+    /// Event types that cause it.
+    pub types: u64,
+    /// Variable and value with which it does not happen.
+    pub cure: (&'static str, &'static str),
+    /// What happens, for a person.
+    pub what: &'static str,
+}
+
+/// All trouble known. Releases newer than the newest known (2.32.3) are treated as that one.
+pub const TROUBLES: [Trouble; 1] = [Trouble {
+    from: Release(22_900),
+    before: Release(23_102),
+    types: event::KERNEL_CH,
+    cure: ("NCCL_ALLGATHERV_ENABLE", "0"),
+    what: "kernel events can hang a job that broadcasts",
+}];
+
+/// The oldest release that speaks a version of the interface, for when nothing better is known.
+pub fn of_interface(version: u32) -> Release {
+    Release(match version {
+        0 | 1 => 22_300,
+        2 => 22_400,
+        3 => 22_600,
+        4 => 22_700,
+        5 => 22_800,
+        6 => 22_900,
+        _ => 23_102,
+    })
+}
+
+/// The release of the library that `logger`, a function NCCL handed over, lies in; else of the one that the program links.
+pub fn running(logger: *const c_void) -> Option<Release> {
+    // SAFETY: dlsym with the default handle searches what is loaded.
+    let linked = || unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"ncclGetVersion".as_ptr()) };
+    let function = Some(beside(logger)).filter(|found| !found.is_null()).unwrap_or_else(linked);
+    if function.is_null() {
+        return None;
+    }
+    // SAFETY: NCCL's ncclGetVersion has this type, in all its releases.
+    let get_version = unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn(*mut c_int) -> c_int>(function) };
+    let mut version = 0;
+    // SAFETY: it writes one integer.
+    let result = unsafe { get_version(&raw mut version) };
+    (result == 0 && version > 0).then_some(Release(version))
+}
+
+/// `ncclGetVersion` of the library that `address` lies in, or NULL.
+fn beside(address: *const c_void) -> *mut c_void {
+    if address.is_null() {
+        return std::ptr::null_mut();
+    }
+    let mut found = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
+    // SAFETY: dladdr takes any address and fills in the structure, which is valid as zeros besides.
+    let file: *const c_char =
+        unsafe { if libc::dladdr(address, found.as_mut_ptr()) == 0 { std::ptr::null() } else { found.assume_init().dli_fname } };
+    if file.is_null() {
+        return std::ptr::null_mut();
+    }
+    // SAFETY: dladdr's name is a string that lives as long as the library is loaded, and NCCL is calling us from it.
+    let file = unsafe { CStr::from_ptr(file) };
+    // SAFETY: with RTLD_NOLOAD nothing is loaded or initialised; the handle is given back below.
+    let library = unsafe { libc::dlopen(file.as_ptr(), libc::RTLD_NOW | libc::RTLD_NOLOAD) };
+    if library.is_null() {
+        return std::ptr::null_mut();
+    }
+    // SAFETY: the handle is valid; NCCL itself keeps its library loaded.
+    unsafe {
+        let function = libc::dlsym(library, c"ncclGetVersion".as_ptr());
+        libc::dlclose(library);
+        function
+    }
+}
+
+/// The troubles that a release has in the environment that `lookup` tells.
+pub fn troubles(release: Release, lookup: impl Fn(&str) -> Option<String>) -> impl Iterator<Item = &'static Trouble> {
+    let has = move |trouble: &&Trouble| {
+        let (name, value) = trouble.cure;
+        trouble.from <= release && release < trouble.before && lookup(name).as_deref() != Some(value)
+    };
+    TROUBLES.iter().filter(has)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kernel_events_trouble(release: i32, enable: Option<&str>) -> bool {
+        troubles(Release(release), |_| enable.map(str::to_owned)).any(|trouble| trouble.types & event::KERNEL_CH != 0)
+    }
+
+    #[test]
+    fn kernel_events_are_trouble_from_2_29_to_before_2_31_2() {
+        for (release, trouble) in
+            [(22_809, false), (22_902, true), (23_007, true), (23_102, false), (23_203, false), (24_000, false)]
+        {
+            assert_eq!(kernel_events_trouble(release, None), trouble, "{release}");
+            assert_eq!(kernel_events_trouble(release, Some("1")), trouble, "{release}");
+            assert!(!kernel_events_trouble(release, Some("0")), "{release}");
+        }
+    }
+
+    #[test]
+    fn a_program_without_nccl_has_no_release() {
+        assert_eq!(running(std::ptr::null()), None);
+        assert_eq!(running(kernel_events_trouble as *const c_void), None);
+        assert_eq!(Release(22_907).to_string(), "2.29.7");
+    }
+}

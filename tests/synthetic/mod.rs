@@ -1,0 +1,95 @@
+//! Captures that no NCCL has made: callbacks in every order and of every shape that a real or an odd NCCL could make them, by a
+//! seed. The same seed always gives the same captures.
+//!
+//! | file | task |
+//! |---|---|
+//! | `play.rs` | puts the callbacks of many threads into one order, with times |
+//! | `habits.rs` | what NCCL does in this run, and how often |
+//! | `process.rs` | communicators, calls and operations of one process |
+//! | `children.rs` | kernel channels, proxy operations and their steps |
+//!
+//! Left out is what nobody has settled: kernel channels that stop before they start, stamps of channels that never stop, another
+//! process' operations below operations of this one, calls after the last communicator of a process is gone.
+
+mod children;
+mod habits;
+mod play;
+mod process;
+
+use std::fs::{File, create_dir_all};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use fastrand::Rng;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde_json::{Value, json};
+
+use habits::Habits;
+
+/// One process' callbacks.
+pub(crate) struct Process {
+    lines: Vec<Value>,
+    /// Times that a handle is used after its stop.
+    pub(crate) ignored_handles: usize,
+    /// Steps that were started again, whose first handle is never heard of again: that is no missing stop.
+    pub(crate) lost_handles: Vec<u64>,
+    /// Events of a type that no version has.
+    pub(crate) unknown_events: usize,
+}
+
+/// All processes of a run.
+pub(crate) struct Run {
+    pub(crate) processes: Vec<Process>,
+}
+
+impl Run {
+    /// The run of that seed, with late children or without.
+    pub(crate) fn new(seed: u64, late: bool) -> Self {
+        let mut rng = Rng::with_seed(seed);
+        let habits = Habits::new(late, &mut rng);
+        let processes = (0..habits.processes).map(|number| process::make(number, &habits, &mut rng)).collect();
+        Self { processes }
+    }
+
+    /// Writes the captures into a directory and gives their paths.
+    pub(crate) fn write(&self, directory: &Path) -> Vec<PathBuf> {
+        let lines = self.processes.iter().map(|process| process.lines.clone());
+        write(directory, lines)
+    }
+
+    /// The same for the reference, which knows no missing names (`unknown`), no types without a size (no bytes are counted), and
+    /// no steps that are started again (they get a stop each, at the end).
+    pub(crate) fn write_for_reference(&self, directory: &Path) -> Vec<PathBuf> {
+        let lines = self.processes.iter().map(|process| {
+            let stops = process.lost_handles.iter().map(|h| json!({"cb": "stop", "h": h, "t": 0, "tid": 1}));
+            process.lines.iter().map(named).chain(stops).collect()
+        });
+        write(directory, lines)
+    }
+}
+
+/// A line with names that the reference knows.
+fn named(line: &Value) -> Value {
+    let mut line = line.clone();
+    if line.get("func").is_some_and(Value::is_null) {
+        line["func"] = json!("unknown");
+    }
+    if line.get("dtype").is_some_and(|dtype| !process::TYPES.iter().any(|name| dtype == name)) {
+        line["dtype"] = json!("ncclInt8");
+        line["count"] = json!(0);
+    }
+    line
+}
+
+fn write(directory: &Path, processes: impl Iterator<Item = Vec<Value>>) -> Vec<PathBuf> {
+    create_dir_all(directory).unwrap();
+    let write = |(number, lines): (usize, Vec<Value>)| {
+        let path = directory.join(format!("synthetic.r{number}.jsonl.gz"));
+        let mut file = GzEncoder::new(File::create(&path).unwrap(), Compression::fast());
+        lines.iter().for_each(|line| writeln!(file, "{line}").unwrap());
+        file.finish().unwrap();
+        path
+    };
+    processes.enumerate().map(write).collect()
+}
