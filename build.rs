@@ -4,10 +4,11 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 /// A C program, what it links, and the header without which it cannot be compiled.
-const HOSTS: [(&str, &[&str], Option<&str>); 3] = [
+const HOSTS: [(&str, &[&str], Option<&str>); 4] = [
     ("otf2_last_values", &["-lotf2"], Some("/usr/include/otf2/otf2.h")),
     ("nccl_host", &["-ldl", "-lpthread"], None),
     ("stress_host", &["-ldl", "-lpthread"], None),
+    ("profiler_layouts", &[], None),
 ];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -72,6 +72,7 @@ fn replay_run(arguments: &Arguments, name: &str, source: &Path) -> Result<replay
         otf2: Some(trace),
         library: arguments.library.clone(),
         window_seconds: WINDOW_SECONDS,
+        interface: None,
     };
     replay::replay(&request).map_err(|error: ReplayError| error.to_string())
 }

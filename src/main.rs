@@ -33,6 +33,9 @@ enum Command {
     ReplayOne(child::Arguments),
 }
 
+/// Versions that a replay can speak, as clap wants them.
+const INTERFACES: std::ops::RangeInclusive<i64> = host::nccl::OLDEST as i64..=host::nccl::NEWEST as i64;
+
 #[derive(Debug, clap::Args)]
 struct Replay {
     /// Captures (*.jsonl.gz), or directories of them; one process each, in the order of their names.
@@ -50,6 +53,10 @@ struct Replay {
     /// Length of a window in the capture's time, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = demo::WINDOW_SECONDS, value_parser = seconds)]
     window: f64,
+    /// Version of NCCL's interface to speak, 1 to 7; what it cannot say is not told. Without it, the newest that the library
+    /// has, at most the captures' own.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(INTERFACES))]
+    interface: Option<u32>,
     /// The shipped library, where it is not beside this program.
     #[arg(long, value_name = "FILE")]
     library: Option<PathBuf>,
@@ -88,8 +95,8 @@ fn main() -> ExitCode {
 }
 
 fn replay(arguments: Replay) -> Result<(), String> {
-    let Replay { sources, summary, otf2, format, window, library } = arguments;
-    let request = replay::Request { sources, summary, otf2, library, window_seconds: window };
+    let Replay { sources, summary, otf2, format, window, interface, library } = arguments;
+    let request = replay::Request { sources, summary, otf2, library, window_seconds: window, interface };
     let outcome = replay::replay(&request).map_err(|error| error.to_string())?;
     match format {
         Format::Table => {

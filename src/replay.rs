@@ -27,6 +27,8 @@ pub(crate) struct Request {
     pub(crate) library: Option<PathBuf>,
     /// Length of a window in the capture's time, seconds.
     pub(crate) window_seconds: f64,
+    /// The version of NCCL's interface to speak, where it is given.
+    pub(crate) interface: Option<u32>,
 }
 
 /// What came of it.
@@ -230,6 +232,9 @@ impl Job<'_> {
         let program = std::env::current_exe().map_err(|error| ReplayError::io(self.capture, error))?;
         let mut command = Command::new(program);
         command.arg(child::COMMAND).arg(self.library).arg(self.capture).args(trace);
+        if let Some(interface) = self.request.interface {
+            command.args(["--interface".into(), interface.to_string()]);
+        }
         command.env("NCCL_SCOREP_SUMMARY", summary);
         command.env("NCCL_SCOREP_TICK_RATE", crate::host::clock::TICKS_PER_SECOND.to_string());
         command.env("NCCL_SCOREP_WINDOW_SECONDS", self.request.window_seconds.to_string());

@@ -20,9 +20,13 @@ fn it_exports_what_the_hosts_look_up_and_nothing_else() {
     let expected = [
         "SCOREP_MetricPlugin_nccl_plugin_get_info",
         "SCOREP_MetricPlugin_nccl_series_plugin_get_info",
+        "ncclProfiler_v1",
+        "ncclProfiler_v2",
+        "ncclProfiler_v3",
         "ncclProfiler_v4",
         "ncclProfiler_v5",
         "ncclProfiler_v6",
+        "ncclProfiler_v7",
         "scorep_nccl_flush",
     ];
     assert_eq!(names, expected);

@@ -1,6 +1,7 @@
 //! An event's descriptor with everything that any version of the interface says, in one form: versions decode into it, what is not
 //! said is absent. The core takes from it what it needs ([`Descriptor::event`]); a recording and a second plugin get all of it.
 
+use crate::kind::event;
 use common::event::{Call, Event, Identity, Operation, ProxyOp as CoreProxyOp};
 use std::ffi::CStr;
 
@@ -99,10 +100,35 @@ pub enum Payload<'a> {
     },
 }
 
+impl Payload<'_> {
+    /// NCCL's number of its type.
+    pub fn bits(&self) -> u64 {
+        match *self {
+            Self::Group => event::GROUP,
+            Self::Coll(_) => event::COLL,
+            Self::P2p(_) => event::P2P,
+            Self::ProxyOp(_) => event::PROXY_OP,
+            Self::ProxyStep { .. } => event::PROXY_STEP,
+            Self::ProxyCtrl => event::PROXY_CTRL,
+            Self::KernelCh { .. } => event::KERNEL_CH,
+            Self::NetPlugin { .. } => event::NET_PLUGIN,
+            Self::GroupApi { .. } => event::GROUP_API,
+            Self::CollApi(_) => event::COLL_API,
+            Self::P2pApi(_) => event::P2P_API,
+            Self::KernelLaunch { .. } => event::KERNEL_LAUNCH,
+            Self::CeColl(_) => event::CE_COLL,
+            Self::CeSync { .. } => event::CE_SYNC,
+            Self::CeBatch { .. } => event::CE_BATCH,
+            Self::KernelPhase { .. } => event::KERNEL_PHASE,
+            Self::Unknown { bits } => bits,
+        }
+    }
+}
+
 /// A collective operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Coll<'a> {
-    /// Communicator id and name, which only v1 to v3 tell here.
+    /// Communicator id and name, which only v1 to v3 tell here; 0 and none from wrappers of newer NCCL.
     pub communicator: Option<(u64, Option<&'a CStr>)>,
     /// Number among those of its function.
     pub sequence: u64,

@@ -3,11 +3,12 @@
 //! They always say success: an error from init makes NCCL unload the library under communicators that live (2.30), and any
 //! other error is the job's harm. A panic is stopped here.
 
-use crate::kind::{event, state};
+use crate::kind::event;
 use crate::logger::Logger;
 use crate::opening;
+use crate::payload::Change;
 use crate::version::Version;
-use common::event::{Communicator, State};
+use common::event::Communicator;
 use common::guard::guard;
 use common::recorder;
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -15,35 +16,36 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 /// ncclSuccess.
 const SUCCESS: c_int = 0;
 
-/// The table of functions that NCCL looks up by name; `Init` and `Raw` (the descriptor) differ between versions.
+/// The table of functions that NCCL looks up by name; the type of init, the descriptor and what comes with a change of state
+/// differ between versions.
 #[repr(C)]
 #[derive(Debug)]
-pub struct ProfilerTable<Init, Raw> {
-    name: *const c_char,
-    init: Init,
-    start_event: unsafe extern "C" fn(*mut c_void, *mut *mut c_void, *const Raw) -> c_int,
-    stop_event: unsafe extern "C" fn(*mut c_void) -> c_int,
-    record_event_state: unsafe extern "C" fn(*mut c_void, c_int, *const StateArguments) -> c_int,
-    finalize: unsafe extern "C" fn(*mut c_void) -> c_int,
+pub struct ProfilerTable<Init, V: Version> {
+    /// Name of the plugin.
+    pub name: *const c_char,
+    /// A communicator was made.
+    pub init: Init,
+    /// An event starts.
+    pub start_event: unsafe extern "C" fn(*mut c_void, *mut *mut c_void, *const V::Raw) -> c_int,
+    /// An event stops.
+    pub stop_event: unsafe extern "C" fn(*mut c_void) -> c_int,
+    /// An event's state changes.
+    pub record_event_state: unsafe extern "C" fn(*mut c_void, c_int, *const V::Arguments) -> c_int,
+    /// A communicator was destroyed.
+    pub finalize: unsafe extern "C" fn(*mut c_void) -> c_int,
 }
 
 // SAFETY: the table is never written, and its name points to a constant.
-unsafe impl<Init: Sync, Raw> Sync for ProfilerTable<Init, Raw> {}
+unsafe impl<Init: Sync, V: Version> Sync for ProfilerTable<Init, V> {}
 
-/// What comes with a change of state: a union of 64-bit values and pointers, the same in all versions since v4.
-#[repr(C)]
-#[derive(Debug)]
-pub struct StateArguments {
-    value: u64,
-}
-
-impl<Init, Raw> ProfilerTable<Init, Raw> {
-    pub(crate) const fn new<V: Version<Raw = Raw>>(init: Init) -> Self {
-        Self { name: c"scorep".as_ptr(), init, start_event: start_event::<V>, stop_event, record_event_state, finalize }
+impl<Init, V: Version> ProfilerTable<Init, V> {
+    pub(crate) const fn new(init: Init) -> Self {
+        let (start_event, record_event_state) = (start_event::<V>, record_event_state::<V>);
+        Self { name: c"scorep".as_ptr(), init, start_event, stop_event, record_event_state, finalize }
     }
 }
 
-/// What init does in every version.
+/// What init does in every version since v4, which tell of the communicator.
 ///
 /// # Safety
 /// `context` and `mask` are NULL or writable, `name` is NULL or a string: NCCL's, valid during the call.
@@ -55,6 +57,42 @@ pub(crate) unsafe fn init<V: Version>(
     [nodes, ranks, rank]: [c_int; 3],
     logger: Logger,
 ) -> c_int {
+    let communicator = |kernel_events| {
+        // SAFETY: the caller's.
+        let name = (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) });
+        let name = name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let api_calls = V::API_CALLS;
+        Communicator { id, name, nranks: ranks, nnodes: nodes, rank, api_calls, kernel_events, told: true }
+    };
+    // SAFETY: the caller's.
+    unsafe { open::<V>(context, mask, logger, communicator) }
+}
+
+/// What init does up to v3, which tell nothing of the communicator and have no logger.
+///
+/// # Safety
+/// As for [`init`].
+pub(crate) unsafe fn init_untold<V: Version>(context: *mut *mut c_void, mask: *mut c_int) -> c_int {
+    // SAFETY: there is no function.
+    let logger = unsafe { Logger::new(std::ptr::null()) };
+    let communicator = |kernel_events| {
+        let (name, api_calls) = (String::new(), V::API_CALLS);
+        Communicator { id: 0, name, nranks: 0, nnodes: 0, rank: -1, api_calls, kernel_events, told: false }
+    };
+    // SAFETY: the caller's.
+    unsafe { open::<V>(context, mask, logger, communicator) }
+}
+
+/// Opens a context for a communicator, which is made knowing whether kernel events are asked for.
+///
+/// # Safety
+/// `context` and `mask` are NULL or writable.
+unsafe fn open<V: Version>(
+    context: *mut *mut c_void,
+    mask: *mut c_int,
+    logger: Logger,
+    communicator: impl FnOnce(bool) -> Communicator,
+) -> c_int {
     // written first: whatever happens below, NCCL goes on with a context that is no NULL and a mask that asks for nothing
     if !context.is_null() {
         // SAFETY: writable by the caller's word. The number is never followed as a pointer.
@@ -65,20 +103,8 @@ pub(crate) unsafe fn init<V: Version>(
         unsafe { *mask = 0 };
     }
     guard("init", SUCCESS, || {
-        // SAFETY: the caller's.
-        let name = (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) });
-        let name = name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let asked = opening::mask(V::NUMBER, V::TYPES, logger);
-        let number = recorder::init(Communicator {
-            id,
-            name,
-            nranks: ranks,
-            nnodes: nodes,
-            rank,
-            api_calls: V::API_CALLS,
-            kernel_events: asked & event::KERNEL_CH != 0,
-            told: true,
-        });
+        let number = recorder::init(communicator(asked & event::KERNEL_CH != 0));
         if !context.is_null() {
             // SAFETY: writable by the caller's word. The number is never followed as a pointer.
             unsafe { *context = number as *mut c_void };
@@ -120,18 +146,11 @@ unsafe extern "C" fn stop_event(handle: *mut c_void) -> c_int {
     })
 }
 
-unsafe extern "C" fn record_event_state(handle: *mut c_void, number: c_int, arguments: *const StateArguments) -> c_int {
+unsafe extern "C" fn record_event_state<V: Version>(handle: *mut c_void, number: c_int, arguments: *const V::Arguments) -> c_int {
     guard("record_event_state", SUCCESS, || {
-        // SAFETY: NCCL passes NULL or its union, of which these two states fill 64 bits.
-        let value = || (!arguments.is_null()).then(|| unsafe { (*arguments).value });
-        let change = match number {
-            state::PROXY_STEP_SEND_WAIT => value().map(|bytes| State::SendWait { bytes }),
-            state::KERNEL_CH_STOP => value().map(|ptimer| State::KernelChStop { ptimer }),
-            state::GROUP_START_API_STOP => Some(State::GroupStartReturns),
-            state::GROUP_END_API_START => Some(State::GroupEndBegins),
-            _ => None,
-        };
-        recorder::state(handle as u64, change.unwrap_or(State::Other));
+        // SAFETY: NCCL passes NULL or the union of the table's version, of which it fills in the member that the state names.
+        let state = unsafe { V::Arguments::state(number, arguments) };
+        recorder::state(handle as u64, state);
         SUCCESS
     })
 }
@@ -152,22 +171,4 @@ pub extern "C" fn scorep_nccl_flush(milliseconds: u32) -> c_int {
         let patience = std::time::Duration::from_millis(u64::from(milliseconds));
         c_int::from(common::control::flush(patience))
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::mem::offset_of;
-
-    type Table = ProfilerTable<unsafe extern "C" fn(), u8>;
-
-    #[test]
-    fn the_table_is_six_pointers_in_nccls_order() {
-        assert_eq!(offset_of!(Table, init), 8);
-        assert_eq!(offset_of!(Table, start_event), 16);
-        assert_eq!(offset_of!(Table, stop_event), 24);
-        assert_eq!(offset_of!(Table, record_event_state), 32);
-        assert_eq!(offset_of!(Table, finalize), 40);
-        assert_eq!(size_of::<Table>(), 48);
-    }
 }

@@ -14,9 +14,9 @@ pub mod event {
     pub const PROXY_STEP: u64 = 1 << 4;
     /// State of the proxy thread.
     pub const PROXY_CTRL: u64 = 1 << 5;
-    /// Kernel channel.
+    /// Kernel channel (v3 and later).
     pub const KERNEL_CH: u64 = 1 << 6;
-    /// Event of a network plugin.
+    /// Event of a network plugin (v3 and later).
     pub const NET_PLUGIN: u64 = 1 << 7;
     /// Group of API calls (v5 and later).
     pub const GROUP_API: u64 = 1 << 8;

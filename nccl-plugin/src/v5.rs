@@ -4,7 +4,8 @@ use crate::descriptor::{Descriptor, Payload};
 use crate::entry::{self, ProfilerTable};
 use crate::kind::event;
 use crate::logger::Logger;
-use crate::payload::{Coll, CollApi, GroupApi, Grouped, KernelChannel, NetPlugin, P2p, P2pApi, ProxyOperation, ProxyStep, Wide};
+use crate::payload::{Arguments, Coll, CollApi, GroupApi, Grouped, KernelChannel, KernelLaunch, NetPlugin, P2p, P2pApi};
+use crate::payload::{Plain, ProxyOperation, ProxyStep, Wide};
 use crate::version::Version;
 use std::ffi::{c_char, c_int, c_void};
 
@@ -15,17 +16,30 @@ pub type Raw = Wide<Union>;
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub union Union {
-    group_api: GroupApi,
-    coll_api: CollApi,
-    p2p_api: P2pApi,
-    kernel_launch: *mut c_void,
-    coll: Grouped<Coll>,
-    p2p: Grouped<P2p>,
-    proxy_op: ProxyOperation,
-    proxy_step: ProxyStep,
-    kernel_ch: KernelChannel,
-    net_plugin: NetPlugin,
+    /// Of a group of API calls.
+    pub group_api: GroupApi,
+    /// Of a call of a collective function.
+    pub coll_api: CollApi,
+    /// Of a call of a point-to-point function.
+    pub p2p_api: P2pApi,
+    /// Of a launch of a kernel.
+    pub kernel_launch: KernelLaunch,
+    /// Of a collective operation.
+    pub coll: Grouped<Coll>,
+    /// Of a send or receive.
+    pub p2p: Grouped<P2p>,
+    /// Of a proxy operation.
+    pub proxy_op: ProxyOperation,
+    /// Of a proxy step.
+    pub proxy_step: ProxyStep,
+    /// Of a kernel channel.
+    pub kernel_ch: KernelChannel,
+    /// Of an event of a network plugin.
+    pub net_plugin: NetPlugin,
 }
+
+// SAFETY: integers and raw pointers.
+unsafe impl Plain for Union {}
 
 /// Reads the member of the union that the type names.
 ///
@@ -39,17 +53,37 @@ pub(crate) unsafe fn payload<'a>(kind: u64, union: *const Union) -> Payload<'a> 
             event::COLL => Payload::Coll((*union).coll.decode()),
             event::P2P => Payload::P2p((*union).p2p.decode()),
             event::PROXY_OP => (*union).proxy_op.decode(),
-            event::PROXY_STEP => Payload::ProxyStep { step: (*union).proxy_step.step },
+            event::PROXY_STEP => (*union).proxy_step.decode(),
             event::PROXY_CTRL => Payload::ProxyCtrl,
             event::KERNEL_CH => (*union).kernel_ch.decode(),
             event::NET_PLUGIN => (*union).net_plugin.decode(),
             event::GROUP_API => (*union).group_api.decode(),
             event::COLL_API => Payload::CollApi((*union).coll_api.decode()),
             event::P2P_API => Payload::P2pApi((*union).p2p_api.decode()),
-            event::KERNEL_LAUNCH => Payload::KernelLaunch { stream: (*union).kernel_launch as usize },
+            event::KERNEL_LAUNCH => (*union).kernel_launch.decode(),
             bits => Payload::Unknown { bits },
         }
     }
+}
+
+/// Fills in the member that the type names; `None` for types that v5 does not have.
+pub(crate) fn union(payload: &Payload<'_>) -> Option<Union> {
+    let mut union = Union::zeroed();
+    match payload {
+        Payload::Group | Payload::ProxyCtrl => {}
+        Payload::Coll(coll) => union.coll = Grouped::<Coll>::encode(coll),
+        Payload::P2p(p2p) => union.p2p = Grouped::<P2p>::encode(p2p),
+        Payload::ProxyOp(operation) => union.proxy_op = ProxyOperation::encode(operation),
+        &Payload::ProxyStep { step } => union.proxy_step = ProxyStep { step },
+        &Payload::KernelCh { channel, ptimer: Some(ptimer) } => union.kernel_ch = KernelChannel { channel, ptimer },
+        &Payload::NetPlugin { id, data } => union.net_plugin = NetPlugin::encode(id, data),
+        &Payload::GroupApi { captured, depth } => union.group_api = GroupApi::encode(captured, depth),
+        Payload::CollApi(call) => union.coll_api = CollApi::encode(call),
+        Payload::P2pApi(call) => union.p2p_api = P2pApi::encode(call),
+        &Payload::KernelLaunch { stream } => union.kernel_launch = KernelLaunch::encode(stream),
+        _ => return None,
+    }
+    Some(union)
 }
 
 /// Interface v5.
@@ -58,6 +92,7 @@ pub struct V5;
 
 impl Version for V5 {
     type Raw = Raw;
+    type Arguments = Arguments;
     const NUMBER: u32 = 5;
     const TYPES: u64 = (event::KERNEL_LAUNCH << 1) - 1;
     const API_CALLS: bool = true;
@@ -65,6 +100,10 @@ impl Version for V5 {
     unsafe fn decode<'a>(raw: *const Raw) -> Descriptor<'a> {
         // SAFETY: the caller's.
         unsafe { (*raw).descriptor(|kind, union| payload(kind, union)) }
+    }
+
+    fn encode(descriptor: &Descriptor<'_>) -> Option<Raw> {
+        Some(Wide::new(descriptor, union(&descriptor.payload)?))
     }
 }
 
@@ -101,17 +140,4 @@ pub(crate) unsafe extern "C" fn init<V: Version>(
 /// The table that NCCL 2.28 looks up.
 #[unsafe(no_mangle)]
 #[allow(non_upper_case_globals, reason = "the name is NCCL's")]
-pub static ncclProfiler_v5: ProfilerTable<Init, Raw> = ProfilerTable::new::<V5>(init::<V5>);
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::mem::offset_of;
-
-    #[test]
-    fn the_descriptor_lies_as_nccl_lays_it() {
-        assert_eq!((offset_of!(Raw, kind), offset_of!(Raw, parent)), (0, 8));
-        assert_eq!((offset_of!(Raw, rank), offset_of!(Raw, payload)), (16, 24));
-        assert_eq!((size_of::<Union>(), size_of::<Raw>()), (88, 112));
-    }
-}
+pub static ncclProfiler_v5: ProfilerTable<Init, V5> = ProfilerTable::new(init::<V5>);

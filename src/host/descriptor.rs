@@ -1,4 +1,5 @@
-//! Event descriptors as NCCL lays them out in memory (x86_64 and aarch64).
+//! Event descriptors as NCCL lays them out in memory (x86_64 and aarch64), and what its wrappers make of an event for a plugin of
+//! an older version.
 
 use crate::capture::Event;
 use std::collections::HashMap;
@@ -26,22 +27,83 @@ impl Strings {
     }
 }
 
+/// What a start tells of events and processes, as handles and ids of this run.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    /// Handle of the parent.
+    pub(super) parent: u64,
+    /// Handle of the group that an operation is in.
+    pub(super) group: u64,
+    /// Rank as recorded.
+    pub(super) rank: i32,
+    /// Process that a proxy operation is for.
+    pub(super) pid: i32,
+}
+
 /// Where the union of payloads begins.
 const PAYLOAD: usize = 24;
 
+/// The oldest version that has such events.
+pub(super) fn since(event: &Event) -> u32 {
+    match event {
+        Event::Group | Event::Coll { .. } | Event::P2p { .. } => 1,
+        Event::ProxyOp { .. } | Event::ProxyStep { .. } | Event::ProxyCtrl => 1,
+        Event::KernelCh { .. } | Event::NetPlugin => 3,
+        Event::GroupApi { .. } | Event::CollApi { .. } | Event::P2pApi { .. } | Event::KernelLaunch { .. } => 5,
+        Event::CeColl { .. } | Event::CeSync | Event::CeBatch => 6,
+        Event::KernelPhase { .. } => 7,
+        // of what is to come nothing is known; the type is wide enough for it since v5
+        Event::Unknown { .. } => 5,
+    }
+}
+
+/// The number of a name in v1, or the one NCCL's wrapper has for all others.
+fn number(names: &[&str], name: Option<&Arc<str>>, others: u8) -> u8 {
+    let place = names.iter().position(|&known| name.is_some_and(|name| **name == *known));
+    place.and_then(|place| u8::try_from(place).ok()).unwrap_or(others)
+}
+
+const FUNCTIONS: [&str; 8] = ["Broadcast", "Reduce", "AllGather", "ReduceScatter", "AllReduce", "SendRecv", "Send", "Recv"];
+const DATATYPES: [&str; 10] = [
+    "ncclInt8",
+    "ncclUint8",
+    "ncclInt32",
+    "ncclUint32",
+    "ncclInt64",
+    "ncclUint64",
+    "ncclFloat16",
+    "ncclFloat32",
+    "ncclFloat64",
+    "ncclBfloat16",
+];
+const ALGORITHMS: [&str; 7] = ["TREE", "RING", "COLLNET_DIRECT", "COLLNET_CHAIN", "NVLS", "NVLS_TREE", "PAT"];
+const PROTOCOLS: [&str; 3] = ["LL", "LL128", "SIMPLE"];
+
+/// v1's numbers of function and type.
+fn function_and_type(func: Option<&Arc<str>>, dtype: Option<&Arc<str>>) -> (u8, u8) {
+    (number(&FUNCTIONS, func, 6), number(&DATATYPES, dtype, 8))
+}
+
 impl Descriptor {
-    /// The descriptor of an event as version `api` of the interface has it; `pid` stands for the recorded process' own.
-    pub(super) fn new(api: u32, event: &Event, parent: u64, rank: i32, pid: i32, strings: &mut Strings) -> Self {
+    /// The descriptor of an event as version `api` of the interface has it, which has such events.
+    pub(super) fn new(api: u32, event: &Event, place: Place, strings: &mut Strings) -> Self {
         let mut descriptor = Self([0; 160]);
         if api <= 4 {
-            // 8 bits up to v4; what does not fit was never sent through them
             descriptor.put(0, &[u8::try_from(event.bits()).unwrap_or(0)]);
         } else {
             descriptor.put(0, &event.bits().to_ne_bytes());
         }
+        // up to v4 the parent of an operation is its group
+        let is_operation = matches!(event, Event::Coll { .. } | Event::P2p { .. });
+        let parent = if api <= 4 && is_operation { place.group } else { place.parent };
         descriptor.put(8, &parent.to_ne_bytes());
-        descriptor.put(16, &rank.to_ne_bytes());
-        descriptor.payload(event, pid, strings);
+        descriptor.put(16, &place.rank.to_ne_bytes());
+        match (api, event) {
+            (1, Event::Coll { .. } | Event::P2p { .. }) => descriptor.numbered(event),
+            // what else differs up to v3 is that the communicator comes first: no name and id 0 from NCCL's wrappers
+            (..=3, Event::Coll { .. } | Event::P2p { .. }) => descriptor.payload(api, PAYLOAD + 16, event, place, strings),
+            _ => descriptor.payload(api, PAYLOAD, event, place, strings),
+        }
         descriptor
     }
 
@@ -55,84 +117,183 @@ impl Descriptor {
     }
 
     fn word(&mut self, offset: usize, value: u64) {
-        self.put(PAYLOAD + offset, &value.to_ne_bytes());
+        self.put(offset, &value.to_ne_bytes());
     }
 
     fn int(&mut self, offset: usize, value: i32) {
-        self.put(PAYLOAD + offset, &value.to_ne_bytes());
+        self.put(offset, &value.to_ne_bytes());
     }
 
     fn byte(&mut self, offset: usize, value: u8) {
-        self.put(PAYLOAD + offset, &[value]);
+        self.put(offset, &[value]);
     }
 
-    fn payload(&mut self, event: &Event, pid: i32, strings: &mut Strings) {
+    /// An operation of v1.
+    fn numbered(&mut self, event: &Event) {
+        let base = PAYLOAD;
         match event {
             Event::Coll { seq, func, count, dtype, root, nch, nwarps, algo, proto } => {
-                self.word(0, *seq);
-                self.word(8, strings.address(func.as_ref()));
-                self.word(32, *count);
-                self.int(40, *root);
-                self.word(48, strings.address(dtype.as_ref()));
-                self.byte(56, *nch);
-                self.byte(57, *nwarps);
-                self.word(64, strings.address(algo.as_ref()));
-                self.word(72, strings.address(proto.as_ref()));
+                let (function, datatype) = function_and_type(func.as_ref(), dtype.as_ref());
+                self.word(base + 16, *seq);
+                self.byte(base + 24, function);
+                self.word(base + 48, *count);
+                self.int(base + 56, *root);
+                self.byte(base + 60, datatype);
+                self.byte(base + 80, *nch);
+                self.byte(base + 81, *nwarps);
+                self.byte(base + 82, number(&ALGORITHMS, algo.as_ref(), 6));
+                self.byte(base + 83, number(&PROTOCOLS, proto.as_ref(), 2));
+            }
+            Event::P2p { func, count, dtype, peer, .. } => {
+                let (function, datatype) = function_and_type(func.as_ref(), dtype.as_ref());
+                self.byte(base + 16, function);
+                self.byte(base + 32, datatype);
+                self.word(base + 40, *count);
+                self.int(base + 48, *peer);
+            }
+            _ => {}
+        }
+    }
+
+    /// What lies at `base`; lengths of what is the same in all versions need no distinction.
+    fn payload(&mut self, api: u32, base: usize, event: &Event, place: Place, strings: &mut Strings) {
+        match event {
+            Event::Coll { seq, func, count, dtype, root, nch, nwarps, algo, proto } => {
+                // the traffic, in v2 alone
+                let rest = if api == 2 { base + 64 } else { base + 56 };
+                self.word(base, *seq);
+                self.word(base + 8, strings.address(func.as_ref()));
+                self.word(base + 32, *count);
+                self.int(base + 40, *root);
+                self.word(base + 48, strings.address(dtype.as_ref()));
+                self.byte(rest, *nch);
+                self.byte(rest + 1, *nwarps);
+                self.word(rest + 8, strings.address(algo.as_ref()));
+                self.word(rest + 16, strings.address(proto.as_ref()));
+                if api >= 5 {
+                    self.word(rest + 24, place.group);
+                }
             }
             Event::P2p { func, count, dtype, peer, nch } => {
-                self.word(0, strings.address(func.as_ref()));
-                self.word(16, strings.address(dtype.as_ref()));
-                self.word(24, *count);
-                self.int(32, *peer);
-                self.byte(36, *nch);
+                self.word(base, strings.address(func.as_ref()));
+                self.word(base + 16, strings.address(dtype.as_ref()));
+                self.word(base + 24, *count);
+                self.int(base + 32, *peer);
+                if api >= 4 {
+                    self.byte(base + 36, *nch);
+                }
+                if api >= 5 {
+                    self.word(base + 40, place.group);
+                }
             }
             Event::ProxyOp { ch, peer, nsteps, chunk, send, .. } => {
-                self.int(0, pid);
-                self.byte(4, *ch);
-                self.int(8, *peer);
-                self.int(12, *nsteps);
-                self.int(16, *chunk);
-                self.int(20, i32::from(*send));
+                self.int(base, place.pid);
+                self.byte(base + 4, *ch);
+                self.int(base + 8, *peer);
+                self.int(base + 12, *nsteps);
+                self.int(base + 16, *chunk);
+                self.int(base + 20, i32::from(*send));
             }
-            Event::ProxyStep { step } => self.int(0, *step),
+            Event::ProxyStep { step } => self.int(base, *step),
             Event::KernelCh { ch, ptimer } => {
-                self.byte(0, *ch);
-                self.word(8, *ptimer);
+                self.byte(base, *ch);
+                if api >= 4 {
+                    self.word(base + 8, *ptimer);
+                }
             }
             Event::GroupApi { depth, graph } => {
-                self.byte(0, u8::from(*graph));
-                self.int(4, *depth);
+                self.byte(base, u8::from(*graph));
+                self.int(base + 4, *depth);
             }
             Event::CollApi { func, count, dtype, root, stream, graph } => {
-                self.word(0, strings.address(func.as_ref()));
-                self.word(8, *count);
-                self.word(16, strings.address(dtype.as_ref()));
-                self.int(24, *root);
-                self.word(32, *stream);
-                self.byte(40, u8::from(*graph));
+                self.word(base, strings.address(func.as_ref()));
+                self.word(base + 8, *count);
+                self.word(base + 16, strings.address(dtype.as_ref()));
+                self.int(base + 24, *root);
+                self.word(base + 32, *stream);
+                self.byte(base + 40, u8::from(*graph));
             }
             Event::P2pApi { func, count, dtype, stream, graph } => {
-                self.word(0, strings.address(func.as_ref()));
-                self.word(8, *count);
-                self.word(16, strings.address(dtype.as_ref()));
-                self.word(24, *stream);
-                self.byte(32, u8::from(*graph));
+                self.word(base, strings.address(func.as_ref()));
+                self.word(base + 8, *count);
+                self.word(base + 16, strings.address(dtype.as_ref()));
+                self.word(base + 24, *stream);
+                self.byte(base + 32, u8::from(*graph));
             }
-            Event::KernelLaunch { stream } => self.word(0, *stream),
+            Event::KernelLaunch { stream } => self.word(base, *stream),
             Event::CeColl { seq, func, count, dtype, root, stream } => {
-                self.word(0, *seq);
-                self.word(8, strings.address(func.as_ref()));
-                self.word(32, *count);
-                self.int(40, *root);
-                self.word(48, strings.address(dtype.as_ref()));
-                self.word(80, *stream);
+                self.word(base, *seq);
+                self.word(base + 8, strings.address(func.as_ref()));
+                self.word(base + 32, *count);
+                self.int(base + 40, *root);
+                self.word(base + 48, strings.address(dtype.as_ref()));
+                self.word(base + 80, *stream);
             }
             Event::KernelPhase { ch, phase, ptimer } => {
-                self.byte(0, *ch);
-                self.byte(1, *phase);
-                self.word(16, *ptimer);
+                self.byte(base, *ch);
+                self.byte(base + 1, *phase);
+                self.word(base + 16, *ptimer);
             }
             Event::Group | Event::ProxyCtrl | Event::NetPlugin | Event::CeSync | Event::CeBatch | Event::Unknown { .. } => {}
         }
+    }
+}
+
+/// What comes with a change of state: the largest version's union.
+pub(super) type Arguments = [u64; 2];
+
+/// What NCCL's wrappers make of a change of state for version `api`: `None` when nothing is sent, otherwise the argument, if any.
+pub(super) fn state(api: u32, state: u32, argument: Option<u64>) -> Option<Option<Arguments>> {
+    let of_thread = 13..=18;
+    let of_step = [8, 9, 10, 11, 12];
+    let is_sent = match api {
+        // states of a proxy operation have gone since, with what came with them
+        ..=3 => of_thread.contains(&state) || of_step.contains(&state),
+        4 => of_thread.contains(&state) || of_step.contains(&state) || [19, 20, 21, 22].contains(&state),
+        5 => !(25..=31).contains(&state),
+        6 => state != 31,
+        _ => true,
+    };
+    let argument = if api > 3 {
+        argument
+    } else if of_thread.contains(&state) {
+        Some(argument.unwrap_or(0))
+    } else {
+        // up to v3 a step's size is not told, but there is an argument
+        Some(0)
+    };
+    is_sent.then(|| argument.map(|argument| [argument, 0]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place() -> Place {
+        Place { parent: 1, group: 2, rank: 3, pid: 4 }
+    }
+
+    fn word(descriptor: &Descriptor, offset: usize) -> u64 {
+        u64::from_ne_bytes(descriptor.0[offset..offset + 8].try_into().unwrap())
+    }
+
+    #[test]
+    fn the_parent_of_an_operation_is_its_group_up_to_v4() {
+        let (event, strings) = (Event::P2p { func: None, count: 5, dtype: None, peer: 6, nch: 7 }, &mut Strings::default());
+        for api in 1..=7 {
+            let descriptor = Descriptor::new(api, &event, place(), strings);
+            assert_eq!(word(&descriptor, 8), if api <= 4 { 2 } else { 1 }, "v{api}");
+            assert_eq!(word(&Descriptor::new(api, &Event::Group, place(), strings), 8), 1, "v{api}");
+        }
+    }
+
+    #[test]
+    fn sizes_stamps_and_newer_states_are_not_told_to_older_versions() {
+        assert_eq!(state(3, 9, Some(4096)), Some(Some([0, 0])));
+        assert_eq!(state(1, 17, Some(3)), Some(Some([3, 0])));
+        assert_eq!((state(3, 20, Some(1)), state(3, 22, Some(1)), state(4, 23, None)), (None, None, None));
+        assert_eq!((state(4, 9, Some(4096)), state(4, 9, None)), (Some(Some([4096, 0])), Some(None)));
+        assert_eq!((state(5, 25, None), state(6, 25, None)), (None, Some(None)));
+        assert_eq!((state(6, 31, Some(1)), state(7, 31, Some(1))), (None, Some(Some([1, 0]))));
     }
 }

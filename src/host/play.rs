@@ -23,6 +23,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) links: &'a Links,
     /// Record what Score-P would have put in its trace.
     pub(crate) trace: bool,
+    /// The interface version to speak, where it is given.
+    pub(crate) interface: Option<u32>,
     /// Told the number of calls made so far, now and then.
     pub(crate) progress: &'a (dyn Fn(usize) + Sync),
 }
@@ -85,7 +87,7 @@ pub(crate) fn play(capture: &Capture, name: &str, plan: &Plan<'_>) -> Result<Pro
         plan,
         counters: &counters,
         flush: Flush::find(plan.links)?,
-        stage: Mutex::new(Stage { nccl: Nccl::new(&plan.links.nccl, capture.meta), next: 0, failed: None }),
+        stage: Mutex::new(Stage { nccl: Nccl::new(&plan.links.nccl, capture.meta, plan.interface), next: 0, failed: None }),
         turn: Condvar::new(),
     };
     let mut visits = player.run(main_ids, begin);

@@ -1,5 +1,5 @@
-/* As many callbacks as two threads can make on each of two communicators, to see that none is lost when windows rotate:
- * stress_host LIBRARY THREADS OPERATIONS. Prints how many operations, kernel channels and steps got a handle. */
+/* As many callbacks as threads can make, each going over its communicators in turn, to see that none is lost when windows rotate:
+ * stress_host LIBRARY THREADS OPERATIONS COMMUNICATORS. Thread n has every second communicator, from n % 2 on. Prints how many operations, kernel channels and steps got a handle. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -27,7 +27,8 @@ struct table {
 };
 
 static struct table *table;
-static void *contexts[2];
+static void *contexts[256];
+static int communicators;
 static long operations;
 static long recorded[3];
 
@@ -47,10 +48,10 @@ static uint64_t gpu_clock(void) {
 
 static void *work(void *argument) {
   long number = (long)(intptr_t)argument;
-  void *context = contexts[number % 2];
   long made[3] = {0, 0, 0};
   uint64_t coll[10] = {0, (uint64_t)(uintptr_t)"AllReduce", 0, 0, 256, 0, (uint64_t)(uintptr_t)"ncclFloat32", 2, 0, 0};
   for (long i = 0; i < operations; i++) {
+    void *context = contexts[(number + 2 * i) % communicators];
     void *operation = start(context, 2, NULL, coll, 10);
     made[0] += operation != NULL;
     table->stop(operation);
@@ -81,16 +82,18 @@ static void *work(void *argument) {
 }
 
 int main(int count, char **arguments) {
-  if (count != 4) return 2;
+  if (count != 5) return 2;
   void *library = dlopen(arguments[1], RTLD_NOW | RTLD_LOCAL);
   if (!library || !(table = dlsym(library, "ncclProfiler_v5"))) return 3;
   int threads = atoi(arguments[2]), mask;
   operations = atol(arguments[3]);
-  for (int i = 0; i < 2; i++) table->init(&contexts[i], 0xab + (uint64_t)i, &mask, NULL, 1, 2, 0, NULL);
+  communicators = atoi(arguments[4]);
+  if (communicators < 1 || communicators > 256) return 2;
+  for (int i = 0; i < communicators; i++) table->init(&contexts[i], 0xab + (uint64_t)i, &mask, NULL, 1, 2, 0, NULL);
   pthread_t all[64];
   for (int i = 0; i < threads && i < 64; i++) pthread_create(&all[i], NULL, work, (void *)(intptr_t)i);
   for (int i = 0; i < threads && i < 64; i++) pthread_join(all[i], NULL);
-  for (int i = 0; i < 2; i++) table->finalize(contexts[i]);
+  for (int i = 0; i < communicators; i++) table->finalize(contexts[i]);
   printf("%ld %ld %ld\n", recorded[0], recorded[1], recorded[2]);
   return 0;
 }

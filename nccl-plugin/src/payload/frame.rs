@@ -1,0 +1,66 @@
+//! What every descriptor begins with: the type, whose width differs between versions, the parent and the rank.
+
+use crate::descriptor::{Descriptor, Payload};
+use std::ffi::{c_int, c_void};
+
+/// A descriptor whose type is 64 bits wide: v5 and later.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct Wide<Union> {
+    /// Event type.
+    pub kind: u64,
+    /// Handle of the parent.
+    pub parent: *mut c_void,
+    /// Rank.
+    pub rank: c_int,
+    /// What the version says of an event of this type.
+    pub payload: Union,
+}
+
+impl<Union> Wide<Union> {
+    /// Decodes, with the version's own way to read its union.
+    pub(crate) fn descriptor<'a>(&self, payload: impl FnOnce(u64, *const Union) -> Payload<'a>) -> Descriptor<'a> {
+        let payload = payload(self.kind, &raw const self.payload);
+        Descriptor { parent: self.parent as u64, rank: self.rank, payload }
+    }
+
+    /// Encodes, around the version's union.
+    pub(crate) fn new(descriptor: &Descriptor<'_>, payload: Union) -> Self {
+        let Descriptor { parent, rank, payload: said } = descriptor;
+        Self { kind: said.bits(), parent: *parent as *mut c_void, rank: *rank, payload }
+    }
+}
+
+/// A descriptor whose type is 8 bits wide: up to v4.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct Narrow<Union> {
+    /// Event type.
+    pub kind: u8,
+    /// Handle of the parent; of an operation that is its group.
+    pub parent: *mut c_void,
+    /// Rank.
+    pub rank: c_int,
+    /// What the version says of an event of this type.
+    pub payload: Union,
+}
+
+impl<Union> Narrow<Union> {
+    /// As [`Wide::descriptor`].
+    pub(crate) fn descriptor<'a>(&self, payload: impl FnOnce(u64, *const Union) -> Payload<'a>) -> Descriptor<'a> {
+        let payload = payload(u64::from(self.kind), &raw const self.payload);
+        Descriptor { parent: self.parent as u64, rank: self.rank, payload }
+    }
+
+    /// As [`Wide::new`]; `None` for types of more bits. The parent of an operation becomes its group, where it tells one.
+    pub(crate) fn new(descriptor: &Descriptor<'_>, payload: Union) -> Option<Self> {
+        let group = match descriptor.payload {
+            Payload::Coll(coll) => coll.group,
+            Payload::P2p(p2p) => p2p.group,
+            _ => 0,
+        };
+        let parent = if group == 0 { descriptor.parent } else { group };
+        let kind = u8::try_from(descriptor.payload.bits()).ok()?;
+        Some(Self { kind, parent: parent as *mut c_void, rank: descriptor.rank, payload })
+    }
+}
