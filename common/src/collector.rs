@@ -7,11 +7,10 @@ use crate::figures::Figures;
 use crate::message::Message;
 use crate::recorder::{self, CLOCK, Recorder};
 use crate::summary::{Introductions, Summary};
-use crate::{clock, log, notes};
+use crate::{clock, notes, own_thread};
 use crossbeam_channel::{Receiver, Sender};
 use std::collections::BTreeMap;
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::thread::Thread;
 use std::time::Duration;
@@ -27,48 +26,16 @@ const IDLE_ROUNDS: u32 = 100;
 const FLUSH_PATIENCE: u64 = 1_000_000_000;
 const FLUSH_ROUNDS: u32 = 100;
 
-/// Starts the thread, with all signals blocked: the application's handlers must not run on it.
+/// Starts the thread.
 ///
 /// # Errors
 /// When the system refuses a thread.
 pub fn spawn(inbox: Receiver<Message>, closed: Receiver<u32>) -> io::Result<Thread> {
-    let blocked = BlockedSignals::new();
-    let body = move || {
-        let outcome = catch_unwind(AssertUnwindSafe(|| {
-            if let Some(recorder) = recorder::begin() {
-                Collector::new(recorder, inbox, closed).run();
-            }
-        }));
-        if outcome.is_err() {
-            log::warn("the collector thread failed; figures stop here, the application goes on. Please report this.");
+    own_thread::spawn("scorep-nccl", move || {
+        if let Some(recorder) = recorder::begin() {
+            Collector::new(recorder, inbox, closed).run();
         }
-    };
-    let thread = std::thread::Builder::new().name("scorep-nccl".into()).stack_size(512 << 10).spawn(body)?;
-    drop(blocked);
-    Ok(thread.thread().clone())
-}
-
-/// All signals are blocked for the calling thread, and those it starts, until this is dropped.
-struct BlockedSignals(libc::sigset_t);
-
-impl BlockedSignals {
-    fn new() -> Self {
-        let mut all = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
-        let mut before = std::mem::MaybeUninit::<libc::sigset_t>::zeroed();
-        // SAFETY: sigfillset initialises `all`; pthread_sigmask reads it and writes `before`, which is valid as zeros besides.
-        unsafe {
-            libc::sigfillset(all.as_mut_ptr());
-            libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr());
-            Self(before.assume_init())
-        }
-    }
-}
-
-impl Drop for BlockedSignals {
-    fn drop(&mut self) {
-        // SAFETY: `self.0` is the mask that pthread_sigmask gave for this thread.
-        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.0, std::ptr::null_mut()) };
-    }
+    })
 }
 
 struct Collector {

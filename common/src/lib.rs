@@ -33,6 +33,7 @@ pub mod metric;
 pub mod name;
 pub mod notes;
 pub mod operation;
+pub mod own_thread;
 pub mod pool;
 pub mod rate;
 pub mod reader;
