@@ -1,6 +1,7 @@
 //! Captures that nobody has seen: synthetic ones, by seed, against the reference, and each twice.
 //!
-//! `SCOREP_NCCL_SEEDS=1000..2000 cargo test --test unseen` tries others.
+//! `SCOREP_NCCL_SEEDS=1000..2000 cargo test --test unseen` tries others; with `SCOREP_NCCL_KEEP=DIR`, the captures of the last one stay
+//! in DIR.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -45,6 +46,9 @@ fn wrong(run: &Run, short_windows: bool) -> Vec<String> {
     let directory = tempfile::tempdir().unwrap();
     let captures = directory.path().join("captures");
     run.write(&captures);
+    if let Some(keep) = std::env::var_os("SCOREP_NCCL_KEEP") {
+        run.write(Path::new(&keep));
+    }
     let mut expected = reference::summarise(&run.write_for_reference(&directory.path().join("reference"))).unwrap();
     for (row, process) in expected.processes.iter_mut().zip(&run.processes) {
         row.ignored_handles = process.ignored_handles;

@@ -52,8 +52,8 @@ pub(super) fn since(event: &Event) -> u32 {
         Event::GroupApi { .. } | Event::CollApi { .. } | Event::P2pApi { .. } | Event::KernelLaunch { .. } => 5,
         Event::CeColl { .. } | Event::CeSync | Event::CeBatch => 6,
         Event::KernelPhase { .. } => 7,
-        // of what is to come nothing is known; the type is wide enough for it since v5
-        Event::Unknown { .. } => 5,
+        // of what is to come nothing is known but that older versions do not have it
+        Event::Unknown { .. } => u32::MAX,
     }
 }
 
@@ -85,7 +85,7 @@ fn function_and_type(func: Option<&Arc<str>>, dtype: Option<&Arc<str>>) -> (u8, 
 }
 
 impl Descriptor {
-    /// The descriptor of an event as version `api` of the interface has it, which has such events.
+    /// The descriptor of an event as version `api` of the interface has it.
     pub(super) fn new(api: u32, event: &Event, place: Place, strings: &mut Strings) -> Self {
         let mut descriptor = Self([0; 160]);
         if api <= 4 {
@@ -242,8 +242,12 @@ impl Descriptor {
 /// What comes with a change of state: the largest version's union.
 pub(super) type Arguments = [u64; 2];
 
-/// What NCCL's wrappers make of a change of state for version `api`: `None` when nothing is sent, otherwise the argument, if any.
-pub(super) fn state(api: u32, state: u32, argument: Option<u64>) -> Option<Option<Arguments>> {
+/// What NCCL's wrappers make of a change of state, as version `recorded` has it, for version `api`: `None` when nothing is sent,
+/// otherwise the argument, if any.
+pub(super) fn state(api: u32, recorded: u32, state: u32, argument: Option<u64>) -> Option<Option<Arguments>> {
+    if api >= recorded {
+        return Some(argument.map(|argument| [argument, 0]));
+    }
     let of_thread = 13..=18;
     let of_step = [8, 9, 10, 11, 12];
     let is_sent = match api {
@@ -289,11 +293,17 @@ mod tests {
 
     #[test]
     fn sizes_stamps_and_newer_states_are_not_told_to_older_versions() {
-        assert_eq!(state(3, 9, Some(4096)), Some(Some([0, 0])));
-        assert_eq!(state(1, 17, Some(3)), Some(Some([3, 0])));
-        assert_eq!((state(3, 20, Some(1)), state(3, 22, Some(1)), state(4, 23, None)), (None, None, None));
-        assert_eq!((state(4, 9, Some(4096)), state(4, 9, None)), (Some(Some([4096, 0])), Some(None)));
-        assert_eq!((state(5, 25, None), state(6, 25, None)), (None, Some(None)));
-        assert_eq!((state(6, 31, Some(1)), state(7, 31, Some(1))), (None, Some(Some([1, 0]))));
+        assert_eq!(state(3, 7, 9, Some(4096)), Some(Some([0, 0])));
+        assert_eq!(state(1, 7, 17, Some(3)), Some(Some([3, 0])));
+        assert_eq!((state(3, 7, 20, Some(1)), state(3, 7, 22, Some(1)), state(4, 7, 23, None)), (None, None, None));
+        assert_eq!((state(4, 7, 9, Some(4096)), state(4, 7, 9, None)), (Some(Some([4096, 0])), Some(None)));
+        assert_eq!((state(5, 7, 25, None), state(6, 7, 25, None)), (None, Some(None)));
+        assert_eq!((state(6, 7, 31, Some(1)), state(7, 7, 31, Some(1))), (None, Some(Some([1, 0]))));
+    }
+
+    #[test]
+    fn what_came_through_a_version_goes_through_it_again() {
+        assert_eq!((state(4, 4, 31, Some(1)), state(3, 3, 9, Some(5))), (Some(Some([1, 0])), Some(Some([5, 0]))));
+        assert_eq!(state(7, 5, 99, None), Some(None));
     }
 }

@@ -88,7 +88,7 @@ impl Nccl {
             }
             What::State { h, state, arg } => {
                 let handle = self.handles.get(h).copied().unwrap_or(0);
-                if let Some(argument) = descriptor::state(api, *state, *arg) {
+                if let Some(argument) = descriptor::state(api, self.meta.api, *state, *arg) {
                     let argument = argument.as_ref().map_or(std::ptr::null(), |words| words.as_ptr());
                     // SAFETY: the argument is NULL or as large as any version's union.
                     unsafe { (table.state)(pointer(handle), c_int::try_from(*state).unwrap_or(-1), argument) };
@@ -116,7 +116,8 @@ impl Nccl {
         if matches!(event, Event::Group) {
             self.groups.insert(at, h);
         }
-        if api < descriptor::since(event) {
+        // where nothing is translated, what was recorded came through this version
+        if api < self.meta.api && api < descriptor::since(event) {
             return 0;
         }
         let own_pid = c_int::try_from(std::process::id()).unwrap_or(0);
