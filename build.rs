@@ -1,7 +1,10 @@
-//! Compiles the C hosts of the tests (tests/hosts), each where what it needs is installed, and tells the tests where they are.
+//! Compiles the C hosts and the second plugins of the tests (tests/hosts), each where what it needs is installed, and tells the
+//! tests where they are.
 
 use std::env;
 use std::path::{Path, PathBuf};
+
+type Failure = Box<dyn std::error::Error>;
 
 /// A C program, what it links, and the header without which it cannot be compiled.
 const HOSTS: [(&str, &[&str], Option<&str>); 4] = [
@@ -11,7 +14,10 @@ const HOSTS: [(&str, &[&str], Option<&str>); 4] = [
     ("profiler_layouts", &[], None),
 ];
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// Versions of the profiler interface that the second plugin is made for, a shared object each.
+const SECOND_PLUGINS: [u32; 3] = [4, 6, 7];
+
+fn main() -> Result<(), Failure> {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=tests/hosts");
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("OUT_DIR is not set: this is run by cargo only")?);
@@ -23,16 +29,26 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 continue;
             }
         }
-        let source = format!("tests/hosts/{name}.c");
         let program = out.join(name);
-        let compiler = cc::Build::new().try_get_compiler()?;
-        let mut command = compiler.to_command();
-        command.args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O1", "-g"]).arg(&source);
-        command.arg("-o").arg(&program).args(links);
-        if !command.status()?.success() {
-            return Err(format!("{source} could not be compiled").into());
-        }
+        compile(&format!("tests/hosts/{name}.c"), &program, &[], links)?;
         println!("cargo::rustc-env=HOST_{}={}", name.to_uppercase(), program.display());
+    }
+    for version in SECOND_PLUGINS {
+        // named as NCCL names profiler plugins
+        let library = out.join(format!("libnccl-profiler-second{version}.so"));
+        let flags = ["-shared", "-fPIC", &format!("-DVERSION={version}")];
+        compile("tests/hosts/second_plugin.c", &library, &flags, &[])?;
+        println!("cargo::rustc-env=SECOND_PLUGIN_V{version}={}", library.display());
+    }
+    Ok(())
+}
+
+fn compile(source: &str, result: &Path, flags: &[&str], links: &[&str]) -> Result<(), Failure> {
+    let mut command = cc::Build::new().try_get_compiler()?.to_command();
+    command.args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O1", "-g"]).args(flags).arg(source);
+    command.arg("-o").arg(result).args(links);
+    if !command.status()?.success() {
+        return Err(format!("{source} could not be compiled").into());
     }
     Ok(())
 }

@@ -16,12 +16,15 @@ pub(crate) fn tables(summary: &Summary) -> String {
         let _ = writeln!(text, "Operations, all ranks together; times are the GPU's own\n{}\n", operations(summary));
     }
     if summary.transfers.is_empty() {
-        let _ = writeln!(text, "No transfers over the network: all ranks share a node, or NCCL used no proxy.");
+        let _ = writeln!(
+            text,
+            "No transfers over the network: all ranks share a node, or NCCL told of none with their sizes (interface v4 and later do)."
+        );
     } else {
         let _ = writeln!(text, "Transfers over the network, seen from the sender\n{}", transfers(summary));
         let _ = writeln!(
             text,
-            "rate and latency: regression through the fastest time of each size where it has 3 sizes and R2 >= 0.8,\n\
+            "rate and latency: regression of time over size where it has 3 sizes and R2 >= 0.8,\n\
              else bytes over active time, and no latency"
         );
     }

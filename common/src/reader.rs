@@ -123,6 +123,7 @@ impl Reader {
             if !grace.is_over() {
                 return false;
             }
+            *deadline = (*deadline).min(monotonic().saturating_add(patience));
             let late = monotonic() >= *deadline;
             // no callback can start an event here any more: this read is the last that finds new ones
             self.read(pool, window, listener);

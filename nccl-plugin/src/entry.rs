@@ -7,6 +7,7 @@ use crate::kind::event;
 use crate::logger::Logger;
 use crate::opening;
 use crate::payload::Change;
+use crate::tap::{self, Introduction};
 use crate::version::Version;
 use common::event::Communicator;
 use common::guard::guard;
@@ -57,15 +58,16 @@ pub(crate) unsafe fn init<V: Version>(
     [nodes, ranks, rank]: [c_int; 3],
     logger: Logger,
 ) -> c_int {
+    // SAFETY: the caller's.
+    let name = (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) });
+    let introduction = Introduction { id, name, nodes, ranks, rank, logger: logger.address() };
     let communicator = |kernel_events| {
-        // SAFETY: the caller's.
-        let name = (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) });
         let name = name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let api_calls = V::API_CALLS;
         Communicator { id, name, nranks: ranks, nnodes: nodes, rank, api_calls, kernel_events, told: true }
     };
     // SAFETY: the caller's.
-    unsafe { open::<V>(context, mask, logger, communicator) }
+    unsafe { open::<V>(context, mask, logger, &introduction, communicator) }
 }
 
 /// What init does up to v3, which tell nothing of the communicator and have no logger.
@@ -75,12 +77,13 @@ pub(crate) unsafe fn init<V: Version>(
 pub(crate) unsafe fn init_untold<V: Version>(context: *mut *mut c_void, mask: *mut c_int) -> c_int {
     // SAFETY: there is no function.
     let logger = unsafe { Logger::new(std::ptr::null()) };
+    let introduction = Introduction { id: 0, name: None, nodes: 0, ranks: 0, rank: -1, logger: logger.address() };
     let communicator = |kernel_events| {
         let (name, api_calls) = (String::new(), V::API_CALLS);
         Communicator { id: 0, name, nranks: 0, nnodes: 0, rank: -1, api_calls, kernel_events, told: false }
     };
     // SAFETY: the caller's.
-    unsafe { open::<V>(context, mask, logger, communicator) }
+    unsafe { open::<V>(context, mask, logger, &introduction, communicator) }
 }
 
 /// Opens a context for a communicator, which is made knowing whether kernel events are asked for.
@@ -91,6 +94,7 @@ unsafe fn open<V: Version>(
     context: *mut *mut c_void,
     mask: *mut c_int,
     logger: Logger,
+    introduction: &Introduction<'_>,
     communicator: impl FnOnce(bool) -> Communicator,
 ) -> c_int {
     // written first: whatever happens below, NCCL goes on with a context that is no NULL and a mask that asks for nothing
@@ -105,6 +109,8 @@ unsafe fn open<V: Version>(
     guard("init", SUCCESS, || {
         let asked = opening::mask(V::NUMBER, V::TYPES, logger);
         let number = recorder::init(communicator(asked & event::KERNEL_CH != 0));
+        // SAFETY: the logger is NULL or NCCL's, by the word of whoever made it.
+        let (number, asked) = unsafe { tap::init::<V>(number, asked, introduction) };
         if !context.is_null() {
             // SAFETY: writable by the caller's word. The number is never followed as a pointer.
             unsafe { *context = number as *mut c_void };
@@ -129,7 +135,10 @@ unsafe extern "C" fn start_event<V: Version>(context: *mut c_void, handle: *mut 
         } else {
             // SAFETY: NCCL passes a descriptor of the table's version, valid during the call.
             let start = unsafe { V::decode(descriptor) };
-            recorder::start(context as u64, start.parent, &start.event())
+            match tap::get() {
+                None => recorder::start(context as u64, start.parent, &start.event()),
+                Some(tap) => tap.start(context as u64, &start),
+            }
         };
         if !handle.is_null() {
             // SAFETY: NCCL passes a place for the handle. The number is never followed as a pointer.
@@ -141,7 +150,10 @@ unsafe extern "C" fn start_event<V: Version>(context: *mut c_void, handle: *mut 
 
 unsafe extern "C" fn stop_event(handle: *mut c_void) -> c_int {
     guard("stop_event", SUCCESS, || {
-        recorder::stop(handle as u64);
+        match tap::get() {
+            None => recorder::stop(handle as u64),
+            Some(tap) => tap.stop(handle as u64),
+        }
         SUCCESS
     })
 }
@@ -150,14 +162,24 @@ unsafe extern "C" fn record_event_state<V: Version>(handle: *mut c_void, number:
     guard("record_event_state", SUCCESS, || {
         // SAFETY: NCCL passes NULL or the union of the table's version, of which it fills in the member that the state names.
         let state = unsafe { V::Arguments::state(number, arguments) };
-        recorder::state(handle as u64, state);
+        match tap::get() {
+            None => recorder::state(handle as u64, state),
+            Some(tap) => {
+                // SAFETY: every version's union begins with 64 bits, and is NULL or readable by NCCL's word.
+                let value = (!arguments.is_null()).then(|| unsafe { arguments.cast::<u64>().read() });
+                tap.state(handle as u64, number, value, state);
+            }
+        }
         SUCCESS
     })
 }
 
 unsafe extern "C" fn finalize(context: *mut c_void) -> c_int {
     guard("finalize", SUCCESS, || {
-        recorder::finalize(context as u64);
+        match tap::get() {
+            None => recorder::finalize(context as u64),
+            Some(tap) => tap.finalize(context as u64),
+        }
         SUCCESS
     })
 }

@@ -4,6 +4,7 @@
 //! call the core, nothing more. NCCL takes the newest table it knows.
 
 pub mod asked;
+pub mod chain;
 pub mod descriptor;
 pub mod entry;
 mod image;
@@ -11,7 +12,10 @@ pub mod kind;
 mod logger;
 mod opening;
 pub mod payload;
+pub mod record;
 pub mod release;
+pub mod slab;
+pub mod tap;
 pub mod v1;
 pub mod v2;
 pub mod v3;

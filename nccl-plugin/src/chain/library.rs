@@ -1,0 +1,93 @@
+//! Finding and loading the second plugin, by NCCL's rules.
+
+use std::ffi::{CStr, CString, c_int, c_void};
+use std::ptr::NonNull;
+
+/// NCCL's limit for a name, with its end.
+const LONGEST: usize = 255;
+
+/// A symbol that only this library has, under whatever file name.
+const OURS: &CStr = c"scorep_nccl_flush";
+
+/// A loaded library. It stays loaded: NCCL's threads may be in it as long as the process lives.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Library(NonNull<c_void>);
+
+impl Library {
+    /// Loads by name or path, as NCCL does for `NCCL_PROFILER_PLUGIN`.
+    ///
+    /// # Errors
+    /// In words: what was tried, and what the loader said.
+    pub(super) fn open(name: &str) -> Result<Self, String> {
+        if name.eq_ignore_ascii_case("STATIC_PLUGIN") {
+            return Err("STATIC_PLUGIN is not supported".to_owned());
+        }
+        let mut said = Vec::new();
+        for name in candidates(name) {
+            match load(&name) {
+                Ok(library) if library.symbol(OURS).is_some() => return Err(format!("{name} is scorep-nccl itself")),
+                Ok(library) => return Ok(library),
+                Err(error) => said.push(error),
+            }
+        }
+        Err(said.join("; "))
+    }
+
+    /// Address of a symbol.
+    pub(super) fn symbol(self, name: &CStr) -> Option<NonNull<c_void>> {
+        // SAFETY: the handle is dlopen's and never closed; the name is a string.
+        NonNull::new(unsafe { libc::dlsym(self.0.as_ptr(), name.as_ptr()) })
+    }
+}
+
+/// What NCCL tries: the name as it is, then, unless it is a path or a library's file name, as a short name.
+fn candidates(name: &str) -> Vec<String> {
+    let cut =
+        |name: String| name.char_indices().take_while(|(place, c)| place + c.len_utf8() < LONGEST).map(|(_, c)| c).collect();
+    let is_path = name.contains('/');
+    let is_file = name.starts_with("lib") && name.ends_with(".so");
+    let mut all = vec![cut(name.to_owned())];
+    if !is_path && !is_file {
+        all.push(cut(format!("libnccl-profiler-{name}.so")));
+    }
+    all
+}
+
+fn load(name: &str) -> Result<Library, String> {
+    let text = CString::new(name).map_err(|error| error.to_string())?;
+    let flags: c_int = libc::RTLD_NOW | libc::RTLD_LOCAL;
+    // SAFETY: the name is a string. What the library's constructors do is the user's choice, as with any plugin.
+    let handle = unsafe { libc::dlopen(text.as_ptr(), flags) };
+    NonNull::new(handle).map(Library).ok_or_else(|| {
+        // SAFETY: dlerror gives NULL or a string that lives until the next call of this thread.
+        let said = unsafe { libc::dlerror() };
+        // SAFETY: as above.
+        let said = (!said.is_null()).then(|| unsafe { CStr::from_ptr(said) }.to_string_lossy().into_owned());
+        said.unwrap_or_else(|| format!("{name} cannot be loaded"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_tried_as_nccl_tries_them() {
+        assert_eq!(candidates("inspector"), ["inspector", "libnccl-profiler-inspector.so"]);
+        assert_eq!(candidates("x.so"), ["x.so", "libnccl-profiler-x.so.so"]);
+        assert_eq!(candidates("libx"), ["libx", "libnccl-profiler-libx.so"]);
+        assert_eq!(candidates("libx.so"), ["libx.so"]);
+        assert_eq!(candidates("./x"), ["./x"]);
+        assert_eq!(candidates(&"x".repeat(300))[0].len(), 254);
+    }
+
+    #[test]
+    fn what_cannot_be_loaded_is_told_in_words() {
+        let said = Library::open("no-such-plugin").unwrap_err();
+        assert!(said.contains("libnccl-profiler-no-such-plugin.so"), "{said}");
+        assert!(Library::open("static_plugin").is_err());
+        assert!(Library::open("a\0b").is_err());
+        let libc = Library::open("libc.so.6").unwrap();
+        assert!(libc.symbol(c"malloc").is_some() && libc.symbol(c"ncclProfiler_v4").is_none());
+    }
+}

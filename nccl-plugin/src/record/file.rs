@@ -1,0 +1,230 @@
+//! The file of a recording: lines in the true order of the callbacks, gzipped; whole or not there at all.
+//!
+//! Two gzip members: the meta line, not compressed, so that it can be written again once it is known what was dropped; and the rest.
+
+use super::event::{Record, What};
+use super::line::{Line, Words};
+use super::memory::{Memory, Records};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, HashSet};
+use std::ffi::CStr;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+/// Bytes of the meta line, filled up with blanks.
+const META: usize = 256;
+/// Bytes of text that are compressed at a time.
+const BLOCK: usize = 1 << 16;
+
+/// What the meta line tells, but for the number of callbacks dropped.
+pub(super) struct Meta {
+    pub(super) version: u32,
+    pub(super) mask: u64,
+    pub(super) pid: u32,
+    pub(super) real0: u64,
+    pub(super) mono0: u64,
+}
+
+/// Where the file goes.
+#[derive(Debug)]
+pub(super) struct Place {
+    file: PathBuf,
+    part: PathBuf,
+}
+
+impl Place {
+    /// `<host>.<pid>.jsonl.gz` in a directory, which is made if need be.
+    ///
+    /// # Errors
+    /// When no file can be made there: better known now than at the end.
+    pub(super) fn new(directory: &Path) -> io::Result<Self> {
+        fs::create_dir_all(directory)?;
+        // the job may go elsewhere
+        let directory = directory.canonicalize()?;
+        let name = format!("{}.{}.jsonl.gz", host(), std::process::id());
+        let place = Self { part: directory.join(format!(".{name}.part")), file: directory.join(name) };
+        File::create(&place.part)?;
+        fs::remove_file(&place.part)?;
+        Ok(place)
+    }
+
+    pub(super) fn file(&self) -> &Path {
+        &self.file
+    }
+}
+
+/// Writes the file of that many callbacks, and tells how many of them are not in it.
+///
+/// # Errors
+/// When there is no room or no right to write; then nothing is left behind.
+pub(super) fn write(place: &Place, meta: &Meta, callbacks: u64, memory: &Memory, words: &Words<'_>) -> io::Result<u64> {
+    let written = write_part(&place.part, meta, callbacks, memory, words);
+    let moved = written.and_then(|dropped| fs::rename(&place.part, &place.file).map(|()| dropped));
+    if moved.is_err() {
+        let _ = fs::remove_file(&place.part);
+    }
+    moved
+}
+
+fn write_part(part: &Path, meta: &Meta, callbacks: u64, memory: &Memory, words: &Words<'_>) -> io::Result<u64> {
+    let mut file = BufWriter::new(File::create(part)?);
+    let reserved = meta_member(meta, 0)?;
+    file.write_all(&reserved)?;
+    // the process waits for this, so it is fast rather than small; whole blocks of text, since each write costs
+    let mut body = BufWriter::with_capacity(BLOCK, GzEncoder::new(file, Compression::fast()));
+    let lines = write_lines(&mut body, callbacks, memory, words)?;
+    let body = body.into_inner().map_err(io::IntoInnerError::into_error)?;
+    let mut file = body.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?;
+    let dropped = callbacks.saturating_sub(lines);
+    let member = meta_member(meta, dropped)?;
+    if member.len() != reserved.len() {
+        return Err(io::Error::other("the meta line does not fit"));
+    }
+    file.seek(SeekFrom::Start(0))?;
+    file.write_all(&member)?;
+    Ok(dropped)
+}
+
+/// The meta line as a gzip member, of the same length whatever it says.
+fn meta_member(meta: &Meta, dropped: u64) -> io::Result<Vec<u8>> {
+    let Meta { version, mask, pid, real0, mono0 } = meta;
+    let line = format!(
+        r#"{{"cb":"meta","format":1,"api":{version},"mask":{mask},"pid":{pid},"real0":{real0},"mono0":{mono0},"dropped":{dropped}}}"#
+    );
+    let mut member = GzEncoder::new(Vec::new(), Compression::none());
+    writeln!(member, "{line:META$}")?;
+    member.finish()
+}
+
+/// Writes all callbacks up to the first that is missing in their order, but for those that no reader would take: of a context or
+/// an event that is not in the file. Tells how many.
+fn write_lines(out: &mut impl Write, callbacks: u64, memory: &Memory, words: &Words<'_>) -> io::Result<u64> {
+    let mut lanes: Vec<Records<'_>> = memory.lanes().collect();
+    let mut heads: Vec<Option<Record>> = lanes.iter_mut().map(Iterator::next).collect();
+    let head = |heads: &[Option<Record>], lane: usize| heads[lane].map(|record| Reverse((record.sequence, lane)));
+    let mut order: BinaryHeap<_> = (0..lanes.len()).filter_map(|lane| head(&heads, lane)).collect();
+    let (mut seen, mut tids, mut lines) = (Seen::default(), HashMap::new(), 0);
+    for next in 0..callbacks {
+        let Some(Reverse((sequence, lane))) = order.pop() else { break };
+        let Some(mut record) = heads[lane].take().filter(|_| sequence == next) else { break };
+        heads[lane] = lanes[lane].next();
+        order.extend(head(&heads, lane));
+        if !seen.take(&mut record.what) {
+            continue;
+        }
+        let known = tids.len() as u32;
+        let tid = *tids.entry(record.thread).or_insert(known + 1);
+        writeln!(out, "{}", Line { record: &record, tid, words })?;
+        lines += 1;
+    }
+    Ok(lines)
+}
+
+/// What the lines so far gave out.
+#[derive(Default)]
+struct Seen {
+    contexts: HashSet<u32>,
+    /// A bit for each serial of an event.
+    events: Vec<u64>,
+}
+
+impl Seen {
+    /// Notes what a callback gives out; a parent that is not in the file becomes none. False when the callback is about what is not
+    /// in the file.
+    fn take(&mut self, what: &mut What) -> bool {
+        match what {
+            What::Init { context, .. } => self.contexts.insert(*context),
+            What::Start { context, handle, parent, .. } => {
+                if !self.knows(*parent) {
+                    *parent = 0;
+                }
+                let known = self.contexts.contains(context);
+                if known {
+                    let word = (*handle / 64) as usize;
+                    if self.events.len() <= word {
+                        self.events.resize(word + 1, 0);
+                    }
+                    self.events[word] |= 1 << (*handle % 64);
+                }
+                known
+            }
+            What::State { handle, state, .. } => self.knows(*handle) && *state >= 0,
+            What::Stop { handle } => self.knows(*handle),
+            What::Finalize { context } => self.contexts.contains(context),
+        }
+    }
+
+    fn knows(&self, handle: u64) -> bool {
+        self.events.get((handle / 64) as usize).is_some_and(|word| word >> (handle % 64) & 1 == 1)
+    }
+}
+
+/// Name of this host.
+fn host() -> String {
+    let mut name = [0_u8; 256];
+    // SAFETY: gethostname writes at most the length given; the last byte stays 0.
+    let told = unsafe { libc::gethostname(name.as_mut_ptr().cast(), name.len() - 1) } == 0;
+    let host = CStr::from_bytes_until_nul(&name).ok().filter(|host| told && !host.is_empty());
+    host.map_or_else(|| "unknown".to_owned(), |host| host.to_string_lossy().replace('/', "-"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::event::Event;
+    use super::super::line::Communicator;
+    use super::super::strings::Strings;
+    use super::*;
+    use flate2::bufread::MultiGzDecoder;
+    use std::io::Read;
+
+    const EVENT: Event = Event::Group;
+
+    /// The text of a file with these callbacks, by place in the order, of that many made.
+    fn text(callbacks: u64, all: &[(u64, What)]) -> (u64, String) {
+        let directory = std::env::temp_dir().join(format!("scorep-nccl-file-{}-{callbacks}", std::process::id()));
+        let place = Place::new(&directory).unwrap();
+        let memory = Memory::new(1 << 20).unwrap();
+        for (sequence, what) in all {
+            assert!(memory.push(Record { sequence: *sequence, time: 7, thread: 40, what: *what }));
+        }
+        let communicators = [Communicator { id: 1, name: None, nodes: 1, ranks: 2, rank: 0 }];
+        let strings = Strings::new().unwrap();
+        let words = Words::new(&strings, &communicators);
+        let meta = Meta { version: 6, mask: 1, pid: 2, real0: 3, mono0: 4 };
+        let dropped = write(&place, &meta, callbacks, &memory, &words).unwrap();
+        let bytes = fs::read(place.file()).unwrap();
+        let mut text = String::new();
+        MultiGzDecoder::new(bytes.as_slice()).read_to_string(&mut text).unwrap();
+        fs::remove_dir_all(directory).unwrap();
+        (dropped, text)
+    }
+
+    #[test]
+    fn the_file_ends_where_the_order_has_a_hole() {
+        let init = What::Init { context: 1, introduction: 0 };
+        let start = What::Start { context: 1, rank: 0, handle: 1, parent: 99, event: EVENT };
+        let (dropped, text) = text(5, &[(0, init), (1, start), (3, What::Stop { handle: 1 })]);
+        assert_eq!((dropped, text.lines().count()), (3, 3));
+        let meta = r#"{"cb":"meta","format":1,"api":6,"mask":1,"pid":2,"real0":3,"mono0":4,"dropped":3}"#;
+        assert_eq!(text.lines().next().unwrap().trim_end(), meta);
+        // the parent was never started
+        assert!(text.contains(r#""type":"Group","parent":0,"#));
+        assert!(text.lines().nth(1).unwrap().starts_with(r#"{"t":7,"tid":1,"cb":"init""#));
+    }
+
+    #[test]
+    fn what_no_reader_would_take_is_left_out_and_counted() {
+        let init = What::Init { context: 1, introduction: 0 };
+        let foreign = What::Start { context: 0, rank: 0, handle: 1, parent: 0, event: EVENT };
+        let of_foreign = What::State { handle: 1, state: 9, value: None };
+        let odd = [What::Stop { handle: 0 }, What::Finalize { context: 7 }, What::Stop { handle: 1 << 40 }];
+        let end = What::Finalize { context: 1 };
+        let all: Vec<What> = [init, foreign, of_foreign].into_iter().chain(odd).chain([end]).collect();
+        let all: Vec<(u64, What)> = (0..).zip(all).collect();
+        let (dropped, text) = text(7, &all);
+        assert_eq!((dropped, text.lines().count()), (5, 3));
+    }
+}

@@ -1,0 +1,125 @@
+//! Strings that recorded callbacks name: each copied once, since nobody knows how long NCCL's live; then told by number.
+
+use common::mapping::{Mapping, Zeroed};
+use std::ffi::CStr;
+use std::io;
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+
+/// Different strings. NCCL has a few dozen.
+const MOST: usize = 4096;
+/// Bytes of a string; what is longer is cut off. NCCL's have some twenty.
+const LONGEST: usize = 120;
+/// Places that are looked at for one string.
+const PROBES: usize = 64;
+
+const EMPTY: u32 = 0;
+const WRITING: u32 = 1;
+const READY: u32 = 2;
+
+/// Number of a string; 0 for NULL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Text(u16);
+
+impl Text {
+    /// More than any number.
+    pub(super) const NUMBERS: usize = MOST + 1;
+
+    pub(super) fn number(self) -> usize {
+        usize::from(self.0)
+    }
+}
+
+/// All zero is empty.
+#[derive(Debug)]
+struct Entry {
+    state: AtomicU32,
+    length: AtomicU32,
+    bytes: [AtomicU8; LONGEST],
+}
+
+// SAFETY: atomic integers, valid as zeros, without drop.
+unsafe impl Zeroed for Entry {}
+
+impl Entry {
+    fn holds(&self, text: &[u8]) -> bool {
+        self.length.load(Ordering::Relaxed) as usize == text.len()
+            && self.bytes.iter().zip(text).all(|(kept, byte)| kept.load(Ordering::Relaxed) == *byte)
+    }
+}
+
+/// The strings so far.
+#[derive(Debug)]
+pub(super) struct Strings(Mapping<Entry>);
+
+impl Strings {
+    pub(super) fn new() -> io::Result<Self> {
+        Ok(Self(Mapping::new(MOST)?))
+    }
+
+    /// The number of a string. It neither allocates nor waits: a string that another thread is just writing is written again.
+    pub(super) fn number(&self, text: Option<&CStr>) -> Text {
+        let Some(text) = text else { return Text(0) };
+        let text = text.to_bytes();
+        let text = text.get(..LONGEST).unwrap_or(text);
+        // FNV-1a
+        let hash =
+            text.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3));
+        let first = (hash ^ hash >> 32) as usize;
+        for probe in 0..PROBES {
+            let place = first.wrapping_add(probe) % MOST;
+            let entry = &self.0[place];
+            let state = entry.state.load(Ordering::Acquire);
+            let ours =
+                state == EMPTY && entry.state.compare_exchange(EMPTY, WRITING, Ordering::Acquire, Ordering::Relaxed).is_ok();
+            if ours {
+                entry.bytes.iter().zip(text).for_each(|(kept, byte)| kept.store(*byte, Ordering::Relaxed));
+                entry.length.store(text.len() as u32, Ordering::Relaxed);
+                entry.state.store(READY, Ordering::Release);
+            }
+            if ours || state == READY && entry.holds(text) {
+                return Text(place as u16 + 1);
+            }
+        }
+        Text(0)
+    }
+
+    /// The string of that number.
+    pub(super) fn text(&self, text: Text) -> Option<String> {
+        let entry = self.0.get(text.number().checked_sub(1)?)?;
+        if entry.state.load(Ordering::Acquire) != READY {
+            return None;
+        }
+        let length = (entry.length.load(Ordering::Relaxed) as usize).min(LONGEST);
+        let bytes: Vec<u8> = entry.bytes[..length].iter().map(|byte| byte.load(Ordering::Relaxed)).collect();
+        Some(String::from_utf8_lossy(&bytes).into_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_strings_have_one_number_and_null_has_none() {
+        let strings = Strings::new().unwrap();
+        let (ring, tree) = (strings.number(Some(c"RING")), strings.number(Some(c"TREE")));
+        assert_ne!(ring, tree);
+        assert_eq!(strings.number(Some(c"RING")), ring);
+        assert_eq!((strings.text(ring).as_deref(), strings.text(tree).as_deref()), (Some("RING"), Some("TREE")));
+        let empty = strings.number(Some(c""));
+        assert_eq!(strings.text(empty).as_deref(), Some(""));
+        assert_eq!(strings.text(strings.number(None)), None);
+    }
+
+    #[test]
+    fn too_long_ones_are_cut_off_and_too_many_are_null() {
+        let strings = Strings::new().unwrap();
+        let long = std::ffi::CString::new("x".repeat(500)).unwrap();
+        assert_eq!(strings.text(strings.number(Some(&long))), Some("x".repeat(LONGEST)));
+        for number in 0..2 * MOST {
+            let text = std::ffi::CString::new(number.to_string()).unwrap();
+            let kept = strings.text(strings.number(Some(&text)));
+            assert!(kept.is_none_or(|kept| kept == number.to_string()));
+        }
+    }
+}

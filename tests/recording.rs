@@ -1,0 +1,206 @@
+//! A recording is a capture: what a replay plays comes out again, but for times, threads and the numbers of handles.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+mod lines;
+mod tool;
+
+use serde_json::{Value, json};
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Captures that are replayed through the version they were recorded with.
+const RUNS: [&str; 8] = [
+    "net2_single",
+    "v231_nvlink2_graph",
+    "v232_nodes2x1_defaults",
+    "nodes2x1_comms",
+    "nodes2x2_graph",
+    "nodes4x1_pipeline",
+    "v230_nodes2x2_collectives",
+    "v230_nvlink4_graph",
+];
+
+fn replay(capture: &Path, directory: &Path) -> Command {
+    let mut command = tool::tool();
+    command.args(["replay", "--format", "json"]).arg(capture).env("NCCL_SCOREP_RECORD", directory).env("NCCL_SCOREP_LOG", "warn");
+    command
+}
+
+/// The one recording in a directory.
+fn recording(directory: &Path) -> PathBuf {
+    let files: Vec<PathBuf> = directory.read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(files.len(), 1, "{files:?}");
+    assert!(files[0].to_string_lossy().ends_with(".jsonl.gz"), "{files:?}");
+    files[0].clone()
+}
+
+/// What was numbered by whoever wrote the file, numbered by appearance; times taken away.
+#[derive(Default)]
+struct Renumbered([HashMap<u64, u64>; 3]);
+
+impl Renumbered {
+    fn line(&mut self, line: &Value, pid: &Value) -> Value {
+        let mut line = line.clone();
+        let fields = line.as_object_mut().unwrap();
+        fields.remove("t");
+        for (field, kind) in [("ctx", 0), ("h", 1), ("parent", 1), ("tid", 2)] {
+            if let Some(number) = fields.get_mut(field).filter(|number| **number != json!(0)) {
+                let known = &mut self.0[kind];
+                let next = known.len() as u64 + 1;
+                *number = json!(*known.entry(number.as_u64().unwrap()).or_insert(next));
+            }
+        }
+        if let Some(owner) = fields.get_mut("pid") {
+            *owner = json!(*owner == *pid);
+        }
+        line
+    }
+}
+
+/// The first line of two captures that differs; `None` when one is a prefix of the other.
+fn difference(one: &Path, other: &Path) -> Option<(usize, Value, Value)> {
+    let ((one_meta, one_lines), (other_meta, other_lines)) = (lines::played(one), lines::played(other));
+    let (mut one, mut other) = (Renumbered::default(), Renumbered::default());
+    one_lines.iter().zip(&other_lines).enumerate().find_map(|(number, (a, b))| {
+        let (a, b) = (one.line(a, &one_meta["pid"]), other.line(b, &other_meta["pid"]));
+        (a != b).then_some((number + 2, a, b))
+    })
+}
+
+/// The figures that do not depend on times.
+fn counts(summary: &Value) -> Value {
+    let pick = |row: &Value, fields: &[&str]| -> Value {
+        fields.iter().map(|field| ((*field).to_owned(), row[field].clone())).collect::<serde_json::Map<_, _>>().into()
+    };
+    let rows = |list: &str, fields: &[&str]| -> Vec<Value> {
+        summary[list].as_array().unwrap().iter().map(|row| pick(row, fields)).collect()
+    };
+    json!({
+        "processes": rows("processes", &["callbacks", "events", "dropped", "invisible", "ignored_handles", "unknown_events"]),
+        "communicators": rows("communicators", &["comm", "nranks", "nnodes", "name", "ranks"]),
+        "operations": rows("operations", &["comm", "rank", "kind", "func", "peer", "count", "bytes"]),
+        "transfers": rows("transfers", &["comm", "rank", "peer", "transfers", "bytes", "sizes"]),
+    })
+}
+
+#[test]
+fn a_recording_of_a_replay_is_the_capture_again() {
+    for run in RUNS {
+        let capture = &tool::captures(&tool::run(run))[0];
+        let directory = tempfile::tempdir().unwrap();
+        let summary = tool::summary(&mut replay(capture, directory.path()));
+        let recorded = recording(directory.path());
+        let ((meta, played), (recorded_meta, recorded_lines)) = (lines::played(capture), lines::played(&recorded));
+        assert_eq!((&recorded_meta["api"], &recorded_meta["dropped"]), (&meta["api"], &json!(0)), "{run}");
+        assert_eq!(recorded_lines.len(), played.len(), "{run}");
+        assert_eq!(difference(capture, &recorded), None, "{run}");
+        // a recording changes no figure, and its own replay gives the same counts
+        let plain = tool::summary(tool::tool().args(["replay", "--format", "json"]).arg(capture));
+        assert_eq!(counts(&summary), counts(&plain), "{run}");
+        let again = tool::summary(tool::tool().args(["replay", "--format", "json"]).arg(&recorded));
+        assert_eq!(counts(&again), counts(&plain), "{run}");
+    }
+}
+
+#[test]
+fn when_its_memory_is_full_it_ends_and_counts_the_rest() {
+    let capture = &tool::captures(&tool::run("nodes4x1_pipeline"))[1];
+    let directory = tempfile::tempdir().unwrap();
+    tool::succeed(replay(capture, directory.path()).env("NCCL_SCOREP_RECORD_MB", "1"));
+    let recorded = recording(directory.path());
+    let ((_, played), (meta, kept)) = (lines::played(capture), lines::played(&recorded));
+    assert!(kept.len() > 5_000 && kept.len() < played.len(), "{}", kept.len());
+    assert_eq!(meta["dropped"], json!(played.len() - kept.len()));
+    assert_eq!(difference(capture, &recorded), None);
+    // what it has can be replayed
+    tool::summary(tool::tool().args(["replay", "--format", "json"]).arg(&recorded));
+}
+
+#[test]
+fn a_directory_that_cannot_be_written_is_told_in_one_line() {
+    let capture = &tool::captures(&tool::run("nodes2x1_comms"))[0];
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let output = replay(capture, file.path()).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success());
+    assert!(said.lines().count() == 1 && said.contains(&*file.path().to_string_lossy()), "{said}");
+    let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(counts(&summary), counts(&tool::summary(tool::tool().args(["replay", "--format", "json"]).arg(capture))));
+}
+
+#[test]
+fn a_file_that_cannot_be_written_to_its_end_is_told_in_one_line_and_not_left_behind() {
+    let capture = &tool::captures(&tool::run("nodes4x1_pipeline"))[1];
+    let directory = tempfile::tempdir().unwrap();
+    let replay = replay(capture, directory.path());
+    // files of 64 KiB at most, which is enough for everything else
+    let mut limited = Command::new("sh");
+    limited.args(["-c", "trap '' XFSZ; ulimit -f 128; exec \"$@\"", "sh"]).arg(replay.get_program()).args(replay.get_args());
+    for (name, value) in replay.get_envs() {
+        match value {
+            Some(value) => limited.env(name, value),
+            None => limited.env_remove(name),
+        };
+    }
+    let output = limited.output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{said}");
+    assert!(said.lines().count() == 1 && said.contains("the recording could not be written"), "{said}");
+    assert_eq!(directory.path().read_dir().unwrap().count(), 0);
+}
+
+#[test]
+fn every_process_has_a_file_of_its_own() {
+    let run = tool::run("nvlink4_ring");
+    let directory = tempfile::tempdir().unwrap();
+    // a directory that is not there yet is made
+    let inner = directory.path().join("a/b");
+    tool::succeed(&mut replay(&run, &inner));
+    let files: HashSet<PathBuf> = inner.read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(files.len(), tool::captures(&run).len());
+}
+
+#[test]
+fn many_threads_at_once_are_in_their_true_order() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("HOST_STRESS_HOST"));
+    command
+        .arg(tool::library())
+        .args(["4", "5000", "2"])
+        .env("NCCL_SCOREP_LOG", "off")
+        .env("NCCL_SCOREP_RECORD", directory.path());
+    tool::succeed(&mut command);
+    let recorded = recording(directory.path());
+    let (meta, kept) = lines::played(&recorded);
+    assert_eq!(meta["dropped"], json!(0));
+    // nothing is stopped before it starts, and no thread goes back in time
+    let mut started: HashSet<u64> = HashSet::new();
+    let mut last: HashMap<u64, u64> = HashMap::new();
+    for line in &kept {
+        let number = |field: &str| line[field].as_u64().unwrap();
+        assert!(last.insert(number("tid"), number("t")).is_none_or(|before| before <= number("t")), "{line}");
+        match line["cb"].as_str().unwrap() {
+            "start" => {
+                assert!(started.insert(number("h")), "{line}");
+                assert!(number("parent") == 0 || started.contains(&number("parent")), "{line}");
+            }
+            "state" | "stop" => assert!(started.contains(&number("h")), "{line}"),
+            _ => {}
+        }
+    }
+    assert_eq!((started.len(), last.len()), (4 * 5000 * 5, 5));
+    tool::summary(tool::tool().args(["replay", "--format", "json"]).arg(&recorded));
+}
+
+#[test]
+fn odd_handles_of_a_c_program_are_left_out_and_counted() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("HOST_NCCL_HOST"));
+    command.arg(tool::library()).arg("5").env("NCCL_SCOREP_RECORD", directory.path());
+    tool::succeed(&mut command);
+    let (meta, kept) = lines::played(&recording(directory.path()));
+    // stops of NULL and of an invented handle; the second stop of a handle is recorded
+    assert_eq!((meta["dropped"].as_u64(), kept.len()), (Some(2), 14), "{kept:#?}");
+}
