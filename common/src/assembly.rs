@@ -9,6 +9,7 @@ use crate::in_step::{Cause, InStep, Verdict};
 use crate::name::Name;
 use crate::operation::Operation;
 use crate::pool::Pool;
+use crate::proxies::{Proxies, Proxy};
 use crate::reader::Listener;
 use crate::slot::{Kind, Recorded};
 use crate::totals::Transfer;
@@ -22,15 +23,6 @@ const MOST_PENDING: usize = 65_536;
 /// more than the uncertainty of the clocks, 75 us in all recordings.
 const EARLY: f64 = 1e6;
 
-/// What a step needs to know of its proxy operation.
-#[derive(Debug, Clone, Copy)]
-struct Proxy {
-    operation: u64,
-    peer: i32,
-    channel: u8,
-    send: bool,
-}
-
 /// A call of NCCL's API that no operation has followed yet.
 #[derive(Debug, Clone, Copy)]
 struct Call {
@@ -43,10 +35,7 @@ struct Call {
 pub struct Assembly {
     rank: i32,
     operations: HashMap<u64, Operation>,
-    proxies: HashMap<u64, Proxy>,
-    /// Proxy operations that ended in this round and in the one before. A step that stopped earlier may be read later, in another
-    /// window, but in the next round at the latest.
-    ended_proxies: [Vec<u64>; 2],
+    proxies: Proxies,
     calls: HashMap<u64, Call>,
     /// Calls that nothing will follow.
     invisible: u64,
@@ -56,10 +45,6 @@ pub struct Assembly {
     undecided: BTreeMap<u64, Operation>,
     /// Transfers seen since they were last taken.
     transfers: Vec<Transfer>,
-    /// Steps under way, number and handle, by proxy operation.
-    steps_open: HashMap<u64, Vec<(u64, u64)>>,
-    /// Steps that will not stop: started again (NCCL forgets the first handle then), or outlived by their proxy operation.
-    lost_steps: HashSet<u64>,
     clock: GpuClock,
     nanoseconds_per_tick: f64,
     no_kernel_events: bool,
@@ -84,13 +69,9 @@ impl Assembly {
 
     /// All windows have been read once more.
     pub fn end_round(&mut self) {
-        for handle in std::mem::take(&mut self.ended_proxies[1]) {
-            let proxy = self.proxies.remove(&handle);
-            let open = self.steps_open.remove(&handle).unwrap_or_default();
-            // what their proxy operation has outlived will not stop
-            self.lose_steps(proxy.map_or(0, |proxy| proxy.operation), open, None);
+        for (operation, lost) in self.proxies.end_round() {
+            self.steps_lost(operation, lost, None);
         }
-        self.ended_proxies.swap(0, 1);
     }
 
     /// Why the GPU's stamps are not believed, if that is so.
@@ -117,8 +98,10 @@ impl Assembly {
     /// Operations of which something was heard since the last call, with what is known of their stamps.
     pub fn touched(&mut self, mut each: impl FnMut(&mut Operation, Verdict)) {
         for handle in std::mem::take(&mut self.touched) {
-            if let Some(operation) = self.operations.get_mut(&handle) {
-                each(operation, self.steps.verdict(operation.order));
+            if let Some(mut operation) = self.operations.remove(&handle) {
+                let verdict = self.judge(&operation);
+                each(&mut operation, verdict);
+                self.operations.insert(handle, operation);
             }
         }
     }
@@ -207,20 +190,12 @@ impl Assembly {
     /// Hands on what can be decided, in the order of starts.
     fn decide(&mut self, take: &mut impl FnMut(Operation, Verdict)) {
         while let Some(entry) = self.undecided.first_entry() {
-            let verdict = self.steps.verdict(*entry.key());
-            if verdict == Verdict::Undecided {
+            if self.steps.verdict(*entry.key()) == Verdict::Undecided {
                 break;
             }
             let operation = entry.remove();
-            let early = operation
-                .span
-                .and_then(|(first, _)| self.clock.nanoseconds_before(first, operation.start, self.nanoseconds_per_tick));
-            if verdict == Verdict::InStep && early.is_some_and(|early| early > EARLY) {
-                self.steps.condemn(operation.order, Cause::EarlyStamp);
-                take(operation, Verdict::OutOfStep);
-            } else {
-                take(operation, verdict);
-            }
+            let verdict = self.judge(&operation);
+            take(operation, verdict);
         }
     }
 
@@ -291,46 +266,61 @@ impl Assembly {
         Some(operation)
     }
 
-    /// Steps of the operation that will not stop: taken for ended at that time, or for unfinished.
-    fn lose_steps(&mut self, operation: u64, steps: Vec<(u64, u64)>, ended: Option<u64>) {
-        for (_, step) in steps {
-            self.lost_steps.insert(step);
+    /// So many steps of the operation will not stop: taken for ended at that time, or for unfinished.
+    fn steps_lost(&mut self, operation: u64, steps: usize, ended: Option<u64>) {
+        for _ in 0..steps {
             self.child_ended(operation, ended);
         }
     }
 
     /// The proxy operation of that handle, read from its slot if it has not been read yet.
     fn proxy(&mut self, pool: &Pool, handle: u64) -> Option<Proxy> {
-        if !self.proxies.contains_key(&handle) {
+        if self.proxies.get(handle).is_none() {
             let event = living(pool, handle, |kind| kind == Kind::ProxyOp)?;
             self.proxy_begun(pool, handle, &event);
         }
-        self.proxies.get(&handle).copied()
+        self.proxies.get(handle)
     }
 
     fn proxy_begun(&mut self, pool: &Pool, handle: u64, event: &Recorded) {
-        if self.proxies.contains_key(&handle) {
-            return;
+        if let Some(proxy) = self.proxies.begin(handle, event) {
+            self.child_begun(pool, proxy.operation, event.start);
         }
-        let place = event.payload()[0];
-        let (peer, channel, send) = (place as u32 as i32, (place >> 32) as u8, place >> 40 & 1 == 1);
-        self.proxies.insert(handle, Proxy { operation: event.parent, peer, channel, send });
-        self.child_begun(pool, event.parent, event.start);
     }
 
-    fn step_ended(&mut self, pool: &Pool, handle: u64, event: &Recorded, ended: Option<u64>) {
-        let Some(proxy) = self.proxy(pool, event.parent) else { return };
-        if let Some(open) = self.steps_open.get_mut(&event.parent) {
-            open.retain(|&(_, other)| other != handle);
-        }
-        // a lost one has been taken for ended then
-        if !self.lost_steps.remove(&handle) {
+    fn step_begun(&mut self, pool: &Pool, handle: u64, event: &Recorded) {
+        let Some(proxy) = self.proxy(pool, event.parent) else {
+            self.orphans += u64::from(event.parent != 0);
+            return;
+        };
+        self.child_begun(pool, proxy.operation, event.start);
+        let lost = self.proxies.begin_step(event.parent, event.payload()[2], handle);
+        self.steps_lost(proxy.operation, lost, Some(event.start));
+    }
+
+    fn step_ended(&mut self, handle: u64, event: &Recorded, ended: Option<u64>) {
+        // without its proxy operation, a step is an orphan, counted when it began
+        let Some(proxy) = self.proxies.get(event.parent) else { return };
+        if self.proxies.end_step(event.parent, handle) {
             self.child_ended(proxy.operation, ended);
         }
         if let (true, Some(stop), Some(sent)) = (proxy.send, ended, event.send_wait()) {
             let Proxy { peer, channel, .. } = proxy;
             self.transfers.push(Transfer { start: sent.time, stop, bytes: sent.bytes, peer, channel });
         }
+    }
+
+    /// What is known of an operation's stamps, looked at together with the stamps themselves.
+    fn judge(&mut self, operation: &Operation) -> Verdict {
+        let verdict = self.steps.verdict(operation.order);
+        let first = operation.span.map(|(first, _)| first).filter(|_| verdict == Verdict::InStep);
+        let scale = self.nanoseconds_per_tick;
+        let early = first.and_then(|first| self.clock.nanoseconds_before(first, operation.start, scale));
+        if early.is_none_or(|early| early <= EARLY) {
+            return verdict;
+        }
+        self.steps.condemn(operation.order, Cause::EarlyStamp);
+        Verdict::OutOfStep
     }
 }
 
@@ -347,17 +337,7 @@ impl Listener for Assembly {
             Kind::Coll | Kind::P2p | Kind::CeColl | Kind::Skipped => self.operation_begun(pool, handle, event),
             Kind::CollApi | Kind::P2pApi => self.call_begun(handle, event),
             Kind::ProxyOp => self.proxy_begun(pool, handle, event),
-            Kind::ProxyStep => match self.proxy(pool, event.parent) {
-                Some(proxy) => {
-                    self.child_begun(pool, proxy.operation, event.start);
-                    let number = event.payload()[2];
-                    let open = self.steps_open.entry(event.parent).or_default();
-                    let lost: Vec<(u64, u64)> = open.extract_if(.., |(step, _)| *step == number).collect();
-                    open.push((number, handle));
-                    self.lose_steps(proxy.operation, lost, Some(event.start));
-                }
-                None => self.orphans += u64::from(event.parent != 0),
-            },
+            Kind::ProxyStep => self.step_begun(pool, handle, event),
             Kind::KernelCh => {
                 self.child_begun(pool, event.parent, event.start);
                 self.steps.clear(event.parent);
@@ -365,7 +345,7 @@ impl Listener for Assembly {
         }
     }
 
-    fn ended(&mut self, pool: &Pool, handle: u64, event: &Recorded) {
+    fn ended(&mut self, handle: u64, event: &Recorded) {
         match event.kind {
             Kind::Coll | Kind::P2p | Kind::CeColl | Kind::Skipped => {
                 if let (Some(operation), Some(stop)) = (self.operations.get_mut(&handle), event.stop) {
@@ -376,12 +356,12 @@ impl Listener for Assembly {
             }
             Kind::CollApi | Kind::P2pApi => {}
             Kind::ProxyOp => {
-                self.ended_proxies[0].push(handle);
+                self.proxies.end(handle);
                 if let (Some(operation), Some(stop)) = (self.child_ended(event.parent, event.stop), event.stop) {
                     operation.proxy_stop = operation.proxy_stop.max(Some(stop));
                 }
             }
-            Kind::ProxyStep => self.step_ended(pool, handle, event, event.stop),
+            Kind::ProxyStep => self.step_ended(handle, event, event.stop),
             Kind::KernelCh => {
                 let stamps = event.kernel();
                 if let (Some(stop), Some((first, last))) = (event.stop, stamps) {
@@ -397,10 +377,10 @@ impl Listener for Assembly {
 
     /// A lost step does not stop.
     fn awaits(&mut self, handle: u64) -> bool {
-        !self.lost_steps.remove(&handle)
+        self.proxies.awaits_step(handle)
     }
 
-    fn abandoned(&mut self, pool: &Pool, handle: u64, event: &Recorded) {
+    fn abandoned(&mut self, handle: u64, event: &Recorded) {
         match event.kind {
             Kind::Coll | Kind::P2p | Kind::CeColl | Kind::Skipped => {
                 if let Some(operation) = self.operations.get_mut(&handle) {
@@ -409,9 +389,9 @@ impl Listener for Assembly {
                 }
             }
             Kind::CollApi | Kind::P2pApi => {}
-            Kind::ProxyStep => self.step_ended(pool, handle, event, None),
+            Kind::ProxyStep => self.step_ended(handle, event, None),
             Kind::ProxyOp => {
-                self.ended_proxies[0].push(handle);
+                self.proxies.end(handle);
                 self.child_ended(event.parent, None);
             }
             Kind::KernelCh => {

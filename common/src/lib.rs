@@ -35,6 +35,7 @@ pub mod notes;
 pub mod operation;
 pub mod own_thread;
 pub mod pool;
+pub mod proxies;
 pub mod rate;
 pub mod reader;
 pub mod recorder;

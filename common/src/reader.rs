@@ -13,11 +13,11 @@ pub trait Listener {
     /// An event was seen to have begun.
     fn begun(&mut self, pool: &Pool, handle: u64, event: &Recorded);
     /// It was seen to have stopped.
-    fn ended(&mut self, pool: &Pool, handle: u64, event: &Recorded);
+    fn ended(&mut self, handle: u64, event: &Recorded);
     /// Whether its stop is still waited for; asked of events that have begun and not stopped.
     fn awaits(&mut self, handle: u64) -> bool;
     /// It will not be seen to stop any more.
-    fn abandoned(&mut self, pool: &Pool, handle: u64, event: &Recorded);
+    fn abandoned(&mut self, handle: u64, event: &Recorded);
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -66,7 +66,7 @@ impl Reader {
                 let handle = pool.handle(cursor.block, cursor.next, cursor.generation).raw();
                 listener.begun(pool, handle, &event);
                 if event.stop.is_some() {
-                    listener.ended(pool, handle, &event);
+                    listener.ended(handle, &event);
                 } else {
                     self.open.push((cursor.block, cursor.next, cursor.generation));
                 }
@@ -78,7 +78,7 @@ impl Reader {
             let Some(event) = pool.slot(block, place).and_then(|slot| slot.read(generation)) else { return false };
             let handle = pool.handle(block, place, generation).raw();
             if event.stop.is_some() {
-                listener.ended(pool, handle, &event);
+                listener.ended(handle, &event);
             }
             event.stop.is_none() && listener.awaits(handle)
         });
@@ -139,7 +139,7 @@ impl Reader {
     fn take_apart(&mut self, pool: &Pool, window: &Window, listener: &mut impl Listener) {
         for (block, place, generation) in self.open.drain(..) {
             if let Some(event) = pool.slot(block, place).and_then(|slot| slot.read(generation)) {
-                listener.abandoned(pool, pool.handle(block, place, generation).raw(), &event);
+                listener.abandoned(pool.handle(block, place, generation).raw(), &event);
             }
         }
         window.clear();

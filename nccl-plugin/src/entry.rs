@@ -108,9 +108,9 @@ unsafe fn open<V: Version>(
     }
     guard("init", SUCCESS, || {
         let asked = opening::mask(V::NUMBER, V::TYPES, logger);
-        let number = recorder::init(communicator(asked & event::KERNEL_CH != 0));
+        let core = |asked| recorder::init(communicator(asked & event::KERNEL_CH != 0));
         // SAFETY: the logger is NULL or NCCL's, by the word of whoever made it.
-        let (number, asked) = unsafe { tap::init::<V>(number, asked, introduction) };
+        let (number, asked) = unsafe { tap::init::<V>(asked, introduction, core) };
         if !context.is_null() {
             // SAFETY: writable by the caller's word. The number is never followed as a pointer.
             unsafe { *context = number as *mut c_void };

@@ -74,14 +74,14 @@ pub fn get() -> Option<&'static Tap> {
     TAP.get()?.as_ref()
 }
 
-/// NCCL made a communicator: `core` is the core's context for it, `asked` the event types the core asks for. Gives the context and
-/// the event types for NCCL.
+/// NCCL made a communicator: `asked` are the event types that the core asks for, `core` gives its context, told what is asked for in
+/// the end. Gives the context and the event types for NCCL.
 ///
 /// # Safety
 /// The logger is NULL or NCCL's.
-pub unsafe fn init<V: Version>(core: u64, asked: u64, introduction: &Introduction<'_>) -> (u64, u64) {
+pub unsafe fn init<V: Version>(asked: u64, introduction: &Introduction<'_>, core: impl FnOnce(u64) -> u64) -> (u64, u64) {
     let tap = TAP.get_or_init(|| Tap::from_settings(V::NUMBER, introduction));
-    let Some(tap) = tap.as_ref().filter(|_| !switch::is_off()) else { return (core, asked) };
+    let Some(tap) = tap.as_ref().filter(|_| !switch::is_off()) else { return (core(asked), asked) };
     ON.store(true, Ordering::Relaxed);
     let serial = tap.contexts.reserve();
     let record = tap.recording.map(|recording| (recording, recording.moment()));
@@ -91,7 +91,7 @@ pub unsafe fn init<V: Version>(core: u64, asked: u64, introduction: &Introductio
     if let Some((recording, moment)) = record {
         recording.init(moment, serial, introduction, asked);
     }
-    tap.contexts.fill(serial, Meaning { core, theirs, owner: 0 });
+    tap.contexts.fill(serial, Meaning { core: core(asked), theirs, owner: 0 });
     (tap.contexts.number(serial), asked)
 }
 
