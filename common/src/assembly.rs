@@ -3,6 +3,8 @@
 //! A child may be read before its parent (another thread's block) and long after it (the parent's window was taken apart). So
 //! parents are found by handle: among those known, else in the slot that the handle names.
 
+mod settling;
+
 use crate::gpu_clock::GpuClock;
 use crate::handle::Handle;
 use crate::in_step::{Cause, InStep, Verdict};
@@ -14,14 +16,6 @@ use crate::reader::Listener;
 use crate::slot::{Kind, Recorded};
 use crate::totals::Transfer;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
-
-/// Operations that may wait for a decision about their stamps; past it the doubt is taken for certain.
-const MOST_UNDECIDED: usize = 65_536;
-/// Operations that may be under way; past it those with nothing under way are taken for done.
-const MOST_PENDING: usize = 65_536;
-/// A stamp that lies so much before its operation's enqueue belongs to another operation, nanoseconds. In step none lies before by
-/// more than the uncertainty of the clocks, 75 us in all recordings.
-const EARLY: f64 = 1e6;
 
 /// A call of NCCL's API that no operation has followed yet.
 #[derive(Debug, Clone, Copy)]
@@ -119,84 +113,6 @@ impl Assembly {
     /// Operations or calls from that order on may be missing.
     pub fn lost_from(&mut self, order: u64) {
         self.steps.condemn(order, Cause::Dropped);
-    }
-
-    /// Gives `take` the operations of which nothing more will come, with the final verdict on their stamps. Times in ticks.
-    ///
-    /// Nothing more comes of an operation that was quiet since `quiet` with all its kernel channels seen, or where none are asked
-    /// for; nor of one to oneself, when a later one has ended on the GPU since before `silent`, which decides works in doubt, too. Any other
-    /// one may be quiet for as long as it likes: it may wait on the GPU for another rank.
-    pub fn settle(&mut self, quiet: u64, silent: u64, mut take: impl FnMut(Operation, Verdict)) {
-        while let Some(&(_, order)) = self.completed.front().filter(|(active, _)| *active < silent) {
-            self.witness = self.witness.max(order);
-            self.completed.pop_front();
-        }
-        let witness = self.witness;
-        self.steps.expire(witness);
-        let mut invisible = 0;
-        self.calls.retain(|_, call| {
-            // a captured call is followed by its operation when it is replayed, however late
-            let over = !call.captured && call.order < witness;
-            invisible += u64::from(over);
-            !over
-        });
-        self.invisible += invisible;
-        let full = self.operations.len() > MOST_PENDING;
-        let (no_kernels, rank) = (self.no_kernel_events, self.rank);
-        let done = |operation: &Operation| {
-            let complete = operation.active < quiet && (no_kernels || operation.is_complete());
-            // one to oneself gets no kernel channels from an NCCL that does not count it
-            let passed = operation.active < silent && operation.order < witness && operation.peer == Some(rank);
-            operation.is_quiet() && (full || complete || passed)
-        };
-        let ready: Vec<u64> =
-            self.operations.iter().filter(|(_, operation)| done(operation)).map(|(&handle, _)| handle).collect();
-        for handle in ready {
-            if let Some(operation) = self.operations.remove(&handle) {
-                if operation.is_complete() {
-                    self.note_completed(operation.active, operation.order);
-                }
-                self.undecided.insert(operation.order, operation);
-            }
-        }
-        self.decide(&mut take);
-        while self.undecided.len() > MOST_UNDECIDED {
-            self.steps.give_up();
-            self.decide(&mut take);
-        }
-    }
-
-    /// Keeps when operations completed, ten times a second at the most.
-    fn note_completed(&mut self, active: u64, order: u64) {
-        let apart = (1e8 / self.nanoseconds_per_tick) as u64;
-        match self.completed.back_mut() {
-            Some((last, latest)) if active < last.saturating_add(apart) => *latest = (*latest).max(order),
-            _ => self.completed.push_back((active, order)),
-        }
-    }
-
-    /// Gives `take` all operations there are: nothing more will come at all.
-    pub fn end(&mut self, mut take: impl FnMut(Operation, Verdict)) {
-        self.invisible += self.calls.len() as u64;
-        self.calls.clear();
-        self.steps.end();
-        for (_, mut operation) in self.operations.drain() {
-            operation.unfinished |= !operation.is_quiet();
-            self.undecided.insert(operation.order, operation);
-        }
-        self.decide(&mut take);
-    }
-
-    /// Hands on what can be decided, in the order of starts.
-    fn decide(&mut self, take: &mut impl FnMut(Operation, Verdict)) {
-        while let Some(entry) = self.undecided.first_entry() {
-            if self.steps.verdict(*entry.key()) == Verdict::Undecided {
-                break;
-            }
-            let operation = entry.remove();
-            let verdict = self.judge(&operation);
-            take(operation, verdict);
-        }
     }
 
     /// The operation of that handle, read from its slot if it has not been read yet.
@@ -308,19 +224,6 @@ impl Assembly {
             let Proxy { peer, channel, .. } = proxy;
             self.transfers.push(Transfer { start: sent.time, stop, bytes: sent.bytes, peer, channel });
         }
-    }
-
-    /// What is known of an operation's stamps, looked at together with the stamps themselves.
-    fn judge(&mut self, operation: &Operation) -> Verdict {
-        let verdict = self.steps.verdict(operation.order);
-        let first = operation.span.map(|(first, _)| first).filter(|_| verdict == Verdict::InStep);
-        let scale = self.nanoseconds_per_tick;
-        let early = first.and_then(|first| self.clock.nanoseconds_before(first, operation.start, scale));
-        if early.is_none_or(|early| early <= EARLY) {
-            return verdict;
-        }
-        self.steps.condemn(operation.order, Cause::EarlyStamp);
-        Verdict::OutOfStep
     }
 }
 

@@ -1,14 +1,15 @@
 //! The core of scorep-nccl. It knows neither NCCL's structures nor Score-P's.
 //!
 //! ```text
-//! callbacks ──► recorder ──► windows of slots ──► collector: assembly ──► figures ──► board, series, summary
+//! callbacks ──► recorder's windows of slots ──► collector: assembly ──► figures ──► board, series, summary
 //! ```
-//! The callbacks ([`recorder`]) write one cache line an event ([`slot`]) into the communicator's window ([`window`]). The collector
+//! The callbacks ([`callbacks`]) write one cache line an event ([`slot`]) into the communicator's window ([`window`]). The collector
 //! thread ([`collector`]) reads the windows ([`reader`]), puts operations and transfers together ([`assembly`]), sums and fits
 //! them ([`totals`], [`fit`], [`rate`]) and shows the result ([`board`], [`series`], [`summary`]).
 
 pub mod assembly;
 pub mod board;
+pub mod callbacks;
 pub mod clock;
 pub mod collector;
 pub mod communicator;

@@ -1,24 +1,15 @@
-//! The recorder: what the callbacks call. It does not allocate, lock, log or wait, but for a thread's very first event.
-//!
-//! An event's slot lies in the window of its parent while that window still takes children, otherwise in the window that its
-//! communicator fills. Operations and API calls are numbered in the order of their starts.
+//! The recorder: the memory and the communicators of the process, and where the next slot is.
 
 use crate::clock::Clock;
 use crate::config::Settings;
 use crate::context::{Context, Contexts};
-use crate::datatype::element_bytes;
-use crate::event::{Call, Communicator, Event, Identity, Operation, ProxyOp, State};
-use crate::handle::Handle;
 use crate::message::Message;
-use crate::name::Name;
 use crate::pool::{BLOCK_SLOTS, Pool};
-use crate::slot::{Kind, Payload};
 use crate::thread::ThreadCell;
 use crate::window::{Spare, WINDOWS};
 use crate::{collector, control, grace, log, switch};
 use crossbeam_channel::Sender;
 use once_cell::sync::OnceCell;
-use std::ffi::CStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Closed windows on their way to the collector.
@@ -34,7 +25,7 @@ pub struct Recorder {
     pub(crate) contexts: Contexts,
     pub(crate) settings: Settings,
     /// This process; a forked child does not record.
-    pid: i64,
+    pub(crate) pid: i64,
     messages: Sender<Message>,
     /// Numbers of closed windows.
     closed: Sender<u32>,
@@ -94,259 +85,15 @@ pub fn get() -> Option<&'static Recorder> {
     if switch::is_off() { None } else { RECORDER.get()?.as_ref() }
 }
 
-/// A context that nothing is recorded for.
-pub const NO_CONTEXT: u64 = 1;
-
-/// NCCL made a communicator. Gives its context, [`NO_CONTEXT`] when nothing can be recorded.
-pub fn init(communicator: Communicator) -> u64 {
-    let Some(recorder) = begin() else { return NO_CONTEXT };
-    let cell = ThreadCell::current();
-    if let Some((cell, _)) = cell {
-        cell.callbacks.add(1);
-    }
-    let Some(id) = recorder.contexts.open(communicator.api_calls, CLOCK.now()) else {
-        log::warn("too many communicators at a time (4096); this one is not recorded");
-        return NO_CONTEXT;
-    };
-    if let (true, Some((context, _))) = (communicator.told, recorder.contexts.find(id.raw())) {
-        context.tell(communicator.rank);
-    }
-    recorder.send(Message::Opened { id, communicator });
-    id.raw()
-}
-
-/// NCCL destroyed a communicator.
-pub fn finalize(context: u64) {
-    let Some(recorder) = get() else { return };
-    let Some((cell, _)) = ThreadCell::current() else { return };
-    cell.callbacks.add(1);
-    match recorder.contexts.end(context) {
-        Some(index) => recorder.send(Message::Ended { index, time: CLOCK.now() }),
-        None => cell.ignored.add(u64::from(context != 0)),
-    }
-}
-
-/// NCCL starts an event. Gives its handle, or 0 when it is not recorded.
-pub fn start(context: u64, parent: u64, event: &Event<'_>) -> u64 {
-    let Some(recorder) = get() else { return 0 };
-    let Some((cell, _)) = ThreadCell::current() else { return 0 };
-    let _section = cell.enter();
-    cell.callbacks.add(1);
-    cell.events.add(1);
-    match event {
-        Event::Coll(operation) => recorder.operation(cell, Kind::Coll, context, parent, operation),
-        Event::P2p(operation) => recorder.operation(cell, Kind::P2p, context, parent, operation),
-        Event::CeColl(operation) => recorder.operation(cell, Kind::CeColl, context, parent, operation),
-        Event::CollApi(call) => recorder.call(cell, Kind::CollApi, context, parent, call),
-        Event::P2pApi(call) => recorder.call(cell, Kind::P2pApi, context, parent, call),
-        Event::GroupApi => {
-            cell.enter_api(CLOCK.now());
-            Handle::group_api().raw()
-        }
-        Event::ProxyOp(operation) => recorder.proxy_op(cell, context, parent, operation),
-        Event::ProxyStep { step } => recorder.child(cell, Kind::ProxyStep, context, parent, [0, 0, *step as u32 as u64, 0]),
-        Event::KernelCh { channel, ptimer } => {
-            let payload = [ptimer.unwrap_or(0), 0, u64::from(*channel), 0];
-            recorder.child(cell, Kind::KernelCh, context, parent, payload)
-        }
-        Event::Unused => 0,
-        Event::Unknown => {
-            cell.unknown.add(1);
-            0
-        }
-    }
-}
-
-/// NCCL tells that an event's state changed.
-pub fn state(handle: u64, state: State) {
-    let Some(recorder) = get() else { return };
-    let Some((cell, _)) = ThreadCell::current() else { return };
-    let _section = cell.enter();
-    cell.callbacks.add(1);
-    let Some(handle) = checked(cell, handle) else { return };
-    if handle.is_slotless() {
-        match state {
-            State::GroupStartReturns => cell.leave_api(CLOCK.now(), CLOCK.last_scale()),
-            State::GroupEndBegins => cell.enter_api(CLOCK.now()),
-            _ => {}
-        }
-        return;
-    }
-    let generation = handle.generation();
-    let found = recorder.pool.find(handle).map(|(slot, _)| slot).and_then(|slot| Some((slot, slot.kind(generation)?)));
-    let Some((slot, kind)) = found.filter(|(slot, _)| !slot.is_stopped(generation)) else {
-        cell.ignored.add(1);
-        return;
-    };
-    match (kind, state) {
-        (Kind::ProxyStep, State::SendWait { bytes }) => slot.send_wait(generation, CLOCK.now(), bytes),
-        (Kind::KernelCh, State::KernelChStop { ptimer }) => slot.kernel_stop(generation, ptimer),
-        _ => {}
-    }
-}
-
-/// NCCL stops an event.
-pub fn stop(handle: u64) {
-    let Some(recorder) = get() else { return };
-    let Some((cell, _)) = ThreadCell::current() else { return };
-    let _section = cell.enter();
-    cell.callbacks.add(1);
-    let Some(handle) = checked(cell, handle) else { return };
-    let now = CLOCK.now();
-    if handle.is_slotless() {
-        cell.leave_api(now, CLOCK.last_scale());
-        return;
-    }
-    let generation = handle.generation();
-    let found = recorder.pool.find(handle).map(|(slot, _)| slot).and_then(|slot| Some((slot, slot.kind(generation)?)));
-    let Some((slot, kind)) = found.filter(|(slot, _)| !slot.is_stopped(generation)) else {
-        cell.ignored.add(1);
-        return;
-    };
-    if matches!(kind, Kind::CollApi | Kind::P2pApi) {
-        cell.leave_api(now, CLOCK.last_scale());
-    }
-    slot.stop(generation, now);
-}
-
-/// Bytes of that many elements; 0 for a type of unknown size.
-fn bytes(count: u64, datatype: Option<&CStr>) -> u64 {
-    count.saturating_mul(element_bytes(datatype).unwrap_or(0))
-}
-
-/// A handle of this process; another's is counted, NULL (the answer for events not recorded) is not.
-fn checked(cell: &ThreadCell, raw: u64) -> Option<Handle> {
-    let handle = Handle::parse(raw);
-    cell.ignored.add(u64::from(handle.is_none() && raw != 0));
-    handle
-}
-
 impl Recorder {
     /// The settings in force.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    fn operation(&self, cell: &ThreadCell, kind: Kind, context: u64, parent: u64, operation: &Operation<'_>) -> u64 {
-        let bytes = bytes(operation.count, operation.datatype);
-        let Some((context, index)) = self.living(cell, context) else { return 0 };
-        if let Some(identity) = operation.identity {
-            self.tell(context, index, &identity);
-        }
-        if !context.has_api_calls() {
-            cell.enqueued_ops.add(1);
-            cell.enqueued_bytes.add(bytes);
-        }
-        // one to oneself is a work that NCCL may not count: without it the stamps of all that follow would be believed
-        // one to oneself is a work that NCCL may not count, which its kernel channels tell
-        let skipped = bytes < self.settings.min_bytes && (operation.peer.is_none() || operation.peer != context.rank());
-        let kind = if skipped { Kind::Skipped } else { kind };
-        let names = [operation.function, operation.algorithm, operation.protocol].map(|name| Name::of(name).bits());
-        let shape = u32::from_le_bytes([names[0], names[1], names[2], operation.channels]);
-        let shape = u64::from(shape) | u64::from(operation.peer.unwrap_or(-1) as u32) << 32;
-        let handle = self.ordered(cell, kind, context, index, parent, [bytes, operation.sequence, shape]);
-        if !skipped {
-            return handle;
-        }
-        cell.skipped.add(1);
-        if let Some((handle, (slot, _))) = Handle::parse(handle).and_then(|handle| Some((handle, self.pool.find(handle)?))) {
-            slot.stop(handle.generation(), CLOCK.now());
-        }
-        0
-    }
-
-    /// Up to interface v3, the first operation introduces its communicator. The only allocation after init, once a communicator.
-    fn tell(&self, context: &Context, index: u32, identity: &Identity<'_>) {
-        if context.rank().is_none() && context.tell(identity.rank) {
-            let name = identity.name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-            self.send(Message::Told { index, id: identity.id, name, rank: identity.rank });
-        }
-    }
-
-    fn call(&self, cell: &ThreadCell, kind: Kind, context: u64, parent: u64, call: &Call<'_>) -> u64 {
-        let bytes = bytes(call.count, call.datatype);
-        cell.enqueued_ops.add(1);
-        cell.enqueued_bytes.add(bytes);
-        cell.enter_api(CLOCK.now());
-        let Some((context, index)) = self.living(cell, context) else { return 0 };
-        self.ordered(
-            cell,
-            kind,
-            context,
-            index,
-            parent,
-            [bytes, u64::from(call.captured), u64::from(Name::of(call.function).bits())],
-        )
-    }
-
-    fn proxy_op(&self, cell: &ThreadCell, context: u64, parent: u64, operation: &ProxyOp) -> u64 {
-        // context and parent of another process' operation (PXN) mean nothing here, however much they look like ours
-        if operation.pid != self.pid {
-            cell.foreign.add(1);
-            return 0;
-        }
-        let place = u64::from(operation.peer as u32) | u64::from(operation.channel) << 32 | u64::from(operation.send) << 40;
-        self.child(cell, Kind::ProxyOp, context, parent, [place, operation.steps as u32 as u64, 0, 0])
-    }
-
-    /// Records an operation or a call, numbered in the order of starts.
-    fn ordered(&self, cell: &ThreadCell, kind: Kind, context: &Context, index: u32, parent: u64, payload: [u64; 3]) -> u64 {
-        if self.asleep.load(Ordering::Relaxed) {
-            self.wake();
-        }
-        let now = CLOCK.now();
-        let mut filling = context.filling();
-        let window = context.window(filling);
-        if now.saturating_sub(window.opened()) > self.window_ticks() && window.blocks() > 0 {
-            self.close(context, index, filling, now);
-            filling = context.filling();
-        }
-        let Some((block, place, generation)) = self.place(cell, index * WINDOWS + filling, now) else {
-            cell.dropped.add(1);
-            context.lose();
-            return 0;
-        };
-        let [bytes, sequence, shape] = payload;
-        self.write(block, place, generation, kind, parent, now, [bytes, sequence, shape, context.next_order()])
-    }
-
-    /// Records an event beside its parent, or where its communicator records now.
-    fn child(&self, cell: &ThreadCell, kind: Kind, context: u64, parent: u64, payload: Payload) -> u64 {
-        if parent == 0 && kind != Kind::ProxyOp {
-            cell.parentless.add(1);
-            return 0;
-        }
-        let beside = Handle::parse(parent).and_then(|parent| {
-            let window = self.pool.find(parent)?.1.window();
-            self.contexts.window(window)?.takes_children().then_some(window)
-        });
-        let window = match beside {
-            Some(window) => window,
-            None => {
-                let Some((context, index)) = self.contexts.find_for_child(context) else {
-                    cell.ignored.add(1);
-                    return 0;
-                };
-                index * WINDOWS + context.filling()
-            }
-        };
-        let now = CLOCK.now();
-        let Some((block, place, generation)) = self.place(cell, window, now) else {
-            cell.dropped.add(1);
-            return 0;
-        };
-        self.write(block, place, generation, kind, parent, now, payload)
-    }
-
-    fn living(&self, cell: &ThreadCell, context: u64) -> Option<(&Context, u32)> {
-        let found = self.contexts.find(context);
-        cell.ignored.add(u64::from(found.is_none()));
-        found
-    }
-
     /// A free slot in a window: in the thread's own block, else in a fresh one.
     #[inline]
-    fn place(&self, cell: &ThreadCell, window: u32, now: u64) -> Option<(u32, u32, u32)> {
+    pub(crate) fn place(&self, cell: &ThreadCell, window: u32, now: u64) -> Option<(u32, u32, u32)> {
         cell.place(&self.pool, window).or_else(|| self.place_in_fresh_block(cell, window, now))
     }
 
@@ -398,15 +145,8 @@ impl Recorder {
         }
     }
 
-    #[allow(clippy::too_many_arguments, reason = "one event, written once; a struct would be built only to be taken apart")]
-    fn write(&self, block: u32, place: u32, generation: u32, kind: Kind, parent: u64, now: u64, payload: Payload) -> u64 {
-        let Some(slot) = self.pool.slot(block, place) else { return 0 };
-        slot.start(generation, kind, parent, now, payload);
-        self.pool.handle(block, place, generation).raw()
-    }
-
     /// A window's length in ticks; before the tick rate can be known, as if a tick were a nanosecond.
-    fn window_ticks(&self) -> u64 {
+    pub(crate) fn window_ticks(&self) -> u64 {
         if let Some(&ticks) = self.window_ticks.get() {
             return ticks;
         }

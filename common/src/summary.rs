@@ -1,15 +1,13 @@
 //! The summary: what a run, or one process of it, measured. Schema `scorep-nccl-summary-1`; docs/summary.md tells every field.
 
-use crate::event::Communicator as Introduction;
-use crate::figures::Figures;
-use crate::metric::{self, Fixed};
-use crate::rate::{FittedLine, Rate};
-use crate::recorder::Recorder;
-use crate::thread::{Count, ThreadCell};
-use crate::totals::{OperationKey, OperationSum, Totals};
-use crate::{board, metric::Owner, notes};
+mod of_process;
+
+use crate::rate::FittedLine;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+
+pub use of_process::Introductions;
+pub(crate) use of_process::callbacks;
 
 /// Name of the schema.
 pub const SCHEMA: &str = "scorep-nccl-summary-1";
@@ -179,83 +177,7 @@ pub struct Channel {
     pub mean_time_us: f64,
 }
 
-/// The communicators that NCCL introduced.
-#[derive(Debug, Default)]
-pub struct Introductions(BTreeMap<u64, (Introduction, BTreeSet<i32>)>);
-
-impl Introductions {
-    /// Takes note of one.
-    pub fn add(&mut self, communicator: &Introduction) {
-        let entry = self.0.entry(communicator.id).or_insert_with(|| (communicator.clone(), BTreeSet::new()));
-        entry.1.insert(communicator.rank);
-    }
-}
-
-/// Callbacks of all threads so far.
-pub(crate) fn callbacks() -> u64 {
-    total(|cell| &cell.callbacks)
-}
-
-fn total(count: impl Fn(&ThreadCell) -> &Count) -> u64 {
-    ThreadCell::all().map(|cell| count(cell).get()).sum()
-}
-
-fn hexadecimal(comm: u64) -> String {
-    format!("{comm:016x}")
-}
-
 impl Summary {
-    /// Of this process, as its collector knows it.
-    pub(crate) fn of_process(figures: &Figures, introductions: &Introductions, recorder: &Recorder) -> Self {
-        let scale = figures.nanoseconds_per_tick / 1e3;
-        let totals = &figures.totals;
-        let transfers = totals.pairs.iter().map(|(&(rank, peer), pair)| {
-            let rate = Rate::of(pair, recorder.settings.regression, figures.nanoseconds_per_tick);
-            Transfers {
-                comm: hexadecimal(rank.comm),
-                rank: rank.rank,
-                peer,
-                transfers: pair.transfers,
-                bytes: pair.bytes,
-                sizes: rate.sizes,
-                active_us: rate.active_us,
-                active_rate_mb_s: rate.active_rate_mb_s,
-                avg: rate.avg,
-                min: rate.min,
-                rate_mb_s: rate.rate_mb_s,
-                latency_us: rate.latency_us,
-            }
-        });
-        let channels = totals.channels.iter().map(|(&(rank, peer, channel), sum)| Channel {
-            comm: hexadecimal(rank.comm),
-            rank: rank.rank,
-            peer,
-            channel,
-            transfers: sum.transfers,
-            bytes: sum.bytes,
-            mean_size_bytes: sum.bytes as f64 / sum.transfers as f64,
-            mean_time_us: sum.ticks as f64 / sum.transfers as f64 * scale,
-        });
-        let communicators = introductions.0.iter().map(|(&id, (introduction, ranks))| Communicator {
-            comm: hexadecimal(id),
-            nranks: introduction.nranks,
-            nnodes: introduction.nnodes,
-            name: introduction.name.clone(),
-            ranks: ranks.iter().map(|&rank| RankPlace { rank, process: 0 }).collect(),
-        });
-        let operations = totals.operations.iter().map(|(key, sum)| operations(key, sum, scale));
-        let mut summary = Self {
-            schema: SCHEMA.into(),
-            processes: vec![process(totals)],
-            communicators: communicators.collect(),
-            operations: operations.collect(),
-            transfers: transfers.collect(),
-            channels: channels.collect(),
-        };
-        summary.sort();
-        summary
-    }
-
     /// One summary of several processes, numbered in their order.
     pub fn merge(parts: Vec<Self>) -> Self {
         let mut merged = Self {
@@ -292,70 +214,4 @@ impl Summary {
         self.transfers.sort_by_cached_key(|row| (row.comm.clone(), row.rank, row.peer));
         self.channels.sort_by_cached_key(|row| (row.comm.clone(), row.rank, row.peer, row.channel));
     }
-}
-
-fn operations(&(rank, is_coll, function, peer): &OperationKey, sum: &OperationSum, scale: f64) -> Operations {
-    let microseconds = |nanoseconds: u64| nanoseconds as f64 / 1e3;
-    Operations {
-        comm: hexadecimal(rank.comm),
-        rank: rank.rank,
-        kind: if is_coll { "Coll" } else { "P2p" }.into(),
-        func: function.text(),
-        peer,
-        count: sum.count,
-        bytes: sum.bytes,
-        gpu_timed: sum.gpu_timed,
-        time_us: microseconds(sum.time),
-        min_us: sum.min.map(microseconds),
-        max_us: sum.max.map(microseconds),
-        proxy_timed: sum.proxy_timed,
-        proxy_time_us: sum.proxy_ticks as f64 * scale,
-        enqueue_timed: sum.enqueue_timed,
-        enqueue_time_us: sum.enqueue_ticks as f64 * scale,
-    }
-}
-
-fn process(totals: &Totals) -> Process {
-    let of_threads = [
-        (Fixed::EnqueuedOps, total(|cell| &cell.enqueued_ops)),
-        (Fixed::EnqueuedBytes, total(|cell| &cell.enqueued_bytes)),
-        (Fixed::ApiTime, total(|cell| &cell.api_time)),
-    ];
-    let mut counters: BTreeMap<String, u64> = metric::counters()
-        .iter()
-        .enumerate()
-        .filter(|(_, counter)| counter.owner == Owner::Process)
-        .map(|(place, counter)| (counter.name.clone(), board::read(place)))
-        .collect();
-    counters.extend(of_threads.map(|(counter, value)| (metric::counters()[counter as usize].name.clone(), value)));
-    Process {
-        process: 0,
-        pid: std::process::id(),
-        callbacks: callbacks(),
-        events: total(|cell| &cell.events),
-        windows: totals.windows,
-        dropped: total(|cell| &cell.dropped),
-        unfinished: totals.unfinished,
-        invisible: totals.invisible,
-        out_of_step: totals.out_of_step,
-        ignored_handles: total(|cell| &cell.ignored),
-        foreign_proxy_ops: total(|cell| &cell.foreign),
-        skipped: total(|cell| &cell.skipped),
-        unknown_events: total(|cell| &cell.unknown),
-        orphans: totals.orphans + total(|cell| &cell.parentless),
-        peak_memory_bytes: peak_memory(),
-        counters,
-        notes: notes::all(),
-    }
-}
-
-fn peak_memory() -> u64 {
-    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: getrusage writes the structure, which is valid as zeros besides.
-    let usage = unsafe {
-        libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr());
-        usage.assume_init()
-    };
-    // Linux counts in KiB
-    u64::try_from(usage.ru_maxrss).unwrap_or(0).saturating_mul(1024)
 }

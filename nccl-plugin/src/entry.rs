@@ -9,9 +9,9 @@ use crate::opening;
 use crate::payload::Change;
 use crate::tap::{self, Introduction};
 use crate::version::Version;
+use common::callbacks;
 use common::event::Communicator;
 use common::guard::guard;
-use common::recorder;
 use std::ffi::{CStr, c_char, c_int, c_void};
 
 /// ncclSuccess.
@@ -100,7 +100,7 @@ unsafe fn open<V: Version>(
     // written first: whatever happens below, NCCL goes on with a context that is no NULL and a mask that asks for nothing
     if !context.is_null() {
         // SAFETY: writable by the caller's word. The number is never followed as a pointer.
-        unsafe { *context = recorder::NO_CONTEXT as *mut c_void };
+        unsafe { *context = callbacks::NO_CONTEXT as *mut c_void };
     }
     if !mask.is_null() {
         // SAFETY: as above.
@@ -108,7 +108,7 @@ unsafe fn open<V: Version>(
     }
     guard("init", SUCCESS, || {
         let asked = opening::mask(V::NUMBER, V::TYPES, logger);
-        let core = |asked| recorder::init(communicator(asked & event::KERNEL_CH != 0));
+        let core = |asked| callbacks::init(communicator(asked & event::KERNEL_CH != 0));
         // SAFETY: the logger is NULL or NCCL's, by the word of whoever made it.
         let (number, asked) = unsafe { tap::init::<V>(asked, introduction, core) };
         if !context.is_null() {
@@ -136,7 +136,7 @@ unsafe extern "C" fn start_event<V: Version>(context: *mut c_void, handle: *mut 
             // SAFETY: NCCL passes a descriptor of the table's version, valid during the call.
             let start = unsafe { V::decode(descriptor) };
             match tap::get() {
-                None => recorder::start(context as u64, start.parent, &start.event()),
+                None => callbacks::start(context as u64, start.parent, &start.event()),
                 Some(tap) => tap.start(context as u64, &start),
             }
         };
@@ -151,7 +151,7 @@ unsafe extern "C" fn start_event<V: Version>(context: *mut c_void, handle: *mut 
 unsafe extern "C" fn stop_event(handle: *mut c_void) -> c_int {
     guard("stop_event", SUCCESS, || {
         match tap::get() {
-            None => recorder::stop(handle as u64),
+            None => callbacks::stop(handle as u64),
             Some(tap) => tap.stop(handle as u64),
         }
         SUCCESS
@@ -163,7 +163,7 @@ unsafe extern "C" fn record_event_state<V: Version>(handle: *mut c_void, number:
         // SAFETY: NCCL passes NULL or the union of the table's version, of which it fills in the member that the state names.
         let state = unsafe { V::Arguments::state(number, arguments) };
         match tap::get() {
-            None => recorder::state(handle as u64, state),
+            None => callbacks::state(handle as u64, state),
             Some(tap) => {
                 // SAFETY: every version's union begins with 64 bits, and is NULL or readable by NCCL's word.
                 let value = (!arguments.is_null()).then(|| unsafe { arguments.cast::<u64>().read() });
@@ -177,7 +177,7 @@ unsafe extern "C" fn record_event_state<V: Version>(handle: *mut c_void, number:
 unsafe extern "C" fn finalize(context: *mut c_void) -> c_int {
     guard("finalize", SUCCESS, || {
         match tap::get() {
-            None => recorder::finalize(context as u64),
+            None => callbacks::finalize(context as u64),
             Some(tap) => tap.finalize(context as u64),
         }
         SUCCESS

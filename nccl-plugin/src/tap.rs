@@ -13,7 +13,7 @@ use crate::version::Version;
 use common::config::Settings;
 use common::event::State;
 use common::handle::Handle;
-use common::{log, recorder, switch};
+use common::{callbacks, log, switch};
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Once, OnceLock};
@@ -158,7 +158,7 @@ impl Tap {
         let parent = self.handles.find(ours(start.parent));
         let core_context = owner.map_or_else(|| unknown(context), |(owner, _)| owner.core);
         let core_parent = parent.map_or_else(|| unknown(start.parent), |(parent, _)| parent.core);
-        let core = recorder::start(core_context, core_parent, &start.event());
+        let core = callbacks::start(core_context, core_parent, &start.event());
         let theirs = match (&self.chain, owner) {
             (Some(chain), Some((owner, false))) if owner.theirs != 0 => {
                 chain.start(owner.theirs, start, self.version, |number| self.theirs(ours(number)))
@@ -177,7 +177,7 @@ impl Tap {
             recording.state(self.handles.serial(handle).unwrap_or(0), number, value);
         }
         let found = self.handles.find(handle);
-        recorder::state(found.map_or_else(|| unknown(handle), |(meaning, _)| meaning.core), change);
+        callbacks::state(found.map_or_else(|| unknown(handle), |(meaning, _)| meaning.core), change);
         if let (Some(chain), Some((meaning, false))) = (&self.chain, found)
             && meaning.theirs != 0
             && self.is_alive(meaning.owner)
@@ -192,7 +192,7 @@ impl Tap {
             recording.stop(self.handles.serial(handle).unwrap_or(0));
         }
         let found = self.handles.find(handle).map(|(meaning, _)| meaning);
-        recorder::stop(found.map_or_else(|| unknown(handle), |meaning| meaning.core));
+        callbacks::stop(found.map_or_else(|| unknown(handle), |meaning| meaning.core));
         let first = self.handles.end(handle);
         if let (Some(chain), Some(meaning), true) = (&self.chain, found, first)
             && meaning.theirs != 0
@@ -208,7 +208,7 @@ impl Tap {
             recording.finalize(self.contexts.serial(context).unwrap_or(0));
         }
         let found = self.contexts.find(context).map(|(meaning, _)| meaning);
-        recorder::finalize(found.map_or_else(|| unknown(context), |meaning| meaning.core));
+        callbacks::finalize(found.map_or_else(|| unknown(context), |meaning| meaning.core));
         let first = self.contexts.end(context);
         if let (Some(chain), Some(meaning), true) = (&self.chain, found, first)
             && meaning.theirs != 0

@@ -1,0 +1,84 @@
+//! The settings as a person sees them: names, defaults, meanings. The README's table is this one.
+
+/// A setting as a person sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Setting {
+    /// Environment variable.
+    pub name: &'static str,
+    /// What holds when it is not set.
+    pub default: &'static str,
+    /// What it does, in one sentence.
+    pub meaning: &'static str,
+}
+
+/// All settings there are.
+pub const SETTINGS: [Setting; 16] = [
+    Setting {
+        name: "NCCL_SCOREP_SUMMARY",
+        default: "(none)",
+        meaning: "File that the process' summary is written to at its end, as JSON; %p stands for the process id, %h for the host.",
+    },
+    Setting {
+        name: "NCCL_SCOREP_PRESET",
+        default: "network",
+        meaning: "Event types asked for: light (operations, GPU times), network (light, and transfers over the network), full (every type) or api (operations alone).",
+    },
+    Setting {
+        name: "NCCL_SCOREP_MASK",
+        default: "(of the preset)",
+        meaning: "Event types asked for, as the sum of NCCL's bits; takes the place of the preset.",
+    },
+    Setting {
+        name: "NCCL_SCOREP_MIN_BYTES",
+        default: "0",
+        meaning: "Operations of fewer bytes are not recorded, but for those to oneself; they are counted as skipped.",
+    },
+    Setting {
+        name: "NCCL_SCOREP_TRUST_NCCL",
+        default: "off",
+        meaning: "on: ask for all event types of the preset, also where this NCCL is known for trouble with them.",
+    },
+    Setting {
+        name: "NCCL_SCOREP_CHAIN",
+        default: "(none)",
+        meaning: "Name or path of a second profiler plugin that gets every callback, too.",
+    },
+    Setting {
+        name: "NCCL_SCOREP_RECORD",
+        default: "(none)",
+        meaning: "Directory that a recording of all callbacks of the process is written to, for replay.",
+    },
+    Setting {
+        name: "NCCL_SCOREP_RECORD_MB",
+        default: "256",
+        meaning: "Memory for the recording in MiB; what does not fit is dropped and counted in it.",
+    },
+    Setting {
+        name: "NCCL_SCOREP_REGRESSION",
+        default: "min",
+        meaning: "What transfer rate and latency are fitted through: the fastest time of each size (min) or all transfers (avg).",
+    },
+    Setting {
+        name: "NCCL_SCOREP_WINDOW_EVENTS",
+        default: "50000",
+        meaning: "Events after which a communicator's window closes.",
+    },
+    Setting { name: "NCCL_SCOREP_WINDOW_SECONDS", default: "5", meaning: "Seconds after which a communicator's window closes." },
+    Setting {
+        name: "NCCL_SCOREP_DEADLINE_SECONDS",
+        default: "60",
+        meaning: "Seconds that a closed window waits for its events in progress; those left are counted as unfinished.",
+    },
+    Setting {
+        name: "NCCL_SCOREP_SETTLE_SECONDS",
+        default: "0.25",
+        meaning: "Seconds without an event after which an operation with all its kernel channels seen is over; longer waits are in proportion.",
+    },
+    Setting {
+        name: "NCCL_SCOREP_MEMORY_MB",
+        default: "32",
+        meaning: "Recording memory of the process in MiB; it is committed as it is used. When it is full, events are dropped and counted.",
+    },
+    Setting { name: "NCCL_SCOREP_TICK_RATE", default: "(measured)", meaning: "Ticks per second of Score-P's clock." },
+    Setting { name: "NCCL_SCOREP_LOG", default: "warn", meaning: "What is written to standard error: off, warn or info." },
+];
