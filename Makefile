@@ -3,11 +3,11 @@
 .PHONY: demo test lint demo-packages test-packages
 
 demo: demo-packages
-	cargo build --release --workspace
+	cargo build --release
 	./target/release/scorep-nccl demo
 
 test: test-packages
-	cargo test --workspace
+	cargo test
 
 # what continuous integration checks besides
 lint:

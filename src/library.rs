@@ -12,7 +12,7 @@ const PLACES: [&str; 4] = ["deps", "", "../lib", "../lib64"];
 
 /// The shipped library was not found.
 #[derive(Debug, thiserror::Error)]
-#[error("{FILE} is in none of {}: build it (cargo build --workspace), or name it with --library", .looked.join(", "))]
+#[error("{FILE} is in none of {}: build it (cargo build), or name it with --library", .looked.join(", "))]
 pub(crate) struct NotFound {
     looked: Vec<String>,
 }

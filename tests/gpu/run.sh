@@ -16,7 +16,7 @@ if [ "$gpus" -lt 1 ]; then
   echo "skipped: no GPU, or no PyTorch that sees one"
   exit 0
 fi
-[ -f "$library" ] || { echo "$library is missing: build it first (cargo build --release --workspace)"; exit 1; }
+[ -f "$library" ] || { echo "$library is missing: build it first (cargo build --release)"; exit 1; }
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
