@@ -139,7 +139,7 @@ impl Assembly {
         if event.kind == Kind::Skipped {
             return;
         }
-        if operation.peer == Some(self.rank) {
+        if operation.peer == Some(self.rank) && !self.no_kernel_events {
             self.steps.suspect(operation.order, handle, false, Cause::ToOneself);
         }
         self.operations.insert(handle, operation);
@@ -152,7 +152,7 @@ impl Assembly {
         }
         let captured = captured != 0;
         self.calls.insert(handle, Call { order, captured });
-        if event.kind == Kind::CollApi {
+        if event.kind == Kind::CollApi && !self.no_kernel_events {
             let cause = Cause::Unfollowed(Name::from_bits(function as u8));
             self.steps.suspect(order, handle, captured, cause);
         }
@@ -193,14 +193,31 @@ impl Assembly {
     fn proxy(&mut self, pool: &Pool, handle: u64) -> Option<Proxy> {
         if self.proxies.get(handle).is_none() {
             let event = living(pool, handle, |kind| kind == Kind::ProxyOp)?;
-            self.proxy_begun(pool, handle, &event);
+            if event.stop.is_some() {
+                // not told of yet, or forgotten already: its end is counted where it is told, if it is
+                self.proxies.begin(handle, &event, false);
+                self.proxies.end(handle);
+            } else {
+                self.proxy_begun(pool, handle, &event);
+            }
         }
         self.proxies.get(handle)
     }
 
     fn proxy_begun(&mut self, pool: &Pool, handle: u64, event: &Recorded) {
-        if let Some(proxy) = self.proxies.begin(handle, event) {
+        if let Some(proxy) = self.proxies.begin(handle, event, true) {
             self.child_begun(pool, proxy.operation, event.start);
+        }
+    }
+
+    fn proxy_ended(&mut self, handle: u64, operation: u64, ended: Option<u64>) {
+        let counted = self.proxies.get(handle).is_none_or(|proxy| proxy.counted);
+        self.proxies.end(handle);
+        if counted {
+            self.child_ended(operation, ended);
+        }
+        if let (Some(operation), Some(stop)) = (self.operations.get_mut(&operation), ended) {
+            operation.proxy_stop = operation.proxy_stop.max(Some(stop));
         }
     }
 
@@ -215,9 +232,10 @@ impl Assembly {
     }
 
     fn step_ended(&mut self, handle: u64, event: &Recorded, ended: Option<u64>) {
+        let awaited = self.proxies.end_step(event.parent, handle);
         // without its proxy operation, a step is an orphan, counted when it began
         let Some(proxy) = self.proxies.get(event.parent) else { return };
-        if self.proxies.end_step(event.parent, handle) {
+        if awaited {
             self.child_ended(proxy.operation, ended);
         }
         if let (true, Some(stop), Some(sent)) = (proxy.send, ended, event.send_wait()) {
@@ -259,10 +277,7 @@ impl Listener for Assembly {
             }
             Kind::CollApi | Kind::P2pApi => {}
             Kind::ProxyOp => {
-                self.proxies.end(handle);
-                if let (Some(operation), Some(stop)) = (self.child_ended(event.parent, event.stop), event.stop) {
-                    operation.proxy_stop = operation.proxy_stop.max(Some(stop));
-                }
+                self.proxy_ended(handle, event.parent, event.stop);
             }
             Kind::ProxyStep => self.step_ended(handle, event, event.stop),
             Kind::KernelCh => {
@@ -294,8 +309,7 @@ impl Listener for Assembly {
             Kind::CollApi | Kind::P2pApi => {}
             Kind::ProxyStep => self.step_ended(handle, event, None),
             Kind::ProxyOp => {
-                self.proxies.end(handle);
-                self.child_ended(event.parent, None);
+                self.proxy_ended(handle, event.parent, None);
             }
             Kind::KernelCh => {
                 // what the GPU has stamped counts, whatever became of the event

@@ -45,7 +45,7 @@ pub fn finalize(context: u64) {
     let Some((cell, _)) = ThreadCell::current() else { return };
     cell.callbacks.add(1);
     match recorder.contexts.end(context) {
-        Some(index) => recorder.send(Message::Ended { index, time: CLOCK.now() }),
+        Some(id) => recorder.send(Message::Ended { id, time: CLOCK.now() }),
         None => cell.ignored.add(u64::from(context != 0)),
     }
 }
@@ -64,7 +64,7 @@ pub fn start(context: u64, parent: u64, event: &Event<'_>) -> u64 {
         Event::CollApi(call) => recorder.call(cell, Kind::CollApi, context, parent, call),
         Event::P2pApi(call) => recorder.call(cell, Kind::P2pApi, context, parent, call),
         Event::GroupApi => {
-            cell.enter_api(CLOCK.now());
+            cell.begin_api(CLOCK.now());
             Handle::group_api().raw()
         }
         Event::ProxyOp(operation) => recorder.proxy_op(cell, context, parent, operation),
@@ -156,7 +156,6 @@ impl Recorder {
             cell.enqueued_ops.add(1);
             cell.enqueued_bytes.add(bytes);
         }
-        // one to oneself is a work that NCCL may not count: without it the stamps of all that follow would be believed
         // one to oneself is a work that NCCL may not count, which its kernel channels tell
         let skipped = bytes < self.settings.min_bytes && (operation.peer.is_none() || operation.peer != context.rank());
         let kind = if skipped { Kind::Skipped } else { kind };
@@ -186,16 +185,14 @@ impl Recorder {
         let bytes = bytes(call.count, call.datatype);
         cell.enqueued_ops.add(1);
         cell.enqueued_bytes.add(bytes);
-        cell.enter_api(CLOCK.now());
         let Some((context, index)) = self.living(cell, context) else { return 0 };
-        self.ordered(
-            cell,
-            kind,
-            context,
-            index,
-            parent,
-            [bytes, u64::from(call.captured), u64::from(Name::of(call.function).bits())],
-        )
+        let payload = [bytes, u64::from(call.captured), u64::from(Name::of(call.function).bits())];
+        let handle = self.ordered(cell, kind, context, index, parent, payload);
+        if handle != 0 {
+            // the stop of an event without a handle would not be told
+            cell.enter_api(CLOCK.now());
+        }
+        handle
     }
 
     fn proxy_op(&self, cell: &ThreadCell, context: u64, parent: u64, operation: &ProxyOp) -> u64 {
@@ -250,11 +247,32 @@ impl Recorder {
             }
         };
         let now = CLOCK.now();
+        if kind == Kind::ProxyStep
+            && let Some(handle) = self.restarted(cell, parent, payload[2], now)
+        {
+            return handle;
+        }
         let Some((block, place, generation)) = self.place(cell, window, now) else {
             cell.dropped.add(1);
             return 0;
         };
-        self.write(block, place, generation, kind, parent, now, payload)
+        let handle = self.write(block, place, generation, kind, parent, now, payload);
+        if kind == Kind::ProxyStep {
+            cell.note_step(parent, payload[2], handle);
+        }
+        handle
+    }
+
+    /// The handle of a step that this thread has started before and that has not stopped: NCCL starts a receive again each time that
+    /// it could not be posted, millions of times a second, and forgets the handle it had.
+    fn restarted(&self, cell: &ThreadCell, parent: u64, step: u64, now: u64) -> Option<u64> {
+        let handle = Handle::parse(cell.noted_step(parent, step)?)?;
+        let (slot, _) = self.pool.find(handle)?;
+        let same = slot.kind(handle.generation()) == Some(Kind::ProxyStep) && !slot.is_stopped(handle.generation());
+        same.then(|| {
+            slot.restart(now);
+            handle.raw()
+        })
     }
 
     fn living(&self, cell: &ThreadCell, context: u64) -> Option<(&Context, u32)> {

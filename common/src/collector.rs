@@ -95,8 +95,9 @@ impl Collector {
                     }
                 }
                 Message::Told { index, id, name, rank } => self.tell(index, id, name, rank),
-                Message::Ended { index, time } => {
-                    if let Some(communicator) = self.communicators.get_mut(&index) {
+                Message::Ended { id, time } => {
+                    let communicator = self.communicators.get_mut(&id.index());
+                    if let Some(communicator) = communicator.filter(|communicator| communicator.id() == id) {
                         communicator.end(time);
                     }
                 }

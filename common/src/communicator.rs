@@ -83,6 +83,11 @@ impl Communicator {
         communicator
     }
 
+    /// Its context.
+    pub fn id(&self) -> Handle {
+        self.id
+    }
+
     /// What it is, when that is known.
     pub fn tell(&mut self, comm: u64, rank: i32) {
         self.rank = Some(Rank { comm, rank });
@@ -101,9 +106,6 @@ impl Communicator {
         // until it is told what it is, there is nothing that counts
         let Some(rank) = self.rank.or(self.ended.map(|_| Rank { comm: 0, rank: -1 })) else { return false };
         self.assembly.set_scale(figures.nanoseconds_per_tick);
-        if let Some(order) = context.lost_from() {
-            self.assembly.lost_from(order);
-        }
         let ended = self.ended.is_some();
         let within = |times: f64| {
             let ticks = figures.ticks(times * recorder.settings.settle_seconds);
@@ -133,12 +135,19 @@ impl Communicator {
             }
         }
         self.assembly.end_round();
+        // asked after the windows were read: what was lost before any of it was recorded is known now
+        if let Some(order) = context.lost_from() {
+            self.assembly.lost_from(order);
+        }
         self.settle(rank, now, recorder.settings.settle_seconds, figures);
         let ready = |index| context.window(index).state() == WindowState::Ready;
         let over = ended && (0..WINDOWS).all(ready);
         if over {
             self.settle_all(rank, figures);
             self.push_collectives(now, figures);
+            if !hasty {
+                figures.totals.close(rank);
+            }
             recorder.contexts.release(self.id.index(), self.id.generation());
         }
         over

@@ -166,10 +166,10 @@ impl Contexts {
     }
 
     /// Takes no new events for it from here on; true for the first call.
-    pub fn end(&self, raw: u64) -> Option<u32> {
-        let (context, index) = self.find(raw)?;
+    pub fn end(&self, raw: u64) -> Option<Handle> {
+        let (context, _) = self.find(raw)?;
         let generation = context.live.swap(0, Ordering::AcqRel);
-        (generation != 0).then_some(index)
+        Handle::parse(raw).filter(|_| generation != 0)
     }
 
     /// Lets it be used again. The collector calls this once all its windows are READY.
@@ -201,7 +201,7 @@ mod tests {
         assert!(context.has_api_calls());
         assert_eq!(context.window(0).state(), WindowState::Filling);
         assert_eq!(context.window(0).opened(), 5);
-        assert_eq!(contexts.end(id.raw()), Some(index));
+        assert_eq!((contexts.end(id.raw()), index), (Some(id), id.index()));
         assert_eq!(contexts.end(id.raw()), None);
         assert!(contexts.find(id.raw()).is_none());
     }

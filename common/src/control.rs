@@ -3,10 +3,12 @@
 use crate::message::Message;
 use crate::series::Point;
 use crate::summary::Summary;
+use crate::thread::ThreadCell;
 use crate::{log, recorder};
 use crossbeam_channel::Sender;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -24,6 +26,7 @@ pub fn flush(patience: Duration) -> bool {
 /// Ends the measurement: takes everything in, settles what is in progress, and writes the summary if a file is set.
 pub fn finish() {
     let _ = ask(PATIENCE, |done| Message::Flush { last: true, done });
+    tell_dropped();
     let Some(path) = recorder::get().and_then(|recorder| recorder.settings.summary.as_deref()) else { return };
     let path = expand(path);
     let Some(summary) = ask(PATIENCE, |answer| Message::Summary { answer }) else {
@@ -31,6 +34,20 @@ pub fn finish() {
     };
     if let Err(error) = write(&path, &summary) {
         log::warn(&format!("the summary could not be written to {}: {error}", path.display()));
+    }
+}
+
+/// Says once that events found no room.
+fn tell_dropped() {
+    static TOLD: Once = Once::new();
+    let dropped: u64 = ThreadCell::all().map(|cell| cell.dropped.get()).sum();
+    if dropped > 0 && OWNER.load(Ordering::Relaxed) == std::process::id() {
+        TOLD.call_once(|| {
+            log::warn(&format!(
+                "{dropped} events were dropped because the recording memory was full: figures are too small. NCCL_SCOREP_MEMORY_MB makes \
+                 it larger"
+            ));
+        });
     }
 }
 

@@ -7,7 +7,7 @@ use crate::operation::{Operation, Timing};
 use crate::series::SeriesStore;
 use crate::thread::ThreadCell;
 use crate::totals::{Rank, Totals, Transfer};
-use crate::{board, log};
+use crate::{board, log, notes};
 
 /// Disjoint times that the process keeps: it adds those of all communicators, some long after others.
 const MOST_APART: usize = 65_536;
@@ -115,10 +115,12 @@ impl Figures {
             Cause::Dropped => "operations that found no room in the recording memory (NCCL_SCOREP_MEMORY_MB)".into(),
             Cause::TooMuchInDoubt => "more operations whose stamps are in doubt than are kept".into(),
         };
-        log::warn(&format!(
+        let line = format!(
             "a communicator's operations are not GPU-timed from here on, since NCCL may give them the stamps of others: {why}. They are \
-             counted in nccl_out_of_step."
-        ));
+             counted in nccl_out_of_step"
+        );
+        log::warn(&line);
+        notes::add(line);
     }
 
     /// Brings the counters up to date that are not added to one by one.

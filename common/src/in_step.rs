@@ -9,6 +9,9 @@
 use crate::name::Name;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+/// Works that may be in doubt; past it the first one is decided.
+const MOST_SUSPECTS: usize = 65_536;
+
 /// What is known of an operation's stamps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
@@ -71,6 +74,13 @@ impl InStep {
 
     /// The work of that order and handle is uncounted unless [`InStep::clear`] comes.
     pub fn suspect(&mut self, order: u64, handle: u64, captured: bool, cause: Cause) {
+        if self.uncounted.is_some_and(|uncounted| uncounted <= order) {
+            // nothing behind is believed anyway
+            return;
+        }
+        if self.suspects.len() >= MOST_SUSPECTS {
+            self.give_up();
+        }
         self.suspects.insert(order, Suspect { handle, cause, captured });
         self.orders.insert(handle, order);
     }
@@ -135,6 +145,11 @@ impl InStep {
     pub fn condemn(&mut self, order: u64, cause: Cause) {
         self.uncounted = Some(self.uncounted.map_or(order, |uncounted| uncounted.min(order)));
         self.cause.get_or_insert(cause);
+        if let Some(uncounted) = self.uncounted {
+            for suspect in self.suspects.split_off(&uncounted).into_values() {
+                self.orders.remove(&suspect.handle);
+            }
+        }
     }
 
     /// Why stamps are not believed, if that is so.

@@ -32,6 +32,12 @@ impl<const MOST: usize> Intervals<MOST> {
         self.settled + self.apart.iter().map(|(start, end)| end - start).sum::<u64>()
     }
 
+    /// Settles all; nothing is expected any more.
+    pub fn close(&mut self) {
+        self.settle(self.apart.len());
+        self.apart = Vec::new();
+    }
+
     fn settle(&mut self, count: usize) {
         for (start, end) in self.apart.drain(..count) {
             self.settled += end - start;

@@ -29,8 +29,8 @@ pub enum Message {
     },
     /// A communicator was destroyed.
     Ended {
-        /// Index of its context.
-        index: u32,
+        /// Its context.
+        id: Handle,
         /// When, in ticks.
         time: u64,
     },

@@ -2,11 +2,34 @@
 //!
 //! They block all signals, since the application's handlers must not run on them, and a fault in one ends that thread alone.
 
-use crate::log;
+use crate::switch;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 use std::thread::Thread;
+
+/// Stack of a thread of ours, bytes.
+const STACK: usize = 512 << 10;
+
+/// What the C library takes of a thread's stack for thread-local variables, the application's among them, which may be megabytes.
+fn reserved_stack() -> usize {
+    // SAFETY: dlsym with the default handle searches what is loaded.
+    let function = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"__pthread_get_minstack".as_ptr()) };
+    let mut attributes = std::mem::MaybeUninit::<libc::pthread_attr_t>::uninit();
+    // SAFETY: pthread_attr_init fills the attributes in.
+    if function.is_null() || unsafe { libc::pthread_attr_init(attributes.as_mut_ptr()) } != 0 {
+        return 0;
+    }
+    type Minimum = unsafe extern "C" fn(*const libc::pthread_attr_t) -> libc::size_t;
+    // SAFETY: glibc's function of that name has this type; Rust's standard library calls it so, too.
+    let minimum = unsafe { std::mem::transmute::<*mut libc::c_void, Minimum>(function) };
+    // SAFETY: the attributes were filled in above, and are given back.
+    unsafe {
+        let bytes = minimum(attributes.as_ptr());
+        libc::pthread_attr_destroy(attributes.as_mut_ptr());
+        bytes
+    }
+}
 
 /// What each of our threads does first.
 static FIRST: OnceLock<fn()> = OnceLock::new();
@@ -30,10 +53,11 @@ pub fn spawn(name: &'static str, body: impl FnOnce() + Send + 'static) -> io::Re
             body();
         }));
         if outcome.is_err() {
-            log::warn(&format!("the thread {name} failed; figures stop here, the application goes on. Please report this."));
+            // without it nothing would be read any more
+            switch::off_after_fault(name);
         }
     };
-    let thread = std::thread::Builder::new().name(name.into()).stack_size(512 << 10).spawn(guarded)?;
+    let thread = std::thread::Builder::new().name(name.into()).stack_size(STACK + reserved_stack()).spawn(guarded)?;
     drop(blocked);
     Ok(thread.thread().clone())
 }

@@ -17,6 +17,8 @@ pub struct Proxy {
     pub channel: u8,
     /// Sends, or receives.
     pub send: bool,
+    /// Whether its operation counts it as under way.
+    pub counted: bool,
 }
 
 /// All of a communicator, by handle.
@@ -38,13 +40,13 @@ impl Proxies {
     }
 
     /// Takes a proxy operation in, from its slot; `None` when it is known already.
-    pub fn begin(&mut self, handle: u64, event: &Recorded) -> Option<Proxy> {
+    pub fn begin(&mut self, handle: u64, event: &Recorded, counted: bool) -> Option<Proxy> {
         if self.known.contains_key(&handle) {
             return None;
         }
         let place = event.payload()[0];
         let (peer, channel, send) = (place as u32 as i32, (place >> 32) as u8, place >> 40 & 1 == 1);
-        let proxy = Proxy { operation: event.parent, peer, channel, send };
+        let proxy = Proxy { operation: event.parent, peer, channel, send, counted };
         self.known.insert(handle, proxy);
         Some(proxy)
     }
@@ -102,8 +104,8 @@ mod tests {
         slots[0].start(1, Kind::ProxyOp, 70, 0, [3 | 5 << 32 | 1 << 40, 0, 0, 0]);
         let mut proxies = Proxies::default();
         let event = slots[0].read(1).unwrap();
-        assert_eq!(proxies.begin(7, &event), Some(Proxy { operation: 70, peer: 3, channel: 5, send: true }));
-        assert_eq!(proxies.begin(7, &event), None);
+        assert_eq!(proxies.begin(7, &event, true), Some(Proxy { operation: 70, peer: 3, channel: 5, send: true, counted: true }));
+        assert_eq!(proxies.begin(7, &event, true), None);
         proxies
     }
 

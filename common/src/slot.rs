@@ -139,6 +139,11 @@ impl Slot {
         self.words[0].store(header(generation, kind), Ordering::Release);
     }
 
+    /// The event starts anew, under the same handle.
+    pub fn restart(&self, start: u64) {
+        self.words[2].store(start, Ordering::Relaxed);
+    }
+
     /// The kind of event this slot holds in `generation`, or `None` when it holds none of that generation.
     pub fn kind(&self, generation: u32) -> Option<Kind> {
         let word = self.words[0].load(Ordering::Acquire);

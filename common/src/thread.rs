@@ -11,6 +11,8 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Windows whose blocks a thread keeps at hand.
 const CACHE: usize = 16;
+/// Proxy operations whose last step a thread keeps in mind.
+const STEPS: usize = 16;
 
 /// Where a window's block is kept: 16 communicators whose windows have the same index have 16 places.
 fn place_of(window: u32) -> usize {
@@ -73,6 +75,8 @@ pub struct ThreadCell {
     /// Nanoseconds spent inside NCCL's API by this thread.
     pub api_time: Count,
     api_since: AtomicU64,
+    /// The steps started last, by proxy operation: its handle, number of the step, handle of the step.
+    steps: [[AtomicU64; 3]; STEPS],
     cache: [Cached; CACHE],
     owned: AtomicBool,
 }
@@ -84,6 +88,8 @@ pub const MOST_THREADS: usize = 16_384;
 static CELLS: [OnceLock<&'static ThreadCell>; MOST_THREADS] = [const { OnceLock::new() }; MOST_THREADS];
 /// Held while a cell is made or handed on.
 static ADOPTION: Mutex<()> = Mutex::new(());
+/// Operations and bytes enqueued, and nanoseconds in the API, of threads whose cells were handed on.
+static RETIRED: [AtomicU64; 3] = [const { AtomicU64::new(0) }; 3];
 /// Threads that found no cell.
 static TURNED_AWAY: AtomicU64 = AtomicU64::new(0);
 /// Set when the kernel cannot fence other threads for us, so callbacks must fence themselves.
@@ -132,6 +138,7 @@ impl ThreadCell {
             enqueued_bytes: Count::default(),
             api_time: Count::default(),
             api_since: AtomicU64::new(0),
+            steps: std::array::from_fn(|_| Default::default()),
             cache: std::array::from_fn(|_| Cached {
                 window: AtomicU32::new(pool::NONE),
                 block: AtomicU32::new(0),
@@ -161,6 +168,10 @@ impl ThreadCell {
         let free = |cell: &Self| cell.owned.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed).is_ok();
         if let Some((number, cell)) = Self::all().enumerate().find(|(_, cell)| free(cell)) {
             cell.api_since.store(0, Ordering::Relaxed);
+            // what is shown of the new thread begins at 0; what the old one did is still the process'
+            for (count, retired) in [&cell.enqueued_ops, &cell.enqueued_bytes, &cell.api_time].into_iter().zip(&RETIRED) {
+                retired.fetch_add(count.0.swap(0, Ordering::Relaxed), Ordering::Relaxed);
+            }
             return Some((cell, number));
         }
         let number = Self::all().count();
@@ -170,6 +181,13 @@ impl ThreadCell {
         };
         let cell = *place.get_or_init(|| Box::leak(Box::new(Self::new())));
         Some((cell, number))
+    }
+
+    /// Operations and bytes enqueued, and nanoseconds in the API, of all threads that there ever were.
+    pub fn of_all_threads() -> [u64; 3] {
+        let counts = |cell: &Self| [cell.enqueued_ops.get(), cell.enqueued_bytes.get(), cell.api_time.get()];
+        let retired = RETIRED.each_ref().map(|count| count.load(Ordering::Relaxed));
+        Self::all().map(counts).fold(retired, |sums, counts| std::array::from_fn(|place| sums[place] + counts[place]))
     }
 
     /// The cell of that number.
@@ -243,7 +261,29 @@ impl ThreadCell {
         left.then_some((window_before, before))
     }
 
-    /// The thread went into NCCL's API at `time`.
+    /// The thread has started a step of a proxy operation.
+    #[inline]
+    pub fn note_step(&self, proxy: u64, step: u64, handle: u64) {
+        let [noted_proxy, noted_step, noted_handle] = &self.steps[proxy as usize % STEPS];
+        noted_proxy.store(proxy, Ordering::Relaxed);
+        noted_step.store(step, Ordering::Relaxed);
+        noted_handle.store(handle, Ordering::Relaxed);
+    }
+
+    /// The handle that it got, if that is still known.
+    #[inline]
+    pub fn noted_step(&self, proxy: u64, step: u64) -> Option<u64> {
+        let [noted_proxy, noted_step, handle] = &self.steps[proxy as usize % STEPS];
+        let same = noted_proxy.load(Ordering::Relaxed) == proxy && noted_step.load(Ordering::Relaxed) == step;
+        same.then(|| handle.load(Ordering::Relaxed))
+    }
+
+    /// The thread went into NCCL's API at `time`, from outside of it.
+    pub fn begin_api(&self, time: u64) {
+        self.api_since.store(time.max(1), Ordering::Relaxed);
+    }
+
+    /// The thread went into NCCL's API at `time`, unless it is inside already.
     pub fn enter_api(&self, time: u64) {
         if self.api_since.load(Ordering::Relaxed) == 0 {
             self.api_since.store(time.max(1), Ordering::Relaxed);
@@ -271,12 +311,14 @@ mod tests {
             let (cell, number) = ThreadCell::current().unwrap();
             assert!(std::ptr::eq(cell, ThreadCell::current().unwrap().0));
             cell.events.add(3);
+            cell.enqueued_ops.add(5);
             (cell, number)
         })
         .join()
         .unwrap();
         assert!(std::ptr::eq(first, ThreadCell::get(number).unwrap()));
         assert!(first.events.get() >= 3);
+        assert!(ThreadCell::of_all_threads()[0] >= 5);
     }
 
     #[test]
@@ -300,6 +342,16 @@ mod tests {
         cell.enter_api(50);
         cell.leave_api(60, None);
         assert_eq!(cell.api_time.get(), 10);
+    }
+
+    #[test]
+    fn the_last_step_of_a_proxy_operation_is_kept_in_mind() {
+        let cell = ThreadCell::new();
+        cell.note_step(33, 4, 99);
+        assert_eq!(
+            [cell.noted_step(33, 4), cell.noted_step(33, 5), cell.noted_step(33 + STEPS as u64, 4)],
+            [Some(99), None, None]
+        );
     }
 
     #[test]

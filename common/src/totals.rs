@@ -156,6 +156,13 @@ pub struct Totals {
 }
 
 impl Totals {
+    /// A communicator has ended: of when its transfers were under way, only for how long is kept.
+    pub fn close(&mut self, rank: Rank) {
+        for pair in self.pairs.range_mut((rank, i32::MIN)..=(rank, i32::MAX)).map(|(_, pair)| pair) {
+            pair.active.close();
+        }
+    }
+
     /// Takes an operation in, with its final time.
     pub fn operation(&mut self, rank: Rank, operation: &Operation, timing: Timing) {
         let key = (rank, operation.is_collective(), operation.function, operation.peer);

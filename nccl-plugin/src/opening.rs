@@ -18,7 +18,8 @@ pub(crate) fn mask(version: u32, known: u64, logger: Logger) -> u64 {
     *ASKED.get_or_init(|| {
         let Some(recorder) = recorder::begin() else { return 0 };
         let settings = recorder.settings();
-        let found = release::running(logger.address());
+        // another NCCL than the one that calls may be in the process, too
+        let found = release::running(logger.address()).filter(|&found| release::speaks(found, version));
         let release = found.unwrap_or_else(|| release::of_interface(version));
         let asked = asked::types(settings, release, known, |name| std::env::var(name).ok());
         introduce(&logger, version, found, settings, &asked);

@@ -50,6 +50,11 @@ pub fn of_interface(version: u32) -> Release {
     })
 }
 
+/// Whether a release would speak that version of the interface with a plugin that has them all: NCCL takes the newest it knows.
+pub fn speaks(release: Release, version: u32) -> bool {
+    of_interface(version) <= release && (version >= 7 || release < of_interface(version + 1))
+}
+
 /// The release of the library that `logger`, a function NCCL handed over, lies in; else of the one that the program links.
 pub fn running(logger: *const c_void) -> Option<Release> {
     // SAFETY: dlsym with the default handle searches what is loaded.
@@ -118,6 +123,14 @@ mod tests {
             assert_eq!(kernel_events_trouble(release, None), trouble, "{release}");
             assert_eq!(kernel_events_trouble(release, Some("1")), trouble, "{release}");
             assert!(!kernel_events_trouble(release, Some("0")), "{release}");
+        }
+    }
+
+    #[test]
+    fn a_release_speaks_the_newest_interface_it_knows() {
+        for (release, version) in [(22_304, 1), (22_505, 2), (22_602, 3), (22_705, 4), (22_809, 5), (23_007, 6), (23_203, 7)] {
+            let speaks: Vec<u32> = (1..=7).filter(|&version| speaks(Release(release), version)).collect();
+            assert_eq!(speaks, [version], "{release}");
         }
     }
 

@@ -8,6 +8,8 @@ use crate::operation::Operation;
 const MOST_UNDECIDED: usize = 65_536;
 /// Operations that may be under way; past it those with nothing under way are taken for done.
 const MOST_PENDING: usize = 65_536;
+/// Calls that may wait for their operation.
+const MOST_CALLS: usize = 65_536;
 /// A stamp that lies so much before its operation's enqueue belongs to another operation, nanoseconds. In step none lies before by
 /// more than the uncertainty of the clocks, 75 us in all recordings.
 const EARLY: f64 = 1e6;
@@ -16,8 +18,8 @@ impl Assembly {
     /// Gives `take` the operations of which nothing more will come, with the final verdict on their stamps. Times in ticks.
     ///
     /// Nothing more comes of an operation that was quiet since `quiet` with all its kernel channels seen, or where none are asked
-    /// for; nor of one to oneself, when a later one has ended on the GPU since before `silent`, which decides works in doubt, too. Any other
-    /// one may be quiet for as long as it likes: it may wait on the GPU for another rank.
+    /// for; nor of one to oneself or one with some kernel channels seen, when a later one has ended on the GPU since before `silent`, which
+    /// decides works in doubt, too. Any other one may be quiet for as long as it likes: it may wait on the GPU for another rank.
     pub fn settle(&mut self, quiet: u64, silent: u64, mut take: impl FnMut(Operation, Verdict)) {
         while let Some(&(_, order)) = self.completed.front().filter(|(active, _)| *active < silent) {
             self.witness = self.witness.max(order);
@@ -33,19 +35,22 @@ impl Assembly {
             !over
         });
         self.invisible += invisible;
+        self.limit_calls();
         let full = self.operations.len() > MOST_PENDING;
+        let overfull = self.operations.len() > 2 * MOST_PENDING;
         let (no_kernels, rank) = (self.no_kernel_events, self.rank);
         let done = |operation: &Operation| {
             let complete = operation.active < quiet && (no_kernels || operation.is_complete());
-            // one to oneself gets no kernel channels from an NCCL that does not count it
-            let passed = operation.active < silent && operation.order < witness && operation.peer == Some(rank);
-            operation.is_quiet() && (full || complete || passed)
+            // one to oneself gets no kernel channels from an NCCL that does not count it, another P2p may get fewer than channels
+            let enough = operation.peer == Some(rank) || operation.kernels > 0;
+            let passed = operation.active < silent && (full || enough && operation.order < witness);
+            operation.is_quiet() && (complete || passed || overfull)
         };
         let ready: Vec<u64> =
             self.operations.iter().filter(|(_, operation)| done(operation)).map(|(&handle, _)| handle).collect();
         for handle in ready {
             if let Some(operation) = self.operations.remove(&handle) {
-                if operation.is_complete() {
+                if no_kernels || operation.is_complete() {
                     self.note_completed(operation.active, operation.order);
                 }
                 self.undecided.insert(operation.order, operation);
@@ -55,6 +60,18 @@ impl Assembly {
         while self.undecided.len() > MOST_UNDECIDED {
             self.steps.give_up();
             self.decide(&mut take);
+        }
+    }
+
+    /// Calls that wait for their operation are not kept without bound: the older half is taken to wait in vain.
+    fn limit_calls(&mut self) {
+        if self.calls.len() > MOST_CALLS {
+            let mut orders: Vec<u64> = self.calls.values().map(|call| call.order).collect();
+            let (_, middle, _) = orders.select_nth_unstable(MOST_CALLS / 2);
+            let middle = *middle;
+            let before = self.calls.len();
+            self.calls.retain(|_, call| call.order >= middle);
+            self.invisible += (before - self.calls.len()) as u64;
         }
     }
 

@@ -111,11 +111,8 @@ fn operations(&(rank, is_coll, function, peer): &OperationKey, sum: &OperationSu
 }
 
 fn process(totals: &Totals) -> Process {
-    let of_threads = [
-        (Fixed::EnqueuedOps, total(|cell| &cell.enqueued_ops)),
-        (Fixed::EnqueuedBytes, total(|cell| &cell.enqueued_bytes)),
-        (Fixed::ApiTime, total(|cell| &cell.api_time)),
-    ];
+    let [enqueued_ops, enqueued_bytes, api_time] = ThreadCell::of_all_threads();
+    let of_threads = [(Fixed::EnqueuedOps, enqueued_ops), (Fixed::EnqueuedBytes, enqueued_bytes), (Fixed::ApiTime, api_time)];
     let mut counters: BTreeMap<String, u64> = metric::counters()
         .iter()
         .enumerate()
