@@ -1,6 +1,6 @@
 # Two commands: make demo, make test. Both bring the system packages they need, or say which.
 
-.PHONY: demo test lint demo-packages test-packages
+.PHONY: demo test models lint demo-packages test-packages
 
 demo: demo-packages
 	cargo build --release
@@ -8,6 +8,10 @@ demo: demo-packages
 
 test: test-packages
 	cargo test
+
+# the recording under the model checker loom: every interleaving of two threads
+models:
+	RUSTFLAGS="--cfg loom" cargo test -p scorep-nccl-common --test loom --release --target-dir target/loom
 
 # what continuous integration checks besides
 lint:

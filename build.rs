@@ -6,12 +6,14 @@ use std::path::{Path, PathBuf};
 
 type Failure = Box<dyn std::error::Error>;
 
-/// A C program, what it links, and the header without which it cannot be compiled.
-const HOSTS: [(&str, &[&str], Option<&str>); 4] = [
-    ("otf2_last_values", &["-lotf2"], Some("/usr/include/otf2/otf2.h")),
-    ("nccl_host", &["-ldl", "-lpthread"], None),
-    ("stress_host", &["-ldl", "-lpthread"], None),
-    ("profiler_layouts", &[], None),
+/// A C program's name and source, what it links, and the header without which it cannot be compiled.
+const HOSTS: [(&str, &str, &[&str], Option<&str>); 6] = [
+    ("otf2_last_values", "tests/hosts/otf2_last_values.c", &["-lotf2"], Some("/usr/include/otf2/otf2.h")),
+    ("nccl_host", "tests/hosts/nccl_host.c", &["-ldl", "-lpthread"], None),
+    ("stress_host", "tests/hosts/stress_host.c", &["-ldl", "-lpthread"], None),
+    ("profiler_layouts", "tests/hosts/profiler_layouts.c", &[], None),
+    ("conformance_host", "tests/c/nccl_host.c", &["-ldl", "-lpthread"], None),
+    ("fuzz_host", "tests/c/fuzz_host.c", &["-ldl", "-lpthread"], None),
 ];
 
 /// Versions of the profiler interface that the second plugin is made for, a shared object each.
@@ -20,8 +22,9 @@ const SECOND_PLUGINS: [u32; 3] = [4, 6, 7];
 fn main() -> Result<(), Failure> {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=tests/hosts");
+    println!("cargo::rerun-if-changed=tests/c");
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("OUT_DIR is not set: this is run by cargo only")?);
-    for (name, links, header) in HOSTS {
+    for (name, source, links, header) in HOSTS {
         if let Some(header) = header {
             // looked at again when it appears
             println!("cargo::rerun-if-changed={header}");
@@ -30,7 +33,7 @@ fn main() -> Result<(), Failure> {
             }
         }
         let program = out.join(name);
-        compile(&format!("tests/hosts/{name}.c"), &program, &[], links)?;
+        compile(source, &program, &[], links)?;
         println!("cargo::rustc-env=HOST_{}={}", name.to_uppercase(), program.display());
     }
     for version in SECOND_PLUGINS {

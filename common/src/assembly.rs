@@ -15,6 +15,7 @@ use crate::proxies::{Proxies, Proxy};
 use crate::reader::Listener;
 use crate::slot::{Kind, Recorded};
 use crate::totals::Transfer;
+use crate::window::WINDOWS;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 /// A call of NCCL's API that no operation has followed yet.
@@ -27,6 +28,8 @@ struct Call {
 /// The state of one communicator's operations.
 #[derive(Debug, Default)]
 pub struct Assembly {
+    /// Index of the communicator's context: what lies in others' windows is not looked at.
+    index: u32,
     rank: i32,
     operations: HashMap<u64, Operation>,
     proxies: Proxies,
@@ -51,6 +54,11 @@ pub struct Assembly {
 }
 
 impl Assembly {
+    /// Whose operations these are.
+    pub fn set_index(&mut self, index: u32) {
+        self.index = index;
+    }
+
     /// This process' rank in the communicator, before anything is read.
     pub fn set_rank(&mut self, rank: i32) {
         self.rank = rank;
@@ -115,10 +123,18 @@ impl Assembly {
         self.steps.condemn(order, Cause::Dropped);
     }
 
+    /// A living event of this communicator and of the wanted kind.
+    fn living(&self, pool: &Pool, handle: u64, wanted: impl Fn(Kind) -> bool) -> Option<Recorded> {
+        let handle = Handle::parse(handle)?;
+        let (slot, block) = pool.find(handle)?;
+        let event = slot.read(handle.generation())?;
+        (block.window() / WINDOWS == self.index && wanted(event.kind)).then_some(event)
+    }
+
     /// The operation of that handle, read from its slot if it has not been read yet.
     fn operation(&mut self, pool: &Pool, handle: u64) -> Option<&mut Operation> {
         if !self.operations.contains_key(&handle) {
-            let event = living(pool, handle, |kind| matches!(kind, Kind::Coll | Kind::P2p | Kind::CeColl))?;
+            let event = self.living(pool, handle, |kind| matches!(kind, Kind::Coll | Kind::P2p | Kind::CeColl))?;
             self.operation_begun(pool, handle, &event);
         }
         self.operations.get_mut(&handle)
@@ -130,7 +146,7 @@ impl Assembly {
             return;
         }
         if !self.calls.contains_key(&event.parent)
-            && let Some(call) = living(pool, event.parent, |kind| matches!(kind, Kind::CollApi | Kind::P2pApi))
+            && let Some(call) = self.living(pool, event.parent, |kind| matches!(kind, Kind::CollApi | Kind::P2pApi))
         {
             self.call_begun(event.parent, &call);
         }
@@ -192,7 +208,7 @@ impl Assembly {
     /// The proxy operation of that handle, read from its slot if it has not been read yet.
     fn proxy(&mut self, pool: &Pool, handle: u64) -> Option<Proxy> {
         if self.proxies.get(handle).is_none() {
-            let event = living(pool, handle, |kind| kind == Kind::ProxyOp)?;
+            let event = self.living(pool, handle, |kind| kind == Kind::ProxyOp)?;
             if event.stop.is_some() {
                 // not told of yet, or forgotten already: its end is counted where it is told, if it is
                 self.proxies.begin(handle, &event, false);
@@ -243,13 +259,6 @@ impl Assembly {
             self.transfers.push(Transfer { start: sent.time, stop, bytes: sent.bytes, peer, channel });
         }
     }
-}
-
-/// A living event of the wanted kind.
-fn living(pool: &Pool, handle: u64, wanted: impl Fn(Kind) -> bool) -> Option<Recorded> {
-    let handle = Handle::parse(handle)?;
-    let event = pool.find(handle)?.0.read(handle.generation())?;
-    wanted(event.kind).then_some(event)
 }
 
 impl Listener for Assembly {

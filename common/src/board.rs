@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 static BOARD: [AtomicU64; COUNTERS] = [const { AtomicU64::new(0) }; COUNTERS];
 
-/// Adds to a counter.
+/// Adds to a counter, which stays at its end rather than fall. Only the collector adds.
 pub fn add(counter: usize, amount: u64) {
     if let Some(value) = BOARD.get(counter) {
-        value.fetch_add(amount, Ordering::Relaxed);
+        value.store(value.load(Ordering::Relaxed).saturating_add(amount), Ordering::Relaxed);
     }
 }
 

@@ -16,7 +16,7 @@ use crate::slot::{Kind, Payload};
 use crate::thread::ThreadCell;
 use crate::window::WINDOWS;
 use std::ffi::CStr;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A context that nothing is recorded for.
 pub const NO_CONTEXT: u64 = 1;
@@ -29,7 +29,10 @@ pub fn init(communicator: Communicator) -> u64 {
         cell.callbacks.add(1);
     }
     let Some(id) = recorder.contexts.open(communicator.api_calls, CLOCK.now()) else {
-        log::warn("too many communicators at a time (4096); this one is not recorded");
+        static TOLD: AtomicBool = AtomicBool::new(false);
+        if !TOLD.swap(true, Ordering::Relaxed) {
+            log::warn("too many communicators at a time (4096); those beyond are not recorded");
+        }
         return NO_CONTEXT;
     };
     if let (true, Some((context, _))) = (communicator.told, recorder.contexts.find(id.raw())) {

@@ -76,6 +76,7 @@ impl Communicator {
             ended: None,
             next_settling: 0,
         };
+        communicator.assembly.set_index(id.index());
         communicator.assembly.set_kernel_events(introduction.kernel_events);
         if introduction.told {
             communicator.tell(introduction.id, introduction.rank);
@@ -206,6 +207,10 @@ impl Communicator {
             figures.settle(rank, operation, verdict);
         });
         self.take_losses(figures);
+        // a short run has settled nothing before
+        if let Some(cause) = self.assembly.out_of_step().filter(|_| figures.totals.out_of_step > 0) {
+            figures.out_of_step(cause);
+        }
     }
 
     fn take_losses(&mut self, figures: &mut Figures) {

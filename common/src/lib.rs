@@ -44,6 +44,7 @@ pub mod series;
 pub mod slot;
 pub mod summary;
 pub mod switch;
+mod sync;
 pub mod thread;
 pub mod totals;
 pub mod window;

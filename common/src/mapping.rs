@@ -8,7 +8,15 @@ use std::ptr::NonNull;
 ///
 /// # Safety
 /// The implementor states both.
+#[cfg(not(loom))]
 pub unsafe trait Zeroed: Sync {}
+
+/// In a model, atomics are made one by one.
+///
+/// # Safety
+/// Nothing is asked.
+#[cfg(loom)]
+pub unsafe trait Zeroed: Sync + Default {}
 
 /// A fixed array of `T` that starts as zeros and lives as long as the process.
 ///
@@ -29,6 +37,18 @@ impl<T: Zeroed> Mapping<T> {
     ///
     /// # Errors
     /// What mmap says, for example when an address space limit (`ulimit -v`) is reached.
+    #[cfg(loom)]
+    pub fn new(length: usize) -> io::Result<Self> {
+        let values: Box<[T]> = (0..length).map(|_| T::default()).collect();
+        let first = NonNull::from(Box::leak(values)).cast();
+        Ok(Self { first, length })
+    }
+
+    /// Reserves room for `length` values.
+    ///
+    /// # Errors
+    /// What mmap says, for example when an address space limit (`ulimit -v`) is reached.
+    #[cfg(not(loom))]
     pub fn new(length: usize) -> io::Result<Self> {
         let bytes = length.checked_mul(size_of::<T>()).filter(|&bytes| bytes > 0).ok_or(io::ErrorKind::InvalidInput)?;
         // SAFETY: a new anonymous private mapping touches no memory in use; the arguments are in range by the check above.
@@ -47,6 +67,16 @@ impl<T: Zeroed> Mapping<T> {
         }
         let first = NonNull::new(address.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
         Ok(Self { first, length })
+    }
+}
+
+/// A model makes thousands.
+#[cfg(loom)]
+impl<T: Zeroed> Drop for Mapping<T> {
+    fn drop(&mut self) {
+        let values = std::ptr::slice_from_raw_parts_mut(self.first.as_ptr(), self.length);
+        // SAFETY: the slice that `new` leaked, which nothing borrows any more.
+        drop(unsafe { Box::from_raw(values) });
     }
 }
 

@@ -6,16 +6,17 @@
 use crate::handle::{GENERATION_BITS, Handle};
 use crate::mapping::{Mapping, Zeroed};
 use crate::slot::Slot;
+use crate::sync::{AtomicU32, AtomicU64, Ordering};
 use std::io;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// Slots in a block: one page.
-pub const BLOCK_SLOTS: u32 = 64;
+/// Slots in a block: one page. Few in a model.
+pub const BLOCK_SLOTS: u32 = if cfg!(loom) { 2 } else { 64 };
 /// No block.
 pub const NONE: u32 = u32::MAX;
 
 /// What the pool knows of a block.
 #[derive(Debug)]
+#[cfg_attr(loom, derive(Default))]
 pub struct Block {
     generation: AtomicU32,
     window: AtomicU32,

@@ -40,6 +40,10 @@ static RECORDER: OnceCell<Option<Recorder>> = OnceCell::new();
 /// The recorder, started at the first call together with the collector thread. `None` when the system refuses memory or a
 /// thread: then nothing is recorded, and one line says so.
 pub fn begin() -> Option<&'static Recorder> {
+    // a child that was forked while another thread was in here would wait for that thread for ever
+    if switch::is_off() {
+        return None;
+    }
     let recorder = RECORDER.get_or_init(|| {
         let (settings, complaints) = Settings::from_environment();
         log::set_verbosity(settings.verbosity);

@@ -19,7 +19,7 @@
 //! too late, when the slot serves another event already, carries the wrong stamp and reads as absent: at worst an event is counted
 //! as unfinished, never a wrong figure published.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{AtomicU64, Ordering};
 
 const VALUE_BITS: u32 = 48;
 const VALUE_MASK: u64 = (1 << VALUE_BITS) - 1;
@@ -73,6 +73,7 @@ pub type Payload = [u64; 4];
 /// A cache line in the recording memory. All zero is an empty slot.
 #[repr(C, align(64))]
 #[derive(Debug)]
+#[cfg_attr(loom, derive(Default))]
 pub struct Slot {
     words: [AtomicU64; 8],
 }

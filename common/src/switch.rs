@@ -24,16 +24,21 @@ pub fn off_after_fault(callback: &str) {
     }
 }
 
-/// Readies the process: a panic of ours prints no report of its own, and a forked child records nothing, since it has no
-/// collector. Called once, when recording begins.
+/// A panic of ours prints no report of its own, from the first callback on. Later calls cost one look.
+#[inline]
+pub fn quiet() {
+    static ONCE: Once = Once::new();
+    // this library's own copy of the standard library: an application's hook is another one
+    ONCE.call_once(|| std::panic::set_hook(Box::new(|_| {})));
+}
+
+/// Readies the process: a forked child records nothing, since it has no collector. Called once, when recording begins.
 pub fn prepare() {
     static ONCE: Once = Once::new();
     extern "C" fn in_child() {
         OFF.store(true, Ordering::Relaxed);
     }
     ONCE.call_once(|| {
-        // this library's own copy of the standard library: an application's hook is another one
-        std::panic::set_hook(Box::new(|_| {}));
         // SAFETY: `in_child` is a function of this library, which is never unloaded, and does nothing but store a flag.
         unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
     });

@@ -4,13 +4,14 @@
 //! read-modify-write. Cells outlive their threads and are handed on, with their counts, to later threads.
 
 use crate::pool::{self, BLOCK_SLOTS, Pool};
+use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 use crate::window::{Spare, WINDOWS};
 use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, compiler_fence, fence};
+use std::sync::atomic::{self, compiler_fence};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Windows whose blocks a thread keeps at hand.
-const CACHE: usize = 16;
+const CACHE: usize = if cfg!(loom) { 4 } else { 16 };
 /// Proxy operations whose last step a thread keeps in mind.
 const STEPS: usize = 16;
 
@@ -27,7 +28,7 @@ impl Count {
     /// Adds; only the owning thread may.
     #[inline]
     pub fn add(&self, amount: u64) {
-        self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(amount), Ordering::Relaxed);
+        self.0.store(self.0.load(Ordering::Relaxed).saturating_add(amount), Ordering::Relaxed);
     }
 
     /// The value as last written.
@@ -89,11 +90,11 @@ static CELLS: [OnceLock<&'static ThreadCell>; MOST_THREADS] = [const { OnceLock:
 /// Held while a cell is made or handed on.
 static ADOPTION: Mutex<()> = Mutex::new(());
 /// Operations and bytes enqueued, and nanoseconds in the API, of threads whose cells were handed on.
-static RETIRED: [AtomicU64; 3] = [const { AtomicU64::new(0) }; 3];
+static RETIRED: [atomic::AtomicU64; 3] = [const { atomic::AtomicU64::new(0) }; 3];
 /// Threads that found no cell.
-static TURNED_AWAY: AtomicU64 = AtomicU64::new(0);
+static TURNED_AWAY: atomic::AtomicU64 = atomic::AtomicU64::new(0);
 /// Set when the kernel cannot fence other threads for us, so callbacks must fence themselves.
-static SELF_FENCING: AtomicBool = AtomicBool::new(false);
+static SELF_FENCING: atomic::AtomicBool = atomic::AtomicBool::new(cfg!(loom));
 
 /// The thread's hold on its cell; the cell is free again when the thread ends.
 struct Ownership(Cell<Option<(&'static ThreadCell, usize)>>);
@@ -119,6 +120,13 @@ impl Drop for Section {
     fn drop(&mut self) {
         let section = self.0.section.load(Ordering::Relaxed);
         self.0.section.store(section.wrapping_add(1), Ordering::Release);
+    }
+}
+
+/// One that no thread has been given; [`ThreadCell::current`] gives a thread its own.
+impl Default for ThreadCell {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
@@ -170,7 +178,8 @@ impl ThreadCell {
             cell.api_since.store(0, Ordering::Relaxed);
             // what is shown of the new thread begins at 0; what the old one did is still the process'
             for (count, retired) in [&cell.enqueued_ops, &cell.enqueued_bytes, &cell.api_time].into_iter().zip(&RETIRED) {
-                retired.fetch_add(count.0.swap(0, Ordering::Relaxed), Ordering::Relaxed);
+                let amount = count.0.swap(0, Ordering::Relaxed);
+                let _ = retired.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |sum| Some(sum.saturating_add(amount)));
             }
             return Some((cell, number));
         }
@@ -187,7 +196,9 @@ impl ThreadCell {
     pub fn of_all_threads() -> [u64; 3] {
         let counts = |cell: &Self| [cell.enqueued_ops.get(), cell.enqueued_bytes.get(), cell.api_time.get()];
         let retired = RETIRED.each_ref().map(|count| count.load(Ordering::Relaxed));
-        Self::all().map(counts).fold(retired, |sums, counts| std::array::from_fn(|place| sums[place] + counts[place]))
+        Self::all()
+            .map(counts)
+            .fold(retired, |sums, counts| std::array::from_fn(|place| sums[place].saturating_add(counts[place])))
     }
 
     /// The cell of that number.
@@ -206,7 +217,8 @@ impl ThreadCell {
     #[inline]
     pub fn enter(&'static self) -> Section {
         let section = self.section.load(Ordering::Relaxed);
-        self.section.store(section.wrapping_add(1), Ordering::Relaxed);
+        // a collector that sees this mark, and not the end of the callback before, must see what that one wrote
+        self.section.store(section.wrapping_add(1), Ordering::Release);
         if SELF_FENCING.load(Ordering::Relaxed) {
             fence(Ordering::SeqCst);
         } else {

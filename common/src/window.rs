@@ -9,7 +9,7 @@
 //! Callbacks make the first two changes, the collector the others.
 
 use crate::pool::Pool;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use crate::sync::{AtomicU32, AtomicU64, Ordering};
 
 /// Windows of a communicator.
 pub const WINDOWS: u32 = 4;
@@ -30,6 +30,7 @@ pub enum WindowState {
 
 /// A window. All zero is an empty, READY one.
 #[derive(Debug)]
+#[cfg_attr(loom, derive(Default))]
 pub struct Window {
     state: AtomicU32,
     /// Index + 1 of the block added last, 0 for none; blocks are linked to the one before (`NONE` ends).

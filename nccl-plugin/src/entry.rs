@@ -97,16 +97,12 @@ unsafe fn open<V: Version>(
     introduction: &Introduction<'_>,
     communicator: impl FnOnce(bool) -> Communicator,
 ) -> c_int {
-    // written first: whatever happens below, NCCL goes on with a context that is no NULL and a mask that asks for nothing
+    // written first: whatever happens below, NCCL goes on with a context that is no NULL
     if !context.is_null() {
         // SAFETY: writable by the caller's word. The number is never followed as a pointer.
         unsafe { *context = callbacks::NO_CONTEXT as *mut c_void };
     }
-    if !mask.is_null() {
-        // SAFETY: as above.
-        unsafe { *mask = 0 };
-    }
-    guard("init", SUCCESS, || {
+    let asked = guard("init", 0, || {
         let asked = opening::mask(V::NUMBER, V::TYPES, logger);
         let core = |asked| callbacks::init(communicator(asked & event::KERNEL_CH != 0));
         // SAFETY: the logger is NULL or NCCL's, by the word of whoever made it.
@@ -115,12 +111,14 @@ unsafe fn open<V: Version>(
             // SAFETY: writable by the caller's word. The number is never followed as a pointer.
             unsafe { *context = number as *mut c_void };
         }
-        if !mask.is_null() {
-            // SAFETY: as above.
-            unsafe { *mask = asked as c_int };
-        }
-        SUCCESS
-    })
+        asked
+    });
+    if !mask.is_null() {
+        // once, since NCCL has one mask for all communicators: what it is in between holds for the others, too
+        // SAFETY: writable by the caller's word.
+        unsafe { *mask = asked as c_int };
+    }
+    SUCCESS
 }
 
 unsafe extern "C" fn start_event<V: Version>(context: *mut c_void, handle: *mut *mut c_void, descriptor: *const V::Raw) -> c_int {

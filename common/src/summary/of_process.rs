@@ -29,7 +29,7 @@ pub(crate) fn callbacks() -> u64 {
 }
 
 fn total(count: impl Fn(&ThreadCell) -> &Count) -> u64 {
-    ThreadCell::all().map(|cell| count(cell).get()).sum()
+    ThreadCell::all().fold(0, |sum: u64, cell| sum.saturating_add(count(cell).get()))
 }
 
 fn hexadecimal(comm: u64) -> String {

@@ -1,0 +1,149 @@
+/* Arbitrary callbacks: fuzz_host LIBRARY VERSION SEED MILLISECONDS. One to three threads at a time call what is not even odd:
+ * handles and contexts of theirs, of others, stopped, ended, invented; every type and state; strings that are missing or strange.
+ * Prints what the summary must say. */
+#include "plugin.h"
+#include <pthread.h>
+
+/* splitmix64 */
+struct random {
+  uint64_t state;
+};
+
+static uint64_t next(struct random *random) {
+  uint64_t z = random->state += 0x9e3779b97f4a7c15;
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+  z = (z ^ z >> 27) * 0x94d049bb133111eb;
+  return z ^ z >> 31;
+}
+
+static uint64_t below(struct random *random, uint64_t bound) { return next(random) % bound; }
+
+/* A number of any length. */
+static uint64_t any(struct random *random) { return next(random) >> below(random, 64); }
+
+enum { HANDLES = 4096, CONTEXTS = 48, BATCH = 20000 };
+
+static _Atomic(uintptr_t) handles[HANDLES], contexts[CONTEXTS];
+static atomic_long refused, steps;
+
+static const char *const names[] = {"AllReduce", "AllGather", "ReduceScatter", "Broadcast", "Reduce", "Send", "Recv", "AlltoAll", "SendRecv",
+                                    "", "\xff\xfe\x80", "%s%n%p", "a name that is longer than the sixty-three bytes that are kept of one, by far"};
+static const char *const datatypes[] = {"ncclInt8", "ncclUint8", "ncclFloat32", "ncclFloat64", "ncclBfloat16", "ncclFloat8e4m3", "ncclUnknown", ""};
+
+static void *some_handle(struct random *random) {
+  uintptr_t known = handles[below(random, HANDLES)];
+  switch (below(random, 20)) {
+    case 0: return NULL;
+    case 1: return (void *)next(random);
+    case 2: return (void *)(known ^ 1ULL << below(random, 64));
+    case 3: return (void *)(uintptr_t)contexts[below(random, CONTEXTS)];
+    default: return (void *)known;
+  }
+}
+
+static void *some_context(struct random *random) {
+  uintptr_t known = contexts[below(random, CONTEXTS)];
+  switch (below(random, 40)) {
+    case 0: return NULL;
+    case 1: return (void *)next(random);
+    case 2: return (void *)(known ^ 1ULL << below(random, 64));
+    case 3: return (void *)(uintptr_t)handles[below(random, HANDLES)];
+    default: return (void *)known;
+  }
+}
+
+static const char *some_name(struct random *random, char *place) {
+  uint64_t choice = below(random, 30);
+  if (choice == 0) return NULL;
+  if (choice == 1) {
+    for (int i = 0; i < 8; i++) place[i] = (char)next(random);
+    place[8] = 0;
+    return place;
+  }
+  return names[below(random, sizeof names / sizeof *names)];
+}
+
+static uint64_t some_type(struct random *random) {
+  static const uint64_t usual[] = {COLL, COLL, P2P, PROXY_OP, PROXY_OP, PROXY_STEP, PROXY_STEP, PROXY_STEP, KERNEL_CH, KERNEL_CH, COLL_API, P2P_API, GROUP_API};
+  switch (below(random, 16)) {
+    case 0: return 1ULL << below(random, 64);
+    case 1: return below(random, 100) ? 1ULL << below(random, 16) : next(random);
+    default: return usual[below(random, sizeof usual / sizeof *usual)];
+  }
+}
+
+static void start_something(struct random *random) {
+  char own[16];
+  struct event event = {
+    .type = some_type(random), .parent = some_handle(random), .rank = (int)any(random), .comm = below(random, 8), .comm_name = some_name(random, own),
+    .func = some_name(random, own), .count = any(random), .datatype = datatypes[below(random, sizeof datatypes / sizeof *datatypes)],
+    .algorithm = some_name(random, own), .protocol = some_name(random, own), .sequence = any(random), .root = (int)any(random),
+    .peer = below(random, 2000) ? (int)below(random, 8) : (int)any(random), .channels = (uint8_t)any(random), .captured = below(random, 4) == 0,
+    .pid = below(random, 10) ? getpid() : (int)any(random), .channel = (uint8_t)any(random), .steps = (int)any(random),
+    .send = (int)below(random, 3) - 1, .step = (int)below(random, 16),
+    .ptimer = below(random, 4) ? gpu_clock() - below(random, 1000) : any(random)};
+  if (below(random, 50) == 0) event.datatype = NULL;
+  void *handle = start(some_context(random), &event);
+  uint64_t type = version->wide ? event.type : (uint8_t)event.type;
+  if ((type == COLL || type == P2P || type == CE_COLL) && type & version->types) {
+    if (handle) want.operations++;
+    else refused++;
+  }
+  steps += type == PROXY_STEP && handle;
+  if (handle) handles[below(random, HANDLES)] = (uintptr_t)handle;
+}
+
+static void change_something(struct random *random) {
+  void *handle = some_handle(random);
+  uint64_t choice = below(random, 6);
+  int number = choice < 2 ? SEND_WAIT : choice < 4 ? KERNEL_CH_STOP : choice < 5 ? (int)below(random, 70) - 5 : (int)next(random);
+  if (below(random, 10) == 0) state_alone(handle, number);
+  else state(handle, number, number == KERNEL_CH_STOP && below(random, 4) ? gpu_clock() : any(random));
+}
+
+static void *batch(void *seed) {
+  struct random random = {(uint64_t)(uintptr_t)seed};
+  for (int i = 0; i < BATCH; i++) {
+    uint64_t choice = below(&random, 1000);
+    if (choice < 450) start_something(&random);
+    else if (choice < 850) stop(some_handle(&random));
+    else if (choice < 994) change_something(&random);
+    else if (choice < 997) finalize(some_context(&random));
+    else {
+      size_t place = below(&random, CONTEXTS);
+      uintptr_t before = contexts[place];
+      char own[16];
+      int mask;
+      void *context = init_as(below(&random, 8), some_name(&random, own), (int)below(&random, 8), below(&random, 4) ? &mask : NULL);
+      contexts[place] = (uintptr_t)context;
+      /* some are never finalised */
+      if (below(&random, 50)) finalize((void *)before);
+    }
+  }
+  return NULL;
+}
+
+int main(int count, char **arguments) {
+  check(count == 5, "usage: fuzz_host LIBRARY VERSION SEED MILLISECONDS");
+  library_path = arguments[1];
+  take_version(arguments[2]);
+  struct random random = {strtoull(arguments[3], NULL, 0)};
+  long milliseconds = atol(arguments[4]);
+  load();
+  /* nothing is counted before the first one */
+  for (int i = 0; i < CONTEXTS; i++) contexts[i] = (uintptr_t)init_as((uint64_t)i % 8, NULL, i % 8, NULL);
+  struct timespec begun, now;
+  clock_gettime(CLOCK_MONOTONIC, &begun);
+  do {
+    pthread_t threads[3];
+    uint64_t together = 1 + below(&random, 3);
+    for (uint64_t i = 0; i < together; i++) check(pthread_create(&threads[i], NULL, batch, (void *)next(&random)) == 0, "no thread");
+    for (uint64_t i = 0; i < together; i++) pthread_join(threads[i], NULL);
+    if (below(&random, 8) == 0) flush();
+    clock_gettime(CLOCK_MONOTONIC, &now);
+  } while ((now.tv_sec - begun.tv_sec) * 1000 + (now.tv_nsec - begun.tv_nsec) / 1000000 < milliseconds);
+  for (int i = 0; i < CONTEXTS; i++) finalize((void *)(uintptr_t)contexts[i]);
+  printf("expect callbacks %ld\nexpect events %ld\nexpect operations %ld\nrefused %ld\nsteps %ld\n", (long)want.callbacks, (long)want.events,
+         (long)want.operations, (long)refused, (long)steps);
+  return 0;
+}

@@ -1,0 +1,111 @@
+/* Operations and their children as NCCL makes them, and what they make of the figures. */
+#ifndef OPERATIONS_H
+#define OPERATIONS_H
+
+#include "plugin.h"
+
+#define ANY INT64_MIN
+#define PRINT_FIELD(name) if (want.name != ANY) printf("expect " #name " %ld\n", want.name);
+static void print_wanted(void) {
+  FIELDS(PRINT_FIELD)
+  fflush(stdout);
+}
+
+static int rank_of_this_process = 0;
+
+static int mask_given;
+
+static void *init(void) { return init_as(0xab, NULL, rank_of_this_process, &mask_given); }
+
+static void pause_milliseconds(long milliseconds) {
+  struct timespec time = {milliseconds / 1000, milliseconds % 1000 * 1000000};
+  nanosleep(&time, NULL);
+}
+
+/* An operation that has a handle. */
+static void recorded(uint64_t bytes) {
+  want.operations++;
+  want.bytes += (long)bytes;
+}
+
+/* A send of which the version tells the size. */
+static void sent(uint64_t bytes) {
+  want.transfers += version->times;
+  want.transfer_bytes += version->times ? (long)bytes : 0;
+}
+
+
+static struct event a_coll(void) {
+  return (struct event){.type = COLL, .comm = 0xab, .rank = rank_of_this_process, .func = "AllReduce", .count = 1024, .datatype = "ncclFloat32",
+                        .channels = 1, .algorithm = "RING", .protocol = "LL"};
+}
+
+static struct event a_p2p(int peer) {
+  return (struct event){.type = P2P, .comm = 0xab, .rank = rank_of_this_process, .func = "Send", .count = 256, .datatype = "ncclFloat32",
+                        .peer = peer, .channels = 1};
+}
+
+static struct event a_proxy_op(void *parent) {
+  return (struct event){.type = PROXY_OP, .parent = parent, .pid = getpid(), .channel = 3, .peer = 1, .steps = 1, .send = 1};
+}
+
+static struct event a_step(void *parent, int number) { return (struct event){.type = PROXY_STEP, .parent = parent, .step = number}; }
+
+static struct event a_kernel(void *parent, uint8_t channel) {
+  return (struct event){.type = KERNEL_CH, .parent = parent, .channel = channel, .ptimer = gpu_clock()};
+}
+
+static struct event a_call(uint64_t type, const char *func, bool captured) {
+  return (struct event){.type = type, .func = func, .count = 1024, .datatype = "ncclFloat32", .captured = captured};
+}
+
+/* Whole operations, with what they make of the figures. */
+
+/* Enqueues an operation: 4 KiB all-reduce, or what the event says. */
+static void *enqueue(void *context, struct event event, uint64_t bytes) {
+  void *handle = start(context, &event);
+  check(handle != NULL, "an operation has no handle");
+  stop(handle);
+  recorded(bytes);
+  return handle;
+}
+
+static void *coll(void *context) { return enqueue(context, a_coll(), 4096); }
+
+/* A kernel channel, where the version has times. */
+static void kernel(void *context, void *operation, uint8_t channel) {
+  if (!version->times) return;
+  struct event event = a_kernel(operation, channel);
+  void *handle = start(context, &event);
+  state(handle, KERNEL_CH_STOP, gpu_clock() + 1000);
+  stop(handle);
+}
+
+/* A send of one step. */
+static void transfer(void *context, void *operation, uint64_t bytes) {
+  struct event event = a_proxy_op(operation);
+  void *proxy = start(context, &event);
+  event = a_step(proxy, 0);
+  void *step = start(context, &event);
+  state(step, SEND_GPU_WAIT, 0);
+  state(step, SEND_PEER_WAIT, 0);
+  state(step, SEND_WAIT, bytes);
+  stop(step);
+  stop(proxy);
+  sent(bytes);
+}
+
+/* What times an operation with a kernel channel, a transfer or both. */
+static void timed(bool by_gpu, bool by_proxy) {
+  if (by_gpu && version->times) want.gpu_timed++;
+  else if (by_proxy) want.proxy_timed++;
+}
+
+static void whole(void *context) {
+  void *operation = coll(context);
+  kernel(context, operation, 0);
+  transfer(context, operation, 512);
+  timed(true, true);
+}
+
+#endif

@@ -1,0 +1,141 @@
+/* The plugin as a host uses it: loaded by dlopen, called through a version's table. Every call is counted, every answer looked at.
+ * What the plugin may read ends at a page that nobody may touch. */
+#ifndef PLUGIN_H
+#define PLUGIN_H
+
+#include "interface.h"
+#include <dlfcn.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+struct table {
+  const char *name;
+  void *init;
+  int (*start)(void *context, void **handle, void *descriptor);
+  int (*stop)(void *handle);
+  int (*state)(void *handle, int state, void *arguments);
+  int (*finalize)(void *context);
+};
+
+typedef int (*init_v1)(void **, int *);
+typedef int (*init_v4)(void **, int *, const char *, uint64_t, int, int, int, void *);
+typedef int (*init_v5)(void **, uint64_t, int *, const char *, int, int, int, void *);
+
+/* A handle as NCCL leaves it before a start. */
+#define GARBAGE ((void *)(uintptr_t)0xdeadbeefdeadbeef)
+
+static const char *library_path;
+static void *library;
+static struct table table;
+static const struct version *version;
+
+static void check(bool right, const char *what, ...) {
+  if (right) return;
+  va_list more;
+  va_start(more, what);
+  fputs("host: ", stderr);
+  vfprintf(stderr, what, more);
+  va_end(more);
+  fputs("\n", stderr);
+  _exit(1);
+}
+
+static void load(void) {
+  library = dlopen(library_path, RTLD_NOW | RTLD_LOCAL);
+  check(library != NULL, "%s", dlerror());
+  char symbol[32];
+  snprintf(symbol, sizeof symbol, "ncclProfiler_v%d", version->number);
+  struct table *found = dlsym(library, symbol);
+  check(found != NULL, "no table %s", symbol);
+  table = *found;
+}
+
+static void take_version(const char *number) {
+  for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
+    if (versions[i].number == atoi(number)) version = &versions[i];
+  check(version != NULL, "no version %s", number);
+}
+
+/* Takes in all that was recorded. */
+static void flush(void) {
+  int (*flush)(unsigned) = (int (*)(unsigned))dlsym(library, "scorep_nccl_flush");
+  check(flush != NULL, "no flush");
+  flush(5000);
+}
+
+/* The last `size` bytes before a page that must not be read; one place per thread. */
+static void *at_the_edge(size_t size) {
+  static _Thread_local char *page;
+  size_t length = (size_t)sysconf(_SC_PAGESIZE);
+  if (!page) {
+    page = mmap(NULL, 2 * length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    check(page != MAP_FAILED && mprotect(page + length, length, PROT_NONE) == 0, "no page");
+  }
+  return page + length - size;
+}
+
+/* What the summary must say; a field that nothing is said of must be 0. */
+#define FIELDS(X)                                                                                                                \
+  X(callbacks) X(events) X(dropped) X(unfinished) X(invisible) X(out_of_step) X(ignored_handles) X(foreign_proxy_ops) X(skipped)   \
+  X(unknown_events) X(orphans) X(operations) X(bytes) X(gpu_timed) X(proxy_timed) X(transfers) X(transfer_bytes) X(warnings)
+#define DECLARE_FIELD(name) atomic_long name;
+static struct { FIELDS(DECLARE_FIELD) } want;
+
+static void *init_as(uint64_t id, const char *name, int rank, int *mask) {
+  void *context = GARBAGE;
+  int result;
+  if (version->number < 4) result = ((init_v1)table.init)(&context, mask);
+  else if (version->number == 4) result = ((init_v4)table.init)(&context, mask, name, id, 1, 2, rank, NULL);
+  else result = ((init_v5)table.init)(&context, id, mask, name, 1, 2, rank, NULL);
+  check(result == 0 && context != NULL && context != GARBAGE, "init: %d, context %p", result, context);
+  want.callbacks++;
+  return context;
+}
+
+static void *start(void *context, const struct event *event) {
+  void *handle = GARBAGE;
+  size_t size = descriptor_size(version);
+  void *descriptor = at_the_edge(size);
+  put_descriptor(event, descriptor, version);
+  int result = table.start(context, &handle, descriptor);
+  check(result == 0 && handle != GARBAGE, "start of type 0x%llx: %d, handle %p", (unsigned long long)event->type, result, handle);
+  want.callbacks++;
+  want.events++;
+  return handle;
+}
+
+static void stop(void *handle) {
+  check(table.stop(handle) == 0, "stop");
+  want.callbacks++;
+}
+
+static void state(void *handle, int number, uint64_t argument) {
+  uint64_t *place = at_the_edge(version->number < 4 ? 16 : 8);
+  *place = argument;
+  check(table.state(handle, number, place) == 0, "state %d", number);
+  want.callbacks++;
+}
+
+static void state_alone(void *handle, int number) {
+  check(table.state(handle, number, NULL) == 0, "state %d", number);
+  want.callbacks++;
+}
+
+static void finalize(void *context) {
+  check(table.finalize(context) == 0, "finalize");
+  want.callbacks++;
+}
+
+/* The GPU's clock, near enough to that of the callbacks. */
+static uint64_t gpu_clock(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return 1700000000000000000u + (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+#endif
