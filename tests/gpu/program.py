@@ -19,7 +19,12 @@ def start_ranks():
     nodes = int(os.environ.get("NODES", "1"))
     processes = []
     for rank in range(1 if WHAT == "single" else RANKS):
-        environment = dict(os.environ, PROGRAM_RANK=str(rank), NCCL_SCOREP_SUMMARY=f"{DIRECTORY}/summary.{rank}.json")
+        environment = dict(
+            os.environ,
+            PROGRAM_RANK=str(rank),
+            NCCL_SCOREP_SUMMARY=f"{DIRECTORY}/summary.{rank}.json",
+            SECOND_PLUGIN_REPORT=f"{DIRECTORY}/second.{rank}.json",
+        )
         if nodes > 1:
             environment["NCCL_HOSTID"] = f"node{rank * nodes // RANKS}"
         processes.append(subprocess.Popen([sys.executable, *sys.argv], env=environment))
@@ -75,20 +80,25 @@ def collectives():
 
 
 def timing():
-    """All-reduces one at a time, each between two CUDA events, all ranks started together as well as can be."""
-    tensor = torch.ones(64 << 20 >> 2, device="cuda")
-    spans = []
-    for _ in range(30):
-        dist.all_reduce(tensor)
-        torch.cuda.synchronize()
-        first, last = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        first.record()
-        dist.all_reduce(tensor)
-        last.record()
-        torch.cuda.synchronize()
-        spans.append(first.elapsed_time(last) * 1e3)
-        count("AllReduce", tensor.nbytes, 2)
-    times["AllReduce"] = {"min_us": min(spans), "mean_us": sum(spans) / len(spans)}
+    """All-reduces of 4 bytes and of 8 MiB and more, a communicator a size, each between two CUDA events. The GPU is kept busy until all
+    three are enqueued, so that the time between the events is the GPU's alone."""
+    for size in (4, 8 << 20, 32 << 20, 256 << 20):
+        group = dist.new_group(list(range(RANKS)))
+        tensor = torch.ones(size // 4, device="cuda")
+        dist.broadcast(tensor, 0, group=group)
+        count("Broadcast", size)
+        spans = []
+        for _ in range(20):
+            torch.cuda.synchronize()
+            torch.cuda._sleep(1_000_000)
+            first, last = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            first.record()
+            dist.all_reduce(tensor, group=group)
+            last.record()
+            torch.cuda.synchronize()
+            spans.append(first.elapsed_time(last) * 1e3)
+            count("AllReduce", size)
+        times[size] = {"min_us": min(spans), "sum_us": sum(spans), "count": len(spans)}
 
 
 def pipeline():

@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
 # Lets a real NCCL load the library under PyTorch, in every preset, and checks what comes out against what the program did.
 #
-#   tests/gpu/run.sh [LIBRARY] [SECOND_PLUGIN]
+#   tests/gpu/run.sh [LIBRARY] [SECOND_PLUGIN]...
 #
-# LIBRARY is libscorep_substrate_nccl.so (default: target/release), SECOND_PLUGIN a profiler plugin to chain (default: none).
+# LIBRARY is libscorep_substrate_nccl.so (default: target/release); a recording is played with the tool beside it. Each SECOND_PLUGIN
+# (tests/hosts/second_plugin.c, which cargo compiles) is chained.
 # Prints one line a run and a total; exit status 1 when one of them is wrong. Where there is no GPU it says so and that is all.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 library=$(realpath "${1:-$here/../../target/release/libscorep_substrate_nccl.so}")
-second=${2:-}
+TOOL=$(dirname "$library")/scorep-nccl
+export TOOL
 
 python=${PYTHON:-python3}
 gpus=$("$python" -c 'import torch; print(torch.cuda.device_count())' 2>/dev/null || echo 0)
@@ -18,8 +20,10 @@ if [ "$gpus" -lt 1 ]; then
 fi
 [ -f "$library" ] || { echo "$library is missing: build it first (cargo build --release)"; exit 1; }
 
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
+# KEEP names a directory for what the runs write; without it that is removed
+scratch=${KEEP:-$(mktemp -d)}
+[ -n "${KEEP:-}" ] || trap 'rm -rf "$scratch"' EXIT
+mkdir -p "$scratch"
 ln -s "$library" "$scratch/libnccl-profiler-scorep.so"
 export LD_LIBRARY_PATH="$scratch${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 export NCCL_PROFILER_PLUGIN=scorep
@@ -52,28 +56,40 @@ run() {
   fi
 }
 
+# pretended nodes: NCCL_HOSTID by program.py, and sockets over loopback in place of a network
 sockets="NCCL_NET=Socket NCCL_SOCKET_IFNAME=lo"
-for preset in network light full api; do
-  run "$preset, 2 ranks, one node, collectives" 2 collectives NCCL_SCOREP_PRESET=$preset
-  run "$preset, 2 ranks, two nodes, collectives" 2 collectives NCCL_SCOREP_PRESET=$preset NODES=2 $sockets
+
+# settings: every program on one node and on two
+everything() {
+  local name=$1
+  shift
+  for program in collectives pipeline graph; do
+    run "$name, 2 ranks, one node, $program" 2 $program "$@"
+    run "$name, 2 ranks, two nodes, $program" 2 $program "$@" NODES=2 $sockets
+  done
+  run "$name, one process with 2 GPUs" 2 single "$@"
+}
+
+for preset in light network full api; do
+  everything $preset NCCL_SCOREP_PRESET=$preset
 done
-run "network, 2 ranks, one node, large all-reduces against CUDA events" 2 timing NCCL_SCOREP_PRESET=network
-run "light, 2 ranks, two nodes, large all-reduces against CUDA events" 2 timing NCCL_SCOREP_PRESET=light NODES=2 $sockets
-run "network, 2 ranks, two nodes, pipeline" 2 pipeline NODES=2 $sockets
-run "network, 2 ranks, one node, CUDA graph" 2 graph NCCL_SCOREP_PRESET=network
-run "network, 2 ranks, two nodes, CUDA graph" 2 graph NCCL_SCOREP_PRESET=network NODES=2 $sockets
-run "network, one process, 2 GPUs" 2 single NCCL_SCOREP_PRESET=network
-run "network, 4 ranks, one node, collectives" 4 collectives NCCL_SCOREP_PRESET=network
-run "network, 4 ranks, two nodes, collectives" 4 collectives NCCL_SCOREP_PRESET=network NODES=2 $sockets
+for plugin in "${@:2}"; do
+  everything "full, with $(basename "$plugin")" NCCL_SCOREP_PRESET=full NCCL_SCOREP_CHAIN="$(realpath "$plugin")"
+done
+run "network, 2 ranks, one node, with a second plugin that is missing" 2 collectives NCCL_SCOREP_CHAIN=/no/such/plugin.so
+run "full, 2 ranks, two nodes, recorded" 2 collectives NCCL_SCOREP_PRESET=full NCCL_SCOREP_RECORD="$scratch/recording" NODES=2 $sockets
+
+run "network, 4 ranks, one node, collectives" 4 collectives
+run "network, 4 ranks, two nodes, collectives" 4 collectives NODES=2 $sockets
 run "network, 4 ranks, four nodes, pipeline" 4 pipeline NODES=4 $sockets
-run "network, 4 ranks, communicators made and destroyed" 4 communicators NCCL_SCOREP_PRESET=network
-if [ -n "$second" ]; then
-  second=$(realpath "$second")
-  run "network, 2 ranks, with a second plugin" 2 collectives NCCL_SCOREP_CHAIN="$second" SECOND_PLUGIN_REPORT="$scratch/second.%p"
-  run "network, 2 ranks, two nodes, with a second plugin" 2 collectives NCCL_SCOREP_CHAIN="$second" NODES=2 $sockets
-  run "network, 2 ranks, with a second plugin that is missing" 2 collectives NCCL_SCOREP_CHAIN=/no/such/plugin.so
-fi
-run "network, 2 ranks, two nodes, recorded" 2 collectives NCCL_SCOREP_RECORD="$scratch/recording" NODES=2 $sockets
+run "network, 4 ranks, one node, communicators made and destroyed" 4 communicators
+run "full, one process with 4 GPUs" 4 single NCCL_SCOREP_PRESET=full
+
+# connections are made at the start and not during the first operation, so that every operation's time counts
+for ranks in 2 4; do
+  run "network, $ranks ranks, one node, times" $ranks timing NCCL_RUNTIME_CONNECT=0
+done
+run "light, 2 ranks, two nodes, times" 2 timing NCCL_RUNTIME_CONNECT=0 NCCL_SCOREP_PRESET=light NODES=2 $sockets
 
 echo "$runs runs, $wrong wrong"
 [ "$wrong" -eq 0 ]
