@@ -11,6 +11,9 @@ static void print_wanted(void) {
   fflush(stdout);
 }
 
+/* The scenario's own number, of the command line: how often, or how long in milliseconds. */
+static long number = 0;
+
 static int rank_of_this_process = 0;
 
 static int mask_given;

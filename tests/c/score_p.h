@@ -1,0 +1,109 @@
+/* Score-P beside NCCL. */
+#ifndef SCORE_P_H
+#define SCORE_P_H
+
+#include "operations.h"
+
+/* What Score-P's plugin interface calls SCOREP_Metric_Plugin_Info and SCOREP_Metric_Plugin_MetricProperties. */
+struct properties {
+  char *name, *description;
+  int mode, type, base;
+  int64_t exponent;
+  char *unit;
+};
+struct metric_plugin {
+  uint32_t version;
+  int run_per, synchronicity;
+  uint64_t interval;
+  int32_t (*initialize)(void);
+  void (*finalize)(void);
+  struct properties *(*get_event_info)(char *);
+  int32_t (*add_counter)(char *);
+  uint64_t (*get_current_value)(int32_t);
+  bool (*get_optional_value)(int32_t, uint64_t *);
+  void (*set_clock_function)(uint64_t (*)(void));
+  uint64_t (*get_all_values)(int32_t, void **);
+  void (*synchronize)(bool, int);
+  uint64_t reserved[92];
+};
+
+/* Both of the library's metric plugins as Score-P uses them, NCCL in between. Whatever fails inside, Score-P gets no NULL, no
+ * refusal and no counter that falls. */
+static void score_p(void) {
+  const char *names[] = {"SCOREP_MetricPlugin_nccl_plugin_get_info", "SCOREP_MetricPlugin_nccl_series_plugin_get_info"};
+  char asked[] = "*";
+  struct metric_plugin plugins[2];
+  int32_t ids[2][256], counts[2] = {0, 0};
+  for (int i = 0; i < 2; i++) {
+    struct metric_plugin (*get)(void) = (struct metric_plugin(*)(void))dlsym(library, names[i]);
+    check(get != NULL, "no %s", names[i]);
+    plugins[i] = get();
+    struct metric_plugin *plugin = &plugins[i];
+    if (plugin->set_clock_function) plugin->set_clock_function(gpu_clock);
+    check(plugin->initialize() == 0, "initialize");
+    if (plugin->synchronize) plugin->synchronize(true, 0);
+    struct properties *all = plugin->get_event_info(asked);
+    check(all != NULL, "no list of counters");
+    for (; all[counts[i]].name && counts[i] < 256; counts[i]++) {
+      ids[i][counts[i]] = plugin->add_counter(all[counts[i]].name);
+      /* one of the second plugin, which is asynchronous, may be refused */
+      check(i == 1 || ids[i][counts[i]] >= 0, "a counter is refused");
+    }
+  }
+  static uint64_t last[256];
+  void *context = init();
+  for (int round = 0; round < 5; round++) {
+    struct event event = a_coll();
+    void *operation = start(context, &event);
+    stop(operation);
+    kernel(context, operation, 0);
+    transfer(context, operation, 64);
+    flush();
+    for (int j = 0; plugins[0].get_current_value && j < counts[0]; j++) {
+      uint64_t value = plugins[0].get_current_value(ids[0][j]);
+      check(value >= last[j], "counter %d falls", j);
+      last[j] = value;
+    }
+  }
+  finalize(context);
+  for (int i = 0; i < 2; i++) {
+    if (plugins[i].synchronize) plugins[i].synchronize(true, 2);
+    for (int j = 0; plugins[i].get_all_values && j < counts[i] && ids[i][j] >= 0; j++) {
+      void *values = NULL;
+      plugins[i].get_all_values(ids[i][j], &values);
+      free(values);
+    }
+    plugins[i].finalize();
+  }
+  fflush(stdout);
+  exit(0);
+}
+
+/* Counters never fall, however much is counted: Score-P aborts the application over one that does. */
+static void counters_at_their_end(void) {
+  struct metric_plugin (*get)(void) = (struct metric_plugin(*)(void))dlsym(library, "SCOREP_MetricPlugin_nccl_plugin_get_info");
+  check(get != NULL, "no metric plugin");
+  struct metric_plugin plugin = get();
+  char asked[] = "*";
+  static uint64_t last[256];
+  void *context = init();
+  struct event event = a_coll();
+  event.count = SIZE_MAX;
+  struct properties *all = plugin.get_event_info(asked);
+  for (int round = 0; round < 4; round++) {
+    void *operation = start(context, &event);
+    stop(operation);
+    kernel(context, operation, 0);
+    flush();
+    for (int j = 0; all[j].name && j < 256; j++) {
+      uint64_t value = plugin.get_current_value(plugin.add_counter(all[j].name));
+      check(value >= last[j], "%s falls from %llu to %llu", all[j].name, (unsigned long long)last[j], (unsigned long long)value);
+      last[j] = value;
+    }
+  }
+  finalize(context);
+  fflush(stdout);
+  exit(0);
+}
+
+#endif

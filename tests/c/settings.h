@@ -1,0 +1,59 @@
+/* What the settings bring about. */
+#ifndef SETTINGS_H
+#define SETTINGS_H
+
+#include "threads.h"
+
+static void min_bytes(void) {
+  void *context = init();
+  for (int i = 0; i < 10; i++) {
+    struct event event = a_coll();
+    event.count = i % 2 ? 1 : 100000;
+    void *operation = start(context, &event);
+    check((operation == NULL) == (i % 2), "operation %d: handle %p", i, operation);
+    stop(operation);
+    if (i % 2) {
+      want.skipped++;
+      /* what NCCL makes of NULL as parent */
+      event = a_step(operation, 0);
+      check(start(context, &event) == NULL, "a child of nothing");
+      want.orphans++;
+    } else {
+      recorded(400000);
+      kernel(context, operation, 0);
+      timed(true, false);
+    }
+  }
+  finalize(context);
+}
+
+static void masks(void) {
+  void *context = init();
+  printf("mask %d\n", mask_given);
+  finalize(context);
+}
+
+/* NCCL's mask is one for the whole process: what every init writes to is looked at by all other communicators meanwhile. */
+static _Atomic int shared_mask;
+
+static void *init_again(void *unused) {
+  (void)unused;
+  for (int i = 0; i < 2000; i++) finalize(init_as(0xab, NULL, 0, (int *)&shared_mask));
+  over = true;
+  return NULL;
+}
+
+static void one_mask(void) {
+  void *context = init_as(0xab, NULL, 0, (int *)&shared_mask);
+  int asked = shared_mask;
+  pthread_t thread;
+  pthread_create(&thread, NULL, init_again, NULL);
+  while (!over) {
+    int now = shared_mask;
+    check(now == asked, "the mask of all communicators is 0x%x for a while, not 0x%x", now, asked);
+  }
+  pthread_join(thread, NULL);
+  finalize(context);
+}
+
+#endif
