@@ -18,7 +18,7 @@ use crate::window::WINDOWS;
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A context that nothing is recorded for.
+/// The context of a communicator that there is no room for: its events are dropped.
 pub const NO_CONTEXT: u64 = 1;
 
 /// NCCL made a communicator. Gives its context, [`NO_CONTEXT`] when nothing can be recorded.
@@ -49,7 +49,7 @@ pub fn finalize(context: u64) {
     cell.callbacks.add(1);
     match recorder.contexts.end(context) {
         Some(id) => recorder.send(Message::Ended { id, time: CLOCK.now() }),
-        None => cell.ignored.add(u64::from(context != 0)),
+        None => cell.ignored.add(u64::from(context != 0 && context != NO_CONTEXT)),
     }
 }
 
@@ -148,6 +148,12 @@ fn checked(cell: &ThreadCell, raw: u64) -> Option<Handle> {
     handle
 }
 
+/// An event of no living communicator: lost for want of room if NCCL got no context of its own, else no event of ours.
+fn refuse(cell: &ThreadCell, context: u64) {
+    let counter = if context == NO_CONTEXT { &cell.dropped } else { &cell.ignored };
+    counter.add(1);
+}
+
 impl Recorder {
     fn operation(&self, cell: &ThreadCell, kind: Kind, context: u64, parent: u64, operation: &Operation<'_>) -> u64 {
         let bytes = bytes(operation.count, operation.datatype);
@@ -243,7 +249,7 @@ impl Recorder {
             Some(window) => window,
             None => {
                 let Some((context, index)) = self.contexts.find_for_child(context) else {
-                    cell.ignored.add(1);
+                    refuse(cell, context);
                     return 0;
                 };
                 index * WINDOWS + context.filling()
@@ -280,7 +286,9 @@ impl Recorder {
 
     fn living(&self, cell: &ThreadCell, context: u64) -> Option<(&Context, u32)> {
         let found = self.contexts.find(context);
-        cell.ignored.add(u64::from(found.is_none()));
+        if found.is_none() {
+            refuse(cell, context);
+        }
         found
     }
 

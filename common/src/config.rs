@@ -2,6 +2,7 @@
 
 mod table;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 pub use table::{SETTINGS, Setting};
@@ -117,25 +118,24 @@ impl Default for Settings {
 impl Settings {
     /// Settings of the process' environment, and what is wrong with them.
     pub fn from_environment() -> (Self, Vec<String>) {
-        Self::parse(|name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned()))
+        Self::parse(|name| std::env::var_os(name))
     }
 
     /// Settings as `lookup` tells them. A value that cannot be understood leaves the default in force and gives one line.
-    pub fn parse(lookup: impl Fn(&str) -> Option<String>) -> (Self, Vec<String>) {
+    pub fn parse(lookup: impl Fn(&str) -> Option<OsString>) -> (Self, Vec<String>) {
+        // as they are: a path need not be text
+        let path = |name: &str| lookup(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let mut settings = Self { summary: path("NCCL_SCOREP_SUMMARY"), record: path("NCCL_SCOREP_RECORD"), ..Self::default() };
         let mut complaints = Vec::new();
-        let mut settings = Self::default();
         let mut take = |name: &str, wanted: &str, set: &mut dyn FnMut(&str) -> Option<()>| {
             let Some(value) = lookup(name) else { return };
+            let value = value.to_string_lossy();
             let value = value.trim();
             if !value.is_empty() && set(value).is_none() {
                 complaints.push(format!("{name}={value} is not understood ({wanted}); the default holds"));
             }
         };
         let positive = |value: &str| value.parse::<f64>().ok().filter(|number| number.is_finite() && *number > 0.0);
-        take("NCCL_SCOREP_SUMMARY", "a path", &mut |value| {
-            settings.summary = Some(PathBuf::from(value));
-            Some(())
-        });
         take("NCCL_SCOREP_PRESET", "light, network, full or api", &mut |value| {
             let all = [Preset::Light, Preset::Network, Preset::Full, Preset::Api];
             settings.preset = all.into_iter().find(|preset| preset.name() == value)?;
@@ -159,10 +159,6 @@ impl Settings {
         });
         take("NCCL_SCOREP_CHAIN", "a name or a path", &mut |value| {
             settings.chain = Some(value.to_owned());
-            Some(())
-        });
-        take("NCCL_SCOREP_RECORD", "a directory", &mut |value| {
-            settings.record = Some(PathBuf::from(value));
             Some(())
         });
         take("NCCL_SCOREP_RECORD_MB", "a number of MiB from 1 to 65536", &mut |value| {
@@ -229,7 +225,7 @@ mod tests {
     use super::*;
 
     fn parse(pairs: &[(&str, &str)]) -> (Settings, Vec<String>) {
-        Settings::parse(|name| pairs.iter().find(|pair| pair.0 == name).map(|pair| pair.1.to_owned()))
+        Settings::parse(|name| pairs.iter().find(|pair| pair.0 == name).map(|pair| pair.1.into()))
     }
 
     #[test]

@@ -6,7 +6,9 @@ use crate::summary::Summary;
 use crate::thread::ThreadCell;
 use crate::{log, recorder};
 use crossbeam_channel::Sender;
+use std::ffi::{CStr, OsString};
 use std::io::Write;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -44,8 +46,8 @@ fn tell_dropped() {
     if dropped > 0 && OWNER.load(Ordering::Relaxed) == std::process::id() {
         TOLD.call_once(|| {
             log::warn(&format!(
-                "{dropped} events were dropped because the recording memory was full: figures are too small. NCCL_SCOREP_MEMORY_MB makes \
-                 it larger"
+                "{dropped} events were dropped for want of room: figures are too small. NCCL_SCOREP_MEMORY_MB makes the recording \
+                 memory larger; of communicators, 4096 are recorded at a time"
             ));
         });
     }
@@ -87,10 +89,19 @@ fn expand(path: &Path) -> PathBuf {
     let mut name = [0_u8; 256];
     // SAFETY: gethostname writes at most the length given; the last byte stays 0.
     let told = unsafe { libc::gethostname(name.as_mut_ptr().cast(), name.len() - 1) } == 0;
-    let host = std::ffi::CStr::from_bytes_until_nul(&name).ok().filter(|_| told);
-    let host = host.map_or_else(|| "unknown".into(), |host| host.to_string_lossy());
-    let path = path.to_string_lossy();
-    path.replace("%p", &std::process::id().to_string()).replace("%h", &host).into()
+    let host = CStr::from_bytes_until_nul(&name).ok().filter(|_| told).map_or(&b"unknown"[..], CStr::to_bytes);
+    let process = std::process::id().to_string();
+    let (mut expanded, mut rest) = (Vec::new(), path.as_os_str().as_bytes());
+    loop {
+        let (part, behind): (&[u8], &[u8]) = match rest {
+            [b'%', b'p', behind @ ..] => (process.as_bytes(), behind),
+            [b'%', b'h', behind @ ..] => (host, behind),
+            [_, behind @ ..] => (&rest[..1], behind),
+            [] => return OsString::from_vec(expanded).into(),
+        };
+        expanded.extend_from_slice(part);
+        rest = behind;
+    }
 }
 
 /// Writes the whole file or none: readers never see half of it.
