@@ -12,7 +12,7 @@ const HOSTS: [(&str, &str, &[&str], Option<&str>); 6] = [
     ("nccl_host", "tests/hosts/nccl_host.c", &["-ldl", "-lpthread"], None),
     ("stress_host", "tests/hosts/stress_host.c", &["-ldl", "-lpthread"], None),
     ("profiler_layouts", "tests/hosts/profiler_layouts.c", &[], None),
-    ("conformance_host", "tests/c/nccl_host.c", &["-ldl", "-lpthread"], None),
+    ("conformance_host", "tests/c/nccl_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
     ("fuzz_host", "tests/c/fuzz_host.c", &["-ldl", "-lpthread"], None),
 ];
 

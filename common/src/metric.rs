@@ -73,7 +73,7 @@ fixed! {
     /// Invisible.
     InvisibleOps = "nccl_invisible_ops", c"#", Process, "Calls of NCCL's API that NCCL reports no further";
     /// Dropped.
-    Dropped = "nccl_dropped", c"#", Process, "Events not recorded because the recording memory was full";
+    Dropped = "nccl_dropped", c"#", Process, "Events not recorded for want of room";
     /// Enqueued operations.
     EnqueuedOps = "nccl_enqueued_ops", c"#", Thread, "Operations enqueued by calls of this thread";
     /// Enqueued bytes.

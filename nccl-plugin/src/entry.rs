@@ -7,6 +7,7 @@ use crate::kind::event;
 use crate::logger::Logger;
 use crate::opening;
 use crate::payload::Change;
+use crate::release::Caller;
 use crate::tap::{self, Introduction};
 use crate::version::Version;
 use common::callbacks;
@@ -103,10 +104,11 @@ unsafe fn open<V: Version>(
         unsafe { *context = callbacks::NO_CONTEXT as *mut c_void };
     }
     let asked = guard("init", 0, || {
-        let asked = opening::mask(V::NUMBER, V::TYPES, logger);
+        let caller = Caller::of(logger.address(), V::NUMBER);
+        let asked = opening::mask(caller, V::TYPES, logger);
         let core = |asked| callbacks::init(communicator(asked & event::KERNEL_CH != 0));
         // SAFETY: the logger is NULL or NCCL's, by the word of whoever made it.
-        let (number, asked) = unsafe { tap::init::<V>(asked, introduction, core) };
+        let (number, asked) = unsafe { tap::init::<V>(caller, asked, introduction, core) };
         if !context.is_null() {
             // SAFETY: writable by the caller's word. The number is never followed as a pointer.
             unsafe { *context = number as *mut c_void };

@@ -1,76 +1,85 @@
-//! What happens once a process, when NCCL opens the plugin first: what is asked for is settled, and a person is told.
+//! What happens when NCCL opens the plugin: what this NCCL is asked for is settled, and a person is told, once for each.
 
 use crate::asked::{self, Asked};
 use crate::kind::event;
 use crate::logger::Logger;
-use crate::release::{self, Release};
+use crate::release::Caller;
 use common::config::Settings;
 use common::{log, notes, recorder};
-use std::sync::OnceLock;
+use std::sync::{Mutex, Once, PoisonError};
 
-/// The types asked for in this process.
-static ASKED: OnceLock<u64> = OnceLock::new();
+/// The types asked of each NCCL of this process: there may be two, PyTorch's and the system's.
+static ASKED: Mutex<Vec<(Caller, u64)>> = Mutex::new(Vec::new());
 /// Kernel events need shared memory; with less than this NCCL has been seen to fail (NVIDIA/nccl #2326: 64 MiB, a container's default).
 const LEAST_SHARED_MEMORY: u64 = 128 << 20;
 
-/// The event types to ask for, through interface `version` with its `known` types; settled by the first call.
-pub(crate) fn mask(version: u32, known: u64, logger: Logger) -> u64 {
-    *ASKED.get_or_init(|| {
-        let Some(recorder) = recorder::begin() else { return 0 };
-        let settings = recorder.settings();
-        // another NCCL than the one that calls may be in the process, too
-        let found = release::running(logger.address()).filter(|&found| release::speaks(found, version));
-        let release = found.unwrap_or_else(|| release::of_interface(version));
-        let asked = asked::types(settings, release, known, |name| std::env::var(name).ok());
-        introduce(&logger, version, found, settings, &asked);
-        warn(&asked, release);
-        asked.mask
-    })
+/// The event types to ask the caller for, of the `known` types of its interface; settled by its first call.
+pub(crate) fn mask(caller: Caller, known: u64, logger: Logger) -> u64 {
+    // nothing in a forked child, which might wait for another thread of its parent
+    let Some(recorder) = recorder::begin() else { return 0 };
+    let mut settled = ASKED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(&(_, mask)) = settled.iter().find(|(other, _)| *other == caller) {
+        return mask;
+    }
+    let settings = recorder.settings();
+    let asked = asked::types(settings, caller.release, known, |name| std::env::var(name).ok());
+    introduce(&logger, caller, settings, &asked);
+    warn(&asked, caller);
+    settled.push((caller, asked.mask));
+    asked.mask
 }
 
 /// One line on what is there.
-fn introduce(logger: &Logger, version: u32, found: Option<Release>, settings: &Settings, asked: &Asked) {
-    let nccl = found.map_or_else(|| "of unknown release".into(), |release| release.to_string());
+fn introduce(logger: &Logger, caller: Caller, settings: &Settings, asked: &Asked) {
     let types = match settings.mask {
         Some(_) => "mask".into(),
         None => format!("preset {}", settings.preset.name()),
     };
     let scorep = if recorder::CLOCK.is_score_p() { "with Score-P" } else { "without Score-P" };
-    let line = format!(
-        "scorep-nccl {}: NCCL {nccl}, profiler interface v{version}, {types} (0x{:x}), {scorep}",
-        env!("CARGO_PKG_VERSION"),
-        asked.mask
-    );
+    let line = format!("scorep-nccl {}: {caller}, {types} (0x{:x}), {scorep}", env!("CARGO_PKG_VERSION"), asked.mask);
     logger.info(&line);
     log::info(&line);
 }
 
 /// What a person must know.
-fn warn(asked: &Asked, release: Release) {
+fn warn(asked: &Asked, caller: Caller) {
     for trouble in &asked.left_out {
         let (name, value) = trouble.cure;
-        let line = format!("GPU times are off: with NCCL {release}, {}. Set {name}={value} to have them", trouble.what);
+        let line = format!("GPU times are off: with {caller}, {}. Set {name}={value} to have them", trouble.what);
         log::warn(&line);
         notes::add(line);
     }
-    if asked.mask & event::KERNEL_CH != 0
-        && let Some(size) = shared_memory().filter(|&size| size < LEAST_SHARED_MEMORY)
-    {
-        log::warn(&format!(
-            "/dev/shm has {} MiB; NCCL's kernel events need more and can fail with less than {} MiB. Enlarge it, or set \
-             NCCL_SCOREP_PRESET=api",
-            size >> 20,
-            LEAST_SHARED_MEMORY >> 20
-        ));
+    if asked.mask & event::KERNEL_CH != 0 {
+        warn_of_shared_memory();
     }
-    if let images @ 2.. = crate::image::count() {
+    warn_of_copies();
+}
+
+/// Once, if there is too little for kernel events.
+fn warn_of_shared_memory() {
+    static ONCE: Once = Once::new();
+    let Some(size) = shared_memory().filter(|&size| size < LEAST_SHARED_MEMORY) else { return };
+    let (size, least) = (size >> 20, LEAST_SHARED_MEMORY >> 20);
+    ONCE.call_once(|| {
+        log::warn(&format!(
+            "/dev/shm has {size} MiB; NCCL's kernel events need more and can fail with less than {least} MiB. Enlarge it, or set \
+             NCCL_SCOREP_PRESET=api"
+        ));
+    });
+}
+
+/// Once, if there is more than one of this library.
+fn warn_of_copies() {
+    static ONCE: Once = Once::new();
+    let images @ 2.. = crate::image::count() else { return };
+    ONCE.call_once(|| {
         let line = format!(
             "{images} copies of this library are loaded: NCCL and Score-P do not reach the same one. Make the other names symbolic \
              links to libscorep_substrate_nccl.so"
         );
         log::warn(&line);
         notes::add(line);
-    }
+    });
 }
 
 /// Size of /dev/shm in bytes.

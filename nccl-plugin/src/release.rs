@@ -55,8 +55,39 @@ pub fn speaks(release: Release, version: u32) -> bool {
     of_interface(version) <= release && (version >= 7 || release < of_interface(version + 1))
 }
 
+/// The NCCL that calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Caller {
+    /// Its release; when that is not known, the oldest that it can be.
+    pub release: Release,
+    /// Whether it is known.
+    pub known: bool,
+    /// The version of the interface that it speaks.
+    pub version: u32,
+}
+
+impl Caller {
+    /// Who calls through that version of the interface, and handed over that logger. Another NCCL may be in the process, too, so
+    /// what is found counts only if it speaks that version.
+    pub fn of(logger: *const c_void, version: u32) -> Self {
+        let found = running(logger).filter(|&release| speaks(release, version));
+        Self { release: found.unwrap_or_else(|| of_interface(version)), known: found.is_some(), version }
+    }
+}
+
+impl std::fmt::Display for Caller {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { release, known, version } = self;
+        if *known {
+            write!(formatter, "NCCL {release}, profiler interface v{version}")
+        } else {
+            write!(formatter, "NCCL of unknown release, profiler interface v{version}")
+        }
+    }
+}
+
 /// The release of the library that `logger`, a function NCCL handed over, lies in; else of the one that the program links.
-pub fn running(logger: *const c_void) -> Option<Release> {
+fn running(logger: *const c_void) -> Option<Release> {
     // SAFETY: dlsym with the default handle searches what is loaded.
     let linked = || unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"ncclGetVersion".as_ptr()) };
     let function = Some(beside(logger)).filter(|found| !found.is_null()).unwrap_or_else(linked);
@@ -138,6 +169,10 @@ mod tests {
     fn a_program_without_nccl_has_no_release() {
         assert_eq!(running(std::ptr::null()), None);
         assert_eq!(running(kernel_events_trouble as *const c_void), None);
-        assert_eq!(Release(22_907).to_string(), "2.29.7");
+        let caller = Caller::of(std::ptr::null(), 6);
+        assert_eq!((caller.release, caller.known), (Release(22_900), false));
+        assert_eq!(caller.to_string(), "NCCL of unknown release, profiler interface v6");
+        let known = Caller { release: Release(22_907), known: true, version: 6 };
+        assert_eq!(known.to_string(), "NCCL 2.29.7, profiler interface v6");
     }
 }

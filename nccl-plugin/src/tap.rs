@@ -7,7 +7,7 @@ use crate::asked;
 use crate::chain::Chain;
 use crate::descriptor::{Descriptor, Payload};
 use crate::record::Recording;
-use crate::release::{self, Release};
+use crate::release::Caller;
 use crate::slab::{Meaning, Slab};
 use crate::version::Version;
 use common::config::Settings;
@@ -58,9 +58,8 @@ pub struct Tap {
     recording: Option<&'static Recording>,
     chain: Option<Chain>,
     pid: i32,
-    /// The version that NCCL speaks, and its release.
+    /// The version that NCCL speaks.
     version: u32,
-    release: Release,
     settings: Settings,
     told: Once,
 }
@@ -79,15 +78,20 @@ pub fn get() -> Option<&'static Tap> {
 ///
 /// # Safety
 /// The logger is NULL or NCCL's.
-pub unsafe fn init<V: Version>(asked: u64, introduction: &Introduction<'_>, core: impl FnOnce(u64) -> u64) -> (u64, u64) {
-    let tap = TAP.get_or_init(|| Tap::from_settings(V::NUMBER, introduction));
+pub unsafe fn init<V: Version>(
+    caller: Caller,
+    asked: u64,
+    introduction: &Introduction<'_>,
+    core: impl FnOnce(u64) -> u64,
+) -> (u64, u64) {
+    let tap = TAP.get_or_init(|| Tap::from_settings(V::NUMBER));
     let Some(tap) = tap.as_ref().filter(|_| !switch::is_off()) else { return (core(asked), asked) };
     ON.store(true, Ordering::Relaxed);
     let serial = tap.contexts.reserve();
     let record = tap.recording.map(|recording| (recording, recording.moment()));
     // SAFETY: the caller's.
     let theirs = tap.chain.as_ref().map_or(0, |chain| unsafe { chain.init(introduction) });
-    let asked = asked | tap.chain.as_ref().map_or(0, |chain| tap.harmless(chain.mask(), V::TYPES));
+    let asked = asked | tap.chain.as_ref().map_or(0, |chain| tap.harmless(caller, chain.mask(), V::TYPES));
     if let Some((recording, moment)) = record {
         recording.init(moment, serial, introduction, asked);
     }
@@ -101,7 +105,7 @@ fn unknown(number: u64) -> u64 {
 }
 
 impl Tap {
-    fn from_settings(version: u32, introduction: &Introduction<'_>) -> Option<Self> {
+    fn from_settings(version: u32) -> Option<Self> {
         // what cannot be understood in them was told when the core began
         let (settings, _) = Settings::from_environment();
         if settings.record.is_none() && settings.chain.is_none() {
@@ -127,17 +131,16 @@ impl Tap {
             return None;
         }
         let pid = i32::try_from(std::process::id()).unwrap_or(0);
-        let release = release::running(introduction.logger).unwrap_or_else(|| release::of_interface(version));
-        Some(Self { handles, contexts, recording, chain, pid, version, release, settings, told: Once::new() })
+        Some(Self { handles, contexts, recording, chain, pid, version, settings, told: Once::new() })
     }
 
     /// Of the types that the second plugin asks for those that NCCL may be asked for: the core's own care holds for it, too.
-    fn harmless(&self, wanted: u64, known: u64) -> u64 {
+    fn harmless(&self, caller: Caller, wanted: u64, known: u64) -> u64 {
         let settings = Settings { mask: Some(wanted), ..self.settings.clone() };
-        let asked = asked::types(&settings, self.release, known, |name| std::env::var(name).ok());
+        let asked = asked::types(&settings, caller.release, known, |name| std::env::var(name).ok());
         if let Some(trouble) = asked.left_out.first() {
             let (name, value) = trouble.cure;
-            let what = format!("with NCCL {}, {}. Set {name}={value} to have them", self.release, trouble.what);
+            let what = format!("with {caller}, {}. Set {name}={value} to have them", trouble.what);
             self.told.call_once(|| log::warn(&format!("the second plugin gets no kernel events: {what}")));
         }
         asked.mask

@@ -27,10 +27,32 @@ static void min_bytes(void) {
   finalize(context);
 }
 
-static void masks(void) {
+/* The release that this host says it is, as a linked NCCL would. */
+__attribute__((visibility("default"))) int ncclGetVersion(int *release) {
+  const char *told = getenv("HOST_RELEASE");
+  *release = told ? atoi(told) : 0;
+  return told == NULL;
+}
+
+static void print_mask(void) {
   void *context = init();
   printf("mask %d\n", mask_given);
   finalize(context);
+}
+
+/* What NCCL is asked for. With a number, an NCCL of that version of the interface comes first. */
+static void masks(void) {
+  const struct version *own = version;
+  if (number) {
+    char first[8];
+    snprintf(first, sizeof first, "%ld", number);
+    take_version(first);
+    load();
+    print_mask();
+    version = own;
+    load();
+  }
+  print_mask();
 }
 
 /* NCCL's mask is one for the whole process: what every init writes to is looked at by all other communicators meanwhile. */
