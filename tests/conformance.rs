@@ -97,6 +97,7 @@ impl Run {
             "bytes" | "gpu_timed" | "proxy_timed" => sum(&summary(0)["operations"], name),
             "transfers" => sum(&summary(0)["transfers"], "transfers"),
             "transfer_bytes" => sum(&summary(0)["transfers"], "bytes"),
+            "communicators" => summary(0)["communicators"].as_array().unwrap().len() as u64,
             "rank" => summary(0)["operations"][0]["rank"].as_u64().unwrap(),
             "saturated" => u64::from(sum(&summary(0)["operations"], "bytes") == u64::MAX),
             _ => summary(0)["processes"][0][name].as_u64().unwrap(),
@@ -151,6 +152,8 @@ scenarios! {
     ranks [];
     made_again [];
     many_communicators [];
+    others ["NCCL_SCOREP_SETTLE_SECONDS" = "0.001"];
+    reaped ["NCCL_SCOREP_DEADLINE_SECONDS" = "0.3" "NCCL_SCOREP_WINDOW_SECONDS" = "0.2" "NCCL_SCOREP_SETTLE_SECONDS" = "0.01"];
     every_type [];
     datatypes [];
     odd_names [];

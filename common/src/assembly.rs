@@ -5,6 +5,7 @@
 
 mod settling;
 
+use crate::control;
 use crate::gpu_clock::GpuClock;
 use crate::handle::Handle;
 use crate::in_step::{Cause, InStep, Verdict};
@@ -263,6 +264,7 @@ impl Assembly {
 
 impl Listener for Assembly {
     fn begun(&mut self, pool: &Pool, handle: u64, event: &Recorded) {
+        control::beat();
         match event.kind {
             Kind::Coll | Kind::P2p | Kind::CeColl | Kind::Skipped => self.operation_begun(pool, handle, event),
             Kind::CollApi | Kind::P2pApi => self.call_begun(handle, event),
@@ -276,6 +278,7 @@ impl Listener for Assembly {
     }
 
     fn ended(&mut self, handle: u64, event: &Recorded) {
+        control::beat();
         match event.kind {
             Kind::Coll | Kind::P2p | Kind::CeColl | Kind::Skipped => {
                 if let (Some(operation), Some(stop)) = (self.operations.get_mut(&handle), event.stop) {

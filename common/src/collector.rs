@@ -32,7 +32,7 @@ const FLUSH_ROUNDS: u32 = 100;
 /// When the system refuses a thread.
 pub fn spawn(inbox: Receiver<Message>, closed: Receiver<u32>) -> io::Result<Thread> {
     own_thread::spawn("scorep-nccl", move || {
-        if let Some(recorder) = recorder::begin() {
+        if let Some(recorder) = recorder::awaited() {
             Collector::new(recorder, inbox, closed).run();
         }
     })
@@ -136,6 +136,7 @@ impl Collector {
             communicator.close_old_window(recorder, now, most_ticks);
             !communicator.follow(recorder, now, hasty, figures)
         });
+        self.introductions.forget(self.figures.totals.take_handed_over());
         self.figures.update_board();
     }
 

@@ -1,7 +1,7 @@
 //! One rank of one communicator, as the collector follows it.
 
 use crate::assembly::Assembly;
-use crate::config::Regression;
+use crate::config::{Regression, Settings};
 use crate::event::Communicator as Introduction;
 use crate::figures::Figures;
 use crate::handle::Handle;
@@ -140,7 +140,7 @@ impl Communicator {
         if let Some(order) = context.lost_from() {
             self.assembly.lost_from(order);
         }
-        self.settle(rank, now, recorder.settings.settle_seconds, figures);
+        self.settle(rank, now, &recorder.settings, figures);
         let ready = |index| context.window(index).state() == WindowState::Ready;
         let over = ended && (0..WINDOWS).all(ready);
         if over {
@@ -176,9 +176,9 @@ impl Communicator {
         }
     }
 
-    fn settle(&mut self, rank: Rank, now: u64, settle_seconds: f64, figures: &mut Figures) {
-        let ago = |seconds: f64| now.saturating_sub(figures.ticks(seconds));
-        let (quiet, silent) = (ago(settle_seconds), ago(SILENT * settle_seconds));
+    fn settle(&mut self, rank: Rank, now: u64, settings: &Settings, figures: &mut Figures) {
+        let quiet = settings.settle_seconds;
+        let since = [quiet, SILENT * quiet, settings.deadline_seconds].map(|ago| now.saturating_sub(figures.ticks(ago)));
         let certain = self.assembly.is_without_gpu();
         self.assembly.touched(|operation, verdict| {
             if operation.looks_done() || certain && operation.is_quiet() {
@@ -190,7 +190,7 @@ impl Communicator {
         }
         self.next_settling = now.saturating_add(figures.ticks(SETTLING_SECONDS));
         let Self { assembly, collectives, nranks, .. } = self;
-        assembly.settle(quiet, silent, |operation, verdict| {
+        assembly.settle(since, |operation, verdict| {
             collectives.add(&operation, operation.timing(verdict), *nranks);
             figures.settle(rank, operation, verdict);
         });

@@ -5,33 +5,45 @@ use crate::series::Point;
 use crate::summary::Summary;
 use crate::thread::ThreadCell;
 use crate::{log, recorder};
-use crossbeam_channel::Sender;
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use std::ffi::{CStr, OsString};
 use std::io::Write;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::sync::Once;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
-/// How long the end of a process may be held up by one question.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// How long a question waits for a collector that does nothing, and for one that is at work on what was recorded: on a crowded
+/// machine that may take a while, and what it works on is the job's figures.
+const STANDSTILL: Duration = Duration::from_secs(2);
+const LONGEST: Duration = Duration::from_secs(30);
+/// Between two looks at whether it is at work.
+const LOOK: Duration = Duration::from_millis(100);
 
 static OWNER: AtomicU32 = AtomicU32::new(0);
+/// Goes on while the collector works.
+static PULSE: AtomicU64 = AtomicU64::new(0);
+
+/// The collector is at work. Only its thread calls this, for every event.
+#[inline]
+pub(crate) fn beat() {
+    PULSE.store(PULSE.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+}
 
 /// Takes in all that was recorded before this call, so that the counters show it. False when the collector did not answer in
 /// time, or there is none.
 pub fn flush(patience: Duration) -> bool {
-    ask(patience, |done| Message::Flush { last: false, done }).is_some()
+    ask(|done| Message::Flush { last: false, done }, |answer| answer.recv_timeout(patience).ok()).is_some()
 }
 
 /// Ends the measurement: takes everything in, settles what is in progress, and writes the summary if a file is set.
 pub fn finish() {
-    let _ = ask(PATIENCE, |done| Message::Flush { last: true, done });
+    let _ = ask(|done| Message::Flush { last: true, done }, patiently);
     tell_dropped();
-    let Some(path) = recorder::get().and_then(|recorder| recorder.settings.summary.as_deref()) else { return };
+    let Some(path) = recorder::begun().and_then(|recorder| recorder.settings.summary.as_deref()) else { return };
     let path = expand(path);
-    let Some(summary) = ask(PATIENCE, |answer| Message::Summary { answer }) else {
+    let Some(summary) = ask(|answer| Message::Summary { answer }, patiently) else {
         return unanswered(&path);
     };
     if let Err(error) = write(&path, &summary) {
@@ -55,33 +67,55 @@ fn tell_dropped() {
 
 fn unanswered(path: &Path) {
     if OWNER.load(Ordering::Relaxed) == std::process::id() {
-        log::warn(&format!("no summary in {}: the collector did not answer within {PATIENCE:?}", path.display()));
+        log::warn(&format!("no summary in {}: the collector thread does not answer", path.display()));
     }
 }
 
 /// The points of a series.
 pub fn series(series: &str) -> Vec<Point> {
-    ask(PATIENCE, |answer| Message::Series { series: series.to_owned(), answer }).unwrap_or_default()
+    ask(|answer| Message::Series { series: series.to_owned(), answer }, patiently).unwrap_or_default()
 }
 
 /// Has [`finish`] called when the process exits. Called once, by the recorder.
 pub(crate) fn finish_at_exit() {
     extern "C" fn at_exit() {
-        let _ = std::panic::catch_unwind(finish);
+        if let Err(payload) = std::panic::catch_unwind(finish) {
+            // its destructor is of unknown origin
+            std::mem::forget(payload);
+        }
     }
     OWNER.store(std::process::id(), Ordering::Relaxed);
     // SAFETY: `at_exit` is a function of this library, which is never unloaded (linked with -z nodelete).
     unsafe { libc::atexit(at_exit) };
 }
 
-fn ask<T>(patience: Duration, message: impl FnOnce(Sender<T>) -> Message) -> Option<T> {
+/// Asks the collector, also when the plugin is off after a fault: what was recorded before counts.
+fn ask<T>(message: impl FnOnce(Sender<T>) -> Message, wait: impl FnOnce(&Receiver<T>) -> Option<T>) -> Option<T> {
     // a forked child has no collector to ask
     if OWNER.load(Ordering::Relaxed) != std::process::id() {
         return None;
     }
     let (sender, answer) = crossbeam_channel::bounded(1);
-    recorder::get()?.send(message(sender));
-    answer.recv_timeout(patience).ok()
+    recorder::begun()?.send(message(sender));
+    wait(&answer)
+}
+
+/// Waits for as long as the collector is at work.
+fn patiently<T>(answer: &Receiver<T>) -> Option<T> {
+    let begun = Instant::now();
+    let (mut pulse, mut last) = (PULSE.load(Ordering::Relaxed), begun);
+    while last.elapsed() < STANDSTILL && begun.elapsed() < LONGEST {
+        match answer.recv_timeout(LOOK) {
+            Ok(answer) => return Some(answer),
+            Err(RecvTimeoutError::Disconnected) => return None,
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        let now = PULSE.load(Ordering::Relaxed);
+        if now != pulse {
+            (pulse, last) = (now, Instant::now());
+        }
+    }
+    None
 }
 
 /// `%p` becomes the process id, `%h` the host's name.

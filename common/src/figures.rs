@@ -93,7 +93,7 @@ impl Figures {
                 credit_time(&mut operation, (ticks as f64 * self.nanoseconds_per_tick) as u64);
             }
         }
-        self.totals.operation(rank, &operation, timing);
+        self.totals.operation(rank, &operation, verdict);
     }
 
     /// A communicator's GPU stamps are not believed any more; the first time, a person is told why, and what to do about it.

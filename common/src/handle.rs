@@ -63,12 +63,13 @@ impl Handle {
 }
 
 /// A number from 1 to 255 that differs between processes with probability 254/255, so that another process' handle (PXN) is
-/// most likely seen at once; the process id in a proxy operation is the certain test.
+/// most likely seen at once. The process id in a proxy operation is the surer test, but two containers may have the same one.
 fn nonce() -> u8 {
     match NONCE.load(Ordering::Relaxed) {
         0 => {
-            let mixed = u64::from(std::process::id()).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56;
-            let nonce = (mixed as u8).max(1);
+            // SAFETY: the kernel gives every process 16 random bytes, which stay where they are.
+            let random = unsafe { (libc::getauxval(libc::AT_RANDOM) as *const u8).as_ref() };
+            let nonce = random.map_or_else(|| std::process::id() as u8, |&byte| byte).max(1);
             NONCE.store(nonce, Ordering::Relaxed);
             nonce
         }

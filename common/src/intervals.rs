@@ -32,6 +32,11 @@ impl<const MOST: usize> Intervals<MOST> {
         self.settled + self.apart.iter().map(|(start, end)| end - start).sum::<u64>()
     }
 
+    /// Adds so much that is known to be under way at no time of its own.
+    pub fn extend(&mut self, length: u64) {
+        self.settled = self.settled.saturating_add(length);
+    }
+
     /// Settles all; nothing is expected any more.
     pub fn close(&mut self) {
         self.settle(self.apart.len());

@@ -43,6 +43,8 @@ pub struct Operation {
     pub live: u32,
     /// Kernel channels that have ended.
     pub kernels: u32,
+    /// Those of them that the GPU has stamped.
+    pub stamped: u32,
     /// First start and last stop of the kernel channels, nanoseconds of the GPU's clock.
     pub span: Option<(u64, u64)>,
     /// Last stop of a proxy operation, ticks.
@@ -73,6 +75,7 @@ impl Operation {
             channels,
             live: 0,
             kernels: 0,
+            stamped: 0,
             span: None,
             proxy_stop: None,
             active: event.start,
@@ -91,6 +94,7 @@ impl Operation {
     pub fn kernel_ended(&mut self, stamps: Option<(u64, u64)>) {
         self.kernels += 1;
         if let Some((start, stop)) = stamps.filter(|(start, stop)| start <= stop) {
+            self.stamped += 1;
             let span = self.span.get_or_insert((start, stop));
             *span = (span.0.min(start), span.1.max(stop));
         }
@@ -108,6 +112,11 @@ impl Operation {
         self.is_quiet() && (!self.has_kernels() || self.kernels >= wanted.max(1))
     }
 
+    /// A collective runs on as many kernel channels as channels, a P2p on at most as many.
+    fn has_all_channels(&self) -> bool {
+        self.kind != Kind::Coll || self.stamped >= u32::from(self.channels)
+    }
+
     /// As many kernel channels as channels have ended: no more will come, even of a P2p.
     pub fn is_complete(&self) -> bool {
         self.is_quiet() && (!self.has_kernels() || self.kernels > 0 && self.kernels >= u32::from(self.channels))
@@ -123,10 +132,11 @@ impl Operation {
         self.stop.is_some() && self.live == 0
     }
 
-    /// Its time, believing the GPU's stamps only in step.
+    /// Its time, believing the GPU's stamps only in step, and of a collective only with all its channels: those that are missing
+    /// may have run longer.
     pub fn timing(&self, verdict: Verdict) -> Timing {
         match (self.span, self.proxy_stop) {
-            (Some((start, stop)), _) if verdict == Verdict::InStep => Timing::Gpu { start, stop },
+            (Some((start, stop)), _) if verdict == Verdict::InStep && self.has_all_channels() => Timing::Gpu { start, stop },
             (_, Some(stop)) => Timing::Proxy(stop.saturating_sub(self.start)),
             _ => Timing::Enqueue(self.stop.unwrap_or(self.start).saturating_sub(self.start)),
         }
@@ -173,10 +183,15 @@ mod tests {
         coll.stop = Some(1010);
         coll.kernel_ended(Some((500, 700)));
         assert!(!coll.looks_done());
+        assert_eq!(coll.timing(Verdict::InStep), Timing::Enqueue(10));
         coll.kernel_ended(Some((490, 600)));
         coll.kernel_ended(Some((900, 10)));
         assert!(coll.looks_done());
         assert_eq!(coll.timing(Verdict::InStep), Timing::Gpu { start: 490, stop: 700 });
+        let mut without = operation(Kind::Coll, 2);
+        without.kernel_ended(Some((500, 700)));
+        without.kernel_ended(None);
+        assert_eq!(without.timing(Verdict::InStep), Timing::Enqueue(0));
     }
 
     #[test]

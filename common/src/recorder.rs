@@ -89,6 +89,16 @@ pub fn get() -> Option<&'static Recorder> {
     if switch::is_off() { None } else { RECORDER.get()?.as_ref() }
 }
 
+/// The recorder, if it was started, whether or not it is switched off since.
+pub(crate) fn begun() -> Option<&'static Recorder> {
+    RECORDER.get()?.as_ref()
+}
+
+/// The same for the collector's thread, which is there before the recorder is.
+pub(crate) fn awaited() -> Option<&'static Recorder> {
+    RECORDER.wait().as_ref()
+}
+
 impl Recorder {
     /// The settings in force.
     pub fn settings(&self) -> &Settings {

@@ -1,10 +1,10 @@
 //! The switch that takes the plugin out of a job: after a fault of its own, and in a forked child.
 //!
-//! When it is off, nothing is recorded and every callback returns at once; counters stay as they are.
+//! When it is off, nothing is recorded and every callback returns at once; what was recorded before is taken in.
 
-use crate::log;
-use std::sync::Once;
+use crate::{log, notes};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Once, OnceLock};
 
 static OFF: AtomicBool = AtomicBool::new(false);
 
@@ -14,13 +14,19 @@ pub fn is_off() -> bool {
     OFF.load(Ordering::Relaxed)
 }
 
-/// Switches the plugin off after a fault in one of its callbacks, and says so once.
+/// Where the first fault was, and what.
+static FAULT: OnceLock<String> = OnceLock::new();
+
+/// Switches the plugin off after a fault in one of its callbacks, and says so once. What was recorded before counts.
 #[cold]
 pub fn off_after_fault(callback: &str) {
     if !OFF.swap(true, Ordering::Relaxed) {
-        log::warn(&format!(
-            "a fault in {callback} was stopped; the plugin is off from here on, the job goes on. Please report this."
-        ));
+        let fault = FAULT.get().map_or("unknown place", String::as_str);
+        let line = format!(
+            "a fault in {callback} was stopped ({fault}); the plugin is off from here on, the job goes on. Please report this."
+        );
+        log::warn(&line);
+        notes::add(line);
     }
 }
 
@@ -29,7 +35,14 @@ pub fn off_after_fault(callback: &str) {
 pub fn quiet() {
     static ONCE: Once = Once::new();
     // this library's own copy of the standard library: an application's hook is another one
-    ONCE.call_once(|| std::panic::set_hook(Box::new(|_| {})));
+    ONCE.call_once(|| {
+        std::panic::set_hook(Box::new(|panic| {
+            let payload = panic.payload();
+            let text = payload.downcast_ref::<&str>().copied().or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+            let what = text.unwrap_or("no message");
+            let _ = FAULT.set(panic.location().map_or_else(|| what.to_owned(), |place| format!("{place}: {what}")));
+        }));
+    });
 }
 
 /// Readies the process: a forked child records nothing, since it has no collector. Called once, when recording begins.

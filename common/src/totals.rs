@@ -2,10 +2,11 @@
 
 use crate::fastest::Fastest;
 use crate::fit::Fit;
+use crate::in_step::Verdict;
 use crate::intervals::Intervals;
 use crate::name::Name;
 use crate::operation::{Operation, Timing};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// One rank of one communicator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,6 +65,20 @@ impl OperationSum {
             }
         }
     }
+
+    /// Takes in all of another.
+    fn merge(&mut self, other: &Self) {
+        self.count += other.count;
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.gpu_timed += other.gpu_timed;
+        self.time += other.time;
+        self.min = self.min.into_iter().chain(other.min).min();
+        self.max = self.max.max(other.max);
+        self.proxy_timed += other.proxy_timed;
+        self.proxy_ticks += other.proxy_ticks;
+        self.enqueue_timed += other.enqueue_timed;
+        self.enqueue_ticks += other.enqueue_ticks;
+    }
 }
 
 /// A transfer over the network, seen from the sender.
@@ -109,6 +124,15 @@ impl PairSum {
         self.fastest.add(transfer.bytes, time);
         self.active.add(transfer.start, transfer.stop);
     }
+
+    /// Takes in all of another, of which nothing more comes; the times that both were under way count twice.
+    fn merge(&mut self, other: &Self) {
+        self.transfers += other.transfers;
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.all.merge(&other.all);
+        self.fastest.merge(&other.fastest);
+        self.active.extend(other.active.total());
+    }
 }
 
 /// Transfers of one pair of ranks over one channel.
@@ -128,6 +152,13 @@ impl ChannelSum {
         self.transfers += 1;
         self.bytes = self.bytes.saturating_add(transfer.bytes);
         self.ticks += transfer.stop.saturating_sub(transfer.start);
+    }
+
+    /// Takes in all of another.
+    fn merge(&mut self, other: &Self) {
+        self.transfers += other.transfers;
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.ticks += other.ticks;
     }
 }
 
@@ -153,23 +184,68 @@ pub struct Totals {
     pub windows: u64,
     /// Children whose parent could not be found.
     pub orphans: u64,
+    /// Ranks of communicators that are summed up as [`OTHERS`].
+    pub others: u64,
+    /// Ended ones with sums of their own.
+    ended: BTreeSet<Rank>,
+    handed_over: Vec<Rank>,
 }
 
+/// Stands for the communicators that ended after the first [`KEPT`], taken together. NCCL's own ids are hashes.
+pub const OTHERS: u64 = u64::MAX;
+/// Ranks of ended communicators with sums of their own.
+const KEPT: usize = 100;
+
 impl Totals {
-    /// A communicator has ended: of when its transfers were under way, only for how long is kept.
+    /// A communicator has ended: of when its transfers were under way, only for how long is kept. After the first [`KEPT`] the sums
+    /// of an ended one go to the others', since a job may make communicators for as long as it runs.
     pub fn close(&mut self, rank: Rank) {
         for pair in self.pairs.range_mut((rank, i32::MIN)..=(rank, i32::MAX)).map(|(_, pair)| pair) {
             pair.active.close();
         }
+        if self.ended.len() < KEPT {
+            self.ended.insert(rank);
+        }
+        if self.ended.contains(&rank) {
+            return;
+        }
+        let others = Rank { comm: OTHERS, ..rank };
+        let first = (rank, false, Name::from_bits(0), None);
+        hand_over(&mut self.operations, first, |key| key.0 == rank, |key| (others, key.1, key.2, key.3), OperationSum::merge);
+        hand_over(&mut self.pairs, (rank, i32::MIN), |key| key.0 == rank, |key| (others, key.1), PairSum::merge);
+        let first = (rank, i32::MIN, 0);
+        hand_over(&mut self.channels, first, |key| key.0 == rank, |key| (others, key.1, key.2), ChannelSum::merge);
+        self.others += 1;
+        self.handed_over.push(rank);
     }
 
-    /// Takes an operation in, with its final time.
-    pub fn operation(&mut self, rank: Rank, operation: &Operation, timing: Timing) {
+    /// Ranks of communicators whose sums went to the others', since the last call.
+    pub fn take_handed_over(&mut self) -> Vec<Rank> {
+        std::mem::take(&mut self.handed_over)
+    }
+
+    /// Takes an operation in, with what is known of its stamps in the end.
+    pub fn operation(&mut self, rank: Rank, operation: &Operation, verdict: Verdict) {
         let key = (rank, operation.is_collective(), operation.function, operation.peer);
-        self.operations.entry(key).or_default().add(operation.bytes, timing);
+        self.operations.entry(key).or_default().add(operation.bytes, operation.timing(verdict));
         self.unfinished += u64::from(operation.unfinished);
-        let stamped = operation.span.is_some();
-        self.out_of_step += u64::from(stamped && !matches!(timing, Timing::Gpu { .. }));
+        self.out_of_step += u64::from(operation.span.is_some() && verdict == Verdict::OutOfStep);
+    }
+}
+
+/// Moves the sums from the key `first` on, as long as they are `wanted`, to where `renamed` says.
+fn hand_over<K: Ord + Copy, V: Default>(
+    sums: &mut BTreeMap<K, V>,
+    first: K,
+    wanted: impl Fn(&K) -> bool,
+    renamed: impl Fn(K) -> K,
+    merge: impl Fn(&mut V, &V),
+) {
+    let keys: Vec<K> = sums.range(first..).map(|(&key, _)| key).take_while(wanted).collect();
+    for key in keys {
+        if let Some(sum) = sums.remove(&key) {
+            merge(sums.entry(renamed(key)).or_default(), &sum);
+        }
     }
 }
 
@@ -197,5 +273,30 @@ mod tests {
         }
         assert_eq!((sum.transfers, sum.bytes, sum.active.total()), (3, 16, 21));
         assert_eq!((sum.all.count(), sum.fastest.sizes()), (3, 2));
+    }
+
+    #[test]
+    fn ended_communicators_past_those_kept_are_summed_up_as_others() {
+        let mut totals = Totals::default();
+        let ranks = (0..KEPT as u64 + 20).map(|comm| Rank { comm, rank: 1 });
+        for rank in ranks {
+            let transfer = Transfer { start: rank.comm, stop: rank.comm + 10, bytes: 8, peer: 0, channel: 3 };
+            totals.pairs.entry((rank, 0)).or_default().add(&transfer);
+            totals.channels.entry((rank, 0, 3)).or_default().add(&transfer);
+            let key = (rank, true, Name::of(Some(c"AllReduce")), None);
+            totals.operations.entry(key).or_default().add(4, Timing::Gpu { start: 0, stop: rank.comm });
+            totals.close(rank);
+        }
+        let others = Rank { comm: OTHERS, rank: 1 };
+        let pair = &totals.pairs[&(others, 0)];
+        assert_eq!(
+            (pair.transfers, pair.bytes, pair.active.total(), pair.all.count(), pair.fastest.sizes()),
+            (20, 160, 200, 20, 1)
+        );
+        assert_eq!(totals.channels[&(others, 0, 3)], ChannelSum { transfers: 20, bytes: 160, ticks: 200 });
+        let operations = &totals.operations[&(others, true, Name::of(Some(c"AllReduce")), None)];
+        assert_eq!((operations.count, operations.min, operations.max), (20, Some(100), Some(119)));
+        assert_eq!((totals.pairs.len(), totals.channels.len(), totals.operations.len()), (KEPT + 1, KEPT + 1, KEPT + 1));
+        assert_eq!((totals.others, totals.take_handed_over().len(), totals.take_handed_over().len()), (20, 20, 0));
     }
 }

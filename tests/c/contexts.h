@@ -83,6 +83,25 @@ static void made_again(void) {
   load();
 }
 
+/* As many as a job may make that runs for long: the figures are all there, the memory for them is bounded. */
+static void others(void) {
+  for (uint64_t i = 0; i < 1000; i++) {
+    void *context = init_as(0x1000 + i, NULL, 0, &mask_given);
+    struct event event = a_coll();
+    event.comm = 0x1000 + i;
+    void *operation = enqueue(context, event, 4096);
+    kernel(context, operation, 0);
+    transfer(context, operation, 512);
+    timed(true, true);
+    finalize(context);
+    if (i % 100 == 0) flush();
+  }
+  /* those that have ended for long enough are taken together */
+  pause_milliseconds(500);
+  flush();
+  printf("expect communicators %d\n", 100);
+}
+
 /* 4096 are recorded; what happens in those beyond is dropped and counted. */
 static void many_communicators(void) {
   enum { ALL = 5000, RECORDED = 4096 };

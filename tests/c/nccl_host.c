@@ -13,7 +13,7 @@
 #define SCENARIO(name) {#name, name}
 static const struct { const char *name; void (*play)(void); } scenarios[] = {
   /* contexts.h */
-  SCENARIO(null_arguments), SCENARIO(odd_contexts), SCENARIO(ranks), SCENARIO(made_again), SCENARIO(many_communicators),
+  SCENARIO(null_arguments), SCENARIO(odd_contexts), SCENARIO(ranks), SCENARIO(made_again), SCENARIO(many_communicators), SCENARIO(others),
   /* types.h */
   SCENARIO(every_type), SCENARIO(datatypes), SCENARIO(odd_names), SCENARIO(huge_counts),
   /* handles.h */
@@ -33,7 +33,7 @@ static const struct { const char *name; void (*play)(void); } scenarios[] = {
   SCENARIO(forked), SCENARIO(forked_communicator), SCENARIO(forked_under_threads), SCENARIO(forked_before_init),
   SCENARIO(without_finalize), SCENARIO(exit_under_threads), SCENARIO(exit_of_a_thread), SCENARIO(fault),
   /* score_p.h */
-  SCENARIO(score_p), SCENARIO(counters_at_their_end),
+  SCENARIO(score_p), SCENARIO(reaped), SCENARIO(counters_at_their_end),
 };
 
 int main(int count, char **arguments) {

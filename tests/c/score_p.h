@@ -79,11 +79,41 @@ static void score_p(void) {
   exit(0);
 }
 
-/* Counters never fall, however much is counted: Score-P aborts the application over one that does. */
-static void counters_at_their_end(void) {
+static struct metric_plugin counters(void) {
   struct metric_plugin (*get)(void) = (struct metric_plugin(*)(void))dlsym(library, "SCOREP_MetricPlugin_nccl_plugin_get_info");
   check(get != NULL, "no metric plugin");
-  struct metric_plugin plugin = get();
+  return get();
+}
+
+/* Waits until a counter is there; the test's patience is the limit. */
+static void await_counter(struct metric_plugin *plugin, char *name, uint64_t value) {
+  while (plugin->get_current_value(plugin->add_counter(name)) < value) flush(), pause_milliseconds(10);
+}
+
+/* Operations that nothing more comes of are counted while their communicator lives on: those with a step that never stops after the
+ * deadline, as unfinished, and those whose kernel channels never came once a later operation has run. */
+static void reaped(void) {
+  struct metric_plugin plugin = counters();
+  void *context = init();
+  for (int i = 0; i < 3; i++) {
+    void *operation = coll(context);
+    struct event event = a_proxy_op(operation);
+    void *proxy = start(context, &event);
+    event = a_step(proxy, 0);
+    start(context, &event);
+    want.unfinished++;
+  }
+  await_counter(&plugin, "nccl_unfinished_ops", 3);
+  for (int i = 0; i < 3; i++) coll(context);
+  kernel(context, coll(context), 0);
+  timed(true, false);
+  await_counter(&plugin, "nccl_ops", 7);
+  finalize(context);
+}
+
+/* Counters never fall, however much is counted: Score-P aborts the application over one that does. */
+static void counters_at_their_end(void) {
+  struct metric_plugin plugin = counters();
   char asked[] = "*";
   static uint64_t last[256];
   void *context = init();

@@ -74,12 +74,18 @@ fn type_size(name: &str) -> Result<i64, Box<dyn Error>> {
 fn gpu_time(recording: &Recording, place: usize, uncounted: &BTreeMap<i64, usize>) -> Option<f64> {
     let event = &recording.events[place];
     let in_step = uncounted.get(&event.ctx).is_none_or(|&first| place <= first);
-    if in_step { stamped_time(recording, event) } else { None }
+    // a collective runs on all of its channels; one that is missing may have run longer
+    let channels = if event.kind == "Coll" { event.start["nch"].as_u64().unwrap_or(0) as usize } else { 0 };
+    let whole = recording.children(event, "KernelCh").filter(|channel| stamps(channel).is_some()).count() >= channels;
+    if in_step && whole { stamped_time(recording, event) } else { None }
+}
+
+fn stamps(channel: &Event) -> Option<(i64, i64)> {
+    Some((channel.start["ptimer"].as_i64()?, channel.state(22)?["arg"].as_i64()?))
 }
 
 /// The same whether or not it can be believed.
 fn stamped_time(recording: &Recording, event: &Event) -> Option<f64> {
-    let stamps = |channel: &Event| Some((channel.start["ptimer"].as_i64()?, channel.state(22)?["arg"].as_i64()?));
     let stamps = recording.children(event, "KernelCh").filter_map(stamps).collect::<Vec<_>>();
     let start = stamps.iter().map(|&(start, _)| start).min()?;
     let stop = stamps.iter().map(|&(_, stop)| stop).max()?;
@@ -107,7 +113,7 @@ pub(crate) fn out_of_step(recording: &Recording) -> usize {
     let uncounted = first_uncounted(recording);
     let operations = recording.events.iter().enumerate().filter(|(_, event)| event.is_operation());
     let stamped = operations.filter(|(_, event)| stamped_time(recording, event).is_some());
-    stamped.filter(|&(place, _)| gpu_time(recording, place, &uncounted).is_none()).count()
+    stamped.filter(|(place, event)| uncounted.get(&event.ctx).is_some_and(|first| place > first)).count()
 }
 
 /// Calls of the application that never become an operation. Before interface v5 NCCL reports no calls.

@@ -18,9 +18,10 @@ impl Assembly {
     /// Gives `take` the operations of which nothing more will come, with the final verdict on their stamps. Times in ticks.
     ///
     /// Nothing more comes of an operation that was quiet since `quiet` with all its kernel channels seen, or where none are asked
-    /// for; nor of one to oneself or one with some kernel channels seen, when a later one has ended on the GPU since before `silent`, which
-    /// decides works in doubt, too. Any other one may be quiet for as long as it likes: it may wait on the GPU for another rank.
-    pub fn settle(&mut self, quiet: u64, silent: u64, mut take: impl FnMut(Operation, Verdict)) {
+    /// for; nor of one before another that has ended on the GPU since before `silent`, since a communicator's works run there one
+    /// after the other, which decides works in doubt, too; nor of one that was given up, of which nothing was heard since `overdue`.
+    /// Any other one may be quiet for as long as it likes: it may wait on the GPU for another rank.
+    pub fn settle(&mut self, [quiet, silent, overdue]: [u64; 3], mut take: impl FnMut(Operation, Verdict)) {
         while let Some(&(_, order)) = self.completed.front().filter(|(active, _)| *active < silent) {
             self.witness = self.witness.max(order);
             self.completed.pop_front();
@@ -38,13 +39,12 @@ impl Assembly {
         self.limit_calls();
         let full = self.operations.len() > MOST_PENDING;
         let overfull = self.operations.len() > 2 * MOST_PENDING;
-        let (no_kernels, rank) = (self.no_kernel_events, self.rank);
+        let no_kernels = self.no_kernel_events;
         let done = |operation: &Operation| {
             let complete = operation.active < quiet && (no_kernels || operation.is_complete());
-            // one to oneself gets no kernel channels from an NCCL that does not count it, another P2p may get fewer than channels
-            let enough = operation.peer == Some(rank) || operation.kernels > 0;
-            let passed = operation.active < silent && (full || enough && operation.order < witness);
-            operation.is_quiet() && (complete || passed || overfull)
+            let passed = operation.active < silent && (full || operation.order < witness);
+            let given_up = operation.unfinished && operation.active < overdue;
+            operation.is_quiet() && (complete || passed || given_up || overfull)
         };
         let ready: Vec<u64> =
             self.operations.iter().filter(|(_, operation)| done(operation)).map(|(&handle, _)| handle).collect();

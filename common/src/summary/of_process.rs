@@ -7,7 +7,7 @@ use crate::metric::{self, Fixed};
 use crate::rate::Rate;
 use crate::recorder::Recorder;
 use crate::thread::{Count, ThreadCell};
-use crate::totals::{OperationKey, OperationSum, Totals};
+use crate::totals::{OTHERS, OperationKey, OperationSum, Rank, Totals};
 use crate::{board, metric::Owner, notes};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,6 +21,18 @@ impl Introductions {
         let entry = self.0.entry(communicator.id).or_insert_with(|| (communicator.clone(), BTreeSet::new()));
         entry.1.insert(communicator.rank);
     }
+
+    /// Forgets ranks whose communicators have no figures of their own any more.
+    pub fn forget(&mut self, ranks: Vec<Rank>) {
+        for Rank { comm, rank } in ranks {
+            if let Some((_, known)) = self.0.get_mut(&comm) {
+                known.remove(&rank);
+                if known.is_empty() {
+                    self.0.remove(&comm);
+                }
+            }
+        }
+    }
 }
 
 /// Callbacks of all threads so far.
@@ -33,7 +45,7 @@ fn total(count: impl Fn(&ThreadCell) -> &Count) -> u64 {
 }
 
 fn hexadecimal(comm: u64) -> String {
-    format!("{comm:016x}")
+    if comm == OTHERS { "others".into() } else { format!("{comm:016x}") }
 }
 
 impl Summary {
@@ -137,8 +149,14 @@ fn process(totals: &Totals) -> Process {
         orphans: totals.orphans + total(|cell| &cell.parentless),
         peak_memory_bytes: peak_memory(),
         counters,
-        notes: notes::all(),
+        notes: notes(totals),
     }
+}
+
+fn notes(totals: &Totals) -> Vec<String> {
+    let others = totals.others;
+    let of_others = (others > 0).then(|| format!("{others} communicators that ended are summed up as \"others\""));
+    notes::all().into_iter().chain(of_others).collect()
 }
 
 fn peak_memory() -> u64 {
