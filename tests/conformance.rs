@@ -310,7 +310,10 @@ fn a_fault_in_a_callback_of_nccls_ends_there() {
             // a record has nothing to be recorded with before v4 ... and is called all the same
             let run = play("fault", version, &[("NCCL_SCOREP_PANIC", callback)], 0);
             run.check();
-            assert!(run.lines()[0].contains(callback), "{:?}", run.lines());
+            assert!(run.lines()[0].contains(callback) && run.lines()[0].contains(".rs:"), "{:?}", run.lines());
+            // what was recorded before is not lost, and the summary says why it ends there
+            let noted = |summary: &Value| summary["processes"][0]["notes"].to_string().contains(callback);
+            assert!(callback == "init" || run.summaries.iter().any(noted), "{}", run.what);
         }
     }
 }
