@@ -1,6 +1,6 @@
 # Two commands: make demo, make test. Both bring the system packages they need, or say which.
 
-.PHONY: demo test models lint demo-packages test-packages
+.PHONY: demo test models races lint demo-packages test-packages
 
 demo: demo-packages
 	cargo build --release
@@ -12,6 +12,10 @@ test: test-packages
 # the recording under the model checker loom: every interleaving of two threads
 models:
 	RUSTFLAGS="--cfg loom" cargo test -p scorep-nccl-common --test loom --release --target-dir target/loom
+
+# all captures with the library under ThreadSanitizer
+races:
+	./scripts/races
 
 # what continuous integration checks besides
 lint:

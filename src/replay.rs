@@ -214,11 +214,19 @@ impl Job<'_> {
         let summary = self.scratch.join(format!("{}.summary.json", self.number));
         let trace = self.request.otf2.is_some().then(|| self.scratch.join(format!("{}.trace.json", self.number)));
         let mut child = self.spawn(&summary, trace.as_deref())?;
-        self.follow(&mut child);
-        let mut message = String::new();
-        if let Some(mut stderr) = child.stderr.take() {
-            let _ = io::Read::read_to_string(&mut stderr, &mut message);
-        }
+        let stderr = child.stderr.take();
+        // both at a time: a child that nobody listens to would wait for ever
+        let message = std::thread::scope(|scope| {
+            let message = scope.spawn(|| {
+                let mut bytes = Vec::new();
+                if let Some(mut stderr) = stderr {
+                    let _ = io::Read::read_to_end(&mut stderr, &mut bytes);
+                }
+                String::from_utf8_lossy(&bytes).into_owned()
+            });
+            self.follow(&mut child);
+            message.join().unwrap_or_default()
+        });
         let status = child.wait().map_err(|error| ReplayError::io(self.capture, error))?;
         if !status.success() {
             return Err(self.failed(&message, status));

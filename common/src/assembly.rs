@@ -101,6 +101,7 @@ impl Assembly {
     /// Operations of which something was heard since the last call, with what is known of their stamps.
     pub fn touched(&mut self, mut each: impl FnMut(&mut Operation, Verdict)) {
         for handle in std::mem::take(&mut self.touched) {
+            control::beat();
             if let Some(mut operation) = self.operations.remove(&handle) {
                 let verdict = self.judge(&operation);
                 each(&mut operation, verdict);

@@ -25,7 +25,7 @@ static OWNER: AtomicU32 = AtomicU32::new(0);
 /// Goes on while the collector works.
 static PULSE: AtomicU64 = AtomicU64::new(0);
 
-/// The collector is at work. Only its thread calls this, for every event.
+/// The collector is at work. Only its thread calls this, for every event and operation.
 #[inline]
 pub(crate) fn beat() {
     PULSE.store(PULSE.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);

@@ -1,6 +1,7 @@
 //! When nothing more will come of an operation, and whether the GPU's stamps of it are believed.
 
 use super::Assembly;
+use crate::control;
 use crate::in_step::{Cause, Verdict};
 use crate::operation::Operation;
 
@@ -49,6 +50,7 @@ impl Assembly {
         let ready: Vec<u64> =
             self.operations.iter().filter(|(_, operation)| done(operation)).map(|(&handle, _)| handle).collect();
         for handle in ready {
+            control::beat();
             if let Some(operation) = self.operations.remove(&handle) {
                 if no_kernels || operation.is_complete() {
                     self.note_completed(operation.active, operation.order);
@@ -90,6 +92,7 @@ impl Assembly {
         self.calls.clear();
         self.steps.end();
         for (_, mut operation) in self.operations.drain() {
+            control::beat();
             operation.unfinished |= !operation.is_quiet();
             self.undecided.insert(operation.order, operation);
         }
@@ -102,6 +105,7 @@ impl Assembly {
             if self.steps.verdict(*entry.key()) == Verdict::Undecided {
                 break;
             }
+            control::beat();
             let operation = entry.remove();
             let verdict = self.judge(&operation);
             take(operation, verdict);
