@@ -14,7 +14,8 @@ pub(crate) const COMMAND: &str = "replay-one";
 /// What a child is told.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    library: PathBuf,
+    /// Where the links to the library are.
+    links: PathBuf,
     capture: PathBuf,
     /// File for the trace, as JSON.
     trace: Option<PathBuf>,
@@ -37,7 +38,7 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
 fn replay_one(arguments: &Arguments) -> Result<(), String> {
     let at = |path: &PathBuf, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
     let capture = capture::read(&arguments.capture).map_err(|error| error.to_string())?;
-    let links = Links::new(&arguments.library).map_err(|error| at(&arguments.library, &error))?;
+    let links = Links::of(&arguments.links);
     let tell = |number: usize| {
         // nobody need listen
         let _ = writeln!(std::io::stdout(), "{number}");

@@ -31,7 +31,7 @@ pub(crate) fn find(named: Option<&Path>) -> Result<PathBuf, NotFound> {
     found.ok_or_else(|| NotFound { looked: candidates.iter().map(|path| path.display().to_string()).collect() })
 }
 
-/// Links under the names that the hosts load, in a directory that goes away with this.
+/// Links under the names that the hosts load.
 #[derive(Debug)]
 pub(crate) struct Links {
     /// NCCL's, for `NCCL_PROFILER_PLUGIN=scorep`.
@@ -40,25 +40,23 @@ pub(crate) struct Links {
     pub(crate) counters: PathBuf,
     /// Score-P's, for `SCOREP_METRIC_PLUGINS=nccl_series_plugin`.
     pub(crate) series: PathBuf,
-    _directory: tempfile::TempDir,
 }
 
 impl Links {
-    /// Links to that library. Links, not copies: both hosts must reach the same statics.
+    /// Those in that directory.
+    pub(crate) fn of(directory: &Path) -> Self {
+        Self {
+            nccl: directory.join("libnccl-profiler-scorep.so"),
+            counters: directory.join("libnccl_plugin.so"),
+            series: directory.join("libnccl_series_plugin.so"),
+        }
+    }
+
+    /// Makes them, to that library. Links, not copies: both hosts must reach the same statics.
     ///
     /// # Errors
-    /// When there is no room for a temporary directory.
-    pub(crate) fn new(library: &Path) -> io::Result<Self> {
-        let directory = tempfile::Builder::new().prefix("scorep-nccl-").tempdir()?;
-        let link = |name: &str| {
-            let path = directory.path().join(name);
-            std::os::unix::fs::symlink(library, &path).map(|()| path)
-        };
-        Ok(Self {
-            nccl: link("libnccl-profiler-scorep.so")?,
-            counters: link("libnccl_plugin.so")?,
-            series: link("libnccl_series_plugin.so")?,
-            _directory: directory,
-        })
+    /// When there is no room.
+    pub(crate) fn make(&self, library: &Path) -> io::Result<()> {
+        [&self.nccl, &self.counters, &self.series].into_iter().try_for_each(|link| std::os::unix::fs::symlink(library, link))
     }
 }

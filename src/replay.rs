@@ -74,12 +74,13 @@ pub(crate) fn replay(request: &Request) -> Result<Outcome, ReplayError> {
         otf2::check(directory)?;
     }
     let scratch = TempDir::with_prefix("scorep-nccl-").map_err(|error| ReplayError::io(&std::env::temp_dir(), error))?;
+    library::Links::of(scratch.path()).make(&library).map_err(|error| ReplayError::io(scratch.path(), error))?;
 
     let bar = progress_bar();
     let jobs: Vec<Job<'_>> = captures
         .iter()
         .enumerate()
-        .map(|(number, capture)| Job { capture, request, library: &library, scratch: scratch.path(), number, bar: &bar })
+        .map(|(number, capture)| Job { capture, request, scratch: scratch.path(), number, bar: &bar })
         .collect();
     let outcome = run_all(&jobs);
     bar.finish_and_clear();
@@ -203,7 +204,7 @@ fn run_all(jobs: &[Job<'_>]) -> Result<Vec<Part>, ReplayError> {
 struct Job<'a> {
     capture: &'a Path,
     request: &'a Request,
-    library: &'a Path,
+    /// Where the links to the library are, too.
     scratch: &'a Path,
     number: usize,
     bar: &'a ProgressBar,
@@ -239,7 +240,7 @@ impl Job<'_> {
     fn spawn(&self, summary: &Path, trace: Option<&Path>) -> Result<Child, ReplayError> {
         let program = std::env::current_exe().map_err(|error| ReplayError::io(self.capture, error))?;
         let mut command = Command::new(program);
-        command.arg(child::COMMAND).arg(self.library).arg(self.capture).args(trace);
+        command.arg(child::COMMAND).arg(self.scratch).arg(self.capture).args(trace);
         if let Some(interface) = self.request.interface {
             command.args(["--interface".into(), interface.to_string()]);
         }
