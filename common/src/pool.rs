@@ -11,6 +11,8 @@ use std::io;
 
 /// Slots in a block: one page. Few in a model.
 pub const BLOCK_SLOTS: u32 = if cfg!(loom) { 2 } else { 64 };
+/// Slots that there can be: indices of handles from here on name none.
+pub const MOST_SLOTS: usize = 1 << 27;
 /// No block.
 pub const NONE: u32 = u32::MAX;
 
@@ -74,7 +76,7 @@ impl Pool {
     /// # Errors
     /// When the system refuses the address space.
     pub fn new(bytes: usize) -> io::Result<Self> {
-        let largest = (1 << 27) / BLOCK_SLOTS as usize;
+        let largest = MOST_SLOTS / BLOCK_SLOTS as usize;
         let count = (bytes / size_of::<Slot>() / BLOCK_SLOTS as usize).clamp(1, largest);
         Ok(Self {
             slots: Mapping::new(count * BLOCK_SLOTS as usize)?,

@@ -5,16 +5,17 @@
 
 pub mod asked;
 pub mod chain;
+pub mod contexts;
 pub mod descriptor;
 pub mod entry;
 mod image;
 pub mod kind;
 mod logger;
+pub mod number;
 mod opening;
 pub mod payload;
 pub mod record;
 pub mod release;
-pub mod slab;
 pub mod tap;
 pub mod v1;
 pub mod v2;

@@ -1,27 +1,23 @@
 //! The seam for those that listen besides the core: a recording and a second plugin, when the settings ask for one.
 //!
-//! NCCL holds one handle for an event and one context for a communicator, so with a listener both are numbers of [`Slab`]s here,
-//! which stand for the core's and the second plugin's. Without one, a callback pays a load and a branch.
+//! NCCL holds the core's own handles and contexts, with listeners as without, so what a listener has no room for is lost to that one
+//! only. What the core has no handle or context for gets a number of its own ([`Numbers`], [`Contexts`]). Without a listener, a
+//! callback pays a load and a branch.
 
 use crate::asked;
 use crate::chain::Chain;
+use crate::contexts::Contexts;
 use crate::descriptor::{Descriptor, Payload};
+use crate::number::Numbers;
 use crate::record::Recording;
 use crate::release::Caller;
-use crate::slab::{Meaning, Slab};
 use crate::version::Version;
 use common::config::Settings;
 use common::event::State;
-use common::handle::Handle;
 use common::{callbacks, log, switch};
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Once, OnceLock};
-
-/// Events whose handles are told apart, as a power of two: 32 MiB when all are used.
-const HANDLE_BITS: u32 = 20;
-/// Communicators whose contexts are told apart, as a power of two.
-const CONTEXT_BITS: u32 = 16;
 
 /// Up to v3, init does not introduce the communicator, which a second plugin of a later version relies on.
 const OLDEST_CHAINED: u32 = 4;
@@ -53,8 +49,8 @@ pub struct Introduction<'a> {
 /// The listeners of this process.
 #[derive(Debug)]
 pub struct Tap {
-    handles: Slab,
-    contexts: Slab,
+    numbers: Numbers,
+    contexts: Contexts,
     recording: Option<&'static Recording>,
     chain: Option<Chain>,
     pid: i32,
@@ -87,21 +83,21 @@ pub unsafe fn init<V: Version>(
     let tap = TAP.get_or_init(|| Tap::from_settings(V::NUMBER));
     let Some(tap) = tap.as_ref().filter(|_| !switch::is_off()) else { return (core(asked), asked) };
     ON.store(true, Ordering::Relaxed);
-    let serial = tap.contexts.reserve();
-    let record = tap.recording.map(|recording| (recording, recording.moment()));
+    let record = tap.recording.and_then(|recording| Some((recording, recording.moment()?)));
     // SAFETY: the caller's.
     let theirs = tap.chain.as_ref().map_or(0, |chain| unsafe { chain.init(introduction) });
     let asked = asked | tap.chain.as_ref().map_or(0, |chain| tap.harmless(caller, chain.mask(), V::TYPES));
-    if let Some((recording, moment)) = record {
-        recording.init(moment, serial, introduction, asked);
+    let core = core(asked);
+    let number = tap.contexts.open(core, theirs);
+    if let (None, Some(chain), true) = (number, &tap.chain, theirs != 0) {
+        // it could never be told of the end
+        chain.finalize(theirs);
     }
-    tap.contexts.fill(serial, Meaning { core: core(asked), theirs, owner: 0 });
-    (tap.contexts.number(serial), asked)
-}
-
-/// A number that the core counts as ignored, unless it is NULL: not one that it could have given out.
-fn unknown(number: u64) -> u64 {
-    if number == 0 { 0 } else { Handle::new(1, 0).raw() ^ 1 << 56 }
+    let number = number.unwrap_or(core);
+    if let Some((recording, moment)) = record {
+        recording.init(moment, number, introduction, asked);
+    }
+    (number, asked)
 }
 
 impl Tap {
@@ -111,9 +107,9 @@ impl Tap {
         if settings.record.is_none() && settings.chain.is_none() {
             return None;
         }
-        let (handles, contexts) = match (Slab::new(HANDLE_BITS), Slab::new(CONTEXT_BITS)) {
-            (Ok(handles), Ok(contexts)) => (handles, contexts),
-            (Err(error), _) | (_, Err(error)) => {
+        let contexts = match Contexts::new() {
+            Ok(contexts) => contexts,
+            Err(error) => {
                 log::warn(&format!("no memory for NCCL_SCOREP_RECORD or NCCL_SCOREP_CHAIN ({error}); both are off"));
                 return None;
             }
@@ -131,7 +127,7 @@ impl Tap {
             return None;
         }
         let pid = i32::try_from(std::process::id()).unwrap_or(0);
-        Some(Self { handles, contexts, recording, chain, pid, version, settings, told: Once::new() })
+        Some(Self { numbers: Numbers::default(), contexts, recording, chain, pid, version, settings, told: Once::new() })
     }
 
     /// Of the types that the second plugin asks for those that NCCL may be asked for: the core's own care holds for it, too.
@@ -148,28 +144,19 @@ impl Tap {
 
     /// NCCL starts an event. Gives its handle, never 0.
     pub fn start(&self, context: u64, start: &Descriptor<'_>) -> u64 {
-        let serial = self.handles.reserve();
+        let record = self.recording.and_then(|recording| Some((recording, recording.moment()?)));
+        let core = callbacks::start(self.contexts.core(context), self.numbers.core(start.parent), &start.event());
+        let number = self.numbers.of(core);
         // another process' operation (PXN): its context and parent mean nothing here, however much they look like ours
         let foreign = matches!(start.payload, Payload::ProxyOp(operation) if operation.pid != self.pid);
-        let ours = |number: u64| if foreign { 0 } else { number };
-        if let Some(recording) = self.recording {
-            let context = self.contexts.serial(ours(context)).unwrap_or(0);
-            let parent = self.handles.serial(ours(start.parent)).unwrap_or(0);
-            recording.start(serial, context, parent, start);
+        if let Some((recording, moment)) = record {
+            let (context, parent) = if foreign { (0, 0) } else { (context, start.parent) };
+            recording.start(moment, number, context, parent, start);
         }
-        let owner = self.contexts.find(ours(context));
-        let parent = self.handles.find(ours(start.parent));
-        let core_context = owner.map_or_else(|| unknown(context), |(owner, _)| owner.core);
-        let core_parent = parent.map_or_else(|| unknown(start.parent), |(parent, _)| parent.core);
-        let core = callbacks::start(core_context, core_parent, &start.event());
-        let theirs = match (&self.chain, owner) {
-            (Some(chain), Some((owner, false))) if owner.theirs != 0 => {
-                chain.start(owner.theirs, start, self.version, |number| self.theirs(ours(number)))
-            }
-            _ => 0,
-        };
-        self.handles.fill(serial, Meaning { core, theirs, owner: context });
-        self.handles.number(serial)
+        if let (Some(chain), false) = (&self.chain, foreign) {
+            chain.start(number, context, start, self.version, &self.contexts);
+        }
+        number
     }
 
     /// NCCL tells that an event's state changed; `change` is the core's word for it.
@@ -177,57 +164,35 @@ impl Tap {
         // of the proxy thread's states NCCL need set no more than an int
         let value = value.map(|value| if PROXY_CTRL_STATES.contains(&number) { value & u64::from(u32::MAX) } else { value });
         if let Some(recording) = self.recording {
-            recording.state(self.handles.serial(handle).unwrap_or(0), number, value);
+            recording.state(handle, number, value);
         }
-        let found = self.handles.find(handle);
-        callbacks::state(found.map_or_else(|| unknown(handle), |(meaning, _)| meaning.core), change);
-        if let (Some(chain), Some((meaning, false))) = (&self.chain, found)
-            && meaning.theirs != 0
-            && self.is_alive(meaning.owner)
-        {
-            chain.state(meaning.theirs, number, value);
+        callbacks::state(self.numbers.core(handle), change);
+        if let Some(chain) = &self.chain {
+            chain.state(handle, number, value, &self.contexts);
         }
     }
 
     /// NCCL stops an event.
     pub fn stop(&self, handle: u64) {
         if let Some(recording) = self.recording {
-            recording.stop(self.handles.serial(handle).unwrap_or(0));
+            recording.stop(handle);
         }
-        let found = self.handles.find(handle).map(|(meaning, _)| meaning);
-        callbacks::stop(found.map_or_else(|| unknown(handle), |meaning| meaning.core));
-        let first = self.handles.end(handle);
-        if let (Some(chain), Some(meaning), true) = (&self.chain, found, first)
-            && meaning.theirs != 0
-            && self.is_alive(meaning.owner)
-        {
-            chain.stop(meaning.theirs);
+        callbacks::stop(self.numbers.core(handle));
+        if let Some(chain) = &self.chain {
+            chain.stop(handle, &self.contexts);
         }
     }
 
     /// NCCL destroyed a communicator.
     pub fn finalize(&self, context: u64) {
         if let Some(recording) = self.recording {
-            recording.finalize(self.contexts.serial(context).unwrap_or(0));
+            recording.finalize(context);
         }
-        let found = self.contexts.find(context).map(|(meaning, _)| meaning);
-        callbacks::finalize(found.map_or_else(|| unknown(context), |meaning| meaning.core));
-        let first = self.contexts.end(context);
-        if let (Some(chain), Some(meaning), true) = (&self.chain, found, first)
-            && meaning.theirs != 0
-        {
-            chain.finalize(meaning.theirs);
+        // before the core ends it: then another communicator may get its place
+        let theirs = self.contexts.end(context);
+        callbacks::finalize(self.contexts.core(context));
+        if let (Some(chain), true) = (&self.chain, theirs != 0) {
+            chain.finalize(theirs);
         }
-    }
-
-    /// The second plugin's handle for a handle of ours; NULL when it has none, or when its communicator is gone, and with it,
-    /// maybe, the memory behind the handle.
-    fn theirs(&self, handle: u64) -> u64 {
-        let found = self.handles.find(handle).filter(|(meaning, _)| meaning.theirs != 0 && self.is_alive(meaning.owner));
-        found.map_or(0, |(meaning, _)| meaning.theirs)
-    }
-
-    fn is_alive(&self, context: u64) -> bool {
-        self.contexts.find(context).is_some_and(|(_, ended)| !ended)
     }
 }

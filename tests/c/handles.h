@@ -83,7 +83,7 @@ static void every_state(void) {
     if (events[i].type & ~version->types) continue;
     if (events[i].type == PROXY_STEP) events[i].parent = handles[4];
     handles[i] = start(context, &events[i]);
-    check(handles[i] != NULL, "no handle");
+    check(is_recorded(handles[i]), "no handle");
   }
   for (int number = -5; number <= 64; number++) {
     for (int i = 0; i < 6; i++) state_alone(handles[i], number), state(handles[i], number, 99);

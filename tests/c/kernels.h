@@ -192,7 +192,7 @@ static void copy_engine(void) {
       void *operation = start(context, &event);
       for (uint64_t type = CE_SYNC; type <= CE_BATCH; type <<= 1) {
         event = (struct event){.type = type, .parent = operation};
-        check(start(context, &event) == NULL, "a handle for what is not recorded");
+        check(!is_recorded(start(context, &event)), "a handle for what is not recorded");
       }
       stop(operation);
       recorded(4096);

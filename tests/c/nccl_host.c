@@ -4,6 +4,7 @@
 #include "contexts.h"
 #include "handles.h"
 #include "kernels.h"
+#include "listeners.h"
 #include "processes.h"
 #include "score_p.h"
 #include "settings.h"
@@ -27,6 +28,9 @@ static const struct { const char *name; void (*play)(void); } scenarios[] = {
   /* threads.h */
   SCENARIO(finalized_under_threads), SCENARIO(two_threads), SCENARIO(stopped_by_two), SCENARIO(storm),
   SCENARIO(finalized_while_busy), SCENARIO(short_threads), SCENARIO(moved_between_threads), SCENARIO(small_memory),
+  /* listeners.h */
+  SCENARIO(send_among_many), SCENARIO(send_among_endless), SCENARIO(communicator_among_many), SCENARIO(steps_again),
+  SCENARIO(callbacks_at_exit),
   /* settings.h */
   SCENARIO(min_bytes), SCENARIO(masks), SCENARIO(one_mask),
   /* processes.h */

@@ -14,7 +14,7 @@ static void *work(void *ceaseless) {
   while (!over) {
     struct event event = a_coll();
     void *operation = start(shared_context, &event);
-    if (!operation) {
+    if (!is_recorded(operation)) {
       refusals++;
       if (!ceaseless) break;
       continue;
@@ -158,7 +158,7 @@ static void small_memory(void) {
   for (int i = 0; i < 100000; i++) {
     struct event event = a_coll();
     void *operation = start(context, &event);
-    if (operation) given++;
+    if (is_recorded(operation)) given++;
     else refused++;
     stop(operation);
   }

@@ -15,13 +15,13 @@ static void start_type(void *context, uint64_t type, void *parent) {
   bool call = known && (seen & (COLL_API | P2P_API));
   bool child = known && (seen & (PROXY_STEP | KERNEL_CH));
   bool handled = operation || call || (known && (seen & (GROUP_API | PROXY_OP))) || (child && parent);
-  check((handle != NULL) == handled, "type 0x%llx: handle %p", (unsigned long long)type, handle);
+  check(is_recorded(handle) == handled, "type 0x%llx: handle %p", (unsigned long long)type, handle);
   if (!known) want.unknown_events++;
   if (operation) recorded(4096);
   if (call) want.invisible++;
   /* a step of what is no proxy operation, and a child of nothing */
   if (child && (!parent || seen == PROXY_STEP)) want.orphans++;
-  if (handle) stop(handle);
+  if (is_recorded(handle)) stop(handle);
 }
 
 static void every_type(void) {

@@ -132,11 +132,11 @@ static int start(void *context, void **handle, struct descriptor *descriptor) {
     add(&parents, 1);
   }
   if (type == COLL) {
-    check(strlen(descriptor->payload.coll.func) < 64);
+    check(descriptor->payload.coll.func == NULL || strlen(descriptor->payload.coll.func) < 64);
     add(&elements, descriptor->payload.coll.count);
     check_group(descriptor->payload.coll.group);
   } else if (type == P2P) {
-    check(strlen(descriptor->payload.p2p.func) < 64);
+    check(descriptor->payload.p2p.func == NULL || strlen(descriptor->payload.p2p.func) < 64);
     add(&elements, descriptor->payload.p2p.count);
     check_group(descriptor->payload.p2p.group);
   }
@@ -161,7 +161,7 @@ static int state(void *handle, int number, uint64_t *arguments) {
   struct event *event = handle;
   add(&states, 1);
   check(event != NULL && event->magic == EVENT && !event->stopped && !event->context->ended);
-  check(number >= 0 && number < 32 && (number != 22 || *arguments != 0));
+  check(number >= 0 && number < 32 && (number != 22 || arguments == NULL || *arguments != 0));
   return 0;
 }
 

@@ -3,13 +3,17 @@
 //! It has its own contexts and handles, in its own version of the interface. What it does wrong is its own: it is told once, and
 //! neither the core nor NCCL hears of it.
 
+mod events;
 mod library;
 mod mask;
 mod plugin;
+mod steps;
 
+use crate::contexts::Contexts;
 use crate::descriptor::{Coll, Descriptor, P2p, Payload};
 use crate::tap::Introduction;
 use common::log;
+use events::Events;
 use library::Library;
 use plugin::Plugin;
 use std::ffi::c_int;
@@ -24,10 +28,14 @@ static MASK: AtomicI32 = AtomicI32::new(0);
 pub struct Chain {
     plugin: Plugin,
     name: String,
+    events: Events,
+    /// Events that there was no room for, so that it does not hear of them.
+    untold: AtomicU64,
     /// Callbacks that it answered with an error.
     errors: AtomicU64,
     refused: Once,
     complained: Once,
+    full: Once,
 }
 
 impl Chain {
@@ -36,10 +44,22 @@ impl Chain {
         if name.eq_ignore_ascii_case("none") {
             return None;
         }
+        let events = Events::new().map_err(|error| format!("no memory for its handles: {error}"));
         let plugin = Library::open(name).and_then(Plugin::find);
-        let plugin = plugin.map_err(|why| log::warn(&format!("NCCL_SCOREP_CHAIN={name}: no second plugin: {why}"))).ok()?;
+        let both = plugin.and_then(|plugin| Ok((plugin, events?)));
+        let (plugin, events) =
+            both.map_err(|why| log::warn(&format!("NCCL_SCOREP_CHAIN={name}: no second plugin: {why}"))).ok()?;
         log::info(&format!("NCCL_SCOREP_CHAIN={name}: second plugin of interface v{}", plugin.version()));
-        Some(Self { plugin, name: name.to_owned(), errors: AtomicU64::new(0), refused: Once::new(), complained: Once::new() })
+        Some(Self {
+            plugin,
+            name: name.to_owned(),
+            events,
+            untold: AtomicU64::new(0),
+            errors: AtomicU64::new(0),
+            refused: Once::new(),
+            complained: Once::new(),
+            full: Once::new(),
+        })
     }
 
     /// NCCL made a communicator. Gives the second plugin's context, or 0: then it hears nothing of this one.
@@ -65,35 +85,48 @@ impl Chain {
         MASK.load(Ordering::Relaxed) as u32 as u64
     }
 
-    /// NCCL starts an event; `version` is NCCL's, `theirs` gives the second plugin's handle for one of ours. Gives its handle, 0 for
-    /// none.
-    pub fn start(&self, context: u64, start: &Descriptor<'_>, version: u32, theirs: impl Fn(u64) -> u64) -> u64 {
+    /// NCCL starts an event of this process, and will call it `number`; `version` is NCCL's.
+    pub fn start(&self, number: u64, context: u64, start: &Descriptor<'_>, version: u32, contexts: &Contexts) {
+        let own = contexts.theirs(context);
         // a type that is not known here has nothing that could be handed on
         let is_known = !matches!(start.payload, Payload::Unknown { .. });
-        if !is_known || start.payload.bits() & mask::reported(self.mask()) == 0 {
-            return 0;
+        if own == 0 || !is_known || start.payload.bits() & mask::reported(self.mask()) == 0 {
+            return;
         }
-        let descriptor = translate(start, version, self.plugin.version(), theirs);
-        match self.plugin.start(context, &descriptor) {
-            Ok(handle) => handle,
-            Err(result) => {
-                self.note(result);
-                0
-            }
+        if let Payload::ProxyStep { step } = start.payload
+            && let Some(forgotten) = steps::forgotten(start.parent, step, number)
+        {
+            self.events.end(forgotten);
         }
+        let descriptor = translate(start, version, self.plugin.version(), |handle| self.theirs(handle, contexts));
+        // before it is told: it would wait for the stop of an event that has no place
+        let Some(place) = self.events.claim(number, |owner| contexts.theirs(owner) != 0) else {
+            self.untold.fetch_add(1, Ordering::Relaxed);
+            return;
+        };
+        let handle = self.plugin.start(own, &descriptor).unwrap_or_else(|result| {
+            self.note(result);
+            0
+        });
+        place.fill(handle, context);
     }
 
     /// NCCL tells that the state of an event changed.
-    pub fn state(&self, handle: u64, state: c_int, value: Option<u64>) {
-        self.note(self.plugin.state(handle, state, value));
+    pub fn state(&self, number: u64, state: c_int, value: Option<u64>, contexts: &Contexts) {
+        let found = self.events.find(number).filter(|known| !known.ended && contexts.theirs(known.owner) != 0);
+        if let Some(known) = found {
+            self.note(self.plugin.state(known.theirs, state, value));
+        }
     }
 
     /// NCCL stops an event.
-    pub fn stop(&self, handle: u64) {
-        self.note(self.plugin.stop(handle));
+    pub fn stop(&self, number: u64, contexts: &Contexts) {
+        if let Some(known) = self.events.end(number).filter(|known| contexts.theirs(known.owner) != 0) {
+            self.note(self.plugin.stop(known.theirs));
+        }
     }
 
-    /// NCCL destroyed a communicator.
+    /// NCCL destroyed a communicator, of which this is the second plugin's context.
     pub fn finalize(&self, context: u64) {
         self.note(self.plugin.finalize(context));
         let errors = self.errors.load(Ordering::Relaxed);
@@ -102,6 +135,20 @@ impl Chain {
                 log::warn(&format!("NCCL_SCOREP_CHAIN={}: {errors} of its callbacks failed so far", self.name));
             });
         }
+        let untold = self.untold.load(Ordering::Relaxed);
+        if untold > 0 {
+            self.full.call_once(|| {
+                let why = "had no room beside a million that have not stopped; it does not hear of them";
+                log::warn(&format!("NCCL_SCOREP_CHAIN={}: {untold} events so far {why}", self.name));
+            });
+        }
+    }
+
+    /// Its handle for a parent; NULL when it has none, or when the communicator is gone, and with it, maybe, the memory behind the
+    /// handle.
+    fn theirs(&self, number: u64, contexts: &Contexts) -> u64 {
+        let found = self.events.find(number).filter(|known| contexts.theirs(known.owner) != 0);
+        found.map_or(0, |known| known.theirs)
     }
 
     fn note(&self, result: c_int) {

@@ -3,7 +3,7 @@
 use super::strings::{Strings, Text};
 use crate::descriptor::{self, Payload};
 
-/// A callback. Contexts and handles are serials; 0 is none.
+/// A callback. Contexts and handles are the numbers that NCCL held at that time; 0 is none.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Record {
     /// Place in the order of all callbacks.
@@ -12,6 +12,8 @@ pub(super) struct Record {
     pub(super) time: u64,
     /// Number of the thread, in the order of threads that came.
     pub(super) thread: u32,
+    /// Of a start, as NCCL told it, else 0; here, where there is room for it.
+    pub(super) rank: i32,
     /// Which callback.
     pub(super) what: What,
 }
@@ -21,12 +23,11 @@ pub(super) struct Record {
 pub(super) enum What {
     /// `introduction` is the place of the rest in the list of those.
     Init {
-        context: u32,
+        context: u64,
         introduction: u32,
     },
     Start {
-        context: u32,
-        rank: i32,
+        context: u64,
         handle: u64,
         parent: u64,
         event: Event,
@@ -40,7 +41,7 @@ pub(super) enum What {
         handle: u64,
     },
     Finalize {
-        context: u32,
+        context: u64,
     },
 }
 

@@ -8,7 +8,7 @@ use super::memory::{Memory, Records};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, HashSet};
+use std::collections::{BinaryHeap, HashMap};
 use std::ffi::CStr;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
@@ -21,6 +21,8 @@ const BLOCK: usize = 1 << 16;
 
 /// What the meta line tells, but for the number of callbacks dropped.
 pub(super) struct Meta {
+    /// Of those dropped the ones that have no place in the order.
+    pub(super) missed: u64,
     pub(super) version: u32,
     pub(super) mask: u64,
     pub(super) pid: u32,
@@ -56,7 +58,7 @@ impl Place {
     }
 }
 
-/// Writes the file of that many callbacks, and tells how many of them are not in it.
+/// Writes the file of that many callbacks in order, and tells how many of all are not in it.
 ///
 /// # Errors
 /// When there is no room or no right to write; then nothing is left behind.
@@ -78,7 +80,7 @@ fn write_part(part: &Path, meta: &Meta, callbacks: u64, memory: &Memory, words: 
     let lines = write_lines(&mut body, callbacks, memory, words)?;
     let body = body.into_inner().map_err(io::IntoInnerError::into_error)?;
     let mut file = body.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?;
-    let dropped = callbacks.saturating_sub(lines);
+    let dropped = callbacks.saturating_sub(lines).saturating_add(meta.missed);
     let member = meta_member(meta, dropped)?;
     if member.len() != reserved.len() {
         return Err(io::Error::other("the meta line does not fit"));
@@ -90,7 +92,7 @@ fn write_part(part: &Path, meta: &Meta, callbacks: u64, memory: &Memory, words: 
 
 /// The meta line as a gzip member, of the same length whatever it says.
 fn meta_member(meta: &Meta, dropped: u64) -> io::Result<Vec<u8>> {
-    let Meta { version, mask, pid, real0, mono0 } = meta;
+    let Meta { version, mask, pid, real0, mono0, .. } = meta;
     let line = format!(
         r#"{{"cb":"meta","format":1,"api":{version},"mask":{mask},"pid":{pid},"real0":{real0},"mono0":{mono0},"dropped":{dropped}}}"#
     );
@@ -123,43 +125,49 @@ fn write_lines(out: &mut impl Write, callbacks: u64, memory: &Memory, words: &Wo
     Ok(lines)
 }
 
-/// What the lines so far gave out.
+/// What the lines so far gave out: what NCCL calls a context or an event, and its number in the file, which is never given twice.
 #[derive(Default)]
 struct Seen {
-    contexts: HashSet<u32>,
-    /// A bit for each serial of an event.
-    events: Vec<u64>,
+    contexts: HashMap<u64, u64>,
+    events: HashMap<u64, u64>,
+    started: u64,
+    made: u64,
 }
 
 impl Seen {
-    /// Notes what a callback gives out; a parent that is not in the file becomes none. False when the callback is about what is not
-    /// in the file.
+    /// Notes what a callback gives out, and puts the file's numbers in the place of NCCL's; a parent that is not in the file becomes
+    /// none. False when the callback is about what is not in the file.
     fn take(&mut self, what: &mut What) -> bool {
         match what {
-            What::Init { context, .. } => self.contexts.insert(*context),
+            What::Init { context, .. } => {
+                self.made += 1;
+                self.contexts.insert(*context, self.made);
+                *context = self.made;
+                true
+            }
             What::Start { context, handle, parent, .. } => {
-                if !self.knows(*parent) {
-                    *parent = 0;
-                }
-                let known = self.contexts.contains(context);
+                *parent = self.events.get(parent).copied().unwrap_or(0);
+                let known = replace(context, &self.contexts);
+                // NCCL holds a step that it starts again by the same number, and means the new one
                 if known {
-                    let word = (*handle / 64) as usize;
-                    if self.events.len() <= word {
-                        self.events.resize(word + 1, 0);
-                    }
-                    self.events[word] |= 1 << (*handle % 64);
+                    self.started += 1;
+                    self.events.insert(*handle, self.started);
+                    *handle = self.started;
+                } else {
+                    self.events.remove(handle);
                 }
                 known
             }
-            What::State { handle, state, .. } => self.knows(*handle) && *state >= 0,
-            What::Stop { handle } => self.knows(*handle),
-            What::Finalize { context } => self.contexts.contains(context),
+            What::State { handle, state, .. } => *state >= 0 && replace(handle, &self.events),
+            What::Stop { handle } => replace(handle, &self.events),
+            What::Finalize { context } => replace(context, &self.contexts),
         }
     }
+}
 
-    fn knows(&self, handle: u64) -> bool {
-        self.events.get((handle / 64) as usize).is_some_and(|word| word >> (handle % 64) & 1 == 1)
-    }
+/// Puts the file's number in the place of NCCL's, if it has one.
+fn replace(number: &mut u64, numbers: &HashMap<u64, u64>) -> bool {
+    numbers.get(number).map(|known| *number = *known).is_some()
 }
 
 /// Name of this host.
@@ -188,12 +196,12 @@ mod tests {
         let place = Place::new(&directory).unwrap();
         let memory = Memory::new(1 << 20).unwrap();
         for (sequence, what) in all {
-            assert!(memory.push(Record { sequence: *sequence, time: 7, thread: 40, what: *what }));
+            assert!(memory.push(Record { sequence: *sequence, time: 7, thread: 40, rank: 0, what: *what }));
         }
         let communicators = [Communicator { id: 1, name: None, nodes: 1, ranks: 2, rank: 0 }];
         let strings = Strings::new().unwrap();
         let words = Words::new(&strings, &communicators);
-        let meta = Meta { version: 6, mask: 1, pid: 2, real0: 3, mono0: 4 };
+        let meta = Meta { missed: 0, version: 6, mask: 1, pid: 2, real0: 3, mono0: 4 };
         let dropped = write(&place, &meta, callbacks, &memory, &words).unwrap();
         let bytes = fs::read(place.file()).unwrap();
         let mut text = String::new();
@@ -205,7 +213,7 @@ mod tests {
     #[test]
     fn the_file_ends_where_the_order_has_a_hole() {
         let init = What::Init { context: 1, introduction: 0 };
-        let start = What::Start { context: 1, rank: 0, handle: 1, parent: 99, event: EVENT };
+        let start = What::Start { context: 1, handle: 1, parent: 99, event: EVENT };
         let (dropped, text) = text(5, &[(0, init), (1, start), (3, What::Stop { handle: 1 })]);
         assert_eq!((dropped, text.lines().count()), (3, 3));
         let meta = r#"{"cb":"meta","format":1,"api":6,"mask":1,"pid":2,"real0":3,"mono0":4,"dropped":3}"#;
@@ -218,7 +226,7 @@ mod tests {
     #[test]
     fn what_no_reader_would_take_is_left_out_and_counted() {
         let init = What::Init { context: 1, introduction: 0 };
-        let foreign = What::Start { context: 0, rank: 0, handle: 1, parent: 0, event: EVENT };
+        let foreign = What::Start { context: 0, handle: 1, parent: 0, event: EVENT };
         let of_foreign = What::State { handle: 1, state: 9, value: None };
         let odd = [What::Stop { handle: 0 }, What::Finalize { context: 7 }, What::Stop { handle: 1 << 40 }];
         let end = What::Finalize { context: 1 };

@@ -73,7 +73,8 @@ impl Display for Line<'_> {
                 )?;
                 write!(f, "\"nnodes\":{},\"nranks\":{},\"rank\":{}", it.nodes, it.ranks, it.rank)?;
             }
-            What::Start { context, rank, handle, parent, event } => {
+            What::Start { context, handle, parent, event } => {
+                let rank = self.record.rank;
                 write!(f, "\"cb\":\"start\",\"ctx\":{context},\"h\":{handle},\"type\":")?;
                 match event {
                     Event::Unknown { bits } => write!(f, "{bits}")?,
@@ -179,14 +180,14 @@ mod tests {
         let name = Some("a \"b\"\\\n".to_owned());
         let communicators = [Communicator { id: 0xab, name, nodes: 1, ranks: 2, rank: 0 }];
         let words = Words::new(&strings, &communicators);
-        Line { record: &Record { sequence: 0, time: 5, thread: 9, what }, tid: 1, words: &words }.to_string()
+        Line { record: &Record { sequence: 0, time: 5, thread: 9, rank: 0, what }, tid: 1, words: &words }.to_string()
     }
 
     #[test]
     fn a_line_is_json_with_the_fields_of_its_callback() {
         let expected = r#"{"t":5,"tid":1,"cb":"init","ctx":1,"comm":"00000000000000ab","name":"a \"b\"\\\u000a","nnodes":1,"nranks":2,"rank":0}"#;
         assert_eq!(line(What::Init { context: 1, introduction: 0 }), expected);
-        let start = |event| line(What::Start { context: 1, rank: 0, handle: 2, parent: 0, event });
+        let start = |event| line(What::Start { context: 1, handle: 2, parent: 0, event });
         let expected = r#"{"t":5,"tid":1,"cb":"start","ctx":1,"h":2,"type":65536,"parent":0,"rank":0}"#;
         assert_eq!(start(Event::Unknown { bits: 65536 }), expected);
         let null = Strings::new().unwrap().number(None);

@@ -56,7 +56,7 @@ impl Memory {
         Ok(Self { chunks: Mapping::new(chunks)?, fresh: AtomicU32::new(0), lanes: Mapping::new(MOST_THREADS)? })
     }
 
-    /// Keeps a record of the calling thread; false when there is no room.
+    /// Keeps a record of the calling thread; false when there is no room, or the thread has no cell.
     #[inline]
     pub(super) fn push(&self, record: Record) -> bool {
         // a cell has one thread at a time, and so has the lane of its number
@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     fn record(sequence: u64) -> Record {
-        Record { sequence, time: 0, thread: 1, what: What::Stop { handle: sequence } }
+        Record { sequence, time: 0, thread: 1, rank: 0, what: What::Stop { handle: sequence } }
     }
 
     #[test]

@@ -1,0 +1,86 @@
+//! Numbers for events that the core gives no handle of its own, so that listeners can tell them apart.
+//!
+//! NCCL always holds the core's own handle where there is one, so nothing that listeners do can lose it. What the core would have got
+//! back for one of these numbers is told by the number alone: 0, or the handle that all groups of API calls share.
+//!
+//! ```text
+//! bit 63      56 55                28 27  26                1   0
+//!     [ nonce 8 ][ serial, upper 28  ][ 1 ][ serial, lower 26 ][ 1 for a group of API calls ]
+//! ```
+
+use common::handle::Handle;
+use common::pool::MOST_SLOTS;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Set in the index of such a number: the core has no slot of that index.
+const OWN: u32 = MOST_SLOTS as u32;
+/// Bits of the index below that.
+const LOWER_BITS: u32 = OWN.trailing_zeros();
+
+/// What gives the numbers, each once.
+#[derive(Debug, Default)]
+pub struct Numbers {
+    /// Serials given out; the first is 1.
+    given: AtomicU64,
+}
+
+impl Numbers {
+    /// What NCCL gets for the core's handle; never 0.
+    pub fn of(&self, core: u64) -> u64 {
+        let is_group = core == Handle::group_api().raw();
+        if core != 0 && !is_group {
+            return core;
+        }
+        let serial = self.given.fetch_add(1, Ordering::Relaxed) + 1;
+        let packed = serial << 1 | u64::from(is_group);
+        Handle::new(OWN | packed as u32 & (OWN - 1), (packed >> LOWER_BITS) as u32).raw()
+    }
+
+    /// What the core gets for a number that NCCL holds: the number itself, unless it was given out here.
+    pub fn core(&self, number: u64) -> u64 {
+        let Some(handle) = Handle::parse(number).filter(|handle| handle.index() & OWN != 0) else { return number };
+        let packed = u64::from(handle.generation()) << LOWER_BITS | u64::from(handle.index() & (OWN - 1));
+        match (packed >> 1, packed & 1 == 1) {
+            // invented: the core says so
+            (serial, _) if serial == 0 || serial > self.given.load(Ordering::Relaxed) => number,
+            (_, true) => Handle::group_api().raw(),
+            (_, false) => 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nccl_holds_the_cores_handle_where_there_is_one() {
+        let numbers = Numbers::default();
+        for core in [Handle::new(0, 1), Handle::new(MOST_SLOTS as u32 - 1, u32::MAX)].map(Handle::raw) {
+            assert_eq!((numbers.of(core), numbers.core(core)), (core, core));
+        }
+    }
+
+    #[test]
+    fn other_numbers_are_given_once_and_tell_what_the_core_would_have_got() {
+        let numbers = Numbers::default();
+        // around the place where the serial goes on in the generation
+        numbers.given.store((1 << (LOWER_BITS - 1)) - 2, Ordering::Relaxed);
+        let group = Handle::group_api().raw();
+        let given: Vec<(u64, u64)> = [0, group, 0, group, 0, group].iter().map(|&core| (core, numbers.of(core))).collect();
+        for (place, &(core, number)) in given.iter().enumerate() {
+            assert_eq!(numbers.core(number), core);
+            assert!(number != 0 && given[..place].iter().all(|&(_, other)| other != number));
+        }
+    }
+
+    #[test]
+    fn null_foreign_and_invented_numbers_are_the_cores_to_judge() {
+        let numbers = Numbers::default();
+        let number = numbers.of(0);
+        let unborn = Handle::new(OWN | 4, 0).raw();
+        for odd in [0, 1, 0x1234, u64::MAX, number ^ 1 << 60, unborn, number | 1 << 40, Handle::new(OWN, 0).raw()] {
+            assert_eq!(numbers.core(odd), odd, "{odd:x}");
+        }
+    }
+}

@@ -1,0 +1,89 @@
+/* What a recording and a second plugin must not change: what lives long among many others, what never ends, what comes last. */
+#ifndef LISTENERS_H
+#define LISTENERS_H
+
+#include "threads.h"
+
+static struct event a_group(void) { return (struct event){.type = GROUP}; }
+
+/* A send that is under way while NUMBER other events begin and, perhaps, end. */
+static void long_send(bool ending) {
+  void *context = init();
+  void *operation = coll(context);
+  struct event event = a_proxy_op(operation);
+  void *proxy = start(context, &event);
+  event = a_step(proxy, 0);
+  void *step = start(context, &event);
+  event = a_group();
+  for (long i = 0; i < number; i++) {
+    void *group = start(context, &event);
+    if (ending) stop(group);
+  }
+  state(step, SEND_WAIT, 4096);
+  stop(step), stop(proxy);
+  sent(4096), timed(false, true);
+  finalize(context);
+}
+
+static void send_among_many(void) { long_send(true); }
+static void send_among_endless(void) { long_send(false), want.warnings = ANY; }
+
+static void communicator_among_many(void) {
+  void *world = init();
+  coll(world);
+  for (long i = 0; i < number; i++) finalize(init());
+  for (int i = 0; i < 10; i++) whole(world);
+  finalize(world);
+  /* more than the collector can follow at that speed */
+  want.warnings = ANY;
+}
+
+/* A step that the core does not record, since its operation is another process', is started again and again; then a send. */
+static void steps_again(void) {
+  void *context = init();
+  struct event event = a_proxy_op(NULL);
+  event.pid = getpid() + 1;
+  event = a_step(start(context, &event), 0);
+  want.foreign_proxy_ops++;
+  for (long i = 0; i < number; i++) start(context, &event);
+  want.orphans = number;
+  whole(context);
+  finalize(context);
+}
+
+static void *late_context, *late_handle;
+
+static void *late_work(void *unused) {
+  (void)unused;
+  stop(late_handle);
+  whole(late_context);
+  return NULL;
+}
+
+/* Runs when the main thread's own storage is gone. */
+static void at_the_end(void) {
+  /* not counted: the thread has no counters any more */
+  struct event event = a_coll();
+  void *handle = GARBAGE, *descriptor = at_the_edge(descriptor_size(version));
+  put_descriptor(&event, descriptor, version);
+  check(table.start(late_context, &handle, descriptor) == 0 && handle != GARBAGE && !is_recorded(handle), "a start at the end");
+  check(table.state(handle, SEND_WAIT, NULL) == 0 && table.stop(handle) == 0, "a stop at the end");
+  pthread_t thread;
+  check(pthread_create(&thread, NULL, late_work, NULL) == 0, "no thread");
+  pthread_join(thread, NULL);
+  check(table.finalize(late_context) == 0, "finalize at the end");
+  print_wanted();
+}
+
+static void callbacks_at_exit(void) {
+  late_context = init();
+  whole(late_context);
+  struct event event = a_coll();
+  late_handle = start(late_context, &event);
+  recorded(4096);
+  /* registered after the plugin's, so called before them */
+  check(atexit(at_the_end) == 0, "no atexit");
+  exit(0);
+}
+
+#endif

@@ -1,0 +1,127 @@
+//! The conformance host (tests/c/nccl_host.c) as tests run it: one process a scenario. It says what the figures must be; they are
+//! compared with the summary that the library writes.
+#![allow(dead_code, reason = "each test target uses a part of its own")]
+
+use crate::tool;
+use serde_json::Value;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// NCCL 2.31.2's own, and all before.
+pub(crate) const VERSIONS: [u32; 7] = [1, 2, 3, 4, 5, 6, 7];
+/// How long one scenario may take.
+const PATIENCE: Duration = Duration::from_secs(100);
+
+/// One process of the host, its output and its summaries.
+pub(crate) struct Run {
+    pub(crate) what: String,
+    pub(crate) output: Output,
+    pub(crate) summaries: Vec<Value>,
+}
+
+/// Plays a scenario to its end.
+pub(crate) fn play(scenario: &str, version: u32, settings: &[(&str, &str)], number: u32) -> Run {
+    // a path need not be text
+    let directory = tempfile::Builder::new().prefix(OsStr::from_bytes(b"\xff")).tempdir().unwrap();
+    let mut command = Command::new(env!("HOST_CONFORMANCE_HOST"));
+    std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("NCCL_")).for_each(|(name, _)| {
+        command.env_remove(name);
+    });
+    command.arg(tool::library()).args([&version.to_string(), scenario, &number.to_string()]);
+    command.env_remove("RUST_BACKTRACE");
+    // so that kernel events are asked for in every version
+    command.env("NCCL_ALLGATHERV_ENABLE", "0").env("NCCL_SCOREP_SUMMARY", directory.path().join("%p.json"));
+    command.envs(settings.iter().copied());
+    let what = format!("{scenario}, v{version}, {settings:?}");
+    let output = output_in_time(&mut command, &directory, &what);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{what}: {}\n{said}", output.status);
+    Run { summaries: summaries(directory.path()), what, output }
+}
+
+/// As [`Command::output`], but of a process that may hang. What it prints goes to files, which are never full.
+fn output_in_time(command: &mut Command, directory: &TempDir, what: &str) -> Output {
+    let paths = ["stdout", "stderr"].map(|name| directory.path().join(name));
+    let files = paths.each_ref().map(|path| Stdio::from(std::fs::File::create(path).unwrap()));
+    let [stdout, stderr] = files;
+    let mut child = command.stdout(stdout).stderr(stderr).spawn().unwrap();
+    let begun = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        if begun.elapsed() > PATIENCE {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            panic!("{what} hangs");
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    };
+    let [stdout, stderr] = paths.map(|path| std::fs::read(path).unwrap());
+    Output { status, stdout, stderr }
+}
+
+fn summaries(directory: &Path) -> Vec<Value> {
+    let paths = directory.read_dir().unwrap().map(|entry| entry.unwrap().path());
+    let mut paths: Vec<_> = paths.filter(|path| path.extension().is_some_and(|extension| extension == "json")).collect();
+    paths.sort();
+    paths.iter().map(|path| serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()).collect()
+}
+
+fn sum(rows: &Value, field: &str) -> u64 {
+    rows.as_array().unwrap().iter().map(|row| row[field].as_u64().unwrap()).fold(0, u64::saturating_add)
+}
+
+impl Run {
+    /// Lines on standard error, but for the one that depends on the machine.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let text = String::from_utf8_lossy(&self.output.stderr);
+        text.lines().filter(|line| !line.contains("/dev/shm")).map(str::to_owned).collect()
+    }
+
+    /// The figure that the host calls `name`.
+    pub(crate) fn found(&self, name: &str) -> u64 {
+        let summary = |index: usize| &self.summaries[index];
+        match name {
+            "warnings" => self.lines().len() as u64,
+            "summaries" => self.summaries.len() as u64,
+            "summary_or_line" => self.summaries.len().max(self.lines().len()).min(1) as u64,
+            "operations" => sum(&summary(0)["operations"], "count"),
+            "bytes" | "gpu_timed" | "proxy_timed" => sum(&summary(0)["operations"], name),
+            "transfers" => sum(&summary(0)["transfers"], "transfers"),
+            "transfer_bytes" => sum(&summary(0)["transfers"], "bytes"),
+            "communicators" => summary(0)["communicators"].as_array().unwrap().len() as u64,
+            "rank" => summary(0)["operations"][0]["rank"].as_u64().unwrap(),
+            "saturated" => u64::from(sum(&summary(0)["operations"], "bytes") == u64::MAX),
+            _ => summary(0)["processes"][0][name].as_u64().unwrap(),
+        }
+    }
+
+    /// All that the host says must be so, and what is so whatever happened.
+    pub(crate) fn check(&self) {
+        let text = String::from_utf8_lossy(&self.output.stdout);
+        let wanted: Vec<(&str, u64)> = text
+            .lines()
+            .filter_map(|line| line.strip_prefix("expect "))
+            .filter_map(|line| line.split_once(' '))
+            .map(|(name, value)| (name, value.parse().unwrap()))
+            .collect();
+        assert!(!wanted.is_empty(), "{}: nothing is expected", self.what);
+        let differ = |&(name, value): &(&str, u64)| name != "refused" && self.found(name) != value;
+        let differences: Vec<String> = wanted
+            .iter()
+            .filter(|wanted| differ(wanted))
+            .map(|&(name, value)| format!("{name} is {}, not {value}", self.found(name)))
+            .collect();
+        assert!(differences.is_empty(), "{}: {differences:?}\n{}", self.what, self.lines().join("\n"));
+        // every operation that was refused a place was counted as dropped, and their children had no parent
+        if let Some((_, refused)) = wanted.iter().find(|(name, _)| *name == "refused") {
+            let process = &self.summaries[0]["processes"][0];
+            assert!(process["dropped"].as_u64().unwrap() >= *refused, "{}: {refused} refused, {process:#}", self.what);
+        }
+    }
+}
