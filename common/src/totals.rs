@@ -191,13 +191,13 @@ pub struct Totals {
     handed_over: Vec<Rank>,
 }
 
-/// Stands for the communicators that ended after the first [`KEPT`], taken together. NCCL's own ids are hashes.
+/// Stands for the communicators that ended after the first hundred, taken together. NCCL's own ids are hashes.
 pub const OTHERS: u64 = u64::MAX;
 /// Ranks of ended communicators with sums of their own.
 const KEPT: usize = 100;
 
 impl Totals {
-    /// A communicator has ended: of when its transfers were under way, only for how long is kept. After the first [`KEPT`] the sums
+    /// A communicator has ended: of when its transfers were under way, only for how long is kept. After the first hundred the sums
     /// of an ended one go to the others', since a job may make communicators for as long as it runs.
     pub fn close(&mut self, rank: Rank) {
         for pair in self.pairs.range_mut((rank, i32::MIN)..=(rank, i32::MAX)).map(|(_, pair)| pair) {
