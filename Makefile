@@ -11,7 +11,7 @@ test: test-packages
 
 # the recording under the model checker loom: every interleaving of two threads
 models:
-	RUSTFLAGS="--cfg loom" cargo test -p scorep-nccl-common --test loom --release --target-dir target/loom
+	RUSTFLAGS="--cfg loom" cargo test -p scorep-nccl-common --test models --release --target-dir target/loom
 
 # all captures with the library under ThreadSanitizer
 races:

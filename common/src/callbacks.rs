@@ -23,117 +23,33 @@ pub const NO_CONTEXT: u64 = 1;
 
 /// NCCL made a communicator. Gives its context, [`NO_CONTEXT`] when nothing can be recorded.
 pub fn init(communicator: Communicator) -> u64 {
-    let Some(recorder) = begin() else { return NO_CONTEXT };
-    let cell = ThreadCell::current();
-    if let Some((cell, _)) = cell {
-        cell.callbacks.add(1);
-    }
-    let Some(id) = recorder.contexts.open(communicator.api_calls, CLOCK.now()) else {
-        static TOLD: AtomicBool = AtomicBool::new(false);
-        if !TOLD.swap(true, Ordering::Relaxed) {
-            log::warn("too many communicators at a time (4096); those beyond are not recorded");
-        }
-        return NO_CONTEXT;
-    };
-    if let (true, Some((context, _))) = (communicator.told, recorder.contexts.find(id.raw())) {
-        context.tell(communicator.rank);
-    }
-    recorder.send(Message::Opened { id, communicator });
-    id.raw()
+    begin().map_or(NO_CONTEXT, |recorder| recorder.init(communicator))
 }
 
 /// NCCL destroyed a communicator.
 pub fn finalize(context: u64) {
-    let Some(recorder) = get() else { return };
-    let Some((cell, _)) = ThreadCell::current() else { return };
-    cell.callbacks.add(1);
-    match recorder.contexts.end(context) {
-        Some(id) => recorder.send(Message::Ended { id, time: CLOCK.now() }),
-        None => cell.ignored.add(u64::from(context != 0 && context != NO_CONTEXT)),
+    if let Some(recorder) = get() {
+        recorder.finalize(context);
     }
 }
 
 /// NCCL starts an event. Gives its handle, or 0 when it is not recorded.
 pub fn start(context: u64, parent: u64, event: &Event<'_>) -> u64 {
-    let Some(recorder) = get() else { return 0 };
-    let Some((cell, _)) = ThreadCell::current() else { return 0 };
-    let _section = cell.enter();
-    cell.callbacks.add(1);
-    cell.events.add(1);
-    match event {
-        Event::Coll(operation) => recorder.operation(cell, Kind::Coll, context, parent, operation),
-        Event::P2p(operation) => recorder.operation(cell, Kind::P2p, context, parent, operation),
-        Event::CeColl(operation) => recorder.operation(cell, Kind::CeColl, context, parent, operation),
-        Event::CollApi(call) => recorder.call(cell, Kind::CollApi, context, parent, call),
-        Event::P2pApi(call) => recorder.call(cell, Kind::P2pApi, context, parent, call),
-        Event::GroupApi => {
-            cell.begin_api(CLOCK.now());
-            Handle::group_api().raw()
-        }
-        Event::ProxyOp(operation) => recorder.proxy_op(cell, context, parent, operation),
-        Event::ProxyStep { step } => recorder.child(cell, Kind::ProxyStep, context, parent, [0, 0, *step as u32 as u64, 0]),
-        Event::KernelCh { channel, ptimer } => {
-            let payload = [ptimer.unwrap_or(0), 0, u64::from(*channel), 0];
-            recorder.child(cell, Kind::KernelCh, context, parent, payload)
-        }
-        Event::Unused => 0,
-        Event::Unknown => {
-            cell.unknown.add(1);
-            0
-        }
-    }
+    get().map_or(0, |recorder| recorder.start(context, parent, event))
 }
 
 /// NCCL tells that an event's state changed.
 pub fn state(handle: u64, state: State) {
-    let Some(recorder) = get() else { return };
-    let Some((cell, _)) = ThreadCell::current() else { return };
-    let _section = cell.enter();
-    cell.callbacks.add(1);
-    let Some(handle) = checked(cell, handle) else { return };
-    if handle.is_slotless() {
-        match state {
-            State::GroupStartReturns => cell.leave_api(CLOCK.now(), CLOCK.last_scale()),
-            State::GroupEndBegins => cell.enter_api(CLOCK.now()),
-            _ => {}
-        }
-        return;
-    }
-    let generation = handle.generation();
-    let found = recorder.pool.find(handle).map(|(slot, _)| slot).and_then(|slot| Some((slot, slot.kind(generation)?)));
-    let Some((slot, kind)) = found.filter(|(slot, _)| !slot.is_stopped(generation)) else {
-        cell.ignored.add(1);
-        return;
-    };
-    match (kind, state) {
-        (Kind::ProxyStep, State::SendWait { bytes }) => slot.send_wait(generation, CLOCK.now(), bytes),
-        (Kind::KernelCh, State::KernelChStop { ptimer }) => slot.kernel_stop(generation, ptimer),
-        _ => {}
+    if let Some(recorder) = get() {
+        recorder.state(handle, state);
     }
 }
 
 /// NCCL stops an event.
 pub fn stop(handle: u64) {
-    let Some(recorder) = get() else { return };
-    let Some((cell, _)) = ThreadCell::current() else { return };
-    let _section = cell.enter();
-    cell.callbacks.add(1);
-    let Some(handle) = checked(cell, handle) else { return };
-    let now = CLOCK.now();
-    if handle.is_slotless() {
-        cell.leave_api(now, CLOCK.last_scale());
-        return;
+    if let Some(recorder) = get() {
+        recorder.stop(handle);
     }
-    let generation = handle.generation();
-    let found = recorder.pool.find(handle).map(|(slot, _)| slot).and_then(|slot| Some((slot, slot.kind(generation)?)));
-    let Some((slot, kind)) = found.filter(|(slot, _)| !slot.is_stopped(generation)) else {
-        cell.ignored.add(1);
-        return;
-    };
-    if matches!(kind, Kind::CollApi | Kind::P2pApi) {
-        cell.leave_api(now, CLOCK.last_scale());
-    }
-    slot.stop(generation, now);
 }
 
 /// Bytes of that many elements; 0 for a type of unknown size.
@@ -155,6 +71,119 @@ fn refuse(cell: &ThreadCell, context: u64) {
 }
 
 impl Recorder {
+    /// See [`init`].
+    pub fn init(&self, communicator: Communicator) -> u64 {
+        let cell = ThreadCell::current();
+        if let Some((cell, _)) = cell {
+            cell.callbacks.add(1);
+        }
+        let Some(id) = self.contexts.open(communicator.api_calls, CLOCK.now()) else {
+            static TOLD: AtomicBool = AtomicBool::new(false);
+            if !TOLD.swap(true, Ordering::Relaxed) {
+                log::warn("too many communicators at a time (4096); those beyond are not recorded");
+            }
+            return NO_CONTEXT;
+        };
+        if let (true, Some((context, _))) = (communicator.told, self.contexts.find(id.raw())) {
+            context.tell(communicator.rank);
+        }
+        self.send(Message::Opened { id, communicator });
+        id.raw()
+    }
+
+    /// See [`finalize`].
+    pub fn finalize(&self, context: u64) {
+        let Some((cell, _)) = ThreadCell::current() else { return };
+        cell.callbacks.add(1);
+        match self.contexts.end(context) {
+            Some(id) => self.send(Message::Ended { id, time: CLOCK.now() }),
+            None => cell.ignored.add(u64::from(context != 0 && context != NO_CONTEXT)),
+        }
+    }
+
+    /// See [`start`].
+    #[inline]
+    pub fn start(&self, context: u64, parent: u64, event: &Event<'_>) -> u64 {
+        let Some((cell, _)) = ThreadCell::current() else { return 0 };
+        let _section = cell.enter();
+        cell.callbacks.add(1);
+        cell.events.add(1);
+        match event {
+            Event::Coll(operation) => self.operation(cell, Kind::Coll, context, parent, operation),
+            Event::P2p(operation) => self.operation(cell, Kind::P2p, context, parent, operation),
+            Event::CeColl(operation) => self.operation(cell, Kind::CeColl, context, parent, operation),
+            Event::CollApi(call) => self.call(cell, Kind::CollApi, context, parent, call),
+            Event::P2pApi(call) => self.call(cell, Kind::P2pApi, context, parent, call),
+            Event::GroupApi => {
+                cell.begin_api(CLOCK.now());
+                Handle::group_api().raw()
+            }
+            Event::ProxyOp(operation) => self.proxy_op(cell, context, parent, operation),
+            Event::ProxyStep { step } => self.child(cell, Kind::ProxyStep, context, parent, [0, 0, *step as u32 as u64, 0]),
+            Event::KernelCh { channel, ptimer } => {
+                let payload = [ptimer.unwrap_or(0), 0, u64::from(*channel), 0];
+                self.child(cell, Kind::KernelCh, context, parent, payload)
+            }
+            Event::Unused => 0,
+            Event::Unknown => {
+                cell.unknown.add(1);
+                0
+            }
+        }
+    }
+
+    /// See [`state`].
+    #[inline]
+    pub fn state(&self, handle: u64, state: State) {
+        let Some((cell, _)) = ThreadCell::current() else { return };
+        let _section = cell.enter();
+        cell.callbacks.add(1);
+        let Some(handle) = checked(cell, handle) else { return };
+        if handle.is_slotless() {
+            match state {
+                State::GroupStartReturns => cell.leave_api(CLOCK.now(), CLOCK.last_scale()),
+                State::GroupEndBegins => cell.enter_api(CLOCK.now()),
+                _ => {}
+            }
+            return;
+        }
+        let generation = handle.generation();
+        let found = self.pool.find(handle).map(|(slot, _)| slot).and_then(|slot| Some((slot, slot.kind(generation)?)));
+        let Some((slot, kind)) = found.filter(|(slot, _)| !slot.is_stopped(generation)) else {
+            cell.ignored.add(1);
+            return;
+        };
+        match (kind, state) {
+            (Kind::ProxyStep, State::SendWait { bytes }) => slot.send_wait(generation, CLOCK.now(), bytes),
+            (Kind::KernelCh, State::KernelChStop { ptimer }) => slot.kernel_stop(generation, ptimer),
+            _ => {}
+        }
+    }
+
+    /// See [`stop`].
+    #[inline]
+    pub fn stop(&self, handle: u64) {
+        let Some((cell, _)) = ThreadCell::current() else { return };
+        let _section = cell.enter();
+        cell.callbacks.add(1);
+        let Some(handle) = checked(cell, handle) else { return };
+        let now = CLOCK.now();
+        if handle.is_slotless() {
+            cell.leave_api(now, CLOCK.last_scale());
+            return;
+        }
+        let generation = handle.generation();
+        let found = self.pool.find(handle).map(|(slot, _)| slot).and_then(|slot| Some((slot, slot.kind(generation)?)));
+        let Some((slot, kind)) = found.filter(|(slot, _)| !slot.is_stopped(generation)) else {
+            cell.ignored.add(1);
+            return;
+        };
+        if matches!(kind, Kind::CollApi | Kind::P2pApi) {
+            cell.leave_api(now, CLOCK.last_scale());
+        }
+        slot.stop(generation, now);
+    }
+
     fn operation(&self, cell: &ThreadCell, kind: Kind, context: u64, parent: u64, operation: &Operation<'_>) -> u64 {
         let bytes = bytes(operation.count, operation.datatype);
         let Some((context, index)) = self.living(cell, context) else { return 0 };
@@ -279,7 +308,7 @@ impl Recorder {
         let (slot, _) = self.pool.find(handle)?;
         let same = slot.kind(handle.generation()) == Some(Kind::ProxyStep) && !slot.is_stopped(handle.generation());
         same.then(|| {
-            slot.restart(now);
+            slot.restart(handle.generation(), now);
             handle.raw()
         })
     }

@@ -157,9 +157,11 @@ impl Communicator {
     /// Closes the window that fills when it is old; callbacks do so only when there are any.
     pub fn close_old_window(&self, recorder: &Recorder, now: u64, most_ticks: u64) {
         let Some((context, index)) = recorder.contexts.find(self.id.raw()) else { return };
-        let window = context.window(context.filling());
+        // asked once: a callback may go on to the next window meanwhile, which is not old
+        let filling = context.filling();
+        let window = context.window(filling);
         if window.blocks() > 0 && now.saturating_sub(window.opened()) > most_ticks.saturating_mul(2) {
-            recorder.close(context, index, context.filling(), now);
+            recorder.close(context, index, filling, now);
         }
     }
 

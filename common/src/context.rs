@@ -2,10 +2,10 @@
 
 use crate::handle::{GENERATION_BITS, Handle};
 use crate::mapping::{Mapping, Zeroed};
-use crate::sync::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
+use crate::sync::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Mutex, Ordering};
 use crate::window::{WINDOWS, Window, WindowState};
 use std::io;
-use std::sync::{Mutex, PoisonError};
+use std::sync::PoisonError;
 
 /// Communicators that can be alive at a time in one process; those beyond are not recorded.
 pub const MOST: usize = if cfg!(loom) { 1 } else { 4096 };

@@ -6,6 +6,7 @@
 //! Desnoyers et al. (IEEE TPDS 23(2), 2012) in its membarrier form: the callbacks pay two plain stores.
 
 use crate::clock::monotonic;
+use crate::sync::{Ordering, fence};
 use crate::thread::ThreadCell;
 
 const QUERY: libc::c_int = 0;
@@ -40,7 +41,7 @@ pub struct Grace {
 impl Grace {
     /// Begins a period. What the caller wrote before is seen by every callback that begins from here on.
     pub fn begin() -> Self {
-        std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+        fence(Ordering::SeqCst);
         let mut not_before = 0;
         if membarrier(PRIVATE_EXPEDITED) != 0 && ThreadCell::fence_yourselves() {
             not_before = monotonic().saturating_add(UNFENCED);

@@ -8,8 +8,9 @@ use crate::pool::{BLOCK_SLOTS, Pool};
 use crate::thread::ThreadCell;
 use crate::window::{Spare, WINDOWS};
 use crate::{collector, control, grace, log, switch};
-use crossbeam_channel::Sender;
+use crossbeam_channel::{Receiver, Sender};
 use once_cell::sync::OnceCell;
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Closed windows on their way to the collector.
@@ -21,8 +22,10 @@ pub static CLOCK: Clock = Clock::new();
 /// Everything the callbacks need.
 #[derive(Debug)]
 pub struct Recorder {
-    pub(crate) pool: Pool,
-    pub(crate) contexts: Contexts,
+    /// The memory.
+    pub pool: Pool,
+    /// The communicators.
+    pub contexts: Contexts,
     pub(crate) settings: Settings,
     /// This process; a forked child does not record.
     pub(crate) pid: i64,
@@ -57,26 +60,9 @@ pub fn begin() -> Option<&'static Recorder> {
         switch::prepare();
         grace::prepare();
         control::finish_at_exit();
-        let (messages, inbox) = crossbeam_channel::unbounded();
-        let (closed, closed_inbox) = crossbeam_channel::bounded(CLOSED_WINDOWS);
-        let made = Pool::new(settings.memory_bytes).and_then(|pool| {
-            let contexts = Contexts::new()?;
-            let collector = OnceCell::new();
-            let thread = collector::spawn(inbox, closed_inbox)?;
-            let _ = collector.set(thread);
-            let window_ticks = OnceCell::new();
-            let pid = i64::from(std::process::id());
-            Ok(Recorder {
-                pool,
-                contexts,
-                settings,
-                pid,
-                messages,
-                closed,
-                asleep: AtomicBool::new(false),
-                collector,
-                window_ticks,
-            })
+        let made = Recorder::new(settings).and_then(|(recorder, inbox, closed)| {
+            let _ = recorder.collector.set(collector::spawn(inbox, closed)?);
+            Ok(recorder)
         });
         made.map_err(|error| log::warn(&format!("no memory or thread to record with ({error}); NCCL is not recorded"))).ok()
     });
@@ -100,6 +86,27 @@ pub(crate) fn awaited() -> Option<&'static Recorder> {
 }
 
 impl Recorder {
+    /// One that nobody reads yet, with what a collector takes in: messages, and the numbers of closed windows.
+    ///
+    /// # Errors
+    /// When the system refuses the address space.
+    pub fn new(settings: Settings) -> io::Result<(Self, Receiver<Message>, Receiver<u32>)> {
+        let (messages, inbox) = crossbeam_channel::unbounded();
+        let (closed, closed_inbox) = crossbeam_channel::bounded(CLOSED_WINDOWS);
+        let recorder = Self {
+            pool: Pool::new(settings.memory_bytes)?,
+            contexts: Contexts::new()?,
+            settings,
+            pid: i64::from(std::process::id()),
+            messages,
+            closed,
+            asleep: AtomicBool::new(false),
+            collector: OnceCell::new(),
+            window_ticks: OnceCell::new(),
+        };
+        Ok((recorder, inbox, closed_inbox))
+    }
+
     /// The settings in force.
     pub fn settings(&self) -> &Settings {
         &self.settings

@@ -13,7 +13,7 @@
 //! | 4 | | bytes | bytes | peer, channel, send | send wait (stamped) | pTimer at start |
 //! | 5 | | sequence number | | steps | size (stamped) | pTimer at stop less start (stamped) |
 //! | 6 | | function, algorithm, protocol, channels, peer | function | | step | channel |
-//! | 7 | | order | order | | | |
+//! | 7 | | order | order | | start again (stamped) | |
 //!
 //! **Stamped** words are those written after the start: 48 bits of value under 16 bits of the slot's generation. A write that comes
 //! too late, when the slot serves another event already, carries the wrong stamp and reads as absent: at worst an event is counted
@@ -140,9 +140,9 @@ impl Slot {
         self.words[0].store(header(generation, kind), Ordering::Release);
     }
 
-    /// The event starts anew, under the same handle.
-    pub fn restart(&self, start: u64) {
-        self.words[2].store(start, Ordering::Relaxed);
+    /// A step starts again, under the same handle. The last call counts.
+    pub fn restart(&self, generation: u32, start: u64) {
+        self.words[7].store(stamped(generation, start), Ordering::Relaxed);
     }
 
     /// The kind of event this slot holds in `generation`, or `None` when it holds none of that generation.
@@ -181,7 +181,13 @@ impl Slot {
         let tag = tag(generation);
         let stop = unstamped(tag, self.words[3].load(Ordering::Acquire));
         let word = |index: usize| self.words[index].load(Ordering::Relaxed);
-        let start = word(2);
+        let mut start = word(2);
+        if kind == Kind::ProxyStep
+            && let Some(again) = unstamped(tag, word(7))
+        {
+            // a start before the first one is an older event's, whose stamp has come round again
+            start = start.max(near(start, again));
+        }
         Some(Recorded {
             kind,
             parent: word(1),
@@ -253,6 +259,21 @@ mod tests {
         let event = slot.read(5).unwrap();
         assert_eq!((event.parent, event.start, event.stop), (42, start, Some(start + 100)));
         assert_eq!(event.send_wait(), Some(SendWait { time: start + 20, bytes: 1000 }));
+    }
+
+    #[test]
+    fn a_step_starts_again_and_no_event_after_it_does() {
+        let slot = empty();
+        slot.start(5, Kind::ProxyStep, 0, 10, [0; 4]);
+        slot.restart(5, 15);
+        slot.stop(5, 20);
+        let event = slot.read(5).unwrap();
+        assert_eq!((event.start, event.stop), (15, Some(20)));
+        slot.start(6, Kind::ProxyStep, 0, 30, [0; 4]);
+        slot.restart(5, 40);
+        assert_eq!(slot.read(6).unwrap().start, 30);
+        slot.start(5 + (1 << 15), Kind::ProxyStep, 0, 50, [0; 4]);
+        assert_eq!(slot.read(5 + (1 << 15)).unwrap().start, 50);
     }
 
     #[test]

@@ -1,19 +1,21 @@
 //! What belongs to one thread: its counters, its blocks, and the mark that it is inside a callback.
 //!
 //! Only the owning thread writes; the collector and Score-P's readers read. So a counter is a load and a store, never a shared
-//! read-modify-write. Cells outlive their threads and are handed on, with their counts, to later threads.
+//! read-modify-write. Cells outlive their threads and are handed on, with their counts, to later threads (`cells`).
+
+mod cells;
 
 use crate::pool::{self, BLOCK_SLOTS, Pool};
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 use crate::window::{Spare, WINDOWS};
-use std::cell::Cell;
 use std::sync::atomic::{self, compiler_fence};
-use std::sync::{Mutex, OnceLock, PoisonError};
+
+pub use cells::MOST_THREADS;
 
 /// Windows whose blocks a thread keeps at hand.
-const CACHE: usize = if cfg!(loom) { 4 } else { 16 };
+const CACHE: usize = if cfg!(loom) { 2 } else { 16 };
 /// Proxy operations whose last step a thread keeps in mind.
-const STEPS: usize = 16;
+const STEPS: usize = if cfg!(loom) { 2 } else { 16 };
 
 /// Where a window's block is kept: 16 communicators whose windows have the same index have 16 places.
 fn place_of(window: u32) -> usize {
@@ -82,34 +84,8 @@ pub struct ThreadCell {
     owned: AtomicBool,
 }
 
-/// Threads that can be alive at a time and be recorded.
-pub const MOST_THREADS: usize = 16_384;
-
-/// Every cell ever made, in order, without gaps.
-static CELLS: [OnceLock<&'static ThreadCell>; MOST_THREADS] = [const { OnceLock::new() }; MOST_THREADS];
-/// Held while a cell is made or handed on.
-static ADOPTION: Mutex<()> = Mutex::new(());
-/// Operations and bytes enqueued, and nanoseconds in the API, of threads whose cells were handed on.
-static RETIRED: [atomic::AtomicU64; 3] = [const { atomic::AtomicU64::new(0) }; 3];
-/// Threads that found no cell.
-static TURNED_AWAY: atomic::AtomicU64 = atomic::AtomicU64::new(0);
 /// Set when the kernel cannot fence other threads for us, so callbacks must fence themselves.
 static SELF_FENCING: atomic::AtomicBool = atomic::AtomicBool::new(cfg!(loom));
-
-/// The thread's hold on its cell; the cell is free again when the thread ends.
-struct Ownership(Cell<Option<(&'static ThreadCell, usize)>>);
-
-impl Drop for Ownership {
-    fn drop(&mut self) {
-        if let Some((cell, _)) = self.0.get() {
-            cell.owned.store(false, Ordering::Release);
-        }
-    }
-}
-
-thread_local! {
-    static OWN: Ownership = const { Ownership(Cell::new(None)) };
-}
 
 /// The calling thread is inside a callback until this is dropped.
 #[derive(Debug)]
@@ -155,61 +131,6 @@ impl ThreadCell {
             }),
             owned: AtomicBool::new(true),
         }
-    }
-
-    /// The calling thread's cell and its number; made at the first call (the only one that allocates and locks). `None` while
-    /// the thread is being torn down, and for threads beyond [`MOST_THREADS`].
-    #[inline]
-    pub fn current() -> Option<(&'static Self, usize)> {
-        let found = OWN.try_with(|own| {
-            own.0.get().or_else(|| {
-                own.0.set(Self::adopt());
-                own.0.get()
-            })
-        });
-        found.ok().flatten()
-    }
-
-    #[cold]
-    fn adopt() -> Option<(&'static Self, usize)> {
-        let _held = ADOPTION.lock().unwrap_or_else(PoisonError::into_inner);
-        let free = |cell: &Self| cell.owned.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed).is_ok();
-        if let Some((number, cell)) = Self::all().enumerate().find(|(_, cell)| free(cell)) {
-            cell.api_since.store(0, Ordering::Relaxed);
-            // what is shown of the new thread begins at 0; what the old one did is still the process'
-            for (count, retired) in [&cell.enqueued_ops, &cell.enqueued_bytes, &cell.api_time].into_iter().zip(&RETIRED) {
-                let amount = count.0.swap(0, Ordering::Relaxed);
-                let _ = retired.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |sum| Some(sum.saturating_add(amount)));
-            }
-            return Some((cell, number));
-        }
-        let number = Self::all().count();
-        let Some(place) = CELLS.get(number) else {
-            TURNED_AWAY.fetch_add(1, Ordering::Relaxed);
-            return None;
-        };
-        let cell = *place.get_or_init(|| Box::leak(Box::new(Self::new())));
-        Some((cell, number))
-    }
-
-    /// Operations and bytes enqueued, and nanoseconds in the API, of all threads that there ever were.
-    pub fn of_all_threads() -> [u64; 3] {
-        let counts = |cell: &Self| [cell.enqueued_ops.get(), cell.enqueued_bytes.get(), cell.api_time.get()];
-        let retired = RETIRED.each_ref().map(|count| count.load(Ordering::Relaxed));
-        Self::all()
-            .map(counts)
-            .fold(retired, |sums, counts| std::array::from_fn(|place| sums[place].saturating_add(counts[place])))
-    }
-
-    /// The cell of that number.
-    #[inline]
-    pub fn get(number: usize) -> Option<&'static Self> {
-        CELLS.get(number)?.get().copied()
-    }
-
-    /// All cells.
-    pub fn all() -> impl Iterator<Item = &'static Self> {
-        CELLS.iter().map_while(|place| place.get().copied())
     }
 
     /// Marks the thread as inside a callback. What it reads of windows from here on stays valid until the mark is gone:
@@ -316,22 +237,6 @@ impl ThreadCell {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_thread_keeps_its_cell_and_hands_it_on() {
-        let (first, number) = std::thread::spawn(|| {
-            let (cell, number) = ThreadCell::current().unwrap();
-            assert!(std::ptr::eq(cell, ThreadCell::current().unwrap().0));
-            cell.events.add(3);
-            cell.enqueued_ops.add(5);
-            (cell, number)
-        })
-        .join()
-        .unwrap();
-        assert!(std::ptr::eq(first, ThreadCell::get(number).unwrap()));
-        assert!(first.events.get() >= 3);
-        assert!(ThreadCell::of_all_threads()[0] >= 5);
-    }
 
     #[test]
     fn the_mark_is_odd_inside_a_callback() {

@@ -1,0 +1,125 @@
+//! All threads' cells, and which one is the calling thread's.
+
+use super::ThreadCell;
+use crate::sync::{Mutex, OnceLock, Ordering};
+use std::cell::Cell;
+use std::sync::PoisonError;
+use std::sync::atomic::AtomicU64;
+
+/// Threads that can be alive at a time and be recorded.
+pub const MOST_THREADS: usize = if cfg!(loom) { 4 } else { 16_384 };
+
+/// Every cell ever made, in order, without gaps.
+#[cfg(not(loom))]
+static CELLS: [OnceLock<&'static ThreadCell>; MOST_THREADS] = [const { OnceLock::new() }; MOST_THREADS];
+/// Held while a cell is made or handed on.
+#[cfg(not(loom))]
+static ADOPTION: Mutex<()> = Mutex::new(());
+// the same, anew at every interleaving of a model
+#[cfg(loom)]
+loom::lazy_static! {
+    static ref CELLS: [OnceLock<&'static ThreadCell>; MOST_THREADS] = std::array::from_fn(|_| OnceLock::new());
+    static ref ADOPTION: Mutex<()> = Mutex::new(());
+}
+/// Operations and bytes enqueued, and nanoseconds in the API, of threads whose cells were handed on.
+static RETIRED: [AtomicU64; 3] = [const { AtomicU64::new(0) }; 3];
+/// Threads that found no cell.
+static TURNED_AWAY: AtomicU64 = AtomicU64::new(0);
+
+/// The thread's hold on its cell; the cell is free again when the thread ends.
+struct Ownership(Cell<Option<(&'static ThreadCell, usize)>>);
+
+impl Drop for Ownership {
+    fn drop(&mut self) {
+        if let Some((cell, _)) = self.0.get() {
+            cell.owned.store(false, Ordering::Release);
+        }
+    }
+}
+
+#[cfg(not(loom))]
+thread_local! {
+    static OWN: Ownership = const { Ownership(Cell::new(None)) };
+}
+#[cfg(loom)]
+loom::thread_local! {
+    static OWN: Ownership = Ownership(Cell::new(None));
+}
+
+impl ThreadCell {
+    /// The calling thread's cell and its number; made at the first call (the only one that allocates and locks). `None` while
+    /// the thread is being torn down, and for threads beyond [`MOST_THREADS`].
+    #[inline]
+    pub fn current() -> Option<(&'static Self, usize)> {
+        let found = OWN.try_with(|own| {
+            own.0.get().or_else(|| {
+                own.0.set(Self::adopt());
+                own.0.get()
+            })
+        });
+        found.ok().flatten()
+    }
+
+    #[cold]
+    fn adopt() -> Option<(&'static Self, usize)> {
+        let _held = ADOPTION.lock().unwrap_or_else(PoisonError::into_inner);
+        let free = |cell: &Self| cell.owned.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed).is_ok();
+        if let Some((number, cell)) = Self::all().enumerate().find(|(_, cell)| free(cell)) {
+            cell.api_since.store(0, Ordering::Relaxed);
+            // what is shown of the new thread begins at 0; what the old one did is still the process'
+            for (count, retired) in [&cell.enqueued_ops, &cell.enqueued_bytes, &cell.api_time].into_iter().zip(&RETIRED) {
+                let amount = count.0.swap(0, Ordering::Relaxed);
+                let _ = retired.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |sum| Some(sum.saturating_add(amount)));
+            }
+            return Some((cell, number));
+        }
+        let number = Self::all().count();
+        let Some(place) = CELLS.get(number) else {
+            TURNED_AWAY.fetch_add(1, Ordering::Relaxed);
+            return None;
+        };
+        let cell = *place.get_or_init(|| Box::leak(Box::new(Self::new())));
+        Some((cell, number))
+    }
+
+    /// Operations and bytes enqueued, and nanoseconds in the API, of all threads that there ever were.
+    pub fn of_all_threads() -> [u64; 3] {
+        let counts = |cell: &Self| [cell.enqueued_ops.get(), cell.enqueued_bytes.get(), cell.api_time.get()];
+        let retired = RETIRED.each_ref().map(|count| count.load(Ordering::Relaxed));
+        Self::all()
+            .map(counts)
+            .fold(retired, |sums, counts| std::array::from_fn(|place| sums[place].saturating_add(counts[place])))
+    }
+
+    /// The cell of that number.
+    #[inline]
+    pub fn get(number: usize) -> Option<&'static Self> {
+        CELLS.get(number)?.get().copied()
+    }
+
+    /// All cells.
+    pub fn all() -> impl Iterator<Item = &'static Self> {
+        CELLS.iter().map_while(|place| place.get().copied())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_keeps_its_cell_and_hands_it_on() {
+        let (first, number) = std::thread::spawn(|| {
+            let (cell, number) = ThreadCell::current().unwrap();
+            assert!(std::ptr::eq(cell, ThreadCell::current().unwrap().0));
+            cell.events.add(3);
+            cell.enqueued_ops.add(5);
+            (cell, number)
+        })
+        .join()
+        .unwrap();
+        assert!(std::ptr::eq(first, ThreadCell::get(number).unwrap()));
+        assert!(first.events.get() >= 3);
+        assert!(ThreadCell::of_all_threads()[0] >= 5);
+    }
+}
