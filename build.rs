@@ -1,4 +1,4 @@
-//! Compiles the C hosts and the second plugins of the tests (tests/hosts), each where what it needs is installed, and tells the
+//! Compiles the C hosts of the tests and what they load (tests/hosts), each where what it needs is installed, and tells the
 //! tests where they are.
 
 use std::env;
@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 type Failure = Box<dyn std::error::Error>;
 
 /// A C program's name and source, what it links, and the header without which it cannot be compiled.
-const HOSTS: [(&str, &str, &[&str], Option<&str>); 6] = [
+const HOSTS: [(&str, &str, &[&str], Option<&str>); 7] = [
     ("otf2_last_values", "tests/hosts/otf2_last_values.c", &["-lotf2"], Some("/usr/include/otf2/otf2.h")),
-    ("nccl_host", "tests/hosts/nccl_host.c", &["-ldl", "-lpthread"], None),
+    ("all_reduce_host", "tests/hosts/all_reduce_host.c", &["-ldl", "-lpthread"], None),
     ("stress_host", "tests/hosts/stress_host.c", &["-ldl", "-lpthread"], None),
     ("profiler_layouts", "tests/hosts/profiler_layouts.c", &[], None),
     ("conformance_host", "tests/c/nccl_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
+    ("surroundings_host", "tests/c/surroundings_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
     ("fuzz_host", "tests/c/fuzz_host.c", &["-ldl", "-lpthread"], None),
 ];
 
@@ -43,6 +44,9 @@ fn main() -> Result<(), Failure> {
         compile("tests/hosts/second_plugin.c", &library, &flags, &[])?;
         println!("cargo::rustc-env=SECOND_PLUGIN_V{version}={}", library.display());
     }
+    let nccl = out.join("libnccl-stand-in.so");
+    compile("tests/hosts/nccl_library.c", &nccl, &["-shared", "-fPIC"], &[])?;
+    println!("cargo::rustc-env=NCCL_STAND_IN={}", nccl.display());
     Ok(())
 }
 

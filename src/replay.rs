@@ -247,8 +247,10 @@ impl Job<'_> {
         command.env("NCCL_SCOREP_SUMMARY", summary);
         command.env("NCCL_SCOREP_TICK_RATE", crate::host::clock::TICKS_PER_SECOND.to_string());
         command.env("NCCL_SCOREP_WINDOW_SECONDS", self.request.window_seconds.to_string());
-        // nothing is decided by waiting: how often the collector comes by must not show in the figures
-        command.env("NCCL_SCOREP_SETTLE_SECONDS", "1e6");
+        if std::env::var_os("NCCL_SCOREP_SETTLE_SECONDS").is_none() {
+            // nothing is decided by waiting: how often the collector comes by must not show in the figures
+            command.env("NCCL_SCOREP_SETTLE_SECONDS", "1e6");
+        }
         // the recorded callbacks come whatever is asked for, and there is no job that could hang
         command.env("NCCL_SCOREP_TRUST_NCCL", "on");
         if std::env::var_os("NCCL_SCOREP_LOG").is_none() {

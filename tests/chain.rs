@@ -197,7 +197,7 @@ fn it_hears_of_the_types_it_asked_for_and_those_they_lie_in() {
 #[test]
 fn nccl_is_asked_for_the_types_of_both() {
     let mask = |settings: &[(&str, &str)]| {
-        let mut command = Command::new(env!("HOST_NCCL_HOST"));
+        let mut command = Command::new(env!("HOST_ALL_REDUCE_HOST"));
         command.arg(tool::library()).arg("5").envs(settings.iter().copied());
         tool::succeed(&mut command).trim().strip_prefix("mask ").unwrap().parse::<u64>().unwrap()
     };
@@ -208,7 +208,7 @@ fn nccl_is_asked_for_the_types_of_both() {
 
 #[test]
 fn nccl_is_not_asked_for_what_can_hang_a_job_for_its_sake_either() {
-    let mut command = Command::new(env!("HOST_NCCL_HOST"));
+    let mut command = Command::new(env!("HOST_ALL_REDUCE_HOST"));
     command.arg(tool::library()).arg("6").env_remove("NCCL_ALLGATHERV_ENABLE");
     command.env("NCCL_SCOREP_CHAIN", second(6)).env("SECOND_PLUGIN_MASK", "96").env("NCCL_SCOREP_PRESET", "api");
     let Output { stdout, stderr, .. } = command.output().unwrap();
@@ -240,7 +240,7 @@ fn odd_callbacks_of_a_c_program_do_not_reach_it() {
     for (host, plugin) in [("4", 4), ("4", 6), ("5", 4), ("6", 6)] {
         let directory = tempfile::tempdir().unwrap();
         let (report, counts) = (directory.path().join("report.json"), directory.path().join("summary.json"));
-        let mut command = Command::new(env!("HOST_NCCL_HOST"));
+        let mut command = Command::new(env!("HOST_ALL_REDUCE_HOST"));
         command.arg(tool::library()).arg(host).env("NCCL_SCOREP_CHAIN", second(plugin));
         command.env("SECOND_PLUGIN_REPORT", &report).env("NCCL_SCOREP_SUMMARY", &counts).env("NCCL_ALLGATHERV_ENABLE", "0");
         tool::succeed(&mut command);

@@ -59,6 +59,7 @@ scenarios! {
     datatypes [];
     odd_names [];
     huge_counts [];
+    nothing_before_the_start [];
     stopped_again [];
     invented_handles [];
     every_state [];
@@ -118,8 +119,8 @@ fn every_scenario_of_the_host_is_played() {
     assert_eq!(listed, played);
 }
 
-/// Eight threads on one communicator at full speed, windows rotating all the time: nothing hangs, and started = finished +
-/// unfinished + dropped. `SCOREP_NCCL_STORM_SECONDS=30` for longer.
+/// Eight threads on one communicator at full speed, windows rotating all the time: nothing hangs, and every start callback is in a
+/// figure or a counter. `SCOREP_NCCL_STORM_SECONDS=30` for longer.
 #[test]
 fn storm() {
     let seconds: u32 = std::env::var("SCOREP_NCCL_STORM_SECONDS").map_or(3, |seconds| seconds.parse().unwrap());

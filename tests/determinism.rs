@@ -33,6 +33,32 @@ fn two_runs_give_the_same_summary() {
     }
 }
 
+/// A replay settles operations at the end; a job settles them while it runs, as soon as they have been quiet for a while.
+#[test]
+fn settling_during_the_run_gives_the_same_summary_as_settling_at_its_end() {
+    for (name, path) in tool::runs() {
+        let replay = |settle: Option<&str>| {
+            let mut command = tool::tool();
+            command.envs(settle.map(|seconds| ("NCCL_SCOREP_SETTLE_SECONDS", seconds)));
+            fixed_text(command.arg("replay").arg(&path).args(["--format", "json"]))
+        };
+        let at_the_end = replay(None);
+        for seconds in ["0.25", "0.005"] {
+            same(&at_the_end, &replay(Some(seconds)), &format!("{name}, {seconds} s"));
+        }
+    }
+}
+
+/// Without which the test above would compare a run with itself.
+#[test]
+fn a_settling_time_that_is_set_holds_for_a_replay() {
+    let mut command = tool::tool();
+    command.arg("replay").arg(tool::run("nvlink2_graph")).args(["--format", "json"]);
+    let output = command.envs([("NCCL_SCOREP_SETTLE_SECONDS", "soon"), ("NCCL_SCOREP_LOG", "warn")]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && said.contains("NCCL_SCOREP_SETTLE_SECONDS=soon is not understood"), "{said}");
+}
+
 #[test]
 fn one_processor_gives_the_same_summary_as_two() {
     for name in ["net2_single", "nodes2x2_train", "nodes2x1_comms", "v232_nodes2x1_defaults"] {

@@ -54,7 +54,7 @@ fn a_c_program_without_score_p_gets_its_figures_at_exit() {
     for version in ["4", "5", "6"] {
         let directory = tempfile::tempdir().unwrap();
         let summary = directory.path().join("%p.json");
-        let mut command = Command::new(env!("HOST_NCCL_HOST"));
+        let mut command = Command::new(env!("HOST_ALL_REDUCE_HOST"));
         command.arg(tool::library()).arg(version);
         command.env("NCCL_SCOREP_SUMMARY", &summary).env("NCCL_ALLGATHERV_ENABLE", "0");
         tool::succeed(&mut command);
@@ -72,10 +72,26 @@ fn a_c_program_without_score_p_gets_its_figures_at_exit() {
     }
 }
 
+/// The launcher of a job may be a large program.
+#[test]
+fn peak_memory_is_that_of_the_program_alone() {
+    const LARGE: u64 = 200 << 20;
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("summary.json");
+    let large = vec![1_u8; LARGE as usize];
+    let mut command = Command::new(env!("HOST_ALL_REDUCE_HOST"));
+    command.arg(tool::library()).arg("5").env("NCCL_SCOREP_SUMMARY", &path);
+    tool::succeed(&mut command);
+    assert_eq!(std::hint::black_box(&large).len() as u64, LARGE);
+    let summary: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    let peak = summary["processes"][0]["peak_memory_bytes"].as_u64().unwrap();
+    assert!(peak > 1 << 20 && peak < LARGE, "{} MiB", peak >> 20);
+}
+
 #[test]
 fn kernel_events_are_not_asked_for_where_they_can_hang_a_job() {
     let mask = |enable: Option<&str>| {
-        let mut command = Command::new(env!("HOST_NCCL_HOST"));
+        let mut command = Command::new(env!("HOST_ALL_REDUCE_HOST"));
         command.arg(tool::library()).arg("6").env_remove("NCCL_ALLGATHERV_ENABLE");
         command.envs(enable.map(|value| ("NCCL_ALLGATHERV_ENABLE", value)));
         let output = command.output().unwrap();

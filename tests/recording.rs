@@ -198,7 +198,7 @@ fn many_threads_at_once_are_in_their_true_order() {
 #[test]
 fn odd_handles_of_a_c_program_are_left_out_and_counted() {
     let directory = tempfile::tempdir().unwrap();
-    let mut command = Command::new(env!("HOST_NCCL_HOST"));
+    let mut command = Command::new(env!("HOST_ALL_REDUCE_HOST"));
     command.arg(tool::library()).arg("5").env("NCCL_SCOREP_RECORD", directory.path());
     tool::succeed(&mut command);
     let (meta, kept) = lines::played(&recording(directory.path()));

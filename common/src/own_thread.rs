@@ -1,11 +1,12 @@
 //! Threads of our own in somebody else's process.
 //!
-//! They block all signals, since the application's handlers must not run on them, and a fault in one ends that thread alone.
+//! They block all signals, since the application's handlers must not run on them, a fault in one ends that thread alone, and Score-P
+//! does not record what they do.
 
 use crate::switch;
+use std::ffi::{c_int, c_void};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::OnceLock;
 use std::thread::Thread;
 
 /// Stack of a thread of ours, bytes.
@@ -22,7 +23,7 @@ fn reserved_stack() -> usize {
     }
     type Minimum = unsafe extern "C" fn(*const libc::pthread_attr_t) -> libc::size_t;
     // SAFETY: glibc's function of that name has this type; Rust's standard library calls it so, too.
-    let minimum = unsafe { std::mem::transmute::<*mut libc::c_void, Minimum>(function) };
+    let minimum = unsafe { std::mem::transmute::<*mut c_void, Minimum>(function) };
     // SAFETY: the attributes were filled in above, and are given back.
     unsafe {
         let bytes = minimum(attributes.as_ptr());
@@ -31,12 +32,26 @@ fn reserved_stack() -> usize {
     }
 }
 
-/// What each of our threads does first.
-static FIRST: OnceLock<fn()> = OnceLock::new();
+/// Gives the address of the calling thread's count of being inside Score-P's measurement.
+type InMeasurement = unsafe extern "C" fn() -> *mut c_int;
 
-/// Has every thread of ours that starts from here on call `first`. Only the first call counts.
-pub fn begin_with(first: fn()) {
-    let _ = FIRST.set(first);
+/// Score-P's function of that kind, where Score-P is in the process and has one. Asked by the thread that starts another: a lookup takes
+/// the loader's lock, for which no thread of ours should wait.
+fn in_measurement() -> Option<InMeasurement> {
+    // SAFETY: dlsym with the default handle searches what is loaded.
+    let function = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"scorep_get_in_measurement".as_ptr()) };
+    // SAFETY: Score-P's function of that name has this type, in 8.4 and 9.0.
+    (!function.is_null()).then(|| unsafe { std::mem::transmute::<*mut c_void, InMeasurement>(function) })
+}
+
+/// Counts the calling thread as inside Score-P's measurement, for ever. Score-P's I/O recording (`--io=runtime:posix`) wraps `write` and
+/// `open` for every thread, and would record ours on the main thread's location, beside the main thread: a race. A thread that is inside
+/// already is left alone.
+fn keep_out(in_measurement: InMeasurement) {
+    // SAFETY: the function's own promise; the int is the calling thread's.
+    if let Some(depth) = unsafe { in_measurement().as_mut() } {
+        *depth += 1;
+    }
 }
 
 /// Starts a thread of that name (15 characters are shown).
@@ -45,10 +60,11 @@ pub fn begin_with(first: fn()) {
 /// When the system refuses a thread.
 pub fn spawn(name: &'static str, body: impl FnOnce() + Send + 'static) -> io::Result<Thread> {
     let blocked = BlockedSignals::new();
+    let in_measurement = in_measurement();
     let guarded = move || {
         let outcome = catch_unwind(AssertUnwindSafe(|| {
-            if let Some(first) = FIRST.get() {
-                first();
+            if let Some(in_measurement) = in_measurement {
+                keep_out(in_measurement);
             }
             body();
         }));

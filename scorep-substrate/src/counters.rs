@@ -8,7 +8,7 @@ use crate::sys::{
     BASE_DECIMAL, MODE_ACCUMULATED_START, MetricPluginInfo, MetricProperties, PER_THREAD, PLUGIN_VERSION, STRICTLY_SYNC,
     SYNCHRONIZATION_MODE_END, SynchronizationMode, VALUE_UINT64,
 };
-use crate::{measurement, token};
+use crate::token;
 use common::guard::guard;
 use common::metric::{Counter, Fixed, Owner, counters};
 use common::recorder::CLOCK;
@@ -64,7 +64,6 @@ fn select(token: &str) -> &'static [Counter] {
 }
 
 unsafe extern "C" fn initialize() -> i32 {
-    measurement::keep_own_threads_out();
     0
 }
 

@@ -8,7 +8,6 @@
 extern crate nccl_plugin as _;
 
 pub mod counters;
-mod measurement;
 mod memory;
 pub mod series;
 pub mod sys;

@@ -7,7 +7,7 @@ use crate::sys::{
     ASYNC, BASE_DECIMAL, MODE_ABSOLUTE_LAST, MetricPluginInfo, MetricProperties, PER_PROCESS, PLUGIN_VERSION,
     SYNCHRONIZATION_MODE_END, SynchronizationMode, TimeValuePair, VALUE_DOUBLE,
 };
-use crate::{measurement, token};
+use crate::token;
 use common::guard::guard;
 use common::metric::{SERIES, Series, series};
 use common::recorder::CLOCK;
@@ -41,7 +41,6 @@ fn select(token: &str) -> Vec<(String, &'static Series)> {
 }
 
 unsafe extern "C" fn initialize() -> i32 {
-    measurement::keep_own_threads_out();
     0
 }
 

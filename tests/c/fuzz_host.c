@@ -1,7 +1,9 @@
-/* Arbitrary callbacks: fuzz_host LIBRARY VERSION SEED MILLISECONDS. One to three threads at a time call what is not even odd:
+/* Arbitrary callbacks: fuzz_host LIBRARY VERSION SEED MILLISECONDS [careful]. One to three threads at a time call what is not even odd:
  * handles and contexts of theirs, of others, stopped, ended, invented; every type and state; strings that are missing or strange.
- * Prints what the summary must say. */
+ * A careful one stops each event and ends each communicator once: nothing but what it starts can be refused then. Prints what became of
+ * all callbacks. */
 #include "plugin.h"
+#include <malloc.h>
 #include <pthread.h>
 
 /* splitmix64 */
@@ -24,11 +26,19 @@ static uint64_t any(struct random *random) { return next(random) >> below(random
 enum { HANDLES = 4096, CONTEXTS = 48, BATCH = 20000 };
 
 static _Atomic(uintptr_t) handles[HANDLES], contexts[CONTEXTS];
-static atomic_long refused, steps;
+
+/* Start callbacks by what became of them: those that got a handle by kind, those that every version refuses by why, and the others that
+ * got none. Calls asked for are calls and refused ones. Attempts are at what may be no event or context (any more). */
+#define OUTCOMES(X)                                                                                                              \
+  X(colls) X(p2ps) X(calls) X(groups) X(proxies) X(kernels) X(steps) X(unused) X(unknown) X(foreign) X(parentless) X(refused)     \
+  X(calls_asked) X(attempts)
+static struct { OUTCOMES(DECLARE_FIELD) } made;
 
 static const char *const names[] = {"AllReduce", "AllGather", "ReduceScatter", "Broadcast", "Reduce", "Send", "Recv", "AlltoAll", "SendRecv",
                                     "", "\xff\xfe\x80", "%s%n%p", "a name that is longer than the sixty-three bytes that are kept of one, by far"};
 static const char *const datatypes[] = {"ncclInt8", "ncclUint8", "ncclFloat32", "ncclFloat64", "ncclBfloat16", "ncclFloat8e4m3", "ncclUnknown", ""};
+
+static bool careful;
 
 static void *some_handle(struct random *random) {
   uintptr_t known = handles[below(random, HANDLES)];
@@ -72,6 +82,28 @@ static uint64_t some_type(struct random *random) {
   }
 }
 
+/* What became of an event. */
+static void note(const struct event *event, void *handle) {
+  uint64_t type = version->wide ? event->type : (uint8_t)event->type;
+  bool known = type != 0 && (type & (type - 1)) == 0 && type & version->types;
+  atomic_long *given = NULL, *never = NULL;
+  switch (known ? type : 0) {
+    case 0: never = &made.unknown; break;
+    case COLL:
+    case CE_COLL: given = &made.colls; break;
+    case P2P: given = &made.p2ps; break;
+    case COLL_API:
+    case P2P_API: given = &made.calls, made.calls_asked++; break;
+    case GROUP_API: check(handle != NULL, "a group has no handle"), given = &made.groups; break;
+    case PROXY_OP: event->pid == getpid() ? (given = &made.proxies) : (never = &made.foreign); break;
+    case PROXY_STEP: event->parent ? (given = &made.steps) : (never = &made.parentless); break;
+    case KERNEL_CH: event->parent ? (given = &made.kernels) : (never = &made.parentless); break;
+    default: never = &made.unused; break;
+  }
+  check(given || !handle, "a handle for an event of type 0x%llx", (unsigned long long)type);
+  *(never ? never : handle ? given : &made.refused) += 1;
+}
+
 static void start_something(struct random *random) {
   char own[16];
   struct event event = {
@@ -84,21 +116,31 @@ static void start_something(struct random *random) {
     .ptimer = below(random, 4) ? gpu_clock() - below(random, 1000) : any(random)};
   if (below(random, 50) == 0) event.datatype = NULL;
   void *handle = start(some_context(random), &event);
-  uint64_t type = version->wide ? event.type : (uint8_t)event.type;
-  if ((type == COLL || type == P2P || type == CE_COLL) && type & version->types) {
-    if (handle) want.operations++;
-    else refused++;
+  note(&event, handle);
+  if (careful && handle) {
+    state(handle, KERNEL_CH_STOP, gpu_clock());
+    stop(handle);
   }
-  steps += type == PROXY_STEP && handle;
   if (handle) handles[below(random, HANDLES)] = (uintptr_t)handle;
 }
 
 static void change_something(struct random *random) {
   void *handle = some_handle(random);
   uint64_t choice = below(random, 6);
+  made.attempts += handle != NULL;
   int number = choice < 2 ? SEND_WAIT : choice < 4 ? KERNEL_CH_STOP : choice < 5 ? (int)below(random, 70) - 5 : (int)next(random);
   if (below(random, 10) == 0) state_alone(handle, number);
   else state(handle, number, number == KERNEL_CH_STOP && below(random, 4) ? gpu_clock() : any(random));
+}
+
+static void stop_something(void *handle) {
+  made.attempts += handle != NULL;
+  stop(handle);
+}
+
+static void finalize_something(void *context) {
+  made.attempts += context != NULL;
+  finalize(context);
 }
 
 static void *batch(void *seed) {
@@ -106,29 +148,38 @@ static void *batch(void *seed) {
   for (int i = 0; i < BATCH; i++) {
     uint64_t choice = below(&random, 1000);
     if (choice < 450) start_something(&random);
-    else if (choice < 850) stop(some_handle(&random));
+    else if (careful && choice < 997) start_something(&random);
+    else if (choice < 850) stop_something(some_handle(&random));
     else if (choice < 994) change_something(&random);
-    else if (choice < 997) finalize(some_context(&random));
+    else if (choice < 997) finalize_something(some_context(&random));
     else {
       size_t place = below(&random, CONTEXTS);
-      uintptr_t before = contexts[place];
       char own[16];
       int mask;
       void *context = init_as(below(&random, 8), some_name(&random, own), (int)below(&random, 8), below(&random, 4) ? &mask : NULL);
-      contexts[place] = (uintptr_t)context;
+      uintptr_t before = atomic_exchange(&contexts[place], (uintptr_t)context);
       /* some are never finalised */
-      if (below(&random, 50)) finalize((void *)before);
+      if (below(&random, 50)) finalize_something((void *)before);
     }
   }
   return NULL;
 }
 
+/* What is allocated when all communicators are over and taken in: what is kept for ever. */
+static void print_heap(void) {
+  struct mallinfo2 found = mallinfo2();
+  printf("heap %zu\n", found.uordblks + found.hblkhd);
+}
+
 int main(int count, char **arguments) {
-  check(count == 5, "usage: fuzz_host LIBRARY VERSION SEED MILLISECONDS");
+  check(count == 5 || count == 6, "usage: fuzz_host LIBRARY VERSION SEED MILLISECONDS [careful]");
+  careful = count == 6;
   library_path = arguments[1];
   take_version(arguments[2]);
   struct random random = {strtoull(arguments[3], NULL, 0)};
   long milliseconds = atol(arguments[4]);
+  /* called after the library's own, which is registered later */
+  atexit(print_heap);
   load();
   /* nothing is counted before the first one */
   for (int i = 0; i < CONTEXTS; i++) contexts[i] = (uintptr_t)init_as((uint64_t)i % 8, NULL, i % 8, NULL);
@@ -142,8 +193,9 @@ int main(int count, char **arguments) {
     if (below(&random, 8) == 0) flush();
     clock_gettime(CLOCK_MONOTONIC, &now);
   } while ((now.tv_sec - begun.tv_sec) * 1000 + (now.tv_nsec - begun.tv_nsec) / 1000000 < milliseconds);
-  for (int i = 0; i < CONTEXTS; i++) finalize((void *)(uintptr_t)contexts[i]);
-  printf("expect callbacks %ld\nexpect events %ld\nexpect operations %ld\nrefused %ld\nsteps %ld\n", (long)want.callbacks, (long)want.events,
-         (long)want.operations, (long)refused, (long)steps);
+  for (int i = 0; i < CONTEXTS; i++) finalize_something((void *)(uintptr_t)contexts[i]);
+  printf("callbacks %ld\nevents %ld\n", (long)want.callbacks, (long)want.events);
+#define PRINT_OUTCOME(name) printf(#name " %ld\n", (long)made.name);
+  OUTCOMES(PRINT_OUTCOME)
   return 0;
 }

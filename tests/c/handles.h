@@ -5,6 +5,30 @@
 #include "operations.h"
 #include <limits.h>
 
+/* NULL is the handle of every event that was not recorded: its stop may come before anything has started, and before there is any
+ * communicator. */
+static void nothing_before_the_start(void) {
+  uint64_t arguments[2] = {4096, 0};
+  check(table.stop(NULL) == 0 && table.state(NULL, SEND_WAIT, arguments) == 0 && table.state(NULL, KERNEL_CH_STOP, NULL) == 0, "no event");
+  void *context = init();
+  for (int i = 0; i < 3; i++) {
+    stop(NULL), state(NULL, SEND_WAIT, 4096), state(NULL, KERNEL_CH_STOP, 1), state_alone(NULL, KERNEL_CH_STOP);
+    whole(context);
+  }
+  void *operation = coll(context);
+  struct event event = a_proxy_op(operation);
+  void *proxy = start(context, &event);
+  stop(NULL), state(NULL, SEND_WAIT, 4096);
+  event = a_step(proxy, 0);
+  void *step = start(context, &event);
+  stop(NULL), state(NULL, SEND_WAIT, 1);
+  state(step, SEND_WAIT, 512);
+  stop(step), stop(proxy);
+  sent(512);
+  timed(false, true);
+  finalize(context);
+}
+
 static void stopped_again(void) {
   void *context = init();
   void *operation = coll(context);

@@ -18,7 +18,8 @@ static const struct { const char *name; void (*play)(void); } scenarios[] = {
   /* types.h */
   SCENARIO(every_type), SCENARIO(datatypes), SCENARIO(odd_names), SCENARIO(huge_counts),
   /* handles.h */
-  SCENARIO(stopped_again), SCENARIO(invented_handles), SCENARIO(every_state), SCENARIO(stopped_after_finalize),
+  SCENARIO(nothing_before_the_start), SCENARIO(stopped_again), SCENARIO(invented_handles), SCENARIO(every_state),
+  SCENARIO(stopped_after_finalize),
   /* children.h */
   SCENARIO(children_in_every_order), SCENARIO(restarted_steps), SCENARIO(many_states), SCENARIO(aborted), SCENARIO(pxn),
   /* kernels.h */

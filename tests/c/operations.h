@@ -83,13 +83,14 @@ static void *enqueue(void *context, struct event event, uint64_t bytes) {
 
 static void *coll(void *context) { return enqueue(context, a_coll(), 4096); }
 
-/* A kernel channel, where the version has times. */
-static void kernel(void *context, void *operation, uint8_t channel) {
-  if (!version->times) return;
+/* A kernel channel, where the version has times; gives its handle. */
+static void *kernel(void *context, void *operation, uint8_t channel) {
+  if (!version->times) return NULL;
   struct event event = a_kernel(operation, channel);
   void *handle = start(context, &event);
   state(handle, KERNEL_CH_STOP, gpu_clock() + 1000);
   stop(handle);
+  return handle;
 }
 
 /* A send of one step. */

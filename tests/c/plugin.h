@@ -32,6 +32,8 @@ typedef int (*init_v5)(void **, uint64_t, int *, const char *, int, int, int, vo
 static const char *library_path;
 static void *library;
 static struct table table;
+/* NCCL's function for log lines, which v4 and later hand to init. */
+static void *logger;
 static const struct version *version;
 
 static void check(bool right, const char *what, ...) {
@@ -65,7 +67,7 @@ static void take_version(const char *number) {
 static void flush(void) {
   int (*flush)(unsigned) = (int (*)(unsigned))dlsym(library, "scorep_nccl_flush");
   check(flush != NULL, "no flush");
-  flush(5000);
+  flush(100000);
 }
 
 /* The last `size` bytes before a page that must not be read; one place per thread. */
@@ -90,8 +92,8 @@ static void *init_as(uint64_t id, const char *name, int rank, int *mask) {
   void *context = GARBAGE;
   int result;
   if (version->number < 4) result = ((init_v1)table.init)(&context, mask);
-  else if (version->number == 4) result = ((init_v4)table.init)(&context, mask, name, id, 1, 2, rank, NULL);
-  else result = ((init_v5)table.init)(&context, id, mask, name, 1, 2, rank, NULL);
+  else if (version->number == 4) result = ((init_v4)table.init)(&context, mask, name, id, 1, 2, rank, logger);
+  else result = ((init_v5)table.init)(&context, id, mask, name, 1, 2, rank, logger);
   check(result == 0 && context != NULL && context != GARBAGE, "init: %d, context %p", result, context);
   want.callbacks++;
   return context;
@@ -121,7 +123,7 @@ static void state(void *handle, int number, uint64_t argument) {
   want.callbacks++;
 }
 
-static void state_alone(void *handle, int number) {
+static inline void state_alone(void *handle, int number) {
   check(table.state(handle, number, NULL) == 0, "state %d", number);
   want.callbacks++;
 }

@@ -2,42 +2,18 @@
 #ifndef SCORE_P_H
 #define SCORE_P_H
 
+#include "metric_plugin.h"
 #include "operations.h"
-
-/* What Score-P's plugin interface calls SCOREP_Metric_Plugin_Info and SCOREP_Metric_Plugin_MetricProperties. */
-struct properties {
-  char *name, *description;
-  int mode, type, base;
-  int64_t exponent;
-  char *unit;
-};
-struct metric_plugin {
-  uint32_t version;
-  int run_per, synchronicity;
-  uint64_t interval;
-  int32_t (*initialize)(void);
-  void (*finalize)(void);
-  struct properties *(*get_event_info)(char *);
-  int32_t (*add_counter)(char *);
-  uint64_t (*get_current_value)(int32_t);
-  bool (*get_optional_value)(int32_t, uint64_t *);
-  void (*set_clock_function)(uint64_t (*)(void));
-  uint64_t (*get_all_values)(int32_t, void **);
-  void (*synchronize)(bool, int);
-  uint64_t reserved[92];
-};
 
 /* Both of the library's metric plugins as Score-P uses them, NCCL in between. Whatever fails inside, Score-P gets no NULL, no
  * refusal and no counter that falls. */
 static void score_p(void) {
-  const char *names[] = {"SCOREP_MetricPlugin_nccl_plugin_get_info", "SCOREP_MetricPlugin_nccl_series_plugin_get_info"};
+  const char *names[] = {"nccl_plugin", "nccl_series_plugin"};
   char asked[] = "*";
   struct metric_plugin plugins[2];
   int32_t ids[2][256], counts[2] = {0, 0};
   for (int i = 0; i < 2; i++) {
-    struct metric_plugin (*get)(void) = (struct metric_plugin(*)(void))dlsym(library, names[i]);
-    check(get != NULL, "no %s", names[i]);
-    plugins[i] = get();
+    plugins[i] = metric_plugin(names[i]);
     struct metric_plugin *plugin = &plugins[i];
     if (plugin->set_clock_function) plugin->set_clock_function(gpu_clock);
     check(plugin->initialize() == 0, "initialize");
@@ -79,12 +55,6 @@ static void score_p(void) {
   exit(0);
 }
 
-static struct metric_plugin counters(void) {
-  struct metric_plugin (*get)(void) = (struct metric_plugin(*)(void))dlsym(library, "SCOREP_MetricPlugin_nccl_plugin_get_info");
-  check(get != NULL, "no metric plugin");
-  return get();
-}
-
 /* Waits until a counter is there; the test's patience is the limit. */
 static void await_counter(struct metric_plugin *plugin, char *name, uint64_t value) {
   while (plugin->get_current_value(plugin->add_counter(name)) < value) flush(), pause_milliseconds(10);
@@ -93,7 +63,7 @@ static void await_counter(struct metric_plugin *plugin, char *name, uint64_t val
 /* Operations that nothing more comes of are counted while their communicator lives on: those with a step that never stops after the
  * deadline, as unfinished, and those whose kernel channels never came once a later operation has run. */
 static void reaped(void) {
-  struct metric_plugin plugin = counters();
+  struct metric_plugin plugin = metric_plugin("nccl_plugin");
   void *context = init();
   for (int i = 0; i < 3; i++) {
     void *operation = coll(context);
@@ -113,7 +83,7 @@ static void reaped(void) {
 
 /* Counters never fall, however much is counted: Score-P aborts the application over one that does. */
 static void counters_at_their_end(void) {
-  struct metric_plugin plugin = counters();
+  struct metric_plugin plugin = metric_plugin("nccl_plugin");
   char asked[] = "*";
   static uint64_t last[256];
   void *context = init();

@@ -2,7 +2,10 @@
 //! compared with the summary that the library writes.
 #![allow(dead_code, reason = "each test target uses a part of its own")]
 
+mod account;
+
 use crate::tool;
+use account::Children;
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -15,6 +18,9 @@ use tempfile::TempDir;
 pub(crate) const VERSIONS: [u32; 7] = [1, 2, 3, 4, 5, 6, 7];
 /// How long one scenario may take.
 const PATIENCE: Duration = Duration::from_secs(100);
+
+/// What the host tells of children, for [`Children`].
+const CHILDREN: [&str; 4] = ["kernels", "proxies", "steps", "parentless"];
 
 /// One process of the host, its output and its summaries.
 pub(crate) struct Run {
@@ -91,7 +97,7 @@ impl Run {
             "summaries" => self.summaries.len() as u64,
             "summary_or_line" => self.summaries.len().max(self.lines().len()).min(1) as u64,
             "operations" => sum(&summary(0)["operations"], "count"),
-            "bytes" | "gpu_timed" | "proxy_timed" => sum(&summary(0)["operations"], name),
+            "bytes" | "gpu_timed" | "proxy_timed" | "enqueue_timed" => sum(&summary(0)["operations"], name),
             "transfers" => sum(&summary(0)["transfers"], "transfers"),
             "transfer_bytes" => sum(&summary(0)["transfers"], "bytes"),
             "communicators" => summary(0)["communicators"].as_array().unwrap().len() as u64,
@@ -111,17 +117,30 @@ impl Run {
             .map(|(name, value)| (name, value.parse().unwrap()))
             .collect();
         assert!(!wanted.is_empty(), "{}: nothing is expected", self.what);
-        let differ = |&(name, value): &(&str, u64)| name != "refused" && self.found(name) != value;
+        let differ = |&(name, value): &(&str, u64)| !CHILDREN.contains(&name) && self.found(name) != value;
         let differences: Vec<String> = wanted
             .iter()
             .filter(|wanted| differ(wanted))
             .map(|&(name, value)| format!("{name} is {}, not {value}", self.found(name)))
+            .chain(self.unaccounted(&wanted))
             .collect();
         assert!(differences.is_empty(), "{}: {differences:?}\n{}", self.what, self.lines().join("\n"));
-        // every operation that was refused a place was counted as dropped, and their children had no parent
-        if let Some((_, refused)) = wanted.iter().find(|(name, _)| *name == "refused") {
-            let process = &self.summaries[0]["processes"][0];
-            assert!(process["dropped"].as_u64().unwrap() >= *refused, "{}: {refused} refused, {process:#}", self.what);
+    }
+
+    /// What does not add up, whatever happened.
+    fn unaccounted(&self, wanted: &[(&str, u64)]) -> Vec<String> {
+        if self.summaries.is_empty() {
+            return Vec::new();
         }
+        let timed = ["gpu_timed", "proxy_timed", "enqueue_timed"].map(|name| self.found(name));
+        let once = timed.iter().sum::<u64>() == self.found("operations");
+        let children = CHILDREN.map(|child| wanted.iter().find(|(name, _)| *name == child).map(|(_, value)| *value));
+        let wrong = if let [Some(kernels), Some(proxies), Some(steps), Some(parentless)] = children {
+            Children { kernels, proxies, steps, parentless }.wrong(|name| self.found(name))
+        } else {
+            Vec::new()
+        };
+        let timed = (!once).then(|| format!("not every operation is timed once: {timed:?}"));
+        timed.into_iter().chain(wrong).collect()
     }
 }

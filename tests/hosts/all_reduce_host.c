@@ -107,7 +107,7 @@ static void *proxy_thread(void *operation) {
 }
 
 int main(int count, char **arguments) {
-  check(count == 3, "usage: nccl_host LIBRARY VERSION");
+  check(count == 3, "usage: all_reduce_host LIBRARY VERSION");
   version = atoi(arguments[2]);
   void *library = dlopen(arguments[1], RTLD_NOW | RTLD_LOCAL);
   check(library != NULL, dlerror());
