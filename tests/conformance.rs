@@ -82,6 +82,7 @@ scenarios! {
     two_threads ["NCCL_SCOREP_WINDOW_EVENTS" = "64"];
     stopped_by_two [];
     finalized_while_busy ["NCCL_SCOREP_WINDOW_EVENTS" = "64"];
+    last_callbacks [];
     short_threads [];
     moved_between_threads [];
     small_memory ["NCCL_SCOREP_MEMORY_MB" = "1"];

@@ -73,8 +73,7 @@ fn refuse(cell: &ThreadCell, context: u64) {
 impl Recorder {
     /// See [`init`].
     pub fn init(&self, communicator: Communicator) -> u64 {
-        let cell = ThreadCell::current();
-        if let Some((cell, _)) = cell {
+        if let Some(cell) = ThreadCell::of_callback(false) {
             cell.callbacks.add(1);
         }
         let Some(id) = self.contexts.open(communicator.api_calls, CLOCK.now()) else {
@@ -93,18 +92,21 @@ impl Recorder {
 
     /// See [`finalize`].
     pub fn finalize(&self, context: u64) {
-        let Some((cell, _)) = ThreadCell::current() else { return };
-        cell.callbacks.add(1);
-        match self.contexts.end(context) {
-            Some(id) => self.send(Message::Ended { id, time: CLOCK.now() }),
-            None => cell.ignored.add(u64::from(context != 0 && context != NO_CONTEXT)),
+        let cell = ThreadCell::of_callback(false);
+        if let Some(cell) = cell {
+            cell.callbacks.add(1);
+        }
+        match (self.contexts.end(context), cell) {
+            (Some(id), _) => self.send(Message::Ended { id, time: CLOCK.now() }),
+            (None, Some(cell)) => cell.ignored.add(u64::from(context != 0 && context != NO_CONTEXT)),
+            (None, None) => {}
         }
     }
 
     /// See [`start`].
     #[inline]
     pub fn start(&self, context: u64, parent: u64, event: &Event<'_>) -> u64 {
-        let Some((cell, _)) = ThreadCell::current() else { return 0 };
+        let Some(cell) = ThreadCell::of_callback(true) else { return self.lose(context) };
         let _section = cell.enter();
         cell.callbacks.add(1);
         cell.events.add(1);
@@ -135,7 +137,7 @@ impl Recorder {
     /// See [`state`].
     #[inline]
     pub fn state(&self, handle: u64, state: State) {
-        let Some((cell, _)) = ThreadCell::current() else { return };
+        let Some(cell) = ThreadCell::of_callback(false) else { return };
         let _section = cell.enter();
         cell.callbacks.add(1);
         let Some(handle) = checked(cell, handle) else { return };
@@ -163,7 +165,7 @@ impl Recorder {
     /// See [`stop`].
     #[inline]
     pub fn stop(&self, handle: u64) {
-        let Some((cell, _)) = ThreadCell::current() else { return };
+        let Some(cell) = ThreadCell::of_callback(false) else { return };
         let _section = cell.enter();
         cell.callbacks.add(1);
         let Some(handle) = checked(cell, handle) else { return };
@@ -182,6 +184,15 @@ impl Recorder {
             cell.leave_api(now, CLOCK.last_scale());
         }
         slot.stop(generation, now);
+    }
+
+    /// An event of a thread without a cell, which may have been one that NCCL does not count.
+    #[cold]
+    fn lose(&self, context: u64) -> u64 {
+        if let Some((context, _)) = self.contexts.find(context) {
+            context.lose();
+        }
+        0
     }
 
     fn operation(&self, cell: &ThreadCell, kind: Kind, context: u64, parent: u64, operation: &Operation<'_>) -> u64 {

@@ -54,7 +54,7 @@ pub fn finish() {
 /// Says once that events found no room.
 fn tell_dropped() {
     static TOLD: Once = Once::new();
-    let dropped: u64 = ThreadCell::all().map(|cell| cell.dropped.get()).sum();
+    let dropped = ThreadCell::all_dropped();
     if dropped > 0 && OWNER.load(Ordering::Relaxed) == std::process::id() {
         TOLD.call_once(|| {
             log::warn(&format!(

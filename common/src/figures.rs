@@ -130,7 +130,7 @@ impl Figures {
         board::raise(Fixed::InvisibleOps as usize, self.totals.invisible);
         board::raise(Fixed::OutOfStep as usize, self.totals.out_of_step);
         board::raise(Fixed::UnfinishedOps as usize, self.totals.unfinished);
-        board::raise(Fixed::Dropped as usize, ThreadCell::all().map(|cell| cell.dropped.get()).sum());
+        board::raise(Fixed::Dropped as usize, ThreadCell::all_dropped());
     }
 }
 

@@ -28,7 +28,7 @@ static const struct { const char *name; void (*play)(void); } scenarios[] = {
   SCENARIO(graph), SCENARIO(copy_engine),
   /* threads.h */
   SCENARIO(finalized_under_threads), SCENARIO(two_threads), SCENARIO(stopped_by_two), SCENARIO(storm),
-  SCENARIO(finalized_while_busy), SCENARIO(short_threads), SCENARIO(moved_between_threads), SCENARIO(small_memory),
+  SCENARIO(finalized_while_busy), SCENARIO(last_callbacks), SCENARIO(short_threads), SCENARIO(moved_between_threads), SCENARIO(small_memory),
   /* listeners.h */
   SCENARIO(send_among_many), SCENARIO(send_among_endless), SCENARIO(communicator_among_many), SCENARIO(steps_again),
   SCENARIO(callbacks_at_exit),

@@ -136,6 +136,34 @@ static void finalized_while_busy(void) {
   run_threads(2, end_while_busy, &times, 0);
 }
 
+/* A thread that makes callbacks when its thread-local storage is gone: they are dropped and counted. */
+static pthread_key_t last_words;
+
+static void say_last_words(void *context) {
+  struct event event = a_coll();
+  check(!is_recorded(start(context, &event)), "recorded for a thread that is no more");
+  stop(NULL);
+  want.dropped++;
+}
+
+static void *live_and_die(void *context) {
+  whole(context);
+  pthread_setspecific(last_words, context);
+  return NULL;
+}
+
+static void last_callbacks(void) {
+  void *context = init();
+  pthread_key_create(&last_words, say_last_words);
+  for (int i = 0; i < 3; i++) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, live_and_die, context);
+    pthread_join(thread, NULL);
+  }
+  finalize(context);
+  want.warnings = want.gpu_timed = want.proxy_timed = want.out_of_step = ANY; /* what is lost may be what NCCL does not count */
+}
+
 static void *one_operation(void *unused) {
   (void)unused;
   whole(shared_context);

@@ -37,7 +37,7 @@ impl Introductions {
 
 /// Callbacks of all threads so far.
 pub(crate) fn callbacks() -> u64 {
-    total(|cell| &cell.callbacks)
+    total(|cell| &cell.callbacks).saturating_add(ThreadCell::without()[0])
 }
 
 fn total(count: impl Fn(&ThreadCell) -> &Count) -> u64 {
@@ -136,9 +136,9 @@ fn process(totals: &Totals) -> Process {
         process: 0,
         pid: std::process::id(),
         callbacks: callbacks(),
-        events: total(|cell| &cell.events),
+        events: total(|cell| &cell.events).saturating_add(ThreadCell::without()[1]),
         windows: totals.windows,
-        dropped: total(|cell| &cell.dropped),
+        dropped: ThreadCell::all_dropped(),
         unfinished: totals.unfinished,
         invisible: totals.invisible,
         out_of_step: totals.out_of_step,

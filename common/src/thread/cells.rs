@@ -23,6 +23,8 @@ loom::lazy_static! {
 }
 /// Operations and bytes enqueued, and nanoseconds in the API, of threads whose cells were handed on.
 static RETIRED: [AtomicU64; 3] = [const { AtomicU64::new(0) }; 3];
+/// Callbacks of threads without a cell, and starts among them, which are dropped.
+static WITHOUT: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
 /// Threads that found no cell.
 static TURNED_AWAY: AtomicU64 = AtomicU64::new(0);
 
@@ -58,6 +60,32 @@ impl ThreadCell {
             })
         });
         found.ok().flatten()
+    }
+
+    /// The same for a callback, which is counted where there is no cell; `starts` tells whether an event starts.
+    #[inline]
+    pub fn of_callback(starts: bool) -> Option<&'static Self> {
+        let found = Self::current().map(|(cell, _)| cell);
+        if found.is_none() {
+            Self::count_without(starts);
+        }
+        found
+    }
+
+    #[cold]
+    fn count_without(starts: bool) {
+        WITHOUT[0].fetch_add(1, Ordering::Relaxed);
+        WITHOUT[1].fetch_add(u64::from(starts), Ordering::Relaxed);
+    }
+
+    /// Callbacks of threads without a cell so far, and starts among them.
+    pub fn without() -> [u64; 2] {
+        WITHOUT.each_ref().map(|count| count.load(Ordering::Relaxed))
+    }
+
+    /// Events dropped so far, by whatever thread.
+    pub fn all_dropped() -> u64 {
+        Self::all().fold(Self::without()[1], |sum, cell| sum.saturating_add(cell.dropped.get()))
     }
 
     #[cold]
