@@ -158,6 +158,5 @@ fn our_threads_keep_out_of_score_ps_recording() {
 fn a_collector_that_does_not_answer_is_told_of_at_the_end() {
     let run = play(7, &things(&["stuck"]), &[]);
     let told = run.warnings();
-    assert!(told.len() == 1 && told[0].starts_with("scorep-nccl: warning: no summary in "), "{told:?}");
-    assert!(told[0].ends_with("the collector thread does not answer") && run.files == 0, "{told:?}");
+    assert!(told.len() == 1 && told[0].contains("the collector thread does not answer") && run.files == 0, "{told:?}");
 }

@@ -215,8 +215,9 @@ impl Recorder {
         if !skipped {
             return handle;
         }
-        cell.skipped.add(1);
+        // one that found no room is dropped, and counted as such
         if let Some((handle, (slot, _))) = Handle::parse(handle).and_then(|handle| Some((handle, self.pool.find(handle)?))) {
+            cell.skipped.add(1);
             slot.stop(handle.generation(), CLOCK.now());
         }
         0

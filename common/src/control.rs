@@ -11,7 +11,7 @@ use std::io::Write;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::sync::Once;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// How long a question waits for a collector that does nothing, and for one that is at work on what was recorded: on a crowded
@@ -22,6 +22,8 @@ const LONGEST: Duration = Duration::from_secs(30);
 const LOOK: Duration = Duration::from_millis(100);
 
 static OWNER: AtomicU32 = AtomicU32::new(0);
+/// Set once the collector has let a question wait: nobody waits for it again.
+static DEAF: AtomicBool = AtomicBool::new(false);
 /// Goes on while the collector works.
 static PULSE: AtomicU64 = AtomicU64::new(0);
 
@@ -43,9 +45,7 @@ pub fn finish() {
     tell_dropped();
     let Some(path) = recorder::begun().and_then(|recorder| recorder.settings.summary.as_deref()) else { return };
     let path = expand(path);
-    let Some(summary) = ask(|answer| Message::Summary { answer }, patiently) else {
-        return unanswered(&path);
-    };
+    let Some(summary) = ask(|answer| Message::Summary { answer }, patiently) else { return };
     if let Err(error) = write(&path, &summary) {
         log::warn(&format!("the summary could not be written to {}: {error}", path.display()));
     }
@@ -62,12 +62,6 @@ fn tell_dropped() {
                  memory larger; of communicators, 4096 are recorded at a time"
             ));
         });
-    }
-}
-
-fn unanswered(path: &Path) {
-    if OWNER.load(Ordering::Relaxed) == std::process::id() {
-        log::warn(&format!("no summary in {}: the collector thread does not answer", path.display()));
     }
 }
 
@@ -92,7 +86,7 @@ pub(crate) fn finish_at_exit() {
 /// Asks the collector, also when the plugin is off after a fault: what was recorded before counts.
 fn ask<T>(message: impl FnOnce(Sender<T>) -> Message, wait: impl FnOnce(&Receiver<T>) -> Option<T>) -> Option<T> {
     // a forked child has no collector to ask
-    if OWNER.load(Ordering::Relaxed) != std::process::id() {
+    if OWNER.load(Ordering::Relaxed) != std::process::id() || DEAF.load(Ordering::Relaxed) {
         return None;
     }
     let (sender, answer) = crossbeam_channel::bounded(1);
@@ -114,6 +108,9 @@ fn patiently<T>(answer: &Receiver<T>) -> Option<T> {
         if now != pulse {
             (pulse, last) = (now, Instant::now());
         }
+    }
+    if !DEAF.swap(true, Ordering::Relaxed) {
+        log::warn("the collector thread does not answer: figures are incomplete, and there is no summary");
     }
     None
 }

@@ -96,6 +96,8 @@ static void others(void) {
     finalize(context);
     if (i % 100 == 0) flush();
   }
+  /* with that short a settling time, children of a host that is not let run may come too late */
+  want.orphans = want.gpu_timed = want.proxy_timed = want.transfers = want.transfer_bytes = ANY;
   /* those that have ended for long enough are taken together */
   pause_milliseconds(500);
   flush();

@@ -90,7 +90,7 @@ def timing():
         spans = []
         for _ in range(20):
             torch.cuda.synchronize()
-            torch.cuda._sleep(1_000_000)
+            torch.cuda._sleep(10_000_000)
             first, last = (torch.cuda.Event(enable_timing=True) for _ in range(2))
             first.record()
             dist.all_reduce(tensor, group=group)
