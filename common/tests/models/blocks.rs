@@ -6,6 +6,7 @@ use common::event::Event;
 use common::pool::Pool;
 use common::recorder::CLOCK;
 use common::slot::Kind;
+use common::window::WINDOWS;
 use loom::sync::Arc;
 use loom::thread;
 
@@ -27,6 +28,25 @@ fn a_slot_is_read_as_a_whole() {
         }
         thread.join().unwrap();
         assert_eq!(pool.slot(block, 0).unwrap().read(1).unwrap().stop, Some(11));
+    });
+}
+
+/// Who sees an event's stop sees what was reported of it before.
+#[test]
+fn a_stop_brings_what_came_before() {
+    check(None, || {
+        let pool = Arc::new(Pool::new(1).unwrap());
+        let of_thread = pool.clone();
+        let block = pool.take().unwrap();
+        let thread = thread::spawn(move || {
+            let slot = of_thread.slot(block, 0).unwrap();
+            slot.start(1, Kind::KernelCh, 9, 7, [1, 0, 0, 0]);
+            slot.kernel_stop(1, 5);
+            slot.stop(1, 11);
+        });
+        let stopped = pool.slot(block, 0).unwrap().read(1).filter(|event| event.stop.is_some());
+        assert!(stopped.is_none_or(|event| event.kernel() == Some((1, 5))));
+        thread.join().unwrap();
     });
 }
 
@@ -90,6 +110,28 @@ fn a_spare_block_of_a_window_taken_apart_is_not_used() {
         }
         collector.end(process.context);
         assert_eq!((collector.operations(), collector.loose()), (made, (0, 0)));
+    });
+}
+
+/// A thread has a block at hand while its window is taken apart and fills again: it does not go on in that block.
+#[test]
+fn a_block_at_hand_dies_with_its_window() {
+    check(Some(1), || {
+        let (process, mut collector) = Process::new(settings(8));
+        assert_ne!(process.operation(), 0);
+        let of_thread = process.clone();
+        let thread = thread::spawn(move || {
+            for _ in 0..WINDOWS {
+                later();
+                assert_ne!(of_thread.operation(), 0);
+                collector.round();
+            }
+            collector
+        });
+        assert_ne!(process.operation(), 0);
+        let mut collector = thread.join().unwrap();
+        collector.end(process.context);
+        assert_eq!((collector.operations(), collector.loose()), (2 + WINDOWS as usize, (0, 0)));
     });
 }
 

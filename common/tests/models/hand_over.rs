@@ -5,6 +5,7 @@ use crate::{Process, check, later, settings};
 use common::config::Settings;
 use common::event::{Event, ProxyOp, State};
 use common::grace::Grace;
+use common::handle::Handle;
 use common::thread::ThreadCell;
 use common::window::{WINDOWS, WindowState};
 use loom::sync::Arc;
@@ -63,6 +64,22 @@ fn an_operation_does_not_outlive_its_communicator() {
     });
 }
 
+/// A child comes as late as that: it is refused, or found in what was taken apart.
+#[test]
+fn a_child_does_not_outlive_its_communicator() {
+    check(Some(4), || {
+        let (process, mut collector) = Process::new(settings(2));
+        let of_thread = process.clone();
+        // no operation known, so that its communicator says where it goes
+        let thread = thread::spawn(move || usize::from(of_thread.child(Handle::new(1 << 20, 1).raw()) != 0));
+        collector.end(process.context);
+        let (next, mut of_next) = Process::with(process.recorder.clone());
+        let made = thread.join().unwrap();
+        of_next.end(next.context);
+        assert_eq!((collector.loose(), of_next.loose()), ((0, made), (0, 0)));
+    });
+}
+
 /// A window grows old and is taken apart while a thread starts operations: each is found, in this window or in the next.
 #[test]
 fn no_operation_is_lost_when_a_window_is_old() {
@@ -90,6 +107,24 @@ fn no_operation_is_lost_when_a_window_is_full() {
         thread.join().unwrap();
         collector.end(process.context);
         assert_eq!((collector.operations(), collector.loose()), (2, (0, 0)));
+    });
+}
+
+/// All windows but one are being taken apart, and that one grows old: the one that fills next is empty before anything is in it.
+#[test]
+fn a_window_fills_again_when_it_is_empty() {
+    check(Some(2), || {
+        let (process, mut collector) = Process::new(settings(8));
+        for _ in 0..WINDOWS {
+            assert_ne!(process.operation(), 0);
+            later();
+        }
+        let of_thread = process.clone();
+        let thread = thread::spawn(move || assert_ne!(of_thread.operation(), 0));
+        collector.round();
+        thread.join().unwrap();
+        collector.end(process.context);
+        assert_eq!((collector.operations(), collector.loose()), (1 + WINDOWS as usize, (0, 0)));
     });
 }
 
