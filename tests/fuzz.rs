@@ -1,15 +1,14 @@
 //! Arbitrary callbacks (tests/c/fuzz_host.c) through every version of the interface, by a fixed seed: no crash, no hang, memory within
 //! its bounds, and every start callback in a figure or a counter. `SCOREP_NCCL_FUZZ_SECONDS` is how long in all (60), `SCOREP_NCCL_FUZZ_SEED` another seed.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod tool;
 
 use serde_json::Value;
 use std::collections::HashMap;
 use std::fs::File;
-use std::process::{Command, ExitStatus};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const VERSIONS: [u32; 7] = [1, 2, 3, 4, 5, 6, 7];
 /// Settings that each make something else happen often, the memory they leave for recording, in MiB, and whether the host is careful.
@@ -30,23 +29,6 @@ fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |value| value.parse().unwrap())
 }
 
-/// Waits for a process that may hang.
-fn wait(command: &mut Command, patience: Duration, what: &str) -> ExitStatus {
-    let mut child = command.spawn().unwrap();
-    let begun = Instant::now();
-    loop {
-        if let Some(status) = child.try_wait().unwrap() {
-            return status;
-        }
-        if begun.elapsed() > patience {
-            child.kill().unwrap();
-            child.wait().unwrap();
-            panic!("{what} hangs");
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
-
 /// The numbers that the host prints, by name.
 fn printed(text: &str) -> HashMap<&str, u64> {
     text.lines().filter_map(|line| line.split_once(' ')).map(|(name, value)| (name, value.parse().unwrap())).collect()
@@ -56,17 +38,14 @@ fn fuzz(version: u32, seed: u64, (settings, megabytes, careful): Setting, time: 
     let what = format!("v{version}, seed {seed}, {settings:?}");
     let directory = tempfile::tempdir().unwrap();
     let path = |name: &str| directory.path().join(name);
-    let mut command = Command::new(env!("HOST_FUZZ_HOST"));
+    let mut command = tool::host(env!("HOST_FUZZ_HOST"));
     command.arg(tool::library()).args([version.to_string(), seed.to_string(), time.as_millis().to_string()]);
     command.args(careful.then_some("careful"));
-    std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("NCCL_")).for_each(|(name, _)| {
-        command.env_remove(name);
-    });
     // what is told would be told many times; communicators that have ended are soon free again
     command.env("NCCL_SCOREP_LOG", "off").env("NCCL_SCOREP_SETTLE_SECONDS", "0.01").env("NCCL_ALLGATHERV_ENABLE", "0");
     command.env("NCCL_SCOREP_SUMMARY", path("summary")).envs(settings.iter().copied());
     command.stdout(File::create(path("stdout")).unwrap()).stderr(File::create(path("stderr")).unwrap());
-    let status = wait(&mut command, time + PATIENCE, &what);
+    let status = tool::ends(&mut command, time + PATIENCE, &what);
     let read = |name: &str| std::fs::read_to_string(path(name)).unwrap_or_default();
     assert!(status.success(), "{what}: {status}\n{}", read("stderr"));
     let (text, summary) = (read("stdout"), read("summary"));

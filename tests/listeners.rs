@@ -1,7 +1,7 @@
 //! A recording and a second plugin never touch our own figures, however long an event or a communicator lives among others, and hear
 //! of it to its end (tests/c/listeners.h).
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod host;
 mod lines;

@@ -4,16 +4,14 @@
 
 mod tool;
 
-use std::process::Command;
-
 const KERNEL_CH: u32 = 1 << 6;
 
 /// The masks that NCCLs of these interface versions get, one after the other in one process, and what is said.
 fn masks(versions: &[u32], settings: &[(&str, &str)]) -> (Vec<u32>, String) {
     let (last, first) = versions.split_last().unwrap();
-    let mut command = Command::new(env!("HOST_CONFORMANCE_HOST"));
+    let mut command = tool::host(env!("HOST_CONFORMANCE_HOST"));
     command.arg(tool::library()).args([&last.to_string(), "masks", &first.first().unwrap_or(&0).to_string()]);
-    command.env_remove("NCCL_ALLGATHERV_ENABLE").envs(settings.iter().copied());
+    command.envs(settings.iter().copied());
     let output = command.output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success(), "{said}");

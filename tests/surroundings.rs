@@ -7,7 +7,6 @@ mod tool;
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use tempfile::TempDir;
 
 /// The line about works whose GPU times are not believed, which every run has from v4 on.
@@ -25,10 +24,7 @@ struct Run {
 fn play(version: u32, things: &[String], settings: &[(&str, &str)]) -> Run {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("summary.json");
-    let mut command = Command::new(env!("HOST_SURROUNDINGS_HOST"));
-    std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("NCCL_")).for_each(|(name, _)| {
-        command.env_remove(name);
-    });
+    let mut command = tool::host(env!("HOST_SURROUNDINGS_HOST"));
     command.arg(tool::library()).arg(version.to_string()).args(things);
     // so that kernel events are asked for in every version
     command.env("NCCL_ALLGATHERV_ENABLE", "0").env("NCCL_SCOREP_SUMMARY", &path).envs(settings.iter().copied());

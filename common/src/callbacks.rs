@@ -12,7 +12,7 @@ use crate::log;
 use crate::message::Message;
 use crate::name::Name;
 use crate::recorder::{CLOCK, Recorder, begin, get};
-use crate::slot::{Kind, Payload};
+use crate::slot::{Kind, Payload, Slot};
 use crate::thread::ThreadCell;
 use crate::window::WINDOWS;
 use std::ffi::CStr;
@@ -73,9 +73,7 @@ fn refuse(cell: &ThreadCell, context: u64) {
 impl Recorder {
     /// See [`init`].
     pub fn init(&self, communicator: Communicator) -> u64 {
-        if let Some(cell) = ThreadCell::of_callback(false) {
-            cell.callbacks.add(1);
-        }
+        ThreadCell::of_callback(false);
         let Some(id) = self.contexts.open(communicator.api_calls, CLOCK.now()) else {
             static TOLD: AtomicBool = AtomicBool::new(false);
             if !TOLD.swap(true, Ordering::Relaxed) {
@@ -93,9 +91,6 @@ impl Recorder {
     /// See [`finalize`].
     pub fn finalize(&self, context: u64) {
         let cell = ThreadCell::of_callback(false);
-        if let Some(cell) = cell {
-            cell.callbacks.add(1);
-        }
         match (self.contexts.end(context), cell) {
             (Some(id), _) => self.send(Message::Ended { id, time: CLOCK.now() }),
             (None, Some(cell)) => cell.ignored.add(u64::from(context != 0 && context != NO_CONTEXT)),
@@ -108,8 +103,6 @@ impl Recorder {
     pub fn start(&self, context: u64, parent: u64, event: &Event<'_>) -> u64 {
         let Some(cell) = ThreadCell::of_callback(true) else { return self.lose(context) };
         let _section = cell.enter();
-        cell.callbacks.add(1);
-        cell.events.add(1);
         match event {
             Event::Coll(operation) => self.operation(cell, Kind::Coll, context, parent, operation),
             Event::P2p(operation) => self.operation(cell, Kind::P2p, context, parent, operation),
@@ -139,7 +132,6 @@ impl Recorder {
     pub fn state(&self, handle: u64, state: State) {
         let Some(cell) = ThreadCell::of_callback(false) else { return };
         let _section = cell.enter();
-        cell.callbacks.add(1);
         let Some(handle) = checked(cell, handle) else { return };
         if handle.is_slotless() {
             match state {
@@ -149,15 +141,13 @@ impl Recorder {
             }
             return;
         }
-        let generation = handle.generation();
-        let found = self.pool.find(handle).map(|(slot, _)| slot).and_then(|slot| Some((slot, slot.kind(generation)?)));
-        let Some((slot, kind)) = found.filter(|(slot, _)| !slot.is_stopped(generation)) else {
+        let Some((slot, kind)) = self.under_way(handle) else {
             cell.ignored.add(1);
             return;
         };
         match (kind, state) {
-            (Kind::ProxyStep, State::SendWait { bytes }) => slot.send_wait(generation, CLOCK.now(), bytes),
-            (Kind::KernelCh, State::KernelChStop { ptimer }) => slot.kernel_stop(generation, ptimer),
+            (Kind::ProxyStep, State::SendWait { bytes }) => slot.send_wait(handle.generation(), CLOCK.now(), bytes),
+            (Kind::KernelCh, State::KernelChStop { ptimer }) => slot.kernel_stop(handle.generation(), ptimer),
             _ => {}
         }
     }
@@ -167,23 +157,20 @@ impl Recorder {
     pub fn stop(&self, handle: u64) {
         let Some(cell) = ThreadCell::of_callback(false) else { return };
         let _section = cell.enter();
-        cell.callbacks.add(1);
         let Some(handle) = checked(cell, handle) else { return };
         let now = CLOCK.now();
         if handle.is_slotless() {
             cell.leave_api(now, CLOCK.last_scale());
             return;
         }
-        let generation = handle.generation();
-        let found = self.pool.find(handle).map(|(slot, _)| slot).and_then(|slot| Some((slot, slot.kind(generation)?)));
-        let Some((slot, kind)) = found.filter(|(slot, _)| !slot.is_stopped(generation)) else {
+        let Some((slot, kind)) = self.under_way(handle) else {
             cell.ignored.add(1);
             return;
         };
         if matches!(kind, Kind::CollApi | Kind::P2pApi) {
             cell.leave_api(now, CLOCK.last_scale());
         }
-        slot.stop(generation, now);
+        slot.stop(handle.generation(), now);
     }
 
     /// An event of a thread without a cell, which may have been one that NCCL does not count.
@@ -317,12 +304,17 @@ impl Recorder {
     /// it could not be posted, millions of times a second, and forgets the handle it had.
     fn restarted(&self, cell: &ThreadCell, parent: u64, step: u64, now: u64) -> Option<u64> {
         let handle = Handle::parse(cell.noted_step(parent, step)?)?;
+        let (slot, _) = self.under_way(handle).filter(|(_, kind)| *kind == Kind::ProxyStep)?;
+        slot.restart(handle.generation(), now);
+        Some(handle.raw())
+    }
+
+    /// The slot of an event that has not stopped, and its kind.
+    #[inline]
+    fn under_way(&self, handle: Handle) -> Option<(&Slot, Kind)> {
         let (slot, _) = self.pool.find(handle)?;
-        let same = slot.kind(handle.generation()) == Some(Kind::ProxyStep) && !slot.is_stopped(handle.generation());
-        same.then(|| {
-            slot.restart(handle.generation(), now);
-            handle.raw()
-        })
+        let kind = slot.kind(handle.generation())?;
+        (!slot.is_stopped(handle.generation())).then_some((slot, kind))
     }
 
     fn living(&self, cell: &ThreadCell, context: u64) -> Option<(&Context, u32)> {

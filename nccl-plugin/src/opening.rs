@@ -44,8 +44,7 @@ fn introduce(logger: &Logger, caller: Caller, settings: &Settings, asked: &Asked
 /// What a person must know.
 fn warn(asked: &Asked, caller: Caller) {
     for trouble in &asked.left_out {
-        let (name, value) = trouble.cure;
-        let line = format!("GPU times are off: with {caller}, {}. Set {name}={value} to have them", trouble.what);
+        let line = format!("GPU times are off: {}", trouble.told(caller));
         log::warn(&line);
         notes::add(line);
     }

@@ -28,6 +28,14 @@ pub struct Trouble {
     pub what: &'static str,
 }
 
+impl Trouble {
+    /// What happens with the NCCL that calls, and the way out, for a person.
+    pub fn told(&self, caller: Caller) -> String {
+        let (name, value) = self.cure;
+        format!("with {caller}, {}. Set {name}={value} to have them", self.what)
+    }
+}
+
 /// All trouble known. Releases newer than the newest known (2.32.3) are treated as that one.
 pub const TROUBLES: [Trouble; 1] = [Trouble {
     from: Release(22_900),

@@ -135,9 +135,7 @@ impl Tap {
         let settings = Settings { mask: Some(wanted), ..self.settings.clone() };
         let asked = asked::types(&settings, caller.release, known, |name| std::env::var(name).ok());
         if let Some(trouble) = asked.left_out.first() {
-            let (name, value) = trouble.cure;
-            let what = format!("with {caller}, {}. Set {name}={value} to have them", trouble.what);
-            self.told.call_once(|| log::warn(&format!("the second plugin gets no kernel events: {what}")));
+            self.told.call_once(|| log::warn(&format!("the second plugin gets no kernel events: {}", trouble.told(caller))));
         }
         asked.mask
     }

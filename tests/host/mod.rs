@@ -11,7 +11,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// NCCL 2.31.2's own, and all before.
@@ -33,10 +33,7 @@ pub(crate) struct Run {
 pub(crate) fn play(scenario: &str, version: u32, settings: &[(&str, &str)], number: u32) -> Run {
     // a path need not be text
     let directory = tempfile::Builder::new().prefix(OsStr::from_bytes(b"\xff")).tempdir().unwrap();
-    let mut command = Command::new(env!("HOST_CONFORMANCE_HOST"));
-    std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("NCCL_")).for_each(|(name, _)| {
-        command.env_remove(name);
-    });
+    let mut command = tool::host(env!("HOST_CONFORMANCE_HOST"));
     command.arg(tool::library()).args([&version.to_string(), scenario, &number.to_string()]);
     command.env_remove("RUST_BACKTRACE");
     // so that kernel events are asked for in every version
@@ -49,24 +46,12 @@ pub(crate) fn play(scenario: &str, version: u32, settings: &[(&str, &str)], numb
     Run { summaries: summaries(directory.path()), what, output }
 }
 
-/// As [`Command::output`], but of a process that may hang. What it prints goes to files, which are never full.
+/// As [`Command::output`], but of a process that may hang.
 fn output_in_time(command: &mut Command, directory: &TempDir, what: &str) -> Output {
     let paths = ["stdout", "stderr"].map(|name| directory.path().join(name));
     let files = paths.each_ref().map(|path| Stdio::from(std::fs::File::create(path).unwrap()));
     let [stdout, stderr] = files;
-    let mut child = command.stdout(stdout).stderr(stderr).spawn().unwrap();
-    let begun = Instant::now();
-    let status = loop {
-        if let Some(status) = child.try_wait().unwrap() {
-            break status;
-        }
-        if begun.elapsed() > PATIENCE {
-            child.kill().unwrap();
-            child.wait().unwrap();
-            panic!("{what} hangs");
-        }
-        std::thread::sleep(Duration::from_millis(2));
-    };
+    let status = tool::ends(command.stdout(stdout).stderr(stderr), PATIENCE, what);
     let [stdout, stderr] = paths.map(|path| std::fs::read(path).unwrap());
     Output { status, stdout, stderr }
 }

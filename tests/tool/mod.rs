@@ -3,23 +3,29 @@
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, ExitStatus, Output};
+use std::time::{Duration, Instant};
 
 /// The tool, with an environment that holds no setting of whoever runs the tests.
 pub(crate) fn tool() -> Command {
-    clean(Command::new(env!("CARGO_BIN_EXE_scorep-nccl")))
+    clean(Command::new(env!("CARGO_BIN_EXE_scorep-nccl")), "NCCL_SCOREP_")
+}
+
+/// A host, with an environment that holds no setting of NCCL's either.
+pub(crate) fn host(program: &str) -> Command {
+    clean(Command::new(program), "NCCL_")
 }
 
 /// The tool bound to that many processors, at most as many as there are.
 pub(crate) fn tool_on(processors: usize) -> Command {
     let mut command = Command::new("taskset");
     command.arg("--cpu-list").arg(format!("0-{}", processors - 1)).arg(env!("CARGO_BIN_EXE_scorep-nccl"));
-    clean(command)
+    clean(command, "NCCL_SCOREP_")
 }
 
-fn clean(mut command: Command) -> Command {
+fn clean(mut command: Command, prefix: &str) -> Command {
     for (name, _) in std::env::vars_os() {
-        if name.to_string_lossy().starts_with("NCCL_SCOREP_") {
+        if name.to_string_lossy().starts_with(prefix) {
             command.env_remove(name);
         }
     }
@@ -60,6 +66,24 @@ pub(crate) fn succeed(command: &mut Command) -> String {
     let stderr = String::from_utf8_lossy(&stderr);
     assert!(status.success() && stderr.is_empty(), "{command:?}: {status}\n{stderr}");
     String::from_utf8(stdout).unwrap()
+}
+
+/// How a process ends that may hang. What it prints must go to files, which are never full.
+#[allow(clippy::panic, reason = "a test that cannot go on should stop")]
+pub(crate) fn ends(command: &mut Command, patience: Duration, what: &str) -> ExitStatus {
+    let mut child = command.spawn().unwrap();
+    let begun = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status;
+        }
+        if begun.elapsed() > patience {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            panic!("{what} hangs");
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
 }
 
 /// The shipped library as cargo has built it for the tests.

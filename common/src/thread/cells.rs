@@ -62,14 +62,18 @@ impl ThreadCell {
         found.ok().flatten()
     }
 
-    /// The same for a callback, which is counted where there is no cell; `starts` tells whether an event starts.
+    /// The same for a callback, which is counted, with a cell or without; `starts` tells whether an event starts.
     #[inline]
     pub fn of_callback(starts: bool) -> Option<&'static Self> {
-        let found = Self::current().map(|(cell, _)| cell);
-        if found.is_none() {
+        let Some((cell, _)) = Self::current() else {
             Self::count_without(starts);
+            return None;
+        };
+        cell.callbacks.add(1);
+        if starts {
+            cell.events.add(1);
         }
-        found
+        Some(cell)
     }
 
     #[cold]
