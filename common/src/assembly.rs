@@ -3,17 +3,18 @@
 //! A child may be read before its parent (another thread's block) and long after it (the parent's window was taken apart). So
 //! parents are found by handle: among those known, else in the slot that the handle names.
 
+mod listening;
 mod settling;
 
 use crate::control;
 use crate::gpu_clock::GpuClock;
+use crate::gpu_track::GpuTrack;
 use crate::handle::Handle;
 use crate::in_step::{Cause, InStep, Verdict};
 use crate::name::Name;
 use crate::operation::Operation;
 use crate::pool::Pool;
 use crate::proxies::{Proxies, Proxy};
-use crate::reader::Listener;
 use crate::slot::{Kind, Recorded};
 use crate::totals::Transfer;
 use crate::window::WINDOWS;
@@ -23,6 +24,8 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 #[derive(Debug, Clone, Copy)]
 struct Call {
     order: u64,
+    /// When it was made, ticks.
+    time: u64,
     captured: bool,
 }
 
@@ -44,6 +47,8 @@ pub struct Assembly {
     /// Transfers seen since they were last taken.
     transfers: Vec<Transfer>,
     clock: GpuClock,
+    /// The same for the whole run, where somebody wants to know when on the events' clock operations ran.
+    track: Option<GpuTrack>,
     nanoseconds_per_tick: f64,
     no_kernel_events: bool,
     /// Operations of which something was heard.
@@ -68,6 +73,16 @@ impl Assembly {
     /// What a tick is worth.
     pub fn set_scale(&mut self, nanoseconds_per_tick: f64) {
         self.nanoseconds_per_tick = nanoseconds_per_tick;
+    }
+
+    /// Whether to follow the GPU's clock over the whole run.
+    pub fn set_track(&mut self, wanted: bool) {
+        self.track = wanted.then(GpuTrack::default);
+    }
+
+    /// How the GPU's clock ran.
+    pub fn take_track(&mut self) -> Option<GpuTrack> {
+        self.track.take()
     }
 
     /// All windows have been read once more.
@@ -96,6 +111,12 @@ impl Assembly {
     /// True when nothing is under way and nothing is in doubt, as far as can be told without waiting.
     pub fn looks_done(&self) -> bool {
         self.undecided.is_empty() && self.steps.has_no_doubts() && self.operations.values().all(Operation::is_complete)
+    }
+
+    /// True while the end of an operation, as far as it can be told without waiting, is still to come.
+    pub fn awaits_operations(&self) -> bool {
+        let over = |operation: &Operation| if self.no_kernel_events { operation.is_quiet() } else { operation.looks_done() };
+        !self.operations.values().all(over)
     }
 
     /// Operations of which something was heard since the last call, with what is known of their stamps.
@@ -143,7 +164,7 @@ impl Assembly {
     }
 
     fn operation_begun(&mut self, pool: &Pool, handle: u64, event: &Recorded) {
-        let operation = Operation::new(event);
+        let mut operation = Operation::new(event);
         if !self.steps.seen(operation.order) {
             return;
         }
@@ -152,7 +173,7 @@ impl Assembly {
         {
             self.call_begun(event.parent, &call);
         }
-        self.calls.remove(&event.parent);
+        operation.called = self.calls.remove(&event.parent).map(|call| call.time);
         self.steps.clear(event.parent);
         if event.kind == Kind::Skipped {
             return;
@@ -169,7 +190,7 @@ impl Assembly {
             return;
         }
         let captured = captured != 0;
-        self.calls.insert(handle, Call { order, captured });
+        self.calls.insert(handle, Call { order, time: event.start, captured });
         if event.kind == Kind::CollApi && !self.no_kernel_events {
             let cause = Cause::Unfollowed(Name::from_bits(function as u8));
             self.steps.suspect(order, handle, captured, cause);
@@ -259,77 +280,6 @@ impl Assembly {
         if let (true, Some(stop), Some(sent)) = (proxy.send, ended, event.send_wait()) {
             let Proxy { peer, channel, .. } = proxy;
             self.transfers.push(Transfer { start: sent.time, stop, bytes: sent.bytes, peer, channel });
-        }
-    }
-}
-
-impl Listener for Assembly {
-    fn begun(&mut self, pool: &Pool, handle: u64, event: &Recorded) {
-        control::beat();
-        match event.kind {
-            Kind::Coll | Kind::P2p | Kind::CeColl | Kind::Skipped => self.operation_begun(pool, handle, event),
-            Kind::CollApi | Kind::P2pApi => self.call_begun(handle, event),
-            Kind::ProxyOp => self.proxy_begun(pool, handle, event),
-            Kind::ProxyStep => self.step_begun(pool, handle, event),
-            Kind::KernelCh => {
-                self.child_begun(pool, event.parent, event.start);
-                self.steps.clear(event.parent);
-            }
-        }
-    }
-
-    fn ended(&mut self, handle: u64, event: &Recorded) {
-        control::beat();
-        match event.kind {
-            Kind::Coll | Kind::P2p | Kind::CeColl | Kind::Skipped => {
-                if let (Some(operation), Some(stop)) = (self.operations.get_mut(&handle), event.stop) {
-                    operation.stop = event.stop;
-                    operation.touch(stop);
-                    self.touched.insert(handle);
-                }
-            }
-            Kind::CollApi | Kind::P2pApi => {}
-            Kind::ProxyOp => {
-                self.proxy_ended(handle, event.parent, event.stop);
-            }
-            Kind::ProxyStep => self.step_ended(handle, event, event.stop),
-            Kind::KernelCh => {
-                let stamps = event.kernel();
-                if let (Some(stop), Some((first, last))) = (event.stop, stamps) {
-                    self.clock.observe(event.start, first, self.nanoseconds_per_tick);
-                    self.clock.observe(stop, last, self.nanoseconds_per_tick);
-                }
-                if let Some(operation) = self.child_ended(event.parent, event.stop) {
-                    operation.kernel_ended(stamps);
-                }
-            }
-        }
-    }
-
-    /// A lost step does not stop.
-    fn awaits(&mut self, handle: u64) -> bool {
-        self.proxies.awaits_step(handle)
-    }
-
-    fn abandoned(&mut self, handle: u64, event: &Recorded) {
-        match event.kind {
-            Kind::Coll | Kind::P2p | Kind::CeColl | Kind::Skipped => {
-                if let Some(operation) = self.operations.get_mut(&handle) {
-                    operation.stop = Some(operation.start);
-                    operation.unfinished = true;
-                }
-            }
-            Kind::CollApi | Kind::P2pApi => {}
-            Kind::ProxyStep => self.step_ended(handle, event, None),
-            Kind::ProxyOp => {
-                self.proxy_ended(handle, event.parent, None);
-            }
-            Kind::KernelCh => {
-                // what the GPU has stamped counts, whatever became of the event
-                if let Some(operation) = self.child_ended(event.parent, None) {
-                    operation.kernel_ended(event.kernel());
-                }
-            }
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::context::Context;
 use crate::datatype::element_bytes;
 use crate::event::{Call, Communicator, Event, Identity, Operation, ProxyOp, State};
 use crate::handle::Handle;
+use crate::host_region;
 use crate::log;
 use crate::message::Message;
 use crate::name::Name;
@@ -35,7 +36,9 @@ pub fn finalize(context: u64) {
 
 /// NCCL starts an event. Gives its handle, or 0 when it is not recorded.
 pub fn start(context: u64, parent: u64, event: &Event<'_>) -> u64 {
-    get().map_or(0, |recorder| recorder.start(context, parent, event))
+    let handle = get().map_or(0, |recorder| recorder.start(context, parent, event));
+    host_region::started(handle, event);
+    handle
 }
 
 /// NCCL tells that an event's state changed.
@@ -47,6 +50,7 @@ pub fn state(handle: u64, state: State) {
 
 /// NCCL stops an event.
 pub fn stop(handle: u64) {
+    host_region::stopped(handle);
     if let Some(recorder) = get() {
         recorder.stop(handle);
     }

@@ -7,10 +7,12 @@ use crate::figures::Figures;
 use crate::message::Message;
 use crate::recorder::{self, CLOCK, Recorder};
 use crate::summary::{Introductions, Summary};
-use crate::{clock, notes, own_thread};
+use crate::timeline::Timeline;
+use crate::{clock, log, notes, own_thread, timeline};
 use crossbeam_channel::{Receiver, Sender};
 use std::collections::BTreeMap;
 use std::io;
+use std::sync::Once;
 use std::sync::atomic::Ordering;
 use std::thread::Thread;
 use std::time::Duration;
@@ -70,7 +72,8 @@ impl Collector {
             let busy = news || now != callbacks || !self.closed.is_empty();
             callbacks = now;
             idle = if busy { 0 } else { idle + 1 };
-            if idle < IDLE_ROUNDS {
+            // what is under way ends by callbacks that wake nobody
+            if idle < IDLE_ROUNDS || self.communicators.values().any(Communicator::awaits) {
                 std::thread::park_timeout(ROUND);
             } else {
                 self.recorder.asleep.store(true, Ordering::SeqCst);
@@ -89,6 +92,7 @@ impl Collector {
             news = true;
             match message {
                 Message::Opened { id, communicator } => {
+                    self.begin_timeline();
                     self.communicators.insert(id.index(), Communicator::new(id, &communicator));
                     if communicator.told {
                         self.introductions.add(&communicator);
@@ -105,12 +109,31 @@ impl Collector {
                 Message::Summary { answer } => {
                     let _ = answer.send(Summary::of_process(&self.figures, &self.introductions, self.recorder));
                 }
+                Message::Timeline { answer } => {
+                    let mut timeline = self.figures.timeline.take();
+                    if let Some(timeline) = &mut timeline {
+                        timeline.nanoseconds_per_tick = self.figures.nanoseconds_per_tick;
+                    }
+                    let _ = answer.send(timeline);
+                }
                 Message::Series { series, answer } => {
                     let _ = answer.send(self.figures.series.sorted(&series));
                 }
             }
         }
         news
+    }
+
+    /// With the first communicator, where somebody wants the timeline.
+    fn begin_timeline(&mut self) {
+        if !self.communicators.is_empty() || self.figures.timeline.is_some() {
+            return;
+        }
+        if let Some(obstacle) = timeline::obstacle() {
+            static TOLD: Once = Once::new();
+            TOLD.call_once(|| log::warn(obstacle));
+        }
+        self.figures.timeline = timeline::is_wanted().then(|| Timeline::new(self.recorder.settings.lane_bytes));
     }
 
     /// An operation told what its communicator is; how many ranks and nodes it has is never told then.

@@ -56,6 +56,8 @@ pub struct Communicator {
     /// What each window transferred: to each rank, and in all.
     pairs: [BTreeMap<Option<i32>, PairSum>; WINDOWS as usize],
     assembly: Assembly,
+    /// Its place on the timeline, and whether it has asked for one.
+    place: Option<Option<u16>>,
     collectives: Collectives,
     /// When, in ticks.
     ended: Option<u64>,
@@ -72,6 +74,7 @@ impl Communicator {
             readers: Default::default(),
             pairs: Default::default(),
             assembly: Assembly::default(),
+            place: None,
             collectives: Collectives::default(),
             ended: None,
             next_settling: 0,
@@ -107,6 +110,7 @@ impl Communicator {
         // until it is told what it is, there is nothing that counts
         let Some(rank) = self.rank.or(self.ended.map(|_| Rank { comm: 0, rank: -1 })) else { return false };
         self.assembly.set_scale(figures.nanoseconds_per_tick);
+        self.take_place(rank, figures);
         let ended = self.ended.is_some();
         let within = |times: f64| {
             let ticks = figures.ticks(times * recorder.settings.settle_seconds);
@@ -146,6 +150,7 @@ impl Communicator {
         if over {
             self.settle_all(rank, figures);
             self.push_collectives(now, figures);
+            self.give_track(figures);
             if !hasty {
                 figures.totals.close(rank);
             }
@@ -163,6 +168,11 @@ impl Communicator {
         if window.blocks() > 0 && now.saturating_sub(window.opened()) > most_ticks.saturating_mul(2) {
             recorder.close(context, index, filling, now);
         }
+    }
+
+    /// Whether an operation is under way, whose end is to be seen at once.
+    pub fn awaits(&self) -> bool {
+        self.assembly.awaits_operations()
     }
 
     fn is_idle(&self) -> bool {
@@ -191,10 +201,11 @@ impl Communicator {
             return;
         }
         self.next_settling = now.saturating_add(figures.ticks(SETTLING_SECONDS));
+        let place = self.place.flatten();
         let Self { assembly, collectives, nranks, .. } = self;
         assembly.settle(since, |operation, verdict| {
             collectives.add(&operation, operation.timing(verdict), *nranks);
-            figures.settle(rank, operation, verdict);
+            figures.settle(rank, place, operation, verdict);
         });
         self.take_losses(figures);
         if let Some(cause) = self.assembly.out_of_step() {
@@ -203,15 +214,33 @@ impl Communicator {
     }
 
     fn settle_all(&mut self, rank: Rank, figures: &mut Figures) {
+        let place = self.place.flatten();
         let Self { assembly, collectives, nranks, .. } = self;
         assembly.end(|operation, verdict| {
             collectives.add(&operation, operation.timing(verdict), *nranks);
-            figures.settle(rank, operation, verdict);
+            figures.settle(rank, place, operation, verdict);
         });
         self.take_losses(figures);
         // a short run has settled nothing before
         if let Some(cause) = self.assembly.out_of_step().filter(|_| figures.totals.out_of_step > 0) {
             figures.out_of_step(cause);
+        }
+    }
+
+    /// Joins the timeline, if there is one, before anything is read.
+    fn take_place(&mut self, rank: Rank, figures: &mut Figures) {
+        if self.place.is_none() {
+            let place = figures.timeline.as_mut().and_then(|timeline| timeline.open(rank, self.nranks));
+            self.assembly.set_track(place.is_some());
+            self.place = Some(place);
+        }
+    }
+
+    /// What was learnt of the GPU's clock goes to the timeline.
+    fn give_track(&mut self, figures: &mut Figures) {
+        let Some((place, timeline)) = self.place.flatten().zip(figures.timeline.as_mut()) else { return };
+        if let (Some(ours), Some(theirs)) = (self.assembly.take_track(), timeline.track(place)) {
+            *theirs = ours;
         }
     }
 
@@ -226,6 +255,9 @@ impl Communicator {
         figures.totals.windows += 1;
         for (peer, pair) in std::mem::take(&mut self.pairs[window]) {
             let rate = Rate::of(&pair, regression, figures.nanoseconds_per_tick);
+            if let (Some(timeline), Some(peer)) = (&mut figures.timeline, peer) {
+                timeline.window(self.place.flatten(), peer, &pair, rate);
+            }
             let of = peer.map_or_else(String::new, |peer| format!("@{peer}"));
             figures.series.push(&format!("nccl_transfer_rate{of}"), now, rate.rate_mb_s);
             figures.series.push(&format!("nccl_transfer_latency{of}"), now, rate.latency_us);

@@ -88,6 +88,16 @@ pub struct Settings {
     pub memory_bytes: usize,
     /// See `NCCL_SCOREP_TICK_RATE`.
     pub tick_rate: Option<f64>,
+    /// See `NCCL_SCOREP_LANES`.
+    pub lanes: bool,
+    /// See `NCCL_SCOREP_LANE_MB`.
+    pub lane_bytes: usize,
+    /// See `NCCL_SCOREP_LANE_PAIRS`.
+    pub lane_pairs: usize,
+    /// See `NCCL_SCOREP_HOST_REGIONS`.
+    pub host_regions: bool,
+    /// See `NCCL_SCOREP_GATHER_KB`.
+    pub gather_bytes: usize,
     /// See `NCCL_SCOREP_LOG`.
     pub verbosity: Verbosity,
 }
@@ -110,6 +120,11 @@ impl Default for Settings {
             settle_seconds: 0.25,
             memory_bytes: 32 << 20,
             tick_rate: None,
+            lanes: true,
+            lane_bytes: 64 << 20,
+            lane_pairs: 8,
+            host_regions: false,
+            gather_bytes: 1 << 20,
             verbosity: Verbosity::Warn,
         }
     }
@@ -150,11 +165,7 @@ impl Settings {
             Some(())
         });
         take("NCCL_SCOREP_TRUST_NCCL", "on or off", &mut |value| {
-            settings.trust_nccl = match value {
-                "on" => true,
-                "off" => false,
-                _ => return None,
-            };
+            settings.trust_nccl = switch(value)?;
             Some(())
         });
         take("NCCL_SCOREP_CHAIN", "a name or a path", &mut |value| {
@@ -199,6 +210,28 @@ impl Settings {
             settings.tick_rate = Some(positive(value)?);
             Some(())
         });
+        take("NCCL_SCOREP_LANES", "on or off", &mut |value| {
+            settings.lanes = switch(value)?;
+            Some(())
+        });
+        take("NCCL_SCOREP_LANE_MB", "a number of MiB from 1 to 65536", &mut |value| {
+            let megabytes: usize = value.parse().ok().filter(|count| (1..=65_536).contains(count))?;
+            settings.lane_bytes = megabytes << 20;
+            Some(())
+        });
+        take("NCCL_SCOREP_LANE_PAIRS", "a number of rank pairs from 0 to 1000", &mut |value| {
+            settings.lane_pairs = value.parse().ok().filter(|count| *count <= 1000)?;
+            Some(())
+        });
+        take("NCCL_SCOREP_HOST_REGIONS", "on or off", &mut |value| {
+            settings.host_regions = switch(value)?;
+            Some(())
+        });
+        take("NCCL_SCOREP_GATHER_KB", "a number of KiB from 0 to 1048576", &mut |value| {
+            let kilobytes: usize = value.parse().ok().filter(|count| *count <= 1 << 20)?;
+            settings.gather_bytes = kilobytes << 10;
+            Some(())
+        });
         take("NCCL_SCOREP_LOG", "off, warn or info", &mut |value| {
             settings.verbosity = match value {
                 "off" => Verbosity::Off,
@@ -209,6 +242,15 @@ impl Settings {
             Some(())
         });
         (settings, complaints)
+    }
+}
+
+/// What a switch says.
+fn switch(text: &str) -> Option<bool> {
+    match text {
+        "on" => Some(true),
+        "off" => Some(false),
+        _ => None,
     }
 }
 
@@ -252,6 +294,11 @@ mod tests {
             "3",
             "8",
             "1e9",
+            "off",
+            "1",
+            "2",
+            "on",
+            "16",
             "info",
         ];
         let pairs: Vec<_> = SETTINGS.iter().map(|setting| setting.name).zip(values).collect();
@@ -273,6 +320,11 @@ mod tests {
             settle_seconds: 3.0,
             memory_bytes: 8 << 20,
             tick_rate: Some(1e9),
+            lanes: false,
+            lane_bytes: 1 << 20,
+            lane_pairs: 2,
+            host_regions: true,
+            gather_bytes: 16 << 10,
             verbosity: Verbosity::Info,
         };
         assert_eq!(settings, expected);

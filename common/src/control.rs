@@ -4,6 +4,7 @@ use crate::message::Message;
 use crate::series::Point;
 use crate::summary::Summary;
 use crate::thread::ThreadCell;
+use crate::timeline::Timeline;
 use crate::{log, recorder};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use std::ffi::{CStr, OsString};
@@ -45,7 +46,7 @@ pub fn finish() {
     tell_dropped();
     let Some(path) = recorder::begun().and_then(|recorder| recorder.settings.summary.as_deref()) else { return };
     let path = expand(path);
-    let Some(summary) = ask(|answer| Message::Summary { answer }, patiently) else { return };
+    let Some(summary) = summary() else { return };
     if let Err(error) = write(&path, &summary) {
         log::warn(&format!("the summary could not be written to {}: {error}", path.display()));
     }
@@ -63,6 +64,16 @@ fn tell_dropped() {
             ));
         });
     }
+}
+
+/// The summary of this process as it stands; `None` when NCCL was not used, or the collector does not answer.
+pub fn summary() -> Option<Summary> {
+    ask(|answer| Message::Summary { answer }, patiently)
+}
+
+/// The timeline, once; to be asked for after [`finish`].
+pub fn timeline() -> Option<Timeline> {
+    ask(|answer| Message::Timeline { answer }, patiently).flatten()
 }
 
 /// The points of a series.

@@ -6,6 +6,7 @@ use crate::metric::{self, Fixed, PerFunction};
 use crate::operation::{Operation, Timing};
 use crate::series::SeriesStore;
 use crate::thread::ThreadCell;
+use crate::timeline::Timeline;
 use crate::totals::{Rank, Totals, Transfer};
 use crate::{board, log, notes};
 
@@ -19,6 +20,8 @@ pub struct Figures {
     pub totals: Totals,
     /// Series.
     pub series: SeriesStore,
+    /// Operations with their times, where somebody wants them.
+    pub timeline: Option<Timeline>,
     /// What a tick is worth; measured ever better while the measurement lasts, unless told.
     pub nanoseconds_per_tick: f64,
     /// Times with a GPU-timed operation under way, nanoseconds of the GPU's clock.
@@ -33,6 +36,7 @@ impl Default for Figures {
         Self {
             totals: Totals::default(),
             series: SeriesStore::default(),
+            timeline: None,
             nanoseconds_per_tick: 1.0,
             busy: Intervals::default(),
             net: Intervals::default(),
@@ -83,8 +87,8 @@ impl Figures {
         }
     }
 
-    /// Takes in an operation of which nothing more will come.
-    pub fn settle(&mut self, rank: Rank, mut operation: Operation, verdict: Verdict) {
+    /// Takes in an operation of which nothing more will come; `place` is its rank's on the timeline.
+    pub fn settle(&mut self, rank: Rank, place: Option<u16>, mut operation: Operation, verdict: Verdict) {
         self.credit(&mut operation, verdict);
         let timing = operation.timing(verdict);
         match timing {
@@ -92,6 +96,9 @@ impl Figures {
             Timing::Proxy(ticks) | Timing::Enqueue(ticks) => {
                 credit_time(&mut operation, (ticks as f64 * self.nanoseconds_per_tick) as u64);
             }
+        }
+        if let Some(timeline) = &mut self.timeline {
+            timeline.operation(place, &operation, timing);
         }
         self.totals.operation(rank, &operation, verdict);
     }

@@ -20,12 +20,12 @@ pub fn guard<R>(callback: &str, on_panic: R, body: impl FnOnce() -> R) -> R {
     if switch::is_off() {
         return on_panic;
     }
-    caught(callback, on_panic, body)
+    contain(callback, on_panic, body)
 }
 
-/// [`guard`], whether the plugin is on or off.
+/// [`guard`], whether the plugin is on or off: for what others wait for.
 #[inline]
-fn caught<R>(callback: &str, on_panic: R, body: impl FnOnce() -> R) -> R {
+pub fn contain<R>(callback: &str, on_panic: R, body: impl FnOnce() -> R) -> R {
     switch::quiet();
     // AssertUnwindSafe: what the bodies share are atomics, which have no half-made state, and
     // values behind locks that are poisoned by a panic or whose users expect old contents. What
@@ -52,23 +52,23 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
 
     // the first panic switches the plugin off for all tests of this process
-    use super::caught;
+    use super::contain;
 
     #[test]
     fn result_passes_through() {
         let word = String::from("kept");
-        assert_eq!(caught("test", 0, || word.len()), 4);
+        assert_eq!(contain("test", 0, || word.len()), 4);
     }
 
     #[test]
     fn panic_becomes_the_fallback() {
-        assert_eq!(caught("test", -1, || panic!("on purpose")), -1);
+        assert_eq!(contain("test", -1, || panic!("on purpose")), -1);
     }
 
     #[test]
     fn arithmetic_and_indexing_are_caught_too() {
         let empty: Vec<u64> = Vec::new();
-        assert_eq!(caught("test", 7, || empty[empty.len()]), 7);
+        assert_eq!(contain("test", 7, || empty[empty.len()]), 7);
     }
 
     #[test]
@@ -82,7 +82,7 @@ mod tests {
         }
 
         let owned = Owned;
-        caught("test", (), move || {
+        contain("test", (), move || {
             let _owned = owned;
             panic!("on purpose");
         });
@@ -98,20 +98,20 @@ mod tests {
             }
         }
 
-        assert!(!caught("test", false, || panic_any(Bomb)));
+        assert!(!contain("test", false, || panic_any(Bomb)));
         // Without the panic hook, as a panic handed on from another thread comes.
-        assert!(!caught("test", false, || resume_unwind(Box::new(Bomb))));
+        assert!(!contain("test", false, || resume_unwind(Box::new(Bomb))));
     }
 
     #[test]
     fn inner_guard_answers_first() {
-        assert_eq!(caught("test", 1, || caught("test", 2, || panic!("on purpose")) + 10), 12);
+        assert_eq!(contain("test", 1, || contain("test", 2, || panic!("on purpose")) + 10), 12);
     }
 
     #[test]
     fn c_function_returns_normally() {
         extern "C" fn callback(id: i32) -> u64 {
-            caught("test", 0, || {
+            contain("test", 0, || {
                 assert!(id >= 0, "no such metric");
                 u64::from(id.unsigned_abs())
             })

@@ -4,6 +4,7 @@ use crate::event::Communicator;
 use crate::handle::Handle;
 use crate::series::Point;
 use crate::summary::Summary;
+use crate::timeline::Timeline;
 use crossbeam_channel::Sender;
 
 /// A message on the channel to the collector.
@@ -45,6 +46,11 @@ pub enum Message {
     Summary {
         /// Where the answer goes.
         answer: Sender<Summary>,
+    },
+    /// Hand over the timeline, if there is one; nothing is added to it any more.
+    Timeline {
+        /// Where the answer goes.
+        answer: Sender<Option<Timeline>>,
     },
     /// Tell the points of a series.
     Series {

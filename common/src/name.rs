@@ -47,6 +47,11 @@ impl Name {
         found.map_or(Self::default(), |index| Self((base + index) as u8))
     }
 
+    /// [`UNKNOWN`].
+    pub const fn none() -> Self {
+        Self(0)
+    }
+
     /// As it was written into a slot.
     pub fn bits(self) -> u8 {
         self.0

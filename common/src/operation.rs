@@ -31,8 +31,17 @@ pub struct Operation {
     pub peer: Option<i32>,
     /// Bytes: elements times their size.
     pub bytes: u64,
+    /// NCCL's sequence number, of a collective.
+    pub sequence: u64,
+    /// Algorithm, of a collective.
+    pub algorithm: Name,
+    /// Protocol, of a collective.
+    pub protocol: Name,
     /// Place in the order of starts of its communicator.
     pub order: u64,
+    /// When NCCL's API was called for it, ticks, if that is known. NCCL may tell of the enqueue when the kernel runs already, but not
+    /// of the call.
+    pub called: Option<u64>,
     /// Start of the enqueue, ticks.
     pub start: u64,
     /// End of the enqueue, ticks.
@@ -62,14 +71,18 @@ pub struct Operation {
 impl Operation {
     /// From the slot of a Coll or P2p.
     pub fn new(event: &Recorded) -> Self {
-        let [bytes, _, shape, order] = event.payload();
-        let [function, _, _, channels] = (shape as u32).to_le_bytes();
+        let [bytes, sequence, shape, order] = event.payload();
+        let [function, algorithm, protocol, channels] = (shape as u32).to_le_bytes();
         Self {
             kind: event.kind,
             function: Name::from_bits(function),
             peer: (event.kind == Kind::P2p).then_some((shape >> 32) as u32 as i32),
             bytes,
+            sequence,
+            algorithm: Name::from_bits(algorithm),
+            protocol: Name::from_bits(protocol),
             order,
+            called: None,
             start: event.start,
             stop: None,
             channels,
@@ -145,16 +158,21 @@ impl Operation {
     /// Bytes that nccl-tests' bus bandwidth divides by the time: S times the function's factor, for `n` ranks
     /// (nccl-tests, doc/PERFORMANCE.md). `None` for functions it has no factor for, and where `n` is not known.
     pub fn bus_bytes(&self, n: i32) -> Option<f64> {
-        let n = f64::from(Some(n).filter(|&n| n > 0)?);
-        let (bytes, others) = (self.bytes as f64, (n - 1.0) / n);
-        Some(match self.function.function().map(|index| crate::name::FUNCTIONS[index])? {
-            "AllReduce" => bytes * 2.0 * others,
-            // count is that of one rank: S is n times as much
-            "AllGather" | "ReduceScatter" => bytes * n * others,
-            "Broadcast" | "Reduce" => bytes,
-            _ => return None,
-        })
+        bus_bytes(self.function, self.bytes, n)
     }
+}
+
+/// See [`Operation::bus_bytes`].
+pub fn bus_bytes(function: Name, bytes: u64, n: i32) -> Option<f64> {
+    let n = f64::from(Some(n).filter(|&n| n > 0)?);
+    let (bytes, others) = (bytes as f64, (n - 1.0) / n);
+    Some(match function.function().map(|index| crate::name::FUNCTIONS[index])? {
+        "AllReduce" => bytes * 2.0 * others,
+        // count is that of one rank: S is n times as much
+        "AllGather" | "ReduceScatter" => bytes * n * others,
+        "Broadcast" | "Reduce" => bytes,
+        _ => return None,
+    })
 }
 
 #[cfg(test)]

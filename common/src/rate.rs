@@ -56,6 +56,8 @@ pub struct Rate {
     pub rate_mb_s: Option<f64>,
     /// What is published as the latency.
     pub latency_us: Option<f64>,
+    /// Coefficient of determination of the line that both are of, where they are.
+    pub r2: Option<f64>,
 }
 
 impl Rate {
@@ -82,6 +84,7 @@ impl Rate {
             min,
             rate_mb_s: published.map_or(active_rate_mb_s, |line| line.rate_mb_s),
             latency_us: published.map(|line| line.latency_us),
+            r2: published.and_then(|line| line.r2),
         }
     }
 }

@@ -48,9 +48,7 @@ pub fn begin() -> Option<&'static Recorder> {
         return None;
     }
     let recorder = RECORDER.get_or_init(|| {
-        let (settings, complaints) = Settings::from_environment();
-        log::set_verbosity(settings.verbosity);
-        complaints.iter().for_each(|line| log::warn(line));
+        let settings = settings().clone();
         if let Some(rate) = settings.tick_rate {
             CLOCK.set_rate(rate);
         }
@@ -83,6 +81,17 @@ pub(crate) fn begun() -> Option<&'static Recorder> {
 /// The same for the collector's thread, which is there before the recorder is.
 pub(crate) fn awaited() -> Option<&'static Recorder> {
     RECORDER.wait().as_ref()
+}
+
+/// The settings of this process, read once.
+pub fn settings() -> &'static Settings {
+    static SETTINGS: OnceCell<Settings> = OnceCell::new();
+    SETTINGS.get_or_init(|| {
+        let (settings, complaints) = Settings::from_environment();
+        log::set_verbosity(settings.verbosity);
+        complaints.iter().for_each(|line| log::warn(line));
+        settings
+    })
 }
 
 impl Recorder {

@@ -112,6 +112,8 @@ pub struct PairSum {
     pub fastest: Fastest,
     /// Time with at least one transfer under way, ticks.
     pub active: Intervals<MOST_APART>,
+    /// Begin of the first and end of the last, ticks.
+    pub span: Option<(u64, u64)>,
 }
 
 impl PairSum {
@@ -123,6 +125,12 @@ impl PairSum {
         self.all.add(transfer.bytes, time);
         self.fastest.add(transfer.bytes, time);
         self.active.add(transfer.start, transfer.stop);
+        self.cover((transfer.start, transfer.stop));
+    }
+
+    fn cover(&mut self, (start, stop): (u64, u64)) {
+        let span = self.span.get_or_insert((start, stop));
+        *span = (span.0.min(start), span.1.max(stop));
     }
 
     /// Takes in all of another, of which nothing more comes; the times that both were under way count twice.
@@ -132,6 +140,7 @@ impl PairSum {
         self.all.merge(&other.all);
         self.fastest.merge(&other.fastest);
         self.active.extend(other.active.total());
+        other.span.into_iter().for_each(|span| self.cover(span));
     }
 }
 

@@ -3,7 +3,7 @@
 use super::Assembly;
 use crate::control;
 use crate::in_step::{Cause, Verdict};
-use crate::operation::Operation;
+use crate::operation::{Operation, Timing};
 
 /// Operations that may wait for a decision about their stamps; past it the doubt is taken for certain.
 const MOST_UNDECIDED: usize = 65_536;
@@ -108,6 +108,11 @@ impl Assembly {
             control::beat();
             let operation = entry.remove();
             let verdict = self.judge(&operation);
+            if let (Timing::Gpu { start, .. }, Some(called), Some(track)) =
+                (operation.timing(verdict), operation.called, &mut self.track)
+            {
+                track.enqueued(called, start);
+            }
             take(operation, verdict);
         }
     }

@@ -12,7 +12,7 @@ pub struct Setting {
 }
 
 /// All settings there are.
-pub const SETTINGS: [Setting; 16] = [
+pub const SETTINGS: [Setting; 21] = [
     Setting {
         name: "NCCL_SCOREP_SUMMARY",
         default: "(none)",
@@ -80,5 +80,30 @@ pub const SETTINGS: [Setting; 16] = [
         meaning: "Recording memory of the process in MiB; it is committed as it is used. When it is full, events are dropped and counted.",
     },
     Setting { name: "NCCL_SCOREP_TICK_RATE", default: "(measured)", meaning: "Ticks per second of Score-P's clock." },
+    Setting {
+        name: "NCCL_SCOREP_LANES",
+        default: "on",
+        meaning: "off: no locations of their own for communicators and rank pairs in Score-P's trace and profile.",
+    },
+    Setting {
+        name: "NCCL_SCOREP_LANE_MB",
+        default: "64",
+        meaning: "Memory in MiB for the operations that the lanes and the job summary show, 48 bytes each; what does not fit is dropped and counted.",
+    },
+    Setting {
+        name: "NCCL_SCOREP_LANE_PAIRS",
+        default: "8",
+        meaning: "Rank pairs of the process, the busiest ones, that get a lane of their transfers.",
+    },
+    Setting {
+        name: "NCCL_SCOREP_HOST_REGIONS",
+        default: "off",
+        meaning: "on: calls of NCCL's API as regions on the calling thread (NCCL 2.28 and later).",
+    },
+    Setting {
+        name: "NCCL_SCOREP_GATHER_KB",
+        default: "1024",
+        meaning: "What each process sends to the job summary at most, in KiB; 0: nothing is gathered, each process writes its own.",
+    },
     Setting { name: "NCCL_SCOREP_LOG", default: "warn", meaning: "What is written to standard error: off, warn or info." },
 ];

@@ -1,0 +1,135 @@
+//! The timeline on the events' clock alone, once the run is over and all is known of the GPU's clocks.
+
+use super::{Clocked, Entry, PairWindow, RankLine, Timeline};
+use crate::gpu_track::GpuMapping;
+use crate::totals::Rank;
+
+/// A rank of a communicator.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RankHistory {
+    /// Which one.
+    pub rank: Rank,
+    /// Number of ranks of its communicator; 0 where it is not told.
+    pub nranks: i32,
+    /// By how much the GPU-timed operations may lie beside their true place, nanoseconds; `None` where nothing bounds it.
+    pub error: Option<f64>,
+}
+
+/// All operations with times of the events' clock, in ticks.
+#[derive(Debug, Clone, Default)]
+pub struct History {
+    /// The ranks, by their place.
+    pub ranks: Vec<RankHistory>,
+    /// By place of the rank, then by begin, the longer one first.
+    pub operations: Vec<Entry>,
+    /// What each window transferred, by sender, receiver, begin.
+    pub windows: Vec<PairWindow>,
+    /// Operations that found no room.
+    pub left_out: u64,
+    /// Windows that found no room.
+    pub windows_left_out: u64,
+    /// GPU-timed operations of GPUs whose clock counts in a unit that is not known.
+    pub unplaced: u64,
+    /// What a tick is worth, nanoseconds.
+    pub nanoseconds_per_tick: f64,
+}
+
+impl Timeline {
+    /// Puts all of it on the events' clock, between `begin` and `end`, in ticks.
+    pub fn into_history(self, begin: u64, end: u64) -> History {
+        let Self { ranks, chunks, count, mut windows, left_out, windows_left_out, nanoseconds_per_tick, .. } = self;
+        let mappings: Vec<Option<GpuMapping>> = ranks.iter().map(|line| line.gpu.mapping(nanoseconds_per_tick)).collect();
+        let mut errors: Vec<Option<f64>> = vec![Some(0.0); ranks.len()];
+        let within = |(start, stop): (u64, u64)| {
+            let start = start.max(begin).min(end);
+            (start, stop.max(start).min(end))
+        };
+        let mut operations = Vec::with_capacity(count);
+        let mut unplaced = 0;
+        for mut entry in chunks.into_iter().flatten() {
+            if entry.clocked == Clocked::Gpu {
+                let place = usize::from(entry.place);
+                let Some(mapping) = mappings.get(place).and_then(Option::as_ref) else {
+                    unplaced += 1;
+                    continue;
+                };
+                errors[place] = errors[place].zip(mapping.error(entry.start)).map(|(most, error)| most.max(error));
+                (entry.start, entry.stop) = (mapping.ticks(entry.start), mapping.ticks(entry.stop));
+            }
+            (entry.start, entry.stop) = within((entry.start, entry.stop));
+            operations.push(entry);
+        }
+        operations.sort_unstable_by_key(|entry| (entry.place, entry.start, u64::MAX - entry.stop, entry.sequence));
+        windows.iter_mut().for_each(|window| (window.start, window.stop) = within((window.start, window.stop)));
+        windows.sort_by_key(|window| (window.place, window.peer, window.start));
+        let rank = |(line, error): (&RankLine, Option<f64>)| RankHistory { rank: line.rank, nranks: line.nranks, error };
+        let ranks = ranks.iter().zip(errors).map(rank).collect();
+        History { ranks, operations, windows, left_out, windows_left_out, unplaced, nanoseconds_per_tick }
+    }
+}
+
+impl History {
+    /// The operations of the rank at that place, in the order of their begin.
+    pub fn of(&self, place: usize) -> &[Entry] {
+        let first = self.operations.partition_point(|entry| usize::from(entry.place) < place);
+        let behind = self.operations.partition_point(|entry| usize::from(entry.place) <= place);
+        &self.operations[first..behind]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::name::Name;
+
+    fn entry(place: u16, start: u64, stop: u64, clocked: Clocked) -> Entry {
+        let name = Name::default();
+        let entry = Entry {
+            start,
+            stop,
+            bytes: 1,
+            sequence: 0,
+            peer: -1,
+            place,
+            function: name,
+            algorithm: name,
+            protocol: name,
+            clocked,
+        };
+        entry
+    }
+
+    fn timeline(entries: &[Entry]) -> Timeline {
+        let mut timeline = Timeline { nanoseconds_per_tick: 0.5, ..Timeline::new(1 << 20) };
+        for comm in 0..2 {
+            timeline.open(Rank { comm, rank: 0 }, 2);
+        }
+        timeline.chunks.push(entries.to_vec());
+        timeline.count = entries.len();
+        timeline
+    }
+
+    #[test]
+    fn gpu_times_are_mapped_and_all_are_sorted_within_the_measurement() {
+        let mut timeline = timeline(&[
+            entry(1, 100, 150, Clocked::Enqueue),
+            entry(0, 7_000_000_100, 7_000_000_200, Clocked::Gpu),
+            entry(0, 1200, 1500, Clocked::Proxy),
+            entry(0, 0, 5000, Clocked::Enqueue),
+        ]);
+        // a tick is half a nanosecond; the second stamp was told of long after it
+        for (ticks, stamp) in [(1000, 7_000_000_000), (900_201_000, 7_450_000_000)] {
+            timeline.track(0).unwrap().told(ticks, stamp);
+        }
+        let history = timeline.into_history(50, 3000);
+        let times: Vec<_> = history.operations.iter().map(|entry| (entry.place, entry.start, entry.stop)).collect();
+        assert_eq!(times, [(0, 50, 3000), (0, 1200, 1500), (0, 1200, 1400), (1, 100, 150)]);
+        assert_eq!((history.of(0).len(), history.of(1).len(), history.of(2).len()), (3, 1, 0));
+    }
+
+    #[test]
+    fn operations_of_a_gpu_with_an_unknown_clock_are_counted() {
+        let history = timeline(&[entry(1, 100, 150, Clocked::Gpu)]).into_history(0, 1000);
+        assert_eq!((history.operations.len(), history.unplaced), (0, 1));
+    }
+}

@@ -1,0 +1,200 @@
+//! Which operation goes to which lane, and which lanes there are if there is no room for all.
+
+use common::timeline::{History, PairWindow};
+use std::collections::BTreeMap;
+
+/// Lanes that a rank of a communicator has at most, however many of its operations overlap.
+const MOST_OF_A_RANK: usize = 32;
+
+/// Operations of a rank that follow one another.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Lane {
+    /// Place of the rank in the history.
+    pub(super) place: usize,
+    /// 1 for its first lane.
+    pub(super) number: usize,
+    /// Places of the operations among those of the rank.
+    pub(super) operations: Vec<u32>,
+}
+
+/// The windows of a rank pair.
+#[derive(Debug, PartialEq)]
+pub(super) struct PairLane {
+    /// Place of the sender in the history.
+    pub(super) place: usize,
+    /// The receiver.
+    pub(super) peer: i32,
+    /// By begin; none begins before the last one has ended.
+    pub(super) windows: Vec<PairWindow>,
+}
+
+/// What is shown, and what is not.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Plan {
+    /// Lanes of operations.
+    pub(super) lanes: Vec<Lane>,
+    /// Lanes of rank pairs.
+    pub(super) pairs: Vec<PairLane>,
+    /// Operations without a lane.
+    pub(super) hidden: usize,
+    /// Lanes that there would be if there were room for them.
+    pub(super) wanted: usize,
+}
+
+impl Plan {
+    /// At most `most` lanes: the first one of each rank, then the busiest `pairs` rank pairs, then the further ones, in each case the
+    /// fullest first.
+    pub(super) fn new(history: &History, pairs: usize, most: usize) -> Self {
+        let mut first = Vec::new();
+        let mut further = Vec::new();
+        let mut hidden = 0;
+        for place in 0..history.ranks.len() {
+            let (lanes, without) = lanes_of(history, place);
+            hidden += without;
+            let mut lanes = lanes.into_iter();
+            first.extend(lanes.next());
+            further.extend(lanes);
+        }
+        let fullest = |lane: &Lane| std::cmp::Reverse(lane.operations.len());
+        first.sort_by_key(fullest);
+        further.sort_by_key(fullest);
+        let mut pairs = pair_lanes(history, pairs);
+        let wanted = first.len() + pairs.len() + further.len();
+        let mut room = most;
+        let mut take = |wanted: usize| {
+            let taken = wanted.min(room);
+            room -= taken;
+            taken
+        };
+        let without = |lanes: &[Lane]| lanes.iter().map(|lane| lane.operations.len()).sum::<usize>();
+        let (of_first, of_pairs, of_further) = (take(first.len()), take(pairs.len()), take(further.len()));
+        hidden += without(&first[of_first..]) + without(&further[of_further..]);
+        first.truncate(of_first);
+        pairs.truncate(of_pairs);
+        first.extend(further.into_iter().take(of_further));
+        first.sort_by_key(|lane| (lane.place, lane.number));
+        Self { lanes: first, pairs, hidden, wanted }
+    }
+}
+
+/// Each operation goes to the first lane whose last one is over. Also the number of those that find none.
+fn lanes_of(history: &History, place: usize) -> (Vec<Lane>, usize) {
+    let mut lanes: Vec<(u64, Lane)> = Vec::new();
+    let mut without = 0;
+    for (number, operation) in (0..).zip(history.of(place)) {
+        let free = lanes.iter_mut().find(|(end, _)| *end <= operation.start);
+        match free {
+            Some((end, lane)) => {
+                *end = operation.stop;
+                lane.operations.push(number);
+            }
+            None if lanes.len() < MOST_OF_A_RANK => {
+                let lane = Lane { place, number: lanes.len() + 1, operations: vec![number] };
+                lanes.push((operation.stop, lane));
+            }
+            None => without += 1,
+        }
+    }
+    (lanes.into_iter().map(|(_, lane)| lane).collect(), without)
+}
+
+/// The pairs that moved most bytes.
+fn pair_lanes(history: &History, most: usize) -> Vec<PairLane> {
+    let mut windows: BTreeMap<(usize, i32), Vec<PairWindow>> = BTreeMap::new();
+    for window in &history.windows {
+        windows.entry((usize::from(window.place), window.peer)).or_default().push(*window);
+    }
+    let mut pairs: Vec<PairLane> =
+        windows.into_iter().map(|((place, peer), windows)| PairLane { place, peer, windows: in_turn(windows) }).collect();
+    let bytes = |pair: &PairLane| pair.windows.iter().fold(0_u64, |sum, window| sum.saturating_add(window.bytes));
+    pairs.sort_by_key(|pair| (std::cmp::Reverse(bytes(pair)), pair.place, pair.peer));
+    pairs.truncate(most);
+    pairs
+}
+
+/// Late transfers of a window may overlap with the next: each begins when the one before has ended.
+fn in_turn(mut windows: Vec<PairWindow>) -> Vec<PairWindow> {
+    let mut end = 0;
+    for window in &mut windows {
+        window.start = window.start.max(end);
+        window.stop = window.stop.max(window.start);
+        end = window.stop;
+    }
+    windows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use common::name::Name;
+    use common::rate::Rate;
+    use common::timeline::{Clocked, Entry, RankHistory};
+    use common::totals::{PairSum, Rank};
+
+    fn history(operations: &[(u16, u64, u64)], windows: &[(u16, i32, u64, u64, u64)]) -> History {
+        let name = Name::default();
+        let clocked = Clocked::Gpu;
+        let entry = |&(place, start, stop): &(u16, u64, u64)| Entry {
+            start,
+            stop,
+            bytes: 1,
+            sequence: 0,
+            peer: -1,
+            place,
+            function: name,
+            algorithm: name,
+            protocol: name,
+            clocked,
+        };
+        let rate = Rate::of(&PairSum::default(), common::config::Regression::Min, 1.0);
+        let window = |&(place, peer, start, stop, bytes): &_| PairWindow { place, peer, start, stop, bytes, rate };
+        let ranks = (0..3).map(|comm| RankHistory { rank: Rank { comm, rank: 0 }, nranks: 2, error: None });
+        History {
+            ranks: ranks.collect(),
+            operations: operations.iter().map(entry).collect(),
+            windows: windows.iter().map(window).collect(),
+            ..History::default()
+        }
+    }
+
+    fn numbers(plan: &Plan) -> Vec<(usize, usize, Vec<u32>)> {
+        plan.lanes.iter().map(|lane| (lane.place, lane.number, lane.operations.clone())).collect()
+    }
+
+    #[test]
+    fn overlapping_operations_go_to_further_lanes() {
+        let history = history(&[(0, 0, 10), (0, 5, 20), (0, 10, 15), (0, 15, 15), (0, 15, 30), (1, 0, 10), (1, 0, 10)], &[]);
+        let plan = Plan::new(&history, 8, 100);
+        assert_eq!(numbers(&plan), [(0, 1, vec![0, 2, 3, 4]), (0, 2, vec![1]), (1, 1, vec![0]), (1, 2, vec![1])]);
+        assert_eq!((plan.hidden, plan.wanted), (0, 4));
+    }
+
+    #[test]
+    fn with_little_room_every_rank_keeps_its_first_lane() {
+        let history = history(
+            &[(0, 0, 10), (0, 5, 20), (0, 6, 20), (1, 0, 9), (1, 10, 12)],
+            &[(0, 1, 0, 10, 5), (0, 2, 0, 10, 50), (1, 0, 0, 10, 7)],
+        );
+        for (most, lanes, pairs, hidden) in [(0, 0, 0, 5), (1, 1, 0, 3), (2, 2, 0, 2), (4, 2, 2, 2), (5, 3, 2, 1), (9, 4, 2, 0)] {
+            let plan = Plan::new(&history, 2, most);
+            assert_eq!((plan.lanes.len(), plan.pairs.len(), plan.hidden), (lanes, pairs, hidden), "{most}");
+            assert_eq!(plan.wanted, 6);
+        }
+        let busiest: Vec<_> = Plan::new(&history, 2, 9).pairs.iter().map(|pair| (pair.place, pair.peer)).collect();
+        assert_eq!(busiest, [(0, 2), (1, 0)]);
+    }
+
+    #[test]
+    fn a_rank_has_so_many_lanes_at_most() {
+        let all = vec![(0, 0, 10); MOST_OF_A_RANK + 5];
+        let plan = Plan::new(&history(&all, &[]), 8, 100);
+        assert_eq!((plan.lanes.len(), plan.hidden), (MOST_OF_A_RANK, 5));
+    }
+
+    #[test]
+    fn windows_of_a_pair_follow_one_another() {
+        let plan = Plan::new(&history(&[], &[(0, 1, 0, 10, 5), (0, 1, 8, 20, 5), (0, 1, 9, 15, 5)]), 8, 100);
+        let times: Vec<_> = plan.pairs[0].windows.iter().map(|window| (window.start, window.stop)).collect();
+        assert_eq!(times, [(0, 10), (10, 20), (20, 20)]);
+    }
+}
