@@ -27,7 +27,9 @@ fn play(version: u32, things: &[String], settings: &[(&str, &str)]) -> Run {
     let mut command = tool::host(env!("HOST_SURROUNDINGS_HOST"));
     command.arg(tool::library()).arg(version.to_string()).args(things);
     // so that kernel events are asked for in every version
-    command.env("NCCL_ALLGATHERV_ENABLE", "0").env("NCCL_SCOREP_SUMMARY", &path).envs(settings.iter().copied());
+    command.env("NCCL_ALLGATHERV_ENABLE", "0").env("NCCL_SCOREP_SUMMARY", &path);
+    // the host is not Score-P's library, and makes no profile
+    command.env("NCCL_SCOREP_LANES", "off").env("SCOREP_ENABLE_PROFILING", "false").envs(settings.iter().copied());
     let output = command.output().unwrap();
     let lines = |bytes: &[u8]| String::from_utf8_lossy(bytes).lines().map(str::to_owned).collect::<Vec<_>>();
     let (printed, said) = (lines(&output.stdout), lines(&output.stderr));

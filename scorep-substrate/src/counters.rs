@@ -9,11 +9,12 @@ use crate::sys::{
     SYNCHRONIZATION_MODE_END, SynchronizationMode, VALUE_UINT64,
 };
 use crate::token;
+use crate::{ending, host_regions};
 use common::guard::guard;
 use common::metric::{Counter, Fixed, Owner, counters};
 use common::recorder::CLOCK;
 use common::thread::ThreadCell;
-use common::{board, control, log};
+use common::{board, log};
 use std::ffi::c_char;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -64,6 +65,7 @@ fn select(token: &str) -> &'static [Counter] {
 }
 
 unsafe extern "C" fn initialize() -> i32 {
+    guard("initialize", (), ending::prepare);
     0
 }
 
@@ -85,6 +87,7 @@ unsafe extern "C" fn add_counter(name: *mut c_char) -> i32 {
     guard("add_counter", CONSTANT as i32, || {
         // SAFETY: Score-P passes a string that is alive during the call.
         let name = unsafe { token::text(name) };
+        host_regions::know_thread();
         let thread = ThreadCell::current().map(|(_, number)| number);
         let (Some(place), Some(thread)) = (find(&name), thread) else { return CONSTANT as i32 };
         let first = FIRST.compare_exchange(NOBODY, thread, Ordering::Relaxed, Ordering::Relaxed).unwrap_or_else(|first| first);
@@ -120,9 +123,10 @@ pub(crate) unsafe extern "C" fn set_clock_function(function: Option<unsafe exter
 unsafe extern "C" fn synchronize(_is_responsible: bool, mode: SynchronizationMode) {
     guard("synchronize", (), || {
         if mode == SYNCHRONIZATION_MODE_END {
-            control::finish();
+            ending::end_now();
         } else {
             CLOCK.mark();
+            host_regions::begin();
         }
     });
 }

@@ -8,7 +8,17 @@
 extern crate nccl_plugin as _;
 
 pub mod counters;
+mod ending;
+// mod gather;
+mod host_regions;
+mod ipc;
+// mod job_files;
+mod lanes;
+mod measurement;
 mod memory;
+// mod node_clocks;
+mod roll_call;
 pub mod series;
+// pub mod substrate;
 pub mod sys;
 mod token;

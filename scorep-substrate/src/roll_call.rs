@@ -152,7 +152,8 @@ fn judge(said: &Path, roll: &[u8]) -> Option<bool> {
 
 /// The verdict that all are here, which tells of whom (FNV-1a over the roll).
 fn everybody(roll: &[u8]) -> String {
-    let hash = roll.iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
+    let hash =
+        roll.iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
     format!("all-{hash:016x}")
 }
 

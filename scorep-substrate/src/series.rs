@@ -1,7 +1,10 @@
 //! Metric plugin `nccl_series_plugin`: rates, latencies and times as they developed, asynchronous, at locations of their own in the
-//! trace. Score-P asks once, at the end. With profiling on it drops asynchronous metrics: set SCOREP_ENABLE_PROFILING=false.
+//! trace. Score-P asks once, at the end. With profiling on it drops asynchronous metrics, and each takes a location's memory from the
+//! start: those that it has no room for would abort the application, so they are refused.
 
 use crate::counters::set_clock_function;
+use crate::ending;
+use crate::measurement::Measurement;
 use crate::memory::{self, Metric};
 use crate::sys::{
     ASYNC, BASE_DECIMAL, MODE_ABSOLUTE_LAST, MetricPluginInfo, MetricProperties, PER_PROCESS, PLUGIN_VERSION,
@@ -13,14 +16,60 @@ use common::metric::{SERIES, Series, series};
 use common::recorder::CLOCK;
 use common::{control, log};
 use std::ffi::c_char;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, Once, PoisonError};
 
 /// Names by the ids that Score-P got.
 static NAMES: Mutex<Vec<String>> = Mutex::new(Vec::new());
 /// First and last time of the measurement; a value outside would lie outside the trace.
 static BEGIN: AtomicU64 = AtomicU64::new(0);
 static END: AtomicU64 = AtomicU64::new(u64::MAX);
+
+/// Locations that are left for the program's own threads, and series taken where Score-P's memory cannot be looked at.
+const LEFT: usize = 4;
+const FEW: usize = 10;
+
+/// Series that Score-P has been told of so far.
+static TOLD: AtomicUsize = AtomicUsize::new(0);
+
+/// Whether a value of SCOREP_ENABLE_PROFILING leaves profiling on, as Score-P reads it.
+fn is_profiling(value: Option<&str>) -> bool {
+    let Some(value) = value else { return true };
+    let off = ["false", "no", "off"].iter().any(|off| value.eq_ignore_ascii_case(off));
+    !off && value.parse::<u64>() != Ok(0)
+}
+
+/// Says once that a profile leaves no series.
+fn tell_of_profiling() {
+    static ONCE: Once = Once::new();
+    let value = std::env::var_os("SCOREP_ENABLE_PROFILING").map(|value| value.to_string_lossy().trim().to_owned());
+    if is_profiling(value.as_deref()) {
+        ONCE.call_once(|| {
+            log::warn(
+                "Score-P drops the series of nccl_series_plugin, as all asynchronous metrics, while it makes a profile: set \
+                 SCOREP_ENABLE_PROFILING=false to have them in the trace. Counters and lanes do not need that",
+            );
+        });
+    }
+}
+
+/// As many of the series as there is memory for, and a line about the others.
+fn admit<T>(mut series: Vec<T>) -> Vec<T> {
+    static ONCE: Once = Once::new();
+    let room = Measurement::find().map_or(FEW, |measurement| measurement.room().saturating_sub(LEFT));
+    let before = TOLD.fetch_add(series.len(), Ordering::Relaxed);
+    let admitted = room.saturating_sub(before).min(series.len());
+    if admitted < series.len() {
+        ONCE.call_once(|| {
+            log::warn(&format!(
+                "SCOREP_METRIC_NCCL_SERIES_PLUGIN: {room} series are taken and no more: each needs 1 MiB of SCOREP_TOTAL_MEMORY from the \
+                 start; make it larger for more"
+            ));
+        });
+    }
+    series.truncate(admitted);
+    series
+}
 
 /// The series that a token names, under the names they get.
 fn select(token: &str) -> Vec<(String, &'static Series)> {
@@ -41,6 +90,7 @@ fn select(token: &str) -> Vec<(String, &'static Series)> {
 }
 
 unsafe extern "C" fn initialize() -> i32 {
+    guard("initialize", (), ending::prepare);
     0
 }
 
@@ -62,7 +112,8 @@ unsafe extern "C" fn get_event_info(token: *mut c_char) -> *mut MetricProperties
     let list = guard("get_event_info", None, || {
         // SAFETY: Score-P passes a string that is alive during the call.
         let token = unsafe { token::text(token) };
-        let found = select(&token);
+        tell_of_profiling();
+        let found = admit(select(&token));
         let list: Vec<Metric<'_>> = found.iter().map(describe).collect();
         Some(memory::properties(&list))
     });
@@ -102,7 +153,7 @@ unsafe extern "C" fn get_all_values(id: i32, list: *mut *mut TimeValuePair) -> u
 unsafe extern "C" fn synchronize(_is_responsible: bool, mode: SynchronizationMode) {
     guard("synchronize", (), || {
         if mode == SYNCHRONIZATION_MODE_END {
-            control::finish();
+            ending::end_now();
             END.store(CLOCK.now(), Ordering::Relaxed);
         } else {
             BEGIN.store(CLOCK.now(), Ordering::Relaxed);
@@ -133,6 +184,18 @@ pub extern "C" fn SCOREP_MetricPlugin_nccl_series_plugin_get_info() -> MetricPlu
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn profiling_is_on_unless_it_is_switched_off() {
+        assert!([None, Some("true"), Some(""), Some("1"), Some("nonsense")].into_iter().all(is_profiling));
+        assert!(!["false", "NO", "off", "0"].into_iter().any(|value| is_profiling(Some(value))));
+    }
+
+    #[test]
+    fn series_are_admitted_while_there_is_room() {
+        assert_eq!(admit(vec![(); FEW - 2]).len(), FEW - 2);
+        assert_eq!([admit(vec![(); 4]).len(), admit(vec![(); 1]).len()], [2, 0]);
+    }
 
     #[test]
     fn tokens_select_series() {

@@ -82,18 +82,16 @@ fn lanes_of(history: &History, place: usize) -> (Vec<Lane>, usize) {
     let mut lanes: Vec<(u64, Lane)> = Vec::new();
     let mut without = 0;
     for (number, operation) in (0..).zip(history.of(place)) {
-        let free = lanes.iter_mut().find(|(end, _)| *end <= operation.start);
-        match free {
-            Some((end, lane)) => {
-                *end = operation.stop;
-                lane.operations.push(number);
+        let free = lanes.iter().position(|(end, _)| *end <= operation.start).unwrap_or(lanes.len());
+        if free == lanes.len() {
+            if lanes.len() == MOST_OF_A_RANK {
+                without += 1;
+                continue;
             }
-            None if lanes.len() < MOST_OF_A_RANK => {
-                let lane = Lane { place, number: lanes.len() + 1, operations: vec![number] };
-                lanes.push((operation.stop, lane));
-            }
-            None => without += 1,
+            lanes.push((0, Lane { place, number: free + 1, operations: Vec::new() }));
         }
+        lanes[free].0 = operation.stop;
+        lanes[free].1.operations.push(number);
     }
     (lanes.into_iter().map(|(_, lane)| lane).collect(), without)
 }

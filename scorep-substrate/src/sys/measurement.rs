@@ -15,7 +15,6 @@ use super::{
     MetricProfilingType, MetricSourceType, MetricValueType, ParadigmType, RegionHandle, RegionType, SamplingSetClass,
     SamplingSetHandle, SourceFileHandle, StringHandle,
 };
-use libc::sig_atomic_t;
 use std::ffi::{c_char, c_int, c_void};
 
 /// An attribute: something said about one event, in the trace only.
@@ -163,9 +162,9 @@ pub const PHASE_WITHIN: MeasurementPhase = 0;
 /// It is over, or ends.
 pub const PHASE_POST: MeasurementPhase = 1;
 
-/// `scorep_get_in_measurement`: the calling thread's count of how deep it is in Score-P. Above 0 Score-P records nothing that it
-/// intercepts.
-pub type GetInMeasurement = unsafe extern "C" fn() -> *mut sig_atomic_t;
+/// `scorep_get_in_measurement`: the calling thread's count (a `sig_atomic_t`) of how deep it is in Score-P. Above 0
+/// Score-P records nothing that it intercepts.
+pub type GetInMeasurement = unsafe extern "C" fn() -> *mut c_int;
 
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests {

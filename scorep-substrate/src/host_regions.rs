@@ -1,0 +1,111 @@
+//! Calls of NCCL's API as regions on the calling thread's location (`NCCL_SCOREP_HOST_REGIONS=on`).
+//!
+//! Only on threads that Score-P knows: on another one, Score-P would make up a location, or write into the main thread's. A thread is
+//! known when Score-P has asked the plugin something on it.
+
+use crate::lanes::kind;
+use crate::measurement::{Measurement, address};
+use crate::sys::RegionHandle;
+use crate::sys::measurement::{EnterRegion, GetInMeasurement, MeasurementPhase, PHASE_WITHIN};
+use common::host_region::{Watcher, watch};
+use common::name::{FUNCTIONS, Name};
+use common::{log, recorder};
+use once_cell::sync::OnceCell;
+use std::cell::Cell;
+use std::ffi::{CString, c_void};
+use std::sync::Once;
+
+/// Score-P's functions, and the regions.
+struct Regions {
+    enter: EnterRegion,
+    exit: EnterRegion,
+    in_measurement: GetInMeasurement,
+    phase: *const MeasurementPhase,
+    /// By function.
+    handles: [RegionHandle; FUNCTIONS.len()],
+}
+
+// SAFETY: `phase` points to a variable of Score-P's that all threads read; the functions are called on threads that it knows.
+unsafe impl Send for Regions {}
+// SAFETY: as above.
+unsafe impl Sync for Regions {}
+
+static REGIONS: OnceCell<Regions> = OnceCell::new();
+
+thread_local! {
+    /// Whether Score-P knows this thread.
+    static IS_KNOWN: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Score-P knows the calling thread.
+pub(crate) fn know_thread() {
+    let _ = IS_KNOWN.try_with(|known| known.set(true));
+}
+
+/// The measurement begins: makes the regions, if they are wanted.
+pub(crate) fn begin() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        if !recorder::settings().host_regions {
+            return;
+        }
+        match Regions::find() {
+            Ok(regions) => {
+                let _ = REGIONS.set(regions);
+                watch(Watcher { entered, left });
+            }
+            Err(reason) => log::warn(&format!("NCCL's API calls are no regions in Score-P: {reason}")),
+        }
+    });
+}
+
+impl Regions {
+    fn find() -> Result<Self, String> {
+        let measurement = Measurement::find()?;
+        let [enter, exit] = [address(c"SCOREP_EnterRegion")?, address(c"SCOREP_ExitRegion")?];
+        let in_measurement = address(c"scorep_get_in_measurement")?;
+        let handles = FUNCTIONS.map(|function| {
+            let name = Name::of(CString::new(function).ok().as_deref());
+            measurement.region(&format!("nccl{function}"), kind(name))
+        });
+        let phase = address(c"scorep_measurement_phase")?.cast_const().cast();
+        // SAFETY: `Measurement::find` has made sure that it is the library whose symbols of these names have these types.
+        unsafe {
+            Ok(Self {
+                enter: std::mem::transmute::<*mut c_void, EnterRegion>(enter),
+                exit: std::mem::transmute::<*mut c_void, EnterRegion>(exit),
+                in_measurement: std::mem::transmute::<*mut c_void, GetInMeasurement>(in_measurement),
+                phase,
+                handles,
+            })
+        }
+    }
+
+    /// Calls one of Score-P's functions, as its own adapters do: while the measurement goes on, and not from inside of it.
+    fn call(&self, function: EnterRegion, name: Name) -> bool {
+        let Some(&region) = name.function().and_then(|index| self.handles.get(index)) else { return false };
+        // SAFETY: Score-P's own variable, which lives as long as the process.
+        let within = unsafe { self.phase.read_volatile() } == PHASE_WITHIN;
+        // SAFETY: gives the calling thread's own count.
+        let Some(depth) = (unsafe { (self.in_measurement)().as_mut() }) else { return false };
+        if !within || *depth > 0 {
+            return false;
+        }
+        *depth += 1;
+        // SAFETY: the region was made above, and Score-P knows the calling thread.
+        unsafe { function(region) };
+        *depth -= 1;
+        true
+    }
+}
+
+fn entered(name: Name) -> bool {
+    let known = IS_KNOWN.try_with(Cell::get).unwrap_or(false);
+    REGIONS.get().is_some_and(|regions| known && regions.call(regions.enter, name))
+}
+
+fn left(name: Name) {
+    if let Some(regions) = REGIONS.get() {
+        regions.call(regions.exit, name);
+    }
+}

@@ -1,0 +1,192 @@
+//! Writes lanes into Score-P's trace and profile.
+//!
+//! Times of a lane never fall and regions never overlap: the plan sees to both. Inside a region lie the counters that a profile sums
+//! up; outside, so in the trace alone, those that mean nothing when they are summed.
+
+use super::plan::{Lane, PairLane};
+use crate::measurement::Measurement;
+use crate::sys::measurement::{ATTRIBUTE_TYPE_STRING, ATTRIBUTE_TYPE_UINT64, AttributeHandle};
+use crate::sys::*;
+use common::name::{FUNCTIONS, Name};
+use common::operation::bus_bytes;
+use common::rate::Rate;
+use common::timeline::{Clocked, Entry, History};
+use std::collections::BTreeMap;
+
+/// What Score-P calls our definitions.
+pub(super) struct Writer<'a> {
+    measurement: &'a Measurement,
+    history: &'a History,
+    regions: BTreeMap<Name, RegionHandle>,
+    strings: BTreeMap<&'static str, StringHandle>,
+    names: BTreeMap<Name, StringHandle>,
+    sequence: AttributeHandle,
+    algorithm: AttributeHandle,
+    protocol: AttributeHandle,
+    peer: AttributeHandle,
+    timing: AttributeHandle,
+    bytes: SamplingSetHandle,
+    bus: SamplingSetHandle,
+}
+
+/// The definitions of rank pairs.
+struct PairDefinitions {
+    window: RegionHandle,
+    bytes: SamplingSetHandle,
+    rate: SamplingSetHandle,
+    latency: SamplingSetHandle,
+    r2: SamplingSetHandle,
+}
+
+/// What kind of communication a function is.
+pub(crate) fn kind(function: Name) -> RegionType {
+    match function.function().map(|index| FUNCTIONS[index]) {
+        Some("AllReduce" | "AllGather" | "ReduceScatter" | "AlltoAll") => REGION_COLL_ALL2ALL,
+        Some("Broadcast" | "Scatter") => REGION_COLL_ONE2ALL,
+        Some("Reduce" | "Gather") => REGION_COLL_ALL2ONE,
+        Some("Send" | "Recv") => REGION_POINT2POINT,
+        _ => REGION_COLL_OTHER,
+    }
+}
+
+/// A whole number of what is known and positive.
+fn whole(value: Option<f64>) -> Option<u64> {
+    value.filter(|value| value.is_finite() && *value >= 0.0).map(|value| value.round() as u64)
+}
+
+impl<'a> Writer<'a> {
+    /// Makes the definitions.
+    pub(super) fn new(measurement: &'a Measurement, history: &'a History) -> Self {
+        let string = |name, description| measurement.attribute(name, description, ATTRIBUTE_TYPE_STRING);
+        let number = |name, description| measurement.attribute(name, description, ATTRIBUTE_TYPE_UINT64);
+        Self {
+            measurement,
+            history,
+            regions: BTreeMap::new(),
+            strings: BTreeMap::new(),
+            names: BTreeMap::new(),
+            sequence: number(c"nccl_sequence", c"Number among the operations of its function in its communicator"),
+            algorithm: string(c"nccl_algorithm", c"NCCL's algorithm"),
+            protocol: string(c"nccl_protocol", c"NCCL's protocol"),
+            peer: number(c"nccl_peer", c"The other rank"),
+            timing: string(c"nccl_timing", c"What the time was taken from: gpu, proxy or enqueue"),
+            bytes: measurement.counter(
+                c"nccl_op_bytes",
+                c"Bytes of the operation: elements times their size",
+                MODE_ABSOLUTE_POINT,
+                c"B",
+            ),
+            bus: measurement.counter(
+                c"nccl_op_busbw",
+                c"Bus bandwidth of the operation as nccl-tests defines it",
+                MODE_ABSOLUTE_NEXT,
+                c"B/s",
+            ),
+        }
+    }
+
+    /// Writes the operations of a lane.
+    pub(super) fn lane(&mut self, lane: &Lane) {
+        let rank = self.history.ranks[lane.place];
+        let mut name = format!("NCCL {:016x} rank {}", rank.rank.comm, rank.rank.rank);
+        if lane.number > 1 {
+            name.push_str(&format!(" ({})", lane.number));
+        }
+        let location = self.measurement.lane(&name);
+        let history = self.history;
+        let operations = history.of(lane.place);
+        for operation in lane.operations.iter().filter_map(|&number| operations.get(number as usize)) {
+            let bus = self.bus_bandwidth(operation, rank.nranks);
+            let region = self.region(operation.function);
+            if let Some(bus) = bus {
+                self.measurement.count(location, operation.start, self.bus, bus);
+            }
+            self.describe(location, operation);
+            self.measurement.enter(location, operation.start, region);
+            self.measurement.count(location, operation.start, self.bytes, operation.bytes);
+            self.measurement.exit(location, operation.stop, region);
+            if bus.is_some() {
+                self.measurement.count(location, operation.stop, self.bus, 0);
+            }
+        }
+    }
+
+    /// Bytes a second, of operations timed by the GPU.
+    fn bus_bandwidth(&self, operation: &Entry, nranks: i32) -> Option<u64> {
+        let ticks = operation.stop - operation.start;
+        let bytes = bus_bytes(operation.function, operation.bytes, nranks)?;
+        let seconds = ticks as f64 * self.history.nanoseconds_per_tick / 1e9;
+        whole((operation.clocked == Clocked::Gpu && ticks > 0).then(|| bytes / seconds))
+    }
+
+    /// Says on the next event what else is known of the operation.
+    fn describe(&mut self, location: crate::measurement::Lane, operation: &Entry) {
+        let measurement = self.measurement;
+        match u64::try_from(operation.peer) {
+            Ok(peer) => measurement.say_number(location, self.peer, peer),
+            Err(_) => measurement.say_number(location, self.sequence, operation.sequence),
+        }
+        for (attribute, name) in [(self.algorithm, operation.algorithm), (self.protocol, operation.protocol)] {
+            if name != Name::default() {
+                let string = *self.names.entry(name).or_insert_with(|| measurement.string(&name.text()));
+                measurement.say(location, attribute, string);
+            }
+        }
+        let timing = match operation.clocked {
+            Clocked::Gpu => "gpu",
+            Clocked::Proxy => "proxy",
+            Clocked::Enqueue => "enqueue",
+        };
+        let string = *self.strings.entry(timing).or_insert_with(|| measurement.string(timing));
+        measurement.say(location, self.timing, string);
+    }
+
+    fn region(&mut self, function: Name) -> RegionHandle {
+        let measurement = self.measurement;
+        *self.regions.entry(function).or_insert_with(|| measurement.region(&format!("nccl{}", function.text()), kind(function)))
+    }
+
+    /// Writes the windows of rank pairs.
+    pub(super) fn pairs(&self, pairs: &[PairLane]) {
+        if pairs.is_empty() {
+            return;
+        }
+        let measurement = self.measurement;
+        let rate_of = |name, description, unit| measurement.counter(name, description, MODE_ABSOLUTE_NEXT, unit);
+        let definitions = PairDefinitions {
+            window: measurement.region("NCCL transfers", REGION_ARTIFICIAL),
+            bytes: measurement.counter(
+                c"nccl_pair_bytes",
+                c"Bytes sent over the network in the window",
+                MODE_ABSOLUTE_POINT,
+                c"B",
+            ),
+            rate: rate_of(c"nccl_pair_rate", c"Transfer rate of the window, fitted or bytes over active time", c"B/s"),
+            latency: rate_of(c"nccl_pair_latency", c"Latency of transfers in the window, fitted", c"ns"),
+            r2: rate_of(c"nccl_pair_r2", c"Coefficient of determination of the fit, millionths", c"ppm"),
+        };
+        pairs.iter().for_each(|pair| self.pair(pair, &definitions));
+    }
+
+    fn pair(&self, pair: &PairLane, definitions: &PairDefinitions) {
+        let measurement = self.measurement;
+        let rank = self.history.ranks[pair.place].rank;
+        let location = measurement.lane(&format!("NCCL {:016x} {} to {}", rank.comm, rank.rank, pair.peer));
+        for window in &pair.windows {
+            let Rate { rate_mb_s, latency_us, r2, .. } = window.rate;
+            let figures = [
+                (definitions.rate, whole(rate_mb_s.map(|rate| rate * 1e6))),
+                (definitions.latency, whole(latency_us.map(|latency| latency * 1e3))),
+                (definitions.r2, whole(r2.map(|r2| r2 * 1e6))),
+            ];
+            for (counter, value) in figures {
+                if let Some(value) = value {
+                    measurement.count(location, window.start, counter, value);
+                }
+            }
+            measurement.enter(location, window.start, definitions.window);
+            measurement.count(location, window.start, definitions.bytes, window.bytes);
+            measurement.exit(location, window.stop, definitions.window);
+        }
+    }
+}

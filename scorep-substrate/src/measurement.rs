@@ -1,0 +1,234 @@
+//! Score-P's measurement library in this process: what its own adapters use to make locations, regions and counters, looked up by
+//! name at run time. One symbol missing, or a library that is not the one these types are known of, and nothing of it is used.
+
+use crate::sys::measurement::*;
+use crate::sys::*;
+use std::ffi::{CStr, CString, c_void};
+use std::ptr;
+
+/// File name of the measurement library whose symbols have these types: Score-P 8.
+const KNOWN: &str = "libscorep_measurement.so.11";
+
+/// What a location costs where a trace is written, bytes: its first buffer.
+pub(crate) const LOCATION_BYTES: u64 = 1 << 20;
+/// What it costs besides: its part of the profile.
+const PROFILE_BYTES: u64 = 64 << 10;
+/// What is left to Score-P for the end of the measurement: definitions, and the profile's last nodes.
+const RESERVE: u64 = 2 << 20;
+
+macro_rules! symbols {
+    ($($field:ident: $type:ty = $name:literal;)*) => {
+        /// The functions.
+        #[derive(Debug, Clone, Copy)]
+        struct Symbols { $($field: $type),* }
+
+        impl Symbols {
+            fn find() -> Result<Self, String> {
+                Ok(Self { $($field: {
+                    let symbol = address($name)?;
+                    // SAFETY: `find` has made sure that it is the library whose symbol of this name has this type.
+                    unsafe { std::mem::transmute::<*mut c_void, $type>(symbol) }
+                }),* })
+            }
+        }
+    };
+}
+
+symbols! {
+    new_string: DefinitionsNewString = c"SCOREP_Definitions_NewString";
+    new_region: DefinitionsNewRegion = c"SCOREP_Definitions_NewRegion";
+    new_metric: DefinitionsNewMetric = c"SCOREP_Definitions_NewMetric";
+    new_sampling_set: DefinitionsNewSamplingSet = c"SCOREP_Definitions_NewSamplingSet";
+    new_attribute: DefinitionsNewAttribute = c"SCOREP_Definitions_NewAttribute";
+    process_group: GetProcessLocationGroup = c"SCOREP_GetProcessLocationGroup";
+    new_location: LocationCreateNonCPULocation = c"SCOREP_Location_CreateNonCPULocation";
+    enter: LocationEnterRegion = c"SCOREP_Location_EnterRegion";
+    exit: LocationExitRegion = c"SCOREP_Location_ExitRegion";
+    counter: LocationTriggerCounterUint64 = c"SCOREP_Location_TriggerCounterUint64";
+    attribute: LocationAddAttribute = c"SCOREP_Location_AddAttribute";
+    does_tracing: EnvDoTracing = c"SCOREP_Env_DoTracing";
+    total_memory: EnvGetTotalMemory = c"SCOREP_Env_GetTotalMemory";
+    begin: GetBeginEpoch = c"SCOREP_GetBeginEpoch";
+    is_recording: RecordingEnabled = c"SCOREP_RecordingEnabled";
+    page_manager: MemoryGetLocalDefinitionPageManager = c"SCOREP_Memory_GetLocalDefinitionPageManager";
+    page_size: MemoryGetPageSize = c"SCOREP_Memory_GetPageSize";
+    most_pages: AllocatorGetMaxNumberOfPages = c"SCOREP_Allocator_GetMaxNumberOfPages";
+    memory_use: AllocatorGetStats = c"SCOREP_Allocator_GetStats";
+}
+
+/// A location of our own.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Lane(*mut Location);
+
+/// The measurement, as far as this library takes part in it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Measurement(Symbols);
+
+/// Address of a symbol of whatever is loaded.
+pub(crate) fn address(name: &CStr) -> Result<*mut c_void, String> {
+    // SAFETY: dlsym with the default handle searches what is loaded.
+    let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
+    if address.is_null() { Err(format!("Score-P's library does not export {}", name.to_string_lossy())) } else { Ok(address) }
+}
+
+/// Checks that the measurement library is one whose symbols are known.
+///
+/// # Errors
+/// Why its symbols are not used, in words.
+pub(crate) fn check_library() -> Result<(), String> {
+    let Ok(address) = address(c"SCOREP_Location_EnterRegion") else {
+        return Err(
+            "Score-P is not linked as a shared library (scorep --dynamic, or a Score-P built with --enable-shared)".into()
+        );
+    };
+    let mut found = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
+    // SAFETY: dladdr fills `found` in, or gives 0 and leaves zeros, which are valid.
+    let (known, found) = unsafe { (libc::dladdr(address, found.as_mut_ptr()) != 0, found.assume_init()) };
+    let path = if known && !found.dli_fname.is_null() {
+        // SAFETY: the loader's own string, which lives as long as the library.
+        unsafe { CStr::from_ptr(found.dli_fname) }.to_string_lossy().into_owned()
+    } else {
+        String::new()
+    };
+    let name = path.rsplit('/').next().unwrap_or_default();
+    match name.strip_prefix(KNOWN) {
+        Some(rest) if rest.is_empty() || rest.starts_with('.') => Ok(()),
+        _ => Err(format!("Score-P's library is {path}; those known are {KNOWN} (Score-P 8)")),
+    }
+}
+
+fn text(text: &str) -> CString {
+    CString::new(text.replace('\0', " ")).unwrap_or_default()
+}
+
+impl Measurement {
+    /// Looks everything up.
+    ///
+    /// # Errors
+    /// Why its symbols are not used, in words.
+    pub(crate) fn find() -> Result<Self, String> {
+        check_library()?;
+        Symbols::find().map(Self)
+    }
+
+    /// When the measurement began, ticks.
+    pub(crate) fn begin(&self) -> u64 {
+        // SAFETY: takes nothing, reads a variable.
+        unsafe { (self.0.begin)() }
+    }
+
+    /// Whether what is written now is recorded.
+    pub(crate) fn is_recording(&self) -> bool {
+        // SAFETY: takes nothing, reads a variable.
+        unsafe { (self.0.is_recording)() }
+    }
+
+    /// `SCOREP_TOTAL_MEMORY` in bytes, and what a location takes of it.
+    pub(crate) fn memory(&self) -> (u64, u64) {
+        // SAFETY: both take nothing and read variables.
+        let (total, is_tracing) = unsafe { ((self.0.total_memory)(), (self.0.does_tracing)()) };
+        (total, if is_tracing { LOCATION_BYTES + PROFILE_BYTES } else { PROFILE_BYTES })
+    }
+
+    /// Bytes of it that are free now, less what Score-P needs at the end.
+    fn free_memory(&self) -> u64 {
+        // SAFETY: takes nothing; gives the page manager of all definitions, made before any plugin was loaded and alive until the end,
+        // which begins with a pointer to the allocator (Score-P 8, made sure of by `find`).
+        let (allocator, page) = unsafe { (*(self.0.page_manager)(), (self.0.page_size)()) };
+        let (mut pages, mut maintenance) = (MemoryUse::default(), MemoryUse::default());
+        // SAFETY: the allocator is Score-P's own; both are zero and of the type that it fills in.
+        let most = unsafe {
+            (self.0.memory_use)(allocator, &raw mut pages, &raw mut maintenance);
+            (self.0.most_pages)(allocator)
+        };
+        (u64::from(most.saturating_sub(pages.pages_used)) * page).saturating_sub(RESERVE)
+    }
+
+    /// Locations that there is room for. Past it Score-P would abort the application.
+    pub(crate) fn room(&self) -> usize {
+        let (_, each) = self.memory();
+        usize::try_from(self.free_memory() / each).unwrap_or(usize::MAX)
+    }
+
+    /// Makes a location of this process. Only where there is [`Measurement::room`].
+    pub(crate) fn lane(&self, name: &str) -> Lane {
+        let name = text(name);
+        // SAFETY: on the thread that ends the measurement, before it is over; the name is copied.
+        Lane(unsafe {
+            let group = (self.0.process_group)();
+            (self.0.new_location)(ptr::null_mut(), LOCATION_TYPE_GPU, PARADIGM_CUDA, name.as_ptr(), group)
+        })
+    }
+
+    /// Makes a region.
+    pub(crate) fn region(&self, name: &str, kind: RegionType) -> RegionHandle {
+        let name = text(name);
+        let line = INVALID_LINE_NO;
+        // SAFETY: the name is copied.
+        unsafe { (self.0.new_region)(name.as_ptr(), ptr::null(), INVALID_SOURCE_FILE, line, line, PARADIGM_CUDA, kind) }
+    }
+
+    /// Makes a counter of whole numbers with a sampling set of its own.
+    pub(crate) fn counter(&self, name: &CStr, description: &CStr, mode: MetricMode, unit: &CStr) -> SamplingSetHandle {
+        let (name, description, unit) = (name.as_ptr(), description.as_ptr(), unit.as_ptr());
+        // SAFETY: the strings are copied; the metric was just made.
+        unsafe {
+            let metric = (self.0.new_metric)(
+                name,
+                description,
+                SOURCE_TYPE_OTHER,
+                mode,
+                VALUE_UINT64,
+                BASE_DECIMAL,
+                0,
+                unit,
+                PROFILING_TYPE_EXCLUSIVE,
+                INVALID_METRIC,
+            );
+            (self.0.new_sampling_set)(1, &raw const metric, OCCURRENCE_ASYNCHRONOUS, SAMPLING_SET_GPU)
+        }
+    }
+
+    /// Makes an attribute.
+    pub(crate) fn attribute(&self, name: &CStr, description: &CStr, kind: AttributeType) -> AttributeHandle {
+        // SAFETY: the strings are copied.
+        unsafe { (self.0.new_attribute)(name.as_ptr(), description.as_ptr(), kind) }
+    }
+
+    /// Makes a string.
+    pub(crate) fn string(&self, string: &str) -> StringHandle {
+        let string = text(string);
+        // SAFETY: the string is copied.
+        unsafe { (self.0.new_string)(string.as_ptr()) }
+    }
+
+    /// A region begins. Times of a location must not fall, and regions must nest: Score-P aborts the application on anything else.
+    pub(crate) fn enter(&self, lane: Lane, time: u64, region: RegionHandle) {
+        // SAFETY: location and region are Score-P's own; the caller sees to times and nesting.
+        unsafe { (self.0.enter)(lane.0, time, region) }
+    }
+
+    /// The region that began last ends.
+    pub(crate) fn exit(&self, lane: Lane, time: u64, region: RegionHandle) {
+        // SAFETY: as in `enter`.
+        unsafe { (self.0.exit)(lane.0, time, region) }
+    }
+
+    /// Writes a counter's value.
+    pub(crate) fn count(&self, lane: Lane, time: u64, counter: SamplingSetHandle, value: u64) {
+        // SAFETY: as in `enter`; the sampling set has one metric.
+        unsafe { (self.0.counter)(lane.0, time, counter, value) }
+    }
+
+    /// Says something about the next event: a number.
+    pub(crate) fn say_number(&self, lane: Lane, attribute: AttributeHandle, value: u64) {
+        // SAFETY: as in `enter`; the attribute was made for numbers, and the value is copied.
+        unsafe { (self.0.attribute)(lane.0, attribute, (&raw const value).cast()) }
+    }
+
+    /// The same: a string.
+    pub(crate) fn say(&self, lane: Lane, attribute: AttributeHandle, value: StringHandle) {
+        // SAFETY: as in `enter`; the attribute was made for strings, and the handle is copied.
+        unsafe { (self.0.attribute)(lane.0, attribute, (&raw const value).cast()) }
+    }
+}

@@ -1,0 +1,197 @@
+//! Substrate plugin `nccl`: hears of the run's begin and end in all processes, and brings their summaries together.
+//!
+//! Score-P's communication is collective: a process that leaves a step out lets the others wait for ever. So these callbacks go their
+//! way even when the plugin is switched off after a fault; they have less to send then.
+
+use crate::gather;
+use crate::ipc::{Ipc, IpcError};
+use crate::job_files::JobFiles;
+use crate::node_clocks::Nodes;
+use crate::roll_call::RollCall;
+use crate::sys::*;
+use crate::{ending, host_regions};
+use common::guard::{contain, guard};
+use common::recorder;
+use common::summary::Summary;
+use common::{control, log};
+use once_cell::sync::OnceCell;
+use std::ffi::{CStr, CString, c_char, c_int};
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// How long the first process waits for the others to have loaded the plugin.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What Score-P offers.
+static CALLBACKS: OnceCell<SubstratePluginCallbacks> = OnceCell::new();
+/// The nodes, where all processes have loaded the plugin.
+static NODES: OnceCell<Nodes> = OnceCell::new();
+/// The summary that this process writes, from its gathering until it is written.
+static SUMMARY: Mutex<Option<Summary>> = Mutex::new(None);
+
+/// Score-P's communication, on the main thread.
+fn ipc() -> Option<Ipc<'static>> {
+    // SAFETY: the table is Score-P's; all that use this are called by it on the main thread, from `init_mpp` to `write_data`.
+    CALLBACKS.get().map(|callbacks| unsafe { Ipc::new(callbacks) })
+}
+
+/// `<experiment directory>/nccl`.
+fn directory() -> Option<PathBuf> {
+    let get = CALLBACKS.get()?.SCOREP_GetExperimentDirName?;
+    // SAFETY: Score-P's function, called from `init_mpp` on.
+    let name = unsafe { get() };
+    if name.is_null() {
+        return None;
+    }
+    // SAFETY: Score-P's own string, which lives until the directory is renamed, after the last callback.
+    let name = unsafe { CStr::from_ptr(name) };
+    Some(PathBuf::from(std::ffi::OsStr::from_bytes(name.to_bytes())).join("nccl"))
+}
+
+use std::os::unix::ffi::OsStrExt;
+
+unsafe extern "C" fn init() -> c_int {
+    guard("init_substrate", 0, || {
+        ending::prepare();
+        0
+    })
+}
+
+unsafe extern "C" fn set_callbacks(callbacks: *const SubstratePluginCallbacks, size: usize) {
+    guard("set_callbacks", (), || {
+        // SAFETY: zeros are no functions, as in `SubstratePluginInfo::zeroed`.
+        let mut own: SubstratePluginCallbacks = unsafe { std::mem::zeroed() };
+        let length = size.min(size_of::<SubstratePluginCallbacks>());
+        if !callbacks.is_null() {
+            // SAFETY: Score-P's table is `size` bytes long; the copy takes no more than it has room for, and what it lacks stays zero.
+            unsafe { std::ptr::copy_nonoverlapping(callbacks.cast::<u8>(), (&raw mut own).cast::<u8>(), length) };
+        }
+        let _ = CALLBACKS.set(own);
+    });
+}
+
+/// The processes know of each other: they find out whether all have loaded the plugin, and compare their clocks.
+unsafe extern "C" fn init_mpp() {
+    contain("init_mpp", (), || {
+        let Some(ipc) = ipc().filter(|ipc| ipc.size() > 1 && recorder::settings().gather_bytes > 0) else { return };
+        let Some(directory) = directory() else { return };
+        let roll = RollCall::new(&directory, ipc.rank(), ipc.size());
+        match roll.all_are_here(PATIENCE) {
+            Ok(true) => match Nodes::meet(ipc) {
+                Ok(nodes) => {
+                    let _ = NODES.set(nodes);
+                }
+                Err(error) => tell_alone(&error.to_string()),
+            },
+            Ok(false) => tell_alone("not all processes have loaded the substrate plugin"),
+            Err(error) => tell_alone(&format!("{}: {error}", directory.display())),
+        }
+    });
+}
+
+fn tell_alone(why: &str) {
+    log::warn(&format!(
+        "each process writes a summary of its own into the experiment directory: {why} (SCOREP_SUBSTRATE_PLUGINS=nccl for all of them, \
+         and a directory that all see)"
+    ));
+}
+
+/// The events are over, the processes can still talk.
+unsafe extern "C" fn pre_unify() {
+    contain("pre_unify", (), || {
+        // whatever fails in here must not keep this process from its part in the communication
+        let (summary, history) = contain("pre_unify", (None, None), || (control::summary(), ending::take_history()));
+        let result = match (NODES.get(), ipc()) {
+            (Some(nodes), Some(ipc)) => {
+                gather::gather(ipc, nodes, summary, history.as_ref(), recorder::settings().gather_bytes)
+            }
+            _ => Ok(summary),
+        };
+        match result {
+            Ok(summary) => *SUMMARY.lock().unwrap_or_else(PoisonError::into_inner) = summary,
+            Err(error) => log::warn(&format!("there is no job summary: {error}")),
+        }
+    });
+}
+
+/// The first process writes the job summary, or each one its own.
+unsafe extern "C" fn write_data() {
+    guard("write_data", (), || {
+        let Some((ipc, directory)) = ipc().zip(directory()) else { return };
+        if ipc.rank() == 0 {
+            RollCall::clear(&directory);
+        }
+        let Some(summary) = SUMMARY.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
+        let files = JobFiles::new(&directory, if NODES.get().is_some() || ipc.size() == 1 { None } else { Some(ipc.rank()) });
+        if let Err(error) = files.write(&summary) {
+            log::warn(&format!("the summary could not be written: {error}"));
+        }
+    });
+}
+
+unsafe extern "C" fn get_requirement(flag: SubstrateRequirement) -> bool {
+    flag == REQUIREMENT_CREATE_EXPERIMENT_DIRECTORY
+}
+
+unsafe extern "C" fn dump_manifest(file: *mut libc::FILE, _source: *const c_char, _target: *const c_char) {
+    guard("dump_manifest", (), || {
+        let Some(callbacks) = CALLBACKS.get() else { return };
+        let (header, entry) = (callbacks.SCOREP_ConfigManifestSectionHeader, callbacks.SCOREP_ConfigManifestSectionEntry);
+        let (Some(header), Some(entry), false) = (header, entry, file.is_null()) else { return };
+        // SAFETY: Score-P's functions and file; the names and texts are short and hold no `%`.
+        unsafe {
+            header(file, c"NCCL".as_ptr());
+            entry(file, c"nccl/summary.json".as_ptr(), c"Operations and transfers of NCCL in all processes (scorep-nccl).".as_ptr());
+            entry(file, c"nccl/summary.txt".as_ptr(), c"The same as tables.".as_ptr());
+        }
+    });
+}
+
+/// The measurement ends: the second chance for the lanes, where no metric plugin heard of it.
+unsafe extern "C" fn program_end(_: *mut Location, timestamp: u64, _: ExitStatus, _: RegionHandle) {
+    guard("program_end", (), || ending::end(timestamp));
+}
+
+unsafe extern "C" fn activate_cpu_location(_: *const Location, _: *const Location, _: u32) {
+    guard("activate_cpu_location", (), host_regions::know_thread);
+}
+
+/// The table of event functions, which Score-P reads until the end.
+struct Events([SubstrateEventFunction; NUM_EVENTS as usize]);
+
+static EVENTS: Events = Events({
+    let mut functions: [SubstrateEventFunction; NUM_EVENTS as usize] = [None; NUM_EVENTS as usize];
+    let end: unsafe extern "C" fn(*mut Location, u64, ExitStatus, RegionHandle) = program_end;
+    // SAFETY: Score-P calls the function at this place as what it is.
+    functions[EVENT_PROGRAM_END as usize] = Some(unsafe { std::mem::transmute::<_, unsafe extern "C" fn()>(end) });
+    functions
+});
+
+unsafe extern "C" fn get_event_functions(_mode: SubstrateMode, functions: *mut *mut SubstrateEventFunction) -> u32 {
+    if functions.is_null() {
+        return 0;
+    }
+    // SAFETY: Score-P passes a place for the table's address, and only reads the table.
+    unsafe { *functions = EVENTS.0.as_ptr().cast_mut() };
+    NUM_EVENTS
+}
+
+/// What Score-P looks up for `SCOREP_SUBSTRATE_PLUGINS=nccl`.
+#[unsafe(no_mangle)]
+#[allow(non_snake_case, reason = "the name is Score-P's")]
+pub extern "C" fn SCOREP_SubstratePlugin_nccl_get_info() -> SubstratePluginInfo {
+    SubstratePluginInfo {
+        plugin_version: SUBSTRATE_PLUGIN_VERSION,
+        init: Some(init),
+        init_mpp: Some(init_mpp),
+        activate_cpu_location: Some(activate_cpu_location),
+        pre_unify: Some(pre_unify),
+        write_data: Some(write_data),
+        get_event_functions: Some(get_event_functions),
+        set_callbacks: Some(set_callbacks),
+        get_requirement: Some(get_requirement),
+        dump_manifest: Some(dump_manifest),
+        ..SubstratePluginInfo::zeroed()
+    }
+}
