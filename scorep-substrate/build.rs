@@ -1,9 +1,9 @@
-//! Finds Score-P's headers and, where they are, lets bindgen read the plugin interface from them.
+//! Finds Score-P's headers and, where they are, lets bindgen read the plugin interfaces from them.
 //!
 //! `SCOREP_PREFIX` names an installation; otherwise a `scorep-config` on `PATH` is asked. With
 //! headers and libclang at hand the declarations land in `OUT_DIR/scorep.rs` and
 //! `cfg(scorep_headers)` is set. Without them the crate uses the declarations in
-//! `src/sys/plain.rs`, which say the same: no build needs Score-P.
+//! `src/sys/plain`, which say the same: no build needs Score-P.
 
 use std::any::Any;
 use std::env;
@@ -17,23 +17,32 @@ use bindgen::callbacks::{EnumVariantValue, ItemInfo, ParseCallbacks};
 use bindgen::{EnumVariation, Formatter, RustEdition};
 
 /// What an include directory must hold to be Score-P's.
-const HEADER: &str = "scorep/SCOREP_MetricPlugins.h";
+const HEADERS: [&str; 2] = ["scorep/SCOREP_MetricPlugins.h", "scorep/SCOREP_SubstratePlugins.h"];
 
-/// The types that are read, with their names in Rust; whatever they mention comes along.
-const TYPES: [(&str, &str); 9] = [
+/// The types that are read and named otherwise than by [`PREFIXES`]; whatever they mention comes along.
+const TYPES: [(&str, &str); 12] = [
     ("SCOREP_Metric_Plugin_Info", "MetricPluginInfo"),
     ("SCOREP_Metric_Plugin_MetricProperties", "MetricProperties"),
     ("SCOREP_MetricTimeValuePair", "TimeValuePair"),
-    ("SCOREP_MetricMode", "MetricMode"),
-    ("SCOREP_MetricValueType", "MetricValueType"),
-    ("SCOREP_MetricBase", "MetricBase"),
-    ("SCOREP_MetricPer", "MetricPer"),
-    ("SCOREP_MetricSynchronicity", "MetricSynchronicity"),
     ("SCOREP_MetricSynchronizationMode", "SynchronizationMode"),
+    ("SCOREP_Substrates_Mode", "SubstrateMode"),
+    ("SCOREP_Substrates_RequirementFlag", "SubstrateRequirement"),
+    ("SCOREP_Substrates_EventType", "SubstrateEvent"),
+    ("SCOREP_Substrates_Callback", "SubstrateEventFunction"),
+    ("SCOREP_Substrates_ProgramEndCb", "ProgramEndFunction"),
+    ("SCOREP_Substrates_WriteMetricsCb", "WriteMetricsFunction"),
+    ("SCOREP_Ipc_Datatype", "IpcDatatype"),
+    ("SCOREP_Ipc_Operation", "IpcOperation"),
 ];
 
-/// Constants lose this, whether they are enumerators or macros.
-const CONSTANT_PREFIX: &str = "SCOREP_METRIC_";
+/// The types that are read and have Score-P's name, less the prefix.
+const SAME_NAME: &str = "SCOREP_(Metric|Location|Region|Paradigm|SamplingSet)[A-Za-z]*|SCOREP_SubstratePlugin(Info|Callbacks)";
+
+/// The constants that are macros.
+const MACROS: &str = "SCOREP_(METRIC|SUBSTRATE)_PLUGIN_VERSION|SCOREP_INVALID_(METRIC|REGION|SAMPLING_SET|SOURCE_FILE|LINE_NO)";
+
+/// Constants and types lose the first of these that they begin with.
+const PREFIXES: [&str; 3] = ["SCOREP_METRIC_", "SCOREP_SUBSTRATES_", "SCOREP_"];
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rustc-check-cfg=cfg(scorep_headers)");
@@ -73,13 +82,13 @@ fn include_directories() -> Result<Option<Vec<PathBuf>>, String> {
     println!("cargo::rerun-if-env-changed=SCOREP_PREFIX");
     if let Some(prefix) = env::var_os("SCOREP_PREFIX").filter(|prefix| !prefix.is_empty()) {
         let include = Path::new(&prefix).join("include");
-        if include.join(HEADER).is_file() {
+        let Some(missing) = HEADERS.iter().find(|header| !include.join(header).is_file()) else {
             return Ok(Some(vec![include]));
-        }
+        };
         return Err(format!(
             "SCOREP_PREFIX is set, but there is no {}: set it to what `scorep-config --prefix` \
              prints, or unset it to build without Score-P's headers",
-            include.join(HEADER).display()
+            include.join(missing).display()
         ));
     }
 
@@ -104,11 +113,12 @@ fn include_directories() -> Result<Option<Vec<PathBuf>>, String> {
 
     let flags = String::from_utf8_lossy(&flags);
     let include = include_flags(&flags);
-    if include.iter().any(|directory| directory.join(HEADER).is_file()) {
+    let is_there = |header: &&str| include.iter().any(|directory| directory.join(header).is_file());
+    let Some(missing) = HEADERS.iter().find(|header| !is_there(header)) else {
         return Ok(Some(include));
-    }
+    };
     warn(&format!(
-        "no {HEADER} in the directories that `scorep-config --cppflags` prints ({}): \
+        "no {missing} in the directories that `scorep-config --cppflags` prints ({}): \
          built without Score-P's headers; SCOREP_PREFIX can name the installation instead",
         flags.trim()
     ));
@@ -123,19 +133,22 @@ fn include_flags(flags: &str) -> Vec<PathBuf> {
 }
 
 /// What bindgen makes of the headers: types and constants, no functions, none of the headers'
-/// comments.
+/// comments. C's `FILE` is libc's.
 ///
 /// # Errors
 ///
 /// What went wrong, in words. bindgen panics where libclang cannot be loaded; that comes as an
 /// error too.
 fn declarations(include: &[PathBuf]) -> Result<String, String> {
-    let wanted = TYPES.map(|(theirs, _)| theirs).join("|");
+    let types = TYPES.map(|(theirs, _)| theirs).join("|");
     let builder = bindgen::builder()
-        .header_contents("scorep_interface.h", &format!("#include <{HEADER}>\n"))
+        .header_contents("scorep_interface.h", &HEADERS.map(|header| format!("#include <{header}>\n")).concat())
         .clang_args(include.iter().map(|directory| format!("-I{}", directory.display())))
-        .allowlist_type(wanted)
-        .allowlist_var("SCOREP_METRIC_PLUGIN_VERSION")
+        .allowlist_type(types)
+        .allowlist_type(SAME_NAME)
+        .allowlist_var(MACROS)
+        .blocklist_type("FILE|_IO_.*|__off(64)?_t")
+        .raw_line("use libc::FILE;")
         // An integer can hold a number that a newer Score-P adds; a Rust enum could not.
         .default_enum_style(EnumVariation::Consts)
         .prepend_enum_name(false)
@@ -154,24 +167,24 @@ fn declarations(include: &[PathBuf]) -> Result<String, String> {
     }
 }
 
-/// Gives the declarations the names that `src/sys/plain.rs` has.
+/// Gives the declarations the names that `src/sys/plain` has.
 #[derive(Debug)]
 struct Names;
 
 impl Names {
-    fn constant(theirs: &str) -> Option<String> {
-        theirs.strip_prefix(CONSTANT_PREFIX).map(str::to_owned)
+    fn without_prefix(theirs: &str) -> Option<String> {
+        PREFIXES.iter().find_map(|prefix| theirs.strip_prefix(prefix)).map(str::to_owned)
     }
 }
 
 impl ParseCallbacks for Names {
     fn item_name(&self, item: ItemInfo<'_>) -> Option<String> {
         let known = TYPES.iter().find(|(theirs, _)| *theirs == item.name);
-        known.map(|(_, ours)| (*ours).to_owned()).or_else(|| Self::constant(item.name))
+        known.map(|(_, ours)| (*ours).to_owned()).or_else(|| Self::without_prefix(item.name))
     }
 
     fn enum_variant_name(&self, _: Option<&str>, theirs: &str, _: EnumVariantValue) -> Option<String> {
-        Self::constant(theirs)
+        Self::without_prefix(theirs)
     }
 }
 

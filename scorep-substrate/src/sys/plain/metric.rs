@@ -1,5 +1,4 @@
-//! The metric plugin interface, version 1, written by hand from what it does: for builds without
-//! Score-P's headers. Field names are Score-P's, as they are when the headers are read.
+//! The metric plugin interface, version 1, written by hand from what it does.
 
 use std::ffi::c_char;
 

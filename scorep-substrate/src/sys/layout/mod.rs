@@ -2,83 +2,15 @@
 //! its headers are, against what bindgen made of them.
 //!
 //! One list serves all: it names each field with its offset and each constant with its value. A
-//! field that is missing from it, or that one of the two declarations does not have, fails to
-//! compile.
+//! field or type that is missing from it, or that one of the two declarations does not have, fails.
+
+mod list;
 
 use super::plain;
+use list::for_all;
 
 #[cfg(scorep_headers)]
 use super::generated;
-
-/// Expands `$check!` with a module and the list: structs with size, alignment and fields with their
-/// offsets, then the constants.
-macro_rules! for_all {
-    ($check:ident, $module:ident) => {
-        $check! {
-            $module
-            structs {
-                MetricProperties(48, 8) {
-                    name: 0,
-                    description: 8,
-                    mode: 16,
-                    value_type: 20,
-                    base: 24,
-                    exponent: 32,
-                    unit: 40,
-                }
-                TimeValuePair(16, 8) {
-                    timestamp: 0,
-                    value: 8,
-                }
-                MetricPluginInfo(832, 8) {
-                    plugin_version: 0,
-                    run_per: 4,
-                    sync: 8,
-                    delta_t: 16,
-                    initialize: 24,
-                    finalize: 32,
-                    get_event_info: 40,
-                    add_counter: 48,
-                    get_current_value: 56,
-                    get_optional_value: 64,
-                    set_clock_function: 72,
-                    get_all_values: 80,
-                    synchronize: 88,
-                    reserved: 96,
-                }
-            }
-            constants {
-                PLUGIN_VERSION = 1,
-                MODE_ACCUMULATED_START = 0,
-                MODE_ACCUMULATED_POINT = 1,
-                MODE_ACCUMULATED_LAST = 2,
-                MODE_ACCUMULATED_NEXT = 3,
-                MODE_ABSOLUTE_POINT = 4,
-                MODE_ABSOLUTE_LAST = 5,
-                MODE_ABSOLUTE_NEXT = 6,
-                MODE_RELATIVE_POINT = 7,
-                MODE_RELATIVE_LAST = 8,
-                MODE_RELATIVE_NEXT = 9,
-                VALUE_INT64 = 0,
-                VALUE_UINT64 = 1,
-                VALUE_DOUBLE = 2,
-                BASE_BINARY = 0,
-                BASE_DECIMAL = 1,
-                PER_THREAD = 0,
-                PER_PROCESS = 1,
-                PER_HOST = 2,
-                ONCE = 3,
-                STRICTLY_SYNC = 0,
-                SYNC = 1,
-                ASYNC_EVENT = 2,
-                ASYNC = 3,
-                SYNCHRONIZATION_MODE_BEGIN = 0,
-                SYNCHRONIZATION_MODE_BEGIN_MPP = 1,
-                SYNCHRONIZATION_MODE_END = 2,
-            }
-        }
-    };
-}
 
 /// A field, as far as C can see it.
 #[derive(Debug, PartialEq, Eq)]
@@ -99,9 +31,14 @@ struct Shape {
     fields: Vec<Field>,
 }
 
+/// A type's name without the modules that its parts are declared in.
+fn shape_of<T>() -> String {
+    let parts = std::any::type_name::<T>().split_inclusive(|letter: char| !(letter.is_alphanumeric() || "_:".contains(letter)));
+    parts.filter_map(|part| part.rsplit("::").next()).collect()
+}
+
 fn field<T>(name: &'static str, offset: usize, _: &T) -> Field {
-    let shape = std::any::type_name::<T>().replace("::sys::generated::", "::sys::plain::");
-    Field { name, offset, size: size_of::<T>(), shape }
+    Field { name, offset, size: size_of::<T>(), shape: shape_of::<T>() }
 }
 
 /// The shapes of all structs of the list, as the module declares them.
@@ -111,6 +48,7 @@ macro_rules! shapes {
         structs {
             $($name:ident($size:literal, $align:literal) { $($field:ident: $offset:literal,)* })*
         }
+        types { $($types:tt)* }
         constants { $($constants:tt)* }
     ) => {
         vec![$({
@@ -144,9 +82,22 @@ macro_rules! measured {
         structs {
             $($name:ident($size:literal, $align:literal) { $($field:ident: $offset:literal,)* })*
         }
+        types { $($types:tt)* }
         constants { $($constants:tt)* }
     ) => {
         vec![$((stringify!($name), $size, $align, vec![$((stringify!($field), $offset),)*]),)*]
+    };
+}
+
+/// All other types of the list, with what they stand for.
+macro_rules! types {
+    (
+        $module:ident
+        structs { $($structs:tt)* }
+        types { $($name:ident,)* }
+        constants { $($constants:tt)* }
+    ) => {
+        vec![$((stringify!($name), shape_of::<$module::$name>()),)*]
     };
 }
 
@@ -155,6 +106,7 @@ macro_rules! constants {
     (
         $module:ident
         structs { $($structs:tt)* }
+        types { $($types:tt)* }
         constants { $($name:ident = $value:literal,)* }
     ) => {
         vec![$((stringify!($name), $module::$name, $value),)*]
@@ -195,9 +147,22 @@ fn constants_have_their_values() {
     for (name, declared, listed) in &constants {
         assert_eq!(declared, listed, "{name}");
     }
+}
 
-    let declared = include_str!("plain.rs").lines().filter(|line| line.starts_with("pub const "));
-    assert_eq!(declared.count(), constants.len(), "a constant of plain.rs is not in the list");
+/// How many lines of the hand-written declarations begin so.
+fn declared(keyword: &str) -> usize {
+    let files =
+        [include_str!("../plain/definition.rs"), include_str!("../plain/metric.rs"), include_str!("../plain/substrate.rs")];
+    files.iter().flat_map(|file| file.lines()).filter(|line| line.starts_with(keyword)).count()
+}
+
+#[test]
+fn the_list_has_all_that_is_declared() {
+    let structs: Vec<Shape> = for_all!(shapes, plain);
+    let types: Vec<(&str, String)> = for_all!(types, plain);
+    let constants: Vec<(&str, u32, u32)> = for_all!(constants, plain);
+    assert_eq!(declared("pub struct ") + declared("pub type "), structs.len() + types.len());
+    assert_eq!(declared("pub const "), constants.len());
 }
 
 #[test]
@@ -205,6 +170,14 @@ fn constants_have_their_values() {
 fn structs_agree_with_the_headers() {
     let ours: Vec<Shape> = for_all!(shapes, plain);
     let theirs: Vec<Shape> = for_all!(shapes, generated);
+    assert_eq!(ours, theirs);
+}
+
+#[test]
+#[cfg(scorep_headers)]
+fn types_agree_with_the_headers() {
+    let ours: Vec<(&str, String)> = for_all!(types, plain);
+    let theirs: Vec<(&str, String)> = for_all!(types, generated);
     assert_eq!(ours, theirs);
 }
 
@@ -223,4 +196,6 @@ fn empty_values_are_empty() {
     assert_eq!((info.plugin_version, info.delta_t, info.reserved), (0, 0, [0; 92]));
     assert!(info.initialize.is_none() && info.get_event_info.is_none() && info.synchronize.is_none());
     assert!(super::MetricProperties::end().name.is_null());
+    let info = super::SubstratePluginInfo::zeroed();
+    assert!(info.plugin_version == 0 && info.init.is_none() && info.undeclared.iter().all(Option::is_none));
 }
