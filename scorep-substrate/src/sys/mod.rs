@@ -22,6 +22,8 @@
 //! | [`SubstratePluginCallbacks`] | Score-P | nobody; valid until the end |
 //! | `FILE` and paths of `dump_manifest` | Score-P | Score-P; valid during the call |
 
+pub mod measurement;
+
 #[cfg(any(not(scorep_headers), test))]
 #[cfg_attr(scorep_headers, expect(unreachable_pub, reason = "only compared with the generated ones"))]
 mod plain;
