@@ -8,6 +8,7 @@
 extern crate nccl_plugin as _;
 
 pub mod counters;
+mod ids;
 mod memory;
 pub mod series;
 pub mod sys;
