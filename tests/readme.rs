@@ -1,7 +1,7 @@
 //! The README's tables are the code's.
 
 use common::config::SETTINGS;
-use common::metric::{Fixed, SERIES, counters};
+use common::metric::{DEFAULT, Fixed, SERIES, counters};
 
 const README: &str = include_str!("../README.md");
 
@@ -16,6 +16,12 @@ fn every_general_counter_and_series_is_in_the_readme_with_its_unit() {
         let unit = format!("| {} |", series.unit.to_string_lossy());
         assert!(README.lines().any(|line| line.contains(&name) && line.contains(&unit)), "{name} {unit}");
     }
+}
+
+#[test]
+fn the_readme_tells_what_is_shown_by_default() {
+    let names = DEFAULT.map(|counter| format!("`{}`", counters()[counter as usize].name)).join(", ");
+    assert!(README.contains(&format!("`default` for {names};")), "{names}");
 }
 
 #[test]

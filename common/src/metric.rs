@@ -82,6 +82,10 @@ fixed! {
     ApiTime = "nccl_api_time", c"ns", Thread, "Time this thread spent inside NCCL's API";
 }
 
+/// What is shown by default: each counter costs at every enter and leave.
+pub const DEFAULT: [Fixed; 6] =
+    [Fixed::Ops, Fixed::Bytes, Fixed::BusyTime, Fixed::NetBytes, Fixed::EnqueuedBytes, Fixed::ApiTime];
+
 /// What is counted of each function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(usize)]

@@ -33,6 +33,11 @@ impl Count {
         self.0.store(self.0.load(Ordering::Relaxed).saturating_add(amount), Ordering::Relaxed);
     }
 
+    /// Where the value is; only to be read.
+    pub fn value(&self) -> &AtomicU64 {
+        &self.0
+    }
+
     /// The value as last written.
     #[inline]
     pub fn get(&self) -> u64 {

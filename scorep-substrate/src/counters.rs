@@ -1,8 +1,9 @@
 //! Metric plugin `nccl_plugin`: the counters, strictly synchronous, so right in the trace and in the profile of one run.
 //!
-//! Score-P reads every counter before every enter and leave on every thread, so a read is one atomic load. The process' counters
-//! live on the first thread that asks; elsewhere they are constant, lest a profile count them once a thread.
+//! Score-P reads every counter before every enter and leave on every thread (`ids`). The process' counters live on the first thread
+//! that asks; elsewhere they are constant, lest a profile count them once a thread.
 
+use crate::ids::{self, CONSTANT};
 use crate::memory::{self, Metric};
 use crate::sys::{
     BASE_DECIMAL, MODE_ACCUMULATED_START, MetricPluginInfo, MetricProperties, PER_THREAD, PLUGIN_VERSION, STRICTLY_SYNC,
@@ -11,20 +12,24 @@ use crate::sys::{
 use crate::token;
 use crate::{ending, host_regions};
 use common::guard::guard;
-use common::metric::{Counter, Fixed, Owner, counters};
+use common::log;
+use common::metric::{COUNTERS, Counter, DEFAULT, Owner, counters};
 use common::recorder::CLOCK;
 use common::thread::ThreadCell;
-use common::{board, log};
+use std::env;
 use std::ffi::c_char;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Low bits of an id: which counter. Above: the thread's number.
-const COUNTER_BITS: u32 = 8;
-/// The counter that stays 0.
-const CONSTANT: usize = (1 << COUNTER_BITS) - 1;
+/// What Score-P takes the tokens from.
+const TOKENS: &str = "SCOREP_METRIC_NCCL_PLUGIN";
+/// A token stands for no more counters: Score-P 8.4 reads the list after it has freed it.
+const MOST_OF_A_TOKEN: usize = 20;
 /// No thread has asked yet.
 const NOBODY: usize = usize::MAX;
 
+/// What has been shown already. A counter that two tokens name is shown once: Score-P takes it twice for one and puts the profile out of
+/// step.
+static SHOWN: [AtomicBool; COUNTERS] = [const { AtomicBool::new(false) }; COUNTERS];
 /// The thread on whose location the process' counters are shown.
 static FIRST: AtomicUsize = AtomicUsize::new(NOBODY);
 
@@ -44,28 +49,44 @@ fn describe(counter: &'static Counter) -> Metric<'static> {
     }
 }
 
-/// The counters that a token names: one, or with `default` and `*` those that every run has (Score-P 8.4 reads a longer list
-/// after it has freed it).
-fn select(token: &str) -> &'static [Counter] {
-    let general = &counters()[..=Fixed::ApiTime as usize];
-    match token {
-        "default" | "*" => general,
+/// The counters that a token names, by their places: one, the default ones, or with `*` as many as one token may.
+fn select(token: &str) -> Vec<usize> {
+    match token.trim() {
+        "default" => DEFAULT.map(|counter| counter as usize).into(),
+        "*" => (0..MOST_OF_A_TOKEN.min(COUNTERS)).collect(),
         name => match find(name) {
-            Some(place) => &counters()[place..=place],
+            Some(place) => vec![place],
             None => {
                 let names: Vec<&str> = counters().iter().map(|counter| counter.name.as_str()).collect();
-                log::warn(&format!(
-                    "SCOREP_METRIC_NCCL_PLUGIN: there is no counter {name:?}; there are default, {}",
-                    names.join(", ")
-                ));
-                &[]
+                log::warn(&format!("{TOKENS}: there is no counter {name:?}; there are default, *, {}", names.join(", ")));
+                Vec::new()
             }
         },
     }
 }
 
+/// Whether a list of tokens, as Score-P takes it apart, has none: `separators` are single characters.
+fn is_empty(tokens: &str, separators: &str) -> bool {
+    tokens.chars().all(|letter| separators.contains(letter))
+}
+
+/// Says so when Score-P was told to load the plugin but not what to show: it says nothing itself. Others who load the plugin have no such
+/// variables, and ask for what they want.
+fn warn_of_no_counters() {
+    let text = |name: &str| env::var_os(name).map(|value| value.to_string_lossy().into_owned());
+    let separators = text("SCOREP_METRIC_PLUGINS_SEP").unwrap_or_else(|| ",".to_owned());
+    let is_loaded = text("SCOREP_METRIC_PLUGINS").is_some_and(|plugins| !is_empty(&plugins, &separators));
+    if is_loaded && is_empty(&text(TOKENS).unwrap_or_default(), &separators) {
+        log::warn(&format!("{TOKENS} names no counter, so none is shown; {TOKENS}=default shows {} of them", DEFAULT.len()));
+    }
+}
+
 unsafe extern "C" fn initialize() -> i32 {
-    guard("initialize", (), ending::prepare);
+    guard("initialize", (), || {
+        ending::prepare();
+        SHOWN.iter().for_each(|shown| shown.store(false, Ordering::Relaxed));
+        warn_of_no_counters();
+    });
     0
 }
 
@@ -75,7 +96,8 @@ unsafe extern "C" fn get_event_info(token: *mut c_char) -> *mut MetricProperties
     let list = guard("get_event_info", None, || {
         // SAFETY: Score-P passes a string that is alive during the call.
         let token = unsafe { token::text(token) };
-        let list: Vec<Metric<'_>> = select(&token).iter().map(describe).collect();
+        let new = select(&token).into_iter().filter(|&place| !SHOWN[place].swap(true, Ordering::Relaxed));
+        let list: Vec<Metric<'_>> = new.map(|place| describe(&counters()[place])).collect();
         Some(memory::properties(&list))
     });
     // an empty list is the fallback: Score-P aborts the application on NULL
@@ -84,31 +106,22 @@ unsafe extern "C" fn get_event_info(token: *mut c_char) -> *mut MetricProperties
 
 unsafe extern "C" fn add_counter(name: *mut c_char) -> i32 {
     // never negative: Score-P aborts the application when a strictly synchronous counter is refused
-    guard("add_counter", CONSTANT as i32, || {
+    guard("add_counter", CONSTANT, || {
         // SAFETY: Score-P passes a string that is alive during the call.
         let name = unsafe { token::text(name) };
         host_regions::know_thread();
-        let thread = ThreadCell::current().map(|(_, number)| number);
-        let (Some(place), Some(thread)) = (find(&name), thread) else { return CONSTANT as i32 };
+        let (Some(counter), Some((cell, thread))) = (find(&name), ThreadCell::current()) else { return CONSTANT };
         let first = FIRST.compare_exchange(NOBODY, thread, Ordering::Relaxed, Ordering::Relaxed).unwrap_or_else(|first| first);
-        let is_shown = counters()[place].owner == Owner::Thread || first == NOBODY || first == thread;
-        let counter = if is_shown { place } else { CONSTANT };
-        i32::try_from(thread << COUNTER_BITS | counter).unwrap_or(CONSTANT as i32)
+        match counters()[counter].owner {
+            Owner::Thread => ids::of_thread(counter, cell, thread),
+            Owner::Process if first == NOBODY || first == thread => ids::of_process(counter),
+            Owner::Process => CONSTANT,
+        }
     })
 }
 
 unsafe extern "C" fn get_current_value(id: i32) -> u64 {
-    let id = usize::try_from(id).unwrap_or(CONSTANT);
-    let of_thread = |read: fn(&ThreadCell) -> u64| ThreadCell::get(id >> COUNTER_BITS).map_or(0, read);
-    const ENQUEUED_OPS: usize = Fixed::EnqueuedOps as usize;
-    const ENQUEUED_BYTES: usize = Fixed::EnqueuedBytes as usize;
-    const API_TIME: usize = Fixed::ApiTime as usize;
-    match id & CONSTANT {
-        ENQUEUED_OPS => of_thread(|cell| cell.enqueued_ops.get()),
-        ENQUEUED_BYTES => of_thread(|cell| cell.enqueued_bytes.get()),
-        API_TIME => of_thread(|cell| cell.api_time.get()),
-        counter => board::read(counter),
-    }
+    ids::read(id)
 }
 
 /// Takes Score-P's clock.
@@ -153,18 +166,61 @@ pub extern "C" fn SCOREP_MetricPlugin_nccl_plugin_get_info() -> MetricPluginInfo
 #[cfg(test)]
 mod tests {
     use super::*;
+    use common::board;
+    use common::metric::Fixed;
+    use std::ffi::CStr;
+
+    fn names(token: &str) -> Vec<&'static str> {
+        select(token).into_iter().map(|place| counters()[place].name.as_str()).collect()
+    }
+
+    /// How many metrics Score-P gets for a token.
+    fn told(token: &CStr) -> usize {
+        // SAFETY: a string that outlives the call, and a list that ends with an entry without a name.
+        unsafe {
+            let list = get_event_info(token.as_ptr().cast_mut());
+            (0..).find(|&entry| (*list.add(entry)).name.is_null()).unwrap()
+        }
+    }
+
+    #[test]
+    fn a_counter_that_two_tokens_name_is_shown_once() {
+        // SAFETY: takes nothing.
+        assert_eq!(unsafe { initialize() }, 0);
+        assert_eq!([c"nccl_bytes", c"default", c"nccl_ops", c"*", c"nope"].map(told), [1, 5, 0, 14, 0]);
+        // SAFETY: takes nothing.
+        assert_eq!(unsafe { initialize() }, 0);
+        assert_eq!(told(c"default"), 6);
+    }
 
     #[test]
     fn tokens_select_counters() {
-        assert_eq!(select("nccl_bytes").len(), 1);
-        assert_eq!(select("nccl_allreduce_time")[0].unit, c"ns");
-        assert!(select("default").len() <= 20);
+        assert_eq!(names(" nccl_bytes "), ["nccl_bytes"]);
+        assert_eq!(names("nccl_allreduce_time"), ["nccl_allreduce_time"]);
+        let default = ["nccl_ops", "nccl_bytes", "nccl_busy_time", "nccl_net_bytes", "nccl_enqueued_bytes", "nccl_api_time"];
+        assert_eq!(names("default"), default);
+        assert_eq!((names("*").len(), names("*")[2]), (20, "nccl_collective_time"));
         assert!(select("no such").is_empty());
     }
 
     #[test]
+    fn lists_of_tokens_are_taken_apart_as_score_p_does() {
+        for (tokens, separators, empty) in [
+            ("", ",", true),
+            (",,", ",", true),
+            ("nccl_ops", ",", false),
+            (" ", ",", false),
+            (",", ";", false),
+            (";:", ":;", true),
+            ("nccl_ops", "", false),
+        ] {
+            assert_eq!(is_empty(tokens, separators), empty, "{tokens:?} {separators:?}");
+        }
+    }
+
+    #[test]
     fn the_processs_counters_are_shown_on_one_thread() {
-        let add = |name: &std::ffi::CStr| {
+        let add = |name: &CStr| {
             // SAFETY: a string that outlives the call.
             unsafe { add_counter(name.as_ptr().cast_mut()) }
         };
@@ -177,13 +233,5 @@ mod tests {
         });
         assert!(shown == [3, 0] || shown == [0, 3], "{shown:?}");
         assert!(add(c"no such") >= 0);
-    }
-
-    #[test]
-    fn ids_that_nobody_gave_read_as_zero() {
-        for id in [-1, i32::MIN, i32::MAX, 255, 255 << COUNTER_BITS | 200] {
-            // SAFETY: takes any number.
-            assert_eq!(unsafe { get_current_value(id) }, 0, "{id}");
-        }
     }
 }

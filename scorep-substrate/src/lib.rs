@@ -11,6 +11,7 @@ pub mod counters;
 mod ending;
 // mod gather;
 mod host_regions;
+mod ids;
 mod ipc;
 // mod job_files;
 mod lanes;

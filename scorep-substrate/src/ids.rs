@@ -1,0 +1,86 @@
+//! The numbers by which Score-P asks for counters. It asks for each before every enter and leave, so a number is a place in a table of
+//! where the values are, and a read is two loads.
+
+use common::board;
+use common::metric::{COUNTERS, Fixed};
+use common::thread::{Count, MOST_THREADS, ThreadCell};
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+
+/// The number of a counter that stays 0; no place of the table.
+pub(crate) const CONSTANT: i32 = i32::MAX;
+
+/// Which count of a thread's.
+type OfThread = fn(&ThreadCell) -> &Count;
+/// The counters that each thread has of its own.
+const OF_THREAD: [(Fixed, OfThread); 3] = [
+    (Fixed::EnqueuedOps, |cell| &cell.enqueued_ops),
+    (Fixed::EnqueuedBytes, |cell| &cell.enqueued_bytes),
+    (Fixed::ApiTime, |cell| &cell.api_time),
+];
+
+/// Where the values are: those of the process, by their place in `counters`, then those of each thread. NULL until asked for.
+static VALUES: [AtomicPtr<AtomicU64>; COUNTERS + OF_THREAD.len() * MOST_THREADS] =
+    [const { AtomicPtr::new(ptr::null_mut()) }; COUNTERS + OF_THREAD.len() * MOST_THREADS];
+
+/// The number of a counter of the process.
+pub(crate) fn of_process(counter: usize) -> i32 {
+    board::value(counter).map_or(CONSTANT, |value| give(counter, value))
+}
+
+/// The number of a thread's own counter.
+pub(crate) fn of_thread(counter: usize, cell: &'static ThreadCell, thread: usize) -> i32 {
+    let own = OF_THREAD.iter().enumerate().find(|(_, (own, _))| *own as usize == counter);
+    own.map_or(CONSTANT, |(place, (_, count))| give(COUNTERS + thread * OF_THREAD.len() + place, count(cell).value()))
+}
+
+fn give(place: usize, value: &'static AtomicU64) -> i32 {
+    match (VALUES.get(place), i32::try_from(place)) {
+        (Some(entry), Ok(id)) => {
+            entry.store(ptr::from_ref(value).cast_mut(), Ordering::Release);
+            id
+        }
+        _ => CONSTANT,
+    }
+}
+
+/// The value of the counter with that number; 0 where nobody has been given it.
+#[inline]
+pub(crate) fn read(id: i32) -> u64 {
+    // a negative number is none of the table's either
+    let Some(entry) = VALUES.get(id as u32 as usize) else { return 0 };
+    // SAFETY: NULL, or what `give` took, which lives as long as the process.
+    let value = unsafe { entry.load(Ordering::Acquire).as_ref() };
+    value.map_or(0, |value| value.load(Ordering::Relaxed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_nobody_was_given_read_as_zero() {
+        for id in [-1, i32::MIN, i32::MAX, CONSTANT, COUNTERS as i32 - 1, VALUES.len() as i32 - 1, VALUES.len() as i32] {
+            assert_eq!(read(id), 0, "{id}");
+        }
+        assert_eq!(of_process(COUNTERS), CONSTANT);
+    }
+
+    #[test]
+    fn a_number_stands_for_one_counter_of_one_thread() {
+        let ids = || {
+            let (cell, thread) = ThreadCell::current().unwrap();
+            let [ops, bytes, time] = OF_THREAD.map(|(counter, _)| of_thread(counter as usize, cell, thread));
+            cell.enqueued_bytes.add(7);
+            cell.api_time.add(9);
+            assert_eq!([ops, bytes, time].map(read), [0, 7, 9]);
+            assert_eq!(of_thread(Fixed::Bytes as usize, cell, thread), CONSTANT);
+            [ops, bytes, time]
+        };
+        let here = ids();
+        std::thread::scope(|scope| {
+            let there = scope.spawn(ids).join().unwrap();
+            assert!(there.iter().all(|id| !here.contains(id)));
+        });
+    }
+}
