@@ -21,20 +21,55 @@ pub(crate) struct OperationRow {
     pub(crate) max_us: Option<f64>,
 }
 
+/// One operation of a process.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Operation {
+    pub(crate) comm: String,
+    pub(crate) rank: i64,
+    pub(crate) kind: String,
+    pub(crate) func: String,
+    pub(crate) peer: Option<i64>,
+    /// Of collectives.
+    pub(crate) sequence: Option<i64>,
+    pub(crate) bytes: i64,
+    /// Of collectives.
+    pub(crate) algorithm: Option<String>,
+    /// Of collectives.
+    pub(crate) protocol: Option<String>,
+    /// The GPU's time, where it can be believed.
+    pub(crate) gpu_us: Option<f64>,
+}
+
+/// The operations of one process, in the order of their start lines.
+pub(crate) fn each(recording: &Recording) -> Result<Vec<Operation>, Box<dyn Error>> {
+    let uncounted = first_uncounted(recording);
+    let operations = recording.events.iter().enumerate().filter(|(_, event)| event.is_operation());
+    let operations = operations.map(|(place, event)| {
+        let context = recording.context(event)?;
+        Ok(Operation {
+            comm: context.comm.clone(),
+            rank: context.rank,
+            kind: event.kind.clone(),
+            func: event.start["func"].as_str().unwrap_or_default().to_owned(),
+            peer: if event.kind == "P2p" { Some(int(&event.start, "peer")?) } else { None },
+            sequence: event.start["seq"].as_i64(),
+            bytes: int(&event.start, "count")? * type_size(event.start["dtype"].as_str().unwrap_or_default())?,
+            algorithm: event.start["algo"].as_str().map(str::to_owned),
+            protocol: event.start["proto"].as_str().map(str::to_owned),
+            gpu_us: gpu_time(recording, place, &uncounted),
+        })
+    });
+    operations.collect()
+}
+
 type Key = (String, i64, String, String, Option<i64>);
 
 /// The rows of all processes, by key.
 pub(crate) fn rows(recordings: &[&Recording]) -> Result<Vec<OperationRow>, Box<dyn Error>> {
     let mut groups: BTreeMap<Key, Vec<(i64, Option<f64>)>> = BTreeMap::new();
     for recording in recordings {
-        let uncounted = first_uncounted(recording);
-        for (place, event) in recording.events.iter().enumerate().filter(|(_, event)| event.is_operation()) {
-            let context = recording.context(event)?;
-            let func = event.start["func"].as_str().unwrap_or_default().to_owned();
-            let peer = if event.kind == "P2p" { Some(int(&event.start, "peer")?) } else { None };
-            let key = (context.comm.clone(), context.rank, event.kind.clone(), func, peer);
-            let bytes = int(&event.start, "count")? * type_size(event.start["dtype"].as_str().unwrap_or_default())?;
-            groups.entry(key).or_default().push((bytes, gpu_time(recording, place, &uncounted)));
+        for Operation { comm, rank, kind, func, peer, bytes, gpu_us, .. } in each(recording)? {
+            groups.entry((comm, rank, kind, func, peer)).or_default().push((bytes, gpu_us));
         }
     }
     Ok(groups.into_iter().map(|(key, operations)| row(key, &operations)).collect())

@@ -1,0 +1,77 @@
+//! The Score-P that is installed: its tools, and the application compiled with it.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// Where programs are looked for: `SCOREP_PREFIX/bin` if that is set, then the usual places.
+fn path() -> OsString {
+    let own = std::env::var_os("SCOREP_PREFIX").map(|prefix| Path::new(&prefix).join("bin"));
+    let usual = std::env::var_os("PATH").unwrap_or_default();
+    std::env::join_paths(own.into_iter().chain(std::env::split_paths(&usual))).unwrap()
+}
+
+fn has(program: &str) -> bool {
+    std::env::split_paths(&path()).any(|directory| directory.join(program).is_file())
+}
+
+/// Whether these tests can run; says what is missing. Nobody has to have a Score-P: it is no error where everything else must be there.
+pub(crate) fn is_there(model: Model) -> bool {
+    let needs_mpi = matches!(model, Model::Mpi);
+    if !has("scorep-config") {
+        println!("skipped: no Score-P");
+        return false;
+    }
+    let all = has("otf2-print") && has("cube_dump") && (!needs_mpi || has("mpicc") && has("mpirun"));
+    assert!(all, "beside scorep-config there must be otf2-print and cube_dump, mpicc and mpirun");
+    true
+}
+
+/// A program of the installation, with an environment that holds no settings of Score-P's or ours.
+pub(crate) fn command(program: &str) -> Command {
+    let mut command = Command::new(program);
+    for (name, _) in std::env::vars_os() {
+        let name = name.to_string_lossy();
+        if name.starts_with("SCOREP_") || name.starts_with("NCCL_") {
+            command.env_remove(&*name);
+        }
+    }
+    command.env("PATH", path());
+    command
+}
+
+/// What a command prints that must succeed.
+pub(crate) fn say(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {}\n{said}", output.status);
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// How the application is parallel, and so what of it Score-P instruments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Model {
+    Mpi,
+    Threads,
+}
+
+/// tests/c/replay_app.c compiled with Score-P, once a test process.
+pub(crate) fn application(model: Model) -> &'static Path {
+    static PROGRAMS: [OnceLock<PathBuf>; 2] = [const { OnceLock::new() }; 2];
+    PROGRAMS[model as usize].get_or_init(|| {
+        let (name, flags, compiler) = match model {
+            Model::Mpi => ("replay_app_mpi", ["--mpp=mpi", "--thread=none"], &["mpicc", "-DWITH_MPI"][..]),
+            Model::Threads => ("replay_app_threads", ["--mpp=none", "--thread=pthread"], &["gcc"][..]),
+        };
+        // Score-P leaves objects where it runs
+        let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        std::fs::create_dir_all(&directory).unwrap();
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c/replay_app.c");
+        let program = directory.join(name);
+        let mut scorep = command("scorep");
+        scorep.args(["--user", "--nocompiler"]).args(flags).args(compiler).args(["-std=gnu11", "-O1", "-g"]);
+        say(scorep.arg(source).arg("-o").arg(&program).args(["-ldl", "-lpthread"]).current_dir(&directory));
+        program
+    })
+}

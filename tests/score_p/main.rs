@@ -1,0 +1,141 @@
+//! The library in a real Score-P: an application in C (tests/c/replay_app.c), compiled with Score-P when the tests run, plays recorded
+//! callbacks at their pace; trace, profile and summary must show what the recordings hold.
+//!
+//! Score-P is the one whose `scorep-config` is in `SCOREP_PREFIX/bin` or on `PATH`.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+mod captured;
+mod experiment;
+mod findings;
+mod host_regions;
+mod installation;
+mod lanes;
+mod profile;
+#[path = "../reference/mod.rs"]
+mod reference;
+mod snippets;
+mod summaries;
+#[path = "../tool/mod.rs"]
+mod tool;
+mod trace;
+
+use std::path::PathBuf;
+
+use experiment::Experiment;
+use findings::Expected;
+use installation::Model;
+use lanes::Rules;
+
+fn captures(run: &str) -> Vec<PathBuf> {
+    tool::captures(&tool::run(run))
+}
+
+fn one(run: &str, rank: usize) -> Vec<PathBuf> {
+    vec![captures(run).swap_remove(rank)]
+}
+
+/// Runs the application, unless there is no Score-P; nothing may be wrong then.
+fn check(
+    model: Model,
+    captures: &[PathBuf],
+    arguments: &[&str],
+    settings: &[(&str, &str)],
+    expected: &Expected,
+) -> Option<Experiment> {
+    if !installation::is_there(model) {
+        return None;
+    }
+    let experiment = experiment::run(model, captures, arguments, settings);
+    let findings = experiment.findings(expected);
+    assert!(findings.is_empty(), "{arguments:?} {settings:?}: {findings:#?}");
+    Some(experiment)
+}
+
+#[test]
+fn a_job_of_four_ranks() {
+    let Some(job) = check(Model::Mpi, &captures("nodes2x2_train"), &[], &[], &Expected::default()) else { return };
+    // all of its operations can be GPU-timed, so that the lanes' lengths were all compared
+    let timed: usize = summaries::gpu_timed(&job.summaries()).values().sum();
+    assert_eq!(timed, 4 * 240);
+}
+
+#[test]
+fn a_job_whose_operations_the_gpu_does_not_time() {
+    // that a send to oneself is done shows at the end only: NCCL tells nothing of it but the enqueue
+    let expected = Expected { learnt_late: &["nccl_busy_time", "nccl_ops", "nccl_bytes"], ..Expected::default() };
+    check(Model::Mpi, &captures("nodes2x2_collectives"), &[], &[], &expected);
+}
+
+#[test]
+fn a_process_of_four_threads() {
+    check(Model::Threads, &captures("nodes4x1_pipeline"), &["threads"], &[], &Expected::default());
+}
+
+#[test]
+fn every_clock() {
+    for (timer, tolerance_us) in [("clock_gettime", 2.0), ("gettimeofday", 3.0)] {
+        let expected = Expected { rules: Rules { tolerance_us, complete: true }, ..Expected::default() };
+        check(Model::Threads, &one("nodes4x1_pipeline", 1), &[], &[("SCOREP_TIMER", timer)], &expected);
+    }
+}
+
+#[test]
+fn profiling_alone() {
+    let expected = Expected { tracing: false, ..Expected::default() };
+    check(Model::Threads, &captures("nodes2x2_graph"), &["threads"], &[("SCOREP_ENABLE_TRACING", "false")], &expected);
+}
+
+#[test]
+fn tracing_alone() {
+    let expected = Expected { profiling: false, ..Expected::default() };
+    check(Model::Threads, &captures("nodes2x2_graph"), &["threads"], &[("SCOREP_ENABLE_PROFILING", "false")], &expected);
+}
+
+#[test]
+fn calls_as_regions() {
+    let expected = Expected { host_regions: true, ..Expected::default() };
+    check(Model::Threads, &one("nodes2x2_train", 0), &[], &[("NCCL_SCOREP_HOST_REGIONS", "on")], &expected);
+}
+
+/// What happened meanwhile is in Score-P's region for it.
+#[test]
+fn recording_switched_off_and_on() {
+    let expected = Expected { regions: ["forward", "MEASUREMENT OFF", "step"], ..Expected::default() };
+    check(Model::Threads, &one("nodes4x1_pipeline", 0), &["switch"], &[], &expected);
+}
+
+/// 16 MiB, of which a location takes one.
+#[test]
+fn score_ps_default_memory() {
+    let rules = Rules { complete: false, ..Expected::default().rules };
+    let expected = Expected { rules, may_say: &["SCOREP_TOTAL_MEMORY"], ..Expected::default() };
+    check(Model::Threads, &captures("nodes4x1_pipeline"), &["threads"], &[("SCOREP_TOTAL_MEMORY", "")], &expected);
+}
+
+#[test]
+fn ended_by_exit_inside_a_region() {
+    let expected = Expected { status: 3, ..Expected::default() };
+    let arguments = ["exit=0.4"];
+    let Some(ended) = check(Model::Threads, &one("nodes2x2_train", 0), &arguments, &[], &expected) else { return };
+    assert!(ended.made().is_some_and(|made| made > 1000), "{}", ended.printed);
+}
+
+/// The application alone does what the others rely on: what it plays is what a replay plays, at the GPU's times, and what it says it
+/// enqueued is what the library counted.
+#[test]
+fn the_application_without_score_p() {
+    let of_threads = |run: &str| (captures(run), vec!["threads"]);
+    let alone = |run: &str| (one(run, 0), Vec::new());
+    let runs =
+        [of_threads("nodes2x2_graph"), alone("v230_nodes2x2_graph"), alone("v231_nvlink2_graph"), alone("nodes4x1_pipeline")];
+    for (captures, arguments) in runs {
+        let played = experiment::run_alone(&captures, &arguments);
+        let (own, replayed) = (played.summaries(), summaries::replay(&captures));
+        assert_eq!((played.status.code(), played.said.as_str()), (Some(0), ""), "{captures:?}");
+        assert_eq!(summaries::differences(&own, &replayed), Vec::<String>::new(), "{captures:?}");
+        assert_eq!(summaries::gpu_timed(&own), summaries::gpu_timed(&[replayed]), "{captures:?}");
+        let said: u64 = played.enqueued().values().flatten().flatten().sum();
+        assert_eq!(own[0]["processes"][0]["counters"]["nccl_enqueued_bytes"].as_u64(), Some(said), "{captures:?}");
+    }
+}

@@ -1,0 +1,215 @@
+//! A trace as otf2-print shows it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::installation;
+
+/// All locations of a trace.
+#[derive(Debug)]
+pub(crate) struct Trace {
+    pub(crate) ticks_per_second: f64,
+    pub(crate) locations: Vec<Location>,
+}
+
+/// A location with its events in their order.
+#[derive(Debug)]
+pub(crate) struct Location {
+    pub(crate) id: u64,
+    pub(crate) name: String,
+    /// `CPU_THREAD`, `ACCELERATOR_STREAM`, `METRIC`.
+    pub(crate) kind: String,
+    /// The process: `MPI Rank 0`, or `Process` without MPI.
+    pub(crate) group: String,
+    pub(crate) events: Vec<Event>,
+}
+
+/// One record.
+#[derive(Debug)]
+pub(crate) struct Event {
+    /// Ticks.
+    pub(crate) time: u64,
+    pub(crate) what: What,
+    pub(crate) attributes: BTreeMap<String, String>,
+}
+
+/// What it tells.
+#[derive(Debug, PartialEq)]
+pub(crate) enum What {
+    Enter(String),
+    Leave(String),
+    /// Values by name.
+    Metric(BTreeMap<String, u64>),
+    /// Another record's name.
+    Other(String),
+}
+
+impl Trace {
+    /// Reads the trace of an experiment.
+    pub(crate) fn read(experiment: &Path) -> Self {
+        let anchor = experiment.join("traces.otf2");
+        let print = |flags: &[&str]| installation::say(installation::command("otf2-print").args(flags).arg(&anchor));
+        Self::parse(&print(&["-G"]), &print(&[]))
+    }
+
+    /// From the definitions and the events as they are printed.
+    pub(crate) fn parse(definitions: &str, events: &str) -> Self {
+        let mut trace = Self { ticks_per_second: 0.0, locations: Vec::new() };
+        for line in definitions.lines() {
+            match line.split_whitespace().next() {
+                Some("CLOCK_PROPERTIES") => trace.ticks_per_second = field(line, "Ticks per Seconds: ").parse().unwrap(),
+                Some("LOCATION") => trace.locations.push(Location {
+                    id: line.split_whitespace().nth(1).unwrap().parse().unwrap(),
+                    name: field(line, "Name: ").to_owned(),
+                    kind: field(line, "Type: ").to_owned(),
+                    group: field(line, "Group: ").to_owned(),
+                    events: Vec::new(),
+                }),
+                _ => {}
+            }
+        }
+        trace.take_events(events);
+        trace
+    }
+
+    fn take_events(&mut self, text: &str) {
+        let places: BTreeMap<u64, usize> =
+            self.locations.iter().enumerate().map(|(place, location)| (location.id, place)).collect();
+        let mut last = None;
+        for line in text.lines() {
+            if let Some(attributes) = line.trim_start().strip_prefix("ADDITIONAL ATTRIBUTES: ") {
+                let place: usize = last.unwrap();
+                self.locations[place].events.last_mut().unwrap().attributes = tuples(attributes).collect();
+                continue;
+            }
+            let mut words = line.split_whitespace();
+            let (Some(name), Some(location), Some(time)) = (words.next(), words.next(), words.next()) else { continue };
+            let (Ok(location), Ok(time)) = (location.parse::<u64>(), time.parse()) else { continue };
+            let what = match name {
+                "ENTER" => What::Enter(field(line, "Region: ").to_owned()),
+                "LEAVE" => What::Leave(field(line, "Region: ").to_owned()),
+                "METRIC" => What::Metric(tuples(line).map(|(name, value)| (name, value.parse().unwrap())).collect()),
+                other => What::Other(other.to_owned()),
+            };
+            self.locations[places[&location]].events.push(Event { time, what, attributes: BTreeMap::new() });
+            last = Some(places[&location]);
+        }
+    }
+
+    /// Threads of the application.
+    pub(crate) fn threads(&self) -> impl Iterator<Item = &Location> {
+        self.locations.iter().filter(|location| location.kind == "CPU_THREAD")
+    }
+
+    /// What is wrong with the order of events: times that fall, regions that do not nest or do not end.
+    pub(crate) fn disorder(&self) -> Vec<String> {
+        self.locations
+            .iter()
+            .flat_map(|location| location.disorder().map(|wrong| format!("{}: {wrong}", location.label())))
+            .collect()
+    }
+
+    /// What is wrong with the counters of the threads: right before every enter and leave there must be one record of exactly these,
+    /// and none of them may fall.
+    pub(crate) fn miscounts(&self, counters: &[&str]) -> Vec<String> {
+        self.threads().flat_map(|thread| thread.miscounts(counters).map(|wrong| format!("{}: {wrong}", thread.label()))).collect()
+    }
+}
+
+impl Location {
+    /// For messages.
+    pub(crate) fn label(&self) -> String {
+        format!("{}, {}", self.group, self.name)
+    }
+
+    fn disorder(&self) -> Option<String> {
+        let mut open: Vec<&str> = Vec::new();
+        let mut time = 0;
+        for event in &self.events {
+            if event.time < time {
+                return Some(format!("{:?} at {} comes after {time}", event.what, event.time));
+            }
+            time = event.time;
+            match &event.what {
+                What::Enter(region) => open.push(region),
+                What::Leave(region) if open.pop() != Some(region) => {
+                    return Some(format!("{region} is left at {time}, out of turn"));
+                }
+                _ => {}
+            }
+        }
+        open.pop().map(|region| format!("{region} is never left"))
+    }
+
+    fn miscounts(&self, counters: &[&str]) -> Option<String> {
+        let mut last: BTreeMap<&str, u64> = BTreeMap::new();
+        for (place, event) in self.events.iter().enumerate() {
+            if !matches!(event.what, What::Enter(_) | What::Leave(_)) {
+                continue;
+            }
+            let Some(values) = self.values_before(place) else { return Some(format!("no counters at {:?}", event.what)) };
+            if !values.keys().eq(counters.iter().copied().collect::<std::collections::BTreeSet<_>>()) {
+                return Some(format!("counters {:?} instead of {counters:?}", values.keys()));
+            }
+            for (name, &value) in values {
+                if last.insert(name, value).is_some_and(|last| value < last) {
+                    return Some(format!("{name} falls to {value} at {:?}", event.what));
+                }
+            }
+        }
+        None
+    }
+
+    /// The counters' values at an enter or leave.
+    fn values_before(&self, place: usize) -> Option<&BTreeMap<String, u64>> {
+        let before = self.events.get(place.checked_sub(1)?)?;
+        let What::Metric(values) = &before.what else { return None };
+        (before.time == self.events[place].time).then_some(values)
+    }
+
+    /// The last value of a counter; 0 without one.
+    pub(crate) fn last_value(&self, counter: &str) -> u64 {
+        let values = self.events.iter().rev().filter_map(|event| match &event.what {
+            What::Metric(values) => values.get(counter).copied(),
+            _ => None,
+        });
+        values.into_iter().next().unwrap_or(0)
+    }
+
+    /// By how much a counter rose during the visits of a region; `None` when the location does not know the region.
+    pub(crate) fn within(&self, region: &str, counter: &str) -> Option<u64> {
+        let mut risen = None;
+        let mut entered = 0;
+        for (place, event) in self.events.iter().enumerate() {
+            let value = || self.values_before(place).and_then(|values| values.get(counter)).copied().unwrap_or(0);
+            match &event.what {
+                What::Enter(name) if name == region => entered = value(),
+                What::Leave(name) if name == region => risen = Some(risen.unwrap_or(0) + value() - entered),
+                _ => {}
+            }
+        }
+        risen
+    }
+}
+
+/// What follows a key: a string in quotes, or all up to the next comma.
+fn field<'a>(line: &'a str, key: &str) -> &'a str {
+    let (_, rest) = line.split_once(key).unwrap();
+    match rest.strip_prefix('"') {
+        Some(text) => text.split('"').next().unwrap(),
+        None => rest.split(',').next().unwrap(),
+    }
+}
+
+/// Names and values of `("name" <1>; TYPE; value), ...`.
+fn tuples(text: &str) -> impl Iterator<Item = (String, String)> {
+    text.split("(\"").skip(1).map(|tuple| {
+        let (name, rest) = tuple.split_once('"').unwrap();
+        let value = rest.splitn(3, "; ").nth(2).unwrap();
+        let value = match value.strip_prefix('"') {
+            Some(text) => text.split('"').next().unwrap(),
+            None => value.split(')').next().unwrap(),
+        };
+        (name.to_owned(), value.to_owned())
+    })
+}
