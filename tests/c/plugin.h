@@ -88,12 +88,15 @@ static void *at_the_edge(size_t size) {
 #define DECLARE_FIELD(name) atomic_long name;
 static struct { FIELDS(DECLARE_FIELD) } want;
 
+/* What NCCL tells of a communicator's size. */
+static int nodes_of_communicator = 1, ranks_of_communicator = 2;
+
 static void *init_as(uint64_t id, const char *name, int rank, int *mask) {
   void *context = GARBAGE;
   int result;
   if (version->number < 4) result = ((init_v1)table.init)(&context, mask);
-  else if (version->number == 4) result = ((init_v4)table.init)(&context, mask, name, id, 1, 2, rank, logger);
-  else result = ((init_v5)table.init)(&context, id, mask, name, 1, 2, rank, logger);
+  else if (version->number == 4) result = ((init_v4)table.init)(&context, mask, name, id, nodes_of_communicator, ranks_of_communicator, rank, logger);
+  else result = ((init_v5)table.init)(&context, id, mask, name, nodes_of_communicator, ranks_of_communicator, rank, logger);
   check(result == 0 && context != NULL && context != GARBAGE, "init: %d, context %p", result, context);
   want.callbacks++;
   return context;
