@@ -14,7 +14,7 @@ const HOSTS: [(&str, &str, &[&str], Option<&str>); 8] = [
     ("profiler_layouts", "tests/hosts/profiler_layouts.c", &[], None),
     ("conformance_host", "tests/c/nccl_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
     ("surroundings_host", "tests/c/surroundings_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
-    ("scorep_host", "tests/c/scorep_host.c", &["-ldl", "-lpthread"], None),
+    ("scorep_host", "tests/c/scorep_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
     ("fuzz_host", "tests/c/fuzz_host.c", &["-ldl", "-lpthread"], None),
 ];
 

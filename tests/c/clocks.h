@@ -45,17 +45,4 @@ static void clock_counts(void) {
   minute();
 }
 
-/* Time runs, and the library has to find out what a tick is: for NUMBER milliseconds. */
-static void clock_running(void) {
-  score_p_clock = (struct clock){2.6e9, 0, 12345};
-  let_time_run();
-  begin();
-  struct communicator of = communicator(0x1a2b, 0, 4);
-  uint64_t from = now() + 10 * MILLISECONDS;
-  for (uint64_t i = 0; i < (uint64_t)number / 10; i++)
-    add(all_reduce(&of, 100000, from + i * 10 * MILLISECONDS, from + i * 10 * MILLISECONDS + (50 + i) * MICROSECONDS));
-  play();
-  finalize(of.context);
-}
-
 #endif

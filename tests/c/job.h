@@ -10,11 +10,8 @@
 /* Seconds after which a job hangs. */
 enum { PATIENCE = 60 };
 
-/* Score-P begins, then NCCL loads its plugin. Time that stands still cannot be measured, so the library is told what a tick is. */
+/* Score-P begins, then NCCL loads its plugin. */
 static void begin(void) {
-  char rate[32];
-  snprintf(rate, sizeof rate, "%.0f", score_p_clock.rate);
-  if (!time_runs) setenv("NCCL_SCOREP_TICK_RATE", rate, 1);
   begin_measurement();
   library_path = "libnccl-profiler-scorep.so";
   load();

@@ -27,7 +27,7 @@ static const struct scenario { const char *name; void (*play)(void); int ranks; 
   SCENARIO(lanes, 1), SCENARIO(many, 1), SCENARIO(communicators, 1), SCENARIO(pairs, 1), SCENARIO(exit_amidst, 1),
   SCENARIO(recording_off, 1), SCENARIO(recording_off_and_on, 1), SCENARIO(nothing, 1),
   /* clocks.h */
-  SCENARIO(clock_offset, 1), SCENARIO(clock_drift, 1), SCENARIO(clock_coarse, 1), SCENARIO(clock_counts, 1), SCENARIO(clock_running, 1),
+  SCENARIO(clock_offset, 1), SCENARIO(clock_drift, 1), SCENARIO(clock_coarse, 1), SCENARIO(clock_counts, 1),
   /* host_regions.h */
   SCENARIO(host_regions, 1),
   /* gather.h */
