@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 type Failure = Box<dyn std::error::Error>;
 
 /// A C program's name and source, what it links, and the header without which it cannot be compiled.
-const HOSTS: [(&str, &str, &[&str], Option<&str>); 8] = [
+const HOSTS: [(&str, &str, &[&str], Option<&str>); 9] = [
     ("otf2_last_values", "tests/hosts/otf2_last_values.c", &["-lotf2"], Some("/usr/include/otf2/otf2.h")),
     ("all_reduce_host", "tests/hosts/all_reduce_host.c", &["-ldl", "-lpthread"], None),
     ("stress_host", "tests/hosts/stress_host.c", &["-ldl", "-lpthread"], None),
     ("profiler_layouts", "tests/hosts/profiler_layouts.c", &[], None),
     ("conformance_host", "tests/c/nccl_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
     ("surroundings_host", "tests/c/surroundings_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
+    ("scorep_host", "tests/c/scorep_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
     ("fuzz_host", "tests/c/fuzz_host.c", &["-ldl", "-lpthread"], None),
     // as a plain program; with Score-P it is compiled when the tests run
     ("replay_app", "tests/c/replay_app.c", &["-ldl", "-lpthread"], None),
@@ -49,6 +50,11 @@ fn main() -> Result<(), Failure> {
     let nccl = out.join("libnccl-stand-in.so");
     compile("tests/hosts/nccl_library.c", &nccl, &["-shared", "-fPIC"], &[])?;
     println!("cargo::rustc-env=NCCL_STAND_IN={}", nccl.display());
+    // named as Score-P 8.4 names it
+    let measurement = out.join("libscorep_measurement.so.11");
+    let flags = ["-shared", "-fPIC", "-Wl,-soname,libscorep_measurement.so.11"];
+    compile("tests/c/scorep_measurement.c", &measurement, &flags, &["-lpthread"])?;
+    println!("cargo::rustc-env=SCORE_P_STAND_IN={}", measurement.display());
     Ok(())
 }
 

@@ -1,0 +1,195 @@
+//! What the processes of a job bring together with Score-P's own means: the summary of all ranks, how late each arrives, and what is left of
+//! it where they cannot. In tests/c/gather.h two nodes have clocks that began years apart and drift, and rank 2 begins 3 ms late.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop")]
+
+mod job;
+mod tool;
+
+use job::{Job, Plan, plan};
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// The job's communicators: all four ranks, the even ones, the odd ones.
+const WORLD: &str = "000000000000feed";
+const EVEN: &str = "000000000000d00d";
+const ODD: &str = "000000000000beef";
+
+fn gather(scenario: &str, number: i64) -> Plan {
+    plan(scenario, number).with_substrate()
+}
+
+fn rows<'a>(summary: &'a Value, list: &str) -> &'a Vec<Value> {
+    summary[list].as_array().unwrap_or_else(|| panic!("no {list} in {summary}"))
+}
+
+/// Communicator and rank of a row.
+fn place(row: &Value) -> (String, i64) {
+    (row["comm"].as_str().unwrap().to_owned(), row["rank"].as_i64().unwrap())
+}
+
+/// All numbers in it whose name tells of an error, microseconds.
+fn errors(value: &Value) -> Vec<f64> {
+    match value {
+        Value::Object(fields) => {
+            let own = fields.iter().filter(|(name, _)| name.contains("error")).filter_map(|(_, value)| value.as_f64());
+            own.chain(fields.values().flat_map(errors)).collect()
+        }
+        Value::Array(values) => values.iter().flat_map(errors).collect(),
+        _ => vec![],
+    }
+}
+
+/// Every rank's operations are in the summary once: 200 in each of two communicators.
+fn check_operations(summary: &Value, ranks: &[i64]) {
+    let counts = rows(summary, "operations").iter();
+    let found: BTreeSet<_> =
+        counts.map(|row| (place(row), row["count"].as_u64(), row["gpu_timed"].as_u64(), row["bytes"].as_u64())).collect();
+    let row = |comm: &str, rank, bytes: u64| ((comm.to_owned(), rank), Some(200), Some(200), Some(200 * bytes));
+    let expected = ranks.iter().flat_map(|&rank| {
+        let half = if rank % 2 == 0 { EVEN } else { ODD };
+        [row(WORLD, rank, 40_000), row(half, rank / 2, 80_000)]
+    });
+    assert_eq!(found, expected.collect());
+}
+
+/// Those that begin late by more than is uncertain, and that begin before them.
+fn lateness(summary: &Value) -> Vec<(String, i64)> {
+    rows(summary, "lateness").iter().filter(|row| row["mean_us"].is_number()).map(place).collect()
+}
+
+#[test]
+fn the_summary_has_all_ranks() {
+    let job = gather("gather_all", 0).run();
+    assert_eq!(job.said(), Vec::<&str>::new());
+    assert_eq!(job.files(), ["summary.json", "summary.txt"]);
+    let summary = job.json("summary.json");
+    assert_eq!(summary["schema"], "scorep-nccl-summary-1");
+    let processes: Vec<u64> = rows(&summary, "processes").iter().map(|row| row["process"].as_u64().unwrap()).collect();
+    assert_eq!(processes, [0, 1, 2, 3]);
+    check_operations(&summary, &[0, 1, 2, 3]);
+    // members are those that processes report
+    let members = |row: &Value| {
+        let ranks = rows(row, "ranks").iter().map(|place| (place["rank"].as_i64().unwrap(), place["process"].as_u64().unwrap()));
+        (row["comm"].as_str().unwrap().to_owned(), ranks.collect::<Vec<_>>())
+    };
+    let found: Vec<_> = rows(&summary, "communicators").iter().map(members).collect();
+    let expected = [(ODD, vec![(0, 1), (1, 3)]), (EVEN, vec![(0, 0), (1, 2)]), (WORLD, vec![(0, 0), (1, 1), (2, 2), (3, 3)])];
+    assert_eq!(found, expected.map(|(comm, ranks)| (comm.to_owned(), ranks)));
+}
+
+#[test]
+fn a_rank_that_is_late_is_told_of_and_what_cannot_be_known_is_not() {
+    let job = gather("gather_all", 0).run();
+    let summary = job.json("summary.json");
+    // rank 2 is 3 ms late in the world; rank 1 of the odd ones 200 ns, less than any clock here can tell
+    assert_eq!(lateness(&summary), [(WORLD.to_owned(), 2)], "{}", summary["lateness"]);
+    let row = rows(&summary, "lateness").iter().find(|row| place(row) == (WORLD.to_owned(), 2)).unwrap();
+    for field in ["mean_us", "p99_us"] {
+        let late = row[field].as_f64().unwrap();
+        assert!((late - 3000.0).abs() < 50.0, "{field} {late}");
+    }
+    assert_eq!(row["last"].as_u64(), Some(200), "{row}");
+    // the bound is stated, and it is one that can be used
+    let bounds = errors(&summary["clocks"]).into_iter().chain(errors(&summary["lateness"])).collect::<Vec<_>>();
+    assert!(!bounds.is_empty() && bounds.iter().all(|&bound| (0.2..100.0).contains(&bound)), "{bounds:?}");
+}
+
+#[test]
+fn the_table_and_the_manifest_are_for_people() {
+    let job = gather("gather_all", 0).run();
+    let table = std::fs::read_to_string(job.path("nccl/summary.txt")).unwrap();
+    assert!([WORLD, EVEN, ODD, "AllReduce"].iter().all(|text| table.contains(text)), "{table}");
+    let manifest = std::fs::read_to_string(job.path("MANIFEST.md")).unwrap();
+    assert!(["summary.json", "summary.txt"].iter().all(|name| manifest.contains(name)), "{manifest}");
+}
+
+/// Each of those ranks has written its own part and nobody all of them; each says so in one line, the others nothing.
+fn check_parts(job: &Job, ranks: &[usize]) {
+    let names: Vec<String> = ranks.iter().map(|rank| format!("summary.{rank}.json")).collect();
+    assert_eq!(job.files(), names);
+    for (rank, process) in job.processes.iter().enumerate() {
+        let (lines, word) = if ranks.contains(&rank) { (1, "summary") } else { (0, "") };
+        assert!(process.said.len() == lines && process.said.iter().all(|line| line.contains(word)), "{rank}: {:?}", process.said);
+    }
+    for (&rank, name) in ranks.iter().zip(&names) {
+        let summary = job.json(name);
+        assert_eq!(rows(&summary, "processes").len(), 1);
+        check_operations(&summary, &[rank as i64]);
+    }
+}
+
+#[test]
+fn where_one_rank_has_no_plugin_each_writes_its_own_part() {
+    check_parts(&gather("gather_missing", 0).run(), &[0, 1, 2]);
+}
+
+#[test]
+fn where_the_first_rank_has_no_plugin_each_writes_its_own_part() {
+    check_parts(&gather("gather_first_missing", 0).run(), &[1, 2, 3]);
+}
+
+#[test]
+fn gathering_can_be_switched_off() {
+    check_parts(&gather("gather_all", 0).with("NCCL_SCOREP_GATHER_KB", "0").run(), &[0, 1, 2, 3]);
+}
+
+/// A process alone has all there is.
+#[test]
+fn a_process_alone_writes_its_summary() {
+    let job = gather("lanes", 0).run();
+    assert_eq!(job.files(), ["summary.json", "summary.txt"]);
+    let said = job.said();
+    assert!(said.len() <= 1 && said.iter().all(|line| line.contains("summary")), "{said:?}");
+    let summary = job.json("summary.json");
+    let operations: u64 = rows(&summary, "operations").iter().map(|row| row["count"].as_u64().unwrap()).sum();
+    assert_eq!(operations as usize, job.only().operations().len());
+}
+
+#[test]
+fn a_process_without_nccl_has_a_summary_of_nothing() {
+    let job = gather("nothing", 0).run();
+    assert!(job.said().len() <= 1, "{:?}", job.said());
+    assert!(rows(&job.json("summary.json"), "operations").is_empty());
+}
+
+/// A rank without NCCL is no late one.
+#[test]
+fn a_rank_without_nccl_is_part_of_the_job() {
+    let job = gather("gather_idle", 0).run();
+    assert_eq!(job.said(), Vec::<&str>::new());
+    let summary = job.json("summary.json");
+    assert_eq!(rows(&summary, "processes").len(), 2);
+    let found: Vec<_> = rows(&summary, "operations").iter().map(|row| (place(row), row["count"].as_u64())).collect();
+    assert_eq!(found, [((WORLD.to_owned(), 0), Some(20))]);
+    assert_eq!(lateness(&summary), []);
+}
+
+/// What is gathered is bounded; the figures that are left out are said to be.
+#[test]
+fn more_than_may_be_gathered_is_left_out() {
+    let job = gather("gather_much", 400).with("NCCL_SCOREP_GATHER_KB", "16").run();
+    let summary = job.json("summary.json");
+    assert_eq!(rows(&summary, "processes").len(), 4);
+    let told = rows(&summary, "processes").iter().any(|row| !rows(row, "notes").is_empty());
+    assert!(told || !job.said().is_empty(), "nothing is said of it");
+    assert!(rows(&summary, "operations").len() < 4 * 400);
+
+    let job = gather("gather_much", 90).run();
+    assert_eq!(job.said(), Vec::<&str>::new());
+    let operations: u64 = rows(&job.json("summary.json"), "operations").iter().map(|row| row["count"].as_u64().unwrap()).sum();
+    assert_eq!(operations, 4 * 90 * 5);
+}
+
+/// The lanes of a job are each process' own.
+#[test]
+fn each_process_has_its_lanes_beside_the_summary() {
+    let job = gather("gather_all", 0).run();
+    for (rank, process) in job.processes.iter().enumerate() {
+        let lanes = process.lanes();
+        let half = if rank % 2 == 0 { EVEN } else { ODD };
+        let expected = [format!("NCCL {WORLD} rank {rank}"), format!("NCCL {half} rank {}", rank / 2)];
+        assert_eq!(lanes.keys().collect::<BTreeSet<_>>(), expected.iter().collect());
+        assert!(lanes.values().all(|lane| lane.visits.len() == 200));
+    }
+}

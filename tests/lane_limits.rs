@@ -1,0 +1,239 @@
+//! What ends the lanes, and what must go on without them: no Score-P that can be written to, too little memory, too many operations,
+//! recording that is off. Each has one line on standard error, and Score-P's stand-in aborts where Score-P would.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+mod job;
+mod tool;
+
+use job::lanes::{PLACE, check, visits};
+use job::{Job, Process, plan};
+use std::path::{Path, PathBuf};
+
+/// What the lanes cannot do without.
+const SYMBOLS: [&str; 15] = [
+    "SCOREP_Definitions_NewRegion",
+    "SCOREP_Definitions_NewMetric",
+    "SCOREP_Definitions_NewSamplingSet",
+    "SCOREP_Definitions_NewAttribute",
+    "SCOREP_Definitions_NewString",
+    "SCOREP_Location_CreateNonCPULocation",
+    "SCOREP_GetProcessLocationGroup",
+    "SCOREP_Location_EnterRegion",
+    "SCOREP_Location_ExitRegion",
+    "SCOREP_Location_TriggerCounterUint64",
+    "SCOREP_Location_AddAttribute",
+    "SCOREP_Env_DoTracing",
+    "SCOREP_Env_GetTotalMemory",
+    "SCOREP_GetBeginEpoch",
+    "SCOREP_RecordingEnabled",
+];
+
+/// The stand-in's file without a symbol, or with another name of its own: that text is replaced in its table of names.
+fn stand_in(directory: &Path, name: &str, replaced: &str, by: &str) -> PathBuf {
+    let mut file = std::fs::read(env!("SCORE_P_STAND_IN")).unwrap();
+    let [replaced, by] = [replaced, by].map(|text| format!("\0{text}\0").into_bytes());
+    assert_eq!(replaced.len(), by.len());
+    let places: Vec<usize> = (0..file.len() - replaced.len()).filter(|&at| file[at..].starts_with(&replaced)).collect();
+    assert!(!places.is_empty(), "no {}", String::from_utf8_lossy(&replaced));
+    for place in places {
+        file[place..place + by.len()].copy_from_slice(&by);
+    }
+    let path = directory.join(name);
+    std::fs::write(&path, file).unwrap();
+    path
+}
+
+/// How many operations the lanes show.
+fn shown(process: &Process) -> usize {
+    visits(&process.lanes()).values().map(Vec::len).sum()
+}
+
+/// There are no lanes, one line says so with that word, and the counters are right.
+fn check_off(job: &Job, word: &str) {
+    let said = job.said();
+    assert!(said.len() == 1 && said[0].contains("lanes") && said[0].contains(word), "{word}: {said:?}");
+    assert!(job.only().lanes().is_empty());
+    check_counters(job.only());
+}
+
+fn check_counters(process: &Process) {
+    let operations = process.operations();
+    let bytes: u64 = operations.iter().map(|operation| operation.bytes).sum();
+    let counted = ["nccl_ops", "nccl_bytes"].map(|name| process.counter("Master thread", name));
+    assert_eq!(counted, [operations.len() as u64, bytes]);
+}
+
+/// The stand-in itself, and the host: a test that relies on them must fail where it should.
+#[test]
+fn the_stand_in_aborts_where_score_p_does() {
+    let wrongs = plan("wrong", 0).run().only().number("wrongs");
+    assert!(wrongs >= 17);
+    for number in 1..=wrongs {
+        let job = plan("wrong", number as i64).play();
+        let process = job.only();
+        assert_eq!(process.end, "killed\t6", "{number}: {:?}", process.said);
+        assert!(process.said.len() == 1 && process.said[0].starts_with("Score-P: "), "{number}: {:?}", process.said);
+    }
+    assert_eq!(plan("between", 0).run().processes.len(), 4);
+}
+
+#[test]
+fn a_missing_symbol_turns_lanes_off() {
+    let directory = tempfile::tempdir().unwrap();
+    for symbol in SYMBOLS {
+        let other = symbol.replace("SCOREP", "scorep");
+        let library = stand_in(directory.path(), "libscorep_measurement.so.11", symbol, &other);
+        check_off(&plan("lanes", 0).beside(Some(library)).run(), symbol);
+    }
+}
+
+#[test]
+fn another_score_p_turns_lanes_off() {
+    let directory = tempfile::tempdir().unwrap();
+    let name = "libscorep_measurement.so.12";
+    let library = stand_in(directory.path(), name, "libscorep_measurement.so.11", name);
+    check_off(&plan("lanes", 0).beside(Some(library)).run(), name);
+}
+
+/// A newer file of the same interface is the same.
+#[test]
+fn a_patch_release_does_not() {
+    let directory = tempfile::tempdir().unwrap();
+    let library = directory.path().join("libscorep_measurement.so.11.0.1");
+    std::fs::copy(env!("SCORE_P_STAND_IN"), &library).unwrap();
+    let job = plan("lanes", 0).beside(Some(library)).run();
+    assert_eq!(job.said(), Vec::<&str>::new());
+    check(job.only(), 1e9, &PLACE);
+}
+
+#[test]
+fn a_score_p_that_is_part_of_the_program_turns_lanes_off() {
+    let job = plan("lanes", 0).beside(None).run();
+    let said = job.said();
+    assert!(said.len() == 1 && said[0].contains("lanes"), "{said:?}");
+    check_counters(job.only());
+}
+
+#[test]
+fn lanes_can_be_switched_off() {
+    check_off(&plan("lanes", 0).with("NCCL_SCOREP_LANES", "off").run(), "NCCL_SCOREP_LANES");
+}
+
+/// Whoever has no metric is not told of the measurement's end: the lanes come at the program's.
+#[test]
+fn lanes_come_at_the_programs_end_at_the_latest() {
+    let plan = plan("lanes", 0).with_substrate();
+    for plan in [plan.clone(), plan.without("SCOREP_METRIC_NCCL_PLUGIN")] {
+        let job = plan.run();
+        check(job.only(), 1e9, &PLACE);
+    }
+}
+
+#[test]
+fn an_operation_under_way_at_the_exit_is_no_harm() {
+    let job = plan("exit_amidst", 0).run();
+    let shown = shown(job.only());
+    // the one that never ended may be shown or not
+    assert!((20..=21).contains(&shown), "{shown}");
+    assert_eq!(job.only().counter("Master thread", "nccl_ops") as usize, 21);
+}
+
+#[test]
+fn without_nccl_there_is_nothing_to_show() {
+    let job = plan("nothing", 0).run();
+    assert_eq!(job.said(), Vec::<&str>::new());
+    assert!(job.only().lanes().is_empty());
+}
+
+/// Score-P's default: 1 MiB of 15.6 for each location.
+#[test]
+fn too_little_memory_means_fewer_lanes() {
+    let job = plan("communicators", 20).without("SCOREP_TOTAL_MEMORY").run();
+    let lanes = job.only().lanes().len();
+    assert!((5..20).contains(&lanes), "{lanes}");
+    let said = job.said();
+    assert!(said.len() == 1 && said[0].contains("SCOREP_TOTAL_MEMORY"), "{said:?}");
+    check_counters(job.only());
+    // what is enough is said nothing of
+    let job = plan("communicators", 20).run();
+    assert_eq!((job.said().len(), job.only().lanes().len()), (0, 20));
+    check(job.only(), 1e9, &PLACE);
+}
+
+/// Nothing is left at all.
+#[test]
+fn no_memory_means_no_lanes() {
+    let job = plan("communicators", 3).with("SCOREP_TOTAL_MEMORY", "2M").run();
+    let said = job.said();
+    assert!(said.len() == 1 && said[0].contains("SCOREP_TOTAL_MEMORY"), "{said:?}");
+    assert!(job.only().lanes().is_empty());
+    check_counters(job.only());
+}
+
+/// A MiB holds 21,845 operations of 48 bytes.
+#[test]
+fn operations_beyond_the_lanes_memory_are_dropped_and_counted() {
+    let job = plan("many", 30_000).with("NCCL_SCOREP_LANE_MB", "1").run();
+    let shown = shown(job.only());
+    assert!((21_000..30_000).contains(&shown), "{shown}");
+    let said = job.said();
+    let dropped = (30_000 - shown).to_string();
+    assert!(said.len() == 1 && said[0].contains("NCCL_SCOREP_LANE_MB") && said[0].contains(&dropped), "{dropped}: {said:?}");
+    check_counters(job.only());
+
+    let job = plan("many", 30_000).run();
+    assert_eq!(job.said(), Vec::<&str>::new());
+    check(job.only(), 1e9, &PLACE);
+}
+
+#[test]
+fn recording_that_is_off_at_the_end_means_no_lanes() {
+    let job = plan("recording_off", 0).run();
+    check_off(&job, "ecording");
+    assert_eq!(job.only().number("vanished"), 0);
+}
+
+#[test]
+fn recording_that_was_off_for_a_while_is_no_harm() {
+    let job = plan("recording_off_and_on", 0).run();
+    assert_eq!(job.said(), Vec::<&str>::new());
+    check(job.only(), 1e9, &PLACE);
+}
+
+#[test]
+fn series_are_for_the_trace_alone() {
+    let plan = plan("pairs", 0)
+        .with("SCOREP_METRIC_PLUGINS", "nccl_plugin,nccl_series_plugin")
+        .with("SCOREP_METRIC_NCCL_SERIES_PLUGIN", "default");
+    let job = plan.run();
+    let said = job.said();
+    assert!(said.len() == 1 && said[0].contains("SCOREP_ENABLE_PROFILING=false"), "{said:?}");
+    assert_eq!(job.only().lines("series").count(), 0);
+
+    let job = plan.with("SCOREP_ENABLE_PROFILING", "false").run();
+    assert_eq!(job.said(), Vec::<&str>::new());
+    let mut values = job.only().lines("series").map(|fields| (fields[0].to_owned(), fields[2].parse::<f64>().unwrap()));
+    let (name, rate) = values.next().unwrap_or_else(|| panic!("no series"));
+    assert!(name == "nccl_transfer_rate" && (rate / 10_000.0 - 1.0).abs() < 0.01, "{name} {rate}");
+}
+
+#[test]
+fn tokens_name_counters() {
+    let counters = |tokens: &str| {
+        let job = plan("lanes", 0).with("SCOREP_METRIC_NCCL_PLUGIN", tokens).run();
+        let names: Vec<String> = job.only().lines("value").map(|fields| fields[1].to_owned()).collect();
+        (names, job.said().into_iter().map(str::to_owned).collect::<Vec<_>>())
+    };
+    let default = ["nccl_ops", "nccl_bytes", "nccl_busy_time", "nccl_net_bytes", "nccl_enqueued_bytes", "nccl_api_time"];
+    assert_eq!(counters("default"), (default.map(str::to_owned).to_vec(), vec![]));
+    let (all, said) = counters("*");
+    assert!((7..=20).contains(&all.len()) && said.is_empty(), "{all:?}");
+    // an unknown one has one warning with the valid ones, and takes nothing from the others
+    let (some, said) = counters("nccl_ops,no_such,nccl_net_bytes");
+    assert_eq!(some, ["nccl_ops", "nccl_net_bytes"]);
+    assert!(
+        said.len() == 1 && ["no_such", "default", "nccl_enqueued_bytes"].iter().all(|name| said[0].contains(name)),
+        "{said:?}"
+    );
+}

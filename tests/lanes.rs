@@ -1,0 +1,219 @@
+//! Lanes: each operation is a region at its own time on a location of its communicator, each pair of ranks has one for its transfers. The
+//! host (tests/c/scorep_host.c) says what is true; Score-P's stand-in aborts where Score-P would.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+mod job;
+mod tool;
+
+use job::lanes::{PLACE, check, owner, visits};
+use job::{Location, plan};
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
+
+#[test]
+fn every_operation_is_a_region_at_its_time() {
+    for version in [4, 5, 6, 7] {
+        let job = plan("lanes", 0).of_version(version).run();
+        let process = job.only();
+        assert_eq!(job.said(), Vec::<&str>::new(), "v{version}");
+        check(process, 1e9, &PLACE);
+        assert_eq!(process.counter("Master thread", "nccl_ops"), process.operations().len() as u64);
+    }
+}
+
+#[test]
+fn overlapping_operations_go_to_further_lanes() {
+    let job = plan("lanes", 0).run();
+    let lanes = job.only().lanes();
+    let names: Vec<&str> = lanes.keys().map(String::as_str).collect();
+    let expected = [
+        "NCCL 0000000000001a2b rank 0",
+        "NCCL 0000000000002b3c rank 1",
+        "NCCL 0000000000002b3c rank 1 (2)",
+        "NCCL 0000000000002b3c rank 1 (3)",
+        "NCCL 0000000000003c4d rank 0",
+        "NCCL 0000000000003c4d rank 0 (2)",
+        "NCCL 0000000000004d5e rank 3",
+    ];
+    // the rank pair of the transfer has one of its own
+    let of_communicators: Vec<&str> = names.into_iter().filter(|name| owner(name).is_some()).collect();
+    assert_eq!(of_communicators, expected);
+    let on = |name: &str| lanes[name].visits.len();
+    assert_eq!(expected.map(on), [20, 2, 1, 1, 1, 1, 6]);
+    // no lane has two at a time
+    for lane in lanes.values() {
+        assert!(lane.visits.windows(2).all(|pair| pair[0].end <= pair[1].begin), "{}", lane.name);
+    }
+}
+
+#[test]
+fn regions_counters_and_attributes_are_defined_as_what_they_are() {
+    let job = plan("lanes", 0).run();
+    let process = job.only();
+    let regions: BTreeSet<(String, u32, u32)> = process
+        .lines("region")
+        .map(|fields| (fields[0].to_owned(), fields[1].parse().unwrap(), fields[2].parse().unwrap()))
+        .filter(|(name, _, _)| process.operations().iter().any(|operation| format!("nccl{}", operation.func) == *name))
+        .collect();
+    // paradigm CUDA; one to all, all to one, all to all, point to point
+    let expected = [
+        ("ncclAllGather", 13),
+        ("ncclAllReduce", 13),
+        ("ncclBroadcast", 11),
+        ("ncclRecv", 15),
+        ("ncclReduce", 12),
+        ("ncclReduceScatter", 13),
+        ("ncclSend", 15),
+    ];
+    assert_eq!(regions, expected.map(|(name, kind)| (name.to_owned(), 11, kind)).into());
+    let metric = |name: &str| process.lines("metric").find(|fields| fields[0] == name).map(|fields| fields[1..].join(" "));
+    // unit, any mode, exclusive: a sum in the profile
+    let bytes = metric("nccl_op_bytes").unwrap();
+    assert!(bytes.starts_with("B ") && bytes.ends_with(" 0"), "{bytes}");
+    assert!(metric("nccl_op_busbw").unwrap().starts_with("B/s "));
+    let attributes: BTreeSet<Vec<&str>> = process.lines("attribute").collect();
+    let expected = [["nccl_algorithm", "10"], ["nccl_protocol", "10"], ["nccl_sequence", "7"], ["nccl_timing", "10"]];
+    assert_eq!(attributes, expected.map(Vec::from).into());
+}
+
+/// Bus bandwidth as nccl-tests defines it lies around the region: it is the trace's alone.
+#[test]
+fn bus_bandwidth_is_shown_while_an_operation_lasts() {
+    let job = plan("lanes", 0).run();
+    let lanes = job.only().lanes();
+    let lane = &lanes["NCCL 0000000000001a2b rank 0"];
+    assert!(lane.visits.iter().all(|visit| visit.counter("nccl_op_busbw").is_none()));
+    for visit in &lane.visits {
+        let seconds = (visit.end - visit.begin) as f64 / 1e9;
+        // an all-reduce among four
+        let expected = visit.counter("nccl_op_bytes").unwrap() as f64 * 1.5 / seconds;
+        let shown = lane.shown("nccl_op_busbw", visit.begin + 1).unwrap() as f64;
+        assert!((shown / expected - 1.0).abs() < 0.01, "{shown} instead of {expected}");
+    }
+    let end = lane.visits.last().unwrap().end;
+    assert_eq!(lane.shown("nccl_op_busbw", end), Some(0));
+}
+
+#[test]
+fn without_a_trace_there_are_lanes_without_attributes() {
+    let job = plan("lanes", 0).without("SCOREP_ENABLE_TRACING").run();
+    assert_eq!(job.said(), Vec::<&str>::new());
+    let found: usize = visits(&job.only().lanes()).values().map(Vec::len).sum();
+    assert_eq!(found, job.only().operations().len());
+}
+
+#[test]
+fn each_of_the_busiest_pairs_has_a_lane() {
+    for (pairs, setting) in [(8, None), (3, Some("3")), (10, Some("20")), (0, Some("0"))] {
+        let plan = plan("pairs", 0);
+        let job = setting.into_iter().fold(plan, |plan, setting| plan.with("NCCL_SCOREP_LANE_PAIRS", setting)).run();
+        assert_eq!(job.said(), Vec::<&str>::new());
+        let lanes = job.only().lanes();
+        let names: BTreeSet<&str> = lanes.keys().map(String::as_str).filter(|name| name.contains(" to ")).collect();
+        // the higher the rank, the more it is sent
+        let expected: BTreeSet<String> = (11 - pairs..11).map(|peer| format!("NCCL 0000000000001a2b 0 to {peer}")).collect();
+        assert_eq!(names, expected.iter().map(String::as_str).collect());
+        expected.iter().for_each(|name| check_pair(&lanes[name]));
+    }
+}
+
+/// 10 sends of each of four sizes, 4000 to 32,000 bytes times the peer.
+fn check_pair(lane: &Location) {
+    let peer: u64 = lane.name.rsplit(' ').next().unwrap().parse().unwrap();
+    assert!(lane.visits.iter().all(|visit| visit.region == "NCCL transfers"), "{}", lane.name);
+    let bytes: u64 = lane.visits.iter().map(|visit| visit.counter("nccl_pair_bytes").unwrap()).sum();
+    assert_eq!(bytes, 10 * 60_000 * peer, "{}", lane.name);
+    let at = lane.visits[0].begin;
+    let [rate, latency, fit] =
+        ["nccl_pair_rate", "nccl_pair_latency", "nccl_pair_r2"].map(|name| lane.shown(name, at).unwrap() as f64);
+    assert!((rate / 1e10 - 1.0).abs() < 0.01, "{}: {rate} B/s", lane.name);
+    assert!((latency - 5000.0).abs() < 50.0, "{}: {latency} ns", lane.name);
+    assert!(fit > 999_000.0, "{}: {fit} ppm", lane.name);
+}
+
+#[test]
+fn a_pair_has_a_region_for_each_window() {
+    let job = plan("pairs", 0).with("NCCL_SCOREP_WINDOW_SECONDS", "0.5").run();
+    let lanes = job.only().lanes();
+    let lane = &lanes["NCCL 0000000000001a2b 0 to 10"];
+    assert!(lane.visits.len() >= 3, "{:?}", lane.visits);
+    let bytes: u64 = lane.visits.iter().map(|visit| visit.counter("nccl_pair_bytes").unwrap()).sum();
+    assert_eq!(bytes, 10 * 60_000 * 10);
+}
+
+/// A drift of 50 ppm moves the clocks apart by 40 us from one early callback to the next; a straight line through these does not.
+const PLACE_IN_DRIFT: RangeInclusive<f64> = -500.0..=5_000.0;
+
+#[test]
+fn gpu_times_lie_where_they_belong_however_far_the_clocks_are_apart() {
+    for offset in [-2_000_000, -900_000, 0, 340_000, 2_000_000] {
+        let job = plan("clock_offset", offset).run();
+        assert_eq!(job.said(), Vec::<&str>::new(), "{offset}");
+        check(job.only(), 2.6e9, &PLACE);
+    }
+}
+
+#[test]
+fn gpu_times_lie_where_they_belong_however_the_clocks_drift() {
+    for drift in [-50, 50] {
+        let job = plan("clock_drift", drift).run();
+        assert_eq!(job.said(), Vec::<&str>::new(), "{drift}");
+        check(job.only(), 2.6e9, &PLACE_IN_DRIFT);
+    }
+}
+
+/// With 100 MHz, a tick is 10 ns; the GPU's stamps move in such steps, too.
+#[test]
+fn gpu_times_lie_where_they_belong_with_coarse_clocks() {
+    let job = plan("clock_coarse", 0).run();
+    assert_eq!(job.said(), Vec::<&str>::new());
+    check(job.only(), 1e8, &PLACE);
+}
+
+/// Some GPUs count steps of 10 ns.
+#[test]
+fn gpu_times_lie_where_they_belong_whatever_the_stamps_count() {
+    let job = plan("clock_counts", 0).run();
+    assert_eq!(job.said(), Vec::<&str>::new());
+    check(job.only(), 1e9, &PLACE);
+}
+
+#[test]
+fn a_tick_rate_that_is_told_is_believed() {
+    let job = plan("clock_offset", 1000).with("NCCL_SCOREP_TICK_RATE", "2.6e9").run();
+    assert_eq!(job.said(), Vec::<&str>::new());
+    check(job.only(), 2.6e9, &PLACE);
+}
+
+/// Threads that Score-P does not know have no location, so no regions.
+#[test]
+fn calls_are_regions_of_the_threads_that_score_p_knows() {
+    let calls = |setting: &str| {
+        let job = plan("host_regions", 0).with("NCCL_SCOREP_HOST_REGIONS", setting).run();
+        let process = job.only();
+        assert_eq!(job.said(), Vec::<&str>::new());
+        check(process, 1e9, &PLACE);
+        let of_threads = process.locations().into_iter().filter(|location| !location.is_gpu);
+        let count = |location: &Location, region: &str| location.visits.iter().filter(|visit| visit.region == region).count();
+        let counts = |location: Location| {
+            let regions = ["step", "ncclAllReduce", "ncclSend"].map(|region| count(&location, region));
+            (regions, location.visits.len(), location.name)
+        };
+        of_threads.map(counts).collect::<Vec<_>>()
+    };
+    let main = |regions: [usize; 3]| (regions, regions.iter().sum(), "Master thread".to_owned());
+    let known = |regions: [usize; 3]| (regions, regions.iter().sum(), "known".to_owned());
+    assert_eq!(calls("on"), [main([1, 3, 1]), known([1, 2, 1])]);
+    assert_eq!(calls("off"), [main([1, 0, 0]), known([1, 0, 0])]);
+}
+
+/// Each lasts as long as the call: 2 us.
+#[test]
+fn a_region_of_the_host_lasts_as_long_as_the_call() {
+    let job = plan("host_regions", 0).with("NCCL_SCOREP_HOST_REGIONS", "on").run();
+    let locations = job.only().locations();
+    let calls = locations.iter().filter(|location| !location.is_gpu).flat_map(|location| &location.visits);
+    let lengths: BTreeSet<u64> = calls.filter(|visit| visit.region != "step").map(|visit| visit.end - visit.begin).collect();
+    assert_eq!(lengths, [2000].into());
+}
