@@ -73,7 +73,8 @@ fn regions_counters_and_attributes_are_defined_as_what_they_are() {
     assert!(bytes.starts_with("B ") && bytes.ends_with(" 0"), "{bytes}");
     assert!(metric("nccl_op_busbw").unwrap().starts_with("B/s "));
     let attributes: BTreeSet<Vec<&str>> = process.lines("attribute").collect();
-    let expected = [["nccl_algorithm", "10"], ["nccl_protocol", "10"], ["nccl_sequence", "7"], ["nccl_timing", "10"]];
+    let expected =
+        [["nccl_algorithm", "10"], ["nccl_peer", "7"], ["nccl_protocol", "10"], ["nccl_sequence", "7"], ["nccl_timing", "10"]];
     assert_eq!(attributes, expected.map(Vec::from).into());
 }
 
@@ -174,7 +175,7 @@ fn gpu_times_lie_where_they_belong_with_coarse_clocks() {
 /// Some GPUs count steps of 10 ns.
 #[test]
 fn gpu_times_lie_where_they_belong_whatever_the_stamps_count() {
-    let job = plan("clock_counts", 0).run();
+    let job = plan("clock_counts", 0).with("NCCL_SCOREP_GPU_TICK", "10").run();
     assert_eq!(job.said(), Vec::<&str>::new());
     check(job.only(), 1e9, &PLACE);
 }

@@ -50,6 +50,8 @@ pub struct Assembly {
     /// The same for the whole run, where somebody wants to know when on the events' clock operations ran.
     track: Option<GpuTrack>,
     nanoseconds_per_tick: f64,
+    /// Nanoseconds that a stamp counts.
+    gpu_tick: u64,
     no_kernel_events: bool,
     /// Operations of which something was heard.
     touched: HashSet<u64>,
@@ -68,6 +70,17 @@ impl Assembly {
     /// This process' rank in the communicator, before anything is read.
     pub fn set_rank(&mut self, rank: i32) {
         self.rank = rank;
+    }
+
+    /// Nanoseconds that a stamp of the GPU counts.
+    pub fn set_gpu_tick(&mut self, nanoseconds: u64) {
+        self.gpu_tick = nanoseconds;
+    }
+
+    /// The stamps of a kernel channel, nanoseconds of the GPU's clock.
+    fn stamps(&self, event: &Recorded) -> Option<(u64, u64)> {
+        let nanoseconds = |stamp: u64| stamp.wrapping_mul(self.gpu_tick.max(1));
+        event.kernel().map(|(first, last)| (nanoseconds(first), nanoseconds(last)))
     }
 
     /// What a tick is worth.

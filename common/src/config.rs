@@ -88,6 +88,8 @@ pub struct Settings {
     pub memory_bytes: usize,
     /// See `NCCL_SCOREP_TICK_RATE`.
     pub tick_rate: Option<f64>,
+    /// See `NCCL_SCOREP_GPU_TICK`.
+    pub gpu_tick: u64,
     /// See `NCCL_SCOREP_LANES`.
     pub lanes: bool,
     /// See `NCCL_SCOREP_LANE_MB`.
@@ -120,6 +122,7 @@ impl Default for Settings {
             settle_seconds: 0.25,
             memory_bytes: 32 << 20,
             tick_rate: None,
+            gpu_tick: 1,
             lanes: true,
             lane_bytes: 64 << 20,
             lane_pairs: 8,
@@ -210,6 +213,10 @@ impl Settings {
             settings.tick_rate = Some(positive(value)?);
             Some(())
         });
+        take("NCCL_SCOREP_GPU_TICK", "a number of nanoseconds from 1 to 1000", &mut |value| {
+            settings.gpu_tick = value.parse().ok().filter(|tick| (1..=1000).contains(tick))?;
+            Some(())
+        });
         take("NCCL_SCOREP_LANES", "on or off", &mut |value| {
             settings.lanes = switch(value)?;
             Some(())
@@ -294,6 +301,7 @@ mod tests {
             "3",
             "8",
             "1e9",
+            "10",
             "off",
             "1",
             "2",
@@ -320,6 +328,7 @@ mod tests {
             settle_seconds: 3.0,
             memory_bytes: 8 << 20,
             tick_rate: Some(1e9),
+            gpu_tick: 10,
             lanes: false,
             lane_bytes: 1 << 20,
             lane_pairs: 2,

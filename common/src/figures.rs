@@ -118,7 +118,9 @@ impl Figures {
                 "ncclBroadcast, which this NCCL reports no further; NCCL_ALLGATHERV_ENABLE=0 cures it".into()
             }
             Cause::Unfollowed(function) => format!("a call of nccl{}, which NCCL reported no further", function.text()),
-            Cause::EarlyStamp => "GPU stamps that lie before their operation".into(),
+            Cause::EarlyStamp => {
+                "GPU stamps that lie before their operation (where they do not count nanoseconds, NCCL_SCOREP_GPU_TICK tells what)".into()
+            }
             Cause::Dropped => "operations that found no room in the recording memory (NCCL_SCOREP_MEMORY_MB)".into(),
             Cause::TooMuchInDoubt => "more operations whose stamps are in doubt than are kept".into(),
         };

@@ -16,10 +16,9 @@ pub(crate) fn prepare() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let settings = recorder::settings();
-        if settings.lanes {
-            if let Err(reason) = Measurement::find() {
-                timeline::object(format!("no lanes of NCCL's operations in Score-P: {reason}"));
-            }
+        let found = if settings.lanes { Measurement::find().map(|_| ()) } else { Err("NCCL_SCOREP_LANES=off".into()) };
+        if let Err(reason) = found {
+            timeline::object(format!("no lanes of NCCL's operations in Score-P: {reason}"));
         }
         if settings.lanes || settings.gather_bytes > 0 {
             timeline::want();

@@ -18,6 +18,9 @@ const RESERVE: u64 = 2 << 20;
 
 macro_rules! symbols {
     ($($field:ident: $type:ty = $name:literal;)*) => {
+        /// Their names.
+        const NAMES: &[&CStr] = &[$($name),*];
+
         /// The functions.
         #[derive(Debug, Clone, Copy)]
         struct Symbols { $($field: $type),* }
@@ -75,8 +78,8 @@ pub(crate) fn address(name: &CStr) -> Result<*mut c_void, String> {
 ///
 /// # Errors
 /// Why its symbols are not used, in words.
-pub(crate) fn check_library() -> Result<(), String> {
-    let Ok(address) = address(c"SCOREP_Location_EnterRegion") else {
+fn check_library() -> Result<(), String> {
+    let Some(address) = NAMES.iter().find_map(|name| address(name).ok()) else {
         return Err(
             "Score-P is not linked as a shared library (scorep --dynamic, or a Score-P built with --enable-shared)".into()
         );

@@ -37,7 +37,7 @@ impl Listener for Assembly {
             }
             Kind::ProxyStep => self.step_ended(handle, event, event.stop),
             Kind::KernelCh => {
-                let stamps = event.kernel();
+                let stamps = self.stamps(event);
                 if let (Some(stop), Some((first, last))) = (event.stop, stamps) {
                     self.clock.observe(event.start, first, self.nanoseconds_per_tick);
                     self.clock.observe(stop, last, self.nanoseconds_per_tick);
@@ -73,8 +73,9 @@ impl Listener for Assembly {
             }
             Kind::KernelCh => {
                 // what the GPU has stamped counts, whatever became of the event
+                let stamps = self.stamps(event);
                 if let Some(operation) = self.child_ended(event.parent, None) {
-                    operation.kernel_ended(event.kernel());
+                    operation.kernel_ended(stamps);
                 }
             }
         }

@@ -12,7 +12,7 @@ pub struct Setting {
 }
 
 /// All settings there are.
-pub const SETTINGS: [Setting; 21] = [
+pub const SETTINGS: [Setting; 22] = [
     Setting {
         name: "NCCL_SCOREP_SUMMARY",
         default: "(none)",
@@ -80,6 +80,11 @@ pub const SETTINGS: [Setting; 21] = [
         meaning: "Recording memory of the process in MiB; it is committed as it is used. When it is full, events are dropped and counted.",
     },
     Setting { name: "NCCL_SCOREP_TICK_RATE", default: "(measured)", meaning: "Ticks per second of Score-P's clock." },
+    Setting {
+        name: "NCCL_SCOREP_GPU_TICK",
+        default: "1",
+        meaning: "Nanoseconds that a stamp of the GPU counts: 1 with NVIDIA, 10 with AMD.",
+    },
     Setting {
         name: "NCCL_SCOREP_LANES",
         default: "on",
