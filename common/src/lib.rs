@@ -22,6 +22,7 @@ pub mod fastest;
 pub mod figures;
 pub mod fit;
 pub mod gpu_clock;
+pub mod gpu_track;
 pub mod grace;
 pub mod guard;
 pub mod handle;

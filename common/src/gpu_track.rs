@@ -1,0 +1,113 @@
+//! How one GPU's clock ran beside the events' clock over a whole run: where its stamps lie in Score-P's time.
+//!
+//! A callback tells of a stamp after the GPU made it, so the stamp lies at the callback's time or before; what was enqueued begins at
+//! its enqueue or after. Of both, the closest pair of each stretch of time is kept ([`lowest`]). Between them the clocks are believed
+//! to drift by so much and no more, so that each pair bounds all stamps, near ones closely ([`bound`]). The result goes through the callbacks
+//! that lie on their bound: the best of many comes a microsecond late, while an enqueue may come any time before its begin.
+
+mod bound;
+mod lowest;
+#[cfg(test)]
+mod tests;
+
+use bound::Bound;
+use lowest::{Anchor, Lowest};
+
+/// By how much the clocks may drift apart, and by how much a length in stamps and its length in ticks may differ.
+const MOST_DRIFT: f64 = 100e-6;
+
+/// By how much drift changes with temperature, besides what the whole run shows.
+const WANDER: f64 = 1e-6;
+
+/// Nanoseconds by which callbacks may come later at a run's end than at its begin, or earlier.
+const LATENESS: f64 = 50e6;
+
+/// Nanoseconds that a stamp may count: NVIDIA's, and AMD's.
+const UNITS: [f64; 2] = [1.0, 10.0];
+
+/// What is known of one GPU's clock.
+#[derive(Debug, Default, Clone)]
+pub struct GpuTrack {
+    told: Lowest,
+    /// Mirrored: both clocks run backwards in it, so the last moment before a begin is the first after it.
+    enqueued: Lowest,
+}
+
+impl GpuTrack {
+    /// A callback at `ticks` told of a stamp that the GPU had made before.
+    pub fn told(&mut self, ticks: u64, stamp: u64) {
+        self.told.add(Anchor { stamp, ticks });
+    }
+
+    /// What was enqueued at `ticks` was stamped at its begin: not before it was enqueued.
+    pub fn enqueued(&mut self, ticks: u64, stamp: u64) {
+        self.enqueued.add(Anchor { stamp: !stamp, ticks: !ticks });
+    }
+
+    /// The mapping, once all is known; `None` when nothing was told, or the GPU's clock counts in a unit that is not known.
+    pub fn mapping(&self, nanoseconds_per_tick: f64) -> Option<GpuMapping> {
+        let known = nanoseconds_per_tick.is_finite() && nanoseconds_per_tick > 0.0;
+        if !known || self.told.anchors().is_empty() {
+            return None;
+        }
+        let line = self.told.line();
+        let nanoseconds_per_stamp = match line {
+            Some(line) => unit(line.rate * nanoseconds_per_tick, self.told.length())?,
+            None => UNITS[0],
+        };
+        let nominal = nanoseconds_per_stamp / nanoseconds_per_tick;
+        let (drift, change) = line.map_or((0.0, MOST_DRIFT), |line| {
+            let drift = line.rate / nominal - 1.0;
+            let change = WANDER + self.told.unevenness(line) / nominal;
+            // a trend that leaves more open than it explains is none
+            if drift.abs() + change <= MOST_DRIFT { (drift, change) } else { (0.0, MOST_DRIFT) }
+        });
+        let slopes = [drift - change, drift + change].map(|drift| nominal * (1.0 + drift));
+        let bound = |lowest: &Lowest| Bound::new(lowest.anchors(), slopes);
+        Some(GpuMapping {
+            latest: bound(&self.told),
+            earliest: bound(&self.enqueued),
+            nanoseconds_per_tick,
+            nanoseconds_per_stamp,
+        })
+    }
+}
+
+/// Nanoseconds that a stamp counts, of a clock that advanced by so many stamps, each about so many nanoseconds long. `None` when no unit
+/// explains it.
+fn unit(nanoseconds: f64, stamps: f64) -> Option<f64> {
+    let misfit = |unit: f64| (nanoseconds - unit).abs() * stamps;
+    let [usual, other] = UNITS;
+    // in a short run both may explain it; then the less usual one must do so much better
+    let unit = if misfit(other) < misfit(usual) / 4.0 { other } else { usual };
+    (misfit(unit) <= LATENESS + 0.01 * unit * stamps).then_some(unit)
+}
+
+/// From one GPU's stamps to Score-P's ticks.
+#[derive(Debug, Clone)]
+pub struct GpuMapping {
+    latest: Bound,
+    /// Mirrored, as [`GpuTrack::enqueued`].
+    earliest: Bound,
+    nanoseconds_per_tick: f64,
+    nanoseconds_per_stamp: f64,
+}
+
+impl GpuMapping {
+    /// Score-P's ticks of a stamp. Never falls as stamps rise.
+    pub fn ticks(&self, stamp: u64) -> u64 {
+        self.latest.ticks(stamp).unwrap_or(u64::MAX)
+    }
+
+    /// How far the result can be off, nanoseconds: what the enqueues and the callbacks leave open; `None` when no enqueue bounds it.
+    pub fn error(&self, stamp: u64) -> Option<f64> {
+        let bounds = [self.latest.most(stamp)?, !self.earliest.most(!stamp)?];
+        let off = bounds.map(|bound| bound.abs_diff(self.ticks(stamp)));
+        Some(off[0].max(off[1]) as f64 * self.nanoseconds_per_tick)
+    }
+
+    /// Nanoseconds of one stamp unit: 1 or 10.
+    pub fn nanoseconds_per_stamp(&self) -> f64 {
+        self.nanoseconds_per_stamp
+    }
+}
