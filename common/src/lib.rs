@@ -12,6 +12,7 @@ pub mod assembly;
 pub mod board;
 pub mod callbacks;
 pub mod clock;
+pub mod clock_tree;
 pub mod collector;
 pub mod communicator;
 pub mod config;

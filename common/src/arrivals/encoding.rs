@@ -180,8 +180,7 @@ mod tests {
     #[test]
     fn an_arrival_takes_about_eight_bytes() {
         // one in 2 ms for six minutes, in ticks of 2.6 GHz
-        let collectives =
-            (0..180_000).map(|at| (Name::of(Some(c"AllReduce")), at, (1 << 50) + at * 5_200_000 + at % 7 * 10_000));
+        let collectives = (0..180_000).map(|at| (Name::of(Some(c"AllReduce")), at, (1 << 50) + at * 5_200_000 + at % 7 * 10_000));
         let rank = RankArrivals::new(Rank { comm: u64::MAX, rank: 0 }, 1.0, collectives);
         let length = Arrivals { ranks: vec![rank], one_in: 1 }.encode().len();
         assert!(length < 8 * 180_000, "{length}");
