@@ -5,6 +5,7 @@
 //! at the begin and at the end between each process and its parent in a tree, and interpolated. The tree has one process a node; the others
 //! of the node share its clock.
 
+use crate::summary::Clocks;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
@@ -75,6 +76,16 @@ impl Link {
         self.usable_begin().map_or(1.0, |begin| (self.end.parents - begin.parents) as f64 / (self.end.own - begin.own) as f64)
     }
 
+    /// Both are one clock, which nobody needed to compare.
+    fn is_of_one_clock(&self) -> bool {
+        self.begin.is_none() && self.end.is_of_one_clock()
+    }
+
+    /// Uncertainty of the comparisons themselves, ticks of the parent.
+    fn compared_to(&self) -> f64 {
+        self.begin.map_or(0, |begin| begin.error).max(self.end.error) as f64
+    }
+
     /// Uncertainty of the parent's ticks at the own ones.
     fn error(&self, ticks: u64) -> f64 {
         let end = self.end.error as f64;
@@ -85,10 +96,10 @@ impl Link {
                 let part = until_end / (self.end.own - begin.own) as f64;
                 let begin = begin.error as f64;
                 let beyond = part.abs() * begin + (1.0 - part).abs() * end;
-                beyond.max(begin).max(end)
+                beyond.max(self.compared_to())
             }
-            None if self.begin.is_none() && self.end.is_of_one_clock() => 0.0,
-            None => end.max(self.begin.map_or(0.0, |begin| begin.error as f64)) + DRIFT * until_end.abs(),
+            None if self.is_of_one_clock() => 0.0,
+            None => self.compared_to() + DRIFT * until_end.abs(),
         }
     }
 }
@@ -173,6 +184,13 @@ impl ClockTree {
             alone.map(|(_, error)| error).sum::<f64>()
         };
         Some((alone(&one, &other) + alone(&other, &one)).ceil() as u64)
+    }
+
+    /// The nodes whose clocks were compared, and how well; `None` where there is but one. A tick of process 0 is worth so many nanoseconds.
+    pub fn clocks(&self, nanoseconds_per_tick: f64) -> Option<Clocks> {
+        let compared = || self.steps.iter().flatten().filter(|step| !step.link.is_of_one_clock());
+        let error = compared().map(|step| step.link.compared_to() * step.parents_rate).reduce(f64::max)?;
+        Some(Clocks { nodes: compared().count() as u32 + 1, error_us: error * nanoseconds_per_tick / 1e3 })
     }
 
     /// The processes on the way to the root, and the uncertainty that each adds.

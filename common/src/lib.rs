@@ -30,6 +30,7 @@ pub mod guard;
 pub mod handle;
 pub mod in_step;
 pub mod intervals;
+pub mod lateness;
 pub mod log;
 pub mod mapping;
 pub mod message;

@@ -68,6 +68,22 @@ fn what_two_ways_have_in_common_leaves_their_difference_certain() {
 }
 
 #[test]
+fn nodes_are_those_with_a_clock_of_their_own() {
+    assert_eq!(ClockTree::new(&[None, shared(0), shared(0)]).clocks(1.0), None);
+    let tree = ClockTree::new(&[
+        None,
+        shared(0),
+        link(0, meeting(0, 100, 2000), meeting(1000, 2100, 500)),
+        link(2, meeting(0, 100, 500), meeting(1000, 1100, 1500)),
+        shared(3),
+        link(6, meeting(0, 0, 90_000), meeting(1, 1, 90_000)),
+        None,
+    ]);
+    // 1500 ticks of process 2 are 3000 of the root
+    assert_eq!(tree.clocks(0.5), Some(Clocks { nodes: 3, error_us: 1.5 }));
+}
+
+#[test]
 fn one_meeting_alone_leaves_drift_open() {
     let tree = ClockTree::new(&[None, Some(Link { parent: 0, begin: None, end: meeting(1_000_000, 9_000_000, 20) })]);
     assert_eq!(tree.to_root(1, 1_000_000), Some((9_000_000, 20)));
