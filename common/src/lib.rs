@@ -7,10 +7,12 @@
 //! thread ([`collector`]) reads the windows ([`reader`]), puts operations and transfers together ([`assembly`]), sums and fits
 //! them ([`totals`], [`fit`], [`rate`]) and shows the result ([`board`], [`series`], [`summary`]).
 
+pub mod arrivals;
 pub mod assembly;
 pub mod board;
 pub mod callbacks;
 pub mod clock;
+pub mod clock_tree;
 pub mod collector;
 pub mod communicator;
 pub mod config;
@@ -29,6 +31,7 @@ pub mod handle;
 pub mod host_region;
 pub mod in_step;
 pub mod intervals;
+pub mod lateness;
 pub mod log;
 pub mod mapping;
 pub mod message;

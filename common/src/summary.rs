@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 pub use of_process::Introductions;
-pub(crate) use of_process::callbacks;
+pub(crate) use of_process::{callbacks, hexadecimal};
 
 /// Name of the schema.
 pub const SCHEMA: &str = "scorep-nccl-summary-1";
@@ -27,6 +27,12 @@ pub struct Summary {
     pub transfers: Vec<Transfers>,
     /// The same by channel.
     pub channels: Vec<Channel>,
+    /// How well the clocks of different nodes are known to each other, where they were compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clocks: Option<Clocks>,
+    /// How late ranks arrive at collectives, where processes were gathered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lateness: Vec<Lateness>,
 }
 
 /// A process.
@@ -177,6 +183,36 @@ pub struct Channel {
     pub mean_time_us: f64,
 }
 
+/// Clocks of different nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Clocks {
+    /// Nodes whose clocks were compared.
+    pub nodes: u32,
+    /// Largest uncertainty of a comparison, microseconds.
+    pub error_us: f64,
+}
+
+/// How late a rank arrives at the collectives of a communicator: after the first of its ranks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Lateness {
+    /// Communicator.
+    pub comm: String,
+    /// Rank.
+    pub rank: i32,
+    /// Operations matched over all ranks of the communicator.
+    pub operations: u64,
+    /// One in so many was looked at.
+    pub one_in: u32,
+    /// A lateness that is not above it is not told from none, microseconds.
+    pub error_us: f64,
+    /// Mean over all these operations, microseconds.
+    pub mean_us: Option<f64>,
+    /// 99th percentile, microseconds.
+    pub p99_us: Option<f64>,
+    /// Operations in which it was last.
+    pub last: u64,
+}
+
 impl Summary {
     /// One summary of several processes, numbered in their order.
     pub fn merge(parts: Vec<Self>) -> Self {
@@ -187,6 +223,8 @@ impl Summary {
             operations: vec![],
             transfers: vec![],
             channels: vec![],
+            clocks: None,
+            lateness: vec![],
         };
         for (number, part) in (0..).zip(parts) {
             merged.processes.extend(part.processes.into_iter().map(|process| Process { process: number, ..process }));
@@ -200,6 +238,8 @@ impl Summary {
             merged.operations.extend(part.operations);
             merged.transfers.extend(part.transfers);
             merged.channels.extend(part.channels);
+            merged.clocks = merged.clocks.or(part.clocks);
+            merged.lateness.extend(part.lateness);
         }
         merged.sort();
         merged
@@ -213,5 +253,6 @@ impl Summary {
         self.operations.sort_by_cached_key(key);
         self.transfers.sort_by_cached_key(|row| (row.comm.clone(), row.rank, row.peer));
         self.channels.sort_by_cached_key(|row| (row.comm.clone(), row.rank, row.peer, row.channel));
+        self.lateness.sort_by_cached_key(|row| (row.comm.clone(), row.rank));
     }
 }

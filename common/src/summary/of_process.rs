@@ -44,7 +44,8 @@ fn total(count: impl Fn(&ThreadCell) -> &Count) -> u64 {
     ThreadCell::all().fold(0, |sum: u64, cell| sum.saturating_add(count(cell).get()))
 }
 
-fn hexadecimal(comm: u64) -> String {
+/// A communicator's id as the summary has it.
+pub(crate) fn hexadecimal(comm: u64) -> String {
     if comm == OTHERS { "others".into() } else { format!("{comm:016x}") }
 }
 
@@ -95,6 +96,8 @@ impl Summary {
             operations: operations.collect(),
             transfers: transfers.collect(),
             channels: channels.collect(),
+            clocks: None,
+            lateness: vec![],
         };
         summary.sort();
         summary

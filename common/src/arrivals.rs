@@ -1,0 +1,216 @@
+//! When each rank of this process began its collectives, as sent to the process that gathers.
+//!
+//! A rank of one process and a rank of another mean the same operation when communicator, function, sequence number and occurrence are
+//! the same. Where there are more than are to be sent, every process leaves out the same ones without asking the others.
+
+mod encoding;
+
+use crate::name::Name;
+use crate::totals::Rank;
+
+/// When a rank began a collective.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arrival {
+    /// Function.
+    pub function: Name,
+    /// NCCL's number of the operation among those of its communicator and function.
+    pub sequence: u64,
+    /// How many of the same number the rank began before: replays of a CUDA graph have one number.
+    pub occurrence: u32,
+    /// Ticks of the process' clock.
+    pub time: u64,
+}
+
+impl Arrival {
+    /// What tells it from the rank's others, in the order in which they are kept.
+    pub fn operation(&self) -> (Name, u64, u32) {
+        (self.function, self.sequence, self.occurrence)
+    }
+}
+
+/// The collectives of one rank.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RankArrivals {
+    /// Communicator and rank.
+    pub rank: Rank,
+    /// Uncertainty of the times, nanoseconds; infinite when it is not known.
+    pub error: f64,
+    /// By function, sequence number and occurrence.
+    pub arrivals: Vec<Arrival>,
+}
+
+impl RankArrivals {
+    /// From (function, sequence number, ticks) of each collective, in any order. Those of one function and number are told apart by the
+    /// order of their times.
+    pub fn new(rank: Rank, error: f64, collectives: impl IntoIterator<Item = (Name, u64, u64)>) -> Self {
+        let arrival = |(function, sequence, time)| Arrival { function, sequence, occurrence: 0, time };
+        let mut arrivals: Vec<Arrival> = collectives.into_iter().map(arrival).collect();
+        arrivals.sort_unstable_by_key(|arrival| (arrival.function, arrival.sequence, arrival.time));
+        for same in arrivals.chunk_by_mut(|a, b| (a.function, a.sequence) == (b.function, b.sequence)) {
+            same.iter_mut().zip(0..).for_each(|(arrival, occurrence)| arrival.occurrence = occurrence);
+        }
+        Self { rank, error, arrivals }
+    }
+
+    /// Keeps one operation in `one_in`, a power of two.
+    fn thin(&mut self, one_in: u32) {
+        let comm = self.rank.comm;
+        let mut seed = None;
+        self.arrivals.retain(|arrival| {
+            let seed = match seed {
+                Some((function, seed)) if function == arrival.function => seed,
+                _ => seed.insert((arrival.function, of_function(comm, arrival.function))).1,
+            };
+            let operation = mixed(mixed(seed ^ arrival.sequence) ^ u64::from(arrival.occurrence));
+            operation & u64::from(one_in - 1) == 0
+        });
+    }
+}
+
+/// A number that stands for a communicator's function, the same in every process. [`Name`]'s own number may be another in each.
+fn of_function(comm: u64, function: Name) -> u64 {
+    function.text().bytes().fold(comm, |sum, byte| mixed(sum ^ u64::from(byte)))
+}
+
+/// A number whose bits all depend on all bits of another (the finalizer of MurmurHash3, after an odd step away from 0).
+fn mixed(number: u64) -> u64 {
+    let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let number = (number ^ (number >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    let number = (number ^ (number >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    number ^ (number >> 33)
+}
+
+/// The collectives of all ranks of a process.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Arrivals {
+    /// One entry a communicator and rank, also of ranks that have no arrivals: they are members.
+    pub ranks: Vec<RankArrivals>,
+    /// One operation in so many is kept: a power of two.
+    pub one_in: u32,
+}
+
+impl Default for Arrivals {
+    fn default() -> Self {
+        Self { ranks: Vec::new(), one_in: 1 }
+    }
+}
+
+/// The largest power of two that operations are left out by.
+const MOST_LEFT_OUT: u32 = 1 << 31;
+
+impl Arrivals {
+    /// Keeps one operation in `one_in` (a power of two): the same ones in every process, chosen by communicator, function, sequence number
+    /// and occurrence. What was left out before stays left out.
+    pub fn thin(&mut self, one_in: u32) {
+        let one_in = one_in.checked_next_power_of_two().unwrap_or(MOST_LEFT_OUT);
+        if one_in > self.one_in {
+            self.one_in = one_in;
+            self.ranks.iter_mut().for_each(|rank| rank.thin(one_in));
+        }
+    }
+
+    /// The smallest power of two with which the encoding fits into `bytes`; 2^31 when none does, since the ranks alone need more.
+    pub fn one_in_for(&self, bytes: usize) -> u32 {
+        let mut thinned = self.clone();
+        while thinned.encode().len() > bytes && thinned.one_in < MOST_LEFT_OUT {
+            thinned.thin(thinned.one_in.max(1) * 2);
+        }
+        thinned.one_in.max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    fn name(name: &std::ffi::CStr) -> Name {
+        Name::of(Some(name))
+    }
+
+    fn rank(comm: u64, rank: i32) -> Rank {
+        Rank { comm, rank }
+    }
+
+    /// All-reduces and all-gathers in turn.
+    fn arrivals(comm: u64, number: i32, late: u64, count: u64) -> Arrivals {
+        let function = |at: u64| if at.is_multiple_of(3) { name(c"AllGather") } else { name(c"AllReduce") };
+        let collectives = (0..count).map(|at| (function(at), at / 2, at * 1_000_000 + late));
+        Arrivals { ranks: vec![RankArrivals::new(rank(comm, number), 500.0, collectives)], one_in: 1 }
+    }
+
+    #[test]
+    fn replays_of_one_number_are_told_apart_by_time() {
+        let (reduce, gather) = (name(c"AllReduce"), name(c"AllGather"));
+        let collectives = [(reduce, 7, 30), (gather, 7, 5), (reduce, 7, 10), (reduce, 8, 20), (reduce, 7, 20)];
+        let arrivals = RankArrivals::new(rank(1, 0), 0.0, collectives).arrivals;
+        let told: Vec<_> = arrivals.iter().map(|a| (a.function, a.sequence, a.occurrence, a.time)).collect();
+        assert_eq!(told, [(reduce, 7, 0, 10), (reduce, 7, 1, 20), (reduce, 7, 2, 30), (reduce, 8, 0, 20), (gather, 7, 0, 5)]);
+    }
+
+    #[test]
+    fn every_process_keeps_the_same_operations() {
+        let kept = |arrivals: &Arrivals| arrivals.ranks[0].arrivals.iter().map(Arrival::operation).collect::<Vec<_>>();
+        let whole = arrivals(99, 0, 0, 8192);
+        let mut numbers = Vec::new();
+        for one_in in [2, 16, 64] {
+            let [mut first, mut second] = [whole.clone(), arrivals(99, 5, 123_456, 8192)];
+            first.thin(one_in);
+            // in two steps, and without some
+            let missing: HashSet<_> = second.ranks[0].arrivals.drain(..100).map(|arrival| arrival.operation()).collect();
+            second.thin(one_in / 2);
+            second.thin(one_in);
+            assert_eq!((first.one_in, second.one_in), (one_in, one_in));
+            let mut expected = kept(&first);
+            expected.retain(|operation| !missing.contains(operation));
+            assert_eq!(kept(&second), expected);
+            let expected = 8192.0 / f64::from(one_in);
+            let off = (kept(&first).len() as f64 - expected).abs() / expected.sqrt();
+            assert!(off < 4.0, "{one_in}: {} kept", kept(&first).len());
+            numbers.push(kept(&first));
+        }
+        let mut other = arrivals(98, 0, 0, 8192);
+        other.thin(64);
+        assert_ne!(kept(&other), numbers[2]);
+    }
+
+    #[test]
+    fn replays_are_thinned_too() {
+        let collectives = (0..4096).map(|time| (name(c"AllReduce"), 3, time));
+        let mut arrivals = Arrivals { ranks: vec![RankArrivals::new(rank(1, 0), 0.0, collectives)], one_in: 1 };
+        arrivals.thin(16);
+        assert!((160..360).contains(&arrivals.ranks[0].arrivals.len()), "{}", arrivals.ranks[0].arrivals.len());
+    }
+
+    #[test]
+    fn thinning_is_to_powers_of_two_and_never_back() {
+        let mut arrivals = arrivals(1, 0, 0, 100);
+        let whole = arrivals.clone();
+        arrivals.thin(0);
+        arrivals.thin(1);
+        assert_eq!(arrivals, whole);
+        arrivals.thin(3);
+        assert_eq!(arrivals.one_in, 4);
+        let thinned = arrivals.clone();
+        arrivals.thin(2);
+        assert_eq!(arrivals, thinned);
+        arrivals.thin(u32::MAX);
+        assert_eq!((arrivals.one_in, arrivals.ranks.len()), (MOST_LEFT_OUT, 1));
+    }
+
+    #[test]
+    fn the_smallest_power_that_fits_is_found() {
+        let arrivals = arrivals(1, 0, 0, 20_000);
+        assert_eq!(arrivals.one_in_for(arrivals.encode().len()), 1);
+        for bytes in [100_000, 30_000, 1000] {
+            let one_in = arrivals.one_in_for(bytes);
+            let length = |one_in: u32| {
+                let mut thinned = arrivals.clone();
+                thinned.thin(one_in);
+                thinned.encode().len()
+            };
+            assert!(one_in > 1 && length(one_in) <= bytes && length(one_in / 2) > bytes, "{bytes}: {one_in}");
+        }
+        assert_eq!(arrivals.one_in_for(3), MOST_LEFT_OUT);
+    }
+}

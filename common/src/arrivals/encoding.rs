@@ -1,0 +1,237 @@
+//! Arrivals as bytes, about eight an arrival. Names go as text: their numbers are each process' own.
+//!
+//! ```text
+//! version, log2(one_in), names, {length, bytes}, ranks, {comm, rank, error, arrivals, {name, sequence, occurrence, time}}
+//! ```
+//! `comm` and `error` have eight bytes, little-endian; all other numbers seven bits a byte, the least first. Sequence numbers and times are
+//! differences to the arrival before.
+
+use super::{Arrival, Arrivals, RankArrivals};
+use crate::name::{Name, UNKNOWN};
+use crate::totals::Rank;
+use std::ffi::CString;
+
+/// What the first byte says.
+const VERSION: u8 = 1;
+
+/// Fewest bytes of a rank, and of an arrival.
+const LEAST: [usize; 2] = [18, 4];
+
+fn put(bytes: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        bytes.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+}
+
+/// Small numbers of either sign as small numbers.
+fn folded(number: i64) -> u64 {
+    ((number << 1) ^ (number >> 63)) as u64
+}
+
+fn unfolded(number: u64) -> i64 {
+    (number >> 1) as i64 ^ -((number & 1) as i64)
+}
+
+/// What is left to read.
+struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    fn take(&mut self, length: usize) -> Option<&'a [u8]> {
+        let (taken, left) = self.0.split_at_checked(length)?;
+        self.0 = left;
+        Some(taken)
+    }
+
+    fn byte(&mut self) -> Option<u8> {
+        self.take(1)?.first().copied()
+    }
+
+    fn eight(&mut self) -> Option<[u8; 8]> {
+        self.take(8)?.try_into().ok()
+    }
+
+    fn number(&mut self) -> Option<u64> {
+        let mut number = 0;
+        for place in (0..64).step_by(7) {
+            let byte = self.byte()?;
+            let bits = u64::from(byte & 0x7f);
+            if bits << place >> place != bits {
+                return None;
+            }
+            number |= bits << place;
+            if byte & 0x80 == 0 {
+                return Some(number);
+            }
+        }
+        None
+    }
+
+    /// How many things follow, of at least so many bytes each: no more than there are bytes for.
+    fn count(&mut self, least: usize) -> Option<usize> {
+        let count = usize::try_from(self.number()?).ok()?;
+        (count <= self.0.len() / least).then_some(count)
+    }
+
+    fn name(&mut self) -> Option<Name> {
+        let length = self.count(1)?;
+        let text = CString::new(self.take(length)?).ok()?;
+        Some(if text.as_bytes() == UNKNOWN.as_bytes() { Name::default() } else { Name::of(Some(&text)) })
+    }
+
+    fn rank(&mut self, names: &[Name]) -> Option<RankArrivals> {
+        let rank = Rank { comm: u64::from_le_bytes(self.eight()?), rank: unfolded(self.number()?).try_into().ok()? };
+        let error = f64::from_le_bytes(self.eight()?);
+        if error.is_nan() || error < 0.0 {
+            return None;
+        }
+        let count = self.count(LEAST[1])?;
+        let mut arrivals = Vec::with_capacity(count);
+        let (mut sequence, mut time) = (0_u64, 0_u64);
+        for _ in 0..count {
+            let function = *names.get(usize::try_from(self.number()?).ok()?)?;
+            sequence = sequence.wrapping_add_signed(unfolded(self.number()?));
+            let occurrence = self.number()?.try_into().ok()?;
+            time = time.wrapping_add_signed(unfolded(self.number()?));
+            arrivals.push(Arrival { function, sequence, occurrence, time });
+        }
+        Some(RankArrivals { rank, error, arrivals })
+    }
+}
+
+impl Arrivals {
+    /// As bytes, for [`Arrivals::decode`] in any process.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut names: Vec<Name> = Vec::new();
+        let mut places = [None; 256];
+        for arrival in self.ranks.iter().flat_map(|rank| &rank.arrivals) {
+            let place = &mut places[usize::from(arrival.function.bits())];
+            if place.is_none() {
+                *place = Some(names.len() as u64);
+                names.push(arrival.function);
+            }
+        }
+        let mut bytes = vec![VERSION, self.one_in.max(1).ilog2() as u8];
+        put(&mut bytes, names.len() as u64);
+        for text in names.into_iter().map(Name::text) {
+            put(&mut bytes, text.len() as u64);
+            bytes.extend(text.bytes());
+        }
+        put(&mut bytes, self.ranks.len() as u64);
+        for RankArrivals { rank, error, arrivals } in &self.ranks {
+            bytes.extend(rank.comm.to_le_bytes());
+            put(&mut bytes, folded(rank.rank.into()));
+            bytes.extend(error.to_le_bytes());
+            put(&mut bytes, arrivals.len() as u64);
+            let (mut sequence, mut time) = (0, 0);
+            for arrival in arrivals {
+                put(&mut bytes, places[usize::from(arrival.function.bits())].unwrap_or(0));
+                put(&mut bytes, folded(arrival.sequence.wrapping_sub(sequence) as i64));
+                put(&mut bytes, arrival.occurrence.into());
+                put(&mut bytes, folded(arrival.time.wrapping_sub(time) as i64));
+                (sequence, time) = (arrival.sequence, arrival.time);
+            }
+        }
+        bytes
+    }
+
+    /// From [`Arrivals::encode`]'s bytes; `None` of any others.
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let mut reader = Reader(bytes);
+        if reader.byte()? != VERSION {
+            return None;
+        }
+        let one_in = 1_u32.checked_shl(reader.byte()?.into())?;
+        let names: Vec<Name> = (0..reader.count(1)?).map(|_| reader.name()).collect::<Option<_>>()?;
+        let ranks = (0..reader.count(LEAST[0])?).map(|_| reader.rank(&names)).collect::<Option<_>>()?;
+        reader.0.is_empty().then_some(Self { ranks, one_in })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fastrand::Rng;
+
+    /// Whatever can be told of arrivals.
+    fn arbitrary(random: &mut Rng) -> Arrivals {
+        let names = [c"AllReduce", c"Broadcast", c"a function of tomorrow"].map(|name| Name::of(Some(name)));
+        let names = [Name::default(), names[0], names[1], names[2]];
+        let rank = |random: &mut Rng| {
+            let collectives: Vec<_> = (0..random.usize(..40))
+                .map(|_| (names[random.usize(..4)], random.u64(..) >> random.u32(..64), random.u64(..) >> random.u32(..64)))
+                .collect();
+            let error = if random.bool() { f64::INFINITY } else { random.f64() * 1e9 };
+            RankArrivals::new(Rank { comm: random.u64(..), rank: random.i32(..) }, error, collectives)
+        };
+        Arrivals { ranks: (0..random.usize(..6)).map(|_| rank(random)).collect(), one_in: 1 << random.u32(..32) }
+    }
+
+    #[test]
+    fn what_is_encoded_is_decoded() {
+        assert_eq!(Arrivals::decode(&Arrivals::default().encode()), Some(Arrivals::default()));
+        for seed in 0..500 {
+            let arrivals = arbitrary(&mut Rng::with_seed(seed));
+            assert_eq!(Arrivals::decode(&arrivals.encode()).as_ref(), Some(&arrivals), "{seed}");
+        }
+    }
+
+    #[test]
+    fn an_arrival_takes_about_eight_bytes() {
+        // one in 2 ms for six minutes, in ticks of 2.6 GHz
+        let collectives = (0..180_000).map(|at| (Name::of(Some(c"AllReduce")), at, (1 << 50) + at * 5_200_000 + at % 7 * 10_000));
+        let rank = RankArrivals::new(Rank { comm: u64::MAX, rank: 0 }, 1.0, collectives);
+        let length = Arrivals { ranks: vec![rank], one_in: 1 }.encode().len();
+        assert!(length < 8 * 180_000, "{length}");
+    }
+
+    #[test]
+    fn bytes_cut_short_or_changed_do_no_harm() {
+        let mut random = Rng::with_seed(5);
+        let harmless = |bytes: &[u8]| {
+            let decoded = Arrivals::decode(bytes);
+            let arrivals = decoded.iter().flat_map(|arrivals| &arrivals.ranks).map(|rank| rank.arrivals.len());
+            assert!(arrivals.sum::<usize>() * LEAST[1] <= bytes.len());
+        };
+        // names are left alone: those of the process have room for some only
+        let names = [VERSION, 0, 1, 4, b'S', b'e', b'n', b'd'];
+        for _ in 0..100 {
+            let bytes = arbitrary(&mut random).encode();
+            assert!((0..bytes.len()).all(|length| Arrivals::decode(&bytes[..length]).is_none()));
+            assert!(Arrivals::decode(&[&bytes[..], &[0]].concat()).is_none());
+            let collectives = (0..20).map(|_| (Name::of(Some(c"Send")), random.u64(..), random.u64(..)));
+            let rank = RankArrivals::new(Rank { comm: 1, rank: 1 }, 0.0, collectives);
+            let bytes = Arrivals { ranks: vec![rank.clone(), rank], one_in: 1 }.encode();
+            assert!(bytes.starts_with(&names));
+            for _ in 0..200 {
+                let mut bytes = bytes.clone();
+                let place = random.usize(names.len()..bytes.len());
+                bytes[place] = random.u8(..);
+                harmless(&bytes);
+            }
+        }
+        (0..20_000).for_each(|_| {
+            let length = random.usize(..60);
+            harmless(&names.into_iter().chain((0..length).map(|_| random.u8(..))).collect::<Vec<u8>>());
+        });
+    }
+
+    #[test]
+    fn bytes_that_lie_are_refused() {
+        let refused = |bytes: &[u8]| Arrivals::decode(bytes).is_none();
+        assert!(refused(&[]) && refused(&[VERSION]) && refused(&[VERSION + 1, 0, 0, 0]));
+        assert!(!refused(&[VERSION, 0, 0, 0]) && refused(&[VERSION, 32, 0, 0]));
+        // more names, or ranks, than there are bytes
+        let many = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1];
+        assert!(refused(&[&[VERSION, 0][..], &many].concat()) && refused(&[&[VERSION, 0, 0][..], &many, &[0; 100]].concat()));
+        // a number of more than 64 bits, a NUL in a name, a name that is not there, an uncertainty that is none
+        assert!(refused(&[&[VERSION, 0, 0][..], &[0xff; 9], &[2]].concat()) && refused(&[VERSION, 0, 1, 1, 0, 0]));
+        let rank = |error: f64, arrival: [u8; 4]| {
+            let error = error.to_le_bytes();
+            [&[VERSION, 0, 1, 1, b'f', 1][..], &[0; 8], &[0], &error, &[1], &arrival].concat()
+        };
+        assert!(!refused(&rank(1.0, [0; 4])) && refused(&rank(1.0, [1, 0, 0, 0])));
+        assert!(refused(&rank(-1.0, [0; 4])) && refused(&rank(f64::NAN, [0; 4])));
+    }
+}

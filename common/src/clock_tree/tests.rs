@@ -1,0 +1,188 @@
+use super::*;
+use fastrand::Rng;
+
+fn meeting(own: u64, parents: u64, error: u64) -> Meeting {
+    Meeting { own, parents, error }
+}
+
+fn link(parent: u32, begin: Meeting, end: Meeting) -> Option<Link> {
+    Some(Link { parent, begin: Some(begin), end })
+}
+
+/// The same clock.
+fn shared(parent: u32) -> Option<Link> {
+    Some(Link { parent, begin: None, end: meeting(77, 77, 0) })
+}
+
+#[test]
+fn the_root_and_who_shares_its_clock_have_its_ticks() {
+    let tree = ClockTree::new(&[shared(0), shared(0), shared(1)]);
+    for process in 0..3 {
+        for ticks in [0, 5, 1 << 62, u64::MAX] {
+            assert_eq!(tree.to_root(process, ticks), Some((ticks, 0)));
+        }
+    }
+    assert_eq!(tree.to_root(3, 5), None);
+    // whatever is said of it, process 0 is the root
+    let tree = ClockTree::new(&[None, shared(0)]);
+    assert_eq!((tree.to_root(0, 5), tree.to_root(1, 6)), (Some((5, 0)), Some((6, 0))));
+    assert_eq!(ClockTree::new(&[]).to_root(0, 5), None);
+}
+
+#[test]
+fn between_two_meetings_ticks_are_interpolated_and_errors_are_the_larger() {
+    // 1000 own ticks are 2500 of the parent's
+    let tree = ClockTree::new(&[None, link(0, meeting(1000, 50_000, 30), meeting(2000, 52_500, 10))]);
+    for (own, roots) in [(1000, (50_000, 30)), (1500, (51_250, 30)), (2000, (52_500, 30))] {
+        assert_eq!(tree.to_root(1, own), Some(roots));
+    }
+    // outside, both errors grow with the distance
+    assert_eq!(tree.to_root(1, 3000), Some((55_000, 2 * 10 + 30)));
+    assert_eq!(tree.to_root(1, 0), Some((47_500, 2 * 30 + 10)));
+}
+
+#[test]
+fn errors_add_up_along_the_path_in_ticks_of_the_root() {
+    let tree = ClockTree::new(&[
+        None,
+        link(0, meeting(0, 0, 4), meeting(1000, 3000, 5)),
+        link(1, meeting(0, 500, 7), meeting(1000, 1500, 2)),
+        shared(2),
+    ]);
+    assert_eq!(tree.to_root(1, 500), Some((1500, 5)));
+    // 7 ticks of process 1 are 21 of the root
+    for process in [2, 3] {
+        assert_eq!(tree.to_root(process, 100), Some((1800, 26)));
+    }
+}
+
+#[test]
+fn what_two_ways_have_in_common_leaves_their_difference_certain() {
+    let compared = |parent, error| link(parent, meeting(0, 100, error), meeting(1000, 1100, error));
+    let tree = ClockTree::new(&[None, compared(0, 5), compared(1, 7), compared(1, 11), shared(2), compared(0, 2), None]);
+    let between = |one, other| tree.uncertainty_between((one, 500), (other, 600));
+    assert_eq!((between(2, 3), between(4, 3), between(2, 4)), (Some(18), Some(18), Some(0)));
+    assert_eq!((between(2, 1), between(1, 0), between(0, 0)), (Some(7), Some(5), Some(0)));
+    assert_eq!((between(4, 5), between(5, 4)), (Some(14), Some(14)));
+    assert_eq!((between(1, 6), between(6, 1), between(1, 9)), (None, None, None));
+}
+
+#[test]
+fn nodes_are_those_with_a_clock_of_their_own() {
+    assert_eq!(ClockTree::new(&[None, shared(0), shared(0)]).clocks(1.0), None);
+    let tree = ClockTree::new(&[
+        None,
+        shared(0),
+        link(0, meeting(0, 100, 2000), meeting(1000, 2100, 500)),
+        link(2, meeting(0, 100, 500), meeting(1000, 1100, 1500)),
+        shared(3),
+        link(6, meeting(0, 0, 90_000), meeting(1, 1, 90_000)),
+        None,
+    ]);
+    // 1500 ticks of process 2 are 3000 of the root
+    assert_eq!(tree.clocks(0.5), Some(Clocks { nodes: 3, error_us: 1.5 }));
+}
+
+#[test]
+fn one_meeting_alone_leaves_drift_open() {
+    let tree = ClockTree::new(&[None, Some(Link { parent: 0, begin: None, end: meeting(1_000_000, 9_000_000, 20) })]);
+    assert_eq!(tree.to_root(1, 1_000_000), Some((9_000_000, 20)));
+    assert_eq!(tree.to_root(1, 900_000), Some((8_900_000, 30)));
+    // a begin that lies at the end, or after it, is none
+    for begin in [meeting(1_000_000, 8_000_000, 25), meeting(500_000, 9_000_000, 25), meeting(2_000_000, 9_500_000, 25)] {
+        let tree = ClockTree::new(&[None, link(0, begin, meeting(1_000_000, 9_000_000, 20))]);
+        assert_eq!(tree.to_root(1, 900_000), Some((8_900_000, 35)));
+    }
+}
+
+#[test]
+fn circles_and_what_hangs_nowhere_are_not_connected() {
+    let tree = ClockTree::new(&[
+        shared(0),
+        shared(2),
+        shared(3),
+        shared(1),
+        shared(4),
+        None,
+        shared(5),
+        shared(99),
+        shared(1),
+        shared(0),
+    ]);
+    for process in 1..9 {
+        assert_eq!(tree.to_root(process, 5), None, "{process}");
+    }
+    assert_eq!(tree.to_root(9, 5), Some((5, 0)));
+}
+
+#[test]
+fn any_numbers_are_survived() {
+    let mut random = Rng::with_seed(2);
+    for _ in 0..500 {
+        let mut any = || if random.bool() { random.u64(..) } else { u64::MAX - random.u64(..3) };
+        let mut links = vec![None];
+        for parent in 0..20 {
+            let [begin, end] = [(); 2].map(|()| meeting(any(), any(), any()));
+            links.push(link(parent, begin, end));
+        }
+        let tree = ClockTree::new(&links);
+        let ticks: Vec<u64> = [0, any(), u64::MAX].into_iter().map(|ticks| tree.to_root(20, ticks).unwrap().0).collect();
+        assert!(ticks.is_sorted(), "{ticks:?}");
+        assert!(tree.uncertainty_between((20, any()), (3, any())).is_some());
+    }
+}
+
+#[test]
+fn the_shortest_round_counts() {
+    let rounds = [(100, 5000, 200), (300, 5160, 321), (400, 5300, 399), (500, 5400, 530)];
+    assert_eq!(Meeting::measured_by_child(rounds), Some(meeting(310, 5160, 11)));
+    assert_eq!(Meeting::measured_by_parent(rounds), Some(meeting(5160, 310, 11)));
+    assert_eq!(Meeting::measured_by_parent([(400, 5300, 399)]), None);
+    assert_eq!(Meeting::measured_by_parent([]), None);
+    assert_eq!(Meeting::measured_by_parent([(0, 1, u64::MAX)]), Some(meeting(1, u64::MAX / 2, u64::MAX / 2 + 1)));
+}
+
+/// Two clocks 3 ms apart, one 30 ppm faster, and messages that take 2 to 40 us, not the same each way: what is worked out is right
+/// within what is said.
+#[test]
+fn the_error_holds_what_messages_leave_open() {
+    let mut random = Rng::with_seed(4);
+    let childs = |time: f64| (time * (1.0 + 30e-6) + 3e6) as u64;
+    let mut meet = |from: f64| {
+        let mut time = from;
+        let rounds: Vec<_> = (0..50)
+            .map(|_| {
+                let mut way = || 2e3 + random.f64() * 38e3;
+                let (sent, read) = (time, time + way());
+                time = read + way();
+                (sent as u64, childs(read), time as u64)
+            })
+            .collect();
+        Meeting::measured_by_parent(rounds)
+    };
+    let (begin, end) = (meet(1e9).unwrap(), meet(61e9).unwrap());
+    let tree = ClockTree::new(&[None, link(0, begin, end)]);
+    for time in (0..80).map(|second| f64::from(second) * 1e9) {
+        let (ticks, error) = tree.to_root(1, childs(time)).unwrap();
+        assert!(ticks.abs_diff(time as u64) <= error && error < 20_000, "{time}: {ticks} {error}");
+    }
+}
+
+#[test]
+fn a_binomial_tree_reaches_everyone_once_in_few_steps() {
+    for count in (1..70).chain([1000, 1024, 4097]) {
+        let mut reached = vec![0_u32; count];
+        for place in 0..count {
+            let (parent, children) = binomial(place, count);
+            assert_eq!(parent.is_none(), place == 0);
+            for &child in &children {
+                reached[child] += 1;
+                assert_eq!(binomial(child, count).0, Some(place));
+            }
+            let steps = std::iter::successors(Some(place), |&place| binomial(place, count).0).count() - 1;
+            assert!(steps <= count.next_power_of_two().ilog2() as usize);
+        }
+        assert!(reached[0] == 0 && reached[1..].iter().all(|&times| times == 1), "{count}");
+    }
+    assert_eq!((binomial(0, 0), binomial(6, 8), binomial(9, 8)), ((None, vec![]), (Some(4), vec![7]), (None, vec![])));
+}

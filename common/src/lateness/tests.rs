@@ -1,0 +1,148 @@
+use super::*;
+use crate::clock_tree::{Link, Meeting};
+use crate::name::Name;
+use crate::totals::Rank;
+
+fn reduce() -> Name {
+    Name::of(Some(c"AllReduce"))
+}
+
+/// A rank and its (sequence number, ticks).
+fn rank(comm: u64, rank: i32, error: f64, times: impl IntoIterator<Item = (u64, u64)>) -> RankArrivals {
+    RankArrivals::new(Rank { comm, rank }, error, times.into_iter().map(|(sequence, time)| (reduce(), sequence, time)))
+}
+
+fn process(ranks: Vec<RankArrivals>) -> Arrivals {
+    Arrivals { ranks, one_in: 1 }
+}
+
+fn one_clock(processes: usize) -> ClockTree {
+    let link = Link { parent: 0, begin: None, end: Meeting { own: 0, parents: 0, error: 0 } };
+    ClockTree::new(&vec![Some(link); processes])
+}
+
+/// A clock of so many ticks more than process 0's, compared to so many ticks.
+fn compared(parent: u32, ahead: u64, error: u64) -> Option<Link> {
+    let meeting = |parents| Meeting { own: parents + ahead, parents, error };
+    Some(Link { parent, begin: Some(meeting(0)), end: meeting(1 << 40) })
+}
+
+#[test]
+fn lateness_is_measured_from_the_first() {
+    let times = [[0, 1000, 2000, 3000], [500, 1000, 2400, 3050], [100, 1900, 2000, 3000]];
+    let ranks = times.iter().zip(0..).map(|(times, number)| rank(0xabc, number, 50.0, (0..).zip(times.iter().copied())));
+    // two ranks of one process, ticks of 2 ns
+    let ranks: Vec<_> = ranks.collect();
+    let rows = lateness(vec![process(ranks[..2].to_vec()), process(ranks[2..].to_vec())], &one_clock(2), 2.0);
+    let row = |rank, mean_us, p99_us, last| Lateness {
+        comm: "0000000000000abc".into(),
+        rank,
+        operations: 4,
+        one_in: 1,
+        error_us: 0.1,
+        mean_us,
+        p99_us,
+        last,
+    };
+    // 1.0 and 0.8 us; 0.1 us is not above the bound
+    assert_eq!(rows, [row(0, None, None, 0), row(1, Some(0.45), Some(1.0), 2), row(2, Some(0.5), Some(1.8), 1)]);
+}
+
+#[test]
+fn the_last_is_later_than_every_other_by_more_than_the_bound() {
+    let late = |late: u64, count: u64| (0..count).map(move |at| (at, at * 1000 + late));
+    let ranks = [0, 300, 350].iter().zip(0..).map(|(&time, number)| rank(1, number, 20.0, late(time, 10))).collect();
+    let last: Vec<_> = lateness(vec![process(ranks)], &one_clock(1), 1.0).iter().map(|row| row.last).collect();
+    assert_eq!(last, [0, 0, 10]);
+    let ranks = [0, 300, 350].iter().zip(0..).map(|(&time, number)| rank(1, number, 30.0, late(time, 10))).collect();
+    let rows = lateness(vec![process(ranks)], &one_clock(1), 1.0);
+    assert!(rows.iter().all(|row| row.last == 0) && rows[1].mean_us == Some(0.3));
+}
+
+#[test]
+fn the_99th_percentile_counts_operations_without_lateness() {
+    for (late, p99) in [(1, Some(0.0)), (2, Some(0.0)), (3, Some(1.0)), (200, Some(198.0)), (0, None)] {
+        let first = rank(1, 0, 0.0, (0..200).map(|at| (at, at * 1_000_000)));
+        let second = rank(1, 1, 0.0, (0..200).map(|at| (at, at * 1_000_000 + if at < late { (at + 1) * 1000 } else { 0 })));
+        let rows = lateness(vec![process(vec![first, second])], &one_clock(1), 1.0);
+        assert_eq!((rows[1].p99_us, rows[1].operations, rows[1].last), (p99, 200, late), "{late}");
+    }
+}
+
+#[test]
+fn operations_count_that_every_member_has_once() {
+    let at = |numbers: &'static [u64]| numbers.iter().map(|&number| (number, number * 10));
+    // 1: missing from one. 3: three times in one. 4: replayed in both. 9: beyond the end of one
+    let ranks = vec![rank(7, 0, 0.0, at(&[0, 1, 2, 3, 4, 4])), rank(7, 1, 0.0, at(&[0, 2, 3, 3, 3, 4, 4, 9]))];
+    // a communicator without a second rank, and one where a rank has no operation
+    let others = vec![rank(8, 0, 0.0, at(&[0])), rank(9, 0, 0.0, at(&[0])), rank(9, 1, 0.0, at(&[]))];
+    let rows = lateness(vec![process(ranks), process(others)], &one_clock(2), 1.0);
+    let rows: Vec<_> = rows.iter().map(|row| (row.comm.as_str(), row.rank, row.operations)).collect();
+    assert_eq!(rows, [("0000000000000007", 0, 5), ("0000000000000007", 1, 5)]);
+    // a rank that two processes report: its operations cannot be told apart
+    let twice = || process(vec![rank(7, 0, 0.0, at(&[0, 1]))]);
+    let other = process(vec![rank(7, 1, 0.0, at(&[0, 1]))]);
+    assert_eq!(lateness(vec![twice(), other, twice()], &one_clock(3), 1.0), []);
+}
+
+#[test]
+fn functions_are_matched_by_what_they_are() {
+    let gather = Name::of(Some(c"AllGather"));
+    let of = |number, function| RankArrivals::new(Rank { comm: 1, rank: number }, 0.0, [(function, 0, 5), (reduce(), 1, 10)]);
+    let rows = lateness(vec![process(vec![of(0, reduce())]), process(vec![of(1, gather)])], &one_clock(2), 1.0);
+    assert_eq!(rows.iter().map(|row| row.operations).collect::<Vec<_>>(), [1, 1]);
+}
+
+#[test]
+fn clocks_are_made_one_and_bound_what_is_late() {
+    let links = [None, compared(0, 1000, 40), compared(1, 5_000, 70), compared(1, 9_000, 10)];
+    let clocks = ClockTree::new(&links);
+    let ahead = [0, 1000, 6_000, 10_000];
+    // process 2 is late by 100, process 3 by 200
+    let of = |process: usize, comm, error| {
+        let late = process.saturating_sub(1) as u64 * 100;
+        rank(comm, process as i32, error, (0..50).map(|at| (at, at * 1000 + late + ahead[process])))
+    };
+    let processes = (0..4).map(|number| {
+        let all = of(number, 1, 3.0);
+        process(if number >= 2 { vec![all, of(number, 2, 0.0)] } else { vec![all] })
+    });
+    let rows = lateness(processes.collect(), &clocks, 1.0);
+    let rows: Vec<_> = rows.iter().map(|row| (row.rank, row.error_us, row.mean_us, row.last)).collect();
+    // of all, processes 0 and 2 are farthest apart: 40 + 70, and 3 each
+    let all = [(0, 0.116, None, 0), (1, 0.116, None, 0), (2, 0.116, None, 0), (3, 0.116, Some(0.2), 0)];
+    // 2 and 3 alone: the way of both from 1 to 0 does not matter
+    assert_eq!(rows, [&all[..], &[(2, 0.08, None, 0), (3, 0.08, Some(0.1), 50)]].concat());
+}
+
+#[test]
+fn what_cannot_be_compared_is_left_out() {
+    let clocks = ClockTree::new(&[None, None, compared(0, 0, 1)]);
+    let of = |comm, number, error| rank(comm, number, error, [(0, 0)]);
+    let unknown = f64::INFINITY;
+    let processes = vec![
+        process(vec![of(1, 0, 0.0), of(2, 0, 0.0), of(3, 0, unknown)]),
+        process(vec![of(1, 1, 0.0)]),
+        process(vec![of(2, 1, 0.0), of(3, 1, 0.0)]),
+    ];
+    let comms: Vec<_> = lateness(processes, &clocks, 1.0).into_iter().map(|row| row.comm).collect();
+    assert_eq!(comms, ["0000000000000002", "0000000000000002"]);
+    assert_eq!(lateness(vec![], &clocks, 1.0), []);
+}
+
+#[test]
+fn what_one_process_has_left_out_all_leave_out() {
+    let of = |number, one_in| {
+        let mut arrivals = process(vec![rank(5, number, 0.0, (0..1000).map(|at| (at, at * 1000 + 100 * number as u64)))]);
+        arrivals.thin(one_in);
+        Arrivals::decode(&arrivals.encode()).unwrap()
+    };
+    let kept = of(0, 8).ranks[0].arrivals.len() as u64;
+    let without_ranks = Arrivals { ranks: vec![], one_in: 64 };
+    let rows = lateness(vec![of(0, 1), of(1, 8), of(2, 2), without_ranks], &one_clock(4), 1.0);
+    assert_eq!(rows.len(), 3);
+    for (row, number) in rows.iter().zip(0..) {
+        assert_eq!((row.rank, row.operations, row.one_in), (number, kept, 8));
+    }
+    assert_eq!((rows[1].mean_us, rows[2].mean_us, rows[2].last), (Some(0.1), Some(0.2), kept));
+}
