@@ -54,14 +54,15 @@ impl Default for Expected {
 impl Experiment {
     /// Everything that is wrong with the run; nothing must be.
     pub(crate) fn findings(&self, expected: &Expected) -> Vec<String> {
+        if self.status.code() != Some(expected.status) {
+            // whatever else is wrong comes of that
+            return vec![format!("{}\n{}", self.status, self.said)];
+        }
         let captures = self.played();
         let processes = captured::processes(&captures, |capture| self.process_of(capture));
         let replayed = summaries::replay(&captures);
         let own = self.summaries();
         let mut findings = Findings::default();
-        if self.status.code() != Some(expected.status) {
-            findings.take("status", [self.status.to_string(), self.said.clone()]);
-        }
         let is_documented = |line: &&str| DOCUMENTED.iter().chain(expected.may_say).any(|documented| line.contains(documented));
         findings.take("standard error", self.said.lines().filter(|line| !is_documented(line)).map(str::to_owned));
         findings.take("processes' own summaries", summaries::differences(&own, &replayed));

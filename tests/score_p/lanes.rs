@@ -206,12 +206,11 @@ pub(crate) fn wrong_pairs(
     let is_own =
         |(comm, rank, _): &&(String, i64, i64)| process.operations.iter().any(|own| own.comm == *comm && own.rank == *rank);
     let mut wanted: BTreeMap<_, u64> = transfers.keys().filter(is_own).map(|key| (key.clone(), transfers[key])).collect();
-    let all = wanted.len();
+    let most = wanted.len().min(MOST_PAIRS);
     let mut wrong = Vec::new();
-    let mut found = 0;
+    let mut shown: Vec<u64> = Vec::new();
     for location in of_process(trace, &process.name) {
         let Some(key) = pair(&location.name) else { continue };
-        found += 1;
         let (mut inside, mut bytes) = (false, 0);
         for event in &location.events {
             match &event.what {
@@ -225,9 +224,14 @@ pub(crate) fn wrong_pairs(
         if told != Some(bytes) {
             wrong.push(format!("{}: {bytes} B instead of {told:?}", location.label()));
         }
+        shown.push(bytes);
     }
-    if rules.complete && found != all.min(MOST_PAIRS) {
-        wrong.push(format!("{}: {found} pairs are shown instead of {all}; not {wanted:?}", process.name));
+    if shown.len() > most || (rules.complete && shown.len() < most) {
+        wrong.push(format!("{}: {} pairs are shown instead of {most}; not {wanted:?}", process.name, shown.len()));
+    }
+    let busier = wanted.values().max() > shown.iter().min();
+    if !shown.is_empty() && busier {
+        wrong.push(format!("{}: pairs are shown that are less busy than {wanted:?}", process.name));
     }
     wrong
 }
