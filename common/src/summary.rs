@@ -1,11 +1,13 @@
 //! The summary: what a run, or one process of it, measured. Schema `scorep-nccl-summary-1`; docs/summary.md tells every field.
 
+mod of_job;
 mod of_process;
 
 use crate::rate::FittedLine;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+pub use of_job::Rows;
 pub use of_process::Introductions;
 pub(crate) use of_process::{callbacks, hexadecimal};
 
@@ -33,6 +35,9 @@ pub struct Summary {
     /// How late ranks arrive at collectives, where processes were gathered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lateness: Vec<Lateness>,
+    /// What a reader must know of the job as a whole, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// A process.
@@ -211,48 +216,4 @@ pub struct Lateness {
     pub p99_us: Option<f64>,
     /// Operations in which it was last.
     pub last: u64,
-}
-
-impl Summary {
-    /// One summary of several processes, numbered in their order.
-    pub fn merge(parts: Vec<Self>) -> Self {
-        let mut merged = Self {
-            schema: SCHEMA.into(),
-            processes: vec![],
-            communicators: vec![],
-            operations: vec![],
-            transfers: vec![],
-            channels: vec![],
-            clocks: None,
-            lateness: vec![],
-        };
-        for (number, part) in (0..).zip(parts) {
-            merged.processes.extend(part.processes.into_iter().map(|process| Process { process: number, ..process }));
-            for mut communicator in part.communicators {
-                communicator.ranks.iter_mut().for_each(|place| place.process = number);
-                match merged.communicators.iter_mut().find(|known| known.comm == communicator.comm) {
-                    Some(known) => known.ranks.extend(communicator.ranks),
-                    None => merged.communicators.push(communicator),
-                }
-            }
-            merged.operations.extend(part.operations);
-            merged.transfers.extend(part.transfers);
-            merged.channels.extend(part.channels);
-            merged.clocks = merged.clocks.or(part.clocks);
-            merged.lateness.extend(part.lateness);
-        }
-        merged.sort();
-        merged
-    }
-
-    /// Rows in an order that depends on what they say alone.
-    fn sort(&mut self) {
-        self.communicators.sort_by(|a, b| a.comm.cmp(&b.comm));
-        self.communicators.iter_mut().for_each(|communicator| communicator.ranks.sort_unstable());
-        let key = |row: &Operations| (row.comm.clone(), row.rank, row.kind.clone(), row.func.clone(), row.peer);
-        self.operations.sort_by_cached_key(key);
-        self.transfers.sort_by_cached_key(|row| (row.comm.clone(), row.rank, row.peer));
-        self.channels.sort_by_cached_key(|row| (row.comm.clone(), row.rank, row.peer, row.channel));
-        self.lateness.sort_by_cached_key(|row| (row.comm.clone(), row.rank));
-    }
 }

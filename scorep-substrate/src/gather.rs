@@ -7,8 +7,8 @@ use crate::ipc::{Ipc, IpcError};
 use crate::node_clocks::Nodes;
 use common::arrivals::{Arrivals, RankArrivals};
 use common::clock_tree::{ClockTree, Link};
-use common::lateness::{self, ProcessArrivals};
-use common::summary::{Clocks, Summary};
+use common::lateness::lateness;
+use common::summary::{Rows, Summary};
 use common::timeline::{Clocked, Entry, History};
 use serde::{Deserialize, Serialize};
 
@@ -56,26 +56,28 @@ pub(crate) fn gather(
     arrivals.thin(one_in);
     bytes.extend(arrivals.encode());
     let parts = ipc.gather(&bytes)?;
-    Ok((ipc.rank() == 0).then(|| merge(&parts, nodes.count())))
+    Ok((ipc.rank() == 0).then(|| merge(&parts)))
 }
 
-/// As much of a part as fits: rows of channels go first, then all rows.
+/// As much of a part as fits.
 fn fit(mut part: Part, share: usize) -> Vec<u8> {
     let encoded = |part: &Part| {
         let text = serde_json::to_vec(part).unwrap_or_default();
         [&(text.len() as u64).to_le_bytes()[..], &text].concat()
     };
     let mut bytes = encoded(&part);
-    for step in 0..3 {
-        if bytes.len() <= share {
-            break;
+    let why =
+        format!("{} KiB are more than the {} that a process may send (NCCL_SCOREP_GATHER_KB)", bytes.len() >> 10, share >> 10);
+    for rows in [Rows::Channels, Rows::Transfers, Rows::Operations] {
+        if bytes.len() > share
+            && let Some(summary) = &mut part.summary
+        {
+            summary.leave_out(rows, &why);
+            bytes = encoded(&part);
         }
-        if let Some(summary) = &mut part.summary {
-            summary.leave_out(step, bytes.len(), share);
-        }
-        if step == 2 {
-            part.summary = None;
-        }
+    }
+    if bytes.len() > share {
+        part.summary = None;
         bytes = encoded(&part);
     }
     bytes
@@ -88,24 +90,21 @@ fn take_apart(bytes: &[u8]) -> Option<(Part, Arrivals)> {
 }
 
 /// The first process: one summary of all parts.
-fn merge(parts: &[Vec<u8>], nodes: usize) -> Summary {
-    let parts: Vec<Option<(Part, Arrivals)>> = parts.iter().map(|part| take_apart(part)).collect();
-    let links: Vec<Option<Link>> = parts.iter().map(|part| part.as_ref()?.0.link).collect();
-    let tree = ClockTree::new(&links);
-    let scale = parts.first().and_then(Option::as_ref).map_or(1.0, |(part, _)| part.nanoseconds_per_tick);
-    let mut summaries = Vec::new();
-    let mut processes = Vec::new();
-    for (number, part) in (0..).zip(parts) {
-        let Some((part, arrivals)) = part else { continue };
-        summaries.extend(part.summary.map(|summary| (number, summary)));
-        processes.push(ProcessArrivals { process: number, arrivals });
-    }
-    let silent = links.len() - summaries.len();
+fn merge(parts: &[Vec<u8>]) -> Summary {
+    let (parts, arrivals): (Vec<Part>, Vec<Arrivals>) = parts.iter().map(|part| take_apart(part).unwrap_or_default()).unzip();
+    let links: Vec<Option<Link>> = parts.iter().map(|part| part.link).collect();
+    let scale = parts.first().map_or(1.0, |part| part.nanoseconds_per_tick);
+    let summaries = (0..).zip(parts).filter_map(|(number, part)| Some((number, part.summary?)));
     let mut summary = Summary::merge_numbered(summaries);
-    summary.lateness = lateness::of_ranks(&processes, &tree, scale);
-    summary.clocks = Some(Clocks::compared(nodes, &links, &tree, scale));
+    let clocks = ClockTree::new(&links);
+    summary.lateness = lateness(arrivals, &clocks, scale);
+    summary.clocks = clocks.clocks(scale);
+    let silent = links.len() - summary.processes.len();
     if silent > 0 {
-        summary.note(format!("{silent} of {} processes are not in this summary: NCCL was not used there, or their part had no room", links.len()));
+        let all = links.len();
+        summary.notes.push(format!(
+            "{silent} of {all} processes are not in here: NCCL was not used there, or NCCL_SCOREP_GATHER_KB is too small"
+        ));
     }
     summary
 }

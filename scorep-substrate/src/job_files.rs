@@ -1,7 +1,7 @@
 //! The summary as files in Score-P's experiment directory.
 
-use common::summary::Summary;
 use common::report;
+use common::summary::Summary;
 use std::io;
 use std::path::{Path, PathBuf};
 

@@ -49,11 +49,6 @@ impl Nodes {
         Ok(nodes)
     }
 
-    /// How many there are.
-    pub(crate) fn count(&self) -> usize {
-        self.leaders.len()
-    }
-
     /// Compares the clocks again; gives how this process' clock stands to another one's.
     ///
     /// # Errors
@@ -96,7 +91,7 @@ fn ask(ipc: Ipc<'_>, child: usize) -> Result<(), IpcError> {
         ipc.receive(&mut theirs, child)?;
         rounds.push((sent, u64::from_ne_bytes(theirs), CLOCK.now()));
     }
-    let met = Meeting::of_rounds(&rounds).unwrap_or(Meeting { own: 0, parents: 0, error: u64::MAX });
+    let met = Meeting::measured_by_parent(rounds).unwrap_or(Meeting { own: 0, parents: 0, error: u64::MAX });
     let words = [met.own, met.parents, met.error].map(u64::to_ne_bytes);
     ipc.send(words.as_flattened(), child)
 }

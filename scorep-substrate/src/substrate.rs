@@ -4,7 +4,7 @@
 //! way even when the plugin is switched off after a fault; they have less to send then.
 
 use crate::gather;
-use crate::ipc::{Ipc, IpcError};
+use crate::ipc::Ipc;
 use crate::job_files::JobFiles;
 use crate::node_clocks::Nodes;
 use crate::roll_call::RollCall;
@@ -15,7 +15,8 @@ use common::recorder;
 use common::summary::Summary;
 use common::{control, log};
 use once_cell::sync::OnceCell;
-use std::ffi::{CStr, CString, c_char, c_int};
+use std::ffi::{CStr, c_char, c_int};
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -49,8 +50,6 @@ fn directory() -> Option<PathBuf> {
     Some(PathBuf::from(std::ffi::OsStr::from_bytes(name.to_bytes())).join("nccl"))
 }
 
-use std::os::unix::ffi::OsStrExt;
-
 unsafe extern "C" fn init() -> c_int {
     guard("init_substrate", 0, || {
         ending::prepare();
@@ -74,8 +73,11 @@ unsafe extern "C" fn set_callbacks(callbacks: *const SubstratePluginCallbacks, s
 /// The processes know of each other: they find out whether all have loaded the plugin, and compare their clocks.
 unsafe extern "C" fn init_mpp() {
     contain("init_mpp", (), || {
-        let Some(ipc) = ipc().filter(|ipc| ipc.size() > 1 && recorder::settings().gather_bytes > 0) else { return };
+        let Some(ipc) = ipc().filter(|ipc| ipc.size() > 1) else { return };
         let Some(directory) = directory() else { return };
+        if recorder::settings().gather_bytes == 0 {
+            return tell_alone("NCCL_SCOREP_GATHER_KB=0");
+        }
         let roll = RollCall::new(&directory, ipc.rank(), ipc.size());
         match roll.all_are_here(PATIENCE) {
             Ok(true) => match Nodes::meet(ipc) {
@@ -97,15 +99,25 @@ fn tell_alone(why: &str) {
     ));
 }
 
+/// What this process has measured.
+fn own_summary() -> Summary {
+    control::summary().unwrap_or_else(|| {
+        let used = recorder::get().is_some();
+        Summary::of_nothing(if used {
+            "its figures are missing: the collector thread did not answer"
+        } else {
+            "NCCL was not used"
+        })
+    })
+}
+
 /// The events are over, the processes can still talk.
 unsafe extern "C" fn pre_unify() {
     contain("pre_unify", (), || {
         // whatever fails in here must not keep this process from its part in the communication
-        let (summary, history) = contain("pre_unify", (None, None), || (control::summary(), ending::take_history()));
+        let (summary, history) = contain("pre_unify", (None, None), || (Some(own_summary()), ending::take_history()));
         let result = match (NODES.get(), ipc()) {
-            (Some(nodes), Some(ipc)) => {
-                gather::gather(ipc, nodes, summary, history.as_ref(), recorder::settings().gather_bytes)
-            }
+            (Some(nodes), Some(ipc)) => gather::gather(ipc, nodes, summary, history.as_ref(), recorder::settings().gather_bytes),
             _ => Ok(summary),
         };
         match result {
@@ -142,7 +154,11 @@ unsafe extern "C" fn dump_manifest(file: *mut libc::FILE, _source: *const c_char
         // SAFETY: Score-P's functions and file; the names and texts are short and hold no `%`.
         unsafe {
             header(file, c"NCCL".as_ptr());
-            entry(file, c"nccl/summary.json".as_ptr(), c"Operations and transfers of NCCL in all processes (scorep-nccl).".as_ptr());
+            entry(
+                file,
+                c"nccl/summary.json".as_ptr(),
+                c"Operations and transfers of NCCL in all processes (scorep-nccl).".as_ptr(),
+            );
             entry(file, c"nccl/summary.txt".as_ptr(), c"The same as tables.".as_ptr());
         }
     });

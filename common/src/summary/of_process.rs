@@ -50,6 +50,13 @@ pub(crate) fn hexadecimal(comm: u64) -> String {
 }
 
 impl Summary {
+    /// Of this process when nothing was recorded in it, and why.
+    pub fn of_nothing(why: &str) -> Self {
+        let mut process = process(&Totals::default());
+        process.notes.push(why.to_owned());
+        Self { processes: vec![process], ..Self::merge(vec![]) }
+    }
+
     /// Of this process, as its collector knows it.
     pub(crate) fn of_process(figures: &Figures, introductions: &Introductions, recorder: &Recorder) -> Self {
         let scale = figures.nanoseconds_per_tick / 1e3;
@@ -98,6 +105,7 @@ impl Summary {
             channels: channels.collect(),
             clocks: None,
             lateness: vec![],
+            notes: vec![],
         };
         summary.sort();
         summary

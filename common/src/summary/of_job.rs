@@ -1,0 +1,113 @@
+//! The summary of several processes.
+
+use super::{Operations, Process, SCHEMA, Summary};
+
+/// Rows that a summary can do without when there is no room for all, in the order in which they go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rows {
+    /// By channel.
+    Channels,
+    /// By channel and by rank pair.
+    Transfers,
+    /// All of operations, too.
+    Operations,
+}
+
+impl Summary {
+    /// One summary of several processes, numbered in their order.
+    pub fn merge(parts: Vec<Self>) -> Self {
+        Self::merge_numbered((0..).zip(parts))
+    }
+
+    /// One summary of several processes with their numbers.
+    pub fn merge_numbered(parts: impl IntoIterator<Item = (u32, Self)>) -> Self {
+        let mut merged = Self {
+            schema: SCHEMA.into(),
+            processes: vec![],
+            communicators: vec![],
+            operations: vec![],
+            transfers: vec![],
+            channels: vec![],
+            clocks: None,
+            lateness: vec![],
+            notes: vec![],
+        };
+        for (number, part) in parts {
+            merged.processes.extend(part.processes.into_iter().map(|process| Process { process: number, ..process }));
+            merged.communicators.extend(part.communicators.into_iter().map(|mut communicator| {
+                communicator.ranks.iter_mut().for_each(|place| place.process = number);
+                communicator
+            }));
+            merged.operations.extend(part.operations);
+            merged.transfers.extend(part.transfers);
+            merged.channels.extend(part.channels);
+            merged.clocks = merged.clocks.or(part.clocks);
+            merged.lateness.extend(part.lateness);
+            merged.notes.extend(part.notes);
+        }
+        merged.sort();
+        merged.communicators.dedup_by(|next, kept| {
+            let same = next.comm == kept.comm;
+            if same {
+                kept.ranks.append(&mut next.ranks);
+            }
+            same
+        });
+        merged.communicators.iter_mut().for_each(|communicator| communicator.ranks.sort_unstable());
+        merged
+    }
+
+    /// Rows in an order that depends on what they say alone.
+    pub(super) fn sort(&mut self) {
+        self.communicators.sort_by(|a, b| a.comm.cmp(&b.comm));
+        self.communicators.iter_mut().for_each(|communicator| communicator.ranks.sort_unstable());
+        let key = |row: &Operations| (row.comm.clone(), row.rank, row.kind.clone(), row.func.clone(), row.peer);
+        self.operations.sort_by_cached_key(key);
+        self.transfers.sort_by_cached_key(|row| (row.comm.clone(), row.rank, row.peer));
+        self.channels.sort_by_cached_key(|row| (row.comm.clone(), row.rank, row.peer, row.channel));
+        self.lateness.sort_by_cached_key(|row| (row.comm.clone(), row.rank));
+    }
+
+    /// Leaves rows out, and says so; the counters stay.
+    pub fn leave_out(&mut self, rows: Rows, why: &str) {
+        self.channels.clear();
+        let mut what = "channels";
+        if rows != Rows::Channels {
+            self.transfers.clear();
+            what = "rank pairs and channels";
+        }
+        if rows == Rows::Operations {
+            self.operations.clear();
+            what = "operations, rank pairs and channels";
+        }
+        if let Some(process) = self.processes.first_mut() {
+            process.notes.retain(|note| !note.ends_with(why));
+            process.notes.push(format!("its rows of {what} are left out: {why}"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::summary::{Communicator, RankPlace};
+
+    fn part(comm: &str, rank: i32) -> Summary {
+        let communicator = Communicator {
+            comm: comm.into(),
+            nranks: 4,
+            nnodes: 1,
+            name: String::new(),
+            ranks: vec![RankPlace { rank, process: 0 }],
+        };
+        Summary { communicators: vec![communicator], ..Summary::merge(vec![]) }
+    }
+
+    #[test]
+    fn a_communicator_has_the_ranks_of_all_processes() {
+        let merged = Summary::merge_numbered([(7, part("b", 3)), (2, part("a", 1)), (4, part("b", 0))]);
+        let ranks: Vec<_> = merged.communicators.iter().map(|row| (row.comm.as_str(), row.ranks.clone())).collect();
+        let place = |rank, process| RankPlace { rank, process };
+        assert_eq!(ranks, [("a", vec![place(1, 2)]), ("b", vec![place(0, 4), place(3, 7)])]);
+    }
+}
