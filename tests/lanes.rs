@@ -47,6 +47,16 @@ fn overlapping_operations_go_to_further_lanes() {
     }
 }
 
+/// Each rank of the process has its own, at the times of its own GPU.
+#[test]
+fn ranks_of_one_process_have_lanes_of_their_own() {
+    let job = plan("two_gpus", 0).run();
+    assert_eq!(job.said(), Vec::<&str>::new());
+    let lanes = job.only().lanes();
+    assert_eq!(lanes.keys().collect::<Vec<_>>(), ["NCCL 0000000000001a2b rank 0", "NCCL 0000000000001a2b rank 1"]);
+    check(job.only(), 1e9, &PLACE);
+}
+
 #[test]
 fn regions_counters_and_attributes_are_defined_as_what_they_are() {
     let job = plan("lanes", 0).run();
@@ -163,12 +173,14 @@ fn gpu_times_lie_where_they_belong_however_the_clocks_drift() {
     }
 }
 
-/// With 100 MHz, a tick is 10 ns; the GPU's stamps move in such steps, too.
+/// With 100 MHz, a tick is 10 ns, and gettimeofday's are microseconds; the GPU's stamps move in steps of 10 ns.
 #[test]
 fn gpu_times_lie_where_they_belong_with_coarse_clocks() {
-    let job = plan("clock_coarse", 0).run();
-    assert_eq!(job.said(), Vec::<&str>::new());
-    check(job.only(), 1e8, &PLACE);
+    for rate in [100_000_000, 1_000_000] {
+        let job = plan("clock_coarse", rate).run();
+        assert_eq!(job.said(), Vec::<&str>::new(), "{rate}");
+        check(job.only(), rate as f64, &PLACE);
+    }
 }
 
 /// Some GPUs count steps of 10 ns.

@@ -36,23 +36,30 @@ pub(crate) fn visits(lanes: &BTreeMap<String, Location>) -> BTreeMap<(String, i3
 
 /// Every operation of a process is on its lanes, once, as it was; `rate` ticks a second, `place` in nanoseconds.
 pub(crate) fn check(process: &Process, rate: f64, place: &RangeInclusive<f64>) {
+    let wrong = wrong(process, rate, place);
+    assert!(wrong.is_empty(), "{} differences:\n{}", wrong.len(), wrong[..wrong.len().min(10)].join("\n"));
+}
+
+/// What is not as [`check`] says.
+pub(crate) fn wrong(process: &Process, rate: f64, place: &RangeInclusive<f64>) -> Vec<String> {
     let lanes = process.lanes();
     let mut found = visits(&lanes);
     let mut wanted: BTreeMap<_, Vec<Operation>> = BTreeMap::new();
     for operation in process.operations() {
         wanted.entry((operation.comm.clone(), operation.rank, format!("nccl{}", operation.func))).or_default().push(operation);
     }
+    assert!(!wanted.is_empty(), "the host made no operation");
     let mut wrong = Vec::new();
     for (key, mut wanted) in wanted {
         wanted.sort_by_key(|operation| operation.begin);
         let found = found.remove(&key).unwrap_or_default();
-        assert_eq!(found.len(), wanted.len(), "{key:?}");
-        for (operation, placed) in wanted.iter().zip(found) {
-            wrong.extend(differences(operation, placed, rate, place));
+        if found.len() != wanted.len() {
+            wrong.push(format!("{key:?}: {} instead of {}", found.len(), wanted.len()));
         }
+        wrong.extend(wanted.iter().zip(found).filter_map(|(operation, placed)| differences(operation, placed, rate, place)));
     }
-    assert!(found.is_empty(), "nobody made {:?}", found.keys());
-    assert!(wrong.is_empty(), "{} differences:\n{}", wrong.len(), wrong[..wrong.len().min(10)].join("\n"));
+    wrong.extend(found.keys().map(|key| format!("nobody made {key:?}")));
+    wrong
 }
 
 /// In what a region differs from its operation.
