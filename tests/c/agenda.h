@@ -44,9 +44,12 @@ static void note(uint64_t at, struct operation *operation, enum what what, int c
   agenda_count++;
 }
 
+/* Nodes of every communicator. */
+static int nodes_of_communicator = 1;
+
 static struct communicator communicator(uint64_t id, int rank, int ranks) {
-  ranks_of_communicator = ranks;
-  return (struct communicator){.id = id, .rank = rank, .ranks = ranks, .context = init_as(id, NULL, rank, &mask_given), .gpu = gpu};
+  void *context = init_of(id, NULL, nodes_of_communicator, ranks, rank, &mask_given);
+  return (struct communicator){.id = id, .rank = rank, .ranks = ranks, .context = context, .gpu = gpu};
 }
 
 /* What the call takes, and how long after a channel's begin the next one begins. */

@@ -88,19 +88,19 @@ static void *at_the_edge(size_t size) {
 #define DECLARE_FIELD(name) atomic_long name;
 static struct { FIELDS(DECLARE_FIELD) } want;
 
-/* What NCCL tells of a communicator's size. */
-static int nodes_of_communicator = 1, ranks_of_communicator = 2;
-
-static void *init_as(uint64_t id, const char *name, int rank, int *mask) {
+static void *init_of(uint64_t id, const char *name, int nodes, int ranks, int rank, int *mask) {
   void *context = GARBAGE;
   int result;
   if (version->number < 4) result = ((init_v1)table.init)(&context, mask);
-  else if (version->number == 4) result = ((init_v4)table.init)(&context, mask, name, id, nodes_of_communicator, ranks_of_communicator, rank, logger);
-  else result = ((init_v5)table.init)(&context, id, mask, name, nodes_of_communicator, ranks_of_communicator, rank, logger);
+  else if (version->number == 4) result = ((init_v4)table.init)(&context, mask, name, id, nodes, ranks, rank, logger);
+  else result = ((init_v5)table.init)(&context, id, mask, name, nodes, ranks, rank, logger);
   check(result == 0 && context != NULL && context != GARBAGE, "init: %d, context %p", result, context);
   want.callbacks++;
   return context;
 }
+
+/* A communicator of two ranks on one node. */
+static inline void *init_as(uint64_t id, const char *name, int rank, int *mask) { return init_of(id, name, 1, 2, rank, mask); }
 
 static void *start(void *context, const struct event *event) {
   void *handle = GARBAGE;
@@ -137,7 +137,7 @@ static void finalize(void *context) {
 }
 
 /* The GPU's clock, near enough to that of the callbacks. */
-static uint64_t gpu_clock(void) {
+static inline uint64_t gpu_clock(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return 1700000000000000000u + (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
