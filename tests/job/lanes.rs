@@ -74,12 +74,18 @@ fn differences(wanted: &Operation, (lane, visit): Placed<'_>, rate: f64, place: 
     let is_placed = if on_gpu { *place.start() - tick <= away && away <= *place.end() + tick } else { away.abs() <= tick };
     let is_long = (length - true_length).abs() <= if on_gpu { LENGTH } else { tick };
     let attribute = |name: &str| visit.attributes.get(name).map(String::as_str);
-    let is_collective = wanted.peer < 0;
+    // a collective has a number and a way, the others a peer
+    let number = |number: u64| Some(number.to_string());
+    let attributes =
+        ["nccl_sequence", "nccl_algorithm", "nccl_protocol", "nccl_peer"].map(|name| attribute(name).map(str::to_owned));
+    let expected = match u64::try_from(wanted.peer) {
+        Ok(peer) => [None, None, None, number(peer)],
+        Err(_) => [number(wanted.sequence), Some("RING".into()), Some("LL".into()), None],
+    };
     let right = is_placed
         && is_long
         && visit.counter("nccl_op_bytes") == Some(wanted.bytes)
         && attribute("nccl_timing") == Some(wanted.timing.as_str())
-        && (!is_collective || attribute("nccl_sequence") == Some(wanted.sequence.to_string().as_str()))
-        && (!is_collective || (attribute("nccl_algorithm"), attribute("nccl_protocol")) == (Some("RING"), Some("LL")));
+        && attributes == expected;
     (!right).then(|| format!("{wanted:?}\n    is {visit:?} on {}, {away} ns away, {} ns longer", lane.name, length - true_length))
 }
