@@ -6,7 +6,7 @@
 mod job;
 mod tool;
 
-use job::lanes::{PLACE, check, visits};
+use job::lanes::{self, PLACE, check, visits};
 use job::{Job, Process, plan};
 use std::path::{Path, PathBuf};
 
@@ -78,6 +78,18 @@ fn the_stand_in_aborts_where_score_p_does() {
     assert_eq!(plan("between", 0).run().processes.len(), 4);
 }
 
+/// So must the test of lanes.
+#[test]
+fn lanes_that_are_wrong_are_found() {
+    let wrongs = plan("own_lanes", 0).run().only().number("wrongs");
+    assert!(wrongs >= 9);
+    for number in 0..=wrongs {
+        let job = plan("own_lanes", number as i64).run();
+        let wrong = lanes::wrong(job.only(), 1e9, &PLACE);
+        assert_eq!(wrong.is_empty(), number == 0, "{number}: {wrong:?}");
+    }
+}
+
 #[test]
 fn a_missing_symbol_turns_lanes_off() {
     let directory = tempfile::tempdir().unwrap();
@@ -137,6 +149,13 @@ fn an_operation_under_way_at_the_exit_is_no_harm() {
     // the one that never ended may be shown or not
     assert!((20..=21).contains(&shown), "{shown}");
     assert_eq!(job.only().counter("Master thread", "nccl_ops") as usize, 21);
+}
+
+/// Then Score-P ends on that thread, where nothing may be written.
+#[test]
+fn a_thread_that_ends_the_program_is_no_harm() {
+    let job = plan("exit_of_a_thread", 0).run();
+    assert!(job.said().len() <= 1, "{:?}", job.said());
 }
 
 #[test]

@@ -102,9 +102,7 @@ fn merge(parts: &[Vec<u8>]) -> Summary {
     let silent = links.len() - summary.processes.len();
     if silent > 0 {
         let all = links.len();
-        summary.notes.push(format!(
-            "{silent} of {all} processes are not in here: NCCL was not used there, or NCCL_SCOREP_GATHER_KB is too small"
-        ));
+        summary.notes.push(format!("{silent} of {all} processes are not in here: NCCL_SCOREP_GATHER_KB is too small for them"));
     }
     summary
 }

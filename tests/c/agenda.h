@@ -10,6 +10,7 @@ struct communicator {
   int rank, ranks;
   void *context;
   uint64_t sequence; /* of its next collective operation: one function a communicator */
+  struct gpu gpu;
 };
 
 enum { MOST_CHANNELS = 4 };
@@ -48,7 +49,7 @@ static int nodes_of_communicator = 1;
 
 static struct communicator communicator(uint64_t id, int rank, int ranks) {
   void *context = init_of(id, NULL, nodes_of_communicator, ranks, rank, &mask_given);
-  return (struct communicator){.id = id, .rank = rank, .ranks = ranks, .context = context};
+  return (struct communicator){.id = id, .rank = rank, .ranks = ranks, .context = context, .gpu = gpu};
 }
 
 /* What the call takes, and how long after a channel's begin the next one begins. */
@@ -118,12 +119,12 @@ static void transfer_begins(struct operation *it) {
 
 static void kernel_begins(struct operation *it, int channel) {
   struct event event = a_kernel(it->handle, (uint8_t)channel);
-  event.ptimer = gpu_stamp(it->begin + (uint64_t)channel * CHANNEL_STEP);
+  event.ptimer = gpu_stamp(&it->of->gpu, it->begin + (uint64_t)channel * CHANNEL_STEP);
   it->kernels[channel] = start(it->of->context, &event);
 }
 
 static void kernel_ends(struct operation *it, int channel) {
-  state(it->kernels[channel], KERNEL_CH_STOP, gpu_stamp(it->end - (uint64_t)channel * CHANNEL_STEP));
+  state(it->kernels[channel], KERNEL_CH_STOP, gpu_stamp(&it->of->gpu, it->end - (uint64_t)channel * CHANNEL_STEP));
   stop(it->kernels[channel]);
 }
 

@@ -31,10 +31,10 @@ static void clock_drift(void) {
   minute();
 }
 
-/* Score-P's has 100 MHz, and the GPU's moves in steps of 10 ns. */
+/* Score-P's has NUMBER ticks a second, and the GPU's moves in steps of 10 ns. */
 static void clock_coarse(void) {
   gpu.offset = 1300000, gpu.step = 10;
-  score_p_clock = (struct clock){1e8, 0, 777};
+  score_p_clock = (struct clock){(double)number, 0, 777};
   minute();
 }
 

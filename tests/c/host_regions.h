@@ -3,7 +3,6 @@
 #define HOST_REGIONS_H
 
 #include "lanes.h"
-#include <pthread.h>
 
 static struct communicator called;
 

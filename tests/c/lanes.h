@@ -4,6 +4,7 @@
 #define LANES_H
 
 #include "job.h"
+#include <pthread.h>
 
 static void end_communicators(struct communicator *all, int count) {
   for (int i = 0; i < count; i++) finalize(all[i].context);
@@ -51,6 +52,19 @@ static void lanes(void) {
   play();
   advance_to(now() + SECONDS);
   end_communicators(all, 4);
+}
+
+/* Two ranks of one communicator in this process, each with a GPU of its own. */
+static void two_gpus(void) {
+  begin();
+  gpu.offset = 2000000;
+  struct communicator first = communicator(0x1a2b, 0, 2);
+  gpu.offset = -900000;
+  struct communicator all[] = {first, communicator(0x1a2b, 1, 2)};
+  uint64_t from = now() + 10 * MILLISECONDS;
+  for (int i = 0; i < 2; i++) back_to_back(&all[i], from + (uint64_t)i * MILLISECONDS / 4);
+  play();
+  end_communicators(all, 2);
 }
 
 /* NUMBER operations of one communicator. */
@@ -107,9 +121,25 @@ static void exit_amidst(void) {
   void *handle = start(of.context, &event);
   stop(handle);
   event = a_kernel(handle, 0);
-  event.ptimer = gpu_stamp(now());
+  event.ptimer = gpu_stamp(&of.gpu, now());
   start(of.context, &event);
   exit(0);
+}
+
+static void *exits(void *unused) {
+  (void)unused;
+  exit(0);
+}
+
+/* A thread that Score-P does not know ends the program. */
+static void exit_of_a_thread(void) {
+  begin();
+  struct communicator of = communicator(0x1a2b, 0, 2);
+  back_to_back(&of, now() + MILLISECONDS);
+  play();
+  pthread_t thread;
+  check(pthread_create(&thread, NULL, exits, NULL) == 0, "no thread");
+  pthread_join(thread, NULL);
 }
 
 /* The application switches recording off, and not on again. */

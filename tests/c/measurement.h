@@ -114,6 +114,7 @@ static void end_measurement(void) {
   printf("end\t%lu\n", (unsigned long)score_p_ticks());
   tell_of_program(EVENT_PROGRAM_END, OWN_LOCATION, recording_is_on);
   TELL_SUBSTRATE(deactivate_cpu_location, OWN_LOCATION, NULL);
+  print_counters("Master thread");
   /* whatever is recorded now is lost */
   next_phase(UNIFIED);
   TELL_SUBSTRATE(pre_unify);
@@ -121,7 +122,6 @@ static void end_measurement(void) {
   TELL_SUBSTRATE(write_data);
   barrier();
   TELL_SUBSTRATE(delete_location, OWN_LOCATION);
-  print_counters("Master thread");
   unload_metrics();
   TELL_SUBSTRATE(finalize);
   ipc_open = false;
@@ -137,13 +137,14 @@ static void init_mpp(void) {
     check(!substrate.get_requirement(PREVENTS_ASYNCHRONOUS) && !substrate.get_requirement(PREVENTS_PER_HOST), "metrics are prevented");
     check(!substrate.get_requirement(REQUIREMENTS), "a requirement that does not exist");
   }
-  /* the name is known from here on */
+  /* it comes after the exit handlers that are registered later; with MPI, those of plugins that are registered here come after it */
+  if (!mpi) atexit(end_measurement);
+  /* the directory's name is known from here on */
   ipc_open = true;
   make_directory();
   TELL_SUBSTRATE(init_mpp);
   synchronize(mpi ? BEGIN_MPP : BEGIN);
-  /* so it comes after the exit handlers that are registered from here on */
-  check(atexit(end_measurement) == 0, "no atexit");
+  if (mpi) atexit(end_measurement);
   barrier();
 }
 

@@ -82,14 +82,15 @@ EXPORTED uint32_t SCOREP_Allocator_GetMaxNumberOfPages(const struct allocator *w
   return (uint32_t)(set_up.memory / PAGE);
 }
 
-/* As Score-P does, it writes the number of pages alone, and what the second one is for. */
+/* As Score-P does: of the first it writes the pages alone, and of the second it adds to what is there. */
 EXPORTED void SCOREP_Allocator_GetStats(struct allocator *which, struct page_statistics *pages, struct page_statistics *maintenance) {
   right(which == &allocator, "%p is no allocator", (const void *)which);
   right(pages != NULL && maintenance != NULL, "no place for the statistics");
   pages->pages_allocated = pages->pages_used = (uint32_t)pages_used;
   maintenance->pages_allocated = maintenance->pages_used = 1;
-  maintenance->memory_allocated = maintenance->memory_used = PAGE;
-  maintenance->memory_available = maintenance->alignment_loss = 0;
+  maintenance->memory_allocated = PAGE;
+  maintenance->memory_available += 64;
+  maintenance->memory_used = maintenance->memory_allocated - maintenance->memory_available;
 }
 
 /* Regions of the calling thread, at its own time. A thread that Score-P does not know has none: the real one makes it a location

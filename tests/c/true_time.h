@@ -55,12 +55,13 @@ static uint64_t score_p_ticks(void) { return shown(&score_p_clock, now()); }
  * Some count those steps. */
 struct gpu { double ppm; int64_t offset; unsigned step; bool counts_steps; };
 
+/* That of the communicators to come. */
 static struct gpu gpu = {0, 0, 1, false};
 
-static uint64_t gpu_stamp(uint64_t time) {
-  const struct clock clock = {1e9, gpu.ppm, 1.7e18};
-  uint64_t stamp = shown(&clock, time) + (uint64_t)gpu.offset;
-  return gpu.counts_steps ? stamp / gpu.step : stamp - stamp % gpu.step;
+static uint64_t gpu_stamp(const struct gpu *of, uint64_t time) {
+  const struct clock clock = {1e9, of->ppm, 1.7e18};
+  uint64_t stamp = shown(&clock, time) + (uint64_t)of->offset;
+  return of->counts_steps ? stamp / of->step : stamp - stamp % of->step;
 }
 
 /* The same numbers in every run. */

@@ -82,6 +82,47 @@ static void wrong(void) {
   wrongs[number]();
 }
 
+/* Lanes that the host writes itself, in the library's place: right with 0, wrong with any other number. The test must find that. */
+enum { RIGHT, LATE, LONG, OTHER_BYTES, NO_BYTES, OTHER_TIMING, OTHER_SEQUENCE, MISSING, TWICE, OTHER_LANE, FLAWS };
+
+static void write_own(const struct operation *it, uint32_t function, const uint32_t *attributes, const uint32_t *values) {
+  bool flawed = it->sequence == 3;
+#define FLAW(which) (flawed && number == (which))
+  uint64_t begin = shown(&score_p_clock, it->begin) + (FLAW(LATE) ? 3000 : 0);
+  uint64_t end = shown(&score_p_clock, it->end) + (FLAW(LONG) ? 3000 : FLAW(LATE) ? 3000 : 0);
+  uint64_t sequence = it->sequence + FLAW(OTHER_SEQUENCE), bytes = 4 * it->count + FLAW(OTHER_BYTES);
+  if (FLAW(MISSING)) return;
+  for (int times = 1 + FLAW(TWICE); times > 0; times--, begin = end, end++) {
+    attribute_at(at, number_attribute, &sequence);
+    for (int i = 0; i < 3; i++) attribute_at(at, attributes[i], &values[i + (i == 0 && FLAW(OTHER_TIMING))]);
+    enter_at(at, begin, function);
+    if (!FLAW(NO_BYTES)) count_at(at, begin, set, bytes);
+    leave_at(at, end, function);
+  }
+}
+
+static void own_lanes(void) {
+  printf("wrongs\t%d\n", FLAWS - 1);
+  setenv("SCOREP_METRIC_PLUGINS", "", 1);
+  begin_measurement();
+  define_all();
+  uint32_t function = new_region("ncclAllReduce", NULL, 0, 0, 0, PARADIGM_CUDA, 13), metric = new_metric("nccl_op_bytes", "", 5, 7, VALUE_UINT64, 1, 0, "B", 0, 0);
+  set = new_sampling_set(1, &metric, 2, 2);
+  const char *const names[] = {"nccl_timing", "nccl_algorithm", "nccl_protocol"};
+  uint32_t attributes[3], values[] = {new_string("gpu"), new_string("RING"), new_string("LL")};
+  for (int i = 0; i < 3; i++) attributes[i] = new_attribute(names[i], "", ATTRIBUTE_STRING);
+  number_attribute = new_attribute("nccl_sequence", "", ATTRIBUTE_UINT64);
+  at = new_location(NULL, GPU_LOCATION, PARADIGM_CUDA, number == OTHER_LANE ? "NCCL 0000000000001a2b rank 1" : "NCCL 0000000000001a2b rank 0", location_group());
+  struct communicator of = {.id = 0x1a2b, .ranks = 2};
+  for (uint64_t i = 0; i < 10; i++) {
+    uint64_t begin = now() + i * MILLISECONDS;
+    struct operation *it = add(all_reduce(&of, 1000, begin, begin + MILLISECONDS / 2));
+    print_truth(it);
+    write_own(it, function, attributes, values);
+  }
+  advance_to(now() + SECONDS);
+}
+
 /* The host itself: true time goes on from process to process, and the functions between them say what they should. */
 static void between(void) {
   ipc_open = true;

@@ -36,23 +36,30 @@ pub(crate) fn visits(lanes: &BTreeMap<String, Location>) -> BTreeMap<(String, i3
 
 /// Every operation of a process is on its lanes, once, as it was; `rate` ticks a second, `place` in nanoseconds.
 pub(crate) fn check(process: &Process, rate: f64, place: &RangeInclusive<f64>) {
+    let wrong = wrong(process, rate, place);
+    assert!(wrong.is_empty(), "{} differences:\n{}", wrong.len(), wrong[..wrong.len().min(10)].join("\n"));
+}
+
+/// What is not as [`check`] says.
+pub(crate) fn wrong(process: &Process, rate: f64, place: &RangeInclusive<f64>) -> Vec<String> {
     let lanes = process.lanes();
     let mut found = visits(&lanes);
     let mut wanted: BTreeMap<_, Vec<Operation>> = BTreeMap::new();
     for operation in process.operations() {
         wanted.entry((operation.comm.clone(), operation.rank, format!("nccl{}", operation.func))).or_default().push(operation);
     }
+    assert!(!wanted.is_empty(), "the host made no operation");
     let mut wrong = Vec::new();
     for (key, mut wanted) in wanted {
         wanted.sort_by_key(|operation| operation.begin);
         let found = found.remove(&key).unwrap_or_default();
-        assert_eq!(found.len(), wanted.len(), "{key:?}");
-        for (operation, placed) in wanted.iter().zip(found) {
-            wrong.extend(differences(operation, placed, rate, place));
+        if found.len() != wanted.len() {
+            wrong.push(format!("{key:?}: {} instead of {}", found.len(), wanted.len()));
         }
+        wrong.extend(wanted.iter().zip(found).filter_map(|(operation, placed)| differences(operation, placed, rate, place)));
     }
-    assert!(found.is_empty(), "nobody made {:?}", found.keys());
-    assert!(wrong.is_empty(), "{} differences:\n{}", wrong.len(), wrong[..wrong.len().min(10)].join("\n"));
+    wrong.extend(found.keys().map(|key| format!("nobody made {key:?}")));
+    wrong
 }
 
 /// In what a region differs from its operation.
@@ -67,12 +74,18 @@ fn differences(wanted: &Operation, (lane, visit): Placed<'_>, rate: f64, place: 
     let is_placed = if on_gpu { *place.start() - tick <= away && away <= *place.end() + tick } else { away.abs() <= tick };
     let is_long = (length - true_length).abs() <= if on_gpu { LENGTH } else { tick };
     let attribute = |name: &str| visit.attributes.get(name).map(String::as_str);
-    let is_collective = wanted.peer < 0;
+    // a collective has a number and a way, the others a peer
+    let number = |number: u64| Some(number.to_string());
+    let attributes =
+        ["nccl_sequence", "nccl_algorithm", "nccl_protocol", "nccl_peer"].map(|name| attribute(name).map(str::to_owned));
+    let expected = match u64::try_from(wanted.peer) {
+        Ok(peer) => [None, None, None, number(peer)],
+        Err(_) => [number(wanted.sequence), Some("RING".into()), Some("LL".into()), None],
+    };
     let right = is_placed
         && is_long
         && visit.counter("nccl_op_bytes") == Some(wanted.bytes)
         && attribute("nccl_timing") == Some(wanted.timing.as_str())
-        && (!is_collective || attribute("nccl_sequence") == Some(wanted.sequence.to_string().as_str()))
-        && (!is_collective || (attribute("nccl_algorithm"), attribute("nccl_protocol")) == (Some("RING"), Some("LL")));
+        && attributes == expected;
     (!right).then(|| format!("{wanted:?}\n    is {visit:?} on {}, {away} ns away, {} ns longer", lane.name, length - true_length))
 }
