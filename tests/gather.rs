@@ -175,7 +175,7 @@ fn more_than_may_be_gathered_is_left_out() {
     assert!(told || !job.said().is_empty(), "nothing is said of it");
     assert!(rows(&summary, "operations").len() < 4 * 400);
 
-    let job = gather("gather_much", 90).run();
+    let job = gather("gather_much", 90).with("SCOREP_TOTAL_MEMORY", "128M").run();
     assert_eq!(job.said(), Vec::<&str>::new());
     let operations: u64 = rows(&job.json("summary.json"), "operations").iter().map(|row| row["count"].as_u64().unwrap()).sum();
     assert_eq!(operations, 4 * 90 * 5);
