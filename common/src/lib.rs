@@ -44,6 +44,7 @@ pub mod proxies;
 pub mod rate;
 pub mod reader;
 pub mod recorder;
+pub mod report;
 pub mod series;
 pub mod slot;
 pub mod summary;
