@@ -1,7 +1,8 @@
 //! `scorep-nccl demo`: two recorded runs replayed, their figures printed, a trace and a picture left behind.
 
 use crate::replay::{self, ReplayError, Request};
-use crate::{capture, picture, report};
+use crate::{capture, picture};
+use common::report;
 use common::summary::{Summary, Transfers};
 use std::fs;
 use std::path::{Path, PathBuf};

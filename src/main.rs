@@ -8,10 +8,10 @@ mod library;
 pub mod otf2;
 mod picture;
 mod replay;
-mod report;
 pub mod trace;
 
 use clap::{Parser, Subcommand, ValueEnum};
+use common::report;
 use std::path::PathBuf;
 use std::process::ExitCode;
 

@@ -217,3 +217,36 @@ pub struct Lateness {
     /// Operations in which it was last.
     pub last: u64,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_gathered_is_not_written() {
+        let alone = Summary::merge(vec![]);
+        let text = serde_json::to_string(&alone).unwrap();
+        assert!(!text.contains("clocks") && !text.contains("lateness"), "{text}");
+        assert_eq!(serde_json::from_str::<Summary>(&text).unwrap(), alone);
+    }
+
+    #[test]
+    fn what_was_gathered_is_kept_and_put_in_order() {
+        let row = |comm: &str, rank| Lateness {
+            comm: comm.into(),
+            rank,
+            operations: 4,
+            one_in: 1,
+            error_us: 1.5,
+            mean_us: None,
+            p99_us: None,
+            last: 0,
+        };
+        let clocks = Some(Clocks { nodes: 2, error_us: 1.5 });
+        let part = |rows: &[Lateness], clocks| Summary { lateness: rows.to_vec(), clocks, ..Summary::merge(vec![]) };
+        let merged = Summary::merge(vec![part(&[row("b", 0), row("a", 10)], None), part(&[row("a", 2)], clocks)]);
+        assert_eq!((merged.clocks, &merged.lateness), (clocks, &vec![row("a", 2), row("a", 10), row("b", 0)]));
+        let text = serde_json::to_string(&merged).unwrap();
+        assert_eq!(serde_json::from_str::<Summary>(&text).unwrap(), merged);
+    }
+}

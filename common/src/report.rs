@@ -1,16 +1,16 @@
 //! The summary as tables for a person.
 
+mod arrivals;
+mod figure;
+
+use crate::summary::{Operations, Process, Summary};
 use comfy_table::{CellAlignment, Table, presets};
-use common::summary::{Operations, Process, Summary};
-use indicatif::{HumanBytes, HumanCount};
+use figure::{bytes, count, number};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// What a figure that is not known looks like.
-const ABSENT: &str = "-";
-
-/// The tables: operations by function, transfers by pair of ranks, and what was not measured.
-pub(crate) fn tables(summary: &Summary) -> String {
+/// The tables: operations by function, transfers by pair of ranks, who arrives late, and what was not measured.
+pub fn tables(summary: &Summary) -> String {
     let mut text = String::new();
     if !summary.operations.is_empty() {
         let _ = writeln!(text, "Operations, all ranks together; times are the GPU's own\n{}\n", operations(summary));
@@ -28,6 +28,7 @@ pub(crate) fn tables(summary: &Summary) -> String {
              else bytes over active time, and no latency"
         );
     }
+    text += &arrivals::tables(summary);
     let notes = notes(summary);
     if !notes.is_empty() {
         let _ = writeln!(text, "\n{}", notes.join("\n"));
@@ -42,10 +43,6 @@ fn table(header: &[&str], left: usize) -> Table {
         column.set_cell_alignment(CellAlignment::Right);
     }
     table
-}
-
-fn number(value: Option<f64>, digits: usize) -> String {
-    value.map_or_else(|| ABSENT.into(), |value| format!("{value:.digits$}"))
 }
 
 /// Sums over communicators and ranks.
@@ -79,9 +76,9 @@ fn operations(summary: &Summary) -> Table {
         table.add_row([
             kind.to_owned(),
             function.to_owned(),
-            HumanCount(sum.count).to_string(),
-            HumanBytes(sum.bytes).to_string(),
-            HumanCount(sum.gpu_timed).to_string(),
+            count(sum.count),
+            bytes(sum.bytes),
+            count(sum.gpu_timed),
             number(mean, 1),
             number(sum.max_us, 1),
         ]);
@@ -107,9 +104,9 @@ fn transfers(summary: &Summary) -> Table {
         table.add_row([
             row.comm.clone(),
             format!("{} > {}", row.rank, row.peer),
-            HumanCount(row.transfers).to_string(),
-            HumanBytes(row.bytes).to_string(),
-            HumanCount(row.sizes).to_string(),
+            count(row.transfers),
+            bytes(row.bytes),
+            count(row.sizes),
             number(row.rate_mb_s, 1),
             number(row.latency_us, 2),
             number(row.min.and_then(|fit| fit.r2), 3),
@@ -139,19 +136,13 @@ fn notes(summary: &Summary) -> Vec<String> {
     ];
     let told: std::collections::BTreeSet<&String> = summary.processes.iter().flat_map(|process| &process.notes).collect();
     let told = told.into_iter().map(|note| format!("note: {note}"));
-    let notable = all.into_iter().filter(|(count, _)| *count > 0);
-    notable.map(|(count, text)| format!("note: {} {text}", HumanCount(count))).chain(told).collect()
+    let notable = all.into_iter().filter(|(number, _)| *number > 0);
+    notable.map(|(number, text)| format!("note: {} {text}", count(number))).chain(told).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_is_not_known_is_shown_as_absent() {
-        assert_eq!(number(None, 2), ABSENT);
-        assert_eq!(number(Some(1.005), 1), "1.0");
-    }
 
     #[test]
     fn an_empty_summary_says_so() {

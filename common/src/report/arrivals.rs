@@ -1,0 +1,107 @@
+//! Who arrives late at collectives.
+
+use super::figure::{count, number};
+use super::table;
+use crate::summary::{Lateness, Summary};
+use std::fmt::Write;
+
+/// Rows that a person reads.
+const MOST: usize = 20;
+
+/// The latest ranks, and how well the clocks of nodes are known. Nothing where processes were not gathered.
+pub(super) fn tables(summary: &Summary) -> String {
+    let mut text = String::new();
+    if !summary.lateness.is_empty() {
+        let _ = write!(text, "\n{}", lateness(&summary.lateness));
+    }
+    if let Some(clocks) = summary.clocks {
+        let _ = writeln!(text, "\nThe clocks of {} nodes were compared to {} us", clocks.nodes, number(Some(clocks.error_us), 1));
+    }
+    text
+}
+
+fn lateness(rows: &[Lateness]) -> String {
+    let mut late: Vec<&Lateness> = rows.iter().filter(|row| row.mean_us.is_some()).collect();
+    late.sort_by(|one, other| other.mean_us.unwrap_or(0.0).total_cmp(&one.mean_us.unwrap_or(0.0)));
+    let on_time = rows.len() - late.len();
+    let mut text = String::new();
+    if late.is_empty() {
+        let bound = rows.iter().map(|row| row.error_us).reduce(f64::max);
+        let _ = writeln!(
+            text,
+            "Arrival at collectives: none of {} ranks is later than the clocks leave uncertain, {} us at most",
+            count(on_time as u64),
+            number(bound, 1)
+        );
+    } else {
+        let header = ["communicator", "rank", "mean us", "p99 us", "last", "of", "uncertain us"];
+        let mut table = table(&header, 1);
+        for row in late.iter().take(MOST) {
+            table.add_row([
+                row.comm.clone(),
+                row.rank.to_string(),
+                number(row.mean_us, 1),
+                number(row.p99_us, 1),
+                count(row.last),
+                count(row.operations),
+                number(Some(row.error_us), 1),
+            ]);
+        }
+        let _ = writeln!(text, "Arrival at collectives, after the first rank; who is latest first\n{table}");
+        let others = [(late.len().saturating_sub(MOST), "less late"), (on_time, "no later than the clocks leave uncertain")];
+        let others = others.iter().filter(|(number, _)| *number > 0);
+        let others: Vec<_> = others.map(|(number, what)| format!("{} {what}", count(*number as u64))).collect();
+        if !others.is_empty() {
+            let _ = writeln!(text, "other ranks: {}", others.join(", "));
+        }
+    }
+    if let Some(one_in) = rows.iter().map(|row| row.one_in).max().filter(|&one_in| one_in > 1) {
+        let _ = writeln!(text, "one operation in {} was looked at", count(one_in.into()));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::summary::Clocks;
+
+    fn row(rank: i32, mean_us: Option<f64>, one_in: u32) -> Lateness {
+        let p99_us = mean_us.map(|mean| mean * 3.0);
+        Lateness { comm: "00000000000000ab".into(), rank, operations: 12_345, one_in, error_us: 4.2, mean_us, p99_us, last: 1017 }
+    }
+
+    fn summary(lateness: Vec<Lateness>, clocks: Option<Clocks>) -> Summary {
+        Summary { lateness, clocks, ..Summary::merge(vec![]) }
+    }
+
+    #[test]
+    fn nothing_is_said_where_nothing_was_gathered() {
+        assert_eq!(tables(&summary(vec![], None)), "");
+    }
+
+    #[test]
+    fn the_latest_come_first_and_the_others_are_counted() {
+        let late = (0..25).map(|rank| row(rank, Some(f64::from(rank)), 1));
+        let text = tables(&summary(late.chain([row(25, None, 1)]).collect(), None));
+        let cells = |line: &str| line.split(['│', '┆']).map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
+        let lines: Vec<_> = text.lines().filter(|line| line.contains("ab")).map(cells).collect();
+        assert_eq!(lines[0][1..8], ["00000000000000ab", "24", "24.0", "72.0", "1,017", "12,345", "4.2"]);
+        let ranks: Vec<&str> = lines.iter().map(|cells| cells[2].as_str()).collect();
+        assert_eq!(ranks, (5..25).rev().map(|rank| rank.to_string()).collect::<Vec<_>>());
+        assert!(text.ends_with("\nother ranks: 5 less late, 1 no later than the clocks leave uncertain\n"), "{text}");
+    }
+
+    #[test]
+    fn who_is_late_alone_has_no_others() {
+        let text = tables(&summary(vec![row(3, Some(1.0), 8)], Some(Clocks { nodes: 4, error_us: 3.25 })));
+        assert!(!text.contains("other ranks") && text.contains("\none operation in 8 was looked at\n"), "{text}");
+        assert!(text.ends_with("\n\nThe clocks of 4 nodes were compared to 3.2 us\n"), "{text}");
+    }
+
+    #[test]
+    fn nobody_late_is_said() {
+        let text = tables(&summary(vec![row(0, None, 1), row(1, None, 1)], None));
+        assert_eq!(text, "\nArrival at collectives: none of 2 ranks is later than the clocks leave uncertain, 4.2 us at most\n");
+    }
+}

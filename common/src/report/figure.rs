@@ -1,0 +1,52 @@
+//! Numbers as a person reads them.
+
+/// What a figure that is not known looks like.
+const ABSENT: &str = "-";
+
+/// With so many digits after the point.
+pub(super) fn number(value: Option<f64>, digits: usize) -> String {
+    value.map_or_else(|| ABSENT.into(), |value| format!("{value:.digits$}"))
+}
+
+/// With commas between thousands.
+pub(super) fn count(count: u64) -> String {
+    let digits = count.to_string();
+    let comma = |place: usize| place > 0 && (digits.len() - place).is_multiple_of(3);
+    digits.chars().enumerate().flat_map(|(place, digit)| comma(place).then_some(',').into_iter().chain([digit])).collect()
+}
+
+/// In the largest unit that there is one of.
+pub(super) fn bytes(bytes: u64) -> String {
+    const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    match bytes.max(1).ilog2() / 10 {
+        0 => format!("{bytes} B"),
+        power => format!("{:.2} {}", bytes as f64 / (1_u64 << (10 * power)) as f64, UNITS[power as usize]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_known_is_shown_as_absent() {
+        assert_eq!(number(None, 2), ABSENT);
+        assert_eq!(number(Some(1.005), 1), "1.0");
+    }
+
+    #[test]
+    fn thousands_have_commas() {
+        for (number, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (123_456, "123,456"), (1_234_567, "1,234,567")] {
+            assert_eq!(count(number), text);
+        }
+        assert_eq!(count(u64::MAX), "18,446,744,073,709,551,615");
+    }
+
+    #[test]
+    fn bytes_have_their_largest_unit() {
+        for (number, text) in [(0, "0 B"), (1023, "1023 B"), (1024, "1.00 KiB"), (1536, "1.50 KiB"), (5 << 30, "5.00 GiB")] {
+            assert_eq!(bytes(number), text);
+        }
+        assert_eq!(bytes(u64::MAX), "16.00 EiB");
+    }
+}
