@@ -19,12 +19,6 @@ const MOST_DRIFT: f64 = 100e-6;
 /// By how much drift changes with temperature, besides what the whole run shows.
 const WANDER: f64 = 1e-6;
 
-/// Nanoseconds by which callbacks may come later at a run's end than at its begin, or earlier.
-const LATENESS: f64 = 50e6;
-
-/// Nanoseconds that a stamp may count: NVIDIA's, and AMD's.
-const UNITS: [f64; 2] = [1.0, 10.0];
-
 /// What is known of one GPU's clock.
 #[derive(Debug, Default, Clone)]
 pub struct GpuTrack {
@@ -44,18 +38,14 @@ impl GpuTrack {
         self.enqueued.add(Anchor { stamp: !stamp, ticks: !ticks });
     }
 
-    /// The mapping, once all is known; `None` when nothing was told, or the GPU's clock counts in a unit that is not known.
+    /// The mapping, once all is known; `None` when nothing was told. Stamps count nanoseconds.
     pub fn mapping(&self, nanoseconds_per_tick: f64) -> Option<GpuMapping> {
         let known = nanoseconds_per_tick.is_finite() && nanoseconds_per_tick > 0.0;
         if !known || self.told.anchors().is_empty() {
             return None;
         }
         let line = self.told.line();
-        let nanoseconds_per_stamp = match line {
-            Some(line) => unit(line.rate * nanoseconds_per_tick, self.told.length())?,
-            None => UNITS[0],
-        };
-        let nominal = nanoseconds_per_stamp / nanoseconds_per_tick;
+        let nominal = 1.0 / nanoseconds_per_tick;
         let (drift, change) = line.map_or((0.0, MOST_DRIFT), |line| {
             let drift = line.rate / nominal - 1.0;
             let change = WANDER + self.told.unevenness(line) / nominal;
@@ -64,23 +54,8 @@ impl GpuTrack {
         });
         let slopes = [drift - change, drift + change].map(|drift| nominal * (1.0 + drift));
         let bound = |lowest: &Lowest| Bound::new(lowest.anchors(), slopes);
-        Some(GpuMapping {
-            latest: bound(&self.told),
-            earliest: bound(&self.enqueued),
-            nanoseconds_per_tick,
-            nanoseconds_per_stamp,
-        })
+        Some(GpuMapping { latest: bound(&self.told), earliest: bound(&self.enqueued), nanoseconds_per_tick })
     }
-}
-
-/// Nanoseconds that a stamp counts, of a clock that advanced by so many stamps, each about so many nanoseconds long. `None` when no unit
-/// explains it.
-fn unit(nanoseconds: f64, stamps: f64) -> Option<f64> {
-    let misfit = |unit: f64| (nanoseconds - unit).abs() * stamps;
-    let [usual, other] = UNITS;
-    // in a short run both may explain it; then the less usual one must do so much better
-    let unit = if misfit(other) < misfit(usual) / 4.0 { other } else { usual };
-    (misfit(unit) <= LATENESS + 0.01 * unit * stamps).then_some(unit)
 }
 
 /// From one GPU's stamps to Score-P's ticks.
@@ -90,7 +65,6 @@ pub struct GpuMapping {
     /// Mirrored, as [`GpuTrack::enqueued`].
     earliest: Bound,
     nanoseconds_per_tick: f64,
-    nanoseconds_per_stamp: f64,
 }
 
 impl GpuMapping {
@@ -104,10 +78,5 @@ impl GpuMapping {
         let bounds = [self.latest.most(stamp)?, !self.earliest.most(!stamp)?];
         let off = bounds.map(|bound| bound.abs_diff(self.ticks(stamp)));
         Some(off[0].max(off[1]) as f64 * self.nanoseconds_per_tick)
-    }
-
-    /// Nanoseconds of one stamp unit: 1 or 10.
-    pub fn nanoseconds_per_stamp(&self) -> f64 {
-        self.nanoseconds_per_stamp
     }
 }

@@ -1,6 +1,7 @@
 //! The summary as tables for a person.
 
 mod arrivals;
+mod communicators;
 mod figure;
 
 use crate::summary::{Operations, Process, Summary};
@@ -11,7 +12,7 @@ use std::fmt::Write;
 
 /// The tables: operations by function, transfers by pair of ranks, who arrives late, and what was not measured.
 pub fn tables(summary: &Summary) -> String {
-    let mut text = String::new();
+    let mut text = communicators::tables(summary);
     if !summary.operations.is_empty() {
         let _ = writeln!(text, "Operations, all ranks together; times are the GPU's own\n{}\n", operations(summary));
     }
@@ -134,7 +135,8 @@ fn notes(summary: &Summary) -> Vec<String> {
         (sum(|process| process.skipped), "operations are smaller than NCCL_SCOREP_MIN_BYTES and were skipped"),
         (sum(|process| process.orphans), "events belong to no operation that was recorded"),
     ];
-    let told: std::collections::BTreeSet<&String> = summary.processes.iter().flat_map(|process| &process.notes).collect();
+    let told: std::collections::BTreeSet<&String> =
+        summary.processes.iter().flat_map(|process| &process.notes).chain(&summary.notes).collect();
     let told = told.into_iter().map(|note| format!("note: {note}"));
     let notable = all.into_iter().filter(|(number, _)| *number > 0);
     notable.map(|(number, text)| format!("note: {} {text}", count(number))).chain(told).collect()

@@ -191,7 +191,7 @@ pub struct Channel {
 /// Clocks of different nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Clocks {
-    /// Nodes whose clocks were compared.
+    /// Nodes whose clocks were compared; the processes of one node read one clock.
     pub nodes: u32,
     /// Largest uncertainty of a comparison, microseconds.
     pub error_us: f64,

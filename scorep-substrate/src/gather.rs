@@ -8,7 +8,7 @@ use crate::node_clocks::Nodes;
 use common::arrivals::{Arrivals, RankArrivals};
 use common::clock_tree::{ClockTree, Link};
 use common::lateness::lateness;
-use common::summary::{Rows, Summary};
+use common::summary::{Clocks, Rows, Summary};
 use common::timeline::{Clocked, Entry, History};
 use serde::{Deserialize, Serialize};
 
@@ -56,7 +56,14 @@ pub(crate) fn gather(
     arrivals.thin(one_in);
     bytes.extend(arrivals.encode());
     let parts = ipc.gather(&bytes)?;
-    Ok((ipc.rank() == 0).then(|| merge(&parts)))
+    Ok((ipc.rank() == 0).then(|| merge(parts.iter().map(|part| take_apart(part).unwrap_or_default()).collect())))
+}
+
+/// The same for a process alone, whose ranks may be several.
+pub(crate) fn alone(summary: Summary, history: Option<&History>) -> Summary {
+    let nanoseconds_per_tick = history.map_or(1.0, |history| history.nanoseconds_per_tick);
+    let part = Part { summary: Some(summary), link: None, nanoseconds_per_tick };
+    merge(vec![(part, history.map(arrivals).unwrap_or_default())])
 }
 
 /// As much of a part as fits.
@@ -90,15 +97,16 @@ fn take_apart(bytes: &[u8]) -> Option<(Part, Arrivals)> {
 }
 
 /// The first process: one summary of all parts.
-fn merge(parts: &[Vec<u8>]) -> Summary {
-    let (parts, arrivals): (Vec<Part>, Vec<Arrivals>) = parts.iter().map(|part| take_apart(part).unwrap_or_default()).unzip();
+fn merge(parts: Vec<(Part, Arrivals)>) -> Summary {
+    let (parts, arrivals): (Vec<Part>, Vec<Arrivals>) = parts.into_iter().unzip();
     let links: Vec<Option<Link>> = parts.iter().map(|part| part.link).collect();
     let scale = parts.first().map_or(1.0, |part| part.nanoseconds_per_tick);
     let summaries = (0..).zip(parts).filter_map(|(number, part)| Some((number, part.summary?)));
     let mut summary = Summary::merge_numbered(summaries);
     let clocks = ClockTree::new(&links);
     summary.lateness = lateness(arrivals, &clocks, scale);
-    summary.clocks = clocks.clocks(scale);
+    // processes of one node read one clock
+    summary.clocks = Some(clocks.clocks(scale).unwrap_or(Clocks { nodes: 1, error_us: 0.0 }));
     let silent = links.len() - summary.processes.len();
     if silent > 0 {
         let all = links.len();

@@ -118,6 +118,7 @@ unsafe extern "C" fn pre_unify() {
         let (summary, history) = contain("pre_unify", (None, None), || (Some(own_summary()), ending::take_history()));
         let result = match (NODES.get(), ipc()) {
             (Some(nodes), Some(ipc)) => gather::gather(ipc, nodes, summary, history.as_ref(), recorder::settings().gather_bytes),
+            (None, Some(ipc)) if ipc.size() == 1 => Ok(summary.map(|summary| gather::alone(summary, history.as_ref()))),
             _ => Ok(summary),
         };
         match result {

@@ -92,11 +92,6 @@ impl Lowest {
         }
     }
 
-    /// Stamps from the first to the last anchor.
-    pub(super) fn length(&self) -> f64 {
-        self.ends().map_or(0.0, |(first, last)| last.since(first).0)
-    }
-
     fn ends(&self) -> Option<(Anchor, Anchor)> {
         Some((*self.anchors.first()?, *self.anchors.last()?))
     }

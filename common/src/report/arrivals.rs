@@ -14,7 +14,7 @@ pub(super) fn tables(summary: &Summary) -> String {
     if !summary.lateness.is_empty() {
         let _ = write!(text, "\n{}", lateness(&summary.lateness));
     }
-    if let Some(clocks) = summary.clocks {
+    if let Some(clocks) = summary.clocks.filter(|clocks| clocks.nodes > 1) {
         let _ = writeln!(text, "\nThe clocks of {} nodes were compared to {} us", clocks.nodes, number(Some(clocks.error_us), 1));
     }
     text

@@ -28,7 +28,7 @@ pub struct History {
     pub left_out: u64,
     /// Windows that found no room.
     pub windows_left_out: u64,
-    /// GPU-timed operations of GPUs whose clock counts in a unit that is not known.
+    /// GPU-timed operations of GPUs of whose clock nothing is known.
     pub unplaced: u64,
     /// What a tick is worth, nanoseconds.
     pub nanoseconds_per_tick: f64,
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn operations_of_a_gpu_with_an_unknown_clock_are_counted() {
+    fn operations_of_a_gpu_of_whose_clock_nothing_is_known_are_counted() {
         let history = timeline(&[entry(1, 100, 150, Clocked::Gpu)]).into_history(0, 1000);
         assert_eq!((history.operations.len(), history.unplaced), (0, 1));
     }

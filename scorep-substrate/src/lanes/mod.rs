@@ -59,7 +59,7 @@ fn tell_what_is_missing(history: &History) {
         tell(&format!("{} windows of rank pairs are on no lane: 65536 are kept", history.windows_left_out));
     }
     if history.unplaced > 0 {
-        tell(&format!("{} operations are on no lane: their GPU's clock counts in a unit that is not known", history.unplaced));
+        tell(&format!("{} operations are on no lane: nothing is known of their GPU's clock", history.unplaced));
     }
 }
 

@@ -1,0 +1,70 @@
+//! Which communicator moves how much.
+
+use super::figure::{bytes, count, number};
+use super::table;
+use crate::summary::Summary;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// Rows that a person reads.
+const MOST: usize = 20;
+
+/// What all ranks of a communicator did together.
+#[derive(Debug, Default, Clone, Copy)]
+struct Sum {
+    operations: u64,
+    bytes: u64,
+    gpu_time_us: f64,
+}
+
+/// The communicators with most bytes, where there are several.
+pub(super) fn tables(summary: &Summary) -> String {
+    if summary.communicators.len() < 2 {
+        return String::new();
+    }
+    let mut sums: BTreeMap<&str, Sum> = BTreeMap::new();
+    for row in &summary.operations {
+        let sum = sums.entry(&row.comm).or_default();
+        sum.operations += row.count;
+        sum.bytes = sum.bytes.saturating_add(row.bytes);
+        sum.gpu_time_us += row.time_us;
+    }
+    let of = |comm: &str| sums.get(comm).copied().unwrap_or_default();
+    let mut communicators: Vec<_> = summary.communicators.iter().collect();
+    communicators.sort_by_key(|row| std::cmp::Reverse(of(&row.comm).bytes));
+    let mut table = table(&["communicator", "name", "ranks", "nodes", "operations", "bytes", "GPU time ms"], 2);
+    for row in communicators.iter().take(MOST) {
+        let sum = of(&row.comm);
+        table.add_row([
+            row.comm.clone(),
+            row.name.clone(),
+            row.nranks.to_string(),
+            row.nnodes.to_string(),
+            count(sum.operations),
+            bytes(sum.bytes),
+            number(Some(sum.gpu_time_us / 1e3), 3),
+        ]);
+    }
+    let mut text = format!("Communicators, all of their ranks together; times are the GPU's own, summed up\n{table}\n");
+    if let Some(others) = communicators.len().checked_sub(MOST).filter(|&others| others > 0) {
+        let _ = writeln!(text, "and {} more", count(others as u64));
+    }
+    text.push('\n');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::summary::Communicator;
+
+    #[test]
+    fn the_largest_come_first_and_the_rest_is_counted() {
+        let communicator =
+            |number: i32| Communicator { comm: format!("c{number:02}"), nranks: 4, nnodes: 2, name: "tp".into(), ranks: vec![] };
+        let summary = |count: i32| Summary { communicators: (0..count).map(communicator).collect(), ..Summary::merge(vec![]) };
+        assert_eq!(tables(&summary(1)), "");
+        let text = tables(&summary(25));
+        assert!(text.contains("c19") && !text.contains("c20") && text.contains("and 5 more"), "{text}");
+    }
+}
