@@ -53,7 +53,7 @@ fn check_operations(summary: &Value, ranks: &[i64]) {
     assert_eq!(found, expected.collect());
 }
 
-/// Those that begin late by more than is uncertain, and that begin before them.
+/// Those that begin late by more than is uncertain; the summary has no list where there is nothing to compare.
 fn lateness(summary: &Value) -> Vec<(String, i64)> {
     let rows = summary["lateness"].as_array().into_iter().flatten();
     rows.filter(|row| row["mean_us"].is_number()).map(place).collect()
@@ -86,21 +86,21 @@ fn a_rank_that_is_late_is_told_of_and_what_cannot_be_known_is_not() {
     // rank 2 is 3 ms late in the world; rank 1 of the odd ones 200 ns, less than any clock here can tell
     assert_eq!(lateness(&summary), [(WORLD.to_owned(), 2)], "{}", summary["lateness"]);
     let row = rows(&summary, "lateness").iter().find(|row| place(row) == (WORLD.to_owned(), 2)).unwrap();
+    // the bound is stated, it is one that can be used, and it holds
+    let bounds = errors(&summary);
+    assert!(!bounds.is_empty() && bounds.iter().all(|&bound| (0.2..100.0).contains(&bound)), "{bounds:?}");
     for field in ["mean_us", "p99_us"] {
         let late = row[field].as_f64().unwrap();
-        assert!((late - 3000.0).abs() < 50.0, "{field} {late}");
+        assert!((late - 3000.0).abs() <= row["error_us"].as_f64().unwrap(), "{field} {late}");
     }
-    assert_eq!(row["last"].as_u64(), Some(200), "{row}");
-    // the bound is stated, and it is one that can be used
-    let bounds = errors(&summary["clocks"]).into_iter().chain(errors(&summary["lateness"])).collect::<Vec<_>>();
-    assert!(!bounds.is_empty() && bounds.iter().all(|&bound| (0.2..100.0).contains(&bound)), "{bounds:?}");
+    assert_eq!((row["last"].as_u64(), row["operations"].as_u64()), (Some(200), Some(200)), "{row}");
 }
 
 #[test]
 fn the_table_and_the_manifest_are_for_people() {
     let job = gather("gather_all", 0).run();
     let table = std::fs::read_to_string(job.path("nccl/summary.txt")).unwrap();
-    assert!([WORLD, EVEN, ODD, "AllReduce"].iter().all(|text| table.contains(text)), "{table}");
+    assert!([WORLD, "AllReduce"].iter().all(|text| table.contains(text)), "{table}");
     let manifest = std::fs::read_to_string(job.path("MANIFEST.md")).unwrap();
     assert!(["summary.json", "summary.txt"].iter().all(|name| manifest.contains(name)), "{manifest}");
 }
@@ -110,8 +110,12 @@ fn check_parts(job: &Job, ranks: &[usize]) {
     let names: Vec<String> = ranks.iter().map(|rank| format!("summary.{rank}.json")).collect();
     assert_eq!(job.files(), names);
     for (rank, process) in job.processes.iter().enumerate() {
-        let (lines, word) = if ranks.contains(&rank) { (1, "summary") } else { (0, "") };
-        assert!(process.said.len() == lines && process.said.iter().all(|line| line.contains(word)), "{rank}: {:?}", process.said);
+        let lines = usize::from(ranks.contains(&rank));
+        assert!(
+            process.said.len() == lines && process.said.iter().all(|line| line.contains("summary")),
+            "{rank}: {:?}",
+            process.said
+        );
     }
     for (&rank, name) in ranks.iter().zip(&names) {
         let summary = job.json(name);
@@ -148,10 +152,12 @@ fn a_process_alone_writes_its_summary() {
 }
 
 #[test]
-fn a_process_without_nccl_has_a_summary_of_nothing() {
+fn a_process_without_nccl_says_nothing() {
     let job = gather("nothing", 0).run();
-    assert!(job.said().len() <= 1, "{:?}", job.said());
-    assert!(rows(&job.json("summary.json"), "operations").is_empty());
+    assert_eq!(job.said(), Vec::<&str>::new());
+    for name in job.files().iter().filter(|name| name.ends_with(".json")) {
+        assert!(rows(&job.json(name), "operations").is_empty());
+    }
 }
 
 /// A rank without NCCL is no late one.
@@ -169,14 +175,15 @@ fn a_rank_without_nccl_is_part_of_the_job() {
 /// What is gathered is bounded; the figures that are left out are said to be.
 #[test]
 fn more_than_may_be_gathered_is_left_out() {
-    let job = gather("gather_much", 400).with("NCCL_SCOREP_GATHER_KB", "16").run();
+    let much = |communicators| gather("gather_much", communicators).with("SCOREP_TOTAL_MEMORY", "1G");
+    let job = much(400).with("NCCL_SCOREP_GATHER_KB", "16").run();
     let summary = job.json("summary.json");
     assert_eq!(rows(&summary, "processes").len(), 4);
     let told = rows(&summary, "processes").iter().any(|row| !rows(row, "notes").is_empty());
     assert!(told || !job.said().is_empty(), "nothing is said of it");
     assert!(rows(&summary, "operations").len() < 4 * 400);
 
-    let job = gather("gather_much", 90).with("SCOREP_TOTAL_MEMORY", "128M").run();
+    let job = much(90).run();
     assert_eq!(job.said(), Vec::<&str>::new());
     let operations: u64 = rows(&job.json("summary.json"), "operations").iter().map(|row| row["count"].as_u64().unwrap()).sum();
     assert_eq!(operations, 4 * 90 * 5);

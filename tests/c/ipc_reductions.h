@@ -12,7 +12,14 @@ typedef unsigned char byte;
 REDUCE(byte) REDUCE(int32_t) REDUCE(uint32_t) REDUCE(int64_t) REDUCE(uint64_t) REDUCE(double)
 
 static void reduce_one(void *into, const void *other, int type, int how) {
-#define CASE(TYPE) { TYPE a, b; memcpy(&a, into, sizeof a), memcpy(&b, other, sizeof b); a = reduced_##TYPE(a, b, how); memcpy(into, &a, sizeof a); break; }
+#define CASE(TYPE)                                                                                                               \
+  {                                                                                                                              \
+    TYPE a, b;                                                                                                                   \
+    memcpy(&a, into, sizeof a), memcpy(&b, other, sizeof b);                                                                     \
+    a = reduced_##TYPE(a, b, how);                                                                                               \
+    memcpy(into, &a, sizeof a);                                                                                                  \
+    break;                                                                                                                       \
+  }
   switch (type) {
     case 3: case 5: CASE(int32_t)
     case 4: case 6: CASE(uint32_t)

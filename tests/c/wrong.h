@@ -106,13 +106,15 @@ static void own_lanes(void) {
   setenv("SCOREP_METRIC_PLUGINS", "", 1);
   begin_measurement();
   define_all();
-  uint32_t function = new_region("ncclAllReduce", NULL, 0, 0, 0, PARADIGM_CUDA, 13), metric = new_metric("nccl_op_bytes", "", 5, 7, VALUE_UINT64, 1, 0, "B", 0, 0);
+  uint32_t function = new_region("ncclAllReduce", NULL, 0, 0, 0, PARADIGM_CUDA, 13);
+  uint32_t metric = new_metric("nccl_op_bytes", "", 5, 7, VALUE_UINT64, 1, 0, "B", 0, 0);
   set = new_sampling_set(1, &metric, 2, 2);
   const char *const names[] = {"nccl_timing", "nccl_algorithm", "nccl_protocol"};
   uint32_t attributes[3], values[] = {new_string("gpu"), new_string("RING"), new_string("LL")};
   for (int i = 0; i < 3; i++) attributes[i] = new_attribute(names[i], "", ATTRIBUTE_STRING);
   number_attribute = new_attribute("nccl_sequence", "", ATTRIBUTE_UINT64);
-  at = new_location(NULL, GPU_LOCATION, PARADIGM_CUDA, number == OTHER_LANE ? "NCCL 0000000000001a2b rank 1" : "NCCL 0000000000001a2b rank 0", location_group());
+  const char *name = number == OTHER_LANE ? "NCCL 0000000000001a2b rank 1" : "NCCL 0000000000001a2b rank 0";
+  at = new_location(NULL, GPU_LOCATION, PARADIGM_CUDA, name, location_group());
   struct communicator of = {.id = 0x1a2b, .ranks = 2};
   for (uint64_t i = 0; i < 10; i++) {
     uint64_t begin = now() + i * MILLISECONDS;
