@@ -67,15 +67,13 @@ impl Bound {
     }
 
     /// Ticks of a stamp on the straight lines from anchor to anchor, the first and the last of which go on beyond; `None` without anchors.
-    /// Never falls as stamps rise, and is no steeper or flatter than the slopes.
+    /// Never falls as stamps rise, and is no steeper or flatter than the slopes: else one anchor would lie above the bound of another.
     pub(super) fn ticks(&self, stamp: u64) -> Option<u64> {
         let place = self.place(stamp).min(self.anchors.len().saturating_sub(1)).max(1);
         match self.anchors[place - 1..] {
             [from, to, ..] => {
                 let (stamps, ticks) = to.since(from);
-                // between anchors it is within the slopes, else one would lie above the bound of the other, but for whole ticks
-                let [least, most] = self.slopes.0;
-                let ticks = beside(from, stamp, (ticks / stamps).max(least).min(most));
+                let ticks = beside(from, stamp, ticks / stamps);
                 Some(if stamp < to.stamp { ticks.min(to.ticks) } else { ticks.max(to.ticks) })
             }
             [only] => Some(beside(only, stamp, self.slopes.mean())),

@@ -148,6 +148,16 @@ fn late_callbacks_of_a_short_run_are_no_drift() {
 }
 
 #[test]
+fn callbacks_that_come_ever_later_are_no_drift() {
+    let mut track = GpuTrack::default();
+    // the GPU goes on, who is to tell of it falls behind by a second in five
+    (0..5000).for_each(|time| track.told(time * 1_200_000, time * 1_000_000));
+    let mapping = track.mapping(1.0).unwrap();
+    let length = mapping.ticks(4_020_000_000) - mapping.ticks(4_000_000_000);
+    assert!(length.abs_diff(20_000_000) <= 2_000, "{length}");
+}
+
+#[test]
 fn quiet_stretches_are_bridged() {
     for drift in [-50e-6, 50e-6] {
         Run { seconds: 100.0, every: 5e-3, drift, quiet: (1.0, 99.0), ..RUN }.keeps_within(34e3);

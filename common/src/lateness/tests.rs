@@ -51,12 +51,16 @@ fn lateness_is_measured_from_the_first() {
 #[test]
 fn the_last_is_later_than_every_other_by_more_than_the_bound() {
     let late = |late: u64, count: u64| (0..count).map(move |at| (at, at * 1000 + late));
-    let ranks = [0, 300, 350].iter().zip(0..).map(|(&time, number)| rank(1, number, 20.0, late(time, 10))).collect();
-    let last: Vec<_> = lateness(vec![process(ranks)], &one_clock(1), 1.0).iter().map(|row| row.last).collect();
-    assert_eq!(last, [0, 0, 10]);
-    let ranks = [0, 300, 350].iter().zip(0..).map(|(&time, number)| rank(1, number, 30.0, late(time, 10))).collect();
-    let rows = lateness(vec![process(ranks)], &one_clock(1), 1.0);
-    assert!(rows.iter().all(|row| row.last == 0) && rows[1].mean_us == Some(0.3));
+    let rows = |times: [u64; 3], error: f64| {
+        let ranks = times.iter().zip(0..).map(|(&time, number)| rank(1, number, error, late(time, 10)));
+        lateness(vec![process(ranks.collect())], &one_clock(1), 1.0)
+    };
+    for (times, latest) in [([0, 300, 350], 2), ([0, 350, 300], 1), ([350, 0, 300], 0), ([350, 300, 0], 0)] {
+        for (place, row) in rows(times, 20.0).iter().enumerate() {
+            assert_eq!(row.last, if place == latest { 10 } else { 0 }, "{times:?}");
+        }
+        assert!(rows(times, 30.0).iter().all(|row| row.last == 0 && row.mean_us.is_some() == (times[row.rank as usize] > 0)));
+    }
 }
 
 #[test]
@@ -113,6 +117,16 @@ fn clocks_are_made_one_and_bound_what_is_late() {
     let all = [(0, 0.116, None, 0), (1, 0.116, None, 0), (2, 0.116, None, 0), (3, 0.116, Some(0.2), 0)];
     // 2 and 3 alone: the way of both from 1 to 0 does not matter
     assert_eq!(rows, [&all[..], &[(2, 0.08, None, 0), (3, 0.08, Some(0.1), 50)]].concat());
+}
+
+#[test]
+fn the_bound_is_that_of_the_two_that_are_farthest_apart() {
+    // neither is process 0, and both are least certain at their last arrival
+    let once = |own| Some(Link { parent: 0, begin: None, end: Meeting { own, parents: 0, error: 40 } });
+    let clocks = ClockTree::new(&[None, once(1), once(2)]);
+    let of = |number| process(vec![rank(1, number, 1.0, [(0, 10), (1, 1_000_001)])]);
+    let rows = lateness(vec![of(0), of(1), of(2)], &clocks, 1.0);
+    assert_eq!(rows.iter().map(|row| row.error_us).collect::<Vec<_>>(), [0.282; 3]);
 }
 
 #[test]
