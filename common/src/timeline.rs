@@ -2,6 +2,7 @@
 //! and for the job summary. Bounded: what finds no room is counted.
 
 mod history;
+mod in_turn;
 
 use crate::gpu_track::GpuTrack;
 use crate::name::Name;

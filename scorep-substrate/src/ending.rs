@@ -6,7 +6,16 @@ use crate::measurement::Measurement;
 use common::recorder::{self, CLOCK};
 use common::timeline::{self, History};
 use common::{control, log};
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
+
+/// The thread on which the measurement began, as the kernel calls it; 0 before.
+static MAIN: AtomicI64 = AtomicI64::new(0);
+
+fn this_thread() -> i64 {
+    // SAFETY: takes nothing.
+    unsafe { libc::syscall(libc::SYS_gettid) }
+}
 
 /// What the measurement has seen, from its end until the job summary has been gathered.
 static HISTORY: Mutex<Option<History>> = Mutex::new(None);
@@ -15,6 +24,7 @@ static HISTORY: Mutex<Option<History>> = Mutex::new(None);
 pub(crate) fn prepare() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
+        MAIN.store(this_thread(), Ordering::Relaxed);
         let settings = recorder::settings();
         let found = if settings.lanes { Measurement::find().map(|_| ()) } else { Err("NCCL_SCOREP_LANES=off".into()) };
         if let Err(reason) = found {
@@ -32,7 +42,12 @@ pub(crate) fn end(end: u64) {
     ONCE.call_once(|| {
         control::finish();
         let Some(timeline) = control::timeline() else { return };
-        let measurement = recorder::settings().lanes.then(|| Measurement::find().ok()).flatten();
+        let mut measurement = recorder::settings().lanes.then(|| Measurement::find().ok()).flatten();
+        if measurement.is_some() && MAIN.load(Ordering::Relaxed) != this_thread() {
+            // a thread that Score-P does not know must not make locations, and only of the main one is it certain
+            log::warn("no lanes of NCCL's operations in Score-P: the program was ended by another thread than its first one");
+            measurement = None;
+        }
         let begin = measurement.map_or(0, |measurement| measurement.begin());
         let history = timeline.into_history(begin, end);
         if let Some(measurement) = measurement {

@@ -77,7 +77,10 @@ pub(crate) fn wrong_of_job(experiment: &Path, processes: usize, replayed: &Value
             wrong.push(format!("{there} processes instead of {processes}, schema {}", summary["schema"]));
         }
         wrong.extend(
-            ["clocks", "lateness"].iter().filter(|&&field| summary.get(field).is_none()).map(|field| format!("no {field}")),
+            [("clocks", true), ("lateness", processes > 1)]
+                .iter()
+                .filter(|&&(field, wanted)| wanted && summary.get(field).is_none())
+                .map(|(field, _)| format!("no {field}")),
         );
         if !read("nccl/summary.txt")?.contains("AllReduce") {
             wrong.push("summary.txt does not tell of AllReduce".to_owned());

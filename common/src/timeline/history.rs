@@ -1,5 +1,6 @@
 //! The timeline on the events' clock alone, once the run is over and all is known of the GPU's clocks.
 
+use super::in_turn::InTurn;
 use super::{Clocked, Entry, PairWindow, RankLine, Timeline};
 use crate::gpu_track::GpuMapping;
 use crate::totals::Rank;
@@ -44,21 +45,29 @@ impl Timeline {
             let start = start.max(begin).min(end);
             (start, stop.max(start).min(end))
         };
-        let mut operations = Vec::with_capacity(count);
+        let mut operations: Vec<Entry> = Vec::with_capacity(count);
+        chunks.into_iter().for_each(|chunk| operations.extend(chunk));
+        // GPU-timed ones in the order of their GPU's clock
+        operations.sort_unstable_by_key(|entry| (entry.place, entry.clocked == Clocked::Gpu, entry.start, entry.stop));
         let mut unplaced = 0;
-        for mut entry in chunks.into_iter().flatten() {
-            if entry.clocked == Clocked::Gpu {
-                let place = usize::from(entry.place);
-                let Some(mapping) = mappings.get(place).and_then(Option::as_ref) else {
-                    unplaced += 1;
-                    continue;
-                };
-                errors[place] = errors[place].zip(mapping.error(entry.start)).map(|(most, error)| most.max(error));
-                (entry.start, entry.stop) = (mapping.ticks(entry.start), mapping.ticks(entry.stop));
+        for of_one_clock in operations.chunk_by_mut(|a, b| (a.place, a.clocked) == (b.place, b.clocked)) {
+            let (place, clocked) =
+                of_one_clock.first().map_or((0, Clocked::Enqueue), |entry| (entry.place.into(), entry.clocked));
+            if clocked != Clocked::Gpu {
+                continue;
             }
-            (entry.start, entry.stop) = within((entry.start, entry.stop));
-            operations.push(entry);
+            let Some(mapping) = mappings.get(place).and_then(Option::as_ref) else {
+                unplaced += of_one_clock.len() as u64;
+                of_one_clock.iter_mut().for_each(|entry| entry.place = u16::MAX);
+                continue;
+            };
+            for entry in of_one_clock.iter() {
+                errors[place] = errors[place].zip(mapping.error(entry.start)).map(|(most, error)| most.max(error));
+            }
+            InTurn::new(mapping, nanoseconds_per_tick).place(of_one_clock);
         }
+        operations.retain(|entry| entry.place != u16::MAX);
+        operations.iter_mut().for_each(|entry| (entry.start, entry.stop) = within((entry.start, entry.stop)));
         operations.sort_unstable_by_key(|entry| (entry.place, entry.start, u64::MAX - entry.stop, entry.sequence));
         windows.iter_mut().for_each(|window| (window.start, window.stop) = within((window.start, window.stop)));
         windows.sort_by_key(|window| (window.place, window.peer, window.start));
