@@ -39,6 +39,7 @@ struct replay {
   size_t next; /* of the calls; whoever has the turn has it */
   int64_t begin; /* ns of CLOCK_MONOTONIC */
   int64_t lateness; /* of all calls to come, ns */
+  int64_t due; /* when the call that is made was due, with the lateness that is known */
 };
 
 static struct thread *thread_of(struct replay *replay, uint32_t number) {
@@ -70,6 +71,12 @@ static int64_t now(void) {
   return now.tv_sec * 1000000000LL + now.tv_nsec;
 }
 
+/* What the call is late by now makes all that follow as late. */
+static void note_lateness(struct replay *replay) {
+  int64_t late = now() - replay->due - UNNOTICED;
+  if (late > 0) replay->lateness += late, replay->due += late;
+}
+
 /* Waits for the moment at which a call was made. */
 static void await(struct replay *replay, const struct call *call) {
   if (replay->pace == 0) {
@@ -78,11 +85,10 @@ static void await(struct replay *replay, const struct call *call) {
   }
   /* times of different threads may fall */
   int64_t since = (int64_t)(call->time - replay->capture.calls[0].time);
-  int64_t due = replay->begin + replay->lateness + (since > 0 ? (int64_t)((double)since / replay->pace) : 0);
-  struct timespec moment = {due / 1000000000, due % 1000000000};
+  replay->due = replay->begin + replay->lateness + (since > 0 ? (int64_t)((double)since / replay->pace) : 0);
+  struct timespec moment = {replay->due / 1000000000, replay->due % 1000000000};
   while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &moment, NULL) != 0) {}
-  int64_t late = now() - due - UNNOTICED;
-  if (late > 0) replay->lateness += late;
+  note_lateness(replay);
 }
 
 static void make(struct replay *replay, const struct call *call) {
@@ -98,6 +104,11 @@ static void make(struct replay *replay, const struct call *call) {
       /* another process' operation stays another's */
       event.pid = getpid() ^ (event.pid != replay->capture.pid);
       replay->handles[call->handle] = start(*context, &event);
+      if (event.type & (COLL | P2P) && replay->pace > 0) {
+        /* the machine may have stood still just before the library looked at its clock */
+        note_lateness(replay);
+        *late = replay->lateness;
+      }
       break;
     case STATE: {
       bool is_stamp = call->state == KERNEL_CH_STOP || call->state == KERNEL_PHASE_STOP;

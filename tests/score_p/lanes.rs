@@ -10,6 +10,9 @@ use crate::reference::operations::Operation;
 /// The most lanes of rank pairs that a process has.
 const MOST_PAIRS: usize = 8;
 
+/// Score-P and the plugin each measure what a tick of the processor's clock is worth; so far apart are the two in a run of a second.
+const TICK_UNCERTAINTY: f64 = 20e-6;
+
 /// What holds for a run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rules {
@@ -178,10 +181,11 @@ fn differences(expected: &[&Operation], shown: &[Shown], ranks: i64, rules: Rule
 fn unmatched(likeness: &Likeness<'_>, by_gpu: &[&Shown], times: &[f64], ranks: i64, rules: Rules) -> Option<String> {
     let mut times = times.iter().copied();
     for shown in by_gpu {
-        let Some(time) = times.find(|time| shown.length_us - time <= rules.tolerance_us) else {
+        let tolerance = |time: f64| rules.tolerance_us + time * TICK_UNCERTAINTY;
+        let Some(time) = times.find(|&time| shown.length_us - time <= tolerance(time)) else {
             return Some(format!("{likeness:?}: shown for {} us, longer than any on the GPU", shown.length_us));
         };
-        if time - shown.length_us > rules.tolerance_us {
+        if time - shown.length_us > tolerance(time) {
             return Some(format!("{likeness:?}: shown for {} us instead of {time} us", shown.length_us));
         }
         // the one whose factor nobody disputes
