@@ -179,9 +179,9 @@ struct Events([SubstrateEventFunction; NUM_EVENTS as usize]);
 
 static EVENTS: Events = Events({
     let mut functions: [SubstrateEventFunction; NUM_EVENTS as usize] = [None; NUM_EVENTS as usize];
-    let end: unsafe extern "C" fn(*mut Location, u64, ExitStatus, RegionHandle) = program_end;
+    type End = unsafe extern "C" fn(*mut Location, u64, ExitStatus, RegionHandle);
     // SAFETY: Score-P calls the function at this place as what it is.
-    functions[EVENT_PROGRAM_END as usize] = Some(unsafe { std::mem::transmute::<_, unsafe extern "C" fn()>(end) });
+    functions[EVENT_PROGRAM_END as usize] = Some(unsafe { std::mem::transmute::<End, unsafe extern "C" fn()>(program_end) });
     functions
 });
 

@@ -93,19 +93,7 @@ mod tests {
 
     fn entry(place: u16, start: u64, stop: u64, clocked: Clocked) -> Entry {
         let name = Name::default();
-        let entry = Entry {
-            start,
-            stop,
-            bytes: 1,
-            sequence: 0,
-            peer: -1,
-            place,
-            function: name,
-            algorithm: name,
-            protocol: name,
-            clocked,
-        };
-        entry
+        Entry { start, stop, bytes: 1, sequence: 0, peer: -1, place, function: name, algorithm: name, protocol: name, clocked }
     }
 
     fn timeline(entries: &[Entry]) -> Timeline {
