@@ -1,8 +1,8 @@
 //! How one GPU's clock ran beside the events' clock over a whole run: where its stamps lie in Score-P's time.
 //!
 //! A callback tells of a stamp after the GPU made it, so the stamp lies at the callback's time or before; what was enqueued begins at
-//! its enqueue or after. Of both, the closest pair of each stretch of time is kept ([`lowest`]). Between them the clocks are believed
-//! to drift by so much and no more, so that each pair bounds all stamps, near ones closely ([`bound`]). The result goes through the callbacks
+//! its enqueue or after. Of both, the closest pair of each stretch of time is kept (`lowest`). Between them the clocks are believed
+//! to drift by so much and no more, so that each pair bounds all stamps, near ones closely (`bound`). The result goes through the callbacks
 //! that lie on their bound: the best of many comes a microsecond late, while an enqueue may come any time before its begin.
 
 mod bound;
