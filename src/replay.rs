@@ -251,8 +251,9 @@ impl Job<'_> {
             // nothing is decided by waiting: how often the collector comes by must not show in the figures
             command.env("NCCL_SCOREP_SETTLE_SECONDS", "1e6");
         }
-        // the stand-in for Score-P has a trace of its own, and no profile
-        command.env("NCCL_SCOREP_LANES", "off").env("NCCL_SCOREP_GATHER_KB", "0").env("SCOREP_ENABLE_PROFILING", "false");
+        // nobody asks for a timeline: the stand-in for Score-P has no lanes
+        command.env("NCCL_SCOREP_LANES", "off").env("NCCL_SCOREP_GATHER_KB", "0");
+        command.env_remove("SCOREP_METRIC_PLUGINS").env_remove("SCOREP_SUBSTRATE_PLUGINS");
         // the recorded callbacks come whatever is asked for, and there is no job that could hang
         command.env("NCCL_SCOREP_TRUST_NCCL", "on");
         if std::env::var_os("NCCL_SCOREP_LOG").is_none() {

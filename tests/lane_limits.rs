@@ -7,11 +7,11 @@ mod job;
 mod tool;
 
 use job::lanes::{self, PLACE, check, visits};
-use job::{Job, Process, plan};
+use job::{Job, Plan, Process, plan};
 use std::path::{Path, PathBuf};
 
 /// What the lanes cannot do without.
-const SYMBOLS: [&str; 15] = [
+const SYMBOLS: [&str; 18] = [
     "SCOREP_Definitions_NewRegion",
     "SCOREP_Definitions_NewMetric",
     "SCOREP_Definitions_NewSamplingSet",
@@ -27,6 +27,9 @@ const SYMBOLS: [&str; 15] = [
     "SCOREP_Env_GetTotalMemory",
     "SCOREP_GetBeginEpoch",
     "SCOREP_RecordingEnabled",
+    "SCOREP_Location_SetName",
+    "SCOREP_Env_DoProfiling",
+    "SCOREP_Status_HasOtf2Flushed",
 ];
 
 /// The stand-in's file without a symbol, or with another name of its own: that text is replaced in its table of names.
@@ -218,6 +221,31 @@ fn recording_that_was_off_for_a_while_is_no_harm() {
     let job = plan("recording_off_and_on", 0).run();
     assert_eq!(job.said(), Vec::<&str>::new());
     check(job.only(), 1e9, &PLACE);
+}
+
+/// Once Score-P has written its trace to the file there are only the lanes that were made at the begin, 8 of 64 MiB.
+#[test]
+fn after_a_flush_no_location_is_made() {
+    let job = plan("communicators", 20).with("STAND_IN_HAS_FLUSHED", "1").run();
+    assert_eq!(job.only().lanes().len(), 8);
+    let said = job.said();
+    assert!(said.len() == 1 && said[0].contains("8 of 20") && said[0].contains("SCOREP_TOTAL_MEMORY"), "{said:?}");
+    // without a profile it is no harm
+    let job = plan("communicators", 20).with("STAND_IN_HAS_FLUSHED", "1").with("SCOREP_ENABLE_PROFILING", "false").run();
+    assert_eq!((job.only().lanes().len(), job.said().len()), (20, 0));
+}
+
+/// Locations that were made at the begin and not needed say so.
+#[test]
+fn spare_locations_are_named_as_such() {
+    let unused = |plan: Plan| {
+        let job = plan.run();
+        let names = job.only().locations().into_iter().map(|location| location.name);
+        names.filter(|name| name == "NCCL (unused)").count()
+    };
+    assert_eq!(unused(plan("nothing", 0)), 8);
+    assert_eq!(unused(plan("nothing", 0).with("SCOREP_ENABLE_TRACING", "false")), 0);
+    assert_eq!(unused(plan("communicators", 7)), 1);
 }
 
 #[test]

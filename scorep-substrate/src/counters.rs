@@ -10,7 +10,7 @@ use crate::sys::{
     SYNCHRONIZATION_MODE_END, SynchronizationMode, VALUE_UINT64,
 };
 use crate::token;
-use crate::{ending, host_regions};
+use crate::{host_regions, run};
 use common::guard::guard;
 use common::log;
 use common::metric::{COUNTERS, Counter, DEFAULT, Owner, counters};
@@ -83,7 +83,7 @@ fn warn_of_no_counters() {
 
 unsafe extern "C" fn initialize() -> i32 {
     guard("initialize", (), || {
-        ending::prepare();
+        run::prepare();
         SHOWN.iter().for_each(|shown| shown.store(false, Ordering::Relaxed));
         warn_of_no_counters();
     });
@@ -136,10 +136,9 @@ pub(crate) unsafe extern "C" fn set_clock_function(function: Option<unsafe exter
 unsafe extern "C" fn synchronize(_is_responsible: bool, mode: SynchronizationMode) {
     guard("synchronize", (), || {
         if mode == SYNCHRONIZATION_MODE_END {
-            ending::end_now();
+            run::end_now();
         } else {
-            CLOCK.mark();
-            host_regions::begin();
+            run::begin();
         }
     });
 }

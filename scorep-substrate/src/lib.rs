@@ -8,7 +8,6 @@
 extern crate nccl_plugin as _;
 
 pub mod counters;
-mod ending;
 mod gather;
 mod host_regions;
 mod ids;
@@ -19,7 +18,9 @@ mod measurement;
 mod memory;
 mod node_clocks;
 mod roll_call;
+mod run;
 pub mod series;
+mod spare;
 pub mod substrate;
 pub mod sys;
 mod token;

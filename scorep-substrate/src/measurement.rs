@@ -14,7 +14,9 @@ pub(crate) const LOCATION_BYTES: u64 = 1 << 20;
 /// What it costs besides: its part of the profile.
 const PROFILE_BYTES: u64 = 64 << 10;
 /// What is left to Score-P for the end of the measurement: definitions, and the profile's last nodes.
-const RESERVE: u64 = 2 << 20;
+const LEFT: u64 = 2 << 20;
+/// What a region takes in a location's profile at most: a page for its node, one for its counters, and as many once more.
+const REGION_BYTES: u64 = 4 * 8192;
 
 macro_rules! symbols {
     ($($field:ident: $type:ty = $name:literal;)*) => {
@@ -49,7 +51,10 @@ symbols! {
     exit: LocationExitRegion = c"SCOREP_Location_ExitRegion";
     counter: LocationTriggerCounterUint64 = c"SCOREP_Location_TriggerCounterUint64";
     attribute: LocationAddAttribute = c"SCOREP_Location_AddAttribute";
+    set_name: LocationSetName = c"SCOREP_Location_SetName";
     does_tracing: EnvDoTracing = c"SCOREP_Env_DoTracing";
+    does_profiling: EnvDoProfiling = c"SCOREP_Env_DoProfiling";
+    has_flushed: StatusHasOtf2Flushed = c"SCOREP_Status_HasOtf2Flushed";
     total_memory: EnvGetTotalMemory = c"SCOREP_Env_GetTotalMemory";
     begin: GetBeginEpoch = c"SCOREP_GetBeginEpoch";
     is_recording: RecordingEnabled = c"SCOREP_RecordingEnabled";
@@ -62,6 +67,9 @@ symbols! {
 /// A location of our own.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Lane(*mut Location);
+
+// SAFETY: Score-P's locations that are no threads may be written to by one thread after another.
+unsafe impl Send for Lane {}
 
 /// The measurement, as far as this library takes part in it.
 #[derive(Debug, Clone, Copy)]
@@ -126,14 +134,20 @@ impl Measurement {
         unsafe { (self.0.is_recording)() }
     }
 
-    /// `SCOREP_TOTAL_MEMORY` in bytes, and what a location takes of it.
-    pub(crate) fn memory(&self) -> (u64, u64) {
-        // SAFETY: both take nothing and read variables.
-        let (total, is_tracing) = unsafe { ((self.0.total_memory)(), (self.0.does_tracing)()) };
-        (total, if is_tracing { LOCATION_BYTES + PROFILE_BYTES } else { PROFILE_BYTES })
+    /// Whether a trace is written.
+    pub(crate) fn is_tracing(&self) -> bool {
+        // SAFETY: takes nothing, reads a variable.
+        unsafe { (self.0.does_tracing)() }
     }
 
-    /// Bytes of it that are free now, less what Score-P needs at the end.
+    /// `SCOREP_TOTAL_MEMORY` in bytes, and what a location takes of it.
+    pub(crate) fn memory(&self) -> (u64, u64) {
+        // SAFETY: takes nothing, reads a variable.
+        let total = unsafe { (self.0.total_memory)() };
+        (total, if self.is_tracing() { LOCATION_BYTES + PROFILE_BYTES } else { PROFILE_BYTES })
+    }
+
+    /// Bytes of it that are free now.
     fn free_memory(&self) -> u64 {
         // SAFETY: takes nothing; gives the page manager of all definitions, made before any plugin was loaded and alive until the end,
         // which begins with a pointer to the allocator (Score-P 8, made sure of by `find`).
@@ -144,13 +158,26 @@ impl Measurement {
             (self.0.memory_use)(allocator, &raw mut pages, &raw mut maintenance);
             (self.0.most_pages)(allocator)
         };
-        (u64::from(most.saturating_sub(pages.pages_used)) * page).saturating_sub(RESERVE)
+        u64::from(most.saturating_sub(pages.pages_used)) * page
     }
 
     /// Locations that there is room for. Past it Score-P would abort the application.
     pub(crate) fn room(&self) -> usize {
         let (_, each) = self.memory();
-        usize::try_from(self.free_memory() / each).unwrap_or(usize::MAX)
+        usize::try_from(self.free_memory().saturating_sub(LEFT) / each).unwrap_or(usize::MAX)
+    }
+
+    /// Whether a location can have one more region in the profile.
+    pub(crate) fn has_room_for_region(&self) -> bool {
+        self.free_memory() >= REGION_BYTES
+    }
+
+    /// Whether new locations are safe: once the trace has been written to its file, their profile would begin in used memory, which
+    /// Score-P 8.4 takes for fresh.
+    pub(crate) fn can_make_locations(&self) -> bool {
+        // SAFETY: both take nothing and read variables.
+        let (has_flushed, is_profiling) = unsafe { ((self.0.has_flushed)(), (self.0.does_profiling)()) };
+        !(has_flushed && is_profiling)
     }
 
     /// Makes a location of this process. Only where there is [`Measurement::room`].
@@ -161,6 +188,13 @@ impl Measurement {
             let group = (self.0.process_group)();
             (self.0.new_location)(ptr::null_mut(), LOCATION_TYPE_GPU, PARADIGM_CUDA, name.as_ptr(), group)
         })
+    }
+
+    /// Gives a location another name.
+    pub(crate) fn rename(&self, lane: Lane, name: &str) {
+        let name = text(name);
+        // SAFETY: Score-P's own location; the name is copied.
+        unsafe { (self.0.set_name)(lane.0, name.as_ptr()) }
     }
 
     /// Makes a region.

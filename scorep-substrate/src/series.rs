@@ -3,9 +3,9 @@
 //! start: those that it has no room for would abort the application, so they are refused.
 
 use crate::counters::set_clock_function;
-use crate::ending;
 use crate::measurement::Measurement;
 use crate::memory::{self, Metric};
+use crate::run;
 use crate::sys::{
     ASYNC, BASE_DECIMAL, MODE_ABSOLUTE_LAST, MetricPluginInfo, MetricProperties, PER_PROCESS, PLUGIN_VERSION,
     SYNCHRONIZATION_MODE_END, SynchronizationMode, TimeValuePair, VALUE_DOUBLE,
@@ -43,7 +43,7 @@ fn is_profiling(value: Option<&str>) -> bool {
 fn tell_of_profiling() {
     static ONCE: Once = Once::new();
     let value = std::env::var_os("SCOREP_ENABLE_PROFILING").map(|value| value.to_string_lossy().trim().to_owned());
-    if is_profiling(value.as_deref()) {
+    if run::is_score_ps() && is_profiling(value.as_deref()) {
         ONCE.call_once(|| {
             log::warn(
                 "Score-P drops the series of nccl_series_plugin, as all asynchronous metrics, while it makes a profile: set \
@@ -90,7 +90,7 @@ fn select(token: &str) -> Vec<(String, &'static Series)> {
 }
 
 unsafe extern "C" fn initialize() -> i32 {
-    guard("initialize", (), ending::prepare);
+    guard("initialize", (), run::prepare);
     0
 }
 
@@ -153,11 +153,11 @@ unsafe extern "C" fn get_all_values(id: i32, list: *mut *mut TimeValuePair) -> u
 unsafe extern "C" fn synchronize(_is_responsible: bool, mode: SynchronizationMode) {
     guard("synchronize", (), || {
         if mode == SYNCHRONIZATION_MODE_END {
-            ending::end_now();
+            run::end_now();
             END.store(CLOCK.now(), Ordering::Relaxed);
         } else {
             BEGIN.store(CLOCK.now(), Ordering::Relaxed);
-            CLOCK.mark();
+            run::begin();
         }
     });
 }

@@ -9,7 +9,7 @@ use crate::job_files::JobFiles;
 use crate::node_clocks::Nodes;
 use crate::roll_call::RollCall;
 use crate::sys::*;
-use crate::{ending, host_regions};
+use crate::{host_regions, run};
 use common::guard::{contain, guard};
 use common::recorder;
 use common::summary::Summary;
@@ -52,7 +52,7 @@ fn directory() -> Option<PathBuf> {
 
 unsafe extern "C" fn init() -> c_int {
     guard("init_substrate", 0, || {
-        ending::prepare();
+        run::prepare();
         0
     })
 }
@@ -73,6 +73,7 @@ unsafe extern "C" fn set_callbacks(callbacks: *const SubstratePluginCallbacks, s
 /// The processes know of each other: they find out whether all have loaded the plugin, and compare their clocks.
 unsafe extern "C" fn init_mpp() {
     contain("init_mpp", (), || {
+        run::begin();
         let Some(ipc) = ipc().filter(|ipc| ipc.size() > 1) else { return };
         let Some(directory) = directory() else { return };
         if recorder::settings().gather_bytes == 0 {
@@ -115,7 +116,7 @@ fn own_summary() -> Summary {
 unsafe extern "C" fn pre_unify() {
     contain("pre_unify", (), || {
         // whatever fails in here must not keep this process from its part in the communication
-        let (summary, history) = contain("pre_unify", (None, None), || (Some(own_summary()), ending::take_history()));
+        let (summary, history) = contain("pre_unify", (None, None), || (Some(own_summary()), run::take_history()));
         let result = match (NODES.get(), ipc()) {
             (Some(nodes), Some(ipc)) => gather::gather(ipc, nodes, summary, history.as_ref(), recorder::settings().gather_bytes),
             (None, Some(ipc)) if ipc.size() == 1 => Ok(summary.map(|summary| gather::alone(summary, history.as_ref()))),
@@ -167,7 +168,7 @@ unsafe extern "C" fn dump_manifest(file: *mut libc::FILE, _source: *const c_char
 
 /// The measurement ends: the second chance for the lanes, where no metric plugin heard of it.
 unsafe extern "C" fn program_end(_: *mut Location, timestamp: u64, _: ExitStatus, _: RegionHandle) {
-    guard("program_end", (), || ending::end(timestamp));
+    guard("program_end", (), || run::end(timestamp));
 }
 
 unsafe extern "C" fn activate_cpu_location(_: *const Location, _: *const Location, _: u32) {

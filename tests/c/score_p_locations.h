@@ -39,6 +39,10 @@ static uint32_t location_count;
 static _Thread_local location *own_location;
 
 static uint64_t pages_used;
+static uint64_t begun;
+
+/* Whether the trace was written to its file for want of memory: with STAND_IN_HAS_FLUSHED set, at any time but the very begin. */
+static bool has_flushed(void) { return getenv("STAND_IN_HAS_FLUSHED") != NULL && set_up.clock() != begun; }
 static bool recording = true;
 static uint64_t vanished;
 
@@ -108,7 +112,14 @@ EXPORTED location *SCOREP_Location_CreateNonCPULocation(location *parent, int ty
   right(type == GPU_LOCATION || (type == METRIC_LOCATION && paradigm == NO_PARADIGM), "Only GPU locations support a paradigm.");
   right(type != GPU_LOCATION || (paradigm >= 0 && paradigm <= NO_PARADIGM), "location %s of paradigm %d", name, paradigm);
   definition(group, LOCATION_GROUP);
+  right(!has_flushed() || !set_up.profiling, "location %s after the trace was written to its file: its profile begins in used memory", name);
   return new_location(type, paradigm, name);
+}
+
+EXPORTED void SCOREP_Location_SetName(location *which, const char *name) {
+  allowed("SCOREP_Location_SetName");
+  is_location(which);
+  which->name = named(name);
 }
 
 EXPORTED void SCOREP_Location_EnterRegion(location *at, uint64_t time, uint32_t region) {

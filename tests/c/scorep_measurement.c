@@ -16,7 +16,6 @@
 #define _GNU_SOURCE
 #include "score_p_locations.h"
 
-static uint64_t begun;
 static uint32_t group;
 
 /* What every function of the stand-in's own and of Score-P's is declared as; nobody includes it. */
@@ -57,6 +56,8 @@ EXPORTED void stand_in_print(void) {
 EXPORTED uint32_t SCOREP_GetProcessLocationGroup(void) { return group; }
 EXPORTED uint64_t SCOREP_GetBeginEpoch(void) { return begun; }
 EXPORTED bool SCOREP_RecordingEnabled(void) { return recording; }
+EXPORTED bool SCOREP_Status_HasOtf2Flushed(void) { return has_flushed(); }
+
 EXPORTED bool SCOREP_Env_DoTracing(void) { return set_up.tracing; }
 EXPORTED bool SCOREP_Env_DoProfiling(void) { return set_up.profiling; }
 EXPORTED uint64_t SCOREP_Env_GetTotalMemory(void) { return set_up.memory; }

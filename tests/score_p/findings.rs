@@ -12,10 +12,12 @@ use super::profile::Profile;
 use super::summaries;
 use super::trace::Trace;
 
-/// Lines on standard error that a run may have: documented in README.md.
-const DOCUMENTED: [&str; 1] = [
+/// Lines on standard error that a run may have: ours are documented in README.md, Score-P's come of a busy machine.
+const DOCUMENTED: [&str; 2] = [
     // collectives.*: every all-to-all contains a send to oneself
     "GPU-timed from here on, since NCCL may give them the stamps of others: a send or receive to oneself",
+    // a run of a second or two, in which Score-P measures the processor's clock twice
+    "Calculated timer (tsc) frequencies differ",
 ];
 
 /// What is peculiar to a run.

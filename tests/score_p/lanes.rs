@@ -62,7 +62,9 @@ fn id(text: &str) -> Option<String> {
 }
 
 fn of_process<'a>(trace: &'a Trace, process: &'a str) -> impl Iterator<Item = &'a Location> {
-    trace.locations.iter().filter(move |location| location.group == process && location.kind == "ACCELERATOR_STREAM")
+    trace.locations.iter().filter(move |location| {
+        location.group == process && location.kind == "ACCELERATOR_STREAM" && location.name != "NCCL (unused)"
+    })
 }
 
 /// What is wrong with the lanes of communicators; `gpu_timed` are the operations that the run's own summary calls so.

@@ -5,46 +5,57 @@ mod plan;
 mod writer;
 
 use crate::measurement::Measurement;
+use crate::spare;
 use common::timeline::History;
 use common::{log, notes};
 use plan::Plan;
-use writer::Writer;
+use writer::{OpenLane, Writer};
 
 pub(crate) use writer::kind;
 
 /// Writes them all, on the thread that ends the measurement; `pairs` rank pairs at most. What cannot be shown is told in one line.
 pub(crate) fn write(measurement: &Measurement, history: &History, pairs: usize) {
-    if history.operations.is_empty() && history.windows.is_empty() {
-        return;
-    }
-    if !measurement.is_recording() {
-        log::warn("recording is switched off at the end of the program: Score-P takes no lanes of NCCL's operations");
-        return;
-    }
-    let room = measurement.room();
+    let room = spare::room(measurement);
     let plan = Plan::new(history, pairs, room);
     let mut writer = Writer::new(measurement, history);
-    plan.lanes.iter().for_each(|lane| writer.lane(lane));
-    writer.pairs(&plan.pairs);
-    if plan.wanted > room {
-        tell_of_room(measurement, &plan, room);
-    } else if plan.hidden > 0 {
-        tell(&format!("{} operations overlap with so many others that they have no lane", plan.hidden));
+    // all locations while there is memory, then the rest of what takes more than room in a buffer, which Score-P can empty
+    let mut lanes: Vec<OpenLane<'_>> = plan.lanes.iter().filter_map(|lane| writer.open(lane)).collect();
+    let pairs: Vec<_> = plan.pairs.iter().filter_map(|pair| Some((writer.open_pair(pair)?, pair))).collect();
+    writer.pairs(&pairs);
+    lanes.sort_by_key(|lane| lane.beginning);
+    let shown = lanes.len() + pairs.len();
+    let with_lane: usize = lanes.iter().map(|lane| lane.lane.operations.len()).sum();
+    let mut without = 0;
+    for lane in &mut lanes {
+        without += writer.write(lane, lane.beginning);
+    }
+    for lane in &mut lanes {
+        without += writer.write(lane, lane.lane.operations.len());
+    }
+    let hidden = history.operations.len() - with_lane + without;
+    if plan.wanted > shown || without > 0 {
+        tell_of_room(measurement, &plan, shown, hidden);
+    } else if hidden > 0 {
+        tell(&format!("{hidden} operations overlap with so many others that they have no lane"));
     }
     tell_what_is_missing(history);
 }
 
-fn tell_of_room(measurement: &Measurement, plan: &Plan, room: usize) {
+fn tell_of_room(measurement: &Measurement, plan: &Plan, shown: usize, hidden: usize) {
     let (total, each) = measurement.memory();
-    let missing = (plan.wanted - room) as u64 * each;
-    let wanted = (total + missing).div_ceil(1 << 20);
-    tell(&format!(
-        "{} of {} lanes are shown, {} operations have none: each takes {} KiB of SCOREP_TOTAL_MEMORY; set it to {wanted}M or more for all",
-        plan.lanes.len() + plan.pairs.len(),
-        plan.wanted,
-        plan.hidden,
-        each >> 10,
-    ));
+    let why = if measurement.can_make_locations() {
+        let missing = plan.wanted.saturating_sub(shown) as u64 * each;
+        format!(
+            "each takes {} KiB of SCOREP_TOTAL_MEMORY; set it to {}M or more for all",
+            each >> 10,
+            (total + missing).div_ceil(1 << 20)
+        )
+    } else {
+        "Score-P ran out of memory for the trace and wrote it to its file, and can make no locations after that; set SCOREP_TOTAL_MEMORY to \
+         so much that it does not (scorep-score tells)"
+            .into()
+    };
+    tell(&format!("{shown} of {} lanes are shown, {hidden} operations have none: {why}", plan.wanted));
 }
 
 fn tell_what_is_missing(history: &History) {

@@ -35,8 +35,6 @@ pub(super) struct Plan {
     pub(super) lanes: Vec<Lane>,
     /// Lanes of rank pairs.
     pub(super) pairs: Vec<PairLane>,
-    /// Operations without a lane.
-    pub(super) hidden: usize,
     /// Lanes that there would be if there were room for them.
     pub(super) wanted: usize,
 }
@@ -47,11 +45,8 @@ impl Plan {
     pub(super) fn new(history: &History, pairs: usize, most: usize) -> Self {
         let mut first = Vec::new();
         let mut further = Vec::new();
-        let mut hidden = 0;
         for place in 0..history.ranks.len() {
-            let (lanes, without) = lanes_of(history, place);
-            hidden += without;
-            let mut lanes = lanes.into_iter();
+            let mut lanes = lanes_of(history, place).into_iter();
             first.extend(lanes.next());
             further.extend(lanes);
         }
@@ -66,26 +61,22 @@ impl Plan {
             room -= taken;
             taken
         };
-        let without = |lanes: &[Lane]| lanes.iter().map(|lane| lane.operations.len()).sum::<usize>();
         let (of_first, of_pairs, of_further) = (take(first.len()), take(pairs.len()), take(further.len()));
-        hidden += without(&first[of_first..]) + without(&further[of_further..]);
         first.truncate(of_first);
         pairs.truncate(of_pairs);
         first.extend(further.into_iter().take(of_further));
-        first.sort_by_key(|lane| (lane.place, lane.number));
-        Self { lanes: first, pairs, hidden, wanted }
+        first.sort_by_key(|lane| (history.ranks[lane.place].rank, lane.number));
+        Self { lanes: first, pairs, wanted }
     }
 }
 
-/// Each operation goes to the first lane whose last one is over. Also the number of those that find none.
-fn lanes_of(history: &History, place: usize) -> (Vec<Lane>, usize) {
+/// Each operation goes to the first lane whose last one is over; some may find none.
+fn lanes_of(history: &History, place: usize) -> Vec<Lane> {
     let mut lanes: Vec<(u64, Lane)> = Vec::new();
-    let mut without = 0;
     for (number, operation) in (0..).zip(history.of(place)) {
         let free = lanes.iter().position(|(end, _)| *end <= operation.start).unwrap_or(lanes.len());
         if free == lanes.len() {
             if lanes.len() == MOST_OF_A_RANK {
-                without += 1;
                 continue;
             }
             lanes.push((0, Lane { place, number: free + 1, operations: Vec::new() }));
@@ -93,7 +84,7 @@ fn lanes_of(history: &History, place: usize) -> (Vec<Lane>, usize) {
         lanes[free].0 = operation.stop;
         lanes[free].1.operations.push(number);
     }
-    (lanes.into_iter().map(|(_, lane)| lane).collect(), without)
+    lanes.into_iter().map(|(_, lane)| lane).collect()
 }
 
 /// The pairs that moved most bytes.
@@ -164,7 +155,7 @@ mod tests {
         let history = history(&[(0, 0, 10), (0, 5, 20), (0, 10, 15), (0, 15, 15), (0, 15, 30), (1, 0, 10), (1, 0, 10)], &[]);
         let plan = Plan::new(&history, 8, 100);
         assert_eq!(numbers(&plan), [(0, 1, vec![0, 2, 3, 4]), (0, 2, vec![1]), (1, 1, vec![0]), (1, 2, vec![1])]);
-        assert_eq!((plan.hidden, plan.wanted), (0, 4));
+        assert_eq!(plan.wanted, 4);
     }
 
     #[test]
@@ -173,9 +164,9 @@ mod tests {
             &[(0, 0, 10), (0, 5, 20), (0, 6, 20), (1, 0, 9), (1, 10, 12)],
             &[(0, 1, 0, 10, 5), (0, 2, 0, 10, 50), (1, 0, 0, 10, 7)],
         );
-        for (most, lanes, pairs, hidden) in [(0, 0, 0, 5), (1, 1, 0, 3), (2, 2, 0, 2), (4, 2, 2, 2), (5, 3, 2, 1), (9, 4, 2, 0)] {
+        for (most, lanes, pairs) in [(0, 0, 0), (1, 1, 0), (2, 2, 0), (4, 2, 2), (5, 3, 2), (9, 4, 2)] {
             let plan = Plan::new(&history, 2, most);
-            assert_eq!((plan.lanes.len(), plan.pairs.len(), plan.hidden), (lanes, pairs, hidden), "{most}");
+            assert_eq!((plan.lanes.len(), plan.pairs.len()), (lanes, pairs), "{most}");
             assert_eq!(plan.wanted, 6);
         }
         let busiest: Vec<_> = Plan::new(&history, 2, 9).pairs.iter().map(|pair| (pair.place, pair.peer)).collect();
@@ -186,7 +177,7 @@ mod tests {
     fn a_rank_has_so_many_lanes_at_most() {
         let all = vec![(0, 0, 10); MOST_OF_A_RANK + 5];
         let plan = Plan::new(&history(&all, &[]), 8, 100);
-        assert_eq!((plan.lanes.len(), plan.hidden), (MOST_OF_A_RANK, 5));
+        assert_eq!(plan.lanes.iter().map(|lane| lane.operations.len()).collect::<Vec<_>>(), [1; MOST_OF_A_RANK]);
     }
 
     #[test]

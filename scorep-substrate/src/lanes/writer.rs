@@ -4,14 +4,18 @@
 //! up; outside, so in the trace alone, those that mean nothing when they are summed.
 
 use super::plan::{Lane, PairLane};
-use crate::measurement::Measurement;
+use crate::measurement::{Lane as Location, Measurement};
+use crate::spare;
 use crate::sys::measurement::{ATTRIBUTE_TYPE_STRING, ATTRIBUTE_TYPE_UINT64, AttributeHandle};
-use crate::sys::*;
+use crate::sys::{
+    MODE_ABSOLUTE_NEXT, MODE_ABSOLUTE_POINT, REGION_ARTIFICIAL, REGION_COLL_ALL2ALL, REGION_COLL_ALL2ONE, REGION_COLL_ONE2ALL,
+    REGION_COLL_OTHER, REGION_POINT2POINT, RegionHandle, RegionType, SamplingSetHandle, StringHandle,
+};
 use common::name::{FUNCTIONS, Name};
 use common::operation::bus_bytes;
 use common::rate::Rate;
 use common::timeline::{Clocked, Entry, History};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What Score-P calls our definitions.
 pub(super) struct Writer<'a> {
@@ -27,6 +31,18 @@ pub(super) struct Writer<'a> {
     timing: AttributeHandle,
     bytes: SamplingSetHandle,
     bus: SamplingSetHandle,
+}
+
+/// A lane that has a location.
+pub(super) struct OpenLane<'a> {
+    pub(super) lane: &'a Lane,
+    location: Location,
+    /// Operations that are written.
+    pub(super) written: usize,
+    /// Operations until each function of the lane has been there once.
+    pub(super) beginning: usize,
+    /// Functions that are in the location's profile.
+    functions: BTreeSet<Name>,
 }
 
 /// The definitions of rank pairs.
@@ -85,17 +101,42 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Writes the operations of a lane.
-    pub(super) fn lane(&mut self, lane: &Lane) {
-        let rank = self.history.ranks[lane.place];
-        let mut name = format!("NCCL {:016x} rank {}", rank.rank.comm, rank.rank.rank);
+    /// Makes a lane's location.
+    pub(super) fn open(&self, lane: &'a Lane) -> Option<OpenLane<'a>> {
+        let rank = self.history.ranks[lane.place].rank;
+        let mut name = format!("NCCL {:016x} rank {}", rank.comm, rank.rank);
         if lane.number > 1 {
             name.push_str(&format!(" ({})", lane.number));
         }
-        let location = self.measurement.lane(&name);
+        let location = spare::take(self.measurement, &name)?;
+        let operations = self.history.of(lane.place);
+        let function = |number: &u32| operations.get(*number as usize).map(|operation| operation.function);
+        let mut functions = BTreeSet::new();
+        let mut beginning = 0;
+        for (place, function) in lane.operations.iter().map(function).enumerate() {
+            if functions.insert(function) {
+                beginning = place + 1;
+            }
+        }
+        Some(OpenLane { lane, location, written: 0, beginning, functions: BTreeSet::new() })
+    }
+
+    /// Writes the operations of a lane up to that one. Gives the number of those that Score-P had no memory for.
+    pub(super) fn write(&mut self, open: &mut OpenLane<'_>, end: usize) -> usize {
+        let rank = self.history.ranks[open.lane.place];
         let history = self.history;
-        let operations = history.of(lane.place);
-        for operation in lane.operations.iter().filter_map(|&number| operations.get(number as usize)) {
+        let operations = history.of(open.lane.place);
+        let (location, begin) = (open.location, open.written);
+        open.written = end;
+        let mut without = 0;
+        for operation in open.lane.operations[begin..end].iter().filter_map(|&number| operations.get(number as usize)) {
+            if !open.functions.contains(&operation.function) {
+                if !self.measurement.has_room_for_region() {
+                    without += 1;
+                    continue;
+                }
+                open.functions.insert(operation.function);
+            }
             let bus = self.bus_bandwidth(operation, rank.nranks);
             let region = self.region(operation.function);
             if let Some(bus) = bus {
@@ -109,6 +150,7 @@ impl<'a> Writer<'a> {
                 self.measurement.count(location, operation.stop, self.bus, 0);
             }
         }
+        without
     }
 
     /// Bytes a second, of operations timed by the GPU.
@@ -120,7 +162,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Says on the next event what else is known of the operation.
-    fn describe(&mut self, location: crate::measurement::Lane, operation: &Entry) {
+    fn describe(&mut self, location: Location, operation: &Entry) {
         let measurement = self.measurement;
         match u64::try_from(operation.peer) {
             Ok(peer) => measurement.say_number(location, self.peer, peer),
@@ -146,8 +188,14 @@ impl<'a> Writer<'a> {
         *self.regions.entry(function).or_insert_with(|| measurement.region(&format!("nccl{}", function.text()), kind(function)))
     }
 
+    /// Makes the location of a rank pair.
+    pub(super) fn open_pair(&self, pair: &PairLane) -> Option<Location> {
+        let rank = self.history.ranks[pair.place].rank;
+        spare::take(self.measurement, &format!("NCCL {:016x} {} to {}", rank.comm, rank.rank, pair.peer))
+    }
+
     /// Writes the windows of rank pairs.
-    pub(super) fn pairs(&self, pairs: &[PairLane]) {
+    pub(super) fn pairs(&self, pairs: &[(Location, &PairLane)]) {
         if pairs.is_empty() {
             return;
         }
@@ -165,13 +213,14 @@ impl<'a> Writer<'a> {
             latency: rate_of(c"nccl_pair_latency", c"Latency of transfers in the window, fitted", c"ns"),
             r2: rate_of(c"nccl_pair_r2", c"Coefficient of determination of the fit, millionths", c"ppm"),
         };
-        pairs.iter().for_each(|pair| self.pair(pair, &definitions));
+        pairs
+            .iter()
+            .filter(|_| measurement.has_room_for_region())
+            .for_each(|&(location, pair)| self.pair(location, pair, &definitions));
     }
 
-    fn pair(&self, pair: &PairLane, definitions: &PairDefinitions) {
+    fn pair(&self, location: Location, pair: &PairLane, definitions: &PairDefinitions) {
         let measurement = self.measurement;
-        let rank = self.history.ranks[pair.place].rank;
-        let location = measurement.lane(&format!("NCCL {:016x} {} to {}", rank.comm, rank.rank, pair.peer));
         for window in &pair.windows {
             let Rate { rate_mb_s, latency_us, r2, .. } = window.rate;
             let figures = [

@@ -83,6 +83,9 @@ pub type LocationCreateNonCPULocation = unsafe extern "C" fn(
 /// `SCOREP_Location_GetCurrentCPULocation`: the calling thread's location. Not exported by every build.
 pub type LocationGetCurrentCPULocation = unsafe extern "C" fn() -> *mut Location;
 
+/// `SCOREP_Location_SetName`: gives a location another name.
+pub type LocationSetName = unsafe extern "C" fn(location: *mut Location, name: *const c_char);
+
 /// `SCOREP_Location_GetCountOfLocations`: how many locations this process has.
 pub type LocationGetCountOfLocations = unsafe extern "C" fn() -> u32;
 
@@ -105,6 +108,12 @@ pub type EnterRegion = unsafe extern "C" fn(region: RegionHandle);
 
 /// `SCOREP_Env_DoTracing`: whether a trace is written.
 pub type EnvDoTracing = unsafe extern "C" fn() -> bool;
+
+/// `SCOREP_Env_DoProfiling`: whether a profile is made.
+pub type EnvDoProfiling = unsafe extern "C" fn() -> bool;
+
+/// `SCOREP_Status_HasOtf2Flushed`: whether the trace was written to its file before the end, for want of memory.
+pub type StatusHasOtf2Flushed = unsafe extern "C" fn() -> bool;
 
 /// `SCOREP_Env_GetTotalMemory`: `SCOREP_TOTAL_MEMORY`, in bytes.
 pub type EnvGetTotalMemory = unsafe extern "C" fn() -> u64;

@@ -1,0 +1,109 @@
+//! The run as Score-P measures it: it is prepared for, begins and ends. Both metric plugins and the substrate plugin hear of that, each
+//! in its own way; what has to be done is done once.
+
+use crate::measurement::Measurement;
+use crate::{host_regions, lanes, spare};
+use common::recorder::{self, CLOCK};
+use common::timeline::{self, History};
+use common::{control, log};
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Mutex, Once, PoisonError};
+
+/// The thread on which the measurement began, as the kernel calls it; 0 before.
+static MAIN: AtomicI64 = AtomicI64::new(0);
+/// What the measurement has seen, from its end until the job summary has been gathered.
+static HISTORY: Mutex<Option<History>> = Mutex::new(None);
+
+fn this_thread() -> i64 {
+    // SAFETY: takes nothing.
+    unsafe { libc::syscall(libc::SYS_gettid) }
+}
+
+/// Whether a variable of that name asks Score-P for plugins. Others than Score-P, who load this library with stand-ins, set none.
+fn is_set(name: &str) -> bool {
+    std::env::var_os(name).is_some_and(|value| !value.is_empty())
+}
+
+/// Whether it is Score-P that loads the plugins.
+pub(crate) fn is_score_ps() -> bool {
+    is_set("SCOREP_METRIC_PLUGINS") || is_set("SCOREP_SUBSTRATE_PLUGINS")
+}
+
+/// A plugin is loaded: operations are kept from the first communicator on, for those who want them.
+pub(crate) fn prepare() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        MAIN.store(this_thread(), Ordering::Relaxed);
+        let settings = recorder::settings();
+        if settings.lanes || settings.gather_bytes > 0 {
+            timeline::want();
+        }
+    });
+}
+
+/// The measurement begins, on its first thread; Score-P has handed its clock over, if it does.
+pub(crate) fn begin() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        CLOCK.mark();
+        host_regions::begin();
+        match measurement_for_lanes() {
+            Ok(measurement) => spare::make(&measurement),
+            Err(reason) if is_score_ps() => timeline::object(format!("no lanes of NCCL's operations in Score-P: {reason}")),
+            Err(_) => {}
+        }
+    });
+}
+
+/// Score-P's library, if lanes can be written through it.
+fn measurement_for_lanes() -> Result<Measurement, String> {
+    if !recorder::settings().lanes {
+        return Err("NCCL_SCOREP_LANES=off".into());
+    }
+    if !CLOCK.is_score_p() {
+        return Err("its clock comes with SCOREP_METRIC_PLUGINS=nccl_plugin".into());
+    }
+    Measurement::find()
+}
+
+/// The measurement is over at `end`, ticks of Score-P's clock: takes everything in and writes the lanes.
+pub(crate) fn end(end: u64) {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        control::finish();
+        let timeline = control::timeline();
+        let measurement = measurement_for_lanes().ok();
+        // what comes without Score-P's clock has times of its own
+        let end = if CLOCK.is_score_p() { end } else { CLOCK.now() };
+        let begin = measurement.map_or(0, |measurement| measurement.begin());
+        let history = timeline.map(|timeline| timeline.into_history(begin, end));
+        if let Some(measurement) = measurement {
+            write_lanes(&measurement, history.as_ref());
+        }
+        *HISTORY.lock().unwrap_or_else(PoisonError::into_inner) = history;
+    });
+}
+
+fn write_lanes(measurement: &Measurement, history: Option<&History>) {
+    match history.filter(|history| !history.operations.is_empty() || !history.windows.is_empty()) {
+        None => {}
+        // a thread that Score-P does not know must not make locations, and only of the first one is it certain
+        Some(_) if MAIN.load(Ordering::Relaxed) != this_thread() => {
+            log::warn("no lanes of NCCL's operations in Score-P: the program was ended by another thread than its first one");
+        }
+        Some(_) if !measurement.is_recording() => {
+            log::warn("no lanes of NCCL's operations in Score-P: recording is switched off at the end of the program");
+        }
+        Some(history) => lanes::write(measurement, history, recorder::settings().lane_pairs),
+    }
+}
+
+/// The same, now.
+pub(crate) fn end_now() {
+    end(CLOCK.now());
+}
+
+/// What the measurement has seen, once.
+pub(crate) fn take_history() -> Option<History> {
+    HISTORY.lock().unwrap_or_else(PoisonError::into_inner).take()
+}
