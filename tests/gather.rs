@@ -166,10 +166,13 @@ fn a_rank_without_nccl_is_part_of_the_job() {
     let job = gather("gather_idle", 0).run();
     assert_eq!(job.said(), Vec::<&str>::new());
     let summary = job.json("summary.json");
-    assert_eq!(rows(&summary, "processes").len(), 2);
+    assert_eq!(rows(&summary, "processes").len(), 3);
     let found: Vec<_> = rows(&summary, "operations").iter().map(|row| (place(row), row["count"].as_u64())).collect();
-    assert_eq!(found, [((WORLD.to_owned(), 0), Some(20))]);
-    assert_eq!(lateness(&summary), []);
+    assert_eq!(found, [((WORLD.to_owned(), 0), Some(20)), ((WORLD.to_owned(), 1), Some(20))]);
+    // the gathering process has no part in it, but its clock is the one that times are told on
+    assert_eq!(lateness(&summary), [(WORLD.to_owned(), 1)]);
+    let late = rows(&summary, "lateness")[1]["mean_us"].as_f64().unwrap();
+    assert!((late - 3000.0).abs() < 50.0, "{late}");
 }
 
 /// What is gathered is bounded; the figures that are left out are said to be.

@@ -235,6 +235,27 @@ fn after_a_flush_no_location_is_made() {
     assert_eq!((job.only().lanes().len(), job.said().len()), (20, 0));
 }
 
+/// A location takes whole pages, however large they are.
+#[test]
+fn large_pages_mean_fewer_lanes() {
+    for tracing in ["true", "false"] {
+        let plan = plan("communicators", 20).with("SCOREP_ENABLE_TRACING", tracing).with("SCOREP_PAGE_SIZE", "128k");
+        let plan = plan.with("SCOREP_TOTAL_MEMORY", "32M");
+        let job = plan.run();
+        assert!(job.only().lanes().len() < 20 && job.said()[0].contains("SCOREP_TOTAL_MEMORY"), "{tracing}: {:?}", job.said());
+    }
+}
+
+/// Score-P's clock comes with the metric plugin: without it, nobody knows where on Score-P's clock an operation lies.
+#[test]
+fn the_substrate_plugin_alone_has_no_lanes() {
+    let plan = plan("lanes", 0).with_substrate().without("SCOREP_METRIC_PLUGINS").without("SCOREP_METRIC_NCCL_PLUGIN");
+    let job = plan.run();
+    assert!(job.only().lanes().is_empty());
+    // the host's own time is not the machine's, which is all there is to tell times with
+    assert!(job.said()[0].contains("SCOREP_METRIC_PLUGINS=nccl_plugin"), "{:?}", job.said());
+}
+
 /// Locations that were made at the begin and not needed say so.
 #[test]
 fn spare_locations_are_named_as_such() {

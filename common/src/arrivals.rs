@@ -28,6 +28,26 @@ impl Arrival {
     }
 }
 
+/// A collective of a rank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Collective {
+    /// Function.
+    pub function: Name,
+    /// NCCL's number of the operation among those of its communicator and function.
+    pub sequence: u64,
+    /// When it began, ticks of the process' clock.
+    pub time: u64,
+    /// Whether that is when the rank arrived.
+    pub counts: bool,
+}
+
+/// One that counts.
+impl From<(Name, u64, u64)> for Collective {
+    fn from((function, sequence, time): (Name, u64, u64)) -> Self {
+        Self { function, sequence, time, counts: true }
+    }
+}
+
 /// The collectives of one rank.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RankArrivals {
@@ -40,14 +60,20 @@ pub struct RankArrivals {
 }
 
 impl RankArrivals {
-    /// From (function, sequence number, ticks) of each collective, in any order. Those of one function and number are told apart by the
-    /// order of their times.
-    pub fn new(rank: Rank, error: f64, collectives: impl IntoIterator<Item = (Name, u64, u64)>) -> Self {
-        let arrival = |(function, sequence, time)| Arrival { function, sequence, occurrence: 0, time };
-        let mut arrivals: Vec<Arrival> = collectives.into_iter().map(arrival).collect();
-        arrivals.sort_unstable_by_key(|arrival| (arrival.function, arrival.sequence, arrival.time));
-        for same in arrivals.chunk_by_mut(|a, b| (a.function, a.sequence) == (b.function, b.sequence)) {
-            same.iter_mut().zip(0..).for_each(|(arrival, occurrence)| arrival.occurrence = occurrence);
+    /// From all collectives of the rank, in any order. Those of one function and number are told apart by the order of their times, also
+    /// by those that do not count.
+    pub fn new(rank: Rank, error: f64, collectives: impl IntoIterator<Item: Into<Collective>>) -> Self {
+        let mut collectives: Vec<Collective> = collectives.into_iter().map(Into::into).collect();
+        collectives.sort_unstable_by_key(|it| (it.function, it.sequence, it.time));
+        let mut arrivals = Vec::new();
+        for same in collectives.chunk_by(|a, b| (a.function, a.sequence) == (b.function, b.sequence)) {
+            let numbered = same.iter().zip(0..).filter(|(it, _)| it.counts);
+            arrivals.extend(numbered.map(|(&Collective { function, sequence, time, .. }, occurrence)| Arrival {
+                function,
+                sequence,
+                occurrence,
+                time,
+            }));
         }
         Self { rank, error, arrivals }
     }

@@ -31,13 +31,6 @@ impl Meeting {
         Some(Self { own, parents: sent.midpoint(received), error: error(sent, received) })
     }
 
-    /// From rounds that the child began: (sent, the parent's reading, received); the other two are the child's readings. The uncertainty
-    /// is right where both clocks count ticks of about the same length.
-    pub fn measured_by_child(rounds: impl IntoIterator<Item = (u64, u64, u64)>) -> Option<Self> {
-        let (sent, parents, received) = shortest(rounds)?;
-        Some(Self { own: sent.midpoint(received), parents, error: error(sent, received) })
-    }
-
     /// One clock, read by both.
     fn is_of_one_clock(&self) -> bool {
         self.own == self.parents && self.error == 0

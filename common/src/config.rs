@@ -171,13 +171,9 @@ impl Settings {
             settings.trust_nccl = switch(value)?;
             Some(())
         });
-        take("NCCL_SCOREP_CHAIN", "a name or a path", &mut |value| {
-            settings.chain = Some(value.to_owned());
-            Some(())
-        });
+        take("NCCL_SCOREP_CHAIN", "a name or a path", &mut |value| Some(settings.chain = Some(value.to_owned())));
         take("NCCL_SCOREP_RECORD_MB", "a number of MiB from 1 to 65536", &mut |value| {
-            let megabytes: usize = value.parse().ok().filter(|count| (1..=65_536).contains(count))?;
-            settings.record_bytes = megabytes << 20;
+            settings.record_bytes = mebibytes(value, 65_536)?;
             Some(())
         });
         take("NCCL_SCOREP_REGRESSION", "min or avg", &mut |value| {
@@ -192,21 +188,18 @@ impl Settings {
             settings.window_events = value.parse().ok().filter(|count| (64..=100_000_000).contains(count))?;
             Some(())
         });
-        take("NCCL_SCOREP_WINDOW_SECONDS", "a positive number of seconds", &mut |value| {
-            settings.window_seconds = positive(value)?;
-            Some(())
-        });
-        take("NCCL_SCOREP_DEADLINE_SECONDS", "a positive number of seconds", &mut |value| {
-            settings.deadline_seconds = positive(value)?;
-            Some(())
-        });
-        take("NCCL_SCOREP_SETTLE_SECONDS", "a positive number of seconds", &mut |value| {
-            settings.settle_seconds = positive(value)?;
-            Some(())
-        });
+        for (name, seconds) in [
+            ("NCCL_SCOREP_WINDOW_SECONDS", &mut settings.window_seconds),
+            ("NCCL_SCOREP_DEADLINE_SECONDS", &mut settings.deadline_seconds),
+            ("NCCL_SCOREP_SETTLE_SECONDS", &mut settings.settle_seconds),
+        ] {
+            take(name, "a positive number of seconds", &mut |value| {
+                *seconds = positive(value)?;
+                Some(())
+            });
+        }
         take("NCCL_SCOREP_MEMORY_MB", "a number of MiB from 1 to 8192", &mut |value| {
-            let megabytes: usize = value.parse().ok().filter(|count| (1..=8192).contains(count))?;
-            settings.memory_bytes = megabytes << 20;
+            settings.memory_bytes = mebibytes(value, 8192)?;
             Some(())
         });
         take("NCCL_SCOREP_TICK_RATE", "a positive number of ticks per second", &mut |value| {
@@ -222,8 +215,7 @@ impl Settings {
             Some(())
         });
         take("NCCL_SCOREP_LANE_MB", "a number of MiB from 1 to 65536", &mut |value| {
-            let megabytes: usize = value.parse().ok().filter(|count| (1..=65_536).contains(count))?;
-            settings.lane_bytes = megabytes << 20;
+            settings.lane_bytes = mebibytes(value, 65_536)?;
             Some(())
         });
         take("NCCL_SCOREP_LANE_PAIRS", "a number of rank pairs from 0 to 1000", &mut |value| {
@@ -250,6 +242,11 @@ impl Settings {
         });
         (settings, complaints)
     }
+}
+
+/// Bytes of so many MiB, from 1 to `most`.
+fn mebibytes(text: &str, most: usize) -> Option<usize> {
+    Some(text.parse().ok().filter(|count| (1..=most).contains(count))? << 20)
 }
 
 /// What a switch says.

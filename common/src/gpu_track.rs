@@ -38,6 +38,11 @@ impl GpuTrack {
         self.enqueued.add(Anchor { stamp: !stamp, ticks: !ticks });
     }
 
+    /// Whether nothing was told.
+    pub fn is_empty(&self) -> bool {
+        self.told.anchors().is_empty()
+    }
+
     /// The mapping, once all is known; `None` when nothing was told. Stamps count nanoseconds.
     pub fn mapping(&self, nanoseconds_per_tick: f64) -> Option<GpuMapping> {
         let known = nanoseconds_per_tick.is_finite() && nanoseconds_per_tick > 0.0;

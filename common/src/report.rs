@@ -10,6 +10,9 @@ use figure::{bytes, count, number};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+/// Rows of a table that a person reads.
+const MOST: usize = 20;
+
 /// The tables: operations by function, transfers by pair of ranks, who arrives late, and what was not measured.
 pub fn tables(summary: &Summary) -> String {
     let mut text = communicators::tables(summary);
@@ -23,6 +26,9 @@ pub fn tables(summary: &Summary) -> String {
         );
     } else {
         let _ = writeln!(text, "Transfers over the network, seen from the sender\n{}", transfers(summary));
+        if let Some(others) = summary.transfers.len().checked_sub(MOST).filter(|&others| others > 0) {
+            let _ = writeln!(text, "and {} rank pairs with fewer bytes", count(others as u64));
+        }
         let _ = writeln!(
             text,
             "rate and latency: regression of time over size where it has 3 sizes and R2 >= 0.8,\n\
@@ -101,7 +107,11 @@ fn transfers(summary: &Summary) -> Table {
         "active MB/s",
     ];
     let mut table = table(&header, 2);
-    for row in &summary.transfers {
+    let mut rows: Vec<_> = summary.transfers.iter().collect();
+    if rows.len() > MOST {
+        rows.sort_by_key(|row| std::cmp::Reverse(row.bytes));
+    }
+    for row in rows.into_iter().take(MOST) {
         table.add_row([
             row.comm.clone(),
             format!("{} > {}", row.rank, row.peer),

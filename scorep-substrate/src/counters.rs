@@ -11,7 +11,7 @@ use crate::sys::{
 };
 use crate::token;
 use crate::{host_regions, run};
-use common::guard::guard;
+use common::guard::{contain, guard};
 use common::log;
 use common::metric::{COUNTERS, Counter, DEFAULT, Owner, counters};
 use common::recorder::CLOCK;
@@ -134,7 +134,8 @@ pub(crate) unsafe extern "C" fn set_clock_function(function: Option<unsafe exter
 }
 
 unsafe extern "C" fn synchronize(_is_responsible: bool, mode: SynchronizationMode) {
-    guard("synchronize", (), || {
+    // what was recorded before a fault counts
+    contain("synchronize", (), || {
         if mode == SYNCHRONIZATION_MODE_END {
             run::end_now();
         } else {

@@ -5,10 +5,13 @@
 
 use crate::ipc::{Ipc, IpcError};
 use crate::node_clocks::Nodes;
-use common::arrivals::{Arrivals, RankArrivals};
+use common::arrivals::{Arrivals, Collective, RankArrivals};
 use common::clock_tree::{ClockTree, Link};
+use common::guard::contain;
 use common::lateness::lateness;
+use common::recorder::CLOCK;
 use common::summary::{Clocks, Rows, Summary};
+use common::thread::ThreadCell;
 use common::timeline::{Clocked, Entry, History};
 use serde::{Deserialize, Serialize};
 
@@ -26,13 +29,27 @@ struct Part {
 }
 
 /// When this process' ranks began the collectives that the GPU has timed: for the others nobody knows.
-pub(crate) fn arrivals(history: &History) -> Arrivals {
-    let timed = |entry: &&Entry| entry.clocked == Clocked::Gpu && entry.peer < 0;
+fn arrivals(history: &History) -> Arrivals {
+    // of a graph's replays one that is missing here would shift all others
+    let is_complete = history.left_out == 0 && ThreadCell::all_dropped() == 0;
+    let is_collective = |entry: &&Entry| entry.peer < 0;
     let ranks = history.ranks.iter().enumerate().map(|(place, rank)| {
-        let times = history.of(place).iter().filter(timed).map(|entry| (entry.function, entry.sequence, entry.start));
-        RankArrivals::new(rank.rank, rank.error.unwrap_or(f64::INFINITY), times)
+        let collectives = history.of(place).iter().filter(is_collective);
+        let collective = |entry: &Entry| Collective {
+            function: entry.function,
+            sequence: entry.sequence,
+            time: entry.start,
+            counts: entry.clocked == Clocked::Gpu,
+        };
+        let error = rank.error.filter(|_| is_complete).unwrap_or(f64::INFINITY);
+        RankArrivals::new(rank.rank, error, collectives.map(collective))
     });
     Arrivals { ranks: ranks.collect(), one_in: 1 }
+}
+
+/// What a tick of this process is worth.
+fn nanoseconds_per_tick() -> f64 {
+    CLOCK.nanoseconds_per_tick().unwrap_or(1.0)
 }
 
 /// Every process of the run calls this at the same time. Gives the job summary on the first one.
@@ -48,21 +65,25 @@ pub(crate) fn gather(
 ) -> Result<Option<Summary>, IpcError> {
     let link = nodes.part(ipc)?;
     let share = most.min(MOST / ipc.size());
-    let nanoseconds_per_tick = history.map_or(1.0, |history| history.nanoseconds_per_tick);
-    let part = Part { summary, link: Some(link), nanoseconds_per_tick };
-    let mut bytes = fit(part, share);
-    let mut arrivals = history.map(arrivals).unwrap_or_default();
-    let one_in = ipc.greatest(arrivals.one_in_for(share.saturating_sub(bytes.len())))?;
-    arrivals.thin(one_in);
-    bytes.extend(arrivals.encode());
+    // whatever fails in here, the others wait for the next step
+    let (mut bytes, mut arrivals) = contain("gather", (Vec::new(), Arrivals::default()), || {
+        let part = Part { summary, link: Some(link), nanoseconds_per_tick: nanoseconds_per_tick() };
+        (fit(part, share), history.map(arrivals).unwrap_or_default())
+    });
+    let room = share.saturating_sub(bytes.len());
+    let one_in = ipc.greatest(contain("gather", 1, || arrivals.one_in_for(room)))?;
+    let encoded = contain("gather", Vec::new(), || {
+        arrivals.thin(one_in);
+        arrivals.encode()
+    });
+    bytes.extend(encoded);
     let parts = ipc.gather(&bytes)?;
-    Ok((ipc.rank() == 0).then(|| merge(parts.iter().map(|part| take_apart(part).unwrap_or_default()).collect())))
+    Ok((ipc.rank() == 0).then(|| merge(parts.into_iter().map(|part| take_apart(&part).unwrap_or_default()).collect())))
 }
 
 /// The same for a process alone, whose ranks may be several.
 pub(crate) fn alone(summary: Summary, history: Option<&History>) -> Summary {
-    let nanoseconds_per_tick = history.map_or(1.0, |history| history.nanoseconds_per_tick);
-    let part = Part { summary: Some(summary), link: None, nanoseconds_per_tick };
+    let part = Part { summary: Some(summary), link: None, nanoseconds_per_tick: nanoseconds_per_tick() };
     merge(vec![(part, history.map(arrivals).unwrap_or_default())])
 }
 
@@ -110,7 +131,9 @@ fn merge(parts: Vec<(Part, Arrivals)>) -> Summary {
     let silent = links.len() - summary.processes.len();
     if silent > 0 {
         let all = links.len();
-        summary.notes.push(format!("{silent} of {all} processes are not in here: NCCL_SCOREP_GATHER_KB is too small for them"));
+        summary.notes.push(format!(
+            "{silent} of {all} processes are not in here: their part had no room (NCCL_SCOREP_GATHER_KB) or could not be read"
+        ));
     }
     summary
 }

@@ -9,14 +9,16 @@ use std::ptr;
 /// File name of the measurement library whose symbols have these types: Score-P 8.
 const KNOWN: &str = "libscorep_measurement.so.11";
 
-/// What a location costs where a trace is written, bytes: its first buffer.
-pub(crate) const LOCATION_BYTES: u64 = 1 << 20;
-/// What it costs besides: its part of the profile.
+/// The first buffer of a location, where a trace is written, bytes.
+const BUFFER_BYTES: u64 = 1 << 20;
+/// What a location takes besides, bytes, and pages at least: its part of the profile, and what else belongs to it.
 const PROFILE_BYTES: u64 = 64 << 10;
-/// What is left to Score-P for the end of the measurement: definitions, and the profile's last nodes.
-const LEFT: u64 = 2 << 20;
-/// What a region takes in a location's profile at most: a page for its node, one for its counters, and as many once more.
-const REGION_BYTES: u64 = 4 * 8192;
+const PROFILE_PAGES: u64 = 8;
+/// What is left to Score-P for the end of the measurement, bytes, and pages at least: definitions, and the profile's last nodes.
+const LEFT_BYTES: u64 = 2 << 20;
+const LEFT_PAGES: u64 = 32;
+/// Pages that a region takes in a location's profile at most: for its node and its counters, and as many once more.
+const REGION_PAGES: u64 = 4;
 
 macro_rules! symbols {
     ($($field:ident: $type:ty = $name:literal;)*) => {
@@ -144,32 +146,45 @@ impl Measurement {
     pub(crate) fn memory(&self) -> (u64, u64) {
         // SAFETY: takes nothing, reads a variable.
         let total = unsafe { (self.0.total_memory)() };
-        (total, if self.is_tracing() { LOCATION_BYTES + PROFILE_BYTES } else { PROFILE_BYTES })
+        let page = self.page();
+        let buffer = if self.is_tracing() { BUFFER_BYTES.next_multiple_of(page) + page } else { 0 };
+        (total, buffer + PROFILE_BYTES.max(PROFILE_PAGES * page))
+    }
+
+    /// Bytes in a page (`SCOREP_PAGE_SIZE`); 0 never.
+    fn page(&self) -> u64 {
+        // SAFETY: takes nothing, reads a variable.
+        unsafe { (self.0.page_size)() }.max(1)
+    }
+
+    /// What is left to Score-P.
+    fn left(&self) -> u64 {
+        LEFT_BYTES.max(LEFT_PAGES * self.page())
     }
 
     /// Bytes of it that are free now.
     fn free_memory(&self) -> u64 {
         // SAFETY: takes nothing; gives the page manager of all definitions, made before any plugin was loaded and alive until the end,
         // which begins with a pointer to the allocator (Score-P 8, made sure of by `find`).
-        let (allocator, page) = unsafe { (*(self.0.page_manager)(), (self.0.page_size)()) };
+        let allocator = unsafe { *(self.0.page_manager)() };
         let (mut pages, mut maintenance) = (MemoryUse::default(), MemoryUse::default());
         // SAFETY: the allocator is Score-P's own; both are zero and of the type that it fills in.
         let most = unsafe {
             (self.0.memory_use)(allocator, &raw mut pages, &raw mut maintenance);
             (self.0.most_pages)(allocator)
         };
-        u64::from(most.saturating_sub(pages.pages_used)) * page
+        u64::from(most.saturating_sub(pages.pages_used)) * self.page()
     }
 
     /// Locations that there is room for. Past it Score-P would abort the application.
     pub(crate) fn room(&self) -> usize {
         let (_, each) = self.memory();
-        usize::try_from(self.free_memory().saturating_sub(LEFT) / each).unwrap_or(usize::MAX)
+        usize::try_from(self.free_memory().saturating_sub(self.left()) / each).unwrap_or(usize::MAX)
     }
 
     /// Whether a location can have one more region in the profile.
     pub(crate) fn has_room_for_region(&self) -> bool {
-        self.free_memory() >= REGION_BYTES
+        self.free_memory() >= REGION_PAGES * self.page()
     }
 
     /// Whether new locations are safe: once the trace has been written to its file, their profile would begin in used memory, which

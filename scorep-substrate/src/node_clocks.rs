@@ -23,12 +23,13 @@ pub(crate) struct Nodes {
     begin: Option<Meeting>,
 }
 
-/// What tells one node from another: what NCCL is told, or else the running kernel.
+/// What tells one node from another: what NCCL is told, or else the running kernel; and which of its clocks the process reads.
 fn identity() -> [u8; 8] {
     let told = std::env::var_os("NCCL_HOSTID").filter(|id| !id.is_empty()).map(|id| id.to_string_lossy().into_owned());
     let boot = || std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let mut hasher = DefaultHasher::new();
     told.unwrap_or_else(boot).trim().hash(&mut hasher);
+    (CLOCK.is_score_p(), std::env::var_os("SCOREP_TIMER")).hash(&mut hasher);
     hasher.finish().to_ne_bytes()
 }
 

@@ -1,10 +1,12 @@
-//! Whether every process of the run has loaded this plugin, without which none of them may use Score-P's communication: one that calls
-//! alone waits for ever, or breaks what Score-P itself sends.
+//! Whether every process of the run takes part, without which none of them may use Score-P's communication: one that calls alone waits
+//! for ever, or breaks what Score-P itself sends.
 //!
 //! So the processes agree through files. The first one makes a roll with its own number in front, drawn at random; each enters a random
-//! number of its own. The verdict is a symbolic link: made once, by whoever is first, whatever its content, on every file system. The
-//! first process makes it when all have entered, or when its patience ends; another process when it waited in vain for that. What an
-//! earlier run has left convinces nobody: its verdict was not made of the roll with the new number in it.
+//! number of its own, or that it takes no part. The verdict is a symbolic link: made once, by whoever is first, whatever its content,
+//! on every file system. The first process makes it when all have entered, or when its patience ends; another process when it waited in
+//! vain for that. What an earlier run has left convinces nobody: its verdict was not made of the roll with the new number in it.
+//!
+//! A process that has entered must obey the verdict, so from there on it looks again whatever goes wrong with a file.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -16,11 +18,26 @@ use std::time::{Duration, Instant};
 const ROLL: &str = "roll";
 /// Bytes of a number.
 const WIDTH: usize = 8;
+/// Number of a process that takes no part. Others are odd; 0 is none.
+const DECLINES: u64 = 2;
 /// First and longest time between two looks.
-const FIRST_LOOK: Duration = Duration::from_millis(1);
+const FIRST_LOOK: Duration = Duration::from_millis(2);
 const LONGEST_LOOK: Duration = Duration::from_millis(100);
-/// What the verdict says when not all are there.
+/// Tries to make a verdict, or to read one, before the directory is taken for lost: a minute.
+const MOST_TRIES: u32 = 600;
+/// What the verdict says when not all take part.
 const SOME: &str = "some";
+
+/// What is found of the processes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    /// All take part.
+    All,
+    /// Not all do.
+    Some,
+    /// It was made of a roll without this process' number: an earlier run's.
+    OfOthers,
+}
 
 /// One process of the run, in front of the roll.
 #[derive(Debug)]
@@ -28,21 +45,20 @@ pub(crate) struct RollCall<'a> {
     directory: &'a Path,
     rank: usize,
     size: usize,
-    /// Its own number; never 0.
     number: u64,
 }
 
 impl<'a> RollCall<'a> {
     /// The roll is in that directory, which the first process makes.
-    pub(crate) fn new(directory: &'a Path, rank: usize, size: usize) -> Self {
-        Self { directory, rank, size, number: random() | 1 }
+    pub(crate) fn new(directory: &'a Path, rank: usize, size: usize, takes_part: bool) -> Self {
+        Self { directory, rank, size, number: if takes_part { random() | 1 } else { DECLINES } }
     }
 
     /// True in every process, or false in every process that has loaded the plugin.
     ///
     /// # Errors
-    /// What cannot be read or written there; then the others will find that this process is missing.
-    pub(crate) fn all_are_here(&self, patience: Duration) -> io::Result<bool> {
+    /// What keeps this process from entering; then the others find that it is missing.
+    pub(crate) fn all_take_part(&self, patience: Duration) -> io::Result<bool> {
         let deadline = Instant::now() + patience;
         if self.rank == 0 { self.call(deadline) } else { self.answer(deadline + patience / 2) }
     }
@@ -51,19 +67,22 @@ impl<'a> RollCall<'a> {
     fn call(&self, deadline: Instant) -> io::Result<bool> {
         std::fs::create_dir_all(self.directory)?;
         let mut roll = vec![0; WIDTH * (self.size + 1)];
-        roll[..WIDTH].copy_from_slice(&random().to_ne_bytes());
-        roll[WIDTH..2 * WIDTH].copy_from_slice(&self.number.to_ne_bytes());
+        roll[..WIDTH].copy_from_slice(&random().to_le_bytes());
+        roll[WIDTH..2 * WIDTH].copy_from_slice(&self.number.to_le_bytes());
         // appears whole, in place of what an earlier run has left
         let part = self.directory.join("roll.part");
         std::fs::write(&part, &roll)?;
         std::fs::rename(&part, self.directory.join(ROLL))?;
         let mut look = FIRST_LOOK;
         loop {
-            let roll = self.read()?;
-            let all = numbers(&roll).all(|number| number != 0);
-            if all || Instant::now() >= deadline {
+            if let Ok(now) = self.read() {
+                roll = now;
+            }
+            let all = numbers(&roll).all(|number| number % 2 == 1);
+            let declined = numbers(&roll).any(|number| number == DECLINES);
+            if all || declined || Instant::now() >= deadline {
                 let verdict = if all { everybody(&roll) } else { SOME.to_owned() };
-                return self.decide(&roll, &verdict);
+                return Ok(self.decide(&roll, &verdict));
             }
             pause(&mut look);
         }
@@ -72,61 +91,92 @@ impl<'a> RollCall<'a> {
     /// Any other one: enters its number as soon as there is a roll, then waits for the verdict.
     fn answer(&self, deadline: Instant) -> io::Result<bool> {
         let mut look = FIRST_LOOK;
+        let mut entered = None;
         loop {
-            match self.enter() {
-                Ok(roll) => {
-                    let said = std::fs::read_link(self.verdict(&roll));
-                    if let Some(all) = said.ok().and_then(|said| judge(&said, &roll)) {
-                        return Ok(all);
+            pause(&mut look);
+            let outcome = self.enter();
+            entered = outcome.as_ref().ok().copied().or(entered);
+            match (outcome, entered) {
+                // whoever has entered may be waited for, so an error is no way out
+                (_, Some(run)) => {
+                    match self.said(run) {
+                        Some(Verdict::All) => return Ok(true),
+                        Some(Verdict::Some) => return Ok(false),
+                        // the roll of this run may still come
+                        Some(Verdict::OfOthers) | None => {}
                     }
                     if Instant::now() >= deadline {
-                        return self.decide(&roll, SOME);
+                        return Ok(self.decide(&run.to_le_bytes(), SOME));
                     }
                 }
-                Err(error) if error.kind() == io::ErrorKind::NotFound && Instant::now() < deadline => {}
-                Err(error) => return Err(error),
+                (Err(error), None) if error.kind() == io::ErrorKind::NotFound && Instant::now() < deadline => self.look_anew(),
+                (Err(error), None) => return Err(error),
+                (Ok(_), None) => {}
+            }
+        }
+    }
+
+    /// A network file system remembers for a while that there was no such name, unless the directory is opened.
+    fn look_anew(&self) {
+        for directory in self.directory.ancestors().take(3) {
+            let _ = File::open(directory);
+        }
+    }
+
+    /// Enters the number, unless it is there already, and gives the run's. Opened each time: a network file system shows then what
+    /// others have closed.
+    fn enter(&self) -> io::Result<u64> {
+        let file = OpenOptions::new().read(true).write(true).open(self.directory.join(ROLL))?;
+        if file.metadata()?.len() != (WIDTH * (self.size + 1)) as u64 {
+            // an earlier run's
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        let (mut run, mut own) = ([0; WIDTH], [0; WIDTH]);
+        let place = (WIDTH * (self.rank + 1)) as u64;
+        file.read_exact_at(&mut run, 0)?;
+        file.read_exact_at(&mut own, place)?;
+        if own != self.number.to_le_bytes() {
+            file.write_all_at(&self.number.to_le_bytes(), place)?;
+        }
+        Ok(u64::from_le_bytes(run))
+    }
+
+    /// The roll as it is now.
+    fn read(&self) -> io::Result<Vec<u8>> {
+        let mut roll = vec![0; WIDTH * (self.size + 1)];
+        File::open(self.directory.join(ROLL))?.read_exact_at(&mut roll, 0)?;
+        Ok(roll)
+    }
+
+    /// Place of the verdict on the run of that number.
+    fn verdict(&self, run: u64) -> PathBuf {
+        self.directory.join(format!("verdict-{run:016x}"))
+    }
+
+    /// What the verdict says, if it can be read.
+    fn said(&self, run: u64) -> Option<Verdict> {
+        Some(match std::fs::read_link(self.verdict(run)).ok()?.to_str()? {
+            SOME => Verdict::Some,
+            all if all == everybody(&self.read().ok()?) => Verdict::All,
+            _ => Verdict::OfOthers,
+        })
+    }
+
+    /// Makes the verdict, or accepts what another process has made before. It must be known, whatever goes wrong meanwhile.
+    fn decide(&self, roll: &[u8], verdict: &str) -> bool {
+        let run = number(&roll[..WIDTH]);
+        let mut look = FIRST_LOOK;
+        for _ in 0..MOST_TRIES {
+            if symlink(verdict, self.verdict(run)).is_ok() {
+                return verdict != SOME;
+            }
+            if let Some(said) = self.said(run) {
+                return said == Verdict::All;
             }
             pause(&mut look);
         }
-    }
-
-    /// Enters the number, unless it is there already, and gives the roll.
-    fn enter(&self) -> io::Result<Vec<u8>> {
-        let roll = self.read()?;
-        if numbers(&roll).nth(self.rank) == Some(self.number) {
-            return Ok(roll);
-        }
-        let file = OpenOptions::new().write(true).open(self.directory.join(ROLL))?;
-        file.write_all_at(&self.number.to_ne_bytes(), (WIDTH * (self.rank + 1)) as u64)?;
-        drop(file);
-        self.read()
-    }
-
-    /// The roll as it is now. Opened each time: a network file system shows then what others have closed.
-    fn read(&self) -> io::Result<Vec<u8>> {
-        let mut roll = vec![0; WIDTH * (self.size + 1)];
-        match File::open(self.directory.join(ROLL))?.read_exact_at(&mut roll, 0) {
-            // an earlier run had fewer processes
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(io::ErrorKind::NotFound.into()),
-            Err(error) => Err(error),
-            Ok(()) => Ok(roll),
-        }
-    }
-
-    fn verdict(&self, roll: &[u8]) -> PathBuf {
-        self.directory.join(format!("verdict-{:016x}", number(&roll[..WIDTH])))
-    }
-
-    /// Makes the verdict, or accepts what another process has made before.
-    fn decide(&self, roll: &[u8], verdict: &str) -> io::Result<bool> {
-        let path = self.verdict(roll);
-        match symlink(verdict, &path) {
-            Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error),
-        }
-        let said = std::fs::read_link(&path)?;
-        Ok(judge(&said, roll).unwrap_or(false))
+        // the directory is gone, and the run with it
+        false
     }
 
     /// Removes the files, when nobody needs them any more.
@@ -142,22 +192,14 @@ impl<'a> RollCall<'a> {
     }
 }
 
-/// What a verdict says of this roll; `None` when it was made of another one.
-fn judge(said: &Path, roll: &[u8]) -> Option<bool> {
-    match said.to_str()? {
-        SOME => Some(false),
-        all => (all == everybody(roll)).then_some(true),
-    }
-}
-
-/// The verdict that all are here, which tells of whom (FNV-1a over the roll).
+/// The verdict that all take part, which tells of whom (FNV-1a over the roll).
 fn everybody(roll: &[u8]) -> String {
     let hash =
         roll.iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
     format!("all-{hash:016x}")
 }
 
-/// The processes' numbers; 0 for one that has not entered.
+/// The processes' numbers.
 fn numbers(roll: &[u8]) -> impl Iterator<Item = u64> {
     roll[WIDTH..].chunks_exact(WIDTH).map(number)
 }
@@ -186,7 +228,9 @@ mod tests {
         std::thread::scope(|scope| {
             let processes: Vec<_> = ranks
                 .iter()
-                .map(|&rank| scope.spawn(move || RollCall::new(directory, rank, size).all_are_here(patience).unwrap_or(false)))
+                .map(|&rank| {
+                    scope.spawn(move || RollCall::new(directory, rank, size, true).all_take_part(patience).unwrap_or(false))
+                })
                 .collect();
             processes.into_iter().map(|process| process.join().unwrap()).collect()
         })
@@ -230,18 +274,57 @@ mod tests {
     fn a_verdict_holds_whoever_made_it() {
         let directory = directory();
         let path = directory.path();
-        let first = RollCall::new(path, 0, 2);
         std::thread::scope(|scope| {
-            let caller = scope.spawn(|| first.all_are_here(LONG).unwrap());
+            let caller = scope.spawn(|| RollCall::new(path, 0, 2, true).all_take_part(LONG).unwrap());
             // a process that has lost its patience decides before the one that comes too late
-            while !path.join(ROLL).exists() {
-                std::thread::yield_now();
-            }
-            let late = RollCall::new(path, 1, 2);
-            let roll = late.read().unwrap();
-            assert!(!late.decide(&roll, SOME).unwrap());
+            let late = RollCall::new(path, 1, 2, true);
+            let run = loop {
+                if let Ok(roll) = late.read() {
+                    break roll[..WIDTH].to_vec();
+                }
+            };
+            assert!(!late.decide(&run, SOME));
             late.enter().unwrap();
             assert!(!caller.join().unwrap());
+        });
+    }
+
+    #[test]
+    fn whoever_takes_no_part_says_so_at_once() {
+        for declining in [0, 2] {
+            let directory = directory();
+            let path = directory.path();
+            let all = std::thread::scope(|scope| {
+                let one =
+                    |rank| scope.spawn(move || RollCall::new(path, rank, 3, rank != declining).all_take_part(LONG).unwrap());
+                [0, 1, 2].map(one).map(|process| process.join().unwrap())
+            });
+            assert_eq!(all, [false; 3]);
+        }
+    }
+
+    /// It may not leave the others alone with what they were told.
+    #[test]
+    fn whoever_has_entered_looks_again_whatever_goes_wrong() {
+        let directory = directory();
+        let path = directory.path();
+        let roll = path.join(ROLL);
+        std::thread::scope(|scope| {
+            let process = scope.spawn(|| RollCall::new(path, 1, 2, true).all_take_part(LONG).unwrap());
+            let entered = |roll: &[u8]| number(&roll[2 * WIDTH..]) != 0;
+            let mut text = [7_u64, 1, 0].map(u64::to_le_bytes).concat();
+            std::fs::write(&roll, &text).unwrap();
+            while !entered(&text) {
+                text = std::fs::read(&roll).unwrap();
+            }
+            // the file cannot be opened for a while
+            std::fs::remove_file(&roll).unwrap();
+            std::fs::create_dir(&roll).unwrap();
+            std::thread::sleep(3 * LONGEST_LOOK);
+            std::fs::remove_dir(&roll).unwrap();
+            std::fs::write(&roll, &text).unwrap();
+            symlink(everybody(&text), path.join(format!("verdict-{:016x}", 7))).unwrap();
+            assert!(process.join().unwrap());
         });
     }
 }

@@ -6,11 +6,13 @@ use crate::{host_regions, lanes, spare};
 use common::recorder::{self, CLOCK};
 use common::timeline::{self, History};
 use common::{control, log};
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
 
 /// The thread on which the measurement began, as the kernel calls it; 0 before.
 static MAIN: AtomicI64 = AtomicI64::new(0);
+/// Set when the substrate plugin will hear of the program's end, after the metric plugins have heard of the measurement's.
+static PROGRAM_ENDS: AtomicBool = AtomicBool::new(false);
 /// What the measurement has seen, from its end until the job summary has been gathered.
 static HISTORY: Mutex<Option<History>> = Mutex::new(None);
 
@@ -66,13 +68,24 @@ fn measurement_for_lanes() -> Result<Measurement, String> {
     Measurement::find()
 }
 
-/// The measurement is over at `end`, ticks of Score-P's clock: takes everything in and writes the lanes.
-pub(crate) fn end(end: u64) {
+/// There is a second chance to end: see [`end`].
+pub(crate) fn expect_program_end() {
+    PROGRAM_ENDS.store(true, Ordering::Relaxed);
+}
+
+/// The measurement is over at `end`, ticks of Score-P's clock: takes everything in and writes the lanes. Where recording is off by
+/// default, Score-P switches it on for the end of the program, so that is waited for.
+pub(crate) fn end(end: u64, is_last: bool) {
     static ONCE: Once = Once::new();
+    let measurement = measurement_for_lanes().ok();
+    let is_recording = measurement.is_none_or(|measurement| measurement.is_recording());
+    if !is_last && !is_recording && PROGRAM_ENDS.load(Ordering::Relaxed) {
+        control::finish();
+        return;
+    }
     ONCE.call_once(|| {
         control::finish();
         let timeline = control::timeline();
-        let measurement = measurement_for_lanes().ok();
         // what comes without Score-P's clock has times of its own
         let end = if CLOCK.is_score_p() { end } else { CLOCK.now() };
         let begin = measurement.map_or(0, |measurement| measurement.begin());
@@ -100,7 +113,7 @@ fn write_lanes(measurement: &Measurement, history: Option<&History>) {
 
 /// The same, now.
 pub(crate) fn end_now() {
-    end(CLOCK.now());
+    end(CLOCK.now(), false);
 }
 
 /// What the measurement has seen, once.

@@ -11,7 +11,7 @@ use crate::sys::{
     SYNCHRONIZATION_MODE_END, SynchronizationMode, TimeValuePair, VALUE_DOUBLE,
 };
 use crate::token;
-use common::guard::guard;
+use common::guard::{contain, guard};
 use common::metric::{SERIES, Series, series};
 use common::recorder::CLOCK;
 use common::{control, log};
@@ -151,7 +151,8 @@ unsafe extern "C" fn get_all_values(id: i32, list: *mut *mut TimeValuePair) -> u
 }
 
 unsafe extern "C" fn synchronize(_is_responsible: bool, mode: SynchronizationMode) {
-    guard("synchronize", (), || {
+    // what was recorded before a fault counts
+    contain("synchronize", (), || {
         if mode == SYNCHRONIZATION_MODE_END {
             run::end_now();
             END.store(CLOCK.now(), Ordering::Relaxed);

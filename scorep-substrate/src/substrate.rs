@@ -53,6 +53,7 @@ fn directory() -> Option<PathBuf> {
 unsafe extern "C" fn init() -> c_int {
     guard("init_substrate", 0, || {
         run::prepare();
+        run::expect_program_end();
         0
     })
 }
@@ -76,28 +77,27 @@ unsafe extern "C" fn init_mpp() {
         run::begin();
         let Some(ipc) = ipc().filter(|ipc| ipc.size() > 1) else { return };
         let Some(directory) = directory() else { return };
-        if recorder::settings().gather_bytes == 0 {
-            return tell_alone("NCCL_SCOREP_GATHER_KB=0");
-        }
-        let roll = RollCall::new(&directory, ipc.rank(), ipc.size());
-        match roll.all_are_here(PATIENCE) {
+        let takes_part = recorder::settings().gather_bytes > 0;
+        let roll = RollCall::new(&directory, ipc.rank(), ipc.size(), takes_part);
+        match roll.all_take_part(PATIENCE) {
             Ok(true) => match Nodes::meet(ipc) {
                 Ok(nodes) => {
                     let _ = NODES.set(nodes);
                 }
                 Err(error) => tell_alone(&error.to_string()),
             },
-            Ok(false) => tell_alone("not all processes have loaded the substrate plugin"),
+            _ if !takes_part => tell_alone("NCCL_SCOREP_GATHER_KB=0"),
+            Ok(false) => tell_alone(
+                "not all processes take part: one has not loaded the plugin (SCOREP_SUBSTRATE_PLUGINS=nccl), does not see the directory, \
+                 or has NCCL_SCOREP_GATHER_KB=0",
+            ),
             Err(error) => tell_alone(&format!("{}: {error}", directory.display())),
         }
     });
 }
 
 fn tell_alone(why: &str) {
-    log::warn(&format!(
-        "each process writes a summary of its own into the experiment directory: {why} (SCOREP_SUBSTRATE_PLUGINS=nccl for all of them, \
-         and a directory that all see)"
-    ));
+    log::warn(&format!("each process writes a summary of its own into the experiment directory: {why}"));
 }
 
 /// What this process has measured.
@@ -131,9 +131,10 @@ unsafe extern "C" fn pre_unify() {
 
 /// The first process writes the job summary, or each one its own.
 unsafe extern "C" fn write_data() {
-    guard("write_data", (), || {
+    contain("write_data", (), || {
         let Some((ipc, directory)) = ipc().zip(directory()) else { return };
-        if ipc.rank() == 0 {
+        // all have gone through init_mpp long ago
+        if ipc.rank() == 0 || NODES.get().is_none() {
             RollCall::clear(&directory);
         }
         let Some(summary) = SUMMARY.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
@@ -168,7 +169,7 @@ unsafe extern "C" fn dump_manifest(file: *mut libc::FILE, _source: *const c_char
 
 /// The measurement ends: the second chance for the lanes, where no metric plugin heard of it.
 unsafe extern "C" fn program_end(_: *mut Location, timestamp: u64, _: ExitStatus, _: RegionHandle) {
-    guard("program_end", (), || run::end(timestamp));
+    contain("program_end", (), || run::end(timestamp, true));
 }
 
 unsafe extern "C" fn activate_cpu_location(_: *const Location, _: *const Location, _: u32) {

@@ -6,12 +6,18 @@
 #include "score_p_definitions.h"
 
 enum {
-  PAGE = 8192,
   CHUNK = 1 << 20,      /* a location's first piece of the trace */
   LOCATION_PAGES = 4,   /* what it takes besides */
   OWN_PAGES = 64,       /* what the measurement takes at first */
   DEPTH = 256
 };
+
+/* SCOREP_PAGE_SIZE. */
+#define PAGE page_size()
+static uint64_t page_size(void) {
+  const char *told = getenv("SCOREP_PAGE_SIZE");
+  return told ? strtoull(told, NULL, 10) << 10 : 8192;
+}
 
 struct score_p_event {
   char what; /* '<' enter, '>' leave, '=' counter */
@@ -53,7 +59,7 @@ static void take_pages(uint64_t pages) {
 
 static location *new_location(int type, int paradigm, const char *name) {
   right(location_count < sizeof locations / sizeof *locations, "too many locations");
-  take_pages(LOCATION_PAGES + (set_up.tracing ? CHUNK / PAGE : 0));
+  take_pages(LOCATION_PAGES + (set_up.tracing ? (CHUNK + PAGE - 1) / PAGE : 0));
   location *made = calloc(1, sizeof *made);
   *made = (location){.number = location_count, .type = type, .paradigm = paradigm, .name = named(name)};
   locations[location_count++] = made;

@@ -31,7 +31,7 @@ static const struct scenario { const char *name; void (*play)(void); int ranks; 
   /* host_regions.h */
   SCENARIO(host_regions, 1),
   /* gather.h */
-  SCENARIO(gather_all, 4), SCENARIO(gather_missing, 4), SCENARIO(gather_first_missing, 4), SCENARIO(gather_idle, 2), SCENARIO(gather_much, 4),
+  SCENARIO(gather_all, 4), SCENARIO(gather_missing, 4), SCENARIO(gather_first_missing, 4), SCENARIO(gather_idle, 3), SCENARIO(gather_much, 4),
   /* wrong.h */
   SCENARIO(wrong, 1), SCENARIO(own_lanes, 1), SCENARIO(between, 4),
 };

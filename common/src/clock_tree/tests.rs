@@ -135,7 +135,6 @@ fn any_numbers_are_survived() {
 #[test]
 fn the_shortest_round_counts() {
     let rounds = [(100, 5000, 200), (300, 5160, 321), (400, 5300, 399), (500, 5400, 530)];
-    assert_eq!(Meeting::measured_by_child(rounds), Some(meeting(310, 5160, 11)));
     assert_eq!(Meeting::measured_by_parent(rounds), Some(meeting(5160, 310, 11)));
     assert_eq!(Meeting::measured_by_parent([(400, 5300, 399)]), None);
     assert_eq!(Meeting::measured_by_parent([]), None);

@@ -1,12 +1,9 @@
 //! Who arrives late at collectives.
 
 use super::figure::{count, number};
-use super::table;
+use super::{MOST, table};
 use crate::summary::{Lateness, Summary};
 use std::fmt::Write;
-
-/// Rows that a person reads.
-const MOST: usize = 20;
 
 /// The latest ranks, and how well the clocks of nodes are known. Nothing where processes were not gathered.
 pub(super) fn tables(summary: &Summary) -> String {

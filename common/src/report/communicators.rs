@@ -1,13 +1,10 @@
 //! Which communicator moves how much.
 
 use super::figure::{bytes, count, number};
-use super::table;
+use super::{MOST, table};
 use crate::summary::Summary;
 use std::collections::BTreeMap;
 use std::fmt::Write;
-
-/// Rows that a person reads.
-const MOST: usize = 20;
 
 /// What all ranks of a communicator did together.
 #[derive(Debug, Default, Clone, Copy)]

@@ -70,6 +70,7 @@ impl Summary {
 
     /// Leaves rows out, and says so; the counters stay.
     pub fn leave_out(&mut self, rows: Rows, why: &str) {
+        const LEFT_OUT: &str = "rows that are left out";
         self.channels.clear();
         let mut what = "channels";
         if rows != Rows::Channels {
@@ -81,8 +82,9 @@ impl Summary {
             what = "operations, rank pairs and channels";
         }
         if let Some(process) = self.processes.first_mut() {
-            process.notes.retain(|note| !note.ends_with(why));
-            process.notes.push(format!("its rows of {what} are left out: {why}"));
+            // what was left out before is among it
+            process.notes.retain(|note| !note.starts_with(LEFT_OUT));
+            process.notes.push(format!("{LEFT_OUT}: {what}; {why}"));
         }
     }
 }

@@ -30,7 +30,8 @@ pub(super) struct Writer<'a> {
     peer: AttributeHandle,
     timing: AttributeHandle,
     bytes: SamplingSetHandle,
-    bus: SamplingSetHandle,
+    /// Where a trace is written: in a profile it would be 0.
+    bus: Option<SamplingSetHandle>,
 }
 
 /// A lane that has a location.
@@ -49,9 +50,8 @@ pub(super) struct OpenLane<'a> {
 struct PairDefinitions {
     window: RegionHandle,
     bytes: SamplingSetHandle,
-    rate: SamplingSetHandle,
-    latency: SamplingSetHandle,
-    r2: SamplingSetHandle,
+    /// Rate, latency and R2, where a trace is written.
+    figures: Option<[SamplingSetHandle; 3]>,
 }
 
 /// What kind of communication a function is.
@@ -92,12 +92,10 @@ impl<'a> Writer<'a> {
                 MODE_ABSOLUTE_POINT,
                 c"B",
             ),
-            bus: measurement.counter(
-                c"nccl_op_busbw",
-                c"Bus bandwidth of the operation as nccl-tests defines it",
-                MODE_ABSOLUTE_NEXT,
-                c"B/s",
-            ),
+            bus: measurement.is_tracing().then(|| {
+                let description = c"Bus bandwidth of the operation as nccl-tests defines it";
+                measurement.counter(c"nccl_op_busbw", description, MODE_ABSOLUTE_NEXT, c"B/s")
+            }),
         }
     }
 
@@ -137,17 +135,17 @@ impl<'a> Writer<'a> {
                 }
                 open.functions.insert(operation.function);
             }
-            let bus = self.bus_bandwidth(operation, rank.nranks);
+            let bus = self.bus.zip(self.bus_bandwidth(operation, rank.nranks));
             let region = self.region(operation.function);
-            if let Some(bus) = bus {
-                self.measurement.count(location, operation.start, self.bus, bus);
+            if let Some((counter, bus)) = bus {
+                self.measurement.count(location, operation.start, counter, bus);
             }
             self.describe(location, operation);
             self.measurement.enter(location, operation.start, region);
             self.measurement.count(location, operation.start, self.bytes, operation.bytes);
             self.measurement.exit(location, operation.stop, region);
-            if bus.is_some() {
-                self.measurement.count(location, operation.stop, self.bus, 0);
+            if let Some((counter, _)) = bus {
+                self.measurement.count(location, operation.stop, counter, 0);
             }
         }
         without
@@ -209,9 +207,13 @@ impl<'a> Writer<'a> {
                 MODE_ABSOLUTE_POINT,
                 c"B",
             ),
-            rate: rate_of(c"nccl_pair_rate", c"Transfer rate of the window, fitted or bytes over active time", c"B/s"),
-            latency: rate_of(c"nccl_pair_latency", c"Latency of transfers in the window, fitted", c"ns"),
-            r2: rate_of(c"nccl_pair_r2", c"Coefficient of determination of the fit, millionths", c"ppm"),
+            figures: measurement.is_tracing().then(|| {
+                [
+                    rate_of(c"nccl_pair_rate", c"Transfer rate of the window, fitted or bytes over active time", c"B/s"),
+                    rate_of(c"nccl_pair_latency", c"Latency of transfers in the window, fitted", c"ns"),
+                    rate_of(c"nccl_pair_r2", c"Coefficient of determination of the fit, millionths", c"ppm"),
+                ]
+            }),
         };
         pairs
             .iter()
@@ -223,12 +225,8 @@ impl<'a> Writer<'a> {
         let measurement = self.measurement;
         for window in &pair.windows {
             let Rate { rate_mb_s, latency_us, r2, .. } = window.rate;
-            let figures = [
-                (definitions.rate, whole(rate_mb_s.map(|rate| rate * 1e6))),
-                (definitions.latency, whole(latency_us.map(|latency| latency * 1e3))),
-                (definitions.r2, whole(r2.map(|r2| r2 * 1e6))),
-            ];
-            for (counter, value) in figures {
+            let values = [rate_mb_s.map(|rate| rate * 1e6), latency_us.map(|latency| latency * 1e3), r2.map(|r2| r2 * 1e6)];
+            for (counter, value) in definitions.figures.into_iter().flatten().zip(values.map(whole)) {
                 if let Some(value) = value {
                     measurement.count(location, window.start, counter, value);
                 }
