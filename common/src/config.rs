@@ -143,7 +143,14 @@ impl Settings {
     pub fn parse(lookup: impl Fn(&str) -> Option<OsString>) -> (Self, Vec<String>) {
         // as they are: a path need not be text
         let path = |name: &str| lookup(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let mut settings = Self { summary: path("NCCL_SCOREP_SUMMARY"), record: path("NCCL_SCOREP_RECORD"), ..Self::default() };
+        let text =
+            |name: &str| lookup(name).map(|value| value.to_string_lossy().trim().to_owned()).filter(|text| !text.is_empty());
+        let mut settings = Self {
+            summary: path("NCCL_SCOREP_SUMMARY"),
+            record: path("NCCL_SCOREP_RECORD"),
+            chain: text("NCCL_SCOREP_CHAIN"),
+            ..Self::default()
+        };
         let mut complaints = Vec::new();
         let mut take = |name: &str, wanted: &str, set: &mut dyn FnMut(&str) -> Option<()>| {
             let Some(value) = lookup(name) else { return };
@@ -171,7 +178,6 @@ impl Settings {
             settings.trust_nccl = switch(value)?;
             Some(())
         });
-        take("NCCL_SCOREP_CHAIN", "a name or a path", &mut |value| Some(settings.chain = Some(value.to_owned())));
         take("NCCL_SCOREP_RECORD_MB", "a number of MiB from 1 to 65536", &mut |value| {
             settings.record_bytes = mebibytes(value, 65_536)?;
             Some(())

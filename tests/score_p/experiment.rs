@@ -28,7 +28,7 @@ pub(crate) const COUNTERS: [&str; 6] =
     ["nccl_ops", "nccl_bytes", "nccl_busy_time", "nccl_net_bytes", "nccl_enqueued_bytes", "nccl_api_time"];
 
 /// What a user sets to see NCCL in a Score-P run.
-const SETTINGS: [(&str, &str); 8] = [
+pub(crate) const SETTINGS: [(&str, &str); 8] = [
     ("SCOREP_ENABLE_PROFILING", "true"),
     ("SCOREP_ENABLE_TRACING", "true"),
     ("SCOREP_TOTAL_MEMORY", "64M"),
@@ -60,13 +60,19 @@ pub(crate) fn run_alone(captures: &[PathBuf], arguments: &[&str]) -> Experiment 
     finish(command, Model::Threads, captures, arguments, tempfile::tempdir().unwrap())
 }
 
+/// Links to the library under its names, in that directory.
+pub(crate) fn links(directory: &Path) -> &Path {
+    for name in NAMES {
+        std::os::unix::fs::symlink(tool::library(), directory.join(name)).unwrap();
+    }
+    directory
+}
+
 /// Runs the application. Settings add to those that every run has; one that is empty is not set at all.
 pub(crate) fn run(model: Model, captures: &[PathBuf], arguments: &[&str], settings: &[(&str, &str)]) -> Experiment {
     let application = installation::application(model);
     let directory = tempfile::tempdir().unwrap();
-    for name in NAMES {
-        std::os::unix::fs::symlink(tool::library(), directory.path().join(name)).unwrap();
-    }
+    links(directory.path());
     let mut command = match model {
         Model::Mpi => installation::command("mpirun"),
         Model::Threads => installation::command(application.to_str().unwrap()),

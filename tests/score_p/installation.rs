@@ -68,14 +68,19 @@ pub(crate) fn application(model: Model) -> &'static Path {
             Model::Mpi => ("replay_app_mpi", ["--mpp=mpi", "--thread=none"], &["mpicc", "-DWITH_MPI"][..]),
             Model::Threads => ("replay_app_threads", ["--mpp=none", "--thread=pthread"], &["gcc"][..]),
         };
-        // Score-P leaves objects where it runs
-        let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-        std::fs::create_dir_all(&directory).unwrap();
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c/replay_app.c");
-        let program = directory.join(name);
-        let mut scorep = command("scorep");
-        scorep.args(["--user", "--nocompiler"]).args(flags).args(compiler).args(["-std=gnu11", "-O1", "-g"]);
-        say(scorep.arg(source).arg("-o").arg(&program).args(["-ldl", "-lpthread"]).current_dir(&directory));
-        program
+        compiled(name, "tests/c/replay_app.c", &flags, compiler)
     })
+}
+
+/// A program of that name, compiled with Score-P.
+pub(crate) fn compiled(name: &str, source: &str, flags: &[&str], compiler: &[&str]) -> PathBuf {
+    // Score-P leaves objects where it runs
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::create_dir_all(&directory).unwrap();
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(source);
+    let program = directory.join(name);
+    let mut scorep = command("scorep");
+    scorep.args(["--user", "--nocompiler"]).args(flags).args(compiler).args(["-std=gnu11", "-O1", "-g"]);
+    say(scorep.arg(source).arg("-o").arg(&program).args(["-ldl", "-lpthread"]).current_dir(&directory));
+    program
 }

@@ -11,6 +11,7 @@ mod findings;
 mod host_regions;
 mod installation;
 mod lanes;
+mod many;
 mod profile;
 #[path = "../reference/mod.rs"]
 mod reference;
