@@ -1,9 +1,11 @@
 //! Settings: environment variables `NCCL_SCOREP_*`, read once, parsed by a pure function.
 
 mod table;
+mod value;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use value::{mebibytes, number, positive, switch};
 
 pub use table::{SETTINGS, Setting};
 
@@ -160,7 +162,6 @@ impl Settings {
                 complaints.push(format!("{name}={value} is not understood ({wanted}); the default holds"));
             }
         };
-        let positive = |value: &str| value.parse::<f64>().ok().filter(|number| number.is_finite() && *number > 0.0);
         take("NCCL_SCOREP_PRESET", "light, network, full or api", &mut |value| {
             let all = [Preset::Light, Preset::Network, Preset::Full, Preset::Api];
             settings.preset = all.into_iter().find(|preset| preset.name() == value)?;
@@ -247,28 +248,6 @@ impl Settings {
             Some(())
         });
         (settings, complaints)
-    }
-}
-
-/// Bytes of so many MiB, from 1 to `most`.
-fn mebibytes(text: &str, most: usize) -> Option<usize> {
-    Some(text.parse().ok().filter(|count| (1..=most).contains(count))? << 20)
-}
-
-/// What a switch says.
-fn switch(text: &str) -> Option<bool> {
-    match text {
-        "on" => Some(true),
-        "off" => Some(false),
-        _ => None,
-    }
-}
-
-/// A number, decimal or with 0x in front.
-fn number(text: &str) -> Option<u32> {
-    match text.strip_prefix("0x") {
-        Some(digits) => u32::from_str_radix(digits, 16).ok(),
-        None => text.parse().ok(),
     }
 }
 
