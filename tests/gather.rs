@@ -175,6 +175,17 @@ fn a_rank_without_nccl_is_part_of_the_job() {
     assert!((late - 3000.0).abs() < 50.0, "{late}");
 }
 
+/// A fault of ours on the way to the job summary ends there: the steps that others wait for are made.
+#[test]
+fn a_fault_lets_nobody_wait() {
+    for place in ["gather", "pre_unify", "init_mpp", "write_data", "program_end"] {
+        let job = gather("gather_all", 0).with("NCCL_SCOREP_PANIC", place).run();
+        for process in &job.processes {
+            assert!(process.said.iter().any(|line| line.contains(place)), "{place}: {:?}", process.said);
+        }
+    }
+}
+
 /// What is gathered is bounded; the figures that are left out are said to be.
 #[test]
 fn more_than_may_be_gathered_is_left_out() {

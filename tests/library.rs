@@ -20,6 +20,7 @@ fn it_exports_what_the_hosts_look_up_and_nothing_else() {
     let expected = [
         "SCOREP_MetricPlugin_nccl_plugin_get_info",
         "SCOREP_MetricPlugin_nccl_series_plugin_get_info",
+        "SCOREP_SubstratePlugin_nccl_get_info",
         "ncclProfiler_v1",
         "ncclProfiler_v2",
         "ncclProfiler_v3",

@@ -84,7 +84,9 @@ pub(crate) fn gather(
 /// The same for a process alone, whose ranks may be several.
 pub(crate) fn alone(summary: Summary, history: Option<&History>) -> Summary {
     let part = Part { summary: Some(summary), link: None, nanoseconds_per_tick: nanoseconds_per_tick() };
-    merge(vec![(part, history.map(arrivals).unwrap_or_default())])
+    let mut summary = merge(vec![(part, history.map(arrivals).unwrap_or_default())]);
+    summary.notes.push("this is the summary of one process: without MPI, Score-P knows of no other".into());
+    summary
 }
 
 /// As much of a part as fits.
