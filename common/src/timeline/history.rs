@@ -45,8 +45,14 @@ impl Timeline {
             let start = start.max(begin).min(end);
             (start, stop.max(start).min(end))
         };
-        let mut operations: Vec<Entry> = Vec::with_capacity(count);
-        chunks.into_iter().for_each(|chunk| operations.extend(chunk));
+        let mut operations: Vec<Entry> = Vec::new();
+        let mut left_out = left_out;
+        // a process at the end of its memory loses its lanes, not its life
+        if operations.try_reserve_exact(count).is_ok() {
+            chunks.into_iter().for_each(|chunk| operations.extend(chunk));
+        } else {
+            left_out += count as u64;
+        }
         // GPU-timed ones in the order of their GPU's clock
         operations.sort_unstable_by_key(|entry| (entry.place, entry.clocked == Clocked::Gpu, entry.start, entry.stop));
         let mut unplaced = 0;

@@ -17,6 +17,13 @@ pub(crate) use writer::kind;
 pub(crate) fn write(measurement: &Measurement, history: &History, pairs: usize) {
     let room = spare::room(measurement);
     let plan = Plan::new(history, pairs, room);
+    let can_make = measurement.can_make_locations();
+    if plan.lanes.is_empty() && plan.pairs.is_empty() {
+        if plan.wanted > 0 {
+            tell_of_room(measurement, &plan, 0, history.operations.len(), can_make);
+        }
+        return tell_what_is_missing(history);
+    }
     let mut writer = Writer::new(measurement, history);
     // all locations while there is memory, then the rest of what takes more than room in a buffer, which Score-P can empty
     let mut lanes: Vec<OpenLane<'_>> = plan.lanes.iter().filter_map(|lane| writer.open(lane)).collect();
@@ -34,17 +41,17 @@ pub(crate) fn write(measurement: &Measurement, history: &History, pairs: usize) 
     }
     let hidden = history.operations.len() - with_lane + without;
     if plan.wanted > shown || without > 0 {
-        tell_of_room(measurement, &plan, shown, hidden);
+        tell_of_room(measurement, &plan, shown, hidden, can_make);
     } else if hidden > 0 {
         tell(&format!("{hidden} operations overlap with so many others that they have no lane"));
     }
     tell_what_is_missing(history);
 }
 
-fn tell_of_room(measurement: &Measurement, plan: &Plan, shown: usize, hidden: usize) {
+fn tell_of_room(measurement: &Measurement, plan: &Plan, shown: usize, hidden: usize, can_make: bool) {
     let (total, each) = measurement.memory();
-    let why = if measurement.can_make_locations() {
-        let missing = plan.wanted.saturating_sub(shown) as u64 * each;
+    let why = if can_make {
+        let missing = plan.wanted.saturating_sub(shown).max(1) as u64 * each;
         format!(
             "each takes {} KiB of SCOREP_TOTAL_MEMORY; set it to {}M or more for all",
             each >> 10,

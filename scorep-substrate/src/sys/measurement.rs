@@ -137,6 +137,22 @@ pub struct Allocator {
     _unused: [u8; 0],
 }
 
+/// Pages of memory that are used for one thing; Score-P's own, and opaque.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct PageManager {
+    _unused: [u8; 0],
+}
+
+/// `SCOREP_Allocator_CreatePageManager`: a page manager without pages, or NULL.
+pub type AllocatorCreatePageManager = unsafe extern "C" fn(allocator: *mut Allocator) -> *mut PageManager;
+
+/// `SCOREP_Allocator_Alloc`: memory in one piece, or NULL when there is none.
+pub type AllocatorAlloc = unsafe extern "C" fn(pages: *mut PageManager, bytes: usize) -> *mut c_void;
+
+/// `SCOREP_Allocator_DeletePageManager`: gives its pages back.
+pub type AllocatorDeletePageManager = unsafe extern "C" fn(pages: *mut PageManager);
+
 /// `SCOREP_Allocator_GetMaxNumberOfPages`: pages in all.
 pub type AllocatorGetMaxNumberOfPages = unsafe extern "C" fn(allocator: *const Allocator) -> u32;
 
