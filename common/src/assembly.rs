@@ -50,6 +50,8 @@ pub struct Assembly {
     /// The same for the whole run, where somebody wants to know when on the events' clock operations ran.
     track: Option<GpuTrack>,
     nanoseconds_per_tick: f64,
+    /// Whether that is more than a guess.
+    knows_tick: bool,
     /// Nanoseconds that a stamp counts.
     gpu_tick: u64,
     no_kernel_events: bool,
@@ -83,9 +85,10 @@ impl Assembly {
         event.kernel().map(|(first, last)| (nanoseconds(first), nanoseconds(last)))
     }
 
-    /// What a tick is worth.
-    pub fn set_scale(&mut self, nanoseconds_per_tick: f64) {
+    /// What a tick is worth, and whether that is more than a guess: with a guess, stamps are not held against ticks.
+    pub fn set_scale(&mut self, nanoseconds_per_tick: f64, is_known: bool) {
         self.nanoseconds_per_tick = nanoseconds_per_tick;
+        self.knows_tick = is_known;
     }
 
     /// Whether to follow the GPU's clock over the whole run.

@@ -151,6 +151,7 @@ impl Collector {
         let now = CLOCK.now();
         if let Some(scale) = CLOCK.nanoseconds_per_tick() {
             self.figures.nanoseconds_per_tick = scale;
+            self.figures.knows_tick = true;
             self.recorder.know_tick(scale);
         }
         let most_ticks = self.figures.ticks(self.recorder.settings.window_seconds);

@@ -24,6 +24,8 @@ pub struct Figures {
     pub timeline: Option<Timeline>,
     /// What a tick is worth; measured ever better while the measurement lasts, unless told.
     pub nanoseconds_per_tick: f64,
+    /// Whether that is more than a guess: in its first millisecond nobody knows.
+    pub knows_tick: bool,
     /// Times with a GPU-timed operation under way, nanoseconds of the GPU's clock.
     busy: Intervals<MOST_APART>,
     /// Times with a send under way, ticks.
@@ -38,6 +40,7 @@ impl Default for Figures {
             series: SeriesStore::default(),
             timeline: None,
             nanoseconds_per_tick: 1.0,
+            knows_tick: false,
             busy: Intervals::default(),
             net: Intervals::default(),
             told_out_of_step: false,

@@ -39,8 +39,10 @@ impl Listener for Assembly {
             Kind::KernelCh => {
                 let stamps = self.stamps(event);
                 if let (Some(stop), Some((first, last))) = (event.stop, stamps) {
-                    self.clock.observe(event.start, first, self.nanoseconds_per_tick);
-                    self.clock.observe(stop, last, self.nanoseconds_per_tick);
+                    if self.knows_tick {
+                        self.clock.observe(event.start, first, self.nanoseconds_per_tick);
+                        self.clock.observe(stop, last, self.nanoseconds_per_tick);
+                    }
                     if let Some(track) = &mut self.track {
                         track.told(event.start, first);
                         track.told(stop, last);
