@@ -5,7 +5,6 @@ use crate::event::Event;
 use crate::name::Name;
 use once_cell::sync::OnceCell;
 use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Told on the calling thread, outside of everything that the collector waits for.
 #[derive(Debug, Clone, Copy)]
@@ -17,7 +16,6 @@ pub struct Watcher {
 }
 
 static WATCHER: OnceCell<Watcher> = OnceCell::new();
-static IS_ON: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
     /// Handle of the call that the thread is inside of (0 for none), and its function.
@@ -26,19 +24,13 @@ thread_local! {
 
 /// From here on the watcher is told. Only the first one is.
 pub fn watch(watcher: Watcher) {
-    if WATCHER.set(watcher).is_ok() {
-        IS_ON.store(true, Ordering::Release);
-    }
-}
-
-fn watcher() -> Option<&'static Watcher> {
-    if IS_ON.load(Ordering::Acquire) { WATCHER.get() } else { None }
+    let _ = WATCHER.set(watcher);
 }
 
 /// An event has started and got that handle.
 #[inline]
 pub(crate) fn started(handle: u64, event: &Event<'_>) {
-    if let (true, Some(watcher)) = (handle != 0, watcher()) {
+    if let (true, Some(watcher)) = (handle != 0, WATCHER.get()) {
         enter(watcher, handle, event);
     }
 }
@@ -62,7 +54,7 @@ fn enter(watcher: &Watcher, handle: u64, event: &Event<'_>) {
 /// An event stops.
 #[inline]
 pub(crate) fn stopped(handle: u64) {
-    if let (true, Some(watcher)) = (handle != 0, watcher()) {
+    if let (true, Some(watcher)) = (handle != 0, WATCHER.get()) {
         leave(watcher, handle);
     }
 }

@@ -61,7 +61,6 @@ EXPORTED bool SCOREP_Status_HasOtf2Flushed(void) { return has_flushed(); }
 EXPORTED bool SCOREP_Env_DoTracing(void) { return set_up.tracing; }
 EXPORTED bool SCOREP_Env_DoProfiling(void) { return set_up.profiling; }
 EXPORTED uint64_t SCOREP_Env_GetTotalMemory(void) { return set_up.memory; }
-EXPORTED uint32_t SCOREP_Location_GetCountOfLocations(void) { return location_count; }
 
 /* The free memory. */
 

@@ -80,14 +80,8 @@ pub type LocationCreateNonCPULocation = unsafe extern "C" fn(
     group: LocationGroupHandle,
 ) -> *mut Location;
 
-/// `SCOREP_Location_GetCurrentCPULocation`: the calling thread's location. Not exported by every build.
-pub type LocationGetCurrentCPULocation = unsafe extern "C" fn() -> *mut Location;
-
 /// `SCOREP_Location_SetName`: gives a location another name.
 pub type LocationSetName = unsafe extern "C" fn(location: *mut Location, name: *const c_char);
-
-/// `SCOREP_Location_GetCountOfLocations`: how many locations this process has.
-pub type LocationGetCountOfLocations = unsafe extern "C" fn() -> u32;
 
 /// `SCOREP_Location_EnterRegion`: a region begins on a location (NULL: the calling thread's); `timestamp` in Score-P's ticks.
 pub type LocationEnterRegion = unsafe extern "C" fn(location: *mut Location, timestamp: u64, region: RegionHandle);
