@@ -1,5 +1,6 @@
 //! The command-line tool of scorep-nccl.
 
+mod bench;
 mod capture;
 mod child;
 mod demo;
@@ -29,12 +30,16 @@ enum Command {
     Replay(Replay),
     /// Replays two recorded runs, prints their figures, and leaves a trace and a picture.
     Demo(demo::Arguments),
+    /// Measures what a profiler plugin costs, beside an empty one and the least that recording can cost.
+    Bench(bench::Arguments),
+    #[command(name = bench::measure::COMMAND, hide = true)]
+    BenchOne(bench::measure::Arguments),
     #[command(name = child::COMMAND, hide = true)]
     ReplayOne(child::Arguments),
 }
 
 /// Versions that a replay can speak, as clap wants them.
-const INTERFACES: std::ops::RangeInclusive<i64> = host::nccl::OLDEST as i64..=host::nccl::NEWEST as i64;
+const INTERFACES: std::ops::RangeInclusive<i64> = host::table::OLDEST as i64..=host::table::NEWEST as i64;
 
 #[derive(Debug, clap::Args)]
 struct Replay {
@@ -82,6 +87,8 @@ fn main() -> ExitCode {
     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
     let done = match Arguments::parse().command {
         Command::ReplayOne(arguments) => return child::run(&arguments),
+        Command::BenchOne(arguments) => return bench::measure::run(&arguments),
+        Command::Bench(arguments) => bench::run(&arguments),
         Command::Replay(arguments) => replay(arguments),
         Command::Demo(arguments) => demo::run(&arguments),
     };

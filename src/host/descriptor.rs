@@ -6,14 +6,17 @@ use std::collections::HashMap;
 use std::ffi::CString;
 use std::sync::Arc;
 
-/// A descriptor's memory; larger than any version's.
+/// Words of a descriptor's memory; more than any version has.
+pub(crate) const WORDS: usize = 20;
+
+/// A descriptor's memory.
 #[repr(C, align(8))]
 #[derive(Debug)]
-pub(super) struct Descriptor([u8; 160]);
+pub(crate) struct Descriptor([u8; 8 * WORDS]);
 
 /// Strings that live as long as the process, as NCCL's do.
 #[derive(Debug, Default)]
-pub(super) struct Strings(HashMap<Arc<str>, &'static CString>);
+pub(crate) struct Strings(HashMap<Arc<str>, &'static CString>);
 
 impl Strings {
     /// Address of the string, or 0 for none.
@@ -29,22 +32,22 @@ impl Strings {
 
 /// What a start tells of events and processes, as handles and ids of this run.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
+pub(crate) struct Place {
     /// Handle of the parent.
-    pub(super) parent: u64,
+    pub(crate) parent: u64,
     /// Handle of the group that an operation is in.
-    pub(super) group: u64,
+    pub(crate) group: u64,
     /// Rank as recorded.
-    pub(super) rank: i32,
+    pub(crate) rank: i32,
     /// Process that a proxy operation is for.
-    pub(super) pid: i32,
+    pub(crate) pid: i32,
 }
 
 /// Where the union of payloads begins.
 const PAYLOAD: usize = 24;
 
 /// The oldest version that has such events.
-pub(super) fn since(event: &Event) -> u32 {
+pub(crate) fn since(event: &Event) -> u32 {
     match event {
         Event::Group | Event::Coll { .. } | Event::P2p { .. } => 1,
         Event::ProxyOp { .. } | Event::ProxyStep { .. } | Event::ProxyCtrl => 1,
@@ -86,8 +89,8 @@ fn function_and_type(func: Option<&Arc<str>>, dtype: Option<&Arc<str>>) -> (u8, 
 
 impl Descriptor {
     /// The descriptor of an event as version `api` of the interface has it.
-    pub(super) fn new(api: u32, event: &Event, place: Place, strings: &mut Strings) -> Self {
-        let mut descriptor = Self([0; 160]);
+    pub(crate) fn new(api: u32, event: &Event, place: Place, strings: &mut Strings) -> Self {
+        let mut descriptor = Self([0; 8 * WORDS]);
         if api <= 4 {
             descriptor.put(0, &[u8::try_from(event.bits()).unwrap_or(0)]);
         } else {
@@ -108,8 +111,14 @@ impl Descriptor {
     }
 
     /// For the call.
-    pub(super) fn as_ptr(&self) -> *const u8 {
+    pub(crate) fn as_ptr(&self) -> *const u8 {
         self.0.as_ptr()
+    }
+
+    /// The same as words, for a host that changes some of them.
+    pub(crate) fn words(&self) -> [u64; WORDS] {
+        let (words, _) = self.0.as_chunks::<8>();
+        std::array::from_fn(|index| words.get(index).map_or(0, |&bytes| u64::from_ne_bytes(bytes)))
     }
 
     fn put(&mut self, offset: usize, bytes: &[u8]) {
@@ -240,11 +249,11 @@ impl Descriptor {
 }
 
 /// What comes with a change of state: the largest version's union.
-pub(super) type Arguments = [u64; 2];
+pub(crate) type Arguments = [u64; 2];
 
 /// What NCCL's wrappers make of a change of state, as version `recorded` has it, for version `api`: `None` when nothing is sent,
 /// otherwise the argument, if any.
-pub(super) fn state(api: u32, recorded: u32, state: u32, argument: Option<u64>) -> Option<Option<Arguments>> {
+pub(crate) fn state(api: u32, recorded: u32, state: u32, argument: Option<u64>) -> Option<Option<Arguments>> {
     if api >= recorded {
         return Some(argument.map(|argument| [argument, 0]));
     }

@@ -4,10 +4,11 @@
 //! crates: two statements of one interface that must agree, or a replay fails.
 
 pub(crate) mod clock;
-mod descriptor;
-pub(crate) mod nccl;
+pub(crate) mod descriptor;
+mod nccl;
 pub(crate) mod play;
 pub(crate) mod scorep;
+pub(crate) mod table;
 
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW, Symbol};
 use std::path::{Path, PathBuf};
@@ -28,7 +29,8 @@ pub(crate) enum HostError {
 
 /// Loads a library as both hosts do.
 fn open(path: &Path) -> Result<Library, HostError> {
-    // SAFETY: the library is scorep-nccl's own, whose constructors do nothing but what Rust's runtime does.
+    // SAFETY: the library is scorep-nccl's own, whose constructors do nothing but what Rust's runtime does, or a profiler plugin that
+    // the user has named, which NCCL would load in the same way.
     unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }.map_err(|source| HostError::Open { path: path.into(), source })
 }
 

@@ -1,34 +1,14 @@
 //! NCCL's part: loads the library under its NCCL name, takes the newest table that both sides know or the one it is told to,
 //! makes the calls.
 
+use super::HostError;
 use super::descriptor::{self, Descriptor, Place, Strings};
-use super::{HostError, open, symbol};
+use super::table::{Functions, Introduction, NEWEST, OLDEST, Table};
 use crate::capture::{Call, Event, Meta, What};
 use libloading::os::unix::Library;
 use std::collections::{HashMap, HashSet};
-use std::ffi::{CString, c_char, c_int, c_void};
+use std::ffi::{CString, c_int, c_void};
 use std::path::{Path, PathBuf};
-
-/// Interface versions that the stand-in can speak.
-pub(crate) const OLDEST: u32 = 1;
-/// See [`OLDEST`].
-pub(crate) const NEWEST: u32 = 7;
-
-/// The functions of a table: six pointers, whatever the version.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct Table {
-    name: *const c_char,
-    init: *const c_void,
-    start: unsafe extern "C" fn(*mut c_void, *mut *mut c_void, *const u8) -> c_int,
-    stop: unsafe extern "C" fn(*mut c_void) -> c_int,
-    state: unsafe extern "C" fn(*mut c_void, c_int, *const u64) -> c_int,
-    finalize: unsafe extern "C" fn(*mut c_void) -> c_int,
-}
-
-type InitV1 = unsafe extern "C" fn(*mut *mut c_void, *mut c_int) -> c_int;
-type InitV4 = unsafe extern "C" fn(*mut *mut c_void, *mut c_int, *const c_char, u64, c_int, c_int, c_int, *const c_void) -> c_int;
-type InitV5 = unsafe extern "C" fn(*mut *mut c_void, u64, *mut c_int, *const c_char, c_int, c_int, c_int, *const c_void) -> c_int;
 
 /// The stand-in for NCCL in one process.
 pub(crate) struct Nccl {
@@ -37,7 +17,7 @@ pub(crate) struct Nccl {
     /// The version to speak, where it is given.
     interface: Option<u32>,
     /// Loaded for the first communicator, and again when there was none left.
-    loaded: Option<(Library, u32, Table)>,
+    loaded: Option<(Library, Table)>,
     alive: HashSet<u32>,
     strings: Strings,
     /// What the plugin gave back, by what the recorded one gave.
@@ -46,9 +26,6 @@ pub(crate) struct Nccl {
     /// The group that a thread has started and not stopped, by context and thread: captures do not name it.
     groups: HashMap<(u32, u32), u64>,
 }
-
-// SAFETY: the raw pointers in the table are constants of the loaded library, which any thread may use.
-unsafe impl Send for Nccl {}
 
 impl Nccl {
     /// For one capture; `path` is the library under its NCCL name. Without `interface`, the newest version that the library
@@ -76,9 +53,7 @@ impl Nccl {
             return self.init(*ctx, *comm, name.as_deref(), [*nnodes, *nranks, *rank]);
         }
         // calls before the first communicator: NCCL has no plugin yet
-        let Some((_, api, table)) = self.loaded.as_ref().map(|(library, api, table)| (library, *api, *table)) else {
-            return Ok(());
-        };
+        let Some(Table { api, functions: table }) = self.loaded.as_ref().map(|(_, table)| *table) else { return Ok(()) };
         let pointer = |number: u64| number as *mut c_void;
         match &call.what {
             What::Init { .. } => {}
@@ -111,7 +86,7 @@ impl Nccl {
     }
 
     /// Starts an event in a context, on a recorded thread, if the version has such events. Gives its handle.
-    fn start(&mut self, api: u32, table: &Table, at: (u32, u32), ids: (u64, u64), rank: i32, event: &Event) -> u64 {
+    fn start(&mut self, api: u32, table: &Functions, at: (u32, u32), ids: (u64, u64), rank: i32, event: &Event) -> u64 {
         let (context, (h, parent)) = (at.0, ids);
         if matches!(event, Event::Group) {
             self.groups.insert(at, h);
@@ -145,62 +120,27 @@ impl Nccl {
         if self.alive.is_empty() {
             self.loaded = None;
         }
-        let (api, table) = match &self.loaded {
-            Some((_, api, table)) => (*api, *table),
+        let table = match &self.loaded {
+            Some((_, table)) => *table,
             None => self.load()?,
         };
         let bytes: Vec<u8> = name.unwrap_or_default().bytes().filter(|&byte| byte != 0).collect();
         let text = CString::new(bytes).unwrap_or_default();
-        let text = name.map_or(std::ptr::null(), |_| text.as_ptr());
         let [nnodes, nranks, rank] = shape;
-        let (mut context, mut mask) = (std::ptr::null_mut(), 0);
-        let (context_place, mask_place) = (&raw mut context, &raw mut mask);
-        let no_logger = std::ptr::null();
-        let result = if api <= 3 {
-            // SAFETY: init has this type up to v3.
-            let init = unsafe { std::mem::transmute::<*const c_void, InitV1>(table.init) };
-            // SAFETY: both pointers are to locals.
-            unsafe { init(context_place, mask_place) }
-        } else if api == 4 {
-            // SAFETY: v4's init has this type.
-            let init = unsafe { std::mem::transmute::<*const c_void, InitV4>(table.init) };
-            // SAFETY: all pointers are to locals.
-            unsafe { init(context_place, mask_place, text, comm, nnodes, nranks, rank, no_logger) }
-        } else {
-            // SAFETY: init has this type since v5.
-            let init = unsafe { std::mem::transmute::<*const c_void, InitV5>(table.init) };
-            // SAFETY: all pointers are to locals.
-            unsafe { init(context_place, comm, mask_place, text, nnodes, nranks, rank, no_logger) }
-        };
-        if result != 0 || context.is_null() {
-            let what = format!("init of interface v{api} gave result {result} and context {context:?}");
-            return Err(HostError::Refused { path: self.path.clone(), what });
-        }
+        let introduction =
+            Introduction { comm, name: name.map(|_| text.as_c_str()), nnodes, nranks, rank, logger: std::ptr::null() };
+        let context = table.init(&introduction).map_err(|what| HostError::Refused { path: self.path.clone(), what })?;
         self.alive.insert(ctx);
-        self.contexts.insert(ctx, context as u64);
+        self.contexts.insert(ctx, context);
         Ok(())
     }
 
-    /// Opens the library and looks its tables up: the wanted one, or newest first, beginning with the one that was recorded.
-    fn load(&mut self) -> Result<(u32, Table), HostError> {
-        let library = open(&self.path)?;
-        let mut found = None;
+    /// Opens the library: with the wanted version, or the newest, beginning with the one that was recorded.
+    fn load(&mut self) -> Result<Table, HostError> {
         let newest = self.interface.unwrap_or(self.meta.api).clamp(OLDEST, NEWEST);
         let oldest = if self.interface.is_some() { newest } else { OLDEST };
-        for api in (oldest..=newest).rev() {
-            let name = format!("ncclProfiler_v{api}");
-            // SAFETY: the symbol is a table of that version: six pointers.
-            if let Ok(symbol) = unsafe { symbol::<*const Table>(&library, &self.path, &name) } {
-                // SAFETY: as above; the library stays open as long as the table is in use.
-                found = Some((api, unsafe { **symbol }));
-                break;
-            }
-        }
-        let Some((api, table)) = found else {
-            let what = format!("none of ncclProfiler_v{oldest} to _v{newest} is exported");
-            return Err(HostError::Refused { path: self.path.clone(), what });
-        };
-        self.loaded = Some((library, api, table));
-        Ok((api, table))
+        let (library, table) = Table::load(&self.path, oldest..=newest)?;
+        self.loaded = Some((library, table));
+        Ok(table)
     }
 }

@@ -1,0 +1,157 @@
+//! `scorep-nccl bench`: what a profiler plugin costs, beside an empty one and the least that recording can cost.
+//!
+//! Each measurement is a process of its own. Rounds go through all plugins in turn, so that what the machine does besides hits all alike.
+
+mod drive;
+mod floor;
+pub(crate) mod measure;
+mod process;
+mod script;
+mod table;
+
+use crate::library;
+use measure::{EMPTY, LIMIT, Measured};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What is played where nothing is named, in the repository's root: a training, a pipeline over the network, and GPUs of one node.
+const CAPTURES: [&str; 3] = [
+    "tests/captures/nodes2x2_train/train.r0.jsonl.gz",
+    "tests/captures/nodes4x1_pipeline/pipeline.r1.jsonl.gz",
+    "tests/captures/nvlink4_single/single.r0.jsonl.gz",
+];
+
+/// What is to be measured.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Captures (*.jsonl.gz) whose calls are made; without, three of the repository's, in whose root this runs then.
+    #[arg(value_name = "CAPTURE")]
+    captures: Vec<PathBuf>,
+    /// A profiler plugin to measure besides, scorep-nccl's or another: a library that exports ncclProfiler_v1 to _v7. May be given
+    /// more than once.
+    #[arg(long = "plugin", value_name = "FILE")]
+    plugins: Vec<PathBuf>,
+    /// The shipped library, where it is not beside this program.
+    #[arg(long, value_name = "FILE")]
+    library: Option<PathBuf>,
+    /// Threads that make the calls of the capture, each all of them, in the same communicators.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=256))]
+    threads: u64,
+    /// Copies of the capture's communicators, in which the calls are made in turn.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1024))]
+    communicators: u64,
+    /// Times that all calls are made.
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..))]
+    repeat: u64,
+    /// Measurements of each; the fastest and the one in the middle are shown.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    rounds: u64,
+    /// Version of NCCL's interface to speak, 1 to 7. Without it, the newest that the plugin has.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(crate::INTERFACES))]
+    interface: Option<u32>,
+    /// What is printed.
+    #[arg(long, value_enum, default_value_t = crate::Format::Table)]
+    format: crate::Format,
+}
+
+/// All measurements of a plugin with a capture.
+#[derive(Debug, Serialize)]
+struct Row {
+    capture: String,
+    plugin: String,
+    /// Time of a call in ns, the driver's included.
+    fastest_ns: f64,
+    median_ns: f64,
+    /// The fastest of both.
+    times_limit: f64,
+    above_empty_ns: f64,
+    rounds: Vec<Measured>,
+    /// Calls timed one by one.
+    timed: Measured,
+}
+
+/// Measures and prints.
+///
+/// # Errors
+/// What is wrong, in words.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
+    let captures = match arguments.captures.as_slice() {
+        [] => CAPTURES.map(PathBuf::from).into(),
+        named => named.to_vec(),
+    };
+    if let (true, Some(missing)) = (arguments.captures.is_empty(), captures.iter().find(|path| !path.is_file())) {
+        return Err(format!("{}: no such file; run in the repository's root, or name a capture", missing.display()));
+    }
+    let ours = library::find(arguments.library.as_deref()).map_err(|error| error.to_string())?;
+    let mut plugins = vec![EMPTY.to_owned(), LIMIT.to_owned(), ours.display().to_string()];
+    plugins.extend(arguments.plugins.iter().map(|path| path.display().to_string()));
+    let mut rows = Vec::new();
+    for capture in &captures {
+        rows.extend(measure_all(arguments, capture, &plugins)?);
+    }
+    match arguments.format {
+        crate::Format::Table => println!("{}", table::of(&rows)),
+        crate::Format::Json => println!("{}", serde_json::to_string_pretty(&rows).map_err(|error| error.to_string())?),
+    }
+    Ok(())
+}
+
+/// The rows of a capture: empty, limit, and the plugins.
+fn measure_all(arguments: &Arguments, capture: &Path, plugins: &[String]) -> Result<Vec<Row>, String> {
+    let mut rounds: Vec<Vec<Measured>> = vec![Vec::new(); plugins.len()];
+    for _ in 0..arguments.rounds {
+        for (plugin, rounds) in plugins.iter().zip(&mut rounds) {
+            rounds.push(measure_one(arguments, capture, plugin, false)?);
+        }
+    }
+    let times = |rounds: &[Measured]| {
+        let mut times: Vec<f64> = rounds.iter().map(|measured| measured.ns_per_call).collect();
+        times.sort_by(f64::total_cmp);
+        [times.first(), times.get(times.len() / 2)].map(|time| time.copied().unwrap_or(f64::NAN))
+    };
+    let [empty, limit] = [0, 1].map(|place| rounds.get(place).map_or(f64::NAN, |rounds| times(rounds)[0]));
+    let row = |(plugin, rounds): (&String, Vec<Measured>)| {
+        let [fastest_ns, median_ns] = times(&rounds);
+        Ok(Row {
+            capture: crate::replay::process_name(capture),
+            plugin: plugin.clone(),
+            fastest_ns,
+            median_ns,
+            times_limit: fastest_ns / limit,
+            above_empty_ns: fastest_ns - empty,
+            rounds,
+            timed: measure_one(arguments, capture, plugin, true)?,
+        })
+    };
+    plugins.iter().zip(rounds).map(row).collect()
+}
+
+fn measure_one(arguments: &Arguments, capture: &Path, plugin: &str, latency: bool) -> Result<Measured, String> {
+    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    let mut command = Command::new(program);
+    command.arg(measure::COMMAND).arg(plugin).arg(capture);
+    for (name, number) in
+        [("--threads", arguments.threads), ("--communicators", arguments.communicators), ("--repeat", arguments.repeat)]
+    {
+        command.arg(name).arg(number.to_string());
+    }
+    if let Some(interface) = arguments.interface {
+        command.arg("--interface").arg(interface.to_string());
+    }
+    if latency {
+        command.arg("--latency");
+    }
+    if std::env::var_os("NCCL_SCOREP_PRESET").is_none() {
+        command.env("NCCL_SCOREP_PRESET", "full");
+    }
+    let output = command.stdin(Stdio::null()).stderr(Stdio::piped()).output().map_err(|error| error.to_string())?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("{plugin} with {}: the process ended with {}\n{said}", capture.display(), output.status));
+    }
+    // what a plugin prints comes before
+    let text = String::from_utf8_lossy(&output.stdout);
+    let last = text.lines().last().unwrap_or_default();
+    serde_json::from_str(last).map_err(|error| format!("{plugin}: {error}"))
+}

@@ -1,0 +1,109 @@
+//! Plays a script against a plugin as fast as can be.
+
+use super::script::{Script, Step, Template};
+use crate::host::table::Functions;
+use common::clock::Clock;
+use hdrhistogram::Histogram;
+use std::ffi::{c_int, c_void};
+
+/// Calls made for one copy of the communicators before it is another copy's turn.
+const TURN: usize = 16;
+
+/// Has each call made.
+pub(super) trait Watch {
+    /// Makes the call; what a plugin says of it is nothing to NCCL.
+    fn call(&mut self, call: impl FnOnce() -> c_int);
+}
+
+/// Does nothing besides.
+pub(super) struct Unwatched;
+
+impl Watch for Unwatched {
+    #[inline(always)]
+    fn call(&mut self, call: impl FnOnce() -> c_int) {
+        call();
+    }
+}
+
+/// Notes how long each call took, in ticks of the clock.
+pub(super) struct Latencies<'a> {
+    pub(super) clock: &'a Clock,
+    pub(super) ticks: Histogram<u64>,
+}
+
+impl Watch for Latencies<'_> {
+    #[inline(always)]
+    fn call(&mut self, call: impl FnOnce() -> c_int) {
+        let before = self.clock.now();
+        call();
+        self.ticks.saturating_record(self.clock.now().saturating_sub(before));
+    }
+}
+
+/// What one thread plays with: handles and descriptors of its own, contexts that are everybody's.
+#[derive(Debug)]
+pub(super) struct Player<'a> {
+    functions: Functions,
+    script: &'a Script,
+    /// Contexts of the communicators, for each copy of them.
+    contexts: &'a [Vec<u64>],
+    templates: Vec<Template>,
+    /// For each copy.
+    handles: Vec<Vec<u64>>,
+}
+
+impl<'a> Player<'a> {
+    pub(super) fn new(functions: Functions, script: &'a Script, contexts: &'a [Vec<u64>]) -> Self {
+        let handles = contexts.iter().map(|_| vec![0; script.handles]).collect();
+        Self { functions, script, contexts, templates: script.templates.clone(), handles }
+    }
+
+    /// Plays it once for every copy. The GPU's clock goes on from repetition to repetition.
+    pub(super) fn play(&mut self, repetition: u64, watch: &mut impl Watch) {
+        let later = repetition.wrapping_mul(self.script.span);
+        let Self { functions, script, contexts, templates, handles } = self;
+        for turn in script.steps.chunks(TURN) {
+            for (contexts, handles) in contexts.iter().zip(handles.iter_mut()) {
+                for step in turn {
+                    make(functions, step, contexts, templates, handles, later, watch);
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn make(
+    functions: &Functions,
+    step: &Step,
+    contexts: &[u64],
+    templates: &mut [Template],
+    handles: &mut [u64],
+    later: u64,
+    watch: &mut impl Watch,
+) {
+    let pointer = |number: u64| number as *mut c_void;
+    match *step {
+        Step::Start { template, context, handle, parent, group, stamp } => {
+            let (parent, group) = (handles[parent as usize], handles[group as usize]);
+            let descriptor = templates[template as usize].fill(parent, group, stamp.wrapping_add(later));
+            let place = (&raw mut handles[handle as usize]).cast();
+            let context = pointer(contexts[context as usize]);
+            // SAFETY: the descriptor is laid out for the table's version, and its strings live as long as the process; the place is
+            // one for a handle.
+            watch.call(|| unsafe { (functions.start)(context, place, descriptor) });
+        }
+        Step::State { handle, state, argument, stamped } => {
+            let handle = pointer(handles[handle as usize]);
+            let argument = argument.map(|argument| [if stamped { argument.wrapping_add(later) } else { argument }, 0]);
+            let argument = argument.as_ref().map_or(std::ptr::null(), |words| words.as_ptr());
+            // SAFETY: the argument is NULL or as large as any version's union.
+            watch.call(|| unsafe { (functions.state)(handle, state, argument) });
+        }
+        Step::Stop { handle } => {
+            let handle = pointer(handles[handle as usize]);
+            // SAFETY: a handle that the plugin gave.
+            watch.call(|| unsafe { (functions.stop)(handle) });
+        }
+    }
+}

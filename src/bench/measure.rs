@@ -1,0 +1,245 @@
+//! One measurement, in a process of its own: a plugin, a script, so many threads.
+
+use super::drive::{Latencies, Player, Unwatched};
+use super::floor;
+use super::process::{self, processor_ns};
+use super::script::{Communicator, Script};
+use crate::capture;
+use crate::host::table::{Introduction, NEWEST, OLDEST, Table};
+use common::clock::{Clock, monotonic};
+use hdrhistogram::Histogram;
+use libloading::os::unix::Library;
+use serde::{Deserialize, Serialize};
+use std::ffi::{c_char, c_int, c_ulong, c_void};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Barrier;
+
+/// The hidden command that such a process is started with.
+pub(crate) const COMMAND: &str = "bench-one";
+/// Plugins that are no libraries.
+pub(crate) const EMPTY: &str = "empty";
+/// See [`EMPTY`].
+pub(crate) const LIMIT: &str = "limit";
+/// How long a plugin may take to do what is still to be done about the events, milliseconds.
+const PATIENCE: u32 = 60_000;
+
+/// What it is told.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// A library, or `empty` or `limit`.
+    plugin: String,
+    capture: PathBuf,
+    #[arg(long)]
+    threads: usize,
+    #[arg(long)]
+    communicators: usize,
+    #[arg(long)]
+    repeat: u64,
+    #[arg(long)]
+    interface: Option<u32>,
+    /// Time each call, too.
+    #[arg(long)]
+    latency: bool,
+}
+
+/// What came of it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Measured {
+    /// Version of the interface.
+    pub(crate) interface: u32,
+    /// Calls of all threads.
+    pub(crate) calls: u64,
+    /// Those of them that start an event.
+    pub(crate) starts: u64,
+    /// How long a call took, the driver's own time included: mean over the threads.
+    pub(crate) ns_per_call: f64,
+    /// From the first thread's begin to the last one's end.
+    pub(crate) wall_ns: u64,
+    /// Processor time of the driver's threads.
+    pub(crate) driver_processor_ns: u64,
+    /// Processor time of all others: those that the plugin has made.
+    pub(crate) other_processor_ns: u64,
+    /// Loading the library and the first init.
+    pub(crate) first_init_ns: u64,
+    /// Largest memory of the process above the driver's own.
+    pub(crate) memory_kib: u64,
+    /// Where calls were timed one by one.
+    pub(crate) latency: Option<Latency>,
+}
+
+/// How long calls took, in ns, the driver's reading of the clock included.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Latency {
+    /// Half of the calls took at most as long.
+    pub(crate) p50: f64,
+    /// 99 % did.
+    pub(crate) p99: f64,
+    /// 99.99 % did.
+    pub(crate) p9999: f64,
+    /// All did.
+    pub(crate) max: f64,
+}
+
+/// Measures, and writes what came of it to standard output.
+pub(crate) fn run(arguments: &Arguments) -> ExitCode {
+    let text = measure(arguments).and_then(|measured| serde_json::to_string(&measured).map_err(|error| error.to_string()));
+    match text {
+        Ok(text) => {
+            println!("{text}");
+            ExitCode::SUCCESS
+        }
+        Err(message) => {
+            eprintln!("{message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn measure(arguments: &Arguments) -> Result<Measured, String> {
+    let clock = Clock::new();
+    clock.mark();
+    let without_library = process::resident_kib();
+    let begun = monotonic();
+    let (library, table) = open(arguments)?;
+    let opening = monotonic().saturating_sub(begun);
+    let image = process::resident_kib().saturating_sub(without_library);
+
+    let capture = capture::read(&arguments.capture).map_err(|error| error.to_string())?;
+    let script = Script::new(&capture, table.api);
+    drop(capture);
+    let driver_kib = process::forget_peak_kib();
+    let processor_before = processor_ns(libc::RUSAGE_SELF);
+    let begun = monotonic();
+    let mut first_init = 0;
+    let mut contexts = vec![Vec::new(); arguments.communicators];
+    for copy in &mut contexts {
+        for communicator in &script.communicators {
+            copy.push(init(&table, communicator).map_err(|what| format!("{}: {what}", arguments.plugin))?);
+            if first_init == 0 {
+                first_init = monotonic().saturating_sub(begun);
+            }
+        }
+    }
+    // ticks of a nanosecond or less, to half a minute, three digits
+    let none = Histogram::new_with_bounds(1, 1 << 36, 3).map_err(|error| error.to_string())?;
+    let driven = drive(arguments, &clock, table, &script, &contexts, &none);
+    for &context in contexts.iter().flatten() {
+        // SAFETY: contexts that the plugin gave, each once.
+        unsafe { (table.functions.finalize)(context as *mut c_void) };
+    }
+    // what it still has to do about the events is part of what it costs
+    library.as_ref().inspect(|library| catch_up(library));
+    let processor = processor_ns(libc::RUSAGE_SELF).saturating_sub(processor_before);
+
+    let sum = |of: fn(&Driven) -> u64| driven.iter().map(of).sum::<u64>();
+    let driver_processor_ns = sum(|thread| thread.processor_ns);
+    let times = arguments.communicators as u64 * arguments.repeat * driven.len() as u64;
+    let calls = script.steps.len() as u64 * times;
+    let begin = driven.iter().map(|thread| thread.begin).min().unwrap_or(0);
+    let end = driven.iter().map(|thread| thread.end).max().unwrap_or(0);
+    Ok(Measured {
+        interface: table.api,
+        calls,
+        starts: script.starts as u64 * times,
+        ns_per_call: sum(|thread| thread.end - thread.begin) as f64 / calls as f64,
+        wall_ns: end - begin,
+        driver_processor_ns,
+        other_processor_ns: processor.saturating_sub(driver_processor_ns),
+        first_init_ns: opening + first_init,
+        memory_kib: image + process::peak_kib().saturating_sub(driver_kib),
+        latency: arguments.latency.then(|| latency(&driven, none, &clock)),
+    })
+}
+
+fn open(arguments: &Arguments) -> Result<(Option<Library>, Table), String> {
+    let newest = arguments.interface.unwrap_or(NEWEST);
+    let path = match arguments.plugin.as_str() {
+        EMPTY => return Ok((None, Table { api: newest, functions: floor::EMPTY })),
+        LIMIT => return Ok((None, Table { api: newest, functions: floor::LIMIT })),
+        path => Path::new(path),
+    };
+    let versions = arguments.interface.unwrap_or(OLDEST)..=newest;
+    let (library, table) = Table::load(path, versions).map_err(|error| error.to_string())?;
+    Ok((Some(library), table))
+}
+
+/// NCCL's function for log lines, which takes what the text wants besides: plugins call it without asking whether it is there.
+unsafe extern "C" fn quiet(_: c_int, _: c_ulong, _: *const c_char, _: c_int, _: *const c_char) {}
+
+fn init(table: &Table, communicator: &Communicator) -> Result<u64, String> {
+    if table.functions.init.is_null() {
+        return Ok(1);
+    }
+    let Communicator { comm, name, shape: [nnodes, nranks, rank] } = communicator;
+    table.init(&Introduction {
+        comm: *comm,
+        name: name.as_deref(),
+        nnodes: *nnodes,
+        nranks: *nranks,
+        rank: *rank,
+        logger: quiet as *const c_void,
+    })
+}
+
+/// Waits until the plugin has done its work, if it lets wait for that.
+fn catch_up(library: &Library) {
+    // SAFETY: a symbol of this project's own library, of this type.
+    if let Ok(flush) = unsafe { library.get::<unsafe extern "C" fn(u32) -> c_int>(b"scorep_nccl_flush") } {
+        // SAFETY: takes any number of milliseconds.
+        unsafe { flush(PATIENCE) };
+    }
+}
+
+/// What a thread has done.
+struct Driven {
+    /// ns of CLOCK_MONOTONIC.
+    begin: u64,
+    /// The same.
+    end: u64,
+    processor_ns: u64,
+    /// Ticks.
+    latencies: Histogram<u64>,
+}
+
+fn drive(
+    arguments: &Arguments,
+    clock: &Clock,
+    table: Table,
+    script: &Script,
+    contexts: &[Vec<u64>],
+    none: &Histogram<u64>,
+) -> Vec<Driven> {
+    let barrier = Barrier::new(arguments.threads);
+    let play = || {
+        let mut player = Player::new(table.functions, script, contexts);
+        let mut latencies = Latencies { clock, ticks: none.clone() };
+        barrier.wait();
+        let (processor, begin) = (processor_ns(libc::RUSAGE_THREAD), monotonic());
+        for repetition in 0..arguments.repeat {
+            if arguments.latency {
+                player.play(repetition, &mut latencies);
+            } else {
+                player.play(repetition, &mut Unwatched);
+            }
+        }
+        let end = monotonic();
+        let processor_ns = processor_ns(libc::RUSAGE_THREAD).saturating_sub(processor);
+        Driven { begin, end, processor_ns, latencies: latencies.ticks }
+    };
+    std::thread::scope(|scope| {
+        let others: Vec<_> = (1..arguments.threads).map(|_| scope.spawn(play)).collect();
+        let own = play();
+        std::iter::once(own).chain(others.into_iter().filter_map(|thread| thread.join().ok())).collect()
+    })
+}
+
+fn latency(driven: &[Driven], mut all: Histogram<u64>, clock: &Clock) -> Latency {
+    for thread in driven {
+        // both have the same range
+        let _ = all.add(&thread.latencies);
+    }
+    let scale = clock.nanoseconds_per_tick().unwrap_or(1.0);
+    let at = |percentage| all.value_at_percentile(percentage) as f64 * scale;
+    Latency { p50: at(50.0), p99: at(99.0), p9999: at(99.99), max: all.max() as f64 * scale }
+}

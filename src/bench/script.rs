@@ -1,0 +1,240 @@
+//! A capture made ready to be played as fast as can be: every call worked out beforehand but for what a plugin gives back.
+
+use crate::capture::{Capture, Event, What};
+use crate::host::descriptor::{self, Arguments, Descriptor, Place, Strings, WORDS};
+use std::collections::HashMap;
+use std::ffi::CString;
+
+/// Place of a descriptor that no version looks at: what is written there is written nowhere.
+const NOWHERE: u8 = WORDS as u8;
+/// Word of the parent's handle.
+const PARENT: u8 = 1;
+/// State of a kernel channel, and of a phase in it, with which a stamp of the GPU comes.
+const STAMPED_STATES: [u32; 2] = [22, 31];
+
+/// A communicator of the capture.
+#[derive(Debug)]
+pub(super) struct Communicator {
+    pub(super) comm: u64,
+    pub(super) name: Option<CString>,
+    /// Nodes, ranks, this rank.
+    pub(super) shape: [i32; 3],
+}
+
+/// A descriptor, but for handles and stamps.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Template {
+    pub(super) words: [u64; WORDS + 1],
+    /// Where the group's handle is to be written.
+    group_at: u8,
+    /// Where the GPU's stamp is.
+    stamp_at: u8,
+}
+
+impl Template {
+    /// Finds the words that differ between events that differ only in that.
+    fn new(api: u32, event: &Event, rank: i32, pid: i32, strings: &mut Strings) -> Self {
+        let place = Place { parent: 0, group: 0, rank, pid };
+        let mut words = |event: &Event, group| Descriptor::new(api, event, Place { group, ..place }, strings).words();
+        let stamped = |stamp| match *event {
+            Event::KernelCh { ch, .. } => Event::KernelCh { ch, ptimer: stamp },
+            Event::KernelPhase { ch, phase, .. } => Event::KernelPhase { ch, phase, ptimer: stamp },
+            ref other => other.clone(),
+        };
+        let plain = words(&stamped(0), 0);
+        let differing = |others: [u64; WORDS]| {
+            let place = plain.iter().zip(&others).position(|(one, other)| one != other);
+            place.and_then(|place| u8::try_from(place).ok()).unwrap_or(NOWHERE)
+        };
+        let (group_at, stamp_at) = (differing(words(&stamped(0), 1)), differing(words(&stamped(1), 0)));
+        let mut all = [0; WORDS + 1];
+        all[..WORDS].copy_from_slice(&plain);
+        Self { words: all, group_at, stamp_at }
+    }
+
+    /// Fills in what is different each time.
+    #[inline]
+    pub(super) fn fill(&mut self, parent: u64, group: u64, stamp: u64) -> *const u8 {
+        self.words[usize::from(PARENT)] = parent;
+        // up to v4 the group of an operation is its parent, and the latter stays unused
+        self.words[usize::from(self.group_at)] = group;
+        self.words[usize::from(self.stamp_at)] = stamp;
+        self.words.as_ptr().cast()
+    }
+}
+
+/// A call. Handles are places in a table of those that are still needed, the first of which holds none.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Step {
+    Start { template: u32, context: u32, handle: u32, parent: u32, group: u32, stamp: u64 },
+    State { handle: u32, state: i32, argument: Option<u64>, stamped: bool },
+    Stop { handle: u32 },
+}
+
+/// A capture, ready to be played by threads that each have their own handles.
+#[derive(Debug)]
+pub(super) struct Script {
+    pub(super) communicators: Vec<Communicator>,
+    pub(super) steps: Vec<Step>,
+    pub(super) templates: Vec<Template>,
+    /// Handles alive at a time.
+    pub(super) handles: usize,
+    /// Between the first stamp of the GPU and beyond the last: what repeats comes so much later.
+    pub(super) span: u64,
+    /// Starts among the steps.
+    pub(super) starts: usize,
+}
+
+impl Script {
+    /// For a version of the interface.
+    pub(super) fn new(capture: &Capture, api: u32) -> Self {
+        let mut script =
+            Self { communicators: Vec::new(), steps: Vec::new(), templates: Vec::new(), handles: 1, span: 0, starts: 0 };
+        let mut registers = Registers::new(capture);
+        let (mut contexts, mut groups) = (HashMap::new(), HashMap::new());
+        let (mut known, mut strings) = (HashMap::new(), Strings::default());
+        let own = i32::try_from(std::process::id()).unwrap_or(0);
+        for (number, call) in capture.lines.iter().enumerate() {
+            match &call.what {
+                What::Init { ctx, comm, name, nnodes, nranks, rank } => {
+                    contexts.insert(*ctx, script.communicators.len() as u32);
+                    let name = name.as_ref().and_then(|name| CString::new(name.as_bytes()).ok());
+                    script.communicators.push(Communicator { comm: *comm, name, shape: [*nnodes, *nranks, *rank] });
+                }
+                What::Finalize { .. } => {}
+                What::Start { ctx, h, parent, rank, event } => {
+                    if matches!(event, Event::Group) {
+                        groups.insert((*ctx, call.tid), *h);
+                    }
+                    let Some(&context) = contexts.get(ctx) else { continue };
+                    if api < capture.meta.api && api < descriptor::since(event) {
+                        registers.forget(*h);
+                        continue;
+                    }
+                    let is_foreign = matches!(event, Event::ProxyOp { pid, .. } if *pid != capture.meta.pid);
+                    let pid = if is_foreign { own ^ 1 } else { own };
+                    let template = Template::new(api, event, *rank, pid, &mut strings);
+                    let template = *known.entry(template).or_insert_with_key(|template| {
+                        script.templates.push(template.clone());
+                        script.templates.len() as u32 - 1
+                    });
+                    let recorded = groups.get(&(*ctx, call.tid)).copied().unwrap_or(0);
+                    let is_operation = matches!(event, Event::Coll { .. } | Event::P2p { .. });
+                    let [parent, group] = match (api <= 4, capture.meta.api <= 4) {
+                        // in a capture of v4 or older, as in the call, the group is the parent
+                        (true, false) if is_operation => [recorded, 0],
+                        (false, true) if is_operation => [0, *parent],
+                        _ => [*parent, recorded],
+                    };
+                    let stamp = match event {
+                        Event::KernelCh { ptimer, .. } | Event::KernelPhase { ptimer, .. } => *ptimer,
+                        _ => 0,
+                    };
+                    let (parent, group) = (registers.of(parent), registers.of(group));
+                    let handle = registers.begin(*h);
+                    script.steps.push(Step::Start { template, context, handle, parent, group, stamp });
+                    script.starts += 1;
+                }
+                What::State { h, state, arg } => {
+                    if let Some(argument) = descriptor::state(api, capture.meta.api, *state, *arg) {
+                        let argument = argument.map(|words: Arguments| words[0]);
+                        let stamped = STAMPED_STATES.contains(state) && argument.is_some();
+                        let state = i32::try_from(*state).unwrap_or(-1);
+                        script.steps.push(Step::State { handle: registers.of(*h), state, argument, stamped });
+                    }
+                }
+                What::Stop { h } => {
+                    groups.retain(|_, group| group != h);
+                    script.steps.push(Step::Stop { handle: registers.of(*h) });
+                }
+            }
+            registers.end(number);
+        }
+        script.handles = registers.count as usize;
+        script.span = span(capture);
+        script
+    }
+}
+
+/// How long the GPU's clock ran during the capture.
+fn span(capture: &Capture) -> u64 {
+    let stamps = capture.lines.iter().filter_map(|call| match &call.what {
+        What::Start { event: Event::KernelCh { ptimer, .. }, .. } => Some(*ptimer),
+        What::State { state, arg, .. } if STAMPED_STATES.contains(state) => *arg,
+        _ => None,
+    });
+    let (first, last) = stamps.fold((u64::MAX, 0), |(first, last), stamp| (stamp.min(first), stamp.max(last)));
+    last.saturating_sub(first) + 1000
+}
+
+/// Place of the handle of an event that the recorded plugin gave none: written, never read.
+const NOBODYS: u32 = 1;
+
+/// Which handles are alive, and where in the table they are kept: a table of all that there ever are would be as large as the
+/// recording, and looking into it the better part of what is measured.
+struct Registers {
+    count: u32,
+    free: Vec<u32>,
+    places: HashMap<u64, u32>,
+    /// The handles that are last used by a call, by the call's number.
+    last_uses: HashMap<usize, Vec<u64>>,
+}
+
+impl Registers {
+    fn new(capture: &Capture) -> Self {
+        let mut last = HashMap::new();
+        let mut groups: HashMap<(u32, u32), u64> = HashMap::new();
+        for (number, call) in capture.lines.iter().enumerate() {
+            match &call.what {
+                What::Start { ctx, h, parent, event, .. } => {
+                    if matches!(event, Event::Group) {
+                        groups.insert((*ctx, call.tid), *h);
+                    }
+                    let group = groups.get(&(*ctx, call.tid)).copied().unwrap_or(0);
+                    last.extend([*h, *parent, group].map(|used| (used, number)));
+                }
+                What::State { h, .. } => {
+                    last.insert(*h, number);
+                }
+                What::Stop { h } => {
+                    last.insert(*h, number);
+                    groups.retain(|_, group| group != h);
+                }
+                _ => {}
+            }
+        }
+        let mut last_uses: HashMap<usize, Vec<u64>> = HashMap::new();
+        last.into_iter().for_each(|(handle, number)| last_uses.entry(number).or_default().push(handle));
+        Self { count: NOBODYS + 1, free: Vec::new(), places: HashMap::new(), last_uses }
+    }
+
+    /// The place of a handle; 0 for one that is not alive.
+    fn of(&self, handle: u64) -> u32 {
+        self.places.get(&handle).copied().unwrap_or(0)
+    }
+
+    /// A place for a new handle.
+    fn begin(&mut self, handle: u64) -> u32 {
+        if handle == 0 {
+            return NOBODYS;
+        }
+        self.forget(handle);
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.count += 1;
+            self.count - 1
+        });
+        self.places.insert(handle, place);
+        place
+    }
+
+    fn forget(&mut self, handle: u64) {
+        self.free.extend(self.places.remove(&handle));
+    }
+
+    /// The call of that number is made.
+    fn end(&mut self, number: usize) {
+        for handle in self.last_uses.remove(&number).unwrap_or_default() {
+            self.forget(handle);
+        }
+    }
+}

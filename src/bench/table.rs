@@ -1,0 +1,50 @@
+//! The measurements as a table for a person.
+
+use super::Row;
+use super::measure::Measured;
+use comfy_table::{CellAlignment, Table, presets};
+use std::path::Path;
+
+const HEADER: [&str; 12] = [
+    "capture",
+    "plugin",
+    "ns/call",
+    "median",
+    "x limit",
+    "+ empty",
+    "p50",
+    "p99",
+    "p99.99",
+    "max us",
+    "MiB",
+    "own threads ns/event",
+];
+
+pub(super) fn of(rows: &[Row]) -> String {
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING).set_header(HEADER);
+    table.column_iter_mut().skip(2).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
+    for row in rows {
+        let name =
+            Path::new(&row.plugin).file_stem().map_or_else(|| row.plugin.clone(), |name| name.to_string_lossy().into_owned());
+        let latency = row.timed.latency.as_ref();
+        let of_latency = |ns: Option<f64>, scale: f64| ns.map_or_else(String::new, |ns| format!("{:.0}", ns / scale));
+        let most = |of: fn(&Measured) -> f64| row.rounds.iter().map(of).fold(0.0, f64::max);
+        let least = |of: fn(&Measured) -> f64| row.rounds.iter().map(of).fold(f64::INFINITY, f64::min);
+        table.add_row([
+            row.capture.clone(),
+            name,
+            format!("{:.1}", row.fastest_ns),
+            format!("{:.1}", row.median_ns),
+            format!("{:.2}", row.times_limit),
+            format!("{:.1}", row.above_empty_ns),
+            of_latency(latency.map(|latency| latency.p50), 1.0),
+            of_latency(latency.map(|latency| latency.p99), 1.0),
+            of_latency(latency.map(|latency| latency.p9999), 1.0),
+            of_latency(latency.map(|latency| latency.max), 1e3),
+            format!("{:.1}", most(|measured| measured.memory_kib as f64 / 1024.0)),
+            format!("{:.1}", least(|measured| measured.other_processor_ns as f64 / measured.starts as f64)),
+        ]);
+    }
+    table.to_string()
+}

@@ -1,0 +1,105 @@
+//! A profiler plugin as NCCL has it at hand: the table of functions that a library exports for a version of the interface.
+
+use super::{HostError, open, symbol};
+use libloading::os::unix::Library;
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::path::Path;
+
+/// Interface versions that the stand-in can speak.
+pub(crate) const OLDEST: u32 = 1;
+/// See [`OLDEST`].
+pub(crate) const NEWEST: u32 = 7;
+
+/// The functions of a table: six pointers, whatever the version.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Functions {
+    pub(crate) name: *const c_char,
+    pub(crate) init: *const c_void,
+    pub(crate) start: unsafe extern "C" fn(*mut c_void, *mut *mut c_void, *const u8) -> c_int,
+    pub(crate) stop: unsafe extern "C" fn(*mut c_void) -> c_int,
+    pub(crate) state: unsafe extern "C" fn(*mut c_void, c_int, *const u64) -> c_int,
+    pub(crate) finalize: unsafe extern "C" fn(*mut c_void) -> c_int,
+}
+
+// SAFETY: the raw pointers are constants of a loaded library, which any thread may use.
+unsafe impl Send for Functions {}
+// SAFETY: as above.
+unsafe impl Sync for Functions {}
+
+pub(crate) type InitV1 = unsafe extern "C" fn(*mut *mut c_void, *mut c_int) -> c_int;
+pub(crate) type InitV4 =
+    unsafe extern "C" fn(*mut *mut c_void, *mut c_int, *const c_char, u64, c_int, c_int, c_int, *const c_void) -> c_int;
+pub(crate) type InitV5 =
+    unsafe extern "C" fn(*mut *mut c_void, u64, *mut c_int, *const c_char, c_int, c_int, c_int, *const c_void) -> c_int;
+
+/// A communicator, as NCCL introduces it to init.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Introduction<'a> {
+    pub(crate) comm: u64,
+    pub(crate) name: Option<&'a CStr>,
+    pub(crate) nnodes: i32,
+    pub(crate) nranks: i32,
+    pub(crate) rank: i32,
+    /// NCCL's function for log lines, or NULL.
+    pub(crate) logger: *const c_void,
+}
+
+/// A table and the version it is of.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Table {
+    pub(crate) api: u32,
+    pub(crate) functions: Functions,
+}
+
+impl Table {
+    /// Opens a library and looks its tables up, newest first.
+    ///
+    /// # Errors
+    /// When it cannot be loaded, or exports none of the versions.
+    pub(crate) fn load(path: &Path, versions: std::ops::RangeInclusive<u32>) -> Result<(Library, Self), HostError> {
+        let library = open(path)?;
+        for api in versions.clone().rev() {
+            // SAFETY: the symbol is a table of that version: six pointers.
+            if let Ok(symbol) = unsafe { symbol::<*const Functions>(&library, path, &format!("ncclProfiler_v{api}")) } {
+                // SAFETY: as above; the library stays open as long as the table is in use.
+                let functions = unsafe { **symbol };
+                return Ok((library, Self { api, functions }));
+            }
+        }
+        let what = format!("none of ncclProfiler_v{} to _v{} is exported", versions.start(), versions.end());
+        Err(HostError::Refused { path: path.into(), what })
+    }
+
+    /// Makes a communicator known; gives its context.
+    ///
+    /// # Errors
+    /// What NCCL would not go on with, in words.
+    pub(crate) fn init(&self, introduction: &Introduction<'_>) -> Result<u64, String> {
+        let Introduction { comm, name, nnodes, nranks, rank, logger } = *introduction;
+        let name = name.map_or(std::ptr::null(), CStr::as_ptr);
+        let (mut context, mut mask) = (std::ptr::null_mut(), 0);
+        let (context_place, mask_place) = (&raw mut context, &raw mut mask);
+        let init = self.functions.init;
+        let result = if self.api <= 3 {
+            // SAFETY: init has this type up to v3.
+            let init = unsafe { std::mem::transmute::<*const c_void, InitV1>(init) };
+            // SAFETY: both pointers are to locals.
+            unsafe { init(context_place, mask_place) }
+        } else if self.api == 4 {
+            // SAFETY: v4's init has this type.
+            let init = unsafe { std::mem::transmute::<*const c_void, InitV4>(init) };
+            // SAFETY: all pointers are to locals, or to what the caller keeps alive.
+            unsafe { init(context_place, mask_place, name, comm, nnodes, nranks, rank, logger) }
+        } else {
+            // SAFETY: init has this type since v5.
+            let init = unsafe { std::mem::transmute::<*const c_void, InitV5>(init) };
+            // SAFETY: all pointers are to locals, or to what the caller keeps alive.
+            unsafe { init(context_place, comm, mask_place, name, nnodes, nranks, rank, logger) }
+        };
+        if result != 0 || context.is_null() {
+            return Err(format!("init of interface v{} gave result {result} and context {context:?}", self.api));
+        }
+        Ok(context as u64)
+    }
+}
