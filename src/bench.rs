@@ -85,7 +85,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
     }
     let ours = library::find(arguments.library.as_deref()).map_err(|error| error.to_string())?;
     let mut plugins = vec![EMPTY.to_owned(), LIMIT.to_owned(), ours.display().to_string()];
-    plugins.extend(arguments.plugins.iter().map(|path| path.display().to_string()));
+    // a name without a directory would be looked for elsewhere
+    let plain = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone()).display().to_string();
+    plugins.extend(arguments.plugins.iter().map(plain));
     let mut rows = Vec::new();
     for capture in &captures {
         rows.extend(measure_all(arguments, capture, &plugins)?);

@@ -1,19 +1,40 @@
 //! The clock that events are stamped with.
 //!
-//! With Score-P it is Score-P's own (handed over before measurement begins), so that what comes out lies right in the trace;
-//! without it CLOCK_MONOTONIC. Times are ticks of that clock; what a tick is worth is measured against CLOCK_MONOTONIC_RAW at two
-//! points that lie apart, or told by `NCCL_SCOREP_TICK_RATE`.
+//! With Score-P it is Score-P's own (handed over before measurement begins), so that what comes out lies right in the trace; without it
+//! the processor's counter where the system trusts it, else CLOCK_MONOTONIC. Times are ticks of that clock; what a tick is worth is
+//! measured against CLOCK_MONOTONIC_RAW at two points that lie apart, or, of Score-P's clock, told by `NCCL_SCOREP_TICK_RATE`.
+
+mod counter;
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
 
 /// Score-P's clock function: ticks now. It may be called from any thread.
 pub type ClockFunction = unsafe extern "C" fn() -> u64;
 
+/// Values of [`Clock::source`] that are no function's address: whoever asks for the time first decides.
+const UNDECIDED: usize = 0;
+/// The system's CLOCK_MONOTONIC, in nanoseconds.
+const SYSTEM: usize = 1;
+/// The processor's counter.
+const COUNTER: usize = 2;
+
+/// Whose clock it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Source {
+    /// The system's: ticks are nanoseconds.
+    System,
+    /// The processor's counter.
+    Counter,
+    /// Score-P's.
+    ScoreP,
+}
+
 /// Where times come from.
 #[derive(Debug)]
 pub struct Clock {
-    /// Address of a [`ClockFunction`], or 0.
-    function: AtomicUsize,
+    /// Address of a [`ClockFunction`], or one of the values above.
+    source: AtomicUsize,
     /// Ticks per second as bits of an f64, when told; 0 when it is to be measured.
     told: AtomicU64,
     /// First pair of (ticks, nanoseconds of CLOCK_MONOTONIC_RAW); nanoseconds 0 when not taken yet.
@@ -23,27 +44,51 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// CLOCK_MONOTONIC until [`Clock::set_function`].
+    /// The processor's counter or the system's clock until [`Clock::set_function`].
     pub const fn new() -> Self {
+        Self::of(UNDECIDED)
+    }
+
+    const fn of(source: usize) -> Self {
         Self {
-            function: AtomicUsize::new(0),
+            source: AtomicUsize::new(source),
             told: AtomicU64::new(0),
             first: [AtomicU64::new(0), AtomicU64::new(0)],
-            scale: AtomicU64::new(1.0_f64.to_bits()),
+            scale: AtomicU64::new(0),
         }
     }
 
     /// Takes Score-P's clock from here on.
     pub fn set_function(&self, function: ClockFunction) {
-        self.function.store(function as usize, Ordering::Release);
+        self.source.store(function as usize, Ordering::Release);
         self.first[1].store(0, Ordering::Release);
         self.mark();
         self.forget_scale();
     }
 
+    /// Whose clock it is by now.
+    pub fn source(&self) -> Source {
+        match self.source.load(Ordering::Acquire) {
+            UNDECIDED if self.decide() == COUNTER => Source::Counter,
+            UNDECIDED | SYSTEM => Source::System,
+            COUNTER => Source::Counter,
+            _ => Source::ScoreP,
+        }
+    }
+
     /// Whether times are Score-P's.
     pub fn is_score_p(&self) -> bool {
-        self.function.load(Ordering::Relaxed) != 0
+        self.source() == Source::ScoreP
+    }
+
+    /// Takes the counter if it can be trusted. Two threads that do so at a time come to the same end.
+    #[cold]
+    fn decide(&self) -> usize {
+        let source = if counter::is_trusted() { COUNTER } else { SYSTEM };
+        match self.source.compare_exchange(UNDECIDED, source, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => source,
+            Err(decided) => decided,
+        }
     }
 
     /// States the tick rate, in ticks per second. Anything but a positive number is as if not told.
@@ -61,11 +106,24 @@ impl Clock {
     /// Ticks now.
     #[inline]
     pub fn now(&self) -> u64 {
-        match self.function.load(Ordering::Relaxed) {
-            0 => nanoseconds(libc::CLOCK_MONOTONIC),
+        match self.source.load(Ordering::Relaxed) {
+            COUNTER => counter::read(),
+            source => self.ask(source),
+        }
+    }
+
+    /// Ticks of a source that is not read in one instruction.
+    fn ask(&self, source: usize) -> u64 {
+        match source {
+            UNDECIDED => {
+                self.decide();
+                self.now()
+            }
+            SYSTEM => nanoseconds(libc::CLOCK_MONOTONIC),
+            COUNTER => counter::read(),
             address => {
-                // SAFETY: only `set_function` stores here, and it stores a `ClockFunction`; Score-P guarantees that it may be
-                // called from any thread for as long as the plugin is loaded.
+                // SAFETY: besides the values above only `set_function` stores here, and it stores a `ClockFunction`; Score-P guarantees
+                // that it may be called from any thread for as long as the plugin is loaded.
                 let function: ClockFunction = unsafe { std::mem::transmute(address) };
                 // SAFETY: as above.
                 unsafe { function() }
@@ -82,7 +140,19 @@ impl Clock {
         }
     }
 
-    /// Nanoseconds per tick: told, or known (no Score-P clock), or measured from [`Clock::mark`] until now. `None` while the two
+    /// Waits the millisecond or two until it is known what a tick of the processor's counter is worth. Score-P's clock runs long before
+    /// NCCL begins.
+    pub fn await_scale(&self) {
+        self.mark();
+        for _ in 0..3 {
+            if self.source() != Source::Counter || self.nanoseconds_per_tick().is_some() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Nanoseconds per tick: told, or known (the system's clock), or measured from [`Clock::mark`] until now. `None` while the two
     /// points lie less than a millisecond apart or the clock did not advance.
     pub fn nanoseconds_per_tick(&self) -> Option<f64> {
         let scale = self.measure()?;
@@ -97,13 +167,12 @@ impl Clock {
     }
 
     fn measure(&self) -> Option<f64> {
-        // without Score-P's clock ticks are nanoseconds, whatever is told of Score-P's
-        if self.function.load(Ordering::Acquire) == 0 {
-            return Some(1.0);
-        }
         let told = f64::from_bits(self.told.load(Ordering::Relaxed));
-        if told > 0.0 {
-            return Some(1e9 / told);
+        match self.source() {
+            Source::System => return Some(1.0),
+            Source::ScoreP if told > 0.0 => return Some(1e9 / told),
+            // what is told is told of Score-P's
+            Source::ScoreP | Source::Counter => {}
         }
         let first_time = self.first[1].load(Ordering::Acquire);
         let first_ticks = self.first[0].load(Ordering::Relaxed);
@@ -157,10 +226,24 @@ mod tests {
 
     #[test]
     fn the_system_clock_counts_nanoseconds() {
-        let clock = Clock::new();
+        let clock = Clock::of(SYSTEM);
         clock.set_rate(2.1e9);
         assert_eq!(clock.nanoseconds_per_tick(), Some(1.0));
         assert!(clock.now() <= clock.now());
+    }
+
+    #[test]
+    fn the_processors_counter_is_as_fast_as_the_systems_clock() {
+        let clock = Clock::new();
+        clock.await_scale();
+        let read = || (clock.now(), nanoseconds(libc::CLOCK_MONOTONIC_RAW));
+        let before = read();
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        let after = read();
+        let counted = (after.0 - before.0) as f64 * clock.nanoseconds_per_tick().unwrap();
+        let passed = (after.1 - before.1) as f64;
+        assert!((counted / passed - 1.0).abs() < 0.05, "{counted} {passed}");
+        assert_ne!(clock.source(), Source::ScoreP);
     }
 
     #[test]

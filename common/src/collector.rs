@@ -65,6 +65,7 @@ impl Collector {
         let mut idle = 0;
         let mut callbacks = 0;
         loop {
+            self.recorder.pool.commit_ahead();
             let news = self.listen();
             self.round(false);
             let now = crate::summary::callbacks();

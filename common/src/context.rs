@@ -78,11 +78,13 @@ impl Context {
     }
 
     /// Index of the window that takes new events.
+    #[inline(always)]
     pub fn filling(&self) -> u32 {
         self.filling.load(Ordering::Acquire) % WINDOWS
     }
 
     /// One of the four windows.
+    #[inline(always)]
     pub fn window(&self, index: u32) -> &Window {
         &self.windows[(index % WINDOWS) as usize]
     }
@@ -180,11 +182,13 @@ impl Contexts {
     }
 
     /// The context of that index, dead or alive.
+    #[inline(always)]
     pub fn at(&self, index: u32) -> Option<&Context> {
         self.all.get(index as usize)
     }
 
     /// The window of that number: 4 times the context's index, plus the window's index.
+    #[inline(always)]
     pub fn window(&self, number: u32) -> Option<&Window> {
         Some(self.at(number / WINDOWS)?.window(number % WINDOWS))
     }

@@ -23,10 +23,25 @@ pub fn guard<R>(callback: &str, on_panic: R, body: impl FnOnce() -> R) -> R {
     contain(callback, on_panic, body)
 }
 
+/// [`guard`] for the callbacks that come for every event. They do nothing before a callback with a guard of the other kind has begun the
+/// recording, which has quieted panics.
+#[inline(always)]
+pub fn guard_event<R>(callback: &str, on_panic: R, body: impl FnOnce() -> R) -> R {
+    if switch::is_off() {
+        return on_panic;
+    }
+    catch(callback, on_panic, body)
+}
+
 /// [`guard`], whether the plugin is on or off: for what others wait for.
 #[inline]
 pub fn contain<R>(callback: &str, on_panic: R, body: impl FnOnce() -> R) -> R {
     switch::quiet();
+    catch(callback, on_panic, body)
+}
+
+#[inline(always)]
+fn catch<R>(callback: &str, on_panic: R, body: impl FnOnce() -> R) -> R {
     // AssertUnwindSafe: what the bodies share are atomics, which have no half-made state, and
     // values behind locks that are poisoned by a panic or whose users expect old contents. What
     // they own is gone with them.

@@ -31,32 +31,40 @@ impl Handle {
     }
 
     /// Packs an index (a slot or a context) with its generation.
+    #[inline(always)]
     pub fn new(index: u32, generation: u32) -> Self {
         let generation = u64::from(generation) & MASK;
         Self(u64::from(nonce()) << 56 | generation << INDEX_BITS | u64::from(index) & MASK)
     }
 
     /// What NCCL handed back, if this process could have given it. `None` for NULL and for another process' numbers.
+    #[inline(always)]
     pub fn parse(raw: u64) -> Option<Self> {
-        (raw >> 56 == u64::from(nonce())).then_some(Self(raw))
+        // 0 as long as no handle was given
+        let nonce = NONCE.load(Ordering::Relaxed);
+        (nonce != 0 && raw >> 56 == u64::from(nonce)).then_some(Self(raw))
     }
 
     /// The number to give to NCCL; never 0.
+    #[inline(always)]
     pub fn raw(self) -> u64 {
         self.0
     }
 
     /// Index of the slot or context.
+    #[inline(always)]
     pub fn index(self) -> u32 {
         (self.0 & MASK) as u32
     }
 
     /// Generation of the slot's block or of the context.
+    #[inline(always)]
     pub fn generation(self) -> u32 {
         (self.0 >> INDEX_BITS & MASK) as u32
     }
 
     /// True for a handle of [`Handle::group_api`].
+    #[inline(always)]
     pub fn is_slotless(self) -> bool {
         self.index() >= SLOTLESS
     }
@@ -64,6 +72,7 @@ impl Handle {
 
 /// A number from 1 to 255 that differs between processes with probability 254/255, so that another process' handle (PXN) is
 /// most likely seen at once. The process id in a proxy operation is the surer test, but two containers may have the same one.
+#[inline(always)]
 fn nonce() -> u8 {
     match NONCE.load(Ordering::Relaxed) {
         0 => {

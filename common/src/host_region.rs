@@ -1,7 +1,7 @@
 //! Calls of NCCL's API as regions on the calling thread, for whoever wants to know when a thread goes in and comes out. Off, that costs
 //! a callback one load.
 
-use crate::event::Event;
+use crate::event::Call;
 use crate::name::Name;
 use once_cell::sync::OnceCell;
 use std::cell::Cell;
@@ -27,17 +27,16 @@ pub fn watch(watcher: Watcher) {
     let _ = WATCHER.set(watcher);
 }
 
-/// An event has started and got that handle.
+/// A call has started and got that handle.
 #[inline]
-pub(crate) fn started(handle: u64, event: &Event<'_>) {
+pub(crate) fn started(handle: u64, call: &Call<'_>) {
     if let (true, Some(watcher)) = (handle != 0, WATCHER.get()) {
-        enter(watcher, handle, event);
+        enter(watcher, handle, call);
     }
 }
 
 #[cold]
-fn enter(watcher: &Watcher, handle: u64, event: &Event<'_>) {
-    let (Event::CollApi(call) | Event::P2pApi(call)) = event else { return };
+fn enter(watcher: &Watcher, handle: u64, call: &Call<'_>) {
     let function = Name::of(call.function);
     let _ = INSIDE.try_with(|inside| {
         let (before, function_before) = inside.replace((0, Name::none()));
@@ -51,7 +50,7 @@ fn enter(watcher: &Watcher, handle: u64, event: &Event<'_>) {
     });
 }
 
-/// An event stops.
+/// An event stops that may be a call.
 #[inline]
 pub(crate) fn stopped(handle: u64) {
     if let (true, Some(watcher)) = (handle != 0, WATCHER.get()) {

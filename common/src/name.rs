@@ -16,6 +16,32 @@ pub const UNKNOWN: &str = "unknown";
 const ROOM: usize = 64;
 const LENGTH: usize = 64;
 
+/// Number of the name that has such a length, first and last byte, if it is one of those known beforehand.
+const PLACES: [u8; 64] = {
+    let mut places = [0; 64];
+    let mut number = 0;
+    while number < FUNCTIONS.len() + OTHERS.len() {
+        let place = place_of(known(number).as_bytes());
+        assert!(places[place] == 0, "two known names have one place: change what the place is worked out from");
+        number += 1;
+        places[place] = number as u8;
+    }
+    places
+};
+
+/// The known name of that number, less one.
+const fn known(number: usize) -> &'static str {
+    if number < FUNCTIONS.len() { FUNCTIONS[number] } else { OTHERS[number - FUNCTIONS.len()] }
+}
+
+/// Different for all known names; any number of others have the same.
+const fn place_of(name: &[u8]) -> usize {
+    match name {
+        [first, .., last] => (name.len() + 8 * *first as usize + *last as usize) % 64,
+        _ => 0,
+    }
+}
+
 static SEEN: [OnceCell<[u8; LENGTH]>; ROOM] = [const { OnceCell::new() }; ROOM];
 
 /// A name as a number; 0 is [`UNKNOWN`].
@@ -26,11 +52,9 @@ impl Name {
     /// The number of a name. Names longer than 63 bytes are cut.
     pub fn of(name: Option<&CStr>) -> Self {
         let Some(name) = name.map(CStr::to_bytes) else { return Self::default() };
-        let known = FUNCTIONS.iter().chain(&OTHERS).position(|known| known.as_bytes() == name);
-        match known {
-            Some(index) => Self(index as u8 + 1),
-            None => Self::remember(name),
-        }
+        let number = PLACES[place_of(name)];
+        let is_known = number > 0 && known(usize::from(number) - 1).as_bytes() == name;
+        if is_known { Self(number) } else { Self::remember(name) }
     }
 
     #[cold]
@@ -65,8 +89,8 @@ impl Name {
     /// The name's text; bytes that are not UTF-8 are replaced.
     pub fn text(self) -> String {
         let Some(index) = usize::from(self.0).checked_sub(1) else { return UNKNOWN.into() };
-        if let Some(known) = FUNCTIONS.iter().chain(&OTHERS).nth(index) {
-            return (*known).into();
+        if index < FUNCTIONS.len() + OTHERS.len() {
+            return known(index).into();
         }
         let kept = SEEN.get(index - FUNCTIONS.len() - OTHERS.len()).and_then(OnceCell::get);
         let text = kept.and_then(|bytes| CStr::from_bytes_until_nul(bytes).ok());
@@ -85,6 +109,10 @@ mod tests {
 
     #[test]
     fn known_names_have_their_numbers() {
+        for (number, name) in FUNCTIONS.iter().chain(&OTHERS).enumerate() {
+            let text = std::ffi::CString::new(*name).unwrap();
+            assert_eq!((Name::of(Some(&text)).bits() as usize, Name::of(Some(&text)).text().as_str()), (number + 1, *name));
+        }
         assert_eq!(Name::of(Some(c"AllReduce")).function(), Some(0));
         assert_eq!(Name::of(Some(c"Recv")).text(), "Recv");
         assert_eq!(Name::of(Some(c"LL128")).text(), "LL128");

@@ -13,6 +13,8 @@ use std::io;
 pub const BLOCK_SLOTS: u32 = if cfg!(loom) { 2 } else { 64 };
 /// Slots that there can be: indices of handles from here on name none.
 pub const MOST_SLOTS: usize = 1 << 27;
+/// Blocks never used that the system has memory for already.
+const AHEAD: u32 = 1024;
 /// No block.
 pub const NONE: u32 = u32::MAX;
 
@@ -32,11 +34,13 @@ unsafe impl Zeroed for Block {}
 
 impl Block {
     /// Generation in force; handles of another one are dead.
+    #[inline(always)]
     pub fn generation(&self) -> u32 {
         self.generation.load(Ordering::Relaxed)
     }
 
     /// The window that the block serves.
+    #[inline(always)]
     pub fn window(&self) -> u32 {
         self.window.load(Ordering::Relaxed)
     }
@@ -64,6 +68,8 @@ pub struct Pool {
     blocks: Mapping<Block>,
     /// Blocks below this were in use at least once.
     fresh: AtomicU32,
+    /// Blocks below this have memory. Only the collector writes.
+    committed: AtomicU32,
     /// Free list: the first block's index + 1 (0 for none) under a count of changes, so that an index that comes back between
     /// a look and the exchange (ABA) is noticed.
     free: AtomicU64,
@@ -82,6 +88,7 @@ impl Pool {
             slots: Mapping::new(count * BLOCK_SLOTS as usize)?,
             blocks: Mapping::new(count)?,
             fresh: AtomicU32::new(0),
+            committed: AtomicU32::new(0),
             free: AtomicU64::new(0),
             in_use: AtomicU32::new(0),
         })
@@ -127,27 +134,44 @@ impl Pool {
         }
     }
 
+    /// Has the system provide memory for the blocks that will be used next, which takes a microsecond each: the collector does so that no
+    /// callback need.
+    pub fn commit_ahead(&self) {
+        let committed = self.committed.load(Ordering::Relaxed);
+        let wanted = self.fresh.load(Ordering::Relaxed).saturating_add(AHEAD).min(self.blocks.len() as u32);
+        for block in committed..wanted {
+            if let Some(slot) = self.slot(block, 0) {
+                slot.touch();
+            }
+        }
+        self.committed.store(wanted.max(committed), Ordering::Relaxed);
+    }
+
     /// Whether more than half of the memory is in use.
     pub fn is_pressed(&self) -> bool {
         self.in_use.load(Ordering::Relaxed) as usize > self.blocks.len() / 2
     }
 
     /// The block of that index.
+    #[inline(always)]
     pub fn block(&self, block: u32) -> Option<&Block> {
         self.blocks.get(block as usize)
     }
 
     /// The slot at a place within a block.
+    #[inline(always)]
     pub fn slot(&self, block: u32, place: u32) -> Option<&Slot> {
         self.slots.get((block * BLOCK_SLOTS + place) as usize)
     }
 
     /// The handle of that slot in its block's present generation.
+    #[inline(always)]
     pub fn handle(&self, block: u32, place: u32, generation: u32) -> Handle {
         Handle::new(block * BLOCK_SLOTS + place, generation)
     }
 
     /// The slot and the block that a handle names, if it is alive.
+    #[inline(always)]
     pub fn find(&self, handle: Handle) -> Option<(&Slot, &Block)> {
         let block = self.blocks.get((handle.index() / BLOCK_SLOTS) as usize)?;
         let slot = self.slots.get(handle.index() as usize)?;

@@ -11,7 +11,7 @@ use crate::{collector, control, grace, log, switch};
 use crossbeam_channel::{Receiver, Sender};
 use once_cell::sync::OnceCell;
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 /// Closed windows on their way to the collector.
 const CLOSED_WINDOWS: usize = 1024;
@@ -40,6 +40,9 @@ pub struct Recorder {
 
 static RECORDER: OnceCell<Option<Recorder>> = OnceCell::new();
 
+/// The recorder in it, for a callback's one look; NULL before it was started.
+static CURRENT: AtomicPtr<Recorder> = AtomicPtr::new(std::ptr::null_mut());
+
 /// The recorder, started at the first call together with the collector thread. `None` when the system refuses memory or a
 /// thread: then nothing is recorded, and one line says so.
 pub fn begin() -> Option<&'static Recorder> {
@@ -52,8 +55,8 @@ pub fn begin() -> Option<&'static Recorder> {
         if let Some(rate) = settings.tick_rate {
             CLOCK.set_rate(rate);
         }
-        CLOCK.mark();
-        // known from the first callback on, where Score-P has set its clock a while ago
+        // known from the first callback on
+        CLOCK.await_scale();
         let _ = CLOCK.nanoseconds_per_tick();
         switch::prepare();
         grace::prepare();
@@ -64,18 +67,17 @@ pub fn begin() -> Option<&'static Recorder> {
         });
         made.map_err(|error| log::warn(&format!("no memory or thread to record with ({error}); NCCL is not recorded"))).ok()
     });
+    if let Some(recorder) = recorder {
+        CURRENT.store(std::ptr::from_ref(recorder).cast_mut(), Ordering::Release);
+    }
     recorder.as_ref().filter(|_| !switch::is_off())
 }
 
-/// The recorder, if it was started and is not switched off.
-#[inline]
-pub fn get() -> Option<&'static Recorder> {
-    if switch::is_off() { None } else { RECORDER.get()?.as_ref() }
-}
-
 /// The recorder, if it was started, whether or not it is switched off since.
-pub(crate) fn begun() -> Option<&'static Recorder> {
-    RECORDER.get()?.as_ref()
+#[inline(always)]
+pub fn begun() -> Option<&'static Recorder> {
+    // SAFETY: NULL, or what `begin` has stored: a shared reference to a static that is never dropped.
+    unsafe { CURRENT.load(Ordering::Acquire).as_ref() }
 }
 
 /// The same for the collector's thread, which is there before the recorder is.
@@ -122,13 +124,13 @@ impl Recorder {
     }
 
     /// A free slot in a window: in the thread's own block, else in a fresh one.
-    #[inline]
-    pub(crate) fn place(&self, cell: &ThreadCell, window: u32, now: u64) -> Option<(u32, u32, u32)> {
-        cell.place(&self.pool, window).or_else(|| self.place_in_fresh_block(cell, window, now))
+    #[inline(always)]
+    pub(crate) fn place(&self, cell: &ThreadCell, window: u32) -> Option<(u32, u32, u32)> {
+        cell.place(&self.pool, window).or_else(|| self.place_in_fresh_block(cell, window))
     }
 
     #[cold]
-    fn place_in_fresh_block(&self, cell: &ThreadCell, window: u32, now: u64) -> Option<(u32, u32, u32)> {
+    fn place_in_fresh_block(&self, cell: &ThreadCell, window: u32) -> Option<(u32, u32, u32)> {
         let context = self.contexts.at(window / WINDOWS)?;
         let home = context.window(window % WINDOWS);
         if let Some(spare) = home.adopt().filter(|spare| self.is_of(spare, window)) {
@@ -137,7 +139,7 @@ impl Recorder {
         }
         let Some(block) = self.pool.take() else {
             // what fills is read and given back the sooner
-            self.close(context, window / WINDOWS, window % WINDOWS, now);
+            self.close(context, window / WINDOWS, window % WINDOWS, cell.now());
             self.wake();
             return None;
         };
@@ -147,7 +149,7 @@ impl Recorder {
         let blocks = home.add(&self.pool, block);
         // the window that is full now still takes this event; the next one goes to its successor
         if blocks.saturating_mul(BLOCK_SLOTS) >= self.settings.window_events {
-            self.close(context, window / WINDOWS, window % WINDOWS, now);
+            self.close(context, window / WINDOWS, window % WINDOWS, cell.now());
         }
         cell.place(&self.pool, window)
     }

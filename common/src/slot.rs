@@ -8,8 +8,8 @@
 //! |---|---|---|---|---|---|---|
 //! | 0 | header: generation, kind | | | | | |
 //! | 1 | parent's handle | | | | | |
-//! | 2 | start, ticks | | | | | |
-//! | 3 | stop (stamped) | | | | | |
+//! | 2 | start, ticks | | | | about the start | |
+//! | 3 | stop (stamped) | | | | of a receive: about the stop | |
 //! | 4 | | bytes | bytes | peer, channel, send | send wait (stamped) | pTimer at start |
 //! | 5 | | sequence number | | steps | size (stamped) | pTimer at stop less start (stamped) |
 //! | 6 | | function, algorithm, protocol, channels, peer | function | | step | channel |
@@ -118,6 +118,7 @@ fn near(reference: u64, low: u64) -> u64 {
 
 impl Slot {
     /// Writes a new event; it becomes visible to the collector as a whole.
+    #[inline(always)]
     pub fn start(&self, generation: u32, kind: Kind, parent: u64, start: u64, payload: Payload) {
         self.words[1].store(parent, Ordering::Relaxed);
         self.words[2].store(start, Ordering::Relaxed);
@@ -141,38 +142,56 @@ impl Slot {
     }
 
     /// A step starts again, under the same handle. The last call counts.
+    #[inline(always)]
     pub fn restart(&self, generation: u32, start: u64) {
         self.words[7].store(stamped(generation, start), Ordering::Relaxed);
     }
 
     /// The kind of event this slot holds in `generation`, or `None` when it holds none of that generation.
+    #[inline(always)]
     pub fn kind(&self, generation: u32) -> Option<Kind> {
         let word = self.words[0].load(Ordering::Acquire);
         (word >> 8 == u64::from(generation)).then(|| Kind::from_bits(word as u8)).flatten()
     }
 
     /// True once [`Slot::stop`] was called for this generation.
+    #[inline(always)]
     pub fn is_stopped(&self, generation: u32) -> bool {
         unstamped(tag(generation), self.words[3].load(Ordering::Acquire)).is_some()
     }
 
     /// Writes the stop time; everything that the same thread wrote before becomes visible with it.
+    #[inline(always)]
     pub fn stop(&self, generation: u32, time: u64) {
         self.words[3].store(stamped(generation, time), Ordering::Release);
     }
 
     /// A send step's data went to the network: time in ticks and size in bytes. The last call counts.
+    #[inline(always)]
     pub fn send_wait(&self, generation: u32, time: u64, bytes: u64) {
         self.words[5].store(stamped(generation, bytes.min(IMPLAUSIBLE)), Ordering::Relaxed);
         self.words[4].store(stamped(generation, time), Ordering::Relaxed);
     }
 
+    /// Whether [`Slot::send_wait`] was called for this generation.
+    #[inline]
+    pub fn has_size(&self, generation: u32) -> bool {
+        unstamped(tag(generation), self.words[5].load(Ordering::Relaxed)).is_some()
+    }
+
     /// A kernel channel's stop on the GPU's clock. The last call counts.
+    #[inline(always)]
     pub fn kernel_stop(&self, generation: u32, ptimer: u64) {
         let elapsed = ptimer.wrapping_sub(self.words[4].load(Ordering::Relaxed)) as i64;
         let limit = IMPLAUSIBLE as i64;
         let value = if (1 - limit..limit).contains(&elapsed) { elapsed as u64 } else { IMPLAUSIBLE };
         self.words[5].store(stamped(generation, value), Ordering::Relaxed);
+    }
+
+    /// Changes nothing, but has the system provide the memory that the slot lies in. Other ways to write what is there already end as a
+    /// mere look in the compiler's hands.
+    pub fn touch(&self) {
+        let _ = self.words[0].compare_exchange(0, 0, Ordering::Relaxed, Ordering::Relaxed);
     }
 
     /// The content, if the slot holds an event of `generation`.

@@ -6,20 +6,21 @@
 mod cells;
 
 use crate::pool::{self, BLOCK_SLOTS, Pool};
+use crate::recorder::CLOCK;
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
-use crate::window::{Spare, WINDOWS};
+use crate::window::Spare;
 use std::sync::atomic::{self, compiler_fence};
 
 pub use cells::MOST_THREADS;
 
-/// Windows whose blocks a thread keeps at hand.
-const CACHE: usize = if cfg!(loom) { 2 } else { 16 };
+/// Windows whose blocks a thread keeps at hand: those of 64 communicators that were made one after the other.
+const CACHE: usize = if cfg!(loom) { 2 } else { 256 };
 /// Proxy operations whose last step a thread keeps in mind.
 const STEPS: usize = if cfg!(loom) { 2 } else { 16 };
 
-/// Where a window's block is kept: 16 communicators whose windows have the same index have 16 places.
+/// Where a window's block is kept.
 fn place_of(window: u32) -> usize {
-    (window / WINDOWS + (window % WINDOWS) * (CACHE as u32 / WINDOWS)) as usize % CACHE
+    window as usize % CACHE
 }
 
 /// A counter with one writer.
@@ -28,9 +29,9 @@ pub struct Count(AtomicU64);
 
 impl Count {
     /// Adds; only the owning thread may.
-    #[inline]
+    #[inline(always)]
     pub fn add(&self, amount: u64) {
-        self.0.store(self.0.load(Ordering::Relaxed).saturating_add(amount), Ordering::Relaxed);
+        self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(amount), Ordering::Relaxed);
     }
 
     /// Where the value is; only to be read.
@@ -39,7 +40,7 @@ impl Count {
     }
 
     /// The value as last written.
-    #[inline]
+    #[inline(always)]
     pub fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
@@ -58,12 +59,12 @@ struct Cached {
 #[derive(Debug)]
 #[repr(align(128))]
 pub struct ThreadCell {
-    /// Odd while the thread is inside a callback.
+    /// Odd while the thread is inside a callback that starts an event, so it counts them, too.
     section: AtomicU64,
-    /// Callbacks NCCL made.
-    pub callbacks: Count,
-    /// Start callbacks, of whatever type.
-    pub events: Count,
+    /// Callbacks NCCL made besides.
+    pub others: Count,
+    /// The clock as the thread has read it last.
+    last: AtomicU64,
     /// Events not recorded because the pool was full.
     pub dropped: Count,
     /// Event types this version does not know.
@@ -92,12 +93,12 @@ pub struct ThreadCell {
 /// Set when the kernel cannot fence other threads for us, so callbacks must fence themselves.
 static SELF_FENCING: atomic::AtomicBool = atomic::AtomicBool::new(cfg!(loom));
 
-/// The calling thread is inside a callback until this is dropped.
+/// The calling thread is inside a callback that starts an event until this is dropped.
 #[derive(Debug)]
 pub struct Section(&'static ThreadCell);
 
 impl Drop for Section {
-    #[inline]
+    #[inline(always)]
     fn drop(&mut self) {
         let section = self.0.section.load(Ordering::Relaxed);
         self.0.section.store(section.wrapping_add(1), Ordering::Release);
@@ -115,8 +116,8 @@ impl ThreadCell {
     fn new() -> Self {
         Self {
             section: AtomicU64::new(0),
-            callbacks: Count::default(),
-            events: Count::default(),
+            others: Count::default(),
+            last: AtomicU64::new(0),
             dropped: Count::default(),
             unknown: Count::default(),
             ignored: Count::default(),
@@ -138,9 +139,33 @@ impl ThreadCell {
         }
     }
 
+    /// Start callbacks, of whatever type.
+    pub fn events(&self) -> u64 {
+        self.section.load(Ordering::Relaxed) / 2
+    }
+
+    /// Callbacks NCCL made.
+    pub fn callbacks(&self) -> u64 {
+        self.events().wrapping_add(self.others.get())
+    }
+
+    /// Ticks now.
+    #[inline(always)]
+    pub fn now(&self) -> u64 {
+        let now = CLOCK.now();
+        self.last.store(now, Ordering::Relaxed);
+        now
+    }
+
+    /// Ticks when the thread has read the clock last: near enough where a time only tells which of several was later.
+    #[inline(always)]
+    pub fn recently(&self) -> u64 {
+        self.last.load(Ordering::Relaxed)
+    }
+
     /// Marks the thread as inside a callback. What it reads of windows from here on stays valid until the mark is gone:
     /// the collector waits for that before it takes a window apart (see `grace`).
-    #[inline]
+    #[inline(always)]
     pub fn enter(&'static self) -> Section {
         let section = self.section.load(Ordering::Relaxed);
         // a collector that sees this mark, and not the end of the callback before, must see what that one wrote
@@ -166,7 +191,7 @@ impl ThreadCell {
 
     /// The next free place in this thread's block of `window`: (block, place, generation). `None` when it has no such block or
     /// the block is full.
-    #[inline]
+    #[inline(always)]
     pub fn place(&self, pool: &Pool, window: u32) -> Option<(u32, u32, u32)> {
         let cached = &self.cache[place_of(window)];
         let next = cached.next.load(Ordering::Relaxed);
@@ -200,7 +225,7 @@ impl ThreadCell {
     }
 
     /// The thread has started a step of a proxy operation.
-    #[inline]
+    #[inline(always)]
     pub fn note_step(&self, proxy: u64, step: u64, handle: u64) {
         let [noted_proxy, noted_step, noted_handle] = &self.steps[proxy as usize % STEPS];
         noted_proxy.store(proxy, Ordering::Relaxed);
@@ -209,7 +234,7 @@ impl ThreadCell {
     }
 
     /// The handle that it got, if that is still known.
-    #[inline]
+    #[inline(always)]
     pub fn noted_step(&self, proxy: u64, step: u64) -> Option<u64> {
         let [noted_proxy, noted_step, handle] = &self.steps[proxy as usize % STEPS];
         let same = noted_proxy.load(Ordering::Relaxed) == proxy && noted_step.load(Ordering::Relaxed) == step;
@@ -285,8 +310,8 @@ mod tests {
         let generation = pool.block(block).unwrap().generation();
         assert_eq!(cell.keep(9, Spare { block, place: 0, generation }), None);
         assert_eq!(cell.place(&pool, 9), Some((block, 0, generation)));
-        assert_eq!(cell.place(&pool, 9 + CACHE as u32 * WINDOWS), None);
-        let other = 9 + CACHE as u32 * WINDOWS;
+        assert_eq!(cell.place(&pool, 9 + CACHE as u32), None);
+        let other = 9 + CACHE as u32;
         let left = cell.keep(other, Spare { block, place: 5, generation });
         assert_eq!(left, Some((9, Spare { block, place: 1, generation })));
         pool.give_back(block);

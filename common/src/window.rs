@@ -54,6 +54,7 @@ pub struct Spare {
 
 impl Window {
     /// State now.
+    #[inline(always)]
     pub fn state(&self) -> WindowState {
         match self.state.load(Ordering::Acquire) {
             1 => WindowState::Filling,
@@ -64,6 +65,7 @@ impl Window {
     }
 
     /// Whether the children of this window's events may still join it.
+    #[inline(always)]
     pub fn takes_children(&self) -> bool {
         matches!(self.state(), WindowState::Filling | WindowState::Closing)
     }

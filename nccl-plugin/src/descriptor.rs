@@ -272,11 +272,13 @@ pub struct CeColl<'a> {
 }
 
 impl<'a> Descriptor<'a> {
+    #[inline(always)]
     fn identity(&self, communicator: Option<(u64, Option<&'a CStr>)>) -> Option<Identity<'a>> {
         communicator.map(|(id, name)| Identity { id, name, rank: self.rank })
     }
 
     /// What the core makes of it.
+    #[inline(always)]
     pub fn event(&self) -> Event<'a> {
         match self.payload {
             Payload::Coll(coll) => Event::Coll(Operation {

@@ -6,13 +6,13 @@
 use crate::kind::event;
 use crate::logger::Logger;
 use crate::opening;
-use crate::payload::Change;
+use crate::payload::{Change, Frame};
 use crate::release::Caller;
-use crate::tap::{self, Introduction};
+use crate::tap::{self, Introduction, Tap};
 use crate::version::Version;
 use common::callbacks;
 use common::event::Communicator;
-use common::guard::guard;
+use common::guard::{guard, guard_event};
 use std::ffi::{CStr, c_char, c_int, c_void};
 
 /// ncclSuccess.
@@ -129,17 +129,9 @@ unsafe extern "C" fn start_event<V: Version>(context: *mut c_void, handle: *mut 
         // SAFETY: NCCL passes a place for the handle.
         unsafe { *handle = std::ptr::null_mut() };
     }
-    guard("start_event", SUCCESS, || {
-        let number = if descriptor.is_null() {
-            0
-        } else {
-            // SAFETY: NCCL passes a descriptor of the table's version, valid during the call.
-            let start = unsafe { V::decode(descriptor) };
-            match tap::get() {
-                None => callbacks::start(context as u64, start.parent, &start.event()),
-                Some(tap) => tap.start(context as u64, &start),
-            }
-        };
+    guard_event("start_event", SUCCESS, || {
+        // SAFETY: NCCL passes NULL or a descriptor of the table's version, valid during the call.
+        let number = unsafe { start::<V>(context as u64, descriptor) };
         if !handle.is_null() {
             // SAFETY: NCCL passes a place for the handle. The number is never followed as a pointer.
             unsafe { *handle = number as *mut c_void };
@@ -148,8 +140,59 @@ unsafe extern "C" fn start_event<V: Version>(context: *mut c_void, handle: *mut 
     })
 }
 
+/// Gives the handle. Most events are of two types, of which there is little to say: each gets a way of its own, on which the compiler knows
+/// the type and makes a few instructions of decoding and recording.
+///
+/// # Safety
+/// `raw` is NULL or NCCL's descriptor of the version, valid during the call.
+#[inline(always)]
+unsafe fn start<V: Version>(context: u64, raw: *const V::Raw) -> u64 {
+    // SAFETY: the caller's.
+    unsafe {
+        if let Some(tap) = tap::get() {
+            return start_tapped::<V>(tap, context, raw);
+        }
+        match raw.as_ref().map(Frame::kind) {
+            Some(event::PROXY_STEP) => start_core::<V>(context, raw),
+            Some(event::KERNEL_CH) => start_core::<V>(context, raw),
+            Some(_) => start_other::<V>(context, raw),
+            None => 0,
+        }
+    }
+}
+
+/// # Safety
+/// `raw` is NCCL's descriptor of the version, valid during the call.
+#[inline(always)]
+unsafe fn start_core<V: Version>(context: u64, raw: *const V::Raw) -> u64 {
+    // SAFETY: the caller's.
+    let start = unsafe { V::decode(raw) };
+    callbacks::start(context, start.parent, &start.event())
+}
+
+/// The same for an event of which there are few.
+///
+/// # Safety
+/// As for [`start_core`].
+#[inline(never)]
+unsafe fn start_other<V: Version>(context: u64, raw: *const V::Raw) -> u64 {
+    // SAFETY: the caller's.
+    unsafe { start_core::<V>(context, raw) }
+}
+
+/// # Safety
+/// As for [`start`].
+#[cold]
+unsafe fn start_tapped<V: Version>(tap: &Tap, context: u64, raw: *const V::Raw) -> u64 {
+    if raw.is_null() {
+        return 0;
+    }
+    // SAFETY: the caller's.
+    tap.start(context, &unsafe { V::decode(raw) })
+}
+
 unsafe extern "C" fn stop_event(handle: *mut c_void) -> c_int {
-    guard("stop_event", SUCCESS, || {
+    guard_event("stop_event", SUCCESS, || {
         match tap::get() {
             None => callbacks::stop(handle as u64),
             Some(tap) => tap.stop(handle as u64),
@@ -159,7 +202,7 @@ unsafe extern "C" fn stop_event(handle: *mut c_void) -> c_int {
 }
 
 unsafe extern "C" fn record_event_state<V: Version>(handle: *mut c_void, number: c_int, arguments: *const V::Arguments) -> c_int {
-    guard("record_event_state", SUCCESS, || {
+    guard_event("record_event_state", SUCCESS, || {
         // SAFETY: NCCL passes NULL or the union of the table's version, of which it fills in the member that the state names.
         let state = unsafe { V::Arguments::state(number, arguments) };
         match tap::get() {

@@ -63,10 +63,12 @@ pub struct Tap {
 /// The listeners, if there are any.
 #[inline]
 pub fn get() -> Option<&'static Tap> {
-    if !ON.load(Ordering::Relaxed) || switch::is_off() {
-        return None;
-    }
-    TAP.get()?.as_ref()
+    if ON.load(Ordering::Relaxed) { tap() } else { None }
+}
+
+#[cold]
+fn tap() -> Option<&'static Tap> {
+    if switch::is_off() { None } else { TAP.get()?.as_ref() }
 }
 
 /// NCCL made a communicator: `asked` are the event types that the core asks for, `core` gives its context, told what is asked for in
@@ -141,6 +143,7 @@ impl Tap {
     }
 
     /// NCCL starts an event. Gives its handle, never 0.
+    #[cold]
     pub fn start(&self, context: u64, start: &Descriptor<'_>) -> u64 {
         let record = self.recording.and_then(|recording| Some((recording, recording.moment()?)));
         let core = callbacks::start(self.contexts.core(context), self.numbers.core(start.parent), &start.event());
@@ -158,6 +161,7 @@ impl Tap {
     }
 
     /// NCCL tells that an event's state changed; `change` is the core's word for it.
+    #[cold]
     pub fn state(&self, handle: u64, number: c_int, value: Option<u64>, change: State) {
         // of the proxy thread's states NCCL need set no more than an int
         let value = value.map(|value| if PROXY_CTRL_STATES.contains(&number) { value & u64::from(u32::MAX) } else { value });
@@ -171,6 +175,7 @@ impl Tap {
     }
 
     /// NCCL stops an event.
+    #[cold]
     pub fn stop(&self, handle: u64) {
         if let Some(recording) = self.recording {
             recording.stop(handle);

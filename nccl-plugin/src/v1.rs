@@ -38,6 +38,7 @@ impl Version for V1 {
     const TYPES: u64 = (event::PROXY_CTRL << 1) - 1;
     const API_CALLS: bool = false;
 
+    #[inline(always)]
     unsafe fn decode<'a>(raw: *const Raw) -> Descriptor<'a> {
         // SAFETY: the caller's; NCCL fills in the member of the union that the type names.
         unsafe {

@@ -43,6 +43,7 @@ impl Version for V4 {
     const TYPES: u64 = (event::NET_PLUGIN << 1) - 1;
     const API_CALLS: bool = false;
 
+    #[inline(always)]
     unsafe fn decode<'a>(raw: *const Raw) -> Descriptor<'a> {
         // SAFETY: the caller's; NCCL fills in the member of the union that the type names.
         unsafe {

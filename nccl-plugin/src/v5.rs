@@ -45,6 +45,7 @@ unsafe impl Plain for Union {}
 ///
 /// # Safety
 /// NCCL filled that member in; its strings are alive as long as `'a`.
+#[inline(always)]
 pub(crate) unsafe fn payload<'a>(kind: u64, union: *const Union) -> Payload<'a> {
     // SAFETY: the caller's.
     unsafe {
@@ -97,6 +98,7 @@ impl Version for V5 {
     const TYPES: u64 = (event::KERNEL_LAUNCH << 1) - 1;
     const API_CALLS: bool = true;
 
+    #[inline(always)]
     unsafe fn decode<'a>(raw: *const Raw) -> Descriptor<'a> {
         // SAFETY: the caller's.
         unsafe { (*raw).descriptor(|kind, union| payload(kind, union)) }

@@ -31,6 +31,7 @@ unsafe impl Plain for Union {}
 ///
 /// # Safety
 /// NCCL filled that member in; its strings are alive as long as `'a`.
+#[inline(always)]
 pub(crate) unsafe fn payload<'a>(kind: u64, union: *const Union) -> Payload<'a> {
     // SAFETY: the caller's; what v5 has lies in the same places.
     unsafe {
@@ -66,6 +67,7 @@ impl Version for V6 {
     const TYPES: u64 = (event::CE_BATCH << 1) - 1;
     const API_CALLS: bool = true;
 
+    #[inline(always)]
     unsafe fn decode<'a>(raw: *const Raw) -> Descriptor<'a> {
         // SAFETY: the caller's.
         unsafe { (*raw).descriptor(|kind, union| payload(kind, union)) }

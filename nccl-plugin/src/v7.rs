@@ -45,6 +45,7 @@ impl Version for V7 {
     const TYPES: u64 = (event::KERNEL_PHASE << 1) - 1;
     const API_CALLS: bool = true;
 
+    #[inline(always)]
     unsafe fn decode<'a>(raw: *const Raw) -> Descriptor<'a> {
         // SAFETY: the caller's; NCCL fills in the member of the union that the type names. What v6 has lies in the same places.
         unsafe {

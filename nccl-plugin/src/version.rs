@@ -1,12 +1,12 @@
 //! What distinguishes one version of NCCL's profiler interface from another.
 
 use crate::descriptor::Descriptor;
-use crate::payload::Change;
+use crate::payload::{Change, Frame};
 
 /// A version of the interface: its descriptor, and how to read and write it.
 pub trait Version {
     /// The C structure that NCCL passes when an event starts.
-    type Raw;
+    type Raw: Frame;
     /// The C union that NCCL passes when an event's state changes.
     type Arguments: Change;
     /// Number of the version.

@@ -29,7 +29,7 @@ fn identity() -> [u8; 8] {
     let boot = || std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let mut hasher = DefaultHasher::new();
     told.unwrap_or_else(boot).trim().hash(&mut hasher);
-    (CLOCK.is_score_p(), std::env::var_os("SCOREP_TIMER")).hash(&mut hasher);
+    (CLOCK.source(), std::env::var_os("SCOREP_TIMER")).hash(&mut hasher);
     hasher.finish().to_ne_bytes()
 }
 

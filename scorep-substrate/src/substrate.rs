@@ -103,7 +103,7 @@ fn tell_alone(why: &str) {
 /// What this process has measured.
 fn own_summary() -> Summary {
     control::summary().unwrap_or_else(|| {
-        let used = recorder::get().is_some();
+        let used = recorder::begun().is_some();
         Summary::of_nothing(if used {
             "its figures are missing: the collector thread did not answer"
         } else {

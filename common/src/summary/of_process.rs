@@ -6,7 +6,7 @@ use crate::figures::Figures;
 use crate::metric::{self, Fixed};
 use crate::rate::Rate;
 use crate::recorder::Recorder;
-use crate::thread::{Count, ThreadCell};
+use crate::thread::ThreadCell;
 use crate::totals::{OTHERS, OperationKey, OperationSum, Rank, Totals};
 use crate::{board, metric::Owner, notes};
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,11 +37,11 @@ impl Introductions {
 
 /// Callbacks of all threads so far.
 pub(crate) fn callbacks() -> u64 {
-    total(|cell| &cell.callbacks).saturating_add(ThreadCell::without()[0])
+    total(ThreadCell::callbacks).saturating_add(ThreadCell::without()[0])
 }
 
-fn total(count: impl Fn(&ThreadCell) -> &Count) -> u64 {
-    ThreadCell::all().fold(0, |sum: u64, cell| sum.saturating_add(count(cell).get()))
+fn total(count: impl Fn(&ThreadCell) -> u64) -> u64 {
+    ThreadCell::all().fold(0, |sum: u64, cell| sum.saturating_add(count(cell)))
 }
 
 /// A communicator's id as the summary has it.
@@ -147,17 +147,17 @@ fn process(totals: &Totals) -> Process {
         process: 0,
         pid: std::process::id(),
         callbacks: callbacks(),
-        events: total(|cell| &cell.events).saturating_add(ThreadCell::without()[1]),
+        events: total(ThreadCell::events).saturating_add(ThreadCell::without()[1]),
         windows: totals.windows,
         dropped: ThreadCell::all_dropped(),
         unfinished: totals.unfinished,
         invisible: totals.invisible,
         out_of_step: totals.out_of_step,
-        ignored_handles: total(|cell| &cell.ignored),
-        foreign_proxy_ops: total(|cell| &cell.foreign),
-        skipped: total(|cell| &cell.skipped),
-        unknown_events: total(|cell| &cell.unknown),
-        orphans: totals.orphans + total(|cell| &cell.parentless),
+        ignored_handles: total(|cell| cell.ignored.get()),
+        foreign_proxy_ops: total(|cell| cell.foreign.get()),
+        skipped: total(|cell| cell.skipped.get()),
+        unknown_events: total(|cell| cell.unknown.get()),
+        orphans: totals.orphans + total(|cell| cell.parentless.get()),
         peak_memory_bytes: peak_memory(),
         counters,
         notes: notes(totals),

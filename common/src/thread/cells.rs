@@ -33,6 +33,8 @@ struct Ownership(Cell<Option<(&'static ThreadCell, usize)>>);
 
 impl Drop for Ownership {
     fn drop(&mut self) {
+        #[cfg(not(loom))]
+        AT_HAND.set(None);
         if let Some((cell, _)) = self.0.get() {
             cell.owned.store(false, Ordering::Release);
         }
@@ -42,6 +44,8 @@ impl Drop for Ownership {
 #[cfg(not(loom))]
 thread_local! {
     static OWN: Ownership = const { Ownership(Cell::new(None)) };
+    /// The same cell, without the question whether it is gone already: a callback's one look at what is the thread's own.
+    static AT_HAND: Cell<Option<&'static ThreadCell>> = const { Cell::new(None) };
 }
 #[cfg(loom)]
 loom::thread_local! {
@@ -62,17 +66,24 @@ impl ThreadCell {
         found.ok().flatten()
     }
 
-    /// The same for a callback, which is counted, with a cell or without; `starts` tells whether an event starts.
-    #[inline]
+    /// The same for a callback. A thread without a cell has it counted, `starts` telling whether an event starts.
+    #[inline(always)]
     pub fn of_callback(starts: bool) -> Option<&'static Self> {
+        #[cfg(not(loom))]
+        if let Some(cell) = AT_HAND.get() {
+            return Some(cell);
+        }
+        Self::of_first_callback(starts)
+    }
+
+    #[cold]
+    fn of_first_callback(starts: bool) -> Option<&'static Self> {
         let Some((cell, _)) = Self::current() else {
             Self::count_without(starts);
             return None;
         };
-        cell.callbacks.add(1);
-        if starts {
-            cell.events.add(1);
-        }
+        #[cfg(not(loom))]
+        AT_HAND.set(Some(cell));
         Some(cell)
     }
 
@@ -98,6 +109,7 @@ impl ThreadCell {
         let free = |cell: &Self| cell.owned.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed).is_ok();
         if let Some((number, cell)) = Self::all().enumerate().find(|(_, cell)| free(cell)) {
             cell.api_since.store(0, Ordering::Relaxed);
+            cell.now();
             // what is shown of the new thread begins at 0; what the old one did is still the process'
             for (count, retired) in [&cell.enqueued_ops, &cell.enqueued_bytes, &cell.api_time].into_iter().zip(&RETIRED) {
                 let amount = count.0.swap(0, Ordering::Relaxed);
@@ -111,6 +123,7 @@ impl ThreadCell {
             return None;
         };
         let cell = *place.get_or_init(|| Box::leak(Box::new(Self::new())));
+        cell.now();
         Some((cell, number))
     }
 
@@ -144,14 +157,14 @@ mod tests {
         let (first, number) = std::thread::spawn(|| {
             let (cell, number) = ThreadCell::current().unwrap();
             assert!(std::ptr::eq(cell, ThreadCell::current().unwrap().0));
-            cell.events.add(3);
+            drop(cell.enter());
             cell.enqueued_ops.add(5);
             (cell, number)
         })
         .join()
         .unwrap();
         assert!(std::ptr::eq(first, ThreadCell::get(number).unwrap()));
-        assert!(first.events.get() >= 3);
+        assert!(first.events() >= 1);
         assert!(ThreadCell::of_all_threads()[0] >= 5);
     }
 }

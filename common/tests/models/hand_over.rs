@@ -41,10 +41,10 @@ fn a_grace_period_sees_what_callbacks_wrote() {
 #[test]
 fn what_a_thread_counted_outlives_it() {
     check(None, || {
-        let count = || ThreadCell::current().unwrap().0.events.add(1);
+        let count = || ThreadCell::current().unwrap().0.others.add(1);
         let threads = [thread::spawn(count), thread::spawn(count)];
         threads.into_iter().for_each(|thread| thread.join().unwrap());
-        assert_eq!(ThreadCell::all().map(|cell| cell.events.get()).sum::<u64>(), 2);
+        assert_eq!(ThreadCell::all().map(|cell| cell.others.get()).sum::<u64>(), 2);
     });
 }
 

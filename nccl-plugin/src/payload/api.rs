@@ -15,6 +15,7 @@ pub struct GroupApi {
 }
 
 impl GroupApi {
+    #[inline(always)]
     pub(crate) fn decode<'a>(&self) -> Payload<'a> {
         Payload::GroupApi { captured: self.captured != 0, depth: self.depth }
     }
@@ -45,9 +46,10 @@ pub struct CollApi {
 impl CollApi {
     /// # Safety
     /// The strings are NCCL's, alive during the callback.
+    #[inline(always)]
     pub(crate) unsafe fn decode<'a>(&self) -> descriptor::CollApi<'a> {
         // SAFETY: the caller's, for both strings.
-        let [function, datatype] = [self.function, self.datatype].map(|text| unsafe { string(text) });
+        let [function, datatype] = unsafe { [string(self.function), string(self.datatype)] };
         descriptor::CollApi {
             function,
             count: self.count as u64,
@@ -74,6 +76,7 @@ impl CollApi {
 impl Tagged<CollApi> {
     /// # Safety
     /// The strings are NCCL's, alive during the callback.
+    #[inline(always)]
     pub(crate) unsafe fn decode<'a>(&self) -> descriptor::CollApi<'a> {
         // SAFETY: the caller's.
         descriptor::CollApi { tag: self.tag, ..unsafe { self.inner.decode() } }
@@ -103,9 +106,10 @@ pub struct P2pApi {
 impl P2pApi {
     /// # Safety
     /// The strings are NCCL's, alive during the callback.
+    #[inline(always)]
     pub(crate) unsafe fn decode<'a>(&self) -> descriptor::P2pApi<'a> {
         // SAFETY: the caller's, for both strings.
-        let [function, datatype] = [self.function, self.datatype].map(|text| unsafe { string(text) });
+        let [function, datatype] = unsafe { [string(self.function), string(self.datatype)] };
         descriptor::P2pApi {
             function,
             count: self.count as u64,
@@ -130,6 +134,7 @@ impl P2pApi {
 impl Tagged<P2pApi> {
     /// # Safety
     /// The strings are NCCL's, alive during the callback.
+    #[inline(always)]
     pub(crate) unsafe fn decode<'a>(&self) -> descriptor::P2pApi<'a> {
         // SAFETY: the caller's.
         descriptor::P2pApi { tag: self.tag, ..unsafe { self.inner.decode() } }

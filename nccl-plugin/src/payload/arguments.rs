@@ -28,6 +28,7 @@ pub union Arguments {
 }
 
 impl Change for Arguments {
+    #[inline(always)]
     unsafe fn state(number: c_int, arguments: *const Self) -> State {
         if let Some(state) = of_group(number) {
             return state;
@@ -64,6 +65,7 @@ impl Change for OldArguments {
 }
 
 /// States that need no argument.
+#[inline(always)]
 fn of_group(number: c_int) -> Option<State> {
     match number {
         state::GROUP_START_API_STOP => Some(State::GroupStartReturns),

@@ -35,10 +35,11 @@ pub struct Coll {
 impl Coll {
     /// # Safety
     /// The strings are NCCL's, alive during the callback.
+    #[inline(always)]
     pub(crate) unsafe fn decode<'a>(&self) -> descriptor::Coll<'a> {
         // SAFETY: the caller's, for all four strings.
         let [function, datatype, algorithm, protocol] =
-            [self.function, self.datatype, self.algorithm, self.protocol].map(|text| unsafe { string(text) });
+            unsafe { [string(self.function), string(self.datatype), string(self.algorithm), string(self.protocol)] };
         descriptor::Coll {
             sequence: self.sequence,
             function,
@@ -105,6 +106,7 @@ pub struct CollV2 {
 impl CollV2 {
     /// # Safety
     /// The strings are NCCL's, alive during the callback.
+    #[inline(always)]
     pub(crate) unsafe fn decode<'a>(&self) -> descriptor::Coll<'a> {
         let Self { sequence, function, send_buffer, receive_buffer, count, root, datatype, .. } = *self;
         let Self { channels, warps, algorithm, protocol, .. } = *self;
@@ -150,6 +152,7 @@ pub struct Named<T> {
 impl<T> Named<T> {
     /// # Safety
     /// The strings are NCCL's, alive during the callback.
+    #[inline(always)]
     pub(crate) unsafe fn decode<'a>(&self, operation: descriptor::Coll<'a>) -> descriptor::Coll<'a> {
         // SAFETY: the caller's.
         let name = unsafe { string(self.name) };
@@ -175,6 +178,7 @@ pub struct Grouped<T> {
 impl Grouped<Coll> {
     /// # Safety
     /// The strings are NCCL's, alive during the callback.
+    #[inline(always)]
     pub(crate) unsafe fn decode<'a>(&self) -> descriptor::Coll<'a> {
         // SAFETY: the caller's.
         descriptor::Coll { group: self.group as u64, ..unsafe { self.operation.decode() } }
@@ -202,6 +206,7 @@ pub struct CollV7 {
 impl CollV7 {
     /// # Safety
     /// The strings are NCCL's, alive during the callback.
+    #[inline(always)]
     pub(crate) unsafe fn decode<'a>(&self) -> descriptor::Coll<'a> {
         // SAFETY: the caller's, for the variant and for the others.
         let (variant, grouped) = unsafe { (string(self.variant), self.grouped.decode()) };

@@ -39,9 +39,10 @@ pub struct CeColl {
 impl CeColl {
     /// # Safety
     /// The strings are NCCL's, alive during the callback.
+    #[inline(always)]
     pub(crate) unsafe fn decode<'a>(&self) -> descriptor::CeColl<'a> {
         // SAFETY: the caller's, for all three strings.
-        let [function, datatype, strategy] = [self.function, self.datatype, self.strategy].map(|text| unsafe { string(text) });
+        let [function, datatype, strategy] = unsafe { [string(self.function), string(self.datatype), string(self.strategy)] };
         descriptor::CeColl {
             sequence: self.sequence,
             function,
@@ -82,6 +83,7 @@ impl CeColl {
 impl Tagged<CeColl> {
     /// # Safety
     /// The strings are NCCL's, alive during the callback.
+    #[inline(always)]
     pub(crate) unsafe fn decode<'a>(&self) -> descriptor::CeColl<'a> {
         // SAFETY: the caller's.
         descriptor::CeColl { tag: self.tag, ..unsafe { self.inner.decode() } }
@@ -103,6 +105,7 @@ pub struct CeSync {
 }
 
 impl CeSync {
+    #[inline(always)]
     pub(crate) fn decode<'a>(&self) -> Payload<'a> {
         Payload::CeSync { complete: self.complete != 0, ranks: self.ranks }
     }
@@ -125,6 +128,7 @@ pub struct CeBatch {
 }
 
 impl CeBatch {
+    #[inline(always)]
     pub(crate) fn decode<'a>(&self) -> Payload<'a> {
         Payload::CeBatch { operations: self.operations, bytes: self.bytes as u64, intra_sync: self.intra_sync != 0 }
     }

@@ -3,6 +3,26 @@
 use crate::descriptor::{Descriptor, Payload};
 use std::ffi::{c_int, c_void};
 
+/// What the frame says of the event before anything of it is decoded.
+pub trait Frame {
+    /// Event type.
+    fn kind(&self) -> u64;
+}
+
+impl<Union> Frame for Wide<Union> {
+    #[inline(always)]
+    fn kind(&self) -> u64 {
+        self.kind
+    }
+}
+
+impl<Union> Frame for Narrow<Union> {
+    #[inline(always)]
+    fn kind(&self) -> u64 {
+        u64::from(self.kind)
+    }
+}
+
 /// A descriptor whose type is 64 bits wide: v5 and later.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
@@ -19,6 +39,7 @@ pub struct Wide<Union> {
 
 impl<Union> Wide<Union> {
     /// Decodes, with the version's own way to read its union.
+    #[inline(always)]
     pub(crate) fn descriptor<'a>(&self, payload: impl FnOnce(u64, *const Union) -> Payload<'a>) -> Descriptor<'a> {
         let payload = payload(self.kind, &raw const self.payload);
         Descriptor { parent: self.parent as u64, rank: self.rank, payload }
@@ -47,6 +68,7 @@ pub struct Narrow<Union> {
 
 impl<Union> Narrow<Union> {
     /// As [`Wide::descriptor`].
+    #[inline(always)]
     pub(crate) fn descriptor<'a>(&self, payload: impl FnOnce(u64, *const Union) -> Payload<'a>) -> Descriptor<'a> {
         let payload = payload(u64::from(self.kind), &raw const self.payload);
         Descriptor { parent: self.parent as u64, rank: self.rank, payload }

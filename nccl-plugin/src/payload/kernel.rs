@@ -13,6 +13,7 @@ pub struct KernelLaunch {
 }
 
 impl KernelLaunch {
+    #[inline(always)]
     pub(crate) fn decode<'a>(&self) -> Payload<'a> {
         Payload::KernelLaunch { stream: self.stream as usize }
     }
@@ -33,6 +34,7 @@ pub struct KernelChannel {
 }
 
 impl KernelChannel {
+    #[inline(always)]
     pub(crate) fn decode<'a>(&self) -> Payload<'a> {
         Payload::KernelCh { channel: self.channel, ptimer: Some(self.ptimer) }
     }
@@ -47,6 +49,7 @@ pub struct UntimedKernelChannel {
 }
 
 impl UntimedKernelChannel {
+    #[inline(always)]
     pub(crate) fn decode<'a>(&self) -> Payload<'a> {
         Payload::KernelCh { channel: self.channel, ptimer: None }
     }
@@ -69,6 +72,7 @@ pub struct KernelPhase {
 impl KernelPhase {
     /// # Safety
     /// The name is NCCL's, alive during the callback.
+    #[inline(always)]
     pub(crate) unsafe fn decode<'a>(&self) -> Payload<'a> {
         // SAFETY: the caller's.
         let name = unsafe { string(self.name) };

@@ -18,7 +18,7 @@ pub use api::{CollApi, GroupApi, P2pApi};
 pub use arguments::{Appended, Arguments, Change, KernelStop, NetUpdate, OldArguments, OperationProgress, Transfer};
 pub use coll::{Coll, CollV2, CollV7, Grouped, Named};
 pub use copy_engine::{CeBatch, CeColl, CeSync};
-pub use frame::{Narrow, Wide};
+pub use frame::{Frame, Narrow, Wide};
 pub use kernel::{KernelChannel, KernelLaunch, KernelPhase, UntimedKernelChannel};
 pub use network::{NetPlugin, ProxyOperation, ProxyStep};
 pub use numbered::{NumberedColl, NumberedP2p};
@@ -52,6 +52,7 @@ pub(crate) unsafe trait Plain: Copy {
 ///
 /// # Safety
 /// `text` is NULL or a NUL-terminated string that lives as long as `'a`; NCCL guarantees it for the length of the callback.
+#[inline(always)]
 pub(crate) unsafe fn string<'a>(text: *const c_char) -> Option<&'a CStr> {
     // SAFETY: the caller's.
     (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) })

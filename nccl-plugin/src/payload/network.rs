@@ -22,6 +22,7 @@ pub struct ProxyOperation {
 }
 
 impl ProxyOperation {
+    #[inline(always)]
     pub(crate) fn decode<'a>(&self) -> Payload<'a> {
         let Self { pid, channel, peer, steps, chunk, send } = *self;
         Payload::ProxyOp(descriptor::ProxyOp { pid, channel, peer, steps, chunk, send })
@@ -42,6 +43,7 @@ pub struct ProxyStep {
 }
 
 impl ProxyStep {
+    #[inline(always)]
     pub(crate) fn decode<'a>(&self) -> Payload<'a> {
         Payload::ProxyStep { step: self.step }
     }
@@ -58,6 +60,7 @@ pub struct NetPlugin {
 }
 
 impl NetPlugin {
+    #[inline(always)]
     pub(crate) fn decode<'a>(&self) -> Payload<'a> {
         Payload::NetPlugin { id: self.id, data: self.data as usize }
     }

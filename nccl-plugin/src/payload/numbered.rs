@@ -80,6 +80,7 @@ pub struct NumberedColl {
 impl NumberedColl {
     /// # Safety
     /// The name is NCCL's, alive during the callback.
+    #[inline(always)]
     pub(crate) unsafe fn decode<'a>(&self) -> descriptor::Coll<'a> {
         // SAFETY: the caller's.
         let communicator = unsafe { string(self.name) };
@@ -149,6 +150,7 @@ pub struct NumberedP2p {
 impl NumberedP2p {
     /// # Safety
     /// The name is NCCL's, alive during the callback.
+    #[inline(always)]
     pub(crate) unsafe fn decode<'a>(&self) -> descriptor::P2p<'a> {
         // SAFETY: the caller's.
         let communicator = unsafe { string(self.name) };

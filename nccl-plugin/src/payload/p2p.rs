@@ -25,9 +25,10 @@ pub struct P2p {
 impl P2p {
     /// # Safety
     /// The strings are NCCL's, alive during the callback.
+    #[inline(always)]
     pub(crate) unsafe fn decode<'a>(&self) -> descriptor::P2p<'a> {
         // SAFETY: the caller's, for both strings.
-        let [function, datatype] = [self.function, self.datatype].map(|text| unsafe { string(text) });
+        let [function, datatype] = unsafe { [string(self.function), string(self.datatype)] };
         descriptor::P2p {
             function,
             buffer: self.buffer as usize,
@@ -74,9 +75,10 @@ pub struct NamedP2p {
 impl NamedP2p {
     /// # Safety
     /// The strings are NCCL's, alive during the callback.
+    #[inline(always)]
     pub(crate) unsafe fn decode<'a>(&self) -> descriptor::P2p<'a> {
         // SAFETY: the caller's, for all three strings.
-        let [name, function, datatype] = [self.name, self.function, self.datatype].map(|text| unsafe { string(text) });
+        let [name, function, datatype] = unsafe { [string(self.name), string(self.function), string(self.datatype)] };
         descriptor::P2p {
             communicator: Some((self.communicator, name)),
             function,
@@ -98,6 +100,7 @@ impl NamedP2p {
 impl Grouped<P2p> {
     /// # Safety
     /// The strings are NCCL's, alive during the callback.
+    #[inline(always)]
     pub(crate) unsafe fn decode<'a>(&self) -> descriptor::P2p<'a> {
         // SAFETY: the caller's.
         descriptor::P2p { group: self.group as u64, ..unsafe { self.operation.decode() } }
@@ -111,6 +114,7 @@ impl Grouped<P2p> {
 impl Tagged<Grouped<P2p>> {
     /// # Safety
     /// The strings are NCCL's, alive during the callback.
+    #[inline(always)]
     pub(crate) unsafe fn decode<'a>(&self) -> descriptor::P2p<'a> {
         // SAFETY: the caller's.
         descriptor::P2p { tag: self.tag, ..unsafe { self.inner.decode() } }

@@ -1,0 +1,96 @@
+//! The events of the application's own threads: calls of NCCL's API, and the operations that they enqueue for the GPU.
+
+use crate::context::Context;
+use crate::datatype::element_bytes;
+use crate::event::{Call, Identity, Operation};
+use crate::handle::Handle;
+use crate::message::Message;
+use crate::name::Name;
+use crate::recorder::Recorder;
+use crate::slot::Kind;
+use crate::sync::Ordering;
+use crate::thread::ThreadCell;
+use crate::window::WINDOWS;
+use std::ffi::CStr;
+
+/// Bytes of that many elements; 0 for a type of unknown size.
+fn bytes(count: u64, datatype: Option<&CStr>) -> u64 {
+    count.saturating_mul(element_bytes(datatype).unwrap_or(0))
+}
+
+impl Recorder {
+    pub(super) fn operation(&self, cell: &ThreadCell, kind: Kind, context: u64, parent: u64, operation: &Operation<'_>) -> u64 {
+        let bytes = bytes(operation.count, operation.datatype);
+        let Some((context, index)) = self.living(cell, context) else { return 0 };
+        if let Some(identity) = operation.identity {
+            self.tell(context, index, &identity);
+        }
+        if !context.has_api_calls() {
+            cell.enqueued_ops.add(1);
+            cell.enqueued_bytes.add(bytes);
+        }
+        // one to oneself is a work that NCCL may not count, which its kernel channels tell
+        let skipped = bytes < self.settings.min_bytes && (operation.peer.is_none() || operation.peer != context.rank());
+        let kind = if skipped { Kind::Skipped } else { kind };
+        let [function, algorithm, protocol] =
+            [Name::of(operation.function), Name::of(operation.algorithm), Name::of(operation.protocol)];
+        let shape = u32::from_le_bytes([function.bits(), algorithm.bits(), protocol.bits(), operation.channels]);
+        let shape = u64::from(shape) | u64::from(operation.peer.unwrap_or(-1).cast_unsigned()) << 32;
+        let handle = self.ordered(cell, kind, context, index, parent, [bytes, operation.sequence, shape]);
+        if !skipped {
+            return handle;
+        }
+        // one that found no room is dropped, and counted as such
+        if let Some((handle, (slot, _))) = Handle::parse(handle).and_then(|handle| Some((handle, self.pool.find(handle)?))) {
+            cell.skipped.add(1);
+            slot.stop(handle.generation(), cell.now());
+        }
+        0
+    }
+
+    /// Up to interface v3, the first operation introduces its communicator. The only allocation after init, once a communicator.
+    fn tell(&self, context: &Context, index: u32, identity: &Identity<'_>) {
+        if context.rank().is_none() && context.tell(identity.rank) {
+            let name = identity.name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            self.send(Message::Told { index, id: identity.id, name, rank: identity.rank });
+        }
+    }
+
+    pub(super) fn call(&self, cell: &ThreadCell, kind: Kind, context: u64, parent: u64, call: &Call<'_>) -> u64 {
+        let bytes = bytes(call.count, call.datatype);
+        cell.enqueued_ops.add(1);
+        cell.enqueued_bytes.add(bytes);
+        let Some((context, index)) = self.living(cell, context) else { return 0 };
+        let payload = [bytes, u64::from(call.captured), u64::from(Name::of(call.function).bits())];
+        let handle = self.ordered(cell, kind, context, index, parent, payload);
+        if handle != 0 {
+            // the stop of an event without a handle would not be told; the start was stamped just now
+            cell.enter_api(cell.recently());
+        }
+        handle
+    }
+
+    /// Records an operation or a call, numbered in the order of starts.
+    fn ordered(&self, cell: &ThreadCell, kind: Kind, context: &Context, index: u32, parent: u64, payload: [u64; 3]) -> u64 {
+        if self.asleep.load(Ordering::Relaxed) {
+            self.wake();
+        }
+        let now = cell.now();
+        let mut filling = context.filling();
+        let window = context.window(filling);
+        if now.saturating_sub(window.opened()) > self.window_ticks() && window.blocks() > 0 {
+            self.close(context, index, filling, now);
+            filling = context.filling();
+        }
+        let Some((block, place, generation)) = self.place(cell, index * WINDOWS + filling) else {
+            cell.dropped.add(1);
+            context.lose();
+            return 0;
+        };
+        let Some(slot) = self.pool.slot(block, place) else { return 0 };
+        let [bytes, sequence, shape] = payload;
+        // numbered once there is a place for it: a number that nobody has would be waited for
+        slot.start(generation, kind, parent, now, [bytes, sequence, shape, context.next_order()]);
+        self.pool.handle(block, place, generation).raw()
+    }
+}

@@ -1,0 +1,36 @@
+//! The processor's own counter of time, read in one instruction: a third of what asking the system costs.
+//!
+//! It is used where the system itself keeps time by it, which it does only where the counter runs at one rate, never stops, and is the same on
+//! all processors. So far that is x86-64's time stamp counter.
+
+/// Whether the counter can be read here, and the system trusts it.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+pub(super) fn is_trusted() -> bool {
+    let source = std::fs::read("/sys/devices/system/clocksource/clocksource0/current_clocksource");
+    let mut permission: libc::c_int = 0;
+    // SAFETY: PR_GET_TSC writes an int to the address it is given, and takes no more arguments.
+    let told = unsafe { libc::prctl(libc::PR_GET_TSC, &raw mut permission) } == 0;
+    // a process may be forbidden to read it, and dies if it does
+    told && permission == libc::PR_TSC_ENABLE && source.is_ok_and(|name| name.trim_ascii() == b"tsc")
+}
+
+/// Ticks now.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[inline(always)]
+pub(super) fn read() -> u64 {
+    // SAFETY: every x86-64 processor has the instruction, and `is_trusted` has found that this process may use it.
+    unsafe { std::arch::x86_64::_rdtsc() }
+}
+
+/// There is none.
+#[cfg(not(all(target_arch = "x86_64", not(miri))))]
+pub(super) fn is_trusted() -> bool {
+    false
+}
+
+/// Never called.
+#[cfg(not(all(target_arch = "x86_64", not(miri))))]
+#[inline(always)]
+pub(super) fn read() -> u64 {
+    0
+}
