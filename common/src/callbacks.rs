@@ -12,10 +12,12 @@ use crate::context::Context;
 use crate::event::{Communicator, Event, State};
 use crate::handle::Handle;
 use crate::host_region;
+use crate::kind::Kind;
 use crate::log;
 use crate::message::Message;
+use crate::pool::Pool;
 use crate::recorder::{CLOCK, Recorder, begin, begun};
-use crate::slot::{Kind, Payload, Slot};
+use crate::slot::{Payload, Slot};
 use crate::thread::ThreadCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -68,12 +70,6 @@ fn refuse(cell: &ThreadCell, context: u64) {
     counter.add(1);
 }
 
-/// No event of this process that is under way. NULL, the answer for events not recorded, is not counted.
-#[cold]
-fn ignore(cell: &ThreadCell, raw: u64) {
-    cell.ignored.add(u64::from(raw != 0));
-}
-
 impl Recorder {
     /// See [`init`].
     pub fn init(&self, communicator: Communicator) -> u64 {
@@ -113,6 +109,10 @@ impl Recorder {
     #[inline(always)]
     pub fn start(&self, context: u64, parent: u64, event: &Event<'_>) -> u64 {
         let Some(cell) = ThreadCell::of_callback(true) else { return self.lose(context) };
+        if matches!(event, Event::Unused) {
+            cell.pass();
+            return 0;
+        }
         let _section = cell.enter();
         match event {
             Event::ProxyStep { step } => self.proxy_step(cell, context, parent, *step),
@@ -148,18 +148,15 @@ impl Recorder {
     pub fn state(&self, handle: u64, state: State) {
         let Some(cell) = ThreadCell::of_callback(false) else { return };
         cell.others.add(1);
-        let found = Handle::parse(handle).map(|handle| (handle, self.under_way(handle)));
-        match (found, state) {
-            (Some((_, Some((_, Kind::KernelCh | Kind::ProxyStep)))), State::Other) => {}
-            (Some((handle, Some((slot, Kind::KernelCh)))), State::KernelChStop { ptimer }) => {
-                slot.kernel_stop(handle.generation(), ptimer);
-            }
-            (Some((handle, Some((slot, Kind::ProxyStep)))), State::SendWait { bytes }) => {
-                slot.send_wait(handle.generation(), cell.now(), bytes);
-            }
-            (Some((_, Some(_))), _) => {}
-            (Some((handle, None)), _) if handle.is_slotless() => state_of_group(cell, state),
-            _ => ignore(cell, handle),
+        if handle == 0 {
+            // of an event that is not recorded
+            return;
+        }
+        let Some((slot, kind, generation)) = self.under_way(handle) else { return state_of_no_slot(cell, handle, state) };
+        match (kind, state) {
+            (Kind::ProxyStep, State::SendWait { bytes }) => slot.send_wait(generation, cell.now(), bytes),
+            (Kind::KernelCh, State::KernelChStop { ptimer }) => slot.kernel_stop(generation, ptimer),
+            _ => {}
         }
     }
 
@@ -168,26 +165,21 @@ impl Recorder {
     pub fn stop(&self, handle: u64) {
         let Some(cell) = ThreadCell::of_callback(false) else { return };
         cell.others.add(1);
-        let found = Handle::parse(handle).map(|handle| (handle, self.under_way(handle)));
-        match found {
+        if handle == 0 {
+            // of an event that is not recorded
+            return;
+        }
+        let Some((slot, kind, generation)) = self.under_way(handle) else { return stop_of_no_slot(cell, handle) };
+        match kind {
             // when a receive ends is nobody's question
-            Some((handle, Some((slot, Kind::ProxyStep)))) if !slot.has_size(handle.generation()) => {
-                slot.stop(handle.generation(), cell.recently());
-            }
-            Some((handle, Some((slot, kind)))) => {
+            Kind::ProxyStep if !slot.has_size(generation) => slot.stop(generation, cell.recently()),
+            Kind::CollApi | Kind::P2pApi => {
                 let now = cell.now();
-                slot.stop(handle.generation(), now);
-                if matches!(kind, Kind::CollApi | Kind::P2pApi) {
-                    cell.leave_api(now, CLOCK.last_scale());
-                    host_region::stopped(handle.raw());
-                }
-            }
-            Some((handle, None)) if handle.is_slotless() => cell.leave_api(cell.now(), CLOCK.last_scale()),
-            _ => {
-                ignore(cell, handle);
-                // a call may last for longer than its slot is kept
+                slot.stop(generation, now);
+                cell.leave_api(now, CLOCK.last_scale());
                 host_region::stopped(handle);
             }
+            _ => slot.stop(generation, cell.now()),
         }
     }
 
@@ -200,12 +192,14 @@ impl Recorder {
         0
     }
 
-    /// The slot of an event that has not stopped, and its kind.
+    /// The slot of an event that has not stopped, its kind and its generation.
     #[inline(always)]
-    fn under_way(&self, handle: Handle) -> Option<(&Slot, Kind)> {
-        let (slot, _) = self.pool.find(handle)?;
-        let kind = slot.kind(handle.generation())?;
-        (!slot.is_stopped(handle.generation())).then_some((slot, kind))
+    fn under_way(&self, handle: u64) -> Option<(&Slot, Kind, u32)> {
+        let slot = self.pool.holding(handle)?;
+        // whatever a slot holds is a handle
+        let handle = Handle::known(handle);
+        let kind = handle.kind()?;
+        (!slot.is_stopped(handle.generation())).then_some((slot, kind, handle.generation()))
     }
 
     fn living(&self, cell: &ThreadCell, context: u64) -> Option<(&Context, u32)> {
@@ -220,16 +214,34 @@ impl Recorder {
     #[inline(always)]
     fn write(&self, cell: &ThreadCell, window: u32, kind: Kind, parent: u64, start: u64, payload: Payload) -> Option<u64> {
         let (block, place, generation) = self.place(cell, window)?;
-        self.pool.slot(block, place)?.start(generation, kind, parent, start, payload);
-        Some(self.pool.handle(block, place, generation).raw())
+        let handle = Handle::of_event(kind, Pool::index(block, place), generation);
+        self.pool.slot(block, place)?.start(handle, parent, start, payload);
+        Some(handle.raw())
     }
 }
 
+/// A state of a group of calls, which takes no slot, or of no event of this process that is under way.
 #[cold]
-fn state_of_group(cell: &ThreadCell, state: State) {
+fn state_of_no_slot(cell: &ThreadCell, handle: u64, state: State) {
+    if handle != Handle::group_api().raw() {
+        cell.ignored.add(1);
+        return;
+    }
     match state {
         State::GroupStartReturns => cell.leave_api(cell.now(), CLOCK.last_scale()),
         State::GroupEndBegins => cell.enter_api(cell.now()),
         _ => {}
     }
+}
+
+/// The same for a stop.
+#[cold]
+fn stop_of_no_slot(cell: &ThreadCell, handle: u64) {
+    if handle == Handle::group_api().raw() {
+        cell.leave_api(cell.now(), CLOCK.last_scale());
+        return;
+    }
+    cell.ignored.add(1);
+    // a call may last for longer than its slot is kept
+    host_region::stopped(handle);
 }

@@ -1,20 +1,26 @@
 //! Handles and context identifiers: numbers that NCCL hands back, never pointers.
 //!
 //! NCCL gives back stale, foreign (PXN) and stopped handles in ordinary runs, so nothing it hands back is dereferenced. A number
-//! packs a nonce of this process, a generation and an index; the owner of the index compares the generation at every use.
+//! packs a nonce of this process, a generation, the kind of event and an index; the owner of the index compares the generation, or the whole
+//! number, at every use.
 //!
 //! ```text
-//! bit 63      56 55                28 27                 0
-//!     [ nonce 8 ][   generation 28   ][     index 28      ]
+//! bit 63      56 55            32 31     28 27                 0
+//!     [ nonce 8 ][ generation 24 ][ kind 4 ][     index 28      ]
 //! ```
 
+use crate::kind::Kind;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 /// Number of bits of the index.
 pub const INDEX_BITS: u32 = 28;
 /// Number of bits of the generation.
-pub const GENERATION_BITS: u32 = 28;
-const MASK: u64 = (1 << INDEX_BITS) - 1;
+pub const GENERATION_BITS: u32 = 24;
+const GENERATION_SHIFT: u32 = 64 - 8 - GENERATION_BITS;
+const GENERATION_MASK: u64 = (1 << GENERATION_BITS) - 1;
+const KIND_MASK: u64 = 15;
+/// The bits of the index.
+pub(crate) const INDEX_MASK: u64 = (1 << INDEX_BITS) - 1;
 /// Indices from here on name no slot: they are the handles of events that need none.
 const SLOTLESS: u32 = (1 << INDEX_BITS) - 16;
 
@@ -30,11 +36,17 @@ impl Handle {
         Self::new(SLOTLESS, 0)
     }
 
-    /// Packs an index (a slot or a context) with its generation.
+    /// Packs the index of a context with its generation.
     #[inline(always)]
     pub fn new(index: u32, generation: u32) -> Self {
-        let generation = u64::from(generation) & MASK;
-        Self(u64::from(nonce()) << 56 | generation << INDEX_BITS | u64::from(index) & MASK)
+        let generation = u64::from(generation) & GENERATION_MASK;
+        Self(u64::from(nonce()) << 56 | generation << GENERATION_SHIFT | u64::from(index) & INDEX_MASK)
+    }
+
+    /// Packs the index of a slot with its block's generation and what is recorded in it.
+    #[inline(always)]
+    pub fn of_event(kind: Kind, index: u32, generation: u32) -> Self {
+        Self(Self::new(index, generation).0 | (kind as u64) << INDEX_BITS)
     }
 
     /// What NCCL handed back, if this process could have given it. `None` for NULL and for another process' numbers.
@@ -43,6 +55,12 @@ impl Handle {
         // 0 as long as no handle was given
         let nonce = NONCE.load(Ordering::Relaxed);
         (nonce != 0 && raw >> 56 == u64::from(nonce)).then_some(Self(raw))
+    }
+
+    /// A number that is known to be one of this process' handles.
+    #[inline(always)]
+    pub(crate) fn known(raw: u64) -> Self {
+        Self(raw)
     }
 
     /// The number to give to NCCL; never 0.
@@ -54,13 +72,19 @@ impl Handle {
     /// Index of the slot or context.
     #[inline(always)]
     pub fn index(self) -> u32 {
-        (self.0 & MASK) as u32
+        (self.0 & INDEX_MASK) as u32
     }
 
     /// Generation of the slot's block or of the context.
     #[inline(always)]
     pub fn generation(self) -> u32 {
-        (self.0 >> INDEX_BITS & MASK) as u32
+        (self.0 >> GENERATION_SHIFT & GENERATION_MASK) as u32
+    }
+
+    /// Kind of the event; `None` for a context.
+    #[inline(always)]
+    pub fn kind(self) -> Option<Kind> {
+        Kind::from_bits(self.0 >> INDEX_BITS & KIND_MASK)
     }
 
     /// True for a handle of [`Handle::group_api`].
@@ -92,9 +116,11 @@ mod tests {
 
     #[test]
     fn packs_and_unpacks() {
-        let handle = Handle::new(123_456, 0x0FFF_FFFF);
+        let handle = Handle::new(123_456, 0x00FF_FFFF);
         assert_eq!(Handle::parse(handle.raw()), Some(handle));
-        assert_eq!((handle.index(), handle.generation()), (123_456, 0x0FFF_FFFF));
+        assert_eq!((handle.index(), handle.generation(), handle.kind()), (123_456, 0x00FF_FFFF, None));
+        let event = Handle::of_event(Kind::Skipped, 123_456, 0x00FF_FFFF);
+        assert_eq!((event.index(), event.generation(), event.kind()), (123_456, 0x00FF_FFFF, Some(Kind::Skipped)));
         assert!(!handle.is_slotless());
         assert!(Handle::group_api().is_slotless());
     }

@@ -31,6 +31,7 @@ pub mod handle;
 pub mod host_region;
 pub mod in_step;
 pub mod intervals;
+pub mod kind;
 pub mod lateness;
 pub mod log;
 pub mod mapping;

@@ -1,8 +1,9 @@
 //! An operation (Coll or P2p) as the collector puts it together from its events.
 
 use crate::in_step::Verdict;
+use crate::kind::Kind;
 use crate::name::Name;
-use crate::slot::{Kind, Recorded};
+use crate::slot::Recorded;
 
 /// What an operation's time was taken from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -178,13 +179,14 @@ pub fn bus_bytes(function: Name, bytes: u64, n: i32) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::handle::Handle;
     use crate::slot::Slot;
 
     fn operation(kind: Kind, channels: u8) -> Operation {
         let slot = crate::mapping::Mapping::<Slot>::new(1).unwrap();
         let function = Name::of(Some(c"AllGather")).bits();
         let shape = u64::from(u32::from_le_bytes([function, 0, 0, channels])) | 3 << 32;
-        slot[0].start(1, kind, 0, 1000, [4096, 0, shape, 5]);
+        slot[0].start(Handle::of_event(kind, 0, 1), 0, 1000, [4096, 0, shape, 5]);
         Operation::new(&slot[0].read(1).unwrap())
     }
 

@@ -3,7 +3,7 @@
 //! Every window of every communicator takes its blocks from here and gives them back when it has been read. A block serves one
 //! thread and one window at a time. Its generation grows when it is given back, so handles into it die at that moment.
 
-use crate::handle::{GENERATION_BITS, Handle};
+use crate::handle::{GENERATION_BITS, Handle, INDEX_MASK};
 use crate::mapping::{Mapping, Zeroed};
 use crate::slot::Slot;
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
@@ -161,13 +161,19 @@ impl Pool {
     /// The slot at a place within a block.
     #[inline(always)]
     pub fn slot(&self, block: u32, place: u32) -> Option<&Slot> {
-        self.slots.get((block * BLOCK_SLOTS + place) as usize)
+        self.slots.get(Self::index(block, place) as usize)
     }
 
-    /// The handle of that slot in its block's present generation.
+    /// Index of the slot at a place within a block.
     #[inline(always)]
-    pub fn handle(&self, block: u32, place: u32, generation: u32) -> Handle {
-        Handle::new(block * BLOCK_SLOTS + place, generation)
+    pub fn index(block: u32, place: u32) -> u32 {
+        block * BLOCK_SLOTS + place
+    }
+
+    /// The slot that holds the event of that handle, whatever has become of its block.
+    #[inline(always)]
+    pub fn holding(&self, handle: u64) -> Option<&Slot> {
+        self.slots.get((handle & INDEX_MASK) as usize).filter(|slot| slot.holds(handle))
     }
 
     /// The slot and the block that a handle names, if it is alive.
@@ -182,7 +188,7 @@ impl Pool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::slot::Kind;
+    use crate::kind::Kind;
     use std::collections::HashSet;
 
     #[test]
@@ -201,14 +207,15 @@ mod tests {
         let pool = Pool::new(4096).unwrap();
         let block = pool.take().unwrap();
         let generation = pool.block(block).unwrap().generation();
-        let handle = pool.handle(block, 5, generation);
-        pool.slot(block, 5).unwrap().start(generation, Kind::Coll, 0, 1, [0; 4]);
-        assert!(pool.find(handle).is_some());
+        let handle = Handle::of_event(Kind::Coll, Pool::index(block, 5), generation);
+        assert!(pool.holding(handle.raw()).is_none());
+        pool.slot(block, 5).unwrap().start(handle, 0, 1, [0; 4]);
+        assert!(pool.find(handle).is_some() && pool.holding(handle.raw()).is_some());
         pool.give_back(block);
         assert!(pool.find(handle).is_none());
         let again = pool.take().unwrap();
         let generation = pool.block(again).unwrap().generation();
-        assert!(pool.slot(again, 5).unwrap().kind(generation).is_none());
+        assert!(pool.slot(again, 5).unwrap().read(generation).is_none());
     }
 
     #[test]

@@ -96,12 +96,14 @@ impl Proxies {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::handle::Handle;
+    use crate::kind::Kind;
     use crate::mapping::Mapping;
-    use crate::slot::{Kind, Slot};
+    use crate::slot::Slot;
 
     fn with_one() -> Proxies {
         let slots = Mapping::<Slot>::new(1).unwrap();
-        slots[0].start(1, Kind::ProxyOp, 70, 0, [3 | 5 << 32 | 1 << 40, 0, 0, 0]);
+        slots[0].start(Handle::of_event(Kind::ProxyOp, 0, 1), 70, 0, [3 | 5 << 32 | 1 << 40, 0, 0, 0]);
         let mut proxies = Proxies::default();
         let event = slots[0].read(1).unwrap();
         assert_eq!(proxies.begin(7, &event, true), Some(Proxy { operation: 70, peer: 3, channel: 5, send: true, counted: true }));

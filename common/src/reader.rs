@@ -63,7 +63,7 @@ impl Reader {
                 let Some(event) = pool.slot(cursor.block, cursor.next).and_then(|slot| slot.read(cursor.generation)) else {
                     break;
                 };
-                let handle = pool.handle(cursor.block, cursor.next, cursor.generation).raw();
+                let handle = event.handle;
                 listener.begun(pool, handle, &event);
                 if event.stop.is_some() {
                     listener.ended(handle, &event);
@@ -76,11 +76,10 @@ impl Reader {
         self.cursors.retain(|cursor| cursor.next < BLOCK_SLOTS);
         self.open.retain(|&(block, place, generation)| {
             let Some(event) = pool.slot(block, place).and_then(|slot| slot.read(generation)) else { return false };
-            let handle = pool.handle(block, place, generation).raw();
             if event.stop.is_some() {
-                listener.ended(handle, &event);
+                listener.ended(event.handle, &event);
             }
-            event.stop.is_none() && listener.awaits(handle)
+            event.stop.is_none() && listener.awaits(event.handle)
         });
     }
 
@@ -138,8 +137,10 @@ impl Reader {
 
     fn take_apart(&mut self, pool: &Pool, window: &Window, listener: &mut impl Listener) {
         for (block, place, generation) in self.open.drain(..) {
-            if let Some(event) = pool.slot(block, place).and_then(|slot| slot.read(generation)) {
-                listener.abandoned(pool.handle(block, place, generation).raw(), &event);
+            if let Some((slot, event)) = pool.slot(block, place).and_then(|slot| Some((slot, slot.read(generation)?))) {
+                listener.abandoned(event.handle, &event);
+                // whatever is still told of it comes too late
+                slot.stop(generation, event.start);
             }
         }
         window.clear();

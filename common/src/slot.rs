@@ -6,7 +6,7 @@
 //!
 //! | word | all kinds | Coll, P2p | CollApi, P2pApi | ProxyOp | ProxyStep | KernelCh |
 //! |---|---|---|---|---|---|---|
-//! | 0 | header: generation, kind | | | | | |
+//! | 0 | handle | | | | | |
 //! | 1 | parent's handle | | | | | |
 //! | 2 | start, ticks | | | | about the start | |
 //! | 3 | stop (stamped) | | | | of a receive: about the stop | |
@@ -19,53 +19,14 @@
 //! too late, when the slot serves another event already, carries the wrong stamp and reads as absent: at worst an event is counted
 //! as unfinished, never a wrong figure published.
 
+use crate::handle::Handle;
+use crate::kind::Kind;
 use crate::sync::{AtomicU64, Ordering};
 
 const VALUE_BITS: u32 = 48;
 const VALUE_MASK: u64 = (1 << VALUE_BITS) - 1;
 /// A stamped value that stands for "out of range".
 const IMPLAUSIBLE: u64 = 1 << (VALUE_BITS - 1);
-
-/// What a slot holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Kind {
-    /// A collective operation.
-    Coll = 1,
-    /// A point-to-point operation.
-    P2p = 2,
-    /// A call of a collective function.
-    CollApi = 3,
-    /// A call of a point-to-point function.
-    P2pApi = 4,
-    /// A connection's share of an operation, on the network.
-    ProxyOp = 5,
-    /// One transfer of a proxy operation.
-    ProxyStep = 6,
-    /// A channel's share of an operation, on the GPU.
-    KernelCh = 7,
-    /// A collective by copy engine; laid out as a Coll.
-    CeColl = 8,
-    /// An operation too small to be recorded with its children, kept for what it says of the order of works; laid out as a Coll.
-    Skipped = 9,
-}
-
-impl Kind {
-    fn from_bits(bits: u8) -> Option<Self> {
-        Some(match bits {
-            1 => Self::Coll,
-            2 => Self::P2p,
-            3 => Self::CollApi,
-            4 => Self::P2pApi,
-            5 => Self::ProxyOp,
-            6 => Self::ProxyStep,
-            7 => Self::KernelCh,
-            8 => Self::CeColl,
-            9 => Self::Skipped,
-            _ => return None,
-        })
-    }
-}
 
 /// Words 4 to 7 as the start of an event writes them.
 pub type Payload = [u64; 4];
@@ -81,6 +42,8 @@ pub struct Slot {
 /// A slot's content at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Recorded {
+    /// Its handle.
+    pub handle: u64,
     /// What it is.
     pub kind: Kind,
     /// The parent's handle as NCCL gave it, unchecked.
@@ -91,10 +54,6 @@ pub struct Recorded {
     pub stop: Option<u64>,
     payload: Payload,
     tag: u64,
-}
-
-fn header(generation: u32, kind: Kind) -> u64 {
-    u64::from(generation) << 8 | kind as u64
 }
 
 /// Never zero, so that memory as the system gives it reads as absent.
@@ -117,18 +76,18 @@ fn near(reference: u64, low: u64) -> u64 {
 }
 
 impl Slot {
-    /// Writes a new event; it becomes visible to the collector as a whole.
+    /// Writes a new event, of the kind that its handle says; it becomes visible to the collector as a whole.
     #[inline(always)]
-    pub fn start(&self, generation: u32, kind: Kind, parent: u64, start: u64, payload: Payload) {
+    pub fn start(&self, handle: Handle, parent: u64, start: u64, payload: Payload) {
         self.words[1].store(parent, Ordering::Relaxed);
         self.words[2].store(start, Ordering::Relaxed);
         // stamps come round again after 32768 generations
         self.words[3].store(0, Ordering::Relaxed);
-        match kind {
+        match handle.kind() {
             // words 4 and 5 of a step are stamped: written later, by its states
-            Kind::ProxyStep => self.words[6].store(payload[2], Ordering::Relaxed),
+            Some(Kind::ProxyStep) => self.words[6].store(payload[2], Ordering::Relaxed),
             // word 5 of a kernel channel is stamped
-            Kind::KernelCh => {
+            Some(Kind::KernelCh) => {
                 self.words[4].store(payload[0], Ordering::Relaxed);
                 self.words[6].store(payload[2], Ordering::Relaxed);
             }
@@ -138,7 +97,7 @@ impl Slot {
                 }
             }
         }
-        self.words[0].store(header(generation, kind), Ordering::Release);
+        self.words[0].store(handle.raw(), Ordering::Release);
     }
 
     /// A step starts again, under the same handle. The last call counts.
@@ -147,11 +106,10 @@ impl Slot {
         self.words[7].store(stamped(generation, start), Ordering::Relaxed);
     }
 
-    /// The kind of event this slot holds in `generation`, or `None` when it holds none of that generation.
+    /// Whether this is the slot of the event of that handle.
     #[inline(always)]
-    pub fn kind(&self, generation: u32) -> Option<Kind> {
-        let word = self.words[0].load(Ordering::Acquire);
-        (word >> 8 == u64::from(generation)).then(|| Kind::from_bits(word as u8)).flatten()
+    pub fn holds(&self, handle: u64) -> bool {
+        self.words[0].load(Ordering::Acquire) == handle
     }
 
     /// True once [`Slot::stop`] was called for this generation.
@@ -196,7 +154,8 @@ impl Slot {
 
     /// The content, if the slot holds an event of `generation`.
     pub fn read(&self, generation: u32) -> Option<Recorded> {
-        let kind = self.kind(generation)?;
+        let handle = Handle::parse(self.words[0].load(Ordering::Acquire)).filter(|handle| handle.generation() == generation)?;
+        let kind = handle.kind()?;
         let tag = tag(generation);
         let stop = unstamped(tag, self.words[3].load(Ordering::Acquire));
         let word = |index: usize| self.words[index].load(Ordering::Relaxed);
@@ -208,6 +167,7 @@ impl Slot {
             start = start.max(near(start, again));
         }
         Some(Recorded {
+            handle: handle.raw(),
             kind,
             parent: word(1),
             start,
@@ -252,6 +212,10 @@ impl Recorded {
 mod tests {
     use super::*;
 
+    fn handle(generation: u32, kind: Kind) -> Handle {
+        Handle::of_event(kind, 0, generation)
+    }
+
     fn empty() -> Slot {
         Slot { words: Default::default() }
     }
@@ -271,7 +235,7 @@ mod tests {
     fn a_step_keeps_its_send_wait_and_its_stop() {
         let slot = empty();
         let start = 0xABCD_FFFF_FFFF_FFF0; // low 48 bits wrap between start and stop
-        slot.start(5, Kind::ProxyStep, 42, start, [0, 0, 3, 0]);
+        slot.start(handle(5, Kind::ProxyStep), 42, start, [0, 0, 3, 0]);
         assert_eq!(slot.read(5).and_then(|event| event.send_wait()), None);
         slot.send_wait(5, start + 20, 1000);
         slot.stop(5, start + 100);
@@ -283,23 +247,23 @@ mod tests {
     #[test]
     fn a_step_starts_again_and_no_event_after_it_does() {
         let slot = empty();
-        slot.start(5, Kind::ProxyStep, 0, 10, [0; 4]);
+        slot.start(handle(5, Kind::ProxyStep), 0, 10, [0; 4]);
         slot.restart(5, 15);
         slot.stop(5, 20);
         let event = slot.read(5).unwrap();
         assert_eq!((event.start, event.stop), (15, Some(20)));
-        slot.start(6, Kind::ProxyStep, 0, 30, [0; 4]);
+        slot.start(handle(6, Kind::ProxyStep), 0, 30, [0; 4]);
         slot.restart(5, 40);
         assert_eq!(slot.read(6).unwrap().start, 30);
-        slot.start(5 + (1 << 15), Kind::ProxyStep, 0, 50, [0; 4]);
+        slot.start(handle(5 + (1 << 15), Kind::ProxyStep), 0, 50, [0; 4]);
         assert_eq!(slot.read(5 + (1 << 15)).unwrap().start, 50);
     }
 
     #[test]
     fn a_write_for_an_older_event_reads_as_absent() {
         let slot = empty();
-        slot.start(5, Kind::ProxyStep, 0, 10, [0; 4]);
-        slot.start(6, Kind::ProxyStep, 0, 20, [0; 4]);
+        slot.start(handle(5, Kind::ProxyStep), 0, 10, [0; 4]);
+        slot.start(handle(6, Kind::ProxyStep), 0, 20, [0; 4]);
         slot.stop(5, 30);
         slot.send_wait(5, 30, 8);
         let event = slot.read(6).unwrap();
@@ -310,10 +274,10 @@ mod tests {
     #[test]
     fn sizes_and_stamps_out_of_range_are_absent() {
         let slot = empty();
-        slot.start(1, Kind::ProxyStep, 0, 0, [0; 4]);
+        slot.start(handle(1, Kind::ProxyStep), 0, 0, [0; 4]);
         slot.send_wait(1, 1, u64::MAX);
         assert_eq!(slot.read(1).unwrap().send_wait(), None);
-        slot.start(2, Kind::KernelCh, 0, 0, [1000, 0, 0, 0]);
+        slot.start(handle(2, Kind::KernelCh), 0, 0, [1000, 0, 0, 0]);
         slot.kernel_stop(2, u64::MAX / 2);
         assert_eq!(slot.read(2).unwrap().kernel(), None);
     }
@@ -322,7 +286,7 @@ mod tests {
     fn kernel_stops_before_and_after_their_start() {
         let slot = empty();
         let start = 1_795_151_200_592_925_376;
-        slot.start(3, Kind::KernelCh, 0, 0, [start, 0, 7, 0]);
+        slot.start(handle(3, Kind::KernelCh), 0, 0, [start, 0, 7, 0]);
         slot.kernel_stop(3, start + 43_744);
         assert_eq!(slot.read(3).unwrap().kernel(), Some((start, start + 43_744)));
         slot.kernel_stop(3, start - 5);

@@ -205,14 +205,16 @@ pub fn obstacle() -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::handle::Handle;
+    use crate::kind::Kind;
     use crate::mapping::Mapping;
-    use crate::slot::{Kind, Slot};
+    use crate::slot::Slot;
 
     fn operation() -> Operation {
         let slot = Mapping::<Slot>::new(1).unwrap();
         let name = |name| Name::of(Some(name)).bits();
         let shape = u32::from_le_bytes([name(c"AllReduce"), name(c"RING"), name(c"SIMPLE"), 2]);
-        slot[0].start(1, Kind::Coll, 0, 1000, [4096, 77, u64::from(shape), 5]);
+        slot[0].start(Handle::of_event(Kind::Coll, 0, 1), 0, 1000, [4096, 77, u64::from(shape), 5]);
         Operation::new(&slot[0].read(1).unwrap())
     }
 

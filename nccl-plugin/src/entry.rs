@@ -140,8 +140,8 @@ unsafe extern "C" fn start_event<V: Version>(context: *mut c_void, handle: *mut 
     })
 }
 
-/// Gives the handle. Most events are of two types, of which there is little to say: each gets a way of its own, on which the compiler knows
-/// the type and makes a few instructions of decoding and recording.
+/// Gives the handle. Most events are of a few types, of which there is little to say: each gets a way of its own, on which the compiler
+/// knows the type and makes a few instructions of decoding and recording.
 ///
 /// # Safety
 /// `raw` is NULL or NCCL's descriptor of the version, valid during the call.
@@ -155,6 +155,10 @@ unsafe fn start<V: Version>(context: u64, raw: *const V::Raw) -> u64 {
         match raw.as_ref().map(Frame::kind) {
             Some(event::PROXY_STEP) => start_core::<V>(context, raw),
             Some(event::KERNEL_CH) => start_core::<V>(context, raw),
+            // of these nothing is recorded
+            Some(event::GROUP) => start_core::<V>(context, raw),
+            Some(event::PROXY_CTRL) => start_core::<V>(context, raw),
+            Some(event::KERNEL_LAUNCH) => start_core::<V>(context, raw),
             Some(_) => start_other::<V>(context, raw),
             None => 0,
         }

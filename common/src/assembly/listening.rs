@@ -2,9 +2,10 @@
 
 use super::Assembly;
 use crate::control;
+use crate::kind::Kind;
 use crate::pool::Pool;
 use crate::reader::Listener;
-use crate::slot::{Kind, Recorded};
+use crate::slot::Recorded;
 
 impl Listener for Assembly {
     fn begun(&mut self, pool: &Pool, handle: u64, event: &Recorded) {

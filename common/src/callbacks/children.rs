@@ -4,8 +4,9 @@
 use super::refuse;
 use crate::event::ProxyOp;
 use crate::handle::Handle;
+use crate::kind::Kind;
 use crate::recorder::Recorder;
-use crate::slot::{Kind, Payload};
+use crate::slot::Payload;
 use crate::thread::ThreadCell;
 use crate::window::WINDOWS;
 
@@ -77,9 +78,11 @@ impl Recorder {
     /// it could not be posted, millions of times a second, and forgets the handle it had.
     #[inline(always)]
     fn restarted(&self, cell: &ThreadCell, parent: u64, step: u64, now: u64) -> Option<u64> {
-        let handle = Handle::parse(cell.noted_step(parent, step)?)?;
-        let (slot, _) = self.under_way(handle).filter(|(_, kind)| *kind == Kind::ProxyStep)?;
-        slot.restart(handle.generation(), now);
-        Some(handle.raw())
+        let handle = cell.noted_step(parent, step)?;
+        let (slot, _, generation) = self.under_way(handle)?;
+        // a slot that was given back holds its event until another comes, but nobody reads it
+        self.pool.find(Handle::parse(handle)?)?;
+        slot.restart(generation, now);
+        Some(handle)
     }
 }

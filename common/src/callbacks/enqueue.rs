@@ -4,10 +4,11 @@ use crate::context::Context;
 use crate::datatype::element_bytes;
 use crate::event::{Call, Identity, Operation};
 use crate::handle::Handle;
+use crate::kind::Kind;
 use crate::message::Message;
 use crate::name::Name;
+use crate::pool::Pool;
 use crate::recorder::Recorder;
-use crate::slot::Kind;
 use crate::sync::Ordering;
 use crate::thread::ThreadCell;
 use crate::window::WINDOWS;
@@ -90,7 +91,8 @@ impl Recorder {
         let Some(slot) = self.pool.slot(block, place) else { return 0 };
         let [bytes, sequence, shape] = payload;
         // numbered once there is a place for it: a number that nobody has would be waited for
-        slot.start(generation, kind, parent, now, [bytes, sequence, shape, context.next_order()]);
-        self.pool.handle(block, place, generation).raw()
+        let handle = Handle::of_event(kind, Pool::index(block, place), generation);
+        slot.start(handle, parent, now, [bytes, sequence, shape, context.next_order()]);
+        handle.raw()
     }
 }
