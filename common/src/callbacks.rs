@@ -75,7 +75,7 @@ impl Recorder {
     pub fn init(&self, communicator: Communicator) -> u64 {
         let now = match ThreadCell::of_callback(false) {
             Some(cell) => {
-                cell.others.add(1);
+                cell.others.one();
                 cell.now()
             }
             None => CLOCK.now(),
@@ -97,7 +97,7 @@ impl Recorder {
     /// See [`finalize`].
     pub fn finalize(&self, context: u64) {
         let cell = ThreadCell::of_callback(false);
-        cell.inspect(|cell| cell.others.add(1));
+        cell.inspect(|cell| cell.others.one());
         match (self.contexts.end(context), cell) {
             (Some(id), _) => self.send(Message::Ended { id, time: CLOCK.now() }),
             (None, Some(cell)) => cell.ignored.add(u64::from(context != 0 && context != NO_CONTEXT)),
@@ -147,7 +147,7 @@ impl Recorder {
     #[inline(always)]
     pub fn state(&self, handle: u64, state: State) {
         let Some(cell) = ThreadCell::of_callback(false) else { return };
-        cell.others.add(1);
+        cell.others.one();
         if handle == 0 {
             // of an event that is not recorded
             return;
@@ -164,7 +164,7 @@ impl Recorder {
     #[inline(always)]
     pub fn stop(&self, handle: u64) {
         let Some(cell) = ThreadCell::of_callback(false) else { return };
-        cell.others.add(1);
+        cell.others.one();
         if handle == 0 {
             // of an event that is not recorded
             return;

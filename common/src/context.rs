@@ -152,7 +152,7 @@ impl Contexts {
     /// The context that a number from NCCL names, and its index; `None` for NULL, foreign and dead ones.
     #[inline]
     pub fn find(&self, raw: u64) -> Option<(&Context, u32)> {
-        let id = Handle::parse(raw)?;
+        let id = Handle::parse_context(raw)?;
         let context = self.at(id.index())?;
         // generation 0 is that of the dead
         let alive = id.generation() != 0 && context.live.load(Ordering::Acquire) == id.generation();
@@ -162,7 +162,7 @@ impl Contexts {
     /// As [`Contexts::find`], and also after its end, as long as children of its operations may come.
     #[inline]
     pub fn find_for_child(&self, raw: u64) -> Option<(&Context, u32)> {
-        let id = Handle::parse(raw)?;
+        let id = Handle::parse_context(raw)?;
         let context = self.at(id.index())?;
         let known = id.generation() != 0 && context.known.load(Ordering::Acquire) == id.generation();
         known.then_some((context, id.index()))
@@ -172,7 +172,7 @@ impl Contexts {
     pub fn end(&self, raw: u64) -> Option<Handle> {
         let (context, _) = self.find(raw)?;
         let generation = context.live.swap(0, Ordering::AcqRel);
-        Handle::parse(raw).filter(|_| generation != 0)
+        Handle::parse_context(raw).filter(|_| generation != 0)
     }
 
     /// Lets it be used again. The collector calls this once all its windows are READY.

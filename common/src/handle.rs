@@ -57,6 +57,12 @@ impl Handle {
         (nonce != 0 && raw >> 56 == u64::from(nonce)).then_some(Self(raw))
     }
 
+    /// The same for the number of a context.
+    #[inline(always)]
+    pub fn parse_context(raw: u64) -> Option<Self> {
+        Self::parse(raw).filter(|id| id.0 >> INDEX_BITS & KIND_MASK == 0)
+    }
+
     /// A number that is known to be one of this process' handles.
     #[inline(always)]
     pub(crate) fn known(raw: u64) -> Self {
@@ -130,6 +136,8 @@ mod tests {
         assert_eq!(Handle::parse(0), None);
         let raw = Handle::new(1, 1).raw();
         assert_eq!(Handle::parse(raw ^ 1 << 60), None);
+        assert_eq!(Handle::parse_context(raw), Handle::parse(raw));
+        assert_eq!(Handle::parse_context(Handle::of_event(Kind::Coll, 1, 1).raw()), None);
     }
 
     #[test]

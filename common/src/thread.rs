@@ -31,7 +31,13 @@ impl Count {
     /// Adds; only the owning thread may.
     #[inline(always)]
     pub fn add(&self, amount: u64) {
-        self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(amount), Ordering::Relaxed);
+        self.0.store(self.0.load(Ordering::Relaxed).saturating_add(amount), Ordering::Relaxed);
+    }
+
+    /// Adds one, to what was never added more to at a time: it has no end to reach.
+    #[inline(always)]
+    pub fn one(&self) {
+        self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
     }
 
     /// Where the value is; only to be read.

@@ -60,7 +60,7 @@ impl Contexts {
     pub fn open(&self, core: u64, theirs: u64) -> Option<u64> {
         let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
         let number = if core == NO_CONTEXT { self.spare(&mut spare)? } else { core };
-        let entry = self.entries.get(Handle::parse(number)?.index() as usize)?;
+        let entry = self.entries.get(Handle::parse_context(number)?.index() as usize)?;
         // who still holds the number before, whose communicator has ended, finds 0 or another number
         entry.number.store(number, Ordering::Release);
         entry.theirs.store(theirs, Ordering::Release);
@@ -84,7 +84,7 @@ impl Contexts {
 
     /// The communicator ends. Gives the second plugin's context, once; 0 for none.
     pub fn end(&self, number: u64) -> u64 {
-        let Some(index) = Handle::parse(number).map(|context| context.index() as usize) else { return 0 };
+        let Some(index) = Handle::parse_context(number).map(|context| context.index() as usize) else { return 0 };
         let Some(entry) = self.entries.get(index) else { return 0 };
         let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
         if entry.number.load(Ordering::Relaxed) != number || !entry.is_alive.swap(false, Ordering::Relaxed) {
@@ -102,12 +102,14 @@ impl Contexts {
             let (index, generation) = (context.index() as usize, context.generation());
             (CORE..MOST).contains(&index) && generation > 0 && generation <= self.generation(index)
         };
-        if Handle::parse(number).as_ref().is_some_and(given) { NO_CONTEXT } else { number }
+        if Handle::parse_context(number).as_ref().is_some_and(given) { NO_CONTEXT } else { number }
     }
 
     /// The second plugin's context of a communicator that is alive; 0 for none.
     pub fn theirs(&self, number: u64) -> u64 {
-        let Some(entry) = Handle::parse(number).and_then(|context| self.entries.get(context.index() as usize)) else { return 0 };
+        let Some(entry) = Handle::parse_context(number).and_then(|context| self.entries.get(context.index() as usize)) else {
+            return 0;
+        };
         if entry.number.load(Ordering::Acquire) != number {
             return 0;
         }
@@ -120,7 +122,7 @@ impl Contexts {
     /// The generation that a place had last; 0 for none.
     fn generation(&self, index: usize) -> u32 {
         let number = self.entries.get(index).map_or(0, |entry| entry.number.load(Ordering::Relaxed));
-        Handle::parse(number).map_or(0, Handle::generation)
+        Handle::parse_context(number).map_or(0, Handle::generation)
     }
 }
 
@@ -154,7 +156,7 @@ mod tests {
         // what ended first is used again first, under another number
         assert_eq!((contexts.end(all[9]), contexts.end(all[3]), contexts.end(all[9])), (10, 4, 0));
         let again = open(77).unwrap();
-        assert_eq!(Handle::parse(again).map(Handle::index), Handle::parse(all[9]).map(Handle::index));
+        assert_eq!(Handle::parse_context(again).map(Handle::index), Handle::parse_context(all[9]).map(Handle::index));
         assert_eq!((contexts.theirs(all[9]), contexts.core(all[9]), contexts.theirs(again)), (0, NO_CONTEXT, 77));
         assert!(open(1).is_some() && open(1).is_none());
     }
