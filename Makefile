@@ -21,7 +21,7 @@ test: test-packages library tool
 
 # how long the parts take
 bench:
-	cargo bench --package scorep-nccl-common
+	cargo bench --package scorep-nccl-common --bench parts -- $(BENCH)
 
 # keeps what the callbacks take now as what they may take
 instructions-baseline: library

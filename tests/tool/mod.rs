@@ -108,14 +108,14 @@ pub(crate) fn shipped(name: &str) -> Result<PathBuf, String> {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     let path = target.join("shipped/release").join(name);
     let time = |path: &Path| path.metadata().and_then(|data| data.modified());
-    let Ok(made) = time(&path) else { return Err(format!("{} is missing (`make library`)", path.display())) };
+    let Ok(made) = time(&path) else { return Err(format!("{} is missing (`make library tool`)", path.display())) };
     // cargo's own list: FILE: SOURCE SOURCE...
     let list = std::fs::read_to_string(path.with_extension("d")).unwrap();
     let (_, sources) = list.split_once(": ").unwrap();
     // one that is gone is as good as changed
     let changed = |source: &&str| time(Path::new(source)).map_or(true, |time| time > made);
     match sources.split_whitespace().find(changed) {
-        Some(newer) => Err(format!("{} is older than {newer} (`make library`)", path.display())),
+        Some(newer) => Err(format!("{} is older than {newer} (`make library tool`)", path.display())),
         None => Ok(path),
     }
 }
