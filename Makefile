@@ -1,13 +1,31 @@
 # Two commands: make demo, make test. Both bring the system packages they need, or say which.
 
-.PHONY: demo test models races lint demo-packages test-packages
+.PHONY: library tool demo test bench instructions-baseline models races lint demo-packages test-packages
 
-demo: demo-packages
-	cargo build --release
-	./target/release/scorep-nccl demo
+# What is shipped is built in a directory of its own, where nothing else overwrites it.
+shipped = $(or $(CARGO_TARGET_DIR),target)/shipped
 
-test: test-packages
+# As a cdylib alone: a plain `cargo build --release` makes an rlib of it, too, and then leaves link-time optimization out without a word.
+library:
+	cargo rustc --release --package scorep-nccl-substrate --lib --crate-type cdylib --target-dir $(shipped)
+
+# The command-line tool, beside the library.
+tool:
+	cargo build --release --bin scorep-nccl --target-dir $(shipped)
+
+demo: demo-packages library tool
+	$(shipped)/release/scorep-nccl demo
+
+test: test-packages library tool
 	cargo test
+
+# how long the parts take
+bench:
+	cargo bench --package scorep-nccl-common --bench parts -- $(BENCH)
+
+# keeps what the callbacks take now as what they may take
+instructions-baseline: library
+	SCOREP_NCCL_TAKE_BASELINE=1 cargo test --test instructions
 
 # the recording under the model checker loom: every interleaving of two threads
 models:
@@ -27,4 +45,4 @@ demo-packages:
 	@./scripts/system-packages libotf2-trace-dev
 
 test-packages:
-	@./scripts/system-packages libotf2-trace-dev otf2-tools binutils util-linux
+	@./scripts/system-packages libotf2-trace-dev otf2-tools binutils util-linux valgrind

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 type Failure = Box<dyn std::error::Error>;
 
 /// A C program's name and source, what it links, and the header without which it cannot be compiled.
-const HOSTS: [(&str, &str, &[&str], Option<&str>); 9] = [
+const HOSTS: [(&str, &str, &[&str], Option<&str>); 11] = [
     ("otf2_last_values", "tests/hosts/otf2_last_values.c", &["-lotf2"], Some("/usr/include/otf2/otf2.h")),
     ("all_reduce_host", "tests/hosts/all_reduce_host.c", &["-ldl", "-lpthread"], None),
     ("stress_host", "tests/hosts/stress_host.c", &["-ldl", "-lpthread"], None),
@@ -15,6 +15,8 @@ const HOSTS: [(&str, &str, &[&str], Option<&str>); 9] = [
     ("conformance_host", "tests/c/nccl_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
     ("surroundings_host", "tests/c/surroundings_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
     ("scorep_host", "tests/c/scorep_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
+    ("instructions_host", "tests/c/instructions_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
+    ("memory_host", "tests/c/memory_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
     ("fuzz_host", "tests/c/fuzz_host.c", &["-ldl", "-lpthread"], None),
     // as a plain program; with Score-P it is compiled when the tests run
     ("replay_app", "tests/c/replay_app.c", &["-ldl", "-lpthread"], None),

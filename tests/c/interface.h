@@ -30,7 +30,8 @@ enum {
 };
 
 /* States. */
-enum { SEND_GPU_WAIT = 8, SEND_WAIT = 9, RECV_WAIT = 10, RECV_FLUSH_WAIT = 11, RECV_GPU_WAIT = 12, SEND_PEER_WAIT = 20, KERNEL_CH_STOP = 22 };
+enum { SEND_GPU_WAIT = 8, SEND_WAIT = 9, RECV_WAIT = 10, RECV_FLUSH_WAIT = 11, RECV_GPU_WAIT = 12, SEND_PEER_WAIT = 20, KERNEL_CH_STOP = 22,
+       GROUP_START_RETURNS = 23, GROUP_END_BEGINS = 24 };
 
 /* What an event can say, in whatever version. */
 struct event {

@@ -6,7 +6,7 @@
 
 #define ANY INT64_MIN
 #define PRINT_FIELD(name) if (want.name != ANY) printf("expect " #name " %ld\n", want.name);
-static void print_wanted(void) {
+static inline void print_wanted(void) {
   FIELDS(PRINT_FIELD)
   fflush(stdout);
 }
@@ -20,7 +20,7 @@ static int mask_given;
 
 static void *init(void) { return init_as(0xab, NULL, rank_of_this_process, &mask_given); }
 
-static void pause_milliseconds(long milliseconds) {
+static inline void pause_milliseconds(long milliseconds) {
   struct timespec time = {milliseconds / 1000, milliseconds % 1000 * 1000000};
   nanosleep(&time, NULL);
 }
@@ -43,7 +43,7 @@ static struct event a_coll(void) {
                         .channels = 1, .algorithm = "RING", .protocol = "LL"};
 }
 
-static struct event a_p2p(int peer) {
+static inline struct event a_p2p(int peer) {
   return (struct event){.type = P2P, .comm = 0xab, .rank = rank_of_this_process, .func = "Send", .count = 256, .datatype = "ncclFloat32",
                         .peer = peer, .channels = 1};
 }
@@ -58,7 +58,7 @@ static struct event a_kernel(void *parent, uint8_t channel) {
   return (struct event){.type = KERNEL_CH, .parent = parent, .channel = channel, .ptimer = gpu_clock()};
 }
 
-static struct event a_call(uint64_t type, const char *func, bool captured) {
+static inline struct event a_call(uint64_t type, const char *func, bool captured) {
   return (struct event){.type = type, .func = func, .count = 1024, .datatype = "ncclFloat32", .captured = captured};
 }
 
@@ -108,12 +108,12 @@ static void transfer(void *context, void *operation, uint64_t bytes) {
 }
 
 /* What times an operation with a kernel channel, a transfer or both. */
-static void timed(bool by_gpu, bool by_proxy) {
+static inline void timed(bool by_gpu, bool by_proxy) {
   if (by_gpu && version->times) want.gpu_timed++;
   else if (by_proxy) want.proxy_timed++;
 }
 
-static void whole(void *context) {
+static inline void whole(void *context) {
   void *operation = coll(context);
   kernel(context, operation, 0);
   transfer(context, operation, 512);

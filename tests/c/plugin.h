@@ -64,7 +64,7 @@ static void take_version(const char *number) {
 }
 
 /* Takes in all that was recorded. */
-static void flush(void) {
+static inline void flush(void) {
   int (*flush)(unsigned) = (int (*)(unsigned))dlsym(library, "scorep_nccl_flush");
   check(flush != NULL, "no flush");
   flush(100000);
@@ -131,7 +131,7 @@ static inline void state_alone(void *handle, int number) {
   want.callbacks++;
 }
 
-static void finalize(void *context) {
+static inline void finalize(void *context) {
   check(table.finalize(context) == 0, "finalize");
   want.callbacks++;
 }

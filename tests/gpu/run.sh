@@ -3,12 +3,12 @@
 #
 #   tests/gpu/run.sh [LIBRARY] [SECOND_PLUGIN]...
 #
-# LIBRARY is libscorep_substrate_nccl.so (default: target/release); a recording is played with the tool beside it. Each SECOND_PLUGIN
+# LIBRARY is libscorep_substrate_nccl.so (default: target/shipped/release); a recording is played with the tool beside it. Each SECOND_PLUGIN
 # (tests/hosts/second_plugin.c, which cargo compiles) is chained.
 # Prints one line a run and a total; exit status 1 when one of them is wrong. Where there is no GPU it says so and that is all.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-library=$(realpath "${1:-$here/../../target/release/libscorep_substrate_nccl.so}")
+library=$(realpath "${1:-$here/../../target/shipped/release/libscorep_substrate_nccl.so}")
 TOOL=$(dirname "$library")/scorep-nccl
 export TOOL
 
@@ -18,7 +18,7 @@ if [ "$gpus" -lt 1 ]; then
   echo "skipped: no GPU, or no PyTorch that sees one"
   exit 0
 fi
-[ -f "$library" ] || { echo "$library is missing: build it first (cargo build --release)"; exit 1; }
+[ -f "$library" ] || { echo "$library is missing: build it first (make library tool)"; exit 1; }
 
 # KEEP names a directory for what the runs write; without it that is removed
 scratch=${KEEP:-$(mktemp -d)}

@@ -12,6 +12,11 @@ pub(crate) fn tool() -> Command {
     clean(Command::new(env!("CARGO_BIN_EXE_scorep-nccl")), "NCCL_SCOREP_")
 }
 
+/// The same of another build.
+pub(crate) fn program(path: &Path) -> Command {
+    clean(Command::new(path), "NCCL_SCOREP_")
+}
+
 /// A host, with an environment that holds no setting of NCCL's either.
 pub(crate) fn host(program: &str) -> Command {
     clean(Command::new(program), "NCCL_")
@@ -95,10 +100,34 @@ pub(crate) fn library() -> PathBuf {
     path
 }
 
+/// The library among what `make library` builds.
+pub(crate) const LIBRARY: &str = "libscorep_substrate_nccl.so";
+
+/// What `make library` has built, as it is shipped; what is wrong where it is not there, or older than what it is made of.
+pub(crate) fn shipped(name: &str) -> Result<PathBuf, String> {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
+    let path = target.join("shipped/release").join(name);
+    let time = |path: &Path| path.metadata().and_then(|data| data.modified());
+    let Ok(made) = time(&path) else { return Err(format!("{} is missing (`make library tool`)", path.display())) };
+    // cargo's own list: FILE: SOURCE SOURCE...
+    let list = std::fs::read_to_string(path.with_extension("d")).unwrap();
+    let (_, sources) = list.split_once(": ").unwrap();
+    // one that is gone is as good as changed
+    let changed = |source: &&str| time(Path::new(source)).map_or(true, |time| time > made);
+    match sources.split_whitespace().find(changed) {
+        Some(newer) => Err(format!("{} is older than {newer} (`make library tool`)", path.display())),
+        None => Ok(path),
+    }
+}
+
 /// Says that a test needs what is not there; an error where the environment says that everything is (as continuous
 /// integration does).
 pub(crate) fn skip(what: &str) {
     assert!(std::env::var_os("SCOREP_NCCL_TEST_ALL").is_none(), "{what}");
-    // not by println, which a test that passes does not show
-    let _ = writeln!(std::io::stderr(), "skipped: {what}");
+    say(&format!("skipped: {what}"));
+}
+
+/// Says something of a test that passes; `println` would not show it.
+pub(crate) fn say(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
 }

@@ -1,0 +1,151 @@
+/* What communicators cost in memory, and when threads are started: memory_host LIBRARY VERSION SCENARIO [NUMBER] prints lines
+ * `NAME NUMBER`, memory in KiB. */
+#include "metric_plugin.h"
+#include "operations.h"
+#include <dirent.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <semaphore.h>
+
+/* Communicators made before anything is compared, and in all. */
+enum { FIRST = 100, ALL = 1000 };
+
+/* Memory of the process' own that is there: neither files, nor what was only asked for, nor what the allocator holds for later, of which
+ * there is as much as threads happened to hold at a time. */
+static long anonymous_kib(void) {
+  malloc_trim(0);
+  FILE *file = fopen("/proc/self/smaps_rollup", "r");
+  check(file != NULL, "no smaps_rollup");
+  char line[256];
+  long found = -1;
+  while (fgets(line, sizeof line, file)) sscanf(line, "Anonymous: %ld", &found);
+  fclose(file);
+  check(found > 0, "smaps_rollup has no line Anonymous");
+  return found;
+}
+
+static void print(const char *name, long value) {
+  printf("%s %ld\n", name, value);
+  fflush(stdout);
+}
+
+/* All is taken in, and operations have had the time to be over: as long as the scenario's number says, in milliseconds. */
+static void get_idle(void) {
+  flush();
+  pause_milliseconds(number);
+  flush();
+}
+
+/* NCCL's own thread, which tells of an operation's children: one for all, so that what it costs is not a communicator's. */
+static struct { void *context, *operation; bool ends; } work;
+static sem_t given, done;
+
+static void *children(void *unused) {
+  for (;;) {
+    sem_wait(&given);
+    kernel(work.context, work.operation, 0);
+    if (work.ends) transfer(work.context, work.operation, 512);
+    else {
+      struct event event = a_proxy_op(work.operation);
+      event = a_step(start(work.context, &event), 0);
+      start(work.context, &event);
+    }
+    sem_post(&done);
+  }
+  return unused;
+}
+
+/* An all-reduce; or one whose transfer never ends. */
+static void all_reduce(void *context, bool ends) {
+  static pthread_t thread;
+  if (!thread) check(sem_init(&given, 0, 0) == 0 && sem_init(&done, 0, 0) == 0 && pthread_create(&thread, NULL, children, NULL) == 0, "no thread");
+  work.context = context, work.operation = coll(context), work.ends = ends;
+  sem_post(&given);
+  sem_wait(&done);
+}
+
+/* Each has an id of its own, as in NCCL. */
+static void *make(int count) { return init_as(0xab00 + (uint64_t)count, "world", 0, &mask_given); }
+
+static void idle(void) {
+  all_reduce(make(0), true);
+  get_idle();
+  print("before", anonymous_kib());
+  for (int i = 1; i <= FIRST; i++) all_reduce(make(i), true);
+  get_idle();
+  print("after", anonymous_kib());
+}
+
+/* A hundred at a time, so that the most there ever were are the same before the comparison and after. */
+static void make_and_destroy(bool ends) {
+  static void *contexts[FIRST];
+  for (int i = 0; i < ALL; i += FIRST) {
+    for (int j = 0; j < FIRST; j++) all_reduce(contexts[j] = make(i + j), ends);
+    for (int j = 0; j < FIRST; j++) finalize(contexts[j]);
+    get_idle();
+    if (i == 0) print("before", anonymous_kib());
+  }
+  print("after", anonymous_kib());
+}
+
+static void destroyed(void) { make_and_destroy(true); }
+static void destroyed_amidst_transfers(void) { make_and_destroy(false); }
+
+/* Threads of the process. */
+static long threads(void) {
+  DIR *directory = opendir("/proc/self/task");
+  check(directory != NULL, "no /proc/self/task");
+  long found = 0;
+  for (struct dirent *entry; (entry = readdir(directory));) found += entry->d_name[0] != '.';
+  closedir(directory);
+  return found;
+}
+
+/* NCCL loads the plugin, and makes a communicator later. */
+static void threads_with_nccl(void) {
+  print("loaded", threads());
+  init();
+  print("communicator", threads());
+}
+
+/* What Score-P does with the substrate plugin before the measurement: version, init. */
+struct substrate { uint32_t version; int (*init)(void); void *others[115]; };
+_Static_assert(sizeof(struct substrate) == 936, "8.4's size");
+
+/* Score-P does all that it does before the measurement, and then begins it. */
+static void threads_with_score_p(void) {
+  struct substrate (*get)(void) = (struct substrate(*)(void))dlsym(library, "SCOREP_SubstratePlugin_nccl_get_info");
+  check(get != NULL, "no substrate plugin");
+  struct substrate substrate = get();
+  struct metric_plugin plugins[2] = {metric_plugin("nccl_plugin"), metric_plugin("nccl_series_plugin")};
+  print("loaded", threads());
+  check(!substrate.init || substrate.init() == 0, "init");
+  for (int i = 0; i < 2; i++) {
+    char token[] = "*";
+    if (plugins[i].set_clock_function) plugins[i].set_clock_function(gpu_clock);
+    check(plugins[i].initialize() == 0, "initialize");
+    for (struct properties *metric = plugins[i].get_event_info(token); metric->name; metric++) plugins[i].add_counter(metric->name);
+  }
+  print("initialized", threads());
+  for (int i = 0; i < 2; i++) plugins[i].synchronize(true, 0);
+  init();
+  print("communicator", threads());
+}
+
+#define SCENARIO(name) {#name, name}
+static const struct { const char *name; void (*play)(void); } scenarios[] = {
+  SCENARIO(idle), SCENARIO(destroyed), SCENARIO(destroyed_amidst_transfers), SCENARIO(threads_with_nccl), SCENARIO(threads_with_score_p)};
+
+int main(int parts, char **arguments) {
+  check(parts == 4 || parts == 5, "usage: memory_host LIBRARY VERSION SCENARIO [NUMBER]");
+  library_path = arguments[1];
+  take_version(arguments[2]);
+  number = parts > 4 ? atol(arguments[4]) : 0;
+  load();
+  for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++) {
+    if (strcmp(scenarios[i].name, arguments[3]) != 0) continue;
+    scenarios[i].play();
+    return 0;
+  }
+  check(false, "no scenario %s", arguments[3]);
+}

@@ -1,0 +1,63 @@
+//! How many instructions each callback takes of the thread that makes it: of the library as it is shipped, counted by callgrind, against
+//! the numbers kept in `tests/instructions/baseline.json`. Instructions are the same in every run, where times never are.
+//!
+//! `tests/c/instructions_host.c` makes each kind of call some thousand times, with a clock of its own.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+mod baseline;
+mod callgrind;
+#[path = "../tool/mod.rs"]
+mod tool;
+
+use baseline::{Baseline, TAKE};
+use std::path::Path;
+
+/// What there is to count with, and the baseline where it was taken for that; says what is missing.
+fn shipped() -> Option<(std::path::PathBuf, Baseline)> {
+    if !callgrind::is_there() {
+        tool::skip("no valgrind");
+        return None;
+    }
+    let library = tool::shipped(tool::LIBRARY).inspect_err(|missing| tool::skip(missing)).ok()?;
+    let found = Baseline::of(&library);
+    Some((library, found))
+}
+
+#[test]
+fn no_callback_takes_more_instructions_than_it_did() {
+    let Some((library, mut now)) = shipped() else { return };
+    now.paths = callgrind::count(&library, &[]);
+    if std::env::var_os(TAKE).is_some() {
+        now.write();
+        return;
+    }
+    let kept = Baseline::read();
+    if let Some(other) = kept.taken_elsewhere(&now) {
+        tool::say(&format!("skipped: {other}"));
+        return;
+    }
+    let (worse, better) = kept.compare(&now);
+    better.iter().for_each(|line| tool::say(line));
+    assert!(worse.is_empty(), "\n{}", worse.join("\n"));
+}
+
+/// The environment moves the stack, and the collector's thread does something else at every moment.
+#[test]
+fn another_run_counts_the_same() {
+    let Some((library, _)) = shipped() else { return };
+    let padding = "x".repeat(1234);
+    let runs = [callgrind::count(&library, &[]), callgrind::count(&library, &[("PADDING", &padding)])];
+    for (name, first) in &runs[0] {
+        let second = runs[1][name];
+        assert!((first - second).abs() <= 0.002 * first, "{name}: {first} and {second}");
+    }
+}
+
+#[test]
+fn what_is_counted_is_what_the_host_calls() {
+    let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/instructions/snippet.txt")).unwrap();
+    let found = callgrind::parse(&text, 100);
+    let expected = [("coll_start", 250.5), ("group_api_state", 12.0)].map(|(name, count)| (name.to_owned(), count));
+    assert_eq!(found.into_iter().collect::<Vec<_>>(), expected);
+}

@@ -1,0 +1,118 @@
+//! What the library costs in memory and threads (tests/c/memory_host.c): of communicators that idle, of those that are no more, and of
+//! every capture at full speed.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+mod tool;
+
+use serde_json::Value;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+/// What an idle communicator may cost, KiB.
+const OF_A_COMMUNICATOR: u64 = 64;
+/// By how much 900 communicators that come and go may add to what the first 100 took, KiB. Each leaves a point of 16 bytes in four
+/// series, whose vectors double: 64 KiB in the end. What lies between them when they have grown is given back in whole pages alone, so
+/// that 140 to 260 were seen. A block of slots left behind by each communicator would be 3600.
+const SLACK: u64 = 384;
+/// What the library may take of a process, KiB.
+const OF_A_PROCESS: u64 = 40 << 10;
+
+/// The numbers that a scenario of the host prints, by name.
+fn play(library: &Path, scenario: &str, milliseconds: u32, settings: &[(&str, &str)]) -> HashMap<String, u64> {
+    let mut command = tool::host(env!("HOST_MEMORY_HOST"));
+    command.arg(library).args(["7", scenario, &milliseconds.to_string()]).envs(settings.iter().copied());
+    // so that kernel events are asked for; and transfers that never end are told of
+    command.env("NCCL_ALLGATHERV_ENABLE", "0").env("NCCL_SCOREP_LOG", "off");
+    let printed = tool::succeed(&mut command);
+    let numbers = printed.lines().filter_map(|line| line.split_once(' '));
+    numbers.map(|(name, number)| (name.to_owned(), number.parse().unwrap())).collect()
+}
+
+/// The library of the tests' build, and the shipped one where it is there.
+fn libraries() -> Vec<PathBuf> {
+    let shipped = tool::shipped(tool::LIBRARY).inspect_err(|missing| tool::skip(missing));
+    [tool::library()].into_iter().chain(shipped.ok()).collect()
+}
+
+/// How much memory was more at the end of a scenario, KiB.
+fn growth(library: &Path, scenario: &str, milliseconds: u32, settings: &[(&str, &str)]) -> u64 {
+    let found = play(library, scenario, milliseconds, settings);
+    found["after"].saturating_sub(found["before"])
+}
+
+#[test]
+fn an_idle_communicator_costs_little() {
+    for library in libraries() {
+        let each = growth(&library, "idle", 500, &[]) / 100;
+        // one that cost nothing would not have been made
+        assert!((1..=OF_A_COMMUNICATOR).contains(&each), "{}: {each} KiB a communicator", library.display());
+    }
+}
+
+/// With the settings that a job has, and where all is over at once.
+#[test]
+fn communicators_that_come_and_go_cost_nothing() {
+    for library in libraries() {
+        for (milliseconds, settings) in [(1000, &[][..]), (200, &[("NCCL_SCOREP_SETTLE_SECONDS", "0.001")])] {
+            let grown = growth(&library, "destroyed", milliseconds, settings);
+            assert!(grown <= SLACK, "{}, {settings:?}: {grown} KiB more", library.display());
+        }
+    }
+}
+
+/// Those that end amidst a transfer are kept for 120 settling times: half a minute by default.
+#[test]
+fn communicators_that_wait_for_late_events_cost_as_much_as_idle_ones() {
+    let library = tool::library();
+    let each = growth(&library, "destroyed_amidst_transfers", 50, &[]) / 900;
+    assert!((1..=OF_A_COMMUNICATOR).contains(&each), "{each} KiB a communicator");
+    let grown = growth(&library, "destroyed_amidst_transfers", 200, &[("NCCL_SCOREP_SETTLE_SECONDS", "0.001")]);
+    assert!(grown <= SLACK, "{grown} KiB more");
+}
+
+/// Loaded, asked for what it has, and initialized, it is a guest that does nothing.
+#[test]
+fn no_thread_is_started_before_there_is_something_to_record() {
+    for (scenario, quiet) in [("threads_with_nccl", &["loaded"][..]), ("threads_with_score_p", &["loaded", "initialized"])] {
+        let found = play(&tool::library(), scenario, 0, &[]);
+        quiet.iter().for_each(|moment| assert_eq!(found[*moment], 1, "{scenario}, {moment}"));
+        assert_eq!(found["communicator"], 2, "{scenario}: the collector's thread");
+    }
+}
+
+/// Each capture twenty times, as fast as it can be played: what is recorded is taken in meanwhile.
+#[test]
+fn no_capture_at_full_speed_costs_much_or_loses_an_event() {
+    let found = tool::shipped(tool::LIBRARY).and_then(|library| Ok((library, tool::shipped("scorep-nccl")?)));
+    let Ok((library, program)) = found.inspect_err(|missing| tool::skip(missing)) else { return };
+    let mut wrong = Vec::new();
+    for (_, run) in tool::runs() {
+        for capture in tool::captures(&run) {
+            wrong.extend(too_much(&program, &library, &capture));
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+/// What is wrong with a capture.
+fn too_much(program: &Path, library: &Path, capture: &Path) -> Option<String> {
+    let directory = tempfile::tempdir().unwrap();
+    let mut command = tool::program(program);
+    command.args(["bench", "--rounds", "1", "--repeat", "20", "--format", "json", "--library"]).arg(library).arg(capture);
+    command.env("NCCL_SCOREP_SUMMARY", directory.path().join("%p.json")).env("NCCL_SCOREP_LOG", "off");
+    let rows: Value = serde_json::from_str(&tool::succeed(&mut command)).unwrap();
+    let row = rows.as_array().unwrap().iter().find(|row| row["plugin"].as_str() == library.to_str()).unwrap();
+    let memory = row["rounds"][0]["memory_kib"].as_u64().unwrap();
+    assert!(memory > 0, "{row:#}");
+    let (mut events, mut dropped) = (0, 0);
+    for summary in directory.path().read_dir().unwrap() {
+        let summary: Value = serde_json::from_slice(&std::fs::read(summary.unwrap().path()).unwrap()).unwrap();
+        let number = |name: &str| summary["processes"][0][name].as_u64().unwrap();
+        events += number("events");
+        dropped += number("dropped");
+    }
+    assert!(events > 0, "{row:#}");
+    let what = format!("{}: {memory} KiB, {dropped} of {events} events dropped", capture.display());
+    (memory > OF_A_PROCESS || dropped > 0).then_some(what)
+}
