@@ -66,6 +66,8 @@ pub struct Operation {
     pub counted: bool,
     /// See `counted`.
     pub credited: u64,
+    /// Something of it was heard since it was looked at last.
+    pub heard: bool,
 }
 
 impl Operation {
@@ -95,6 +97,7 @@ impl Operation {
             unfinished: false,
             counted: false,
             credited: 0,
+            heard: false,
         }
     }
 

@@ -1,8 +1,10 @@
 //! Reads a window's slots as they fill, and takes the window apart when it is closed.
 //!
-//! Each event is told twice: when it is seen to have begun, and when it is seen to have stopped (or is given up).
+//! Each event is told twice: when it is seen to have begun, and when it is seen to have stopped (or is given up); or once, when both are
+//! seen at once.
 
 use crate::clock::monotonic;
+use crate::control;
 use crate::grace::Grace;
 use crate::pool::{self, BLOCK_SLOTS, Pool};
 use crate::slot::Recorded;
@@ -14,6 +16,8 @@ pub trait Listener {
     fn begun(&mut self, pool: &Pool, handle: u64, event: &Recorded);
     /// It was seen to have stopped.
     fn ended(&mut self, handle: u64, event: &Recorded);
+    /// It was seen to have begun and stopped, both for the first time.
+    fn passed(&mut self, pool: &Pool, handle: u64, event: &Recorded);
     /// Whether its stop is still waited for; asked of events that have begun and not stopped.
     fn awaits(&mut self, handle: u64) -> bool;
     /// It will not be seen to stop any more.
@@ -45,43 +49,66 @@ pub struct Reader {
     newest: Option<u32>,
     /// Events begun and not stopped: (block, place, generation).
     open: Vec<(u32, u32, u32)>,
+    /// Blocks are left that were not read for want of time.
+    behind: bool,
     phase: Phase,
 }
 
 impl Default for Reader {
     fn default() -> Self {
-        Self { cursors: Vec::new(), blocks: Vec::new(), newest: None, open: Vec::new(), phase: Phase::Open }
+        Self { cursors: Vec::new(), blocks: Vec::new(), newest: None, open: Vec::new(), behind: false, phase: Phase::Open }
     }
 }
 
 impl Reader {
-    /// Tells all that happened since the last call.
-    pub fn read(&mut self, pool: &Pool, window: &Window, listener: &mut impl Listener) {
+    /// Tells what happened since the last call: of events seen before, all; of others, of the oldest `most` at about, from which it
+    /// takes off how many there were. Gives when the first one began that was left, if any was.
+    pub fn read(&mut self, pool: &Pool, window: &Window, most: &mut u32, listener: &mut impl Listener) -> Option<u64> {
         self.find_new_blocks(pool, window);
+        let before = self.open.len();
+        let mut read = 0;
         for cursor in &mut self.cursors {
+            if *most == 0 {
+                break;
+            }
+            let from = cursor.next;
+            control::beat();
             while cursor.next < BLOCK_SLOTS {
                 let Some(event) = pool.slot(cursor.block, cursor.next).and_then(|slot| slot.read(cursor.generation)) else {
                     break;
                 };
                 let handle = pool.handle(cursor.block, cursor.next, cursor.generation).raw();
-                listener.begun(pool, handle, &event);
                 if event.stop.is_some() {
-                    listener.ended(handle, &event);
+                    listener.passed(pool, handle, &event);
                 } else {
+                    listener.begun(pool, handle, &event);
                     self.open.push((cursor.block, cursor.next, cursor.generation));
                 }
                 cursor.next += 1;
             }
+            *most = most.saturating_sub(cursor.next - from);
+            read += 1;
         }
+        let first = |left: &Cursor| Some(pool.slot(left.block, left.next)?.read(left.generation)?.start);
+        let begin = self.cursors[read..].iter().find_map(first);
+        self.behind = begin.is_some();
         self.cursors.retain(|cursor| cursor.next < BLOCK_SLOTS);
-        self.open.retain(|&(block, place, generation)| {
-            let Some(event) = pool.slot(block, place).and_then(|slot| slot.read(generation)) else { return false };
+        self.look_again(pool, before, listener);
+        begin
+    }
+
+    /// Tells which of the first `count` events seen to have begun have stopped since.
+    fn look_again(&mut self, pool: &Pool, count: usize, listener: &mut impl Listener) {
+        let over = |&mut (block, place, generation): &mut (u32, u32, u32)| {
+            let Some(event) = pool.slot(block, place).and_then(|slot| slot.read(generation)) else { return true };
             let handle = pool.handle(block, place, generation).raw();
             if event.stop.is_some() {
                 listener.ended(handle, &event);
             }
-            event.stop.is_none() && listener.awaits(handle)
-        });
+            event.stop.is_some() || !listener.awaits(handle)
+        };
+        self.open.extract_if(..count, over).for_each(drop);
+        control::beat();
     }
 
     fn find_new_blocks(&mut self, pool: &Pool, window: &Window) {
@@ -113,7 +140,7 @@ impl Reader {
         if let Phase::Closing { grace, deadline } = &mut self.phase {
             *deadline = (*deadline).min(monotonic().saturating_add(patience));
             let late = monotonic() >= *deadline;
-            if !(grace.is_over() && (self.open.is_empty() || late)) {
+            if self.behind || !(grace.is_over() && (self.open.is_empty() || late)) {
                 return false;
             }
             window.change(WindowState::Closing, WindowState::Processing);
@@ -126,7 +153,8 @@ impl Reader {
             *deadline = (*deadline).min(monotonic().saturating_add(patience));
             let late = monotonic() >= *deadline;
             // no callback can start an event here any more: this read is the last that finds new ones
-            self.read(pool, window, listener);
+            let mut all = u32::MAX;
+            self.read(pool, window, &mut all, listener);
             if !(self.open.is_empty() || late) {
                 return false;
             }
@@ -139,7 +167,11 @@ impl Reader {
     fn take_apart(&mut self, pool: &Pool, window: &Window, listener: &mut impl Listener) {
         for (block, place, generation) in self.open.drain(..) {
             if let Some(event) = pool.slot(block, place).and_then(|slot| slot.read(generation)) {
-                listener.abandoned(pool.handle(block, place, generation).raw(), &event);
+                let handle = pool.handle(block, place, generation).raw();
+                match event.stop {
+                    Some(_) => listener.ended(handle, &event),
+                    None => listener.abandoned(handle, &event),
+                }
             }
         }
         window.clear();

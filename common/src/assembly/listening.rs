@@ -1,14 +1,12 @@
 //! What the readers tell of events: that one has begun, has ended, or is given up.
 
 use super::Assembly;
-use crate::control;
 use crate::pool::Pool;
 use crate::reader::Listener;
 use crate::slot::{Kind, Recorded};
 
 impl Listener for Assembly {
     fn begun(&mut self, pool: &Pool, handle: u64, event: &Recorded) {
-        control::beat();
         match event.kind {
             Kind::Coll | Kind::P2p | Kind::CeColl | Kind::Skipped => self.operation_begun(pool, handle, event),
             Kind::CollApi | Kind::P2pApi => self.call_begun(handle, event),
@@ -21,14 +19,30 @@ impl Listener for Assembly {
         }
     }
 
+    fn passed(&mut self, pool: &Pool, handle: u64, event: &Recorded) {
+        match (event.kind, event.stop) {
+            (Kind::ProxyStep, Some(stop)) => self.step_passed(pool, event, stop),
+            (Kind::KernelCh, Some(stop)) => {
+                let stamps = self.told_stamps(event);
+                if let Some(operation) = self.child_passed(pool, event.parent, event.start, stop) {
+                    operation.kernel_ended(stamps);
+                }
+                self.steps.clear(event.parent);
+            }
+            _ => {
+                self.begun(pool, handle, event);
+                self.ended(handle, event);
+            }
+        }
+    }
+
     fn ended(&mut self, handle: u64, event: &Recorded) {
-        control::beat();
         match event.kind {
             Kind::Coll | Kind::P2p | Kind::CeColl | Kind::Skipped => {
-                if let (Some(operation), Some(stop)) = (self.operations.get_mut(&handle), event.stop) {
+                if let (Some(operation), Some(stop)) = (self.operations.get_mut(handle), event.stop) {
                     operation.stop = event.stop;
                     operation.touch(stop);
-                    self.touched.insert(handle);
+                    self.hear(handle);
                 }
             }
             Kind::CollApi | Kind::P2pApi => {}
@@ -37,17 +51,7 @@ impl Listener for Assembly {
             }
             Kind::ProxyStep => self.step_ended(handle, event, event.stop),
             Kind::KernelCh => {
-                let stamps = self.stamps(event);
-                if let (Some(stop), Some((first, last))) = (event.stop, stamps) {
-                    if self.knows_tick {
-                        self.clock.observe(event.start, first, self.nanoseconds_per_tick);
-                        self.clock.observe(stop, last, self.nanoseconds_per_tick);
-                    }
-                    if let Some(track) = &mut self.track {
-                        track.told(event.start, first);
-                        track.told(stop, last);
-                    }
-                }
+                let stamps = self.told_stamps(event);
                 if let Some(operation) = self.child_ended(event.parent, event.stop) {
                     operation.kernel_ended(stamps);
                 }
@@ -63,7 +67,7 @@ impl Listener for Assembly {
     fn abandoned(&mut self, handle: u64, event: &Recorded) {
         match event.kind {
             Kind::Coll | Kind::P2p | Kind::CeColl | Kind::Skipped => {
-                if let Some(operation) = self.operations.get_mut(&handle) {
+                if let Some(operation) = self.operations.get_mut(handle) {
                     operation.stop = Some(operation.start);
                     operation.unfinished = true;
                 }
