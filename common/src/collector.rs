@@ -188,8 +188,13 @@ impl Collector {
                 communicator.end(CLOCK.now());
             }
         }
+        let deadline = clock::monotonic().saturating_add(FLUSH_PATIENCE);
         let now = CLOCK.now();
-        while self.round(last).horizon < now {}
+        let mut rounds = 1;
+        // while events come faster than they are read, there is no end
+        while self.round(last).horizon < now && (last || rounds < FLUSH_ROUNDS || clock::monotonic() < deadline) {
+            rounds += 1;
+        }
         let deadline = clock::monotonic().saturating_add(FLUSH_PATIENCE);
         let mut rounds = 1;
         while last && !self.communicators.is_empty() && (rounds < FLUSH_ROUNDS || clock::monotonic() < deadline) {

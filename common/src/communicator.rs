@@ -216,8 +216,10 @@ impl Communicator {
 
     fn settle(&mut self, rank: Rank, now: u64, settings: &Settings, figures: &mut Figures) {
         let quiet = settings.settle_seconds;
+        let horizon = self.round.horizon;
+        // of what came later, not all has been read: that nothing was heard since means nothing
         let [quiet, silent, overdue] =
-            [quiet, SILENT * quiet, settings.deadline_seconds].map(|ago| now.saturating_sub(figures.ticks(ago)));
+            [quiet, SILENT * quiet, settings.deadline_seconds].map(|ago| horizon.saturating_sub(figures.ticks(ago)));
         let certain = self.assembly.is_without_gpu();
         self.assembly.touched(|operation, verdict| {
             if operation.looks_done() || certain && operation.is_quiet() {
@@ -230,7 +232,7 @@ impl Communicator {
         self.next_settling = now.saturating_add(figures.ticks(SETTLING_SECONDS));
         let place = self.place.flatten();
         let Self { assembly, collectives, nranks, .. } = self;
-        assembly.settle([quiet, silent, overdue, self.round.horizon], |operation, verdict| {
+        assembly.settle([quiet, silent, overdue, horizon], |operation, verdict| {
             collectives.add(&operation, operation.timing(verdict), *nranks);
             figures.settle(rank, place, operation, verdict);
         });

@@ -30,6 +30,8 @@ struct Cursor {
     generation: u32,
     /// Places before this one were seen.
     next: u32,
+    /// When the event at that place began, once it was left there.
+    begin: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -86,11 +88,18 @@ impl Reader {
                 }
                 cursor.next += 1;
             }
+            cursor.begin = None;
             *most = most.saturating_sub(cursor.next - from);
             read += 1;
         }
-        let first = |left: &Cursor| Some(pool.slot(left.block, left.next)?.read(left.generation)?.start);
-        let begin = self.cursors[read..].iter().find_map(first);
+        // threads are interrupted between looking at the clock and taking a block: any of those left may hold what began first
+        let first = |left: &mut Cursor| {
+            if left.begin.is_none() {
+                left.begin = Some(pool.slot(left.block, left.next)?.read(left.generation)?.start);
+            }
+            left.begin
+        };
+        let begin = self.cursors[read..].iter_mut().filter_map(first).min();
         self.behind = begin.is_some();
         self.cursors.retain(|cursor| cursor.next < BLOCK_SLOTS);
         self.look_again(pool, before, listener);
@@ -122,13 +131,13 @@ impl Reader {
         }
         self.newest = newest;
         self.blocks[known..].reverse();
-        let cursor = |&block: &u32| Some(Cursor { block, generation: pool.block(block)?.generation(), next: 0 });
+        let cursor = |&block: &u32| Some(Cursor { block, generation: pool.block(block)?.generation(), next: 0, begin: None });
         self.cursors.extend(self.blocks[known..].iter().filter_map(cursor));
     }
 
-    /// True when every event seen has stopped.
+    /// True when every event was seen and has stopped.
     pub fn is_idle(&self) -> bool {
-        self.open.is_empty()
+        self.open.is_empty() && !self.behind
     }
 
     /// Goes on with closing the window, after [`Reader::read`]; true when it is done and the window READY. Events that have not

@@ -53,7 +53,7 @@ impl Assembly {
             let read = many && operation.active < horizon && operation.is_complete();
             let passed = operation.active < silent && operation.order < witness;
             let given_up = operation.unfinished && operation.active < overdue;
-            let crowded_out = operation.order < full && (overfull || operation.looks_done());
+            let crowded_out = operation.order < full && (overfull || operation.active < horizon && operation.looks_done());
             operation.is_quiet() && (complete || read || passed || given_up || crowded_out)
         };
         let ready = self.operations.iter().filter(|(_, operation)| done(operation));
