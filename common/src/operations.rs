@@ -20,7 +20,7 @@ pub struct Operations {
 
 impl Operations {
     /// How many there are.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.entries.len()
     }
 
@@ -109,7 +109,7 @@ mod tests {
             assert_eq!(operations.contains(order + 7000), order % 3 != 0);
             assert_eq!(operations.get_mut(order + 7000).map(|found| found.order), (order % 3 != 0).then_some(order));
         }
-        assert_eq!((operations.len(), operations.iter().count()), (66, 66));
+        assert_eq!((operations.count(), operations.iter().count()), (66, 66));
     }
 
     #[test]
@@ -120,6 +120,6 @@ mod tests {
         operations.shrink();
         assert!(operations.entries.capacity() < 100 && operations.places.capacity() < 100);
         assert_eq!(operations.take().len(), 10);
-        assert_eq!((operations.len(), operations.entries.capacity()), (0, 0));
+        assert_eq!((operations.count(), operations.entries.capacity()), (0, 0));
     }
 }

@@ -189,3 +189,71 @@ impl Reader {
         window.change(WindowState::Processing, WindowState::Ready);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mapping::{Mapping, Zeroed};
+    use crate::slot::Kind;
+
+    struct Zero(Window);
+    // SAFETY: a window is atomic integers, valid as zeros, without drop.
+    unsafe impl Zeroed for Zero {}
+
+    /// Counts what it is told.
+    #[derive(Default)]
+    struct Count {
+        begun: u32,
+        ended: u32,
+        passed: u32,
+    }
+
+    impl Listener for Count {
+        fn begun(&mut self, _: &Pool, _: u64, _: &Recorded) {
+            self.begun += 1;
+        }
+
+        fn ended(&mut self, _: u64, _: &Recorded) {
+            self.ended += 1;
+        }
+
+        fn passed(&mut self, _: &Pool, _: u64, _: &Recorded) {
+            self.passed += 1;
+        }
+
+        fn awaits(&mut self, _: u64) -> bool {
+            true
+        }
+
+        fn abandoned(&mut self, _: u64, _: &Recorded) {}
+    }
+
+    #[test]
+    fn what_is_left_is_read_later_and_told_once() {
+        let (pool, windows) = (Pool::new(4 * 4096).unwrap(), Mapping::<Zero>::new(1).unwrap());
+        let (window, mut reader, mut told) = (&windows[0].0, Reader::default(), Count::default());
+        let blocks: Vec<u32> = std::iter::from_fn(|| pool.take()).collect();
+        for (&block, begin) in blocks.iter().zip([100, 300, 200, 400]) {
+            window.add(&pool, block);
+            let generation = pool.block(block).unwrap().generation();
+            for place in 0..BLOCK_SLOTS {
+                pool.slot(block, place).unwrap().start(generation, Kind::Coll, 0, begin + u64::from(place), [0; 4]);
+            }
+            pool.slot(block, 0).unwrap().stop(generation, 500);
+        }
+        let mut most = BLOCK_SLOTS;
+        assert_eq!(reader.read(&pool, window, &mut most, &mut told), Some(200), "the third block begins before the second");
+        assert_eq!((most, told.begun, told.passed, reader.is_idle()), (0, BLOCK_SLOTS - 1, 1, false));
+        assert_eq!(reader.read(&pool, window, &mut most, &mut told), Some(200));
+        most = u32::MAX;
+        assert_eq!(reader.read(&pool, window, &mut most, &mut told), None);
+        assert_eq!((told.begun, told.passed, told.ended), (4 * (BLOCK_SLOTS - 1), 4, 0));
+        for &block in &blocks {
+            let generation = pool.block(block).unwrap().generation();
+            (1..BLOCK_SLOTS).for_each(|place| pool.slot(block, place).unwrap().stop(generation, 600));
+        }
+        reader.read(&pool, window, &mut most, &mut told);
+        assert_eq!((told.begun, told.passed, told.ended), (4 * (BLOCK_SLOTS - 1), 4, 4 * (BLOCK_SLOTS - 1)));
+        assert!(reader.is_idle());
+    }
+}

@@ -45,8 +45,8 @@ impl Assembly {
         self.invisible += invisible;
         self.limit_calls();
         let many = self.is_crowded();
-        let full = if self.operations.len() > MOST_PENDING { self.middle_order() } else { 0 };
-        let overfull = self.operations.len() > 2 * MOST_PENDING;
+        let full = if self.operations.count() > MOST_PENDING { self.middle_order() } else { 0 };
+        let overfull = self.operations.count() > 2 * MOST_PENDING;
         let no_kernels = self.no_kernel_events;
         let done = |operation: &Operation| {
             let complete = operation.active < quiet && (no_kernels || operation.is_complete());
@@ -82,7 +82,7 @@ impl Assembly {
 
     /// Whether there are so many operations under way that they are to be settled soon.
     pub fn is_crowded(&self) -> bool {
-        self.operations.len() > MANY_PENDING
+        self.operations.count() > MANY_PENDING
     }
 
     /// The order that half of the operations under way are before.
