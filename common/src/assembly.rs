@@ -5,7 +5,9 @@
 
 mod listening;
 mod settling;
+mod steps;
 
+use self::settling::judge;
 use crate::control;
 use crate::gpu_clock::GpuClock;
 use crate::gpu_track::GpuTrack;
@@ -14,12 +16,17 @@ use crate::in_step::{Cause, InStep, Verdict};
 use crate::kind::Kind;
 use crate::name::Name;
 use crate::operation::Operation;
+use crate::operations::Operations;
 use crate::pool::Pool;
-use crate::proxies::{Proxies, Proxy};
+use crate::proxies::Proxies;
 use crate::slot::Recorded;
 use crate::totals::Transfer;
 use crate::window::WINDOWS;
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, VecDeque};
+
+/// Places that are kept at hand when few are needed.
+const FEW: usize = 256;
 
 /// A call of NCCL's API that no operation has followed yet.
 #[derive(Debug, Clone, Copy)]
@@ -36,9 +43,9 @@ pub struct Assembly {
     /// Index of the communicator's context: what lies in others' windows is not looked at.
     index: u32,
     rank: i32,
-    operations: HashMap<u64, Operation>,
+    operations: Operations,
     proxies: Proxies,
-    calls: HashMap<u64, Call>,
+    calls: FxHashMap<u64, Call>,
     /// Calls that nothing will follow.
     invisible: u64,
     orphans: u64,
@@ -56,8 +63,8 @@ pub struct Assembly {
     /// Nanoseconds that a stamp counts.
     gpu_tick: u64,
     no_kernel_events: bool,
-    /// Operations of which something was heard.
-    touched: HashSet<u64>,
+    /// Operations of which something was heard, each once.
+    touched: Vec<u64>,
     /// When operations completed, and the latest of their orders.
     completed: VecDeque<(u64, u64)>,
     /// Everything that started before this order has had its time on the GPU.
@@ -86,6 +93,22 @@ impl Assembly {
         event.kernel().map(|(first, last)| (nanoseconds(first), nanoseconds(last)))
     }
 
+    /// The stamps of a kernel channel that has stopped, which tell of the GPU's clock, too.
+    fn told_stamps(&mut self, event: &Recorded) -> Option<(u64, u64)> {
+        let stamps = self.stamps(event);
+        if let (Some(stop), Some((first, last))) = (event.stop, stamps) {
+            if self.knows_tick {
+                self.clock.observe(event.start, first, self.nanoseconds_per_tick);
+                self.clock.observe(stop, last, self.nanoseconds_per_tick);
+            }
+            if let Some(track) = &mut self.track {
+                track.told(event.start, first);
+                track.told(stop, last);
+            }
+        }
+        stamps
+    }
+
     /// What a tick is worth, and whether that is more than a guess: with a guess, stamps are not held against ticks.
     pub fn set_scale(&mut self, nanoseconds_per_tick: f64, is_known: bool) {
         self.nanoseconds_per_tick = nanoseconds_per_tick;
@@ -102,9 +125,9 @@ impl Assembly {
         self.track.take()
     }
 
-    /// All windows have been read once more.
-    pub fn end_round(&mut self) {
-        for (operation, lost) in self.proxies.end_round() {
+    /// All that began before `horizon` has been read.
+    pub fn end_round(&mut self, horizon: u64) {
+        for (operation, lost) in self.proxies.end_round(horizon) {
             self.steps_lost(operation, lost, None);
         }
     }
@@ -114,10 +137,9 @@ impl Assembly {
         self.steps.cause()
     }
 
-    /// The transfers seen since the last call, in the order of their starts.
-    pub fn take_transfers(&mut self) -> Vec<Transfer> {
-        self.transfers.sort_unstable();
-        std::mem::take(&mut self.transfers)
+    /// The transfers seen since the last call; `room` is where the next ones go.
+    pub fn take_transfers(&mut self, room: Vec<Transfer>) -> Vec<Transfer> {
+        std::mem::replace(&mut self.transfers, room)
     }
 
     /// Calls that nothing followed, and children without a parent, since the last call.
@@ -127,25 +149,30 @@ impl Assembly {
 
     /// True when nothing is under way and nothing is in doubt, as far as can be told without waiting.
     pub fn looks_done(&self) -> bool {
-        self.undecided.is_empty() && self.steps.has_no_doubts() && self.operations.values().all(Operation::is_complete)
+        self.undecided.is_empty()
+            && self.steps.has_no_doubts()
+            && self.operations.iter().all(|(_, operation)| operation.is_complete())
     }
 
     /// True while the end of an operation, as far as it can be told without waiting, is still to come.
     pub fn awaits_operations(&self) -> bool {
         let over = |operation: &Operation| if self.no_kernel_events { operation.is_quiet() } else { operation.looks_done() };
-        !self.operations.values().all(over)
+        !self.operations.iter().all(|(_, operation)| over(operation))
     }
 
     /// Operations of which something was heard since the last call, with what is known of their stamps.
     pub fn touched(&mut self, mut each: impl FnMut(&mut Operation, Verdict)) {
-        for handle in std::mem::take(&mut self.touched) {
+        let Self { touched, operations, steps, clock, nanoseconds_per_tick, .. } = self;
+        for &handle in touched.iter() {
             control::beat();
-            if let Some(mut operation) = self.operations.remove(&handle) {
-                let verdict = self.judge(&operation);
-                each(&mut operation, verdict);
-                self.operations.insert(handle, operation);
+            if let Some(operation) = operations.get_mut(handle) {
+                operation.heard = false;
+                let verdict = judge(steps, clock, *nanoseconds_per_tick, operation);
+                each(operation, verdict);
             }
         }
+        touched.clear();
+        touched.shrink_to(FEW);
     }
 
     /// Whether the GPU's times are to come at all.
@@ -173,14 +200,14 @@ impl Assembly {
 
     /// The operation of that handle, read from its slot if it has not been read yet.
     fn operation(&mut self, pool: &Pool, handle: u64) -> Option<&mut Operation> {
-        if !self.operations.contains_key(&handle) {
+        if !self.operations.contains(handle) {
             let event = self.living(pool, handle, |kind| matches!(kind, Kind::Coll | Kind::P2p | Kind::CeColl))?;
-            self.operation_begun(pool, handle, &event);
+            self.operation_begun(pool, &event);
         }
-        self.operations.get_mut(&handle)
+        self.operations.get_mut(handle)
     }
 
-    fn operation_begun(&mut self, pool: &Pool, handle: u64, event: &Recorded) {
+    fn operation_begun(&mut self, pool: &Pool, event: &Recorded) {
         let mut operation = Operation::new(event);
         if !self.steps.seen(operation.order) {
             return;
@@ -188,7 +215,7 @@ impl Assembly {
         if !self.calls.contains_key(&event.parent)
             && let Some(call) = self.living(pool, event.parent, |kind| matches!(kind, Kind::CollApi | Kind::P2pApi))
         {
-            self.call_begun(event.parent, &call);
+            self.call_begun(&call);
         }
         operation.called = self.calls.remove(&event.parent).map(|call| call.time);
         self.steps.clear(event.parent);
@@ -196,21 +223,21 @@ impl Assembly {
             return;
         }
         if operation.peer == Some(self.rank) && !self.no_kernel_events {
-            self.steps.suspect(operation.order, handle, false, Cause::ToOneself);
+            self.steps.suspect(operation.order, event.handle, false, Cause::ToOneself);
         }
-        self.operations.insert(handle, operation);
+        self.operations.insert(event.handle, operation);
     }
 
-    fn call_begun(&mut self, handle: u64, event: &Recorded) {
+    fn call_begun(&mut self, event: &Recorded) {
         let [_, captured, function, order] = event.payload();
         if !self.steps.seen(order) {
             return;
         }
         let captured = captured != 0;
-        self.calls.insert(handle, Call { order, time: event.start, captured });
+        self.calls.insert(event.handle, Call { order, time: event.start, captured });
         if event.kind == Kind::CollApi && !self.no_kernel_events {
             let cause = Cause::Unfollowed(Name::from_bits(function as u8));
-            self.steps.suspect(order, handle, captured, cause);
+            self.steps.suspect(order, event.handle, captured, cause);
         }
     }
 
@@ -219,7 +246,7 @@ impl Assembly {
             Some(found) => {
                 found.live += 1;
                 found.touch(time);
-                self.touched.insert(operation);
+                self.hear(operation);
             }
             None => self.orphans += u64::from(operation != 0),
         }
@@ -227,9 +254,9 @@ impl Assembly {
 
     /// A child of the operation has ended, or is given up when `ended` is `None`.
     fn child_ended(&mut self, operation: u64, ended: Option<u64>) -> Option<&mut Operation> {
-        self.touched.insert(operation);
         // one that its parent was settled without is an orphan, counted when it began
-        let operation = self.operations.get_mut(&operation)?;
+        self.hear(operation);
+        let operation = self.operations.get_mut(operation)?;
         operation.live = operation.live.saturating_sub(1);
         match ended {
             Some(time) => operation.touch(time),
@@ -245,58 +272,24 @@ impl Assembly {
         }
     }
 
-    /// The proxy operation of that handle, read from its slot if it has not been read yet.
-    fn proxy(&mut self, pool: &Pool, handle: u64) -> Option<Proxy> {
-        if self.proxies.get(handle).is_none() {
-            let event = self.living(pool, handle, |kind| kind == Kind::ProxyOp)?;
-            if event.stop.is_some() {
-                // not told of yet, or forgotten already: its end is counted where it is told, if it is
-                self.proxies.begin(handle, &event, false);
-                self.proxies.end(handle);
-            } else {
-                self.proxy_begun(pool, handle, &event);
-            }
+    /// A child of the operation has begun and ended.
+    fn child_passed(&mut self, pool: &Pool, operation: u64, start: u64, stop: u64) -> Option<&mut Operation> {
+        if self.operation(pool, operation).is_none() {
+            self.orphans += u64::from(operation != 0);
+            return None;
         }
-        self.proxies.get(handle)
+        self.hear(operation);
+        let operation = self.operations.get_mut(operation)?;
+        operation.touch(start.max(stop));
+        Some(operation)
     }
 
-    fn proxy_begun(&mut self, pool: &Pool, handle: u64, event: &Recorded) {
-        if let Some(proxy) = self.proxies.begin(handle, event, true) {
-            self.child_begun(pool, proxy.operation, event.start);
-        }
-    }
-
-    fn proxy_ended(&mut self, handle: u64, operation: u64, ended: Option<u64>) {
-        let counted = self.proxies.get(handle).is_none_or(|proxy| proxy.counted);
-        self.proxies.end(handle);
-        if counted {
-            self.child_ended(operation, ended);
-        }
-        if let (Some(operation), Some(stop)) = (self.operations.get_mut(&operation), ended) {
-            operation.proxy_stop = operation.proxy_stop.max(Some(stop));
-        }
-    }
-
-    fn step_begun(&mut self, pool: &Pool, handle: u64, event: &Recorded) {
-        let Some(proxy) = self.proxy(pool, event.parent) else {
-            self.orphans += u64::from(event.parent != 0);
-            return;
-        };
-        self.child_begun(pool, proxy.operation, event.start);
-        let lost = self.proxies.begin_step(event.parent, event.payload()[2], handle);
-        self.steps_lost(proxy.operation, lost, Some(event.start));
-    }
-
-    fn step_ended(&mut self, handle: u64, event: &Recorded, ended: Option<u64>) {
-        let awaited = self.proxies.end_step(event.parent, handle);
-        // without its proxy operation, a step is an orphan, counted when it began
-        let Some(proxy) = self.proxies.get(event.parent) else { return };
-        if awaited {
-            self.child_ended(proxy.operation, ended);
-        }
-        if let (true, Some(stop), Some(sent)) = (proxy.send, ended, event.send_wait()) {
-            let Proxy { peer, channel, .. } = proxy;
-            self.transfers.push(Transfer { start: sent.time, stop, bytes: sent.bytes, peer, channel });
+    /// Something was heard of the operation.
+    #[inline]
+    fn hear(&mut self, operation: u64) {
+        if let Some(found) = self.operations.get_mut(operation).filter(|found| !found.heard) {
+            found.heard = true;
+            self.touched.push(operation);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The collector thread: takes in what was recorded, works out the figures, answers questions. It never calls Score-P, and no
 //! callback ever waits for it.
 
-use crate::communicator::Communicator;
+use crate::communicator::{Communicator, Round};
 use crate::event::Communicator as Introduction;
 use crate::figures::Figures;
 use crate::message::Message;
@@ -15,10 +15,12 @@ use std::io;
 use std::sync::Once;
 use std::sync::atomic::Ordering;
 use std::thread::Thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Between two rounds while events flow.
 const ROUND: Duration = Duration::from_millis(10);
+/// Events that a round should find: where many come, rounds are closer together.
+const PLENTY: u32 = 16_384;
 /// Between two rounds when nothing happens; the next operation ends it.
 const SLEEP: Duration = Duration::from_secs(1);
 /// Rounds without news after which the collector sleeps.
@@ -64,10 +66,11 @@ impl Collector {
     fn run(mut self) {
         let mut idle = 0;
         let mut callbacks = 0;
+        let mut begun = Instant::now();
         loop {
             self.recorder.pool.commit_ahead();
             let news = self.listen();
-            self.round(false);
+            let Round { events, .. } = self.round(false);
             let now = crate::summary::callbacks();
             // a window that is full while this one was read is not left to wait
             let busy = news || now != callbacks || !self.closed.is_empty();
@@ -75,7 +78,12 @@ impl Collector {
             idle = if busy { 0 } else { idle + 1 };
             // what is under way ends by callbacks that wake nobody
             if idle < IDLE_ROUNDS || self.communicators.values().any(Communicator::awaits) {
-                std::thread::park_timeout(ROUND);
+                // in the time since the last round began, so many events came
+                let pause = if events == 0 { ROUND } else { (begun.elapsed() * PLENTY / events).min(ROUND) };
+                begun = Instant::now();
+                if events < PLENTY / 2 {
+                    std::thread::park_timeout(pause);
+                }
             } else {
                 self.recorder.asleep.store(true, Ordering::SeqCst);
                 // what came before the flag was up is taken in here, not a second later
@@ -148,8 +156,9 @@ impl Collector {
     }
 
     /// Takes in what was recorded, once.
-    fn round(&mut self, hasty: bool) {
+    fn round(&mut self, hasty: bool) -> Round {
         let now = CLOCK.now();
+        let mut round = Round { events: 0, horizon: now };
         if let Some(scale) = CLOCK.nanoseconds_per_tick() {
             self.figures.nanoseconds_per_tick = scale;
             self.figures.knows_tick = true;
@@ -159,13 +168,17 @@ impl Collector {
         let Self { recorder, communicators, figures, .. } = self;
         communicators.retain(|_, communicator| {
             communicator.close_old_window(recorder, now, most_ticks);
-            !communicator.follow(recorder, now, hasty, figures)
+            let over = communicator.follow(recorder, now, hasty, figures);
+            let Round { events, horizon } = communicator.last_round();
+            round = Round { events: round.events.saturating_add(events), horizon: round.horizon.min(horizon) };
+            !over
         });
         self.introductions.forget(self.figures.totals.take_handed_over());
         self.figures.update_board();
+        round
     }
 
-    /// One round takes in all that was recorded before it. The last flush goes on until the windows are taken apart, which waits
+    /// Takes in all that was recorded before, in as many rounds as that takes. The last flush goes on until the windows are taken apart, which waits
     /// for callbacks that are under way.
     fn flush(&mut self, last: bool, done: &Sender<()>) {
         if last {
@@ -177,7 +190,13 @@ impl Collector {
             }
         }
         let deadline = clock::monotonic().saturating_add(FLUSH_PATIENCE);
-        self.round(last);
+        let now = CLOCK.now();
+        let mut rounds = 1;
+        // while events come faster than they are read, there is no end
+        while self.round(last).horizon < now && (last || rounds < FLUSH_ROUNDS || clock::monotonic() < deadline) {
+            rounds += 1;
+        }
+        let deadline = clock::monotonic().saturating_add(FLUSH_PATIENCE);
         let mut rounds = 1;
         while last && !self.communicators.is_empty() && (rounds < FLUSH_ROUNDS || clock::monotonic() < deadline) {
             std::thread::yield_now();

@@ -10,9 +10,9 @@ use crate::operation::{Operation, Timing};
 use crate::rate::Rate;
 use crate::reader::Reader;
 use crate::recorder::Recorder;
-use crate::totals::{PairSum, Rank};
+use crate::totals::Rank;
+use crate::traffic::Traffic;
 use crate::window::{WINDOWS, WindowState};
-use std::collections::BTreeMap;
 
 /// How long an operation must have been over on the GPU before what started earlier is taken to have had its time, in settling times
 /// (`NCCL_SCOREP_SETTLE_SECONDS`).
@@ -21,6 +21,8 @@ const SILENT: f64 = 20.0;
 const SETTLING_SECONDS: f64 = 0.1;
 /// How long a closed window waits for its events when memory runs short, nanoseconds.
 const PRESSED: u64 = 1_000_000_000;
+/// Events of a communicator that a round takes in, about: more of them are the next rounds'.
+const MOST_EVENTS: u32 = 16_384;
 /// How long a destroyed communicator is kept for late events, in settling times.
 const LINGER: f64 = 120.0;
 
@@ -53,8 +55,8 @@ pub struct Communicator {
     /// Known from the start, or from the first operation on (interface v1 to v3).
     rank: Option<Rank>,
     readers: [Reader; WINDOWS as usize],
-    /// What each window transferred: to each rank, and in all.
-    pairs: [BTreeMap<Option<i32>, PairSum>; WINDOWS as usize],
+    /// What each window transferred.
+    traffic: [Traffic; WINDOWS as usize],
     assembly: Assembly,
     /// Its place on the timeline, and whether it has asked for one.
     place: Option<Option<u16>>,
@@ -62,6 +64,16 @@ pub struct Communicator {
     /// When, in ticks.
     ended: Option<u64>,
     next_settling: u64,
+    round: Round,
+}
+
+/// What one round of a communicator took in.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Round {
+    /// Events that were not seen before.
+    pub events: u32,
+    /// All that began before was taken in, in ticks.
+    pub horizon: u64,
 }
 
 impl Communicator {
@@ -72,12 +84,13 @@ impl Communicator {
             nranks: introduction.nranks,
             rank: None,
             readers: Default::default(),
-            pairs: Default::default(),
+            traffic: Default::default(),
             assembly: Assembly::default(),
             place: None,
             collectives: Collectives::default(),
             ended: None,
             next_settling: 0,
+            round: Round::default(),
         };
         communicator.assembly.set_index(id.index());
         communicator.assembly.set_kernel_events(introduction.kernel_events);
@@ -103,9 +116,16 @@ impl Communicator {
         self.ended.get_or_insert(time);
     }
 
-    /// Takes in what was recorded. `now` is the events' clock, read before. True when the communicator has ended and everything
+    /// What the last round took in.
+    pub fn last_round(&self) -> Round {
+        self.round
+    }
+
+    /// Takes in what was recorded, the oldest first and so much of it that the memory for it stays small. `now` is the events' clock,
+    /// read before. True when the communicator has ended and everything
     /// of it is taken in: then it can be forgotten. A `hasty` collector does not wait for late events of ended ones.
     pub fn follow(&mut self, recorder: &Recorder, now: u64, hasty: bool, figures: &mut Figures) -> bool {
+        self.round = Round { events: 0, horizon: now };
         let Some(context) = recorder.contexts.at(self.id.index()) else { return true };
         // until it is told what it is, there is nothing that counts
         let Some(rank) = self.rank.or(self.ended.map(|_| Rank { comm: 0, rank: -1 })) else { return false };
@@ -120,12 +140,18 @@ impl Communicator {
         let (settles, lingers) = (within(1.0), within(LINGER));
         let deadline = if recorder.pool.is_pressed() { PRESSED } else { (recorder.settings.deadline_seconds * 1e9) as u64 };
         let patience = if ended && !lingers { 0 } else { deadline };
-        for index in 0..WINDOWS {
+        self.assembly.take_transfers(std::mem::take(&mut figures.room));
+        let mut order: [u32; WINDOWS as usize] = std::array::from_fn(|index| index as u32);
+        order.sort_by_key(|&index| context.window(index).opened());
+        let (mut left, mut horizon) = (MOST_EVENTS, now);
+        for index in order {
             let window = context.window(index);
             let place = index as usize;
-            self.readers[place].read(&recorder.pool, window, &mut self.assembly);
+            let begin = self.readers[place].read(&recorder.pool, window, &mut left, &mut self.assembly);
+            horizon = begin.map_or(horizon, |begin| begin.min(horizon));
             self.take_transfers(rank, place, figures);
         }
+        self.round = Round { events: MOST_EVENTS - left, horizon };
         // only now is all known that decides whether an event is still waited for
         for index in 0..WINDOWS {
             let window = context.window(index);
@@ -140,7 +166,8 @@ impl Communicator {
                 self.finish_window(place, now, recorder.settings.regression, figures);
             }
         }
-        self.assembly.end_round();
+        figures.room = self.assembly.take_transfers(Vec::new());
+        self.assembly.end_round(horizon);
         // asked after the windows were read: what was lost before any of it was recorded is known now
         if let Some(order) = context.lost_from() {
             self.assembly.lost_from(order);
@@ -181,30 +208,31 @@ impl Communicator {
     }
 
     fn take_transfers(&mut self, rank: Rank, window: usize, figures: &mut Figures) {
-        for transfer in self.assembly.take_transfers() {
-            figures.transfer(rank, &transfer);
-            for peer in [Some(transfer.peer), None] {
-                self.pairs[window].entry(peer).or_default().add(&transfer);
-            }
-        }
+        let mut transfers = self.assembly.take_transfers(std::mem::take(&mut figures.room));
+        figures.transfers(rank, &mut transfers, &mut self.traffic[window]);
+        transfers.clear();
+        figures.room = transfers;
     }
 
     fn settle(&mut self, rank: Rank, now: u64, settings: &Settings, figures: &mut Figures) {
         let quiet = settings.settle_seconds;
-        let since = [quiet, SILENT * quiet, settings.deadline_seconds].map(|ago| now.saturating_sub(figures.ticks(ago)));
+        let horizon = self.round.horizon;
+        // of what came later, not all has been read: that nothing was heard since means nothing
+        let [quiet, silent, overdue] =
+            [quiet, SILENT * quiet, settings.deadline_seconds].map(|ago| horizon.saturating_sub(figures.ticks(ago)));
         let certain = self.assembly.is_without_gpu();
         self.assembly.touched(|operation, verdict| {
             if operation.looks_done() || certain && operation.is_quiet() {
                 figures.credit(operation, if certain { Verdict::OutOfStep } else { verdict });
             }
         });
-        if now < self.next_settling {
+        if now < self.next_settling && !self.assembly.is_crowded() {
             return;
         }
         self.next_settling = now.saturating_add(figures.ticks(SETTLING_SECONDS));
         let place = self.place.flatten();
         let Self { assembly, collectives, nranks, .. } = self;
-        assembly.settle(since, |operation, verdict| {
+        assembly.settle([quiet, silent, overdue, horizon], |operation, verdict| {
             collectives.add(&operation, operation.timing(verdict), *nranks);
             figures.settle(rank, place, operation, verdict);
         });
@@ -257,7 +285,7 @@ impl Communicator {
     /// A window was read to its end: what it transferred is fitted and shown as points of the series.
     fn finish_window(&mut self, window: usize, now: u64, regression: Regression, figures: &mut Figures) {
         figures.totals.windows += 1;
-        for (peer, pair) in std::mem::take(&mut self.pairs[window]) {
+        for (peer, pair) in std::mem::take(&mut self.traffic[window]).sums() {
             let rate = Rate::of(&pair, regression, figures.nanoseconds_per_tick);
             if let (Some(timeline), Some(peer)) = (&mut figures.timeline, peer) {
                 timeline.window(self.place.flatten(), peer, &pair, rate);

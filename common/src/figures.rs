@@ -7,7 +7,8 @@ use crate::operation::{Operation, Timing};
 use crate::series::SeriesStore;
 use crate::thread::ThreadCell;
 use crate::timeline::Timeline;
-use crate::totals::{Rank, Totals, Transfer};
+use crate::totals::{ChannelSum, Rank, Totals, Transfer};
+use crate::traffic::Traffic;
 use crate::{board, log, notes};
 
 /// Disjoint times that the process keeps: it adds those of all communicators, some long after others.
@@ -30,7 +31,11 @@ pub struct Figures {
     busy: Intervals<MOST_APART>,
     /// Times with a send under way, ticks.
     net: Intervals<MOST_APART>,
+    /// Those of this round, which come by communicator.
+    net_now: Vec<(u64, u64)>,
     told_out_of_step: bool,
+    /// Memory for the transfers of a round, whichever communicator's turn it is.
+    pub(crate) room: Vec<Transfer>,
 }
 
 impl Default for Figures {
@@ -43,7 +48,9 @@ impl Default for Figures {
             knows_tick: false,
             busy: Intervals::default(),
             net: Intervals::default(),
+            net_now: Vec::new(),
             told_out_of_step: false,
+            room: Vec::new(),
         }
     }
 }
@@ -54,13 +61,33 @@ impl Figures {
         (seconds * 1e9 / self.nanoseconds_per_tick) as u64
     }
 
-    /// Takes a transfer in.
-    pub fn transfer(&mut self, rank: Rank, transfer: &Transfer) {
-        let key = (rank, transfer.peer, transfer.channel);
-        self.totals.channels.entry(key).or_default().add(transfer);
-        self.totals.pairs.entry((rank, transfer.peer)).or_default().add(transfer);
-        self.net.add(transfer.start, transfer.stop);
-        board::add(Fixed::NetBytes as usize, transfer.bytes);
+    /// Takes in transfers of a window.
+    pub fn transfers(&mut self, rank: Rank, transfers: &mut [Transfer], window: &mut Traffic) {
+        let already = self.net_now.len();
+        transfers.sort_unstable_by_key(|transfer| (transfer.peer, transfer.start));
+        // the sums are looked up once for many
+        for same in transfers.chunk_by(|one, next| one.peer == next.peer) {
+            let Some(&Transfer { peer, .. }) = same.first() else { continue };
+            let pair = self.totals.pairs.entry((rank, peer)).or_default();
+            let of_window = window.to(peer);
+            let mut channels = [ChannelSum::default(); 1 << u8::BITS];
+            for transfer in same {
+                pair.add(transfer);
+                of_window.add(transfer);
+                channels[usize::from(transfer.channel)].add(transfer);
+                match self.net_now[already..].last_mut() {
+                    Some((start, stop)) if (*start..=*stop).contains(&transfer.start) => *stop = transfer.stop.max(*stop),
+                    _ => self.net_now.push((transfer.start, transfer.stop)),
+                }
+            }
+            for (channel, sum) in (0..=u8::MAX).zip(&channels).filter(|(_, sum)| sum.transfers > 0) {
+                self.totals.channels.entry((rank, peer, channel)).or_default().merge(sum);
+                board::add(Fixed::NetBytes as usize, sum.bytes);
+            }
+        }
+        let now = &mut self.net_now[already..];
+        now.sort_unstable();
+        now.iter().for_each(|&(start, stop)| window.under_way(start, stop));
     }
 
     /// Counts an operation that looks done, as far as it is certain: its time only when its stamps are believed. What is learnt
@@ -136,7 +163,9 @@ impl Figures {
     }
 
     /// Brings the counters up to date that are not added to one by one.
-    pub fn update_board(&self) {
+    pub fn update_board(&mut self) {
+        self.net_now.sort_unstable();
+        self.net_now.drain(..).for_each(|(start, stop)| self.net.add(start, stop));
         board::raise(Fixed::BusyTime as usize, self.busy.total());
         board::raise(Fixed::NetTime as usize, (self.net.total() as f64 * self.nanoseconds_per_tick) as u64);
         board::raise(Fixed::InvisibleOps as usize, self.totals.invisible);

@@ -28,16 +28,16 @@ impl GpuClock {
     /// A callback at `ticks` told of `stamp`; a tick is worth `scale` nanoseconds.
     pub fn observe(&mut self, ticks: u64, stamp: u64, scale: f64) {
         let pair = Pair { ticks, stamp };
-        let length = (SECONDS * 1e9 / scale) as u64;
+        let seconds = |since: u64| ticks.saturating_sub(since) as f64 * (scale * 1e-9);
         match &mut self.current {
-            Some((since, best)) if ticks.saturating_sub(*since) < length => {
+            Some((since, best)) if seconds(*since) < SECONDS => {
                 if nanoseconds_after(*best, pair, scale) < 0.0 {
                     *best = pair;
                 }
             }
             // pairs of long ago say nothing of now
             Some((since, best)) => {
-                self.previous = (ticks.saturating_sub(*since) < length.saturating_mul(2)).then_some(*best);
+                self.previous = (seconds(*since) < 2.0 * SECONDS).then_some(*best);
                 self.current = Some((ticks, pair));
             }
             None => self.current = Some((ticks, pair)),

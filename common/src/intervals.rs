@@ -6,35 +6,65 @@
 pub struct Intervals<const MOST: usize> {
     /// Disjoint, ascending.
     apart: Vec<(u64, u64)>,
-    settled: u64,
+    /// Total length, of those apart too.
+    length: u64,
     horizon: u64,
 }
 
 impl<const MOST: usize> Intervals<MOST> {
     /// Adds an interval; one that ends before it starts adds nothing.
+    #[inline]
     pub fn add(&mut self, start: u64, end: u64) {
         let start = start.max(self.horizon);
         if end <= start {
             return;
         }
-        // those that touch the new one are replaced by the hull; mostly that is the last, or none
+        match self.apart.last_mut() {
+            // mostly the new one prolongs the last, or follows it
+            Some(last) if last.0 <= start && start <= last.1 => {
+                self.length += end.saturating_sub(last.1);
+                last.1 = last.1.max(end);
+            }
+            Some(last) if start < last.0 => self.insert(start, end),
+            _ => self.append(start, end),
+        }
+    }
+
+    /// Adds one that begins after the last has ended.
+    fn append(&mut self, start: u64, end: u64) {
+        self.make_room();
+        self.length += end - start;
+        self.apart.push((start, end));
+    }
+
+    /// Adds one that begins before the last.
+    #[cold]
+    fn insert(&mut self, start: u64, end: u64) {
+        // those that touch the new one are replaced by the hull
         let first = self.apart.partition_point(|&(_, other_end)| other_end < start);
         let after = first + self.apart[first..].partition_point(|&(other_start, _)| other_start <= end);
         let hull = self.apart[first..after].iter().fold((start, end), |hull, other| (hull.0.min(other.0), hull.1.max(other.1)));
+        let covered: u64 = self.apart[first..after].iter().map(|(start, end)| end - start).sum();
+        self.length += hull.1 - hull.0 - covered;
         self.apart.splice(first..after, [hull]);
-        if self.apart.len() > MOST {
+        self.make_room();
+    }
+
+    /// Settles the older half when there is no room for one more.
+    fn make_room(&mut self) {
+        if self.apart.len() >= MOST {
             self.settle(MOST / 2);
         }
     }
 
     /// Total length.
     pub fn total(&self) -> u64 {
-        self.settled + self.apart.iter().map(|(start, end)| end - start).sum::<u64>()
+        self.length
     }
 
     /// Adds so much that is known to be under way at no time of its own.
     pub fn extend(&mut self, length: u64) {
-        self.settled = self.settled.saturating_add(length);
+        self.length = self.length.saturating_add(length);
     }
 
     /// Settles all; nothing is expected any more.
@@ -44,8 +74,7 @@ impl<const MOST: usize> Intervals<MOST> {
     }
 
     fn settle(&mut self, count: usize) {
-        for (start, end) in self.apart.drain(..count) {
-            self.settled += end - start;
+        if let Some((_, end)) = self.apart.drain(..count).next_back() {
             self.horizon = end;
         }
     }

@@ -67,6 +67,8 @@ pub struct Operation {
     pub counted: bool,
     /// See `counted`.
     pub credited: u64,
+    /// Something of it was heard since it was looked at last.
+    pub heard: bool,
 }
 
 impl Operation {
@@ -96,6 +98,7 @@ impl Operation {
             unfinished: false,
             counted: false,
             credited: 0,
+            heard: false,
         }
     }
 

@@ -4,7 +4,11 @@
 //! neither does one that its proxy operation has outlived. Such steps are lost: nobody waits for them.
 
 use crate::slot::Recorded;
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::hash_map::Entry;
+
+/// Places that are kept at hand when few are needed.
+const FEW: usize = 256;
 
 /// What a step needs to know of its proxy operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,75 +25,109 @@ pub struct Proxy {
     pub counted: bool,
 }
 
+/// One that is followed.
+#[derive(Debug)]
+struct Followed {
+    proxy: Proxy,
+    /// Its steps under way, number and handle.
+    open: Vec<(u64, u64)>,
+}
+
 /// All of a communicator, by handle.
 #[derive(Debug, Default)]
 pub struct Proxies {
-    known: HashMap<u64, Proxy>,
-    /// Those that ended in this round and in the one before. A step that stopped earlier may be read later, in another window, but
-    /// in the next round at the latest.
-    ended: [Vec<u64>; 2],
-    /// Steps under way, number and handle, by proxy operation.
-    open: HashMap<u64, Vec<(u64, u64)>>,
-    lost: HashSet<u64>,
+    known: FxHashMap<u64, Followed>,
+    /// Those that have ended, and when. A step that stopped earlier may be read later, in another window, but in the next round at the
+    /// latest that takes in all of that time.
+    ended: Vec<(u64, u64)>,
+    /// Those that are forgotten after the next round.
+    over: Vec<u64>,
+    lost: FxHashSet<u64>,
 }
 
 impl Proxies {
     /// The proxy operation of that handle.
+    #[inline]
     pub fn get(&self, handle: u64) -> Option<Proxy> {
-        self.known.get(&handle).copied()
+        self.known.get(&handle).map(|followed| followed.proxy)
     }
 
     /// Takes a proxy operation in, from its slot; `None` when it is known already.
     pub fn begin(&mut self, handle: u64, event: &Recorded, counted: bool) -> Option<Proxy> {
-        if self.known.contains_key(&handle) {
-            return None;
-        }
-        let place = event.payload()[0];
-        let (peer, channel, send) = (place as u32 as i32, (place >> 32) as u8, place >> 40 & 1 == 1);
+        let Entry::Vacant(place) = self.known.entry(handle) else { return None };
+        let word = event.payload()[0];
+        let (peer, channel, send) = (word as u32 as i32, (word >> 32) as u8, word >> 40 & 1 == 1);
         let proxy = Proxy { operation: event.parent, peer, channel, send, counted };
-        self.known.insert(handle, proxy);
+        place.insert(Followed { proxy, open: Vec::new() });
         Some(proxy)
     }
 
-    /// It has ended; its steps may still be read in this round and the next.
-    pub fn end(&mut self, handle: u64) {
-        self.ended[0].push(handle);
+    /// It has ended at that time; its steps may still be read in this round and the next.
+    pub fn end(&mut self, handle: u64, time: u64) {
+        self.ended.push((handle, time));
     }
 
     /// A step of that number has begun. Gives how many earlier ones of the same number it leaves lost.
     pub fn begin_step(&mut self, proxy: u64, number: u64, handle: u64) -> usize {
-        let open = self.open.entry(proxy).or_default();
+        let lost = self.lose_steps(proxy, number);
+        if let Some(followed) = self.known.get_mut(&proxy) {
+            followed.open.push((number, handle));
+        }
+        lost
+    }
+
+    /// A step of that number has begun and ended: the same, in one.
+    #[inline]
+    pub fn pass_step(&mut self, proxy: u64, number: u64) -> Option<(Proxy, usize)> {
+        let followed = self.known.get(&proxy)?;
+        let proxy_of = followed.proxy;
+        let lost = if followed.open.is_empty() { 0 } else { self.lose_steps(proxy, number) };
+        Some((proxy_of, lost))
+    }
+
+    /// Those of that number that are under way are lost.
+    fn lose_steps(&mut self, proxy: u64, number: u64) -> usize {
+        let Some(Followed { open, .. }) = self.known.get_mut(&proxy) else { return 0 };
         let before = self.lost.len();
         self.lost.extend(open.extract_if(.., |(other, _)| *other == number).map(|(_, handle)| handle));
-        open.push((number, handle));
         self.lost.len() - before
     }
 
     /// A step has ended; false when it was lost before, and taken for ended then.
     pub fn end_step(&mut self, proxy: u64, handle: u64) -> bool {
-        if let Some(open) = self.open.get_mut(&proxy) {
+        if let Some(Followed { open, .. }) = self.known.get_mut(&proxy) {
             open.retain(|&(_, other)| other != handle);
         }
-        !self.lost.remove(&handle)
+        self.awaits_step(handle)
     }
 
     /// Whether the step's stop is still waited for.
     pub fn awaits_step(&mut self, handle: u64) -> bool {
-        !self.lost.remove(&handle)
+        self.lost.is_empty() || !self.lost.remove(&handle)
     }
 
-    /// All windows have been read once more. Gives, for each proxy operation that is forgotten now, the operation it belongs to and how
-    /// many of its steps are lost.
-    pub fn end_round(&mut self) -> Vec<(u64, usize)> {
-        let over = std::mem::take(&mut self.ended[1]);
-        self.ended.swap(0, 1);
+    /// All that began before `horizon` has been read. Gives, for each proxy operation that is forgotten now, the operation it belongs to
+    /// and how many of its steps are lost.
+    pub fn end_round(&mut self, horizon: u64) -> Vec<(u64, usize)> {
+        let Self { known, ended, over, lost } = self;
         let forget = |handle| {
-            let proxy = self.known.remove(&handle)?;
-            let open = self.open.remove(&handle).unwrap_or_default();
-            self.lost.extend(open.iter().map(|&(_, step)| step));
+            let Followed { proxy, open } = known.remove(&handle)?;
+            lost.extend(open.iter().map(|&(_, step)| step));
             Some((proxy.operation, open.len()))
         };
-        over.into_iter().filter_map(forget).collect()
+        let forgotten = over.drain(..).filter_map(forget).collect();
+        over.extend(ended.extract_if(.., |(_, time)| *time < horizon).map(|(handle, _)| handle));
+        self.shrink();
+        forgotten
+    }
+
+    /// Gives back memory that many needed and few do not.
+    fn shrink(&mut self) {
+        if self.known.capacity() > (8 * self.known.len()).max(FEW) {
+            self.known.shrink_to(2 * self.known.len());
+            self.over.shrink_to(2 * self.over.len());
+            self.ended.shrink_to(2 * self.ended.len());
+        }
     }
 }
 
@@ -128,15 +166,26 @@ mod tests {
     }
 
     #[test]
+    fn a_step_told_whole_leaves_those_of_its_number_lost() {
+        let mut proxies = with_one();
+        proxies.begin_step(7, 0, 100);
+        proxies.begin_step(7, 1, 101);
+        assert_eq!(proxies.pass_step(7, 0).map(|(proxy, lost)| (proxy.operation, lost)), Some((70, 1)));
+        assert_eq!(proxies.pass_step(8, 0), None);
+        assert!(!proxies.awaits_step(100) && proxies.awaits_step(101));
+    }
+
+    #[test]
     fn an_ended_one_is_known_for_one_more_round() {
         let mut proxies = with_one();
         proxies.begin_step(7, 0, 100);
         proxies.begin_step(7, 1, 101);
-        proxies.end(7);
-        assert_eq!(proxies.end_round(), []);
+        proxies.end(7, 5000);
+        assert_eq!(proxies.end_round(5000), []);
+        assert_eq!(proxies.end_round(5001), []);
         assert!(proxies.get(7).is_some());
         assert!(proxies.end_step(7, 100));
-        assert_eq!(proxies.end_round(), [(70, 1)]);
+        assert_eq!(proxies.end_round(5001), [(70, 1)]);
         assert_eq!(proxies.get(7), None);
         assert!(!proxies.awaits_step(101));
     }

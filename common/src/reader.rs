@@ -1,8 +1,10 @@
 //! Reads a window's slots as they fill, and takes the window apart when it is closed.
 //!
-//! Each event is told twice: when it is seen to have begun, and when it is seen to have stopped (or is given up).
+//! Each event is told twice: when it is seen to have begun, and when it is seen to have stopped (or is given up); or once, when both are
+//! seen at once.
 
 use crate::clock::monotonic;
+use crate::control;
 use crate::grace::Grace;
 use crate::pool::{self, BLOCK_SLOTS, Pool};
 use crate::slot::Recorded;
@@ -11,13 +13,15 @@ use crate::window::{Window, WindowState};
 /// What a reader tells.
 pub trait Listener {
     /// An event was seen to have begun.
-    fn begun(&mut self, pool: &Pool, handle: u64, event: &Recorded);
+    fn begun(&mut self, pool: &Pool, event: &Recorded);
     /// It was seen to have stopped.
-    fn ended(&mut self, handle: u64, event: &Recorded);
+    fn ended(&mut self, event: &Recorded);
+    /// It was seen to have begun and stopped, both for the first time.
+    fn passed(&mut self, pool: &Pool, event: &Recorded);
     /// Whether its stop is still waited for; asked of events that have begun and not stopped.
     fn awaits(&mut self, handle: u64) -> bool;
     /// It will not be seen to stop any more.
-    fn abandoned(&mut self, handle: u64, event: &Recorded);
+    fn abandoned(&mut self, event: &Recorded);
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -26,6 +30,8 @@ struct Cursor {
     generation: u32,
     /// Places before this one were seen.
     next: u32,
+    /// When the event at that place began, once it was left there.
+    begin: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -45,42 +51,71 @@ pub struct Reader {
     newest: Option<u32>,
     /// Events begun and not stopped: (block, place, generation).
     open: Vec<(u32, u32, u32)>,
+    /// Blocks are left that were not read for want of time.
+    behind: bool,
     phase: Phase,
 }
 
 impl Default for Reader {
     fn default() -> Self {
-        Self { cursors: Vec::new(), blocks: Vec::new(), newest: None, open: Vec::new(), phase: Phase::Open }
+        Self { cursors: Vec::new(), blocks: Vec::new(), newest: None, open: Vec::new(), behind: false, phase: Phase::Open }
     }
 }
 
 impl Reader {
-    /// Tells all that happened since the last call.
-    pub fn read(&mut self, pool: &Pool, window: &Window, listener: &mut impl Listener) {
+    /// Tells what happened since the last call: of events seen before, all; of others, of the oldest `most` at about, from which it
+    /// takes off how many there were. Gives when the first one began that was left, if any was.
+    pub fn read(&mut self, pool: &Pool, window: &Window, most: &mut u32, listener: &mut impl Listener) -> Option<u64> {
         self.find_new_blocks(pool, window);
+        let before = self.open.len();
+        let mut read = 0;
         for cursor in &mut self.cursors {
+            if *most == 0 {
+                break;
+            }
+            let from = cursor.next;
+            control::beat();
             while cursor.next < BLOCK_SLOTS {
                 let Some(event) = pool.slot(cursor.block, cursor.next).and_then(|slot| slot.read(cursor.generation)) else {
                     break;
                 };
-                let handle = event.handle;
-                listener.begun(pool, handle, &event);
                 if event.stop.is_some() {
-                    listener.ended(handle, &event);
+                    listener.passed(pool, &event);
                 } else {
+                    listener.begun(pool, &event);
                     self.open.push((cursor.block, cursor.next, cursor.generation));
                 }
                 cursor.next += 1;
             }
+            cursor.begin = None;
+            *most = most.saturating_sub(cursor.next - from);
+            read += 1;
         }
-        self.cursors.retain(|cursor| cursor.next < BLOCK_SLOTS);
-        self.open.retain(|&(block, place, generation)| {
-            let Some(event) = pool.slot(block, place).and_then(|slot| slot.read(generation)) else { return false };
-            if event.stop.is_some() {
-                listener.ended(event.handle, &event);
+        // threads are interrupted between looking at the clock and taking a block: any of those left may hold what began first
+        let first = |left: &mut Cursor| {
+            if left.begin.is_none() {
+                left.begin = Some(pool.slot(left.block, left.next)?.read(left.generation)?.start);
             }
-            event.stop.is_none() && listener.awaits(event.handle)
-        });
+            left.begin
+        };
+        let begin = self.cursors[read..].iter_mut().filter_map(first).min();
+        self.behind = begin.is_some();
+        self.cursors.retain(|cursor| cursor.next < BLOCK_SLOTS);
+        self.look_again(pool, before, listener);
+        begin
+    }
+
+    /// Tells which of the first `count` events seen to have begun have stopped since.
+    fn look_again(&mut self, pool: &Pool, count: usize, listener: &mut impl Listener) {
+        let over = |&mut (block, place, generation): &mut (u32, u32, u32)| {
+            let Some(event) = pool.slot(block, place).and_then(|slot| slot.read(generation)) else { return true };
+            if event.stop.is_some() {
+                listener.ended(&event);
+            }
+            event.stop.is_some() || !listener.awaits(event.handle)
+        };
+        self.open.extract_if(..count, over).for_each(drop);
+        control::beat();
     }
 
     fn find_new_blocks(&mut self, pool: &Pool, window: &Window) {
@@ -94,13 +129,13 @@ impl Reader {
         }
         self.newest = newest;
         self.blocks[known..].reverse();
-        let cursor = |&block: &u32| Some(Cursor { block, generation: pool.block(block)?.generation(), next: 0 });
+        let cursor = |&block: &u32| Some(Cursor { block, generation: pool.block(block)?.generation(), next: 0, begin: None });
         self.cursors.extend(self.blocks[known..].iter().filter_map(cursor));
     }
 
-    /// True when every event seen has stopped.
+    /// True when every event was seen and has stopped.
     pub fn is_idle(&self) -> bool {
-        self.open.is_empty()
+        self.open.is_empty() && !self.behind
     }
 
     /// Goes on with closing the window, after [`Reader::read`]; true when it is done and the window READY. Events that have not
@@ -112,7 +147,7 @@ impl Reader {
         if let Phase::Closing { grace, deadline } = &mut self.phase {
             *deadline = (*deadline).min(monotonic().saturating_add(patience));
             let late = monotonic() >= *deadline;
-            if !(grace.is_over() && (self.open.is_empty() || late)) {
+            if self.behind || !(grace.is_over() && (self.open.is_empty() || late)) {
                 return false;
             }
             window.change(WindowState::Closing, WindowState::Processing);
@@ -125,7 +160,8 @@ impl Reader {
             *deadline = (*deadline).min(monotonic().saturating_add(patience));
             let late = monotonic() >= *deadline;
             // no callback can start an event here any more: this read is the last that finds new ones
-            self.read(pool, window, listener);
+            let mut all = u32::MAX;
+            self.read(pool, window, &mut all, listener);
             if !(self.open.is_empty() || late) {
                 return false;
             }
@@ -138,7 +174,10 @@ impl Reader {
     fn take_apart(&mut self, pool: &Pool, window: &Window, listener: &mut impl Listener) {
         for (block, place, generation) in self.open.drain(..) {
             if let Some((slot, event)) = pool.slot(block, place).and_then(|slot| Some((slot, slot.read(generation)?))) {
-                listener.abandoned(event.handle, &event);
+                match event.stop {
+                    Some(_) => listener.ended(&event),
+                    None => listener.abandoned(&event),
+                }
                 // whatever is still told of it comes too late
                 slot.stop(generation, event.start);
             }
@@ -147,5 +186,75 @@ impl Reader {
         self.blocks.drain(..).for_each(|block| pool.give_back(block));
         *self = Self::default();
         window.change(WindowState::Processing, WindowState::Ready);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::handle::Handle;
+    use crate::kind::Kind;
+    use crate::mapping::{Mapping, Zeroed};
+
+    struct Zero(Window);
+    // SAFETY: a window is atomic integers, valid as zeros, without drop.
+    unsafe impl Zeroed for Zero {}
+
+    /// Counts what it is told.
+    #[derive(Default)]
+    struct Count {
+        begun: u32,
+        ended: u32,
+        passed: u32,
+    }
+
+    impl Listener for Count {
+        fn begun(&mut self, _: &Pool, _: &Recorded) {
+            self.begun += 1;
+        }
+
+        fn ended(&mut self, _: &Recorded) {
+            self.ended += 1;
+        }
+
+        fn passed(&mut self, _: &Pool, _: &Recorded) {
+            self.passed += 1;
+        }
+
+        fn awaits(&mut self, _: u64) -> bool {
+            true
+        }
+
+        fn abandoned(&mut self, _: &Recorded) {}
+    }
+
+    #[test]
+    fn what_is_left_is_read_later_and_told_once() {
+        let (pool, windows) = (Pool::new(4 * 4096).unwrap(), Mapping::<Zero>::new(1).unwrap());
+        let (window, mut reader, mut told) = (&windows[0].0, Reader::default(), Count::default());
+        let blocks: Vec<u32> = std::iter::from_fn(|| pool.take()).collect();
+        for (&block, begin) in blocks.iter().zip([100, 300, 200, 400]) {
+            window.add(&pool, block);
+            let generation = pool.block(block).unwrap().generation();
+            for place in 0..BLOCK_SLOTS {
+                let handle = Handle::of_event(Kind::Coll, Pool::index(block, place), generation);
+                pool.slot(block, place).unwrap().start(handle, 0, begin + u64::from(place), [0; 4]);
+            }
+            pool.slot(block, 0).unwrap().stop(generation, 500);
+        }
+        let mut most = BLOCK_SLOTS;
+        assert_eq!(reader.read(&pool, window, &mut most, &mut told), Some(200), "the third block begins before the second");
+        assert_eq!((most, told.begun, told.passed, reader.is_idle()), (0, BLOCK_SLOTS - 1, 1, false));
+        assert_eq!(reader.read(&pool, window, &mut most, &mut told), Some(200));
+        most = u32::MAX;
+        assert_eq!(reader.read(&pool, window, &mut most, &mut told), None);
+        assert_eq!((told.begun, told.passed, told.ended), (4 * (BLOCK_SLOTS - 1), 4, 0));
+        for &block in &blocks {
+            let generation = pool.block(block).unwrap().generation();
+            (1..BLOCK_SLOTS).for_each(|place| pool.slot(block, place).unwrap().stop(generation, 600));
+        }
+        reader.read(&pool, window, &mut most, &mut told);
+        assert_eq!((told.begun, told.passed, told.ended), (4 * (BLOCK_SLOTS - 1), 4, 4 * (BLOCK_SLOTS - 1)));
+        assert!(reader.is_idle());
     }
 }

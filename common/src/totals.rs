@@ -134,7 +134,7 @@ impl PairSum {
     }
 
     /// Takes in all of another, of which nothing more comes; the times that both were under way count twice.
-    fn merge(&mut self, other: &Self) {
+    pub(crate) fn merge(&mut self, other: &Self) {
         self.transfers += other.transfers;
         self.bytes = self.bytes.saturating_add(other.bytes);
         self.all.merge(&other.all);
@@ -164,7 +164,7 @@ impl ChannelSum {
     }
 
     /// Takes in all of another.
-    fn merge(&mut self, other: &Self) {
+    pub(crate) fn merge(&mut self, other: &Self) {
         self.transfers += other.transfers;
         self.bytes = self.bytes.saturating_add(other.bytes);
         self.ticks += other.ticks;

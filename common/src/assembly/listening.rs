@@ -1,20 +1,18 @@
 //! What the readers tell of events: that one has begun, has ended, or is given up.
 
 use super::Assembly;
-use crate::control;
 use crate::kind::Kind;
 use crate::pool::Pool;
 use crate::reader::Listener;
 use crate::slot::Recorded;
 
 impl Listener for Assembly {
-    fn begun(&mut self, pool: &Pool, handle: u64, event: &Recorded) {
-        control::beat();
+    fn begun(&mut self, pool: &Pool, event: &Recorded) {
         match event.kind {
-            Kind::Coll | Kind::P2p | Kind::CeColl | Kind::Skipped => self.operation_begun(pool, handle, event),
-            Kind::CollApi | Kind::P2pApi => self.call_begun(handle, event),
-            Kind::ProxyOp => self.proxy_begun(pool, handle, event),
-            Kind::ProxyStep => self.step_begun(pool, handle, event),
+            Kind::Coll | Kind::P2p | Kind::CeColl | Kind::Skipped => self.operation_begun(pool, event),
+            Kind::CollApi | Kind::P2pApi => self.call_begun(event),
+            Kind::ProxyOp => self.proxy_begun(pool, event),
+            Kind::ProxyStep => self.step_begun(pool, event),
             Kind::KernelCh => {
                 self.child_begun(pool, event.parent, event.start);
                 self.steps.clear(event.parent);
@@ -22,33 +20,39 @@ impl Listener for Assembly {
         }
     }
 
-    fn ended(&mut self, handle: u64, event: &Recorded) {
-        control::beat();
+    fn passed(&mut self, pool: &Pool, event: &Recorded) {
+        match (event.kind, event.stop) {
+            (Kind::ProxyStep, Some(stop)) => self.step_passed(pool, event, stop),
+            (Kind::KernelCh, Some(stop)) => {
+                let stamps = self.told_stamps(event);
+                if let Some(operation) = self.child_passed(pool, event.parent, event.start, stop) {
+                    operation.kernel_ended(stamps);
+                }
+                self.steps.clear(event.parent);
+            }
+            _ => {
+                self.begun(pool, event);
+                self.ended(event);
+            }
+        }
+    }
+
+    fn ended(&mut self, event: &Recorded) {
         match event.kind {
             Kind::Coll | Kind::P2p | Kind::CeColl | Kind::Skipped => {
-                if let (Some(operation), Some(stop)) = (self.operations.get_mut(&handle), event.stop) {
+                if let (Some(operation), Some(stop)) = (self.operations.get_mut(event.handle), event.stop) {
                     operation.stop = event.stop;
                     operation.touch(stop);
-                    self.touched.insert(handle);
+                    self.hear(event.handle);
                 }
             }
             Kind::CollApi | Kind::P2pApi => {}
             Kind::ProxyOp => {
-                self.proxy_ended(handle, event.parent, event.stop);
+                self.proxy_ended(event, event.stop);
             }
-            Kind::ProxyStep => self.step_ended(handle, event, event.stop),
+            Kind::ProxyStep => self.step_ended(event, event.stop),
             Kind::KernelCh => {
-                let stamps = self.stamps(event);
-                if let (Some(stop), Some((first, last))) = (event.stop, stamps) {
-                    if self.knows_tick {
-                        self.clock.observe(event.start, first, self.nanoseconds_per_tick);
-                        self.clock.observe(stop, last, self.nanoseconds_per_tick);
-                    }
-                    if let Some(track) = &mut self.track {
-                        track.told(event.start, first);
-                        track.told(stop, last);
-                    }
-                }
+                let stamps = self.told_stamps(event);
                 if let Some(operation) = self.child_ended(event.parent, event.stop) {
                     operation.kernel_ended(stamps);
                 }
@@ -61,18 +65,18 @@ impl Listener for Assembly {
         self.proxies.awaits_step(handle)
     }
 
-    fn abandoned(&mut self, handle: u64, event: &Recorded) {
+    fn abandoned(&mut self, event: &Recorded) {
         match event.kind {
             Kind::Coll | Kind::P2p | Kind::CeColl | Kind::Skipped => {
-                if let Some(operation) = self.operations.get_mut(&handle) {
+                if let Some(operation) = self.operations.get_mut(event.handle) {
                     operation.stop = Some(operation.start);
                     operation.unfinished = true;
                 }
             }
             Kind::CollApi | Kind::P2pApi => {}
-            Kind::ProxyStep => self.step_ended(handle, event, None),
+            Kind::ProxyStep => self.step_ended(event, None),
             Kind::ProxyOp => {
-                self.proxy_ended(handle, event.parent, None);
+                self.proxy_ended(event, None);
             }
             Kind::KernelCh => {
                 // what the GPU has stamped counts, whatever became of the event

@@ -2,13 +2,18 @@
 
 use super::Assembly;
 use crate::control;
-use crate::in_step::{Cause, Verdict};
+use crate::gpu_clock::GpuClock;
+use crate::in_step::{Cause, InStep, Verdict};
 use crate::operation::{Operation, Timing};
 
 /// Operations that may wait for a decision about their stamps; past it the doubt is taken for certain.
 const MOST_UNDECIDED: usize = 65_536;
-/// Operations that may be under way; past it those with nothing under way are taken for done.
-const MOST_PENDING: usize = 65_536;
+/// Operations under way past which complete ones are not kept for a while, but settled as soon as all is read that began before
+/// their end.
+const MANY_PENDING: usize = 2048;
+/// Operations that may be under way; past it, of the older half, those that look done are taken for done; past twice as many, all
+/// with nothing under way.
+const MOST_PENDING: usize = 8192;
 /// Calls that may wait for their operation.
 const MOST_CALLS: usize = 65_536;
 /// A stamp that lies so much before its operation's enqueue belongs to another operation, nanoseconds. In step none lies before by
@@ -21,8 +26,9 @@ impl Assembly {
     /// Nothing more comes of an operation that was quiet since `quiet` with all its kernel channels seen, or where none are asked
     /// for; nor of one before another that has ended on the GPU since before `silent`, since a communicator's works run there one
     /// after the other, which decides works in doubt, too; nor of one that was given up, of which nothing was heard since `overdue`.
-    /// Any other one may be quiet for as long as it likes: it may wait on the GPU for another rank.
-    pub fn settle(&mut self, [quiet, silent, overdue]: [u64; 3], mut take: impl FnMut(Operation, Verdict)) {
+    /// Any other one may be quiet for as long as it likes: it may wait on the GPU for another rank. All that began before `horizon` has
+    /// been read: where there are many, that is how long a complete one is quiet.
+    pub fn settle(&mut self, [quiet, silent, overdue, horizon]: [u64; 4], mut take: impl FnMut(Operation, Verdict)) {
         while let Some(&(_, order)) = self.completed.front().filter(|(active, _)| *active < silent) {
             self.witness = self.witness.max(order);
             self.completed.pop_front();
@@ -38,31 +44,52 @@ impl Assembly {
         });
         self.invisible += invisible;
         self.limit_calls();
-        let full = self.operations.len() > MOST_PENDING;
-        let overfull = self.operations.len() > 2 * MOST_PENDING;
+        let many = self.is_crowded();
+        let full = if self.operations.count() > MOST_PENDING { self.middle_order() } else { 0 };
+        let overfull = self.operations.count() > 2 * MOST_PENDING;
         let no_kernels = self.no_kernel_events;
         let done = |operation: &Operation| {
             let complete = operation.active < quiet && (no_kernels || operation.is_complete());
-            let passed = operation.active < silent && (full || operation.order < witness);
+            let read = many && operation.active < horizon && operation.is_complete();
+            let passed = operation.active < silent && operation.order < witness;
             let given_up = operation.unfinished && operation.active < overdue;
-            operation.is_quiet() && (complete || passed || given_up || overfull)
+            let crowded_out = operation.order < full && (overfull || operation.active < horizon && operation.looks_done());
+            operation.is_quiet() && (complete || read || passed || given_up || crowded_out)
         };
-        let ready: Vec<u64> =
-            self.operations.iter().filter(|(_, operation)| done(operation)).map(|(&handle, _)| handle).collect();
-        for handle in ready {
+        let ready = self.operations.iter().filter(|(_, operation)| done(operation));
+        let mut ready: Vec<(u64, u64)> = ready.map(|(handle, operation)| (operation.order, handle)).collect();
+        ready.sort_unstable();
+        for (_, handle) in ready {
             control::beat();
-            if let Some(operation) = self.operations.remove(&handle) {
+            if let Some(operation) = self.operations.remove(handle) {
                 if no_kernels || operation.is_complete() {
                     self.note_completed(operation.active, operation.order);
                 }
-                self.undecided.insert(operation.order, operation);
+                if self.undecided.is_empty() && self.steps.verdict(operation.order) != Verdict::Undecided {
+                    self.hand_on(operation, &mut take);
+                } else {
+                    self.undecided.insert(operation.order, operation);
+                }
             }
         }
+        self.operations.shrink();
         self.decide(&mut take);
         while self.undecided.len() > MOST_UNDECIDED {
             self.steps.give_up();
             self.decide(&mut take);
         }
+    }
+
+    /// Whether there are so many operations under way that they are to be settled soon.
+    pub fn is_crowded(&self) -> bool {
+        self.operations.count() > MANY_PENDING
+    }
+
+    /// The order that half of the operations under way are before.
+    fn middle_order(&self) -> u64 {
+        let mut orders: Vec<u64> = self.operations.iter().map(|(_, operation)| operation.order).collect();
+        let middle = orders.len() / 2;
+        if orders.is_empty() { 0 } else { *orders.select_nth_unstable(middle).1 }
     }
 
     /// Calls that wait for their operation are not kept without bound: the older half is taken to wait in vain.
@@ -91,7 +118,7 @@ impl Assembly {
         self.invisible += self.calls.len() as u64;
         self.calls.clear();
         self.steps.end();
-        for (_, mut operation) in self.operations.drain() {
+        for mut operation in self.operations.take() {
             control::beat();
             operation.unfinished |= !operation.is_quiet();
             self.undecided.insert(operation.order, operation);
@@ -107,26 +134,30 @@ impl Assembly {
             }
             control::beat();
             let operation = entry.remove();
-            let verdict = self.judge(&operation);
-            if let (Timing::Gpu { start, .. }, Some(called), Some(track)) =
-                (operation.timing(verdict), operation.called, &mut self.track)
-            {
-                track.enqueued(called, start);
-            }
-            take(operation, verdict);
+            self.hand_on(operation, take);
         }
     }
 
-    /// What is known of an operation's stamps, looked at together with the stamps themselves.
-    pub(super) fn judge(&mut self, operation: &Operation) -> Verdict {
-        let verdict = self.steps.verdict(operation.order);
-        let first = operation.span.map(|(first, _)| first).filter(|_| verdict == Verdict::InStep);
-        let scale = self.nanoseconds_per_tick;
-        let early = first.and_then(|first| self.clock.nanoseconds_before(first, operation.start, scale));
-        if early.is_none_or(|early| early <= EARLY) {
-            return verdict;
+    /// Hands on an operation that is decided.
+    fn hand_on(&mut self, operation: Operation, take: &mut impl FnMut(Operation, Verdict)) {
+        let verdict = judge(&mut self.steps, &self.clock, self.nanoseconds_per_tick, &operation);
+        if let (Timing::Gpu { start, .. }, Some(called), Some(track)) =
+            (operation.timing(verdict), operation.called, &mut self.track)
+        {
+            track.enqueued(called, start);
         }
-        self.steps.condemn(operation.order, Cause::EarlyStamp);
-        Verdict::OutOfStep
+        take(operation, verdict);
     }
+}
+
+/// What is known of an operation's stamps, looked at together with the stamps themselves.
+pub(super) fn judge(steps: &mut InStep, clock: &GpuClock, nanoseconds_per_tick: f64, operation: &Operation) -> Verdict {
+    let verdict = steps.verdict(operation.order);
+    let first = operation.span.map(|(first, _)| first).filter(|_| verdict == Verdict::InStep);
+    let early = first.and_then(|first| clock.nanoseconds_before(first, operation.start, nanoseconds_per_tick));
+    if early.is_none_or(|early| early <= EARLY) {
+        return verdict;
+    }
+    steps.condemn(operation.order, Cause::EarlyStamp);
+    Verdict::OutOfStep
 }
