@@ -117,14 +117,7 @@ impl Recorder {
         match event {
             Event::ProxyStep { step } => self.proxy_step(cell, context, parent, *step),
             Event::KernelCh { channel, ptimer } => self.kernel_channel(cell, context, parent, *channel, *ptimer),
-            other => self.start_other(cell, context, parent, other),
-        }
-    }
-
-    /// The start of an event of which there are few.
-    #[inline(never)]
-    fn start_other(&self, cell: &ThreadCell, context: u64, parent: u64, event: &Event<'_>) -> u64 {
-        match event {
+            Event::ProxyOp(operation) => self.proxy_op(cell, context, parent, operation),
             Event::Coll(operation) => self.operation(cell, Kind::Coll, context, parent, operation),
             Event::P2p(operation) => self.operation(cell, Kind::P2p, context, parent, operation),
             Event::CeColl(operation) => self.operation(cell, Kind::CeColl, context, parent, operation),
@@ -134,12 +127,11 @@ impl Recorder {
                 cell.begin_api(cell.now());
                 Handle::group_api().raw()
             }
-            Event::ProxyOp(operation) => self.proxy_op(cell, context, parent, operation),
             Event::Unknown => {
-                cell.unknown.add(1);
+                cell.unknown.one();
                 0
             }
-            Event::Unused | Event::ProxyStep { .. } | Event::KernelCh { .. } => 0,
+            Event::Unused => 0,
         }
     }
 
@@ -221,7 +213,7 @@ impl Recorder {
 }
 
 /// A state of a group of calls, which takes no slot, or of no event of this process that is under way.
-#[cold]
+#[inline(never)]
 fn state_of_no_slot(cell: &ThreadCell, handle: u64, state: State) {
     if handle != Handle::group_api().raw() {
         cell.ignored.add(1);
@@ -235,7 +227,7 @@ fn state_of_no_slot(cell: &ThreadCell, handle: u64, state: State) {
 }
 
 /// The same for a stop.
-#[cold]
+#[inline(never)]
 fn stop_of_no_slot(cell: &ThreadCell, handle: u64) {
     if handle == Handle::group_api().raw() {
         cell.leave_api(cell.now(), CLOCK.last_scale());

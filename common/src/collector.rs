@@ -17,6 +17,8 @@ use std::sync::atomic::Ordering;
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
+/// Blocks of recording memory never used that the system has memory for already: 4 MiB, or five milliseconds of ten million events a second.
+const BLOCKS_AHEAD: u32 = 1024;
 /// Between two rounds while events flow.
 const ROUND: Duration = Duration::from_millis(10);
 /// Events that a round should find: where many come, rounds are closer together.
@@ -68,7 +70,7 @@ impl Collector {
         let mut callbacks = 0;
         let mut begun = Instant::now();
         loop {
-            self.recorder.pool.commit_ahead();
+            self.recorder.pool.commit_ahead(BLOCKS_AHEAD);
             let news = self.listen();
             let Round { events, .. } = self.round(false);
             let now = crate::summary::callbacks();

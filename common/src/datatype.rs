@@ -6,6 +6,7 @@ use std::ffi::CStr;
 ///
 /// NCCL passes names such as `ncclFloat32`. From 2.23 to 2.32 these are the types of nccl.h; types of the same size
 /// have the same answer, so what counts is the number in the name, or the few names without one.
+#[inline]
 pub fn element_bytes(name: Option<&CStr>) -> Option<u64> {
     let name = name?.to_bytes();
     let name = name.strip_prefix(b"nccl").unwrap_or(name);

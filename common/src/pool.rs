@@ -13,8 +13,6 @@ use std::io;
 pub const BLOCK_SLOTS: u32 = if cfg!(loom) { 2 } else { 64 };
 /// Slots that there can be: indices of handles from here on name none.
 pub const MOST_SLOTS: usize = 1 << 27;
-/// Blocks never used that the system has memory for already.
-const AHEAD: u32 = 1024;
 /// No block.
 pub const NONE: u32 = u32::MAX;
 
@@ -134,11 +132,11 @@ impl Pool {
         }
     }
 
-    /// Has the system provide memory for the blocks that will be used next, which takes a microsecond each: the collector does so that no
+    /// Has the system provide memory for so many blocks that were never used, which takes a microsecond each: the collector does so that no
     /// callback need.
-    pub fn commit_ahead(&self) {
+    pub fn commit_ahead(&self, blocks: u32) {
         let committed = self.committed.load(Ordering::Relaxed);
-        let wanted = self.fresh.load(Ordering::Relaxed).saturating_add(AHEAD).min(self.blocks.len() as u32);
+        let wanted = self.fresh.load(Ordering::Relaxed).saturating_add(blocks).min(self.blocks.len() as u32);
         for block in committed..wanted {
             if let Some(slot) = self.slot(block, 0) {
                 slot.touch();

@@ -16,6 +16,9 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 /// Closed windows on their way to the collector.
 const CLOSED_WINDOWS: usize = 1024;
 
+/// Blocks that the system has memory for before the first event: a burst of events may be faster than the collector's start.
+const FIRST_BLOCKS: u32 = 256;
+
 /// The clock of this process' measurement.
 pub static CLOCK: Clock = Clock::new();
 
@@ -104,8 +107,10 @@ impl Recorder {
     pub fn new(settings: Settings) -> io::Result<(Self, Receiver<Message>, Receiver<u32>)> {
         let (messages, inbox) = crossbeam_channel::unbounded();
         let (closed, closed_inbox) = crossbeam_channel::bounded(CLOSED_WINDOWS);
+        let pool = Pool::new(settings.memory_bytes)?;
+        pool.commit_ahead(FIRST_BLOCKS);
         let recorder = Self {
-            pool: Pool::new(settings.memory_bytes)?,
+            pool,
             contexts: Contexts::new()?,
             settings,
             pid: i64::from(std::process::id()),

@@ -140,8 +140,8 @@ unsafe extern "C" fn start_event<V: Version>(context: *mut c_void, handle: *mut 
     })
 }
 
-/// Gives the handle. Most events are of a few types, of which there is little to say: each gets a way of its own, on which the compiler
-/// knows the type and makes a few instructions of decoding and recording.
+/// Gives the handle. Each type of event gets a way of its own, on which the compiler knows the type: decoding and recording become a few
+/// instructions.
 ///
 /// # Safety
 /// `raw` is NULL or NCCL's descriptor of the version, valid during the call.
@@ -159,6 +159,13 @@ unsafe fn start<V: Version>(context: u64, raw: *const V::Raw) -> u64 {
             Some(event::GROUP) => start_core::<V>(context, raw),
             Some(event::PROXY_CTRL) => start_core::<V>(context, raw),
             Some(event::KERNEL_LAUNCH) => start_core::<V>(context, raw),
+            // of these there are few
+            Some(event::PROXY_OP) => start_of::<V, { event::PROXY_OP }>(context, raw),
+            Some(event::COLL) => start_of::<V, { event::COLL }>(context, raw),
+            Some(event::P2P) => start_of::<V, { event::P2P }>(context, raw),
+            Some(event::COLL_API) => start_of::<V, { event::COLL_API }>(context, raw),
+            Some(event::P2P_API) => start_of::<V, { event::P2P_API }>(context, raw),
+            Some(event::GROUP_API) => start_of::<V, { event::GROUP_API }>(context, raw),
             Some(_) => start_other::<V>(context, raw),
             None => 0,
         }
@@ -174,11 +181,21 @@ unsafe fn start_core<V: Version>(context: u64, raw: *const V::Raw) -> u64 {
     callbacks::start(context, start.parent, &start.event())
 }
 
-/// The same for an event of which there are few.
+/// The same in a function of its own, for events of one type.
 ///
 /// # Safety
 /// As for [`start_core`].
 #[inline(never)]
+unsafe fn start_of<V: Version, const KIND: u64>(context: u64, raw: *const V::Raw) -> u64 {
+    // SAFETY: the caller's.
+    unsafe { if (*raw).kind() == KIND { start_core::<V>(context, raw) } else { 0 } }
+}
+
+/// The same for all others.
+///
+/// # Safety
+/// As for [`start_core`].
+#[cold]
 unsafe fn start_other<V: Version>(context: u64, raw: *const V::Raw) -> u64 {
     // SAFETY: the caller's.
     unsafe { start_core::<V>(context, raw) }

@@ -20,6 +20,7 @@ fn bytes(count: u64, datatype: Option<&CStr>) -> u64 {
 }
 
 impl Recorder {
+    #[inline(never)]
     pub(super) fn operation(&self, cell: &ThreadCell, kind: Kind, context: u64, parent: u64, operation: &Operation<'_>) -> u64 {
         let bytes = bytes(operation.count, operation.datatype);
         let Some((context, index)) = self.living(cell, context) else { return 0 };
@@ -57,6 +58,7 @@ impl Recorder {
         }
     }
 
+    #[inline(never)]
     pub(super) fn call(&self, cell: &ThreadCell, kind: Kind, context: u64, parent: u64, call: &Call<'_>) -> u64 {
         let bytes = bytes(call.count, call.datatype);
         cell.enqueued_ops.add(1);
@@ -72,6 +74,7 @@ impl Recorder {
     }
 
     /// Records an operation or a call, numbered in the order of starts.
+    #[inline(always)]
     fn ordered(&self, cell: &ThreadCell, kind: Kind, context: &Context, index: u32, parent: u64, payload: [u64; 3]) -> u64 {
         if self.asleep.load(Ordering::Relaxed) {
             self.wake();
