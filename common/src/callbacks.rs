@@ -63,6 +63,14 @@ pub fn stop(handle: u64) {
     }
 }
 
+/// NCCL tells of an event without a handle, which is not recorded.
+#[inline(always)]
+pub fn of_nothing() {
+    if let (Some(_), Some(cell)) = (begun(), ThreadCell::of_callback(false)) {
+        cell.others.one();
+    }
+}
+
 /// An event of no living communicator: lost for want of room if NCCL got no context of its own, else no event of ours.
 #[cold]
 fn refuse(cell: &ThreadCell, context: u64) {
@@ -140,10 +148,6 @@ impl Recorder {
     pub fn state(&self, handle: u64, state: State) {
         let Some(cell) = ThreadCell::of_callback(false) else { return };
         cell.others.one();
-        if handle == 0 {
-            // of an event that is not recorded
-            return;
-        }
         let Some((slot, kind, generation)) = self.under_way(handle) else { return state_of_no_slot(cell, handle, state) };
         match (kind, state) {
             (Kind::ProxyStep, State::SendWait { bytes }) => slot.send_wait(generation, cell.now(), bytes),
@@ -157,10 +161,6 @@ impl Recorder {
     pub fn stop(&self, handle: u64) {
         let Some(cell) = ThreadCell::of_callback(false) else { return };
         cell.others.one();
-        if handle == 0 {
-            // of an event that is not recorded
-            return;
-        }
         let Some((slot, kind, generation)) = self.under_way(handle) else { return stop_of_no_slot(cell, handle) };
         match kind {
             // when a receive ends is nobody's question
@@ -216,7 +216,8 @@ impl Recorder {
 #[inline(never)]
 fn state_of_no_slot(cell: &ThreadCell, handle: u64, state: State) {
     if handle != Handle::group_api().raw() {
-        cell.ignored.add(1);
+        // NULL, of an event that is not recorded, is no mistake
+        cell.ignored.add(u64::from(handle != 0));
         return;
     }
     match state {
@@ -233,7 +234,8 @@ fn stop_of_no_slot(cell: &ThreadCell, handle: u64) {
         cell.leave_api(cell.now(), CLOCK.last_scale());
         return;
     }
-    cell.ignored.add(1);
+    // NULL, of an event that is not recorded, is no mistake
+    cell.ignored.add(u64::from(handle != 0));
     // a call may last for longer than its slot is kept
     host_region::stopped(handle);
 }

@@ -159,6 +159,8 @@ unsafe fn start<V: Version>(context: u64, raw: *const V::Raw) -> u64 {
             Some(event::GROUP) => start_core::<V>(context, raw),
             Some(event::PROXY_CTRL) => start_core::<V>(context, raw),
             Some(event::KERNEL_LAUNCH) => start_core::<V>(context, raw),
+            Some(event::NET_PLUGIN) => start_core::<V>(context, raw),
+            Some(event::KERNEL_PHASE) => start_core::<V>(context, raw),
             // of these there are few
             Some(event::PROXY_OP) => start_of::<V, { event::PROXY_OP }>(context, raw),
             Some(event::COLL) => start_of::<V, { event::COLL }>(context, raw),
@@ -215,6 +217,7 @@ unsafe fn start_tapped<V: Version>(tap: &Tap, context: u64, raw: *const V::Raw) 
 unsafe extern "C" fn stop_event(handle: *mut c_void) -> c_int {
     guard_event("stop_event", SUCCESS, || {
         match tap::get() {
+            None if handle.is_null() => callbacks::of_nothing(),
             None => callbacks::stop(handle as u64),
             Some(tap) => tap.stop(handle as u64),
         }
@@ -225,13 +228,14 @@ unsafe extern "C" fn stop_event(handle: *mut c_void) -> c_int {
 unsafe extern "C" fn record_event_state<V: Version>(handle: *mut c_void, number: c_int, arguments: *const V::Arguments) -> c_int {
     guard_event("record_event_state", SUCCESS, || {
         // SAFETY: NCCL passes NULL or the union of the table's version, of which it fills in the member that the state names.
-        let state = unsafe { V::Arguments::state(number, arguments) };
+        let state = || unsafe { V::Arguments::state(number, arguments) };
         match tap::get() {
-            None => callbacks::state(handle as u64, state),
+            None if handle.is_null() => callbacks::of_nothing(),
+            None => callbacks::state(handle as u64, state()),
             Some(tap) => {
                 // SAFETY: every version's union begins with 64 bits, and is NULL or readable by NCCL's word.
                 let value = (!arguments.is_null()).then(|| unsafe { arguments.cast::<u64>().read() });
-                tap.state(handle as u64, number, value, state);
+                tap.state(handle as u64, number, value, state());
             }
         }
         SUCCESS

@@ -3,7 +3,7 @@
 use crate::descriptor::{Descriptor, Payload};
 use crate::entry::{self, ProfilerTable};
 use crate::kind::event;
-use crate::payload::{Narrow, NumberedColl, NumberedP2p, OldArguments, Plain, ProxyOperation, ProxyStep};
+use crate::payload::{Frame, Narrow, NumberedColl, NumberedP2p, OldArguments, Plain, ProxyOperation, ProxyStep};
 use crate::version::Version;
 use std::ffi::{c_int, c_void};
 
@@ -42,7 +42,8 @@ impl Version for V1 {
     unsafe fn decode<'a>(raw: *const Raw) -> Descriptor<'a> {
         // SAFETY: the caller's; NCCL fills in the member of the union that the type names.
         unsafe {
-            (*raw).descriptor(|kind, union: *const Union| match kind {
+            let union = &raw const (*raw).payload;
+            let payload = match (*raw).kind() {
                 event::GROUP => Payload::Group,
                 event::COLL => Payload::Coll((*union).coll.decode()),
                 event::P2P => Payload::P2p((*union).p2p.decode()),
@@ -50,7 +51,8 @@ impl Version for V1 {
                 event::PROXY_STEP => (*union).proxy_step.decode(),
                 event::PROXY_CTRL => Payload::ProxyCtrl,
                 bits => Payload::Unknown { bits },
-            })
+            };
+            (*raw).descriptor(payload)
         }
     }
 

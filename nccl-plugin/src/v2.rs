@@ -3,7 +3,7 @@
 use crate::descriptor::{Descriptor, Payload};
 use crate::entry::ProfilerTable;
 use crate::kind::event;
-use crate::payload::{CollV2, Named, NamedP2p, Narrow, OldArguments, Plain, ProxyOperation, ProxyStep};
+use crate::payload::{CollV2, Frame, Named, NamedP2p, Narrow, OldArguments, Plain, ProxyOperation, ProxyStep};
 use crate::v1::{Init, V1, init};
 use crate::version::Version;
 
@@ -42,7 +42,8 @@ impl Version for V2 {
     unsafe fn decode<'a>(raw: *const Raw) -> Descriptor<'a> {
         // SAFETY: the caller's; NCCL fills in the member of the union that the type names.
         unsafe {
-            (*raw).descriptor(|kind, union: *const Union| match kind {
+            let union = &raw const (*raw).payload;
+            let payload = match (*raw).kind() {
                 event::GROUP => Payload::Group,
                 event::COLL => Payload::Coll((*union).coll.decode((*union).coll.operation.decode())),
                 event::P2P => Payload::P2p((*union).p2p.decode()),
@@ -50,7 +51,8 @@ impl Version for V2 {
                 event::PROXY_STEP => (*union).proxy_step.decode(),
                 event::PROXY_CTRL => Payload::ProxyCtrl,
                 bits => Payload::Unknown { bits },
-            })
+            };
+            (*raw).descriptor(payload)
         }
     }
 

@@ -4,7 +4,7 @@ use crate::descriptor::{Descriptor, Payload};
 use crate::entry::ProfilerTable;
 use crate::kind::event;
 use crate::payload::UntimedKernelChannel;
-use crate::payload::{Coll, Named, NamedP2p, Narrow, NetPlugin, OldArguments, Plain, ProxyOperation, ProxyStep};
+use crate::payload::{Coll, Frame, Named, NamedP2p, Narrow, NetPlugin, OldArguments, Plain, ProxyOperation, ProxyStep};
 use crate::v1::{Init, init};
 use crate::version::Version;
 
@@ -48,7 +48,8 @@ impl Version for V3 {
     unsafe fn decode<'a>(raw: *const Raw) -> Descriptor<'a> {
         // SAFETY: the caller's; NCCL fills in the member of the union that the type names.
         unsafe {
-            (*raw).descriptor(|kind, union: *const Union| match kind {
+            let union = &raw const (*raw).payload;
+            let payload = match (*raw).kind() {
                 event::GROUP => Payload::Group,
                 event::COLL => Payload::Coll((*union).coll.decode((*union).coll.operation.decode())),
                 event::P2P => Payload::P2p((*union).p2p.decode()),
@@ -58,7 +59,8 @@ impl Version for V3 {
                 event::KERNEL_CH => (*union).kernel_ch.decode(),
                 event::NET_PLUGIN => (*union).net_plugin.decode(),
                 bits => Payload::Unknown { bits },
-            })
+            };
+            (*raw).descriptor(payload)
         }
     }
 

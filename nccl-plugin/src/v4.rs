@@ -4,7 +4,7 @@ use crate::descriptor::{Descriptor, Payload};
 use crate::entry::{self, ProfilerTable};
 use crate::kind::event;
 use crate::logger::Logger;
-use crate::payload::{Arguments, Coll, KernelChannel, Narrow, NetPlugin, P2p, Plain, ProxyOperation, ProxyStep};
+use crate::payload::{Arguments, Coll, Frame, KernelChannel, Narrow, NetPlugin, P2p, Plain, ProxyOperation, ProxyStep};
 use crate::version::Version;
 use std::ffi::{c_char, c_int, c_void};
 
@@ -47,7 +47,8 @@ impl Version for V4 {
     unsafe fn decode<'a>(raw: *const Raw) -> Descriptor<'a> {
         // SAFETY: the caller's; NCCL fills in the member of the union that the type names.
         unsafe {
-            (*raw).descriptor(|kind, union: *const Union| match kind {
+            let union = &raw const (*raw).payload;
+            let payload = match (*raw).kind() {
                 event::GROUP => Payload::Group,
                 event::COLL => Payload::Coll((*union).coll.decode()),
                 event::P2P => Payload::P2p((*union).p2p.decode()),
@@ -57,7 +58,8 @@ impl Version for V4 {
                 event::KERNEL_CH => (*union).kernel_ch.decode(),
                 event::NET_PLUGIN => (*union).net_plugin.decode(),
                 bits => Payload::Unknown { bits },
-            })
+            };
+            (*raw).descriptor(payload)
         }
     }
 

@@ -4,7 +4,7 @@ use crate::descriptor::{Descriptor, Payload};
 use crate::entry::{self, ProfilerTable};
 use crate::kind::event;
 use crate::logger::Logger;
-use crate::payload::{Arguments, Coll, CollApi, GroupApi, Grouped, KernelChannel, KernelLaunch, NetPlugin, P2p, P2pApi};
+use crate::payload::{Arguments, Coll, CollApi, Frame, GroupApi, Grouped, KernelChannel, KernelLaunch, NetPlugin, P2p, P2pApi};
 use crate::payload::{Plain, ProxyOperation, ProxyStep, Wide};
 use crate::version::Version;
 use std::ffi::{c_char, c_int, c_void};
@@ -101,7 +101,7 @@ impl Version for V5 {
     #[inline(always)]
     unsafe fn decode<'a>(raw: *const Raw) -> Descriptor<'a> {
         // SAFETY: the caller's.
-        unsafe { (*raw).descriptor(|kind, union| payload(kind, union)) }
+        unsafe { (*raw).descriptor(payload((*raw).kind(), &raw const (*raw).payload)) }
     }
 
     fn encode(descriptor: &Descriptor<'_>) -> Option<Raw> {

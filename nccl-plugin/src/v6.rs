@@ -3,7 +3,7 @@
 use crate::descriptor::{Descriptor, Payload};
 use crate::entry::ProfilerTable;
 use crate::kind::event;
-use crate::payload::{Arguments, CeBatch, CeColl, CeSync, Plain, Wide};
+use crate::payload::{Arguments, CeBatch, CeColl, CeSync, Frame, Plain, Wide};
 use crate::v5::{self, Init, init};
 use crate::version::Version;
 
@@ -70,7 +70,7 @@ impl Version for V6 {
     #[inline(always)]
     unsafe fn decode<'a>(raw: *const Raw) -> Descriptor<'a> {
         // SAFETY: the caller's.
-        unsafe { (*raw).descriptor(|kind, union| payload(kind, union)) }
+        unsafe { (*raw).descriptor(payload((*raw).kind(), &raw const (*raw).payload)) }
     }
 
     fn encode(descriptor: &Descriptor<'_>) -> Option<Raw> {

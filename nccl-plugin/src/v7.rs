@@ -3,7 +3,7 @@
 use crate::descriptor::{Descriptor, Payload};
 use crate::entry::ProfilerTable;
 use crate::kind::event;
-use crate::payload::{Arguments, CeColl, CollApi, CollV7, Grouped, KernelPhase, P2p, P2pApi, Plain, Tagged, Wide};
+use crate::payload::{Arguments, CeColl, CollApi, CollV7, Frame, Grouped, KernelPhase, P2p, P2pApi, Plain, Tagged, Wide};
 use crate::v5::{Init, init};
 use crate::v6;
 use crate::version::Version;
@@ -49,7 +49,8 @@ impl Version for V7 {
     unsafe fn decode<'a>(raw: *const Raw) -> Descriptor<'a> {
         // SAFETY: the caller's; NCCL fills in the member of the union that the type names. What v6 has lies in the same places.
         unsafe {
-            (*raw).descriptor(|kind, union: *const Union| match kind {
+            let union = &raw const (*raw).payload;
+            let payload = match (*raw).kind() {
                 event::COLL => Payload::Coll((*union).coll.decode()),
                 event::P2P => Payload::P2p((*union).p2p.decode()),
                 event::COLL_API => Payload::CollApi((*union).coll_api.decode()),
@@ -57,7 +58,8 @@ impl Version for V7 {
                 event::CE_COLL => Payload::CeColl((*union).ce_coll.decode()),
                 event::KERNEL_PHASE => (*union).kernel_phase.decode(),
                 kind => v6::payload(kind, &raw const (*union).v6),
-            })
+            };
+            (*raw).descriptor(payload)
         }
     }
 

@@ -38,10 +38,9 @@ pub struct Wide<Union> {
 }
 
 impl<Union> Wide<Union> {
-    /// Decodes, with the version's own way to read its union.
+    /// Decoded, but for what the version has decoded of its union.
     #[inline(always)]
-    pub(crate) fn descriptor<'a>(&self, payload: impl FnOnce(u64, *const Union) -> Payload<'a>) -> Descriptor<'a> {
-        let payload = payload(self.kind, &raw const self.payload);
+    pub(crate) fn descriptor<'a>(&self, payload: Payload<'a>) -> Descriptor<'a> {
         Descriptor { parent: self.parent as u64, rank: self.rank, payload }
     }
 
@@ -69,8 +68,7 @@ pub struct Narrow<Union> {
 impl<Union> Narrow<Union> {
     /// As [`Wide::descriptor`].
     #[inline(always)]
-    pub(crate) fn descriptor<'a>(&self, payload: impl FnOnce(u64, *const Union) -> Payload<'a>) -> Descriptor<'a> {
-        let payload = payload(u64::from(self.kind), &raw const self.payload);
+    pub(crate) fn descriptor<'a>(&self, payload: Payload<'a>) -> Descriptor<'a> {
         Descriptor { parent: self.parent as u64, rank: self.rank, payload }
     }
 
