@@ -3,6 +3,8 @@
 //! Only the owning thread writes; the collector and Score-P's readers read. So a counter is a load and a store, never a shared
 //! read-modify-write. Cells outlive their threads and are handed on, with their counts, to later threads (`cells`).
 
+#[cfg(not(loom))]
+mod at_hand;
 mod cells;
 
 use crate::pool::{self, BLOCK_SLOTS, Pool};

@@ -1,6 +1,8 @@
 //! All threads' cells, and which one is the calling thread's.
 
 use super::ThreadCell;
+#[cfg(not(loom))]
+use super::at_hand;
 use crate::sync::{Mutex, OnceLock, Ordering};
 use std::cell::Cell;
 use std::sync::PoisonError;
@@ -34,7 +36,7 @@ struct Ownership(Cell<Option<(&'static ThreadCell, usize)>>);
 impl Drop for Ownership {
     fn drop(&mut self) {
         #[cfg(not(loom))]
-        AT_HAND.set(None);
+        at_hand::forget();
         if let Some((cell, _)) = self.0.get() {
             cell.owned.store(false, Ordering::Release);
         }
@@ -44,8 +46,6 @@ impl Drop for Ownership {
 #[cfg(not(loom))]
 thread_local! {
     static OWN: Ownership = const { Ownership(Cell::new(None)) };
-    /// The same cell, without the question whether it is gone already: a callback's one look at what is the thread's own.
-    static AT_HAND: Cell<Option<&'static ThreadCell>> = const { Cell::new(None) };
 }
 #[cfg(loom)]
 loom::thread_local! {
@@ -70,7 +70,7 @@ impl ThreadCell {
     #[inline(always)]
     pub fn of_callback(starts: bool) -> Option<&'static Self> {
         #[cfg(not(loom))]
-        if let Some(cell) = AT_HAND.get() {
+        if let Some(cell) = at_hand::get() {
             return Some(cell);
         }
         Self::of_first_callback(starts)
@@ -83,7 +83,7 @@ impl ThreadCell {
             return None;
         };
         #[cfg(not(loom))]
-        AT_HAND.set(Some(cell));
+        at_hand::keep(cell);
         Some(cell)
     }
 
