@@ -153,15 +153,14 @@ unsafe fn start<V: Version>(context: u64, raw: *const V::Raw) -> u64 {
             return start_tapped::<V>(tap, context, raw);
         }
         match raw.as_ref().map(Frame::kind) {
-            Some(event::PROXY_STEP) => start_core::<V>(context, raw),
-            Some(event::KERNEL_CH) => start_core::<V>(context, raw),
             // of these nothing is recorded
             Some(event::GROUP) => start_core::<V>(context, raw),
             Some(event::PROXY_CTRL) => start_core::<V>(context, raw),
             Some(event::KERNEL_LAUNCH) => start_core::<V>(context, raw),
             Some(event::NET_PLUGIN) => start_core::<V>(context, raw),
             Some(event::KERNEL_PHASE) => start_core::<V>(context, raw),
-            // of these there are few
+            Some(event::PROXY_STEP) => start_of::<V, { event::PROXY_STEP }>(context, raw),
+            Some(event::KERNEL_CH) => start_of::<V, { event::KERNEL_CH }>(context, raw),
             Some(event::PROXY_OP) => start_of::<V, { event::PROXY_OP }>(context, raw),
             Some(event::COLL) => start_of::<V, { event::COLL }>(context, raw),
             Some(event::P2P) => start_of::<V, { event::P2P }>(context, raw),
