@@ -10,6 +10,17 @@ use std::sync::PoisonError;
 /// Communicators that can be alive at a time in one process; those beyond are not recorded.
 pub const MOST: usize = if cfg!(loom) { 1 } else { 4096 };
 
+/// What changes with every operation and call, in a cache line of its own: threads that record their children look at the others all the time.
+#[derive(Debug)]
+#[cfg_attr(loom, derive(Default))]
+#[repr(align(64))]
+struct Orders {
+    /// Operations and API calls started so far: the order of their starts.
+    next: AtomicU64,
+    /// The order that the first operation or call would have had that found no room; `u64::MAX` for none.
+    lost: AtomicU64,
+}
+
 /// One rank of one communicator, as its callbacks see it. All zero is a dead one.
 #[derive(Debug)]
 #[cfg_attr(loom, derive(Default))]
@@ -21,10 +32,7 @@ pub struct Context {
     known: AtomicU32,
     /// The window that takes new events, 0 to 3.
     filling: AtomicU32,
-    /// Operations and API calls started so far: the order of their starts.
-    orders: AtomicU64,
-    /// The order that the first operation or call would have had that found no room; `u64::MAX` for none.
-    lost: AtomicU64,
+    orders: Orders,
     api_calls: AtomicBool,
     /// This process' rank in it, once it is told.
     rank: AtomicI32,
@@ -54,7 +62,7 @@ impl Context {
 
     /// The place of the next operation or call in the order of starts.
     pub fn next_order(&self) -> u64 {
-        self.orders.fetch_add(1, Ordering::Relaxed)
+        self.orders.next.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Takes no new events from here on.
@@ -64,12 +72,12 @@ impl Context {
 
     /// An operation or call that would come next in order found no room.
     pub fn lose(&self) {
-        self.lost.fetch_min(self.orders.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.orders.lost.fetch_min(self.orders.next.load(Ordering::Relaxed), Ordering::Relaxed);
     }
 
     /// From which order on operations or calls may be missing.
     pub fn lost_from(&self) -> Option<u64> {
-        Some(self.lost.load(Ordering::Relaxed)).filter(|&order| order != u64::MAX)
+        Some(self.orders.lost.load(Ordering::Relaxed)).filter(|&order| order != u64::MAX)
     }
 
     /// Takes no children of its operations from here on, but those beside their parents.
@@ -137,8 +145,8 @@ impl Contexts {
             }
         };
         let context = self.at(index)?;
-        context.orders.store(0, Ordering::Relaxed);
-        context.lost.store(u64::MAX, Ordering::Relaxed);
+        context.orders.next.store(0, Ordering::Relaxed);
+        context.orders.lost.store(u64::MAX, Ordering::Relaxed);
         context.api_calls.store(api_calls, Ordering::Relaxed);
         context.told.store(false, Ordering::Relaxed);
         context.filling.store(0, Ordering::Relaxed);
