@@ -148,7 +148,10 @@ impl Recorder {
     pub fn state(&self, handle: u64, state: State) {
         let Some(cell) = ThreadCell::of_callback(false) else { return };
         cell.others.one();
-        let Some((slot, kind, generation)) = self.under_way(handle) else { return state_of_no_slot(cell, handle, state) };
+        if matches!(state, State::GroupStartReturns | State::GroupEndBegins) && handle == Handle::group_api().raw() {
+            return state_of_group(cell, state);
+        }
+        let Some((slot, kind, generation)) = self.under_way(handle) else { return ignore(cell, handle) };
         match (kind, state) {
             (Kind::ProxyStep, State::SendWait { bytes }) => slot.send_wait(generation, cell.now(), bytes),
             (Kind::KernelCh, State::KernelChStop { ptimer }) => slot.kernel_stop(generation, ptimer),
@@ -212,14 +215,9 @@ impl Recorder {
     }
 }
 
-/// A state of a group of calls, which takes no slot, or of no event of this process that is under way.
-#[inline(never)]
-fn state_of_no_slot(cell: &ThreadCell, handle: u64, state: State) {
-    if handle != Handle::group_api().raw() {
-        // NULL, of an event that is not recorded, is no mistake
-        cell.ignored.add(u64::from(handle != 0));
-        return;
-    }
+/// A group of calls takes no slot.
+#[inline(always)]
+fn state_of_group(cell: &ThreadCell, state: State) {
     match state {
         State::GroupStartReturns => cell.leave_api(cell.now(), CLOCK.last_scale()),
         State::GroupEndBegins => cell.enter_api(cell.now()),
@@ -227,15 +225,21 @@ fn state_of_no_slot(cell: &ThreadCell, handle: u64, state: State) {
     }
 }
 
-/// The same for a stop.
+/// A stop of a group, or of no event of this process that is under way.
 #[inline(never)]
 fn stop_of_no_slot(cell: &ThreadCell, handle: u64) {
     if handle == Handle::group_api().raw() {
         cell.leave_api(cell.now(), CLOCK.last_scale());
         return;
     }
-    // NULL, of an event that is not recorded, is no mistake
-    cell.ignored.add(u64::from(handle != 0));
+    ignore(cell, handle);
     // a call may last for longer than its slot is kept
     host_region::stopped(handle);
+}
+
+/// A handle of no event of this process that is under way, but for a state that a group does not have. NULL, of an event that is not recorded,
+/// is no mistake.
+#[inline(never)]
+fn ignore(cell: &ThreadCell, handle: u64) {
+    cell.ignored.add(u64::from(handle != 0 && handle != Handle::group_api().raw()));
 }

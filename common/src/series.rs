@@ -2,6 +2,7 @@
 
 use crate::notes;
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A value at a time.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -17,6 +18,13 @@ const MOST_POINTS: usize = 1 << 20;
 /// Series kept: those of the process, and those of its first so many peers.
 const MOST_SERIES: usize = 1024;
 
+static WANTED: AtomicBool = AtomicBool::new(false);
+
+/// Somebody will ask for series: they are kept from here on. Without, a long job would keep for hours what nobody reads.
+pub fn want() {
+    WANTED.store(true, Ordering::Relaxed);
+}
+
 /// All series of the process, by name.
 #[derive(Debug, Default)]
 pub struct SeriesStore {
@@ -28,7 +36,8 @@ pub struct SeriesStore {
 impl SeriesStore {
     /// Adds a point; values that are no numbers are left out, as are those that find no room.
     pub fn push(&mut self, series: &str, time: u64, value: Option<f64>) {
-        let Some(value) = value.filter(|value| value.is_finite()) else { return };
+        let wanted = WANTED.load(Ordering::Relaxed);
+        let Some(value) = value.filter(|value| wanted && value.is_finite()) else { return };
         let full = self.points.len() >= MOST_SERIES && !self.points.contains_key(series);
         let points = if full { None } else { Some(self.points.entry(series.to_owned()).or_default()) };
         match points.filter(|_| self.count < MOST_POINTS) {
@@ -62,6 +71,7 @@ mod tests {
 
     #[test]
     fn points_come_back_in_order() {
+        want();
         let mut store = SeriesStore::default();
         store.push("a", 20, Some(2.0));
         store.push("a", 10, Some(1.0));
@@ -74,6 +84,7 @@ mod tests {
 
     #[test]
     fn memory_is_bounded() {
+        want();
         let mut store = SeriesStore::default();
         (0..MOST_POINTS as u64 + 5).for_each(|time| store.push("a", time, Some(0.0)));
         (0..MOST_SERIES).for_each(|peer| store.push(&format!("a@{peer}"), 0, Some(0.0)));

@@ -12,9 +12,9 @@ use crate::sys::{
 };
 use crate::token;
 use common::guard::{contain, guard};
-use common::metric::{SERIES, Series, series};
+use common::metric::{self, SERIES, Series};
 use common::recorder::CLOCK;
-use common::{control, log};
+use common::{control, log, series};
 use std::ffi::c_char;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
@@ -76,7 +76,7 @@ fn select(token: &str) -> Vec<(String, &'static Series)> {
     if matches!(token, "default" | "*") {
         return SERIES.iter().map(|series| (series.name.to_owned(), series)).collect();
     }
-    let found = series(token).map(|series| (token.to_owned(), series));
+    let found = metric::series(token).map(|series| (token.to_owned(), series));
     if found.is_none() {
         let names = SERIES.map(|series| series.name);
         log::warn(&format!(
@@ -127,6 +127,7 @@ unsafe extern "C" fn add_counter(name: *mut c_char) -> i32 {
         let name = unsafe { token::text(name) };
         let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
         names.push(name);
+        series::want();
         i32::try_from(names.len() - 1).unwrap_or(-1)
     })
 }

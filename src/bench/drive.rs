@@ -1,13 +1,16 @@
 //! Plays a script against a plugin as fast as can be.
 
-use super::script::{Script, Step, Template};
+use super::script::{Script, Step, Template, time_of};
 use crate::host::table::Functions;
-use common::clock::Clock;
+use common::clock::{Clock, monotonic};
 use hdrhistogram::Histogram;
 use std::ffi::{c_int, c_void};
 
 /// Calls made for one copy of the communicators before it is another copy's turn.
 const TURN: usize = 16;
+
+/// Turns between two looks at the clock that the GPU's clock is set by.
+const TURNS_AT_A_TIME: usize = 64;
 
 /// Has each call made.
 pub(super) trait Watch {
@@ -58,11 +61,14 @@ impl<'a> Player<'a> {
         Self { functions, script, contexts, templates: script.templates.clone(), handles }
     }
 
-    /// Plays it once for every copy. The GPU's clock goes on from repetition to repetition.
-    pub(super) fn play(&mut self, repetition: u64, watch: &mut impl Watch) {
-        let later = repetition.wrapping_mul(self.script.span);
+    /// Plays it once for every copy. The GPU's clock shows the same time as the system's, at which it is set now and then.
+    pub(super) fn play(&mut self, watch: &mut impl Watch) {
+        let mut later = 0;
         let Self { functions, script, contexts, templates, handles } = self;
-        for turn in script.steps.chunks(TURN) {
+        for (number, turn) in script.steps.chunks(TURN).enumerate() {
+            if number % TURNS_AT_A_TIME == 0 {
+                later = monotonic().saturating_sub(time_of(number * TURN));
+            }
             for (contexts, handles) in contexts.iter().zip(handles.iter_mut()) {
                 for step in turn {
                     make(functions, step, contexts, templates, handles, later, watch);

@@ -219,11 +219,11 @@ fn drive(
         unsafe { (table.functions.stop)(std::ptr::null_mut()) };
         barrier.wait();
         let (processor, begin) = (processor_ns(libc::RUSAGE_THREAD), monotonic());
-        for repetition in 0..arguments.repeat {
+        for _ in 0..arguments.repeat {
             if arguments.latency {
-                player.play(repetition, &mut latencies);
+                player.play(&mut latencies);
             } else {
-                player.play(repetition, &mut Unwatched);
+                player.play(&mut Unwatched);
             }
         }
         let end = monotonic();

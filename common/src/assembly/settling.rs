@@ -13,7 +13,7 @@ const MOST_UNDECIDED: usize = 65_536;
 const MANY_PENDING: usize = 2048;
 /// Operations that may be under way; past it, of the older half, those that look done are taken for done; past twice as many, all
 /// with nothing under way.
-const MOST_PENDING: usize = 8192;
+const MOST_PENDING: usize = 16_384;
 /// Calls that may wait for their operation.
 const MOST_CALLS: usize = 65_536;
 /// A stamp that lies so much before its operation's enqueue belongs to another operation, nanoseconds. In step none lies before by
