@@ -10,7 +10,8 @@ mod script;
 mod table;
 
 use crate::library;
-use measure::{EMPTY, LIMIT, Measured};
+use common::summary::Summary;
+use measure::{EMPTY, LIMIT, Measured, Recorded};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -149,6 +150,9 @@ fn measure_one(arguments: &Arguments, capture: &Path, plugin: &str, latency: boo
     }
     // the calls are made whatever is asked for, and there is no job that could hang
     command.env("NCCL_SCOREP_TRUST_NCCL", "on");
+    let scratch = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let summary = scratch.path().join("summary.json");
+    command.env("NCCL_SCOREP_SUMMARY", &summary);
     let output = command.stdin(Stdio::null()).stderr(Stdio::piped()).output().map_err(|error| error.to_string())?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
@@ -157,5 +161,13 @@ fn measure_one(arguments: &Arguments, capture: &Path, plugin: &str, latency: boo
     // what a plugin prints comes before
     let text = String::from_utf8_lossy(&output.stdout);
     let last = text.lines().last().unwrap_or_default();
-    serde_json::from_str(last).map_err(|error| format!("{plugin}: {error}"))
+    let measured: Measured = serde_json::from_str(last).map_err(|error| format!("{plugin}: {error}"))?;
+    Ok(Measured { recorded: recorded(&summary), ..measured })
+}
+
+/// What the library has told of itself at its end; others tell nothing.
+fn recorded(summary: &Path) -> Option<Recorded> {
+    let summary: Summary = serde_json::from_slice(&std::fs::read(summary).ok()?).ok()?;
+    let process = summary.processes.first()?;
+    Some(Recorded { callbacks: process.callbacks, events: process.events, dropped: process.dropped })
 }

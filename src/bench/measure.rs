@@ -66,6 +66,19 @@ pub(crate) struct Measured {
     pub(crate) memory_kib: u64,
     /// Where calls were timed one by one.
     pub(crate) latency: Option<Latency>,
+    /// What the plugin says itself, if it is this project's.
+    pub(crate) recorded: Option<Recorded>,
+}
+
+/// What the library's summary says: a plugin that drops events is fast.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Recorded {
+    /// Callbacks that it got.
+    pub(crate) callbacks: u64,
+    /// Starts among them.
+    pub(crate) events: u64,
+    /// Those that it had no room for.
+    pub(crate) dropped: u64,
 }
 
 /// How long calls took, in ns, the driver's reading of the clock included.
@@ -149,6 +162,7 @@ fn measure(arguments: &Arguments) -> Result<Measured, String> {
         first_init_ns: opening + first_init,
         memory_kib: image + process::peak_kib().saturating_sub(driver_kib),
         latency: arguments.latency.then(|| latency(&driven, none, &clock)),
+        recorded: None,
     })
 }
 

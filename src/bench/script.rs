@@ -49,6 +49,8 @@ impl Template {
             place.and_then(|place| u8::try_from(place).ok()).unwrap_or(NOWHERE)
         };
         let (group_at, stamp_at) = (differing(words(&stamped(0), 1)), differing(words(&stamped(1), 0)));
+        // up to v4 the group of an operation is its parent, and filled in as such
+        let group_at = if group_at == PARENT { NOWHERE } else { group_at };
         let mut all = [0; WORDS + 1];
         all[..WORDS].copy_from_slice(&plain);
         Self { words: all, group_at, stamp_at }
@@ -58,7 +60,6 @@ impl Template {
     #[inline]
     pub(super) fn fill(&mut self, parent: u64, group: u64, stamp: u64) -> *const u8 {
         self.words[usize::from(PARENT)] = parent;
-        // up to v4 the group of an operation is its parent, and the latter stays unused
         self.words[usize::from(self.group_at)] = group;
         self.words[usize::from(self.stamp_at)] = stamp;
         self.words.as_ptr().cast()
@@ -250,5 +251,81 @@ impl Registers {
         for handle in self.last_uses.remove(&number).unwrap_or_default() {
             self.forget(handle);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capture;
+    use std::path::Path;
+
+    fn read(name: &str) -> Capture {
+        capture::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/captures").join(name)).unwrap()
+    }
+
+    /// Plays the script with a plugin that gives out the recorded handles.
+    #[test]
+    fn every_call_names_the_handle_that_was_recorded() {
+        for name in
+            ["nodes2x2_train/train.r0.jsonl.gz", "nodes2x1_comms/comms.r0.jsonl.gz", "v231_nvlink2_graph/graph.r0.jsonl.gz"]
+        {
+            let capture = read(name);
+            let script = Script::new(&capture, 7);
+            assert!(script.handles < 1000, "{name}: {} handles at a time", script.handles);
+            let mut handles = vec![0; script.handles];
+            let mut steps = script.steps.iter();
+            for call in &capture.lines {
+                match &call.what {
+                    What::Init { .. } | What::Finalize { .. } => {}
+                    What::Start { h, parent: wanted, .. } => {
+                        let Some(Step::Start { handle, parent, .. }) = steps.next() else { panic!("line {}", call.line) };
+                        assert_eq!(handles[*parent as usize], *wanted, "{name} line {}", call.line);
+                        handles[*handle as usize] = *h;
+                        // as an event without a handle: nobody's place may hold anything
+                        handles[NOBODYS as usize] = 0;
+                    }
+                    What::State { h, .. } => {
+                        let Some(Step::State { handle, .. }) = steps.next() else { panic!("line {}", call.line) };
+                        assert_eq!(handles[*handle as usize], *h, "{name} line {}", call.line);
+                    }
+                    What::Stop { h } => {
+                        let Some(Step::Stop { handle }) = steps.next() else { panic!("line {}", call.line) };
+                        assert_eq!(handles[*handle as usize], *h, "{name} line {}", call.line);
+                    }
+                }
+            }
+            assert!(steps.next().is_none());
+        }
+    }
+
+    #[test]
+    fn what_differs_from_call_to_call_is_filled_in_where_it_belongs() {
+        let coll = Event::Coll { seq: 3, func: None, count: 5, dtype: None, root: 0, nch: 2, nwarps: 1, algo: None, proto: None };
+        let kernel = Event::KernelCh { ch: 9, ptimer: 77 };
+        for api in 4..=7 {
+            for event in [&coll, &kernel] {
+                let strings = &mut Strings::default();
+                let mut template = Template::new(api, event, 1, 42, strings);
+                template.fill(11, 12, 13);
+                let stamped = match event {
+                    Event::KernelCh { ch, .. } => Event::KernelCh { ch: *ch, ptimer: 13 },
+                    other => other.clone(),
+                };
+                let place = Place { parent: 11, group: 12, rank: 1, pid: 42 };
+                let mut whole = Descriptor::new(api, &stamped, place, strings).words();
+                // up to v4 the group of an operation is its parent, which the script gives as such
+                whole[usize::from(PARENT)] = 11;
+                assert_eq!(template.words[..WORDS], whole, "v{api} {event:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn older_versions_are_told_of_fewer_events() {
+        let capture = read("nodes2x2_train/train.r0.jsonl.gz");
+        let starts = [1, 3, 5].map(|api| Script::new(&capture, api).starts);
+        assert!(starts[0] < starts[1] && starts[1] < starts[2], "{starts:?}");
+        assert_eq!(starts[2], Script::new(&capture, 7).starts);
     }
 }

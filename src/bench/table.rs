@@ -1,11 +1,11 @@
-//! The measurements as a table for a person.
+//! The measurements as a table for a person: of memory and dropped events the most, of all else the least of the rounds.
 
 use super::Row;
 use super::measure::Measured;
 use comfy_table::{CellAlignment, Table, presets};
 use std::path::Path;
 
-const HEADER: [&str; 12] = [
+const HEADER: [&str; 13] = [
     "capture",
     "plugin",
     "ns/call",
@@ -18,6 +18,7 @@ const HEADER: [&str; 12] = [
     "max us",
     "MiB",
     "own threads ns/event",
+    "dropped",
 ];
 
 pub(super) fn of(rows: &[Row]) -> String {
@@ -31,6 +32,7 @@ pub(super) fn of(rows: &[Row]) -> String {
         let of_latency = |ns: Option<f64>, scale: f64| ns.map_or_else(String::new, |ns| format!("{:.0}", ns / scale));
         let most = |of: fn(&Measured) -> f64| row.rounds.iter().map(of).fold(0.0, f64::max);
         let least = |of: fn(&Measured) -> f64| row.rounds.iter().map(of).fold(f64::INFINITY, f64::min);
+        let dropped = row.rounds.iter().filter_map(|measured| Some(measured.recorded.as_ref()?.dropped)).max();
         table.add_row([
             row.capture.clone(),
             name,
@@ -44,6 +46,7 @@ pub(super) fn of(rows: &[Row]) -> String {
             of_latency(latency.map(|latency| latency.max), 1e3),
             format!("{:.1}", most(|measured| measured.memory_kib as f64 / 1024.0)),
             format!("{:.1}", least(|measured| measured.other_processor_ns as f64 / measured.starts as f64)),
+            dropped.map_or_else(String::new, |dropped| dropped.to_string()),
         ]);
     }
     table.to_string()
