@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 
 /// What an idle communicator may cost, KiB.
 const OF_A_COMMUNICATOR: u64 = 64;
-/// By how much 900 communicators that come and go may add to what the first 100 took, KiB. Each leaves a point of 16 bytes in four
-/// series, whose vectors double: 64 KiB in the end. What lies between them when they have grown is given back in whole pages alone, so
-/// that 140 to 260 were seen. A block of slots left behind by each communicator would be 3600.
+/// By how much 900 communicators that come and go may add to what the first 100 took, KiB. They come faster than they go: each waits for
+/// late events for a while, in which nobody else has its context of 256 bytes, or its place in the collector's tables. 100 to 220 were
+/// seen. A block of slots left behind by each communicator would be 3600.
 const SLACK: u64 = 384;
 /// What the library may take of a process, KiB.
 const OF_A_PROCESS: u64 = 40 << 10;
@@ -97,22 +97,19 @@ fn no_capture_at_full_speed_costs_much_or_loses_an_event() {
 
 /// What is wrong with a capture.
 fn too_much(program: &Path, library: &Path, capture: &Path) -> Option<String> {
-    let directory = tempfile::tempdir().unwrap();
     let mut command = tool::program(program);
     command.args(["bench", "--rounds", "1", "--repeat", "20", "--format", "json", "--library"]).arg(library).arg(capture);
-    command.env("NCCL_SCOREP_SUMMARY", directory.path().join("%p.json")).env("NCCL_SCOREP_LOG", "off");
+    command.env("NCCL_SCOREP_LOG", "off");
     let rows: Value = serde_json::from_str(&tool::succeed(&mut command)).unwrap();
     let row = rows.as_array().unwrap().iter().find(|row| row["plugin"].as_str() == library.to_str()).unwrap();
-    let memory = row["rounds"][0]["memory_kib"].as_u64().unwrap();
-    assert!(memory > 0, "{row:#}");
-    let (mut events, mut dropped) = (0, 0);
-    for summary in directory.path().read_dir().unwrap() {
-        let summary: Value = serde_json::from_slice(&std::fs::read(summary.unwrap().path()).unwrap()).unwrap();
-        let number = |name: &str| summary["processes"][0][name].as_u64().unwrap();
-        events += number("events");
-        dropped += number("dropped");
-    }
-    assert!(events > 0, "{row:#}");
+    let measured = row["rounds"].as_array().unwrap().iter().chain([&row["timed"]]);
+    let numbers = measured.map(|measured| {
+        let recorded = |name: &str| measured["recorded"][name].as_u64().unwrap();
+        [measured["memory_kib"].as_u64().unwrap(), recorded("events"), recorded("dropped")]
+    });
+    let [memory, events, dropped] =
+        numbers.fold([0; 3], |most, these| std::array::from_fn(|number| these[number].max(most[number])));
+    assert!(memory > 0 && events > 0, "{row:#}");
     let what = format!("{}: {memory} KiB, {dropped} of {events} events dropped", capture.display());
     (memory > OF_A_PROCESS || dropped > 0).then_some(what)
 }
