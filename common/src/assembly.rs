@@ -255,14 +255,13 @@ impl Assembly {
     /// A child of the operation has ended, or is given up when `ended` is `None`.
     fn child_ended(&mut self, operation: u64, ended: Option<u64>) -> Option<&mut Operation> {
         // one that its parent was settled without is an orphan, counted when it began
-        self.hear(operation);
-        let operation = self.operations.get_mut(operation)?;
-        operation.live = operation.live.saturating_sub(1);
+        let found = self.hear(operation)?;
+        found.live = found.live.saturating_sub(1);
         match ended {
-            Some(time) => operation.touch(time),
-            None => operation.unfinished = true,
+            Some(time) => found.touch(time),
+            None => found.unfinished = true,
         }
-        Some(operation)
+        Some(found)
     }
 
     /// So many steps of the operation will not stop: taken for ended at that time, or for unfinished.
@@ -278,18 +277,19 @@ impl Assembly {
             self.orphans += u64::from(operation != 0);
             return None;
         }
-        self.hear(operation);
-        let operation = self.operations.get_mut(operation)?;
-        operation.touch(start.max(stop));
-        Some(operation)
+        let found = self.hear(operation)?;
+        found.touch(start.max(stop));
+        Some(found)
     }
 
-    /// Something was heard of the operation.
+    /// The operation, of which something was heard.
     #[inline]
-    fn hear(&mut self, operation: u64) {
-        if let Some(found) = self.operations.get_mut(operation).filter(|found| !found.heard) {
+    fn hear(&mut self, operation: u64) -> Option<&mut Operation> {
+        let found = self.operations.get_mut(operation)?;
+        if !found.heard {
             found.heard = true;
             self.touched.push(operation);
         }
+        Some(found)
     }
 }

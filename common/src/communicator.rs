@@ -233,7 +233,7 @@ impl Communicator {
         let place = self.place.flatten();
         let Self { assembly, collectives, nranks, .. } = self;
         assembly.settle([quiet, silent, overdue, horizon], |operation, verdict| {
-            collectives.add(&operation, operation.timing(verdict), *nranks);
+            collectives.add(operation, operation.timing(verdict), *nranks);
             figures.settle(rank, place, operation, verdict);
         });
         self.take_losses(figures);
@@ -246,7 +246,7 @@ impl Communicator {
         let place = self.place.flatten();
         let Self { assembly, collectives, nranks, .. } = self;
         assembly.end(|operation, verdict| {
-            collectives.add(&operation, operation.timing(verdict), *nranks);
+            collectives.add(operation, operation.timing(verdict), *nranks);
             figures.settle(rank, place, operation, verdict);
         });
         self.take_losses(figures);

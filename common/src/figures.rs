@@ -7,7 +7,7 @@ use crate::operation::{Operation, Timing};
 use crate::series::SeriesStore;
 use crate::thread::ThreadCell;
 use crate::timeline::Timeline;
-use crate::totals::{ChannelSum, Rank, Totals, Transfer};
+use crate::totals::{ChannelSum, PairSum, Rank, Totals, Transfer};
 use crate::traffic::Traffic;
 use crate::{board, log, notes};
 
@@ -64,21 +64,30 @@ impl Figures {
     /// Takes in transfers of a window.
     pub fn transfers(&mut self, rank: Rank, transfers: &mut [Transfer], window: &mut Traffic) {
         let already = self.net_now.len();
-        transfers.sort_unstable_by_key(|transfer| (transfer.peer, transfer.start));
+        // they come in a few ascending runs, which the stable sort merges
+        transfers.sort_by_key(|transfer| (transfer.peer, transfer.start));
         // the sums are looked up once for many
         for same in transfers.chunk_by(|one, next| one.peer == next.peer) {
             let Some(&Transfer { peer, .. }) = same.first() else { continue };
             let pair = self.totals.pairs.entry((rank, peer)).or_default();
             let of_window = window.to(peer);
             let mut channels = [ChannelSum::default(); 1 << u8::BITS];
+            // what the sums of the whole run and of the window get alike is worked out once
+            let mut sum = PairSum::default();
+            let first = self.net_now.len();
             for transfer in same {
-                pair.add(transfer);
-                of_window.add(transfer);
+                sum.count(transfer);
+                pair.fastest.add(transfer.bytes, transfer.ticks());
+                of_window.fastest.add(transfer.bytes, transfer.ticks());
                 channels[usize::from(transfer.channel)].add(transfer);
-                match self.net_now[already..].last_mut() {
+                match self.net_now[first..].last_mut() {
                     Some((start, stop)) if (*start..=*stop).contains(&transfer.start) => *stop = transfer.stop.max(*stop),
                     _ => self.net_now.push((transfer.start, transfer.stop)),
                 }
+            }
+            for into in [pair, of_window] {
+                into.merge(&sum);
+                self.net_now[first..].iter().for_each(|&(start, stop)| into.active.add(start, stop));
             }
             for (channel, sum) in (0..=u8::MAX).zip(&channels).filter(|(_, sum)| sum.transfers > 0) {
                 self.totals.channels.entry((rank, peer, channel)).or_default().merge(sum);
@@ -86,7 +95,7 @@ impl Figures {
             }
         }
         let now = &mut self.net_now[already..];
-        now.sort_unstable();
+        now.sort();
         now.iter().for_each(|&(start, stop)| window.under_way(start, stop));
     }
 
@@ -118,19 +127,19 @@ impl Figures {
     }
 
     /// Takes in an operation of which nothing more will come; `place` is its rank's on the timeline.
-    pub fn settle(&mut self, rank: Rank, place: Option<u16>, mut operation: Operation, verdict: Verdict) {
-        self.credit(&mut operation, verdict);
+    pub fn settle(&mut self, rank: Rank, place: Option<u16>, operation: &mut Operation, verdict: Verdict) {
+        self.credit(operation, verdict);
         let timing = operation.timing(verdict);
         match timing {
             Timing::Gpu { .. } => board::add(Fixed::GpuTimedOps as usize, 1),
             Timing::Proxy(ticks) | Timing::Enqueue(ticks) => {
-                credit_time(&mut operation, (ticks as f64 * self.nanoseconds_per_tick) as u64);
+                credit_time(operation, (ticks as f64 * self.nanoseconds_per_tick) as u64);
             }
         }
         if let Some(timeline) = &mut self.timeline {
-            timeline.operation(place, &operation, timing);
+            timeline.operation(place, operation, timing);
         }
-        self.totals.operation(rank, &operation, verdict);
+        self.totals.operation(rank, operation, verdict);
     }
 
     /// A communicator's GPU stamps are not believed any more; the first time, a person is told why, and what to do about it.
@@ -164,7 +173,7 @@ impl Figures {
 
     /// Brings the counters up to date that are not added to one by one.
     pub fn update_board(&mut self) {
-        self.net_now.sort_unstable();
+        self.net_now.sort();
         self.net_now.drain(..).for_each(|(start, stop)| self.net.add(start, stop));
         board::raise(Fixed::BusyTime as usize, self.busy.total());
         board::raise(Fixed::NetTime as usize, (self.net.total() as f64 * self.nanoseconds_per_tick) as u64);

@@ -42,6 +42,10 @@ impl<const MOST: usize> Intervals<MOST> {
     fn insert(&mut self, start: u64, end: u64) {
         // those that touch the new one are replaced by the hull
         let first = self.apart.partition_point(|&(_, other_end)| other_end < start);
+        // an operation's time is added again when nothing more comes of it
+        if self.apart.get(first).is_some_and(|&(other_start, other_end)| other_start <= start && end <= other_end) {
+            return;
+        }
         let after = first + self.apart[first..].partition_point(|&(other_start, _)| other_start <= end);
         let hull = self.apart[first..after].iter().fold((start, end), |hull, other| (hull.0.min(other.0), hull.1.max(other.1)));
         let covered: u64 = self.apart[first..after].iter().map(|(start, end)| end - start).sum();

@@ -96,6 +96,13 @@ pub struct Transfer {
     pub channel: u8,
 }
 
+impl Transfer {
+    /// How long it took.
+    pub(crate) fn ticks(&self) -> u64 {
+        self.stop.saturating_sub(self.start)
+    }
+}
+
 /// Disjoint times of transfers that a pair keeps.
 const MOST_APART: usize = 1024;
 
@@ -119,12 +126,17 @@ pub struct PairSum {
 impl PairSum {
     /// Takes a transfer in.
     pub fn add(&mut self, transfer: &Transfer) {
-        let time = transfer.stop.saturating_sub(transfer.start);
+        self.count(transfer);
+        self.fastest.add(transfer.bytes, transfer.ticks());
+        self.active.add(transfer.start, transfer.stop);
+    }
+
+    /// Takes a transfer in, but for the fastest and for when any was under way.
+    #[inline]
+    pub(crate) fn count(&mut self, transfer: &Transfer) {
         self.transfers += 1;
         self.bytes = self.bytes.saturating_add(transfer.bytes);
-        self.all.add(transfer.bytes, time);
-        self.fastest.add(transfer.bytes, time);
-        self.active.add(transfer.start, transfer.stop);
+        self.all.add(transfer.bytes, transfer.ticks());
         self.cover((transfer.start, transfer.stop));
     }
 
@@ -160,7 +172,7 @@ impl ChannelSum {
     pub fn add(&mut self, transfer: &Transfer) {
         self.transfers += 1;
         self.bytes = self.bytes.saturating_add(transfer.bytes);
-        self.ticks += transfer.stop.saturating_sub(transfer.start);
+        self.ticks += transfer.ticks();
     }
 
     /// Takes in all of another.

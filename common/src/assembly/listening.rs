@@ -40,10 +40,11 @@ impl Listener for Assembly {
     fn ended(&mut self, event: &Recorded) {
         match event.kind {
             Kind::Coll | Kind::P2p | Kind::CeColl | Kind::Skipped => {
-                if let (Some(operation), Some(stop)) = (self.operations.get_mut(event.handle), event.stop) {
-                    operation.stop = event.stop;
+                if let Some(stop) = event.stop
+                    && let Some(operation) = self.hear(event.handle)
+                {
+                    operation.stop = Some(stop);
                     operation.touch(stop);
-                    self.hear(event.handle);
                 }
             }
             Kind::CollApi | Kind::P2pApi => {}

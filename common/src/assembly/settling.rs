@@ -3,8 +3,10 @@
 use super::Assembly;
 use crate::control;
 use crate::gpu_clock::GpuClock;
+use crate::gpu_track::GpuTrack;
 use crate::in_step::{Cause, InStep, Verdict};
 use crate::operation::{Operation, Timing};
+use std::collections::VecDeque;
 
 /// Operations that may wait for a decision about their stamps; past it the doubt is taken for certain.
 const MOST_UNDECIDED: usize = 65_536;
@@ -28,7 +30,7 @@ impl Assembly {
     /// after the other, which decides works in doubt, too; nor of one that was given up, of which nothing was heard since `overdue`.
     /// Any other one may be quiet for as long as it likes: it may wait on the GPU for another rank. All that began before `horizon` has
     /// been read: where there are many, that is how long a complete one is quiet.
-    pub fn settle(&mut self, [quiet, silent, overdue, horizon]: [u64; 4], mut take: impl FnMut(Operation, Verdict)) {
+    pub fn settle(&mut self, [quiet, silent, overdue, horizon]: [u64; 4], mut take: impl FnMut(&mut Operation, Verdict)) {
         while let Some(&(_, order)) = self.completed.front().filter(|(active, _)| *active < silent) {
             self.witness = self.witness.max(order);
             self.completed.pop_front();
@@ -56,22 +58,20 @@ impl Assembly {
             let crowded_out = operation.order < full && (overfull || operation.active < horizon && operation.looks_done());
             operation.is_quiet() && (complete || read || passed || given_up || crowded_out)
         };
-        let ready = self.operations.iter().filter(|(_, operation)| done(operation));
-        let mut ready: Vec<(u64, u64)> = ready.map(|(handle, operation)| (operation.order, handle)).collect();
-        ready.sort_unstable();
-        for (_, handle) in ready {
+        let Self { operations, undecided, completed, steps, clock, track, .. } = self;
+        let apart = (1e8 / self.nanoseconds_per_tick) as u64;
+        let mut deciding = Deciding { steps, clock, track, nanoseconds_per_tick: self.nanoseconds_per_tick };
+        operations.take_over(done, |operation| {
             control::beat();
-            if let Some(operation) = self.operations.remove(handle) {
-                if no_kernels || operation.is_complete() {
-                    self.note_completed(operation.active, operation.order);
-                }
-                if self.undecided.is_empty() && self.steps.verdict(operation.order) != Verdict::Undecided {
-                    self.hand_on(operation, &mut take);
-                } else {
-                    self.undecided.insert(operation.order, operation);
-                }
+            if no_kernels || operation.is_complete() {
+                note_completed(completed, apart, operation);
             }
-        }
+            if undecided.is_empty() && deciding.steps.verdict(operation.order) != Verdict::Undecided {
+                deciding.hand_on(operation, &mut take);
+            } else {
+                undecided.insert(operation.order, operation.clone());
+            }
+        });
         self.operations.shrink();
         self.decide(&mut take);
         while self.undecided.len() > MOST_UNDECIDED {
@@ -104,17 +104,8 @@ impl Assembly {
         }
     }
 
-    /// Keeps when operations completed, ten times a second at the most.
-    fn note_completed(&mut self, active: u64, order: u64) {
-        let apart = (1e8 / self.nanoseconds_per_tick) as u64;
-        match self.completed.back_mut() {
-            Some((last, latest)) if active < last.saturating_add(apart) => *latest = (*latest).max(order),
-            _ => self.completed.push_back((active, order)),
-        }
-    }
-
     /// Gives `take` all operations there are: nothing more will come at all.
-    pub fn end(&mut self, mut take: impl FnMut(Operation, Verdict)) {
+    pub fn end(&mut self, mut take: impl FnMut(&mut Operation, Verdict)) {
         self.invisible += self.calls.len() as u64;
         self.calls.clear();
         self.steps.end();
@@ -127,22 +118,41 @@ impl Assembly {
     }
 
     /// Hands on what can be decided, in the order of starts.
-    fn decide(&mut self, take: &mut impl FnMut(Operation, Verdict)) {
-        while let Some(entry) = self.undecided.first_entry() {
-            if self.steps.verdict(*entry.key()) == Verdict::Undecided {
+    fn decide(&mut self, take: &mut impl FnMut(&mut Operation, Verdict)) {
+        let Self { undecided, steps, clock, track, nanoseconds_per_tick, .. } = self;
+        let mut deciding = Deciding { steps, clock, track, nanoseconds_per_tick: *nanoseconds_per_tick };
+        while let Some(entry) = undecided.first_entry() {
+            if deciding.steps.verdict(*entry.key()) == Verdict::Undecided {
                 break;
             }
             control::beat();
-            let operation = entry.remove();
-            self.hand_on(operation, take);
+            deciding.hand_on(&mut entry.remove(), take);
         }
     }
+}
 
+/// Keeps when operations completed, ten times a second at the most: so many ticks `apart`.
+fn note_completed(completed: &mut VecDeque<(u64, u64)>, apart: u64, operation: &Operation) {
+    match completed.back_mut() {
+        Some((last, latest)) if operation.active < last.saturating_add(apart) => *latest = (*latest).max(operation.order),
+        _ => completed.push_back((operation.active, operation.order)),
+    }
+}
+
+/// What it takes to decide about an operation's stamps.
+struct Deciding<'a> {
+    steps: &'a mut InStep,
+    clock: &'a GpuClock,
+    track: &'a mut Option<GpuTrack>,
+    nanoseconds_per_tick: f64,
+}
+
+impl Deciding<'_> {
     /// Hands on an operation that is decided.
-    fn hand_on(&mut self, operation: Operation, take: &mut impl FnMut(Operation, Verdict)) {
-        let verdict = judge(&mut self.steps, &self.clock, self.nanoseconds_per_tick, &operation);
+    fn hand_on(&mut self, operation: &mut Operation, take: &mut impl FnMut(&mut Operation, Verdict)) {
+        let verdict = judge(self.steps, self.clock, self.nanoseconds_per_tick, operation);
         if let (Timing::Gpu { start, .. }, Some(called), Some(track)) =
-            (operation.timing(verdict), operation.called, &mut self.track)
+            (operation.timing(verdict), operation.called, self.track.as_mut())
         {
             track.enqueued(called, start);
         }
