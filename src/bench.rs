@@ -48,7 +48,8 @@ pub(crate) struct Arguments {
     /// Measurements of each; the fastest and the one in the middle are shown.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=1000))]
     rounds: u64,
-    /// Version of NCCL's interface to speak, 1 to 7. Without it, the newest that the plugin has.
+    /// Version of NCCL's interface to speak, 1 to 7. Without it, the newest that the plugin has; an older one's calls are others, and not
+    /// compared with the limit.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(crate::INTERFACES))]
     interface: Option<u32>,
     /// What is printed.
@@ -64,9 +65,9 @@ struct Row {
     /// Time of a call in ns, the driver's included.
     fastest_ns: f64,
     median_ns: f64,
-    /// The fastest of both.
-    times_limit: f64,
-    above_empty_ns: f64,
+    /// Of the fastest; absent where the plugin speaks another version of the interface than the limit, and other calls were made.
+    times_limit: Option<f64>,
+    above_empty_ns: Option<f64>,
     rounds: Vec<Measured>,
     /// Calls timed one by one.
     timed: Measured,
@@ -114,15 +115,18 @@ fn measure_all(arguments: &Arguments, capture: &Path, plugins: &[String]) -> Res
         [times.first(), times.get(times.len() / 2)].map(|time| time.copied().unwrap_or(f64::NAN))
     };
     let [empty, limit] = [0, 1].map(|place| rounds.get(place).map_or(f64::NAN, |rounds| times(rounds)[0]));
+    let spoken = |rounds: &[Measured]| rounds.first().map(|measured| measured.interface);
+    let limits = rounds.first().and_then(|rounds| spoken(rounds));
     let row = |(plugin, rounds): (&String, Vec<Measured>)| {
         let [fastest_ns, median_ns] = times(&rounds);
+        let is_comparable = spoken(&rounds) == limits;
         Ok(Row {
             capture: crate::replay::process_name(capture),
             plugin: plugin.clone(),
             fastest_ns,
             median_ns,
-            times_limit: fastest_ns / limit,
-            above_empty_ns: fastest_ns - empty,
+            times_limit: is_comparable.then_some(fastest_ns / limit),
+            above_empty_ns: is_comparable.then_some(fastest_ns - empty),
             rounds,
             timed: measure_one(arguments, capture, plugin, true)?,
         })

@@ -59,6 +59,8 @@ fn another_plugin_is_measured_through_the_newest_version_that_it_has() {
         assert_eq!(rows[3]["plugin"].as_str(), Some(library));
         assert_eq!(rows[3]["rounds"][0]["interface"].as_u64(), Some(version));
         assert_eq!(rows[2]["rounds"][0]["interface"].as_u64(), Some(7));
+        // other calls were made than for the limit
+        assert!(rows[3]["times_limit"].is_null() && rows[3]["above_empty_ns"].is_null() && rows[2]["times_limit"].is_number());
     }
     let rows = rows(&["--repeat", "1", "--interface", "3"], &capture);
     assert_eq!(rows[2]["rounds"][0]["interface"].as_u64(), Some(3));

@@ -117,8 +117,8 @@ impl Recorder {
     #[inline(always)]
     pub fn start(&self, context: u64, parent: u64, event: &Event<'_>) -> u64 {
         let Some(cell) = ThreadCell::of_callback(true) else { return self.lose(context) };
+        cell.events.one();
         if matches!(event, Event::Unused) {
-            cell.pass();
             return 0;
         }
         let _section = cell.enter();
@@ -143,7 +143,7 @@ impl Recorder {
         }
     }
 
-    /// See [`state`]. It looks at no window, so the collector need not wait for it: what is written to a slot too late reads as absent.
+    /// See [`state`].
     #[inline(always)]
     pub fn state(&self, handle: u64, state: State) {
         let Some(cell) = ThreadCell::of_callback(false) else { return };
@@ -151,15 +151,32 @@ impl Recorder {
         if matches!(state, State::GroupStartReturns | State::GroupEndBegins) && handle == Handle::group_api().raw() {
             return state_of_group(cell, state);
         }
-        let Some((slot, kind, generation)) = self.under_way(handle) else { return ignore(cell, handle) };
+        let Some((_, kind, generation)) = self.under_way(handle) else { return ignore(cell, handle) };
         match (kind, state) {
-            (Kind::ProxyStep, State::SendWait { bytes }) => slot.send_wait(generation, cell.now(), bytes),
-            (Kind::KernelCh, State::KernelChStop { ptimer }) => slot.kernel_stop(generation, ptimer),
+            (Kind::ProxyStep, State::SendWait { bytes }) => {
+                let now = cell.now();
+                self.amend(cell, handle, |slot| slot.send_wait(generation, now, bytes));
+            }
+            (Kind::KernelCh, State::KernelChStop { ptimer }) => {
+                self.amend(cell, handle, |slot| slot.kernel_stop(generation, ptimer));
+            }
             _ => {}
         }
     }
 
-    /// See [`stop`], and [`Recorder::state`] for the collector.
+    /// Writes what a state tells into the event's slot. The collector waits for that before it gives the slot's block back: what other kinds of
+    /// events have in those words is not stamped, so a write that comes too late would be taken for theirs.
+    #[inline(always)]
+    fn amend(&self, cell: &ThreadCell, handle: u64, write: impl FnOnce(&Slot)) {
+        let _section = cell.enter();
+        match self.pool.find(Handle::known(handle)) {
+            Some((slot, _)) if slot.holds(handle) => write(slot),
+            _ => ignore(cell, handle),
+        }
+    }
+
+    /// See [`stop`]. It looks at no window, and the collector need not wait for it: the word of the stop is stamped in slots of all kinds, so
+    /// one that is written too late reads as absent.
     #[inline(always)]
     pub fn stop(&self, handle: u64) {
         let Some(cell) = ThreadCell::of_callback(false) else { return };

@@ -68,8 +68,11 @@ impl Clock {
 
     /// Whose clock it is by now.
     pub fn source(&self) -> Source {
-        match self.source.load(Ordering::Acquire) {
-            UNDECIDED if self.decide() == COUNTER => Source::Counter,
+        let source = match self.source.load(Ordering::Acquire) {
+            UNDECIDED => self.decide(),
+            source => source,
+        };
+        match source {
             UNDECIDED | SYSTEM => Source::System,
             COUNTER => Source::Counter,
             _ => Source::ScoreP,
@@ -79,6 +82,11 @@ impl Clock {
     /// Whether times are Score-P's.
     pub fn is_score_p(&self) -> bool {
         self.source() == Source::ScoreP
+    }
+
+    /// Whether the system has stopped trusting the counter that times are read from.
+    pub fn is_in_doubt(&self) -> bool {
+        self.source() == Source::Counter && !counter::is_trusted()
     }
 
     /// Takes the counter if it can be trusted. Two threads that do so at a time come to the same end.

@@ -19,6 +19,8 @@ use crate::window::{WINDOWS, WindowState};
 const SILENT: f64 = 20.0;
 /// Seconds between two looks at which operations are over.
 const SETTLING_SECONDS: f64 = 0.1;
+/// Blocks from which on a window is closed when memory runs short.
+const SOME_BLOCKS: u32 = if cfg!(loom) { u32::MAX } else { 16 };
 /// How long a closed window waits for its events when memory runs short, nanoseconds.
 const PRESSED: u64 = 1_000_000_000;
 /// Events of a communicator that a round takes in, about: more of them are the next rounds'.
@@ -187,13 +189,16 @@ impl Communicator {
         over
     }
 
-    /// Closes the window that fills when it is old; callbacks do so only when there are any.
+    /// Closes the window that fills when it is old, or when memory runs short; callbacks do so only when there are any.
     pub fn close_old_window(&self, recorder: &Recorder, now: u64, most_ticks: u64) {
         let Some((context, index)) = recorder.contexts.find(self.id.raw()) else { return };
         // asked once: a callback may go on to the next window meanwhile, which is not old
         let filling = context.filling();
         let window = context.window(filling);
-        if window.blocks() > 0 && now.saturating_sub(window.opened()) > most_ticks.saturating_mul(2) {
+        let is_old = window.blocks() > 0 && now.saturating_sub(window.opened()) > most_ticks.saturating_mul(2);
+        // many communicators whose windows all fill could hold all memory before the first one is full
+        let is_held_back = window.blocks() >= SOME_BLOCKS && recorder.pool.is_pressed();
+        if is_old || is_held_back {
             recorder.close(context, index, filling, now);
         }
     }

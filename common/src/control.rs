@@ -5,7 +5,7 @@ use crate::series::Point;
 use crate::summary::Summary;
 use crate::thread::ThreadCell;
 use crate::timeline::Timeline;
-use crate::{log, recorder};
+use crate::{log, notes, recorder};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use std::ffi::{CStr, OsString};
 use std::io::Write;
@@ -44,6 +44,7 @@ pub fn flush(patience: Duration) -> bool {
 pub fn finish() {
     let _ = ask(|done| Message::Flush { last: true, done }, patiently);
     tell_dropped();
+    tell_doubt();
     let Some(path) = recorder::begun().and_then(|recorder| recorder.settings.summary.as_deref()) else { return };
     let path = expand(path);
     let Some(summary) = summary() else { return };
@@ -62,6 +63,18 @@ fn tell_dropped() {
                 "{dropped} events were dropped for want of room: figures are too small. NCCL_SCOREP_MEMORY_MB makes the recording \
                  memory larger; of communicators, 4096 are recorded at a time"
             ));
+        });
+    }
+}
+
+/// Says once that times may be wrong.
+fn tell_doubt() {
+    static TOLD: Once = Once::new();
+    if recorder::begun().is_some() && recorder::CLOCK.is_in_doubt() {
+        TOLD.call_once(|| {
+            let line = "the system has stopped trusting the processor's time stamp counter, which events were stamped with: times may be wrong";
+            log::warn(line);
+            notes::add(line.into());
         });
     }
 }

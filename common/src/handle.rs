@@ -92,12 +92,6 @@ impl Handle {
     pub fn kind(self) -> Option<Kind> {
         Kind::from_bits(self.0 >> INDEX_BITS & KIND_MASK)
     }
-
-    /// True for a handle of [`Handle::group_api`].
-    #[inline(always)]
-    pub fn is_slotless(self) -> bool {
-        self.index() >= SLOTLESS
-    }
 }
 
 /// A number from 1 to 255 that differs between processes with probability 254/255, so that another process' handle (PXN) is
@@ -127,8 +121,7 @@ mod tests {
         assert_eq!((handle.index(), handle.generation(), handle.kind()), (123_456, 0x00FF_FFFF, None));
         let event = Handle::of_event(Kind::Skipped, 123_456, 0x00FF_FFFF);
         assert_eq!((event.index(), event.generation(), event.kind()), (123_456, 0x00FF_FFFF, Some(Kind::Skipped)));
-        assert!(!handle.is_slotless());
-        assert!(Handle::group_api().is_slotless());
+        assert!(Handle::group_api().index() as usize >= crate::pool::MOST_SLOTS);
     }
 
     #[test]

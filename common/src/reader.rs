@@ -94,7 +94,7 @@ impl Reader {
         // threads are interrupted between looking at the clock and taking a block: any of those left may hold what began first
         let first = |left: &mut Cursor| {
             if left.begin.is_none() {
-                left.begin = Some(pool.slot(left.block, left.next)?.read(left.generation)?.start);
+                left.begin = Some(pool.slot(left.block, left.next)?.begun(left.generation)?);
             }
             left.begin
         };

@@ -15,9 +15,10 @@
 //! | 6 | | function, algorithm, protocol, channels, peer | function | | step | channel |
 //! | 7 | | order | order | | start again (stamped) | |
 //!
-//! **Stamped** words are those written after the start: 48 bits of value under 16 bits of the slot's generation. A write that comes
-//! too late, when the slot serves another event already, carries the wrong stamp and reads as absent: at worst an event is counted
-//! as unfinished, never a wrong figure published.
+//! **Stamped** words are those written after the start: 48 bits of value under 16 bits of the slot's generation. A stop that comes too late,
+//! when the slot serves another event already, carries the wrong stamp and reads as absent: at worst an event is counted as unfinished,
+//! never a wrong figure published. The other stamped words are plain ones of other kinds: who writes them makes sure that the slot is still
+//! the event's, and is waited for (see `callbacks`).
 
 use crate::handle::Handle;
 use crate::kind::Kind;
@@ -150,6 +151,12 @@ impl Slot {
     /// mere look in the compiler's hands.
     pub fn touch(&self) {
         let _ = self.words[0].compare_exchange(0, 0, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    /// When the event began for the first time, ticks, if the slot holds one of `generation`.
+    pub fn begun(&self, generation: u32) -> Option<u64> {
+        Handle::parse(self.words[0].load(Ordering::Acquire)).filter(|handle| handle.generation() == generation)?;
+        Some(self.words[2].load(Ordering::Relaxed))
     }
 
     /// The content, if the slot holds an event of `generation`.

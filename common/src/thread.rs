@@ -67,8 +67,10 @@ struct Cached {
 #[derive(Debug)]
 #[repr(align(128))]
 pub struct ThreadCell {
-    /// Odd while the thread is inside a callback that starts an event, so it counts them, too.
+    /// Odd while the thread is inside a callback.
     section: AtomicU64,
+    /// Start callbacks, of whatever type.
+    pub events: Count,
     /// Callbacks NCCL made besides.
     pub others: Count,
     /// The clock as the thread has read it last.
@@ -101,11 +103,11 @@ pub struct ThreadCell {
 /// Set when the kernel cannot fence other threads for us, so callbacks must fence themselves.
 static SELF_FENCING: atomic::AtomicBool = atomic::AtomicBool::new(cfg!(loom));
 
-/// The calling thread is inside a callback that starts an event until this is dropped.
+/// The calling thread is inside a callback until this is dropped.
 #[derive(Debug)]
-pub struct Section(&'static ThreadCell);
+pub struct Section<'a>(&'a ThreadCell);
 
-impl Drop for Section {
+impl Drop for Section<'_> {
     #[inline(always)]
     fn drop(&mut self) {
         let section = self.0.section.load(Ordering::Relaxed);
@@ -124,6 +126,7 @@ impl ThreadCell {
     fn new() -> Self {
         Self {
             section: AtomicU64::new(0),
+            events: Count::default(),
             others: Count::default(),
             last: AtomicU64::new(0),
             dropped: Count::default(),
@@ -147,14 +150,9 @@ impl ThreadCell {
         }
     }
 
-    /// Start callbacks, of whatever type.
-    pub fn events(&self) -> u64 {
-        self.section.load(Ordering::Relaxed) / 2
-    }
-
     /// Callbacks NCCL made.
     pub fn callbacks(&self) -> u64 {
-        self.events().wrapping_add(self.others.get())
+        self.events.get().wrapping_add(self.others.get())
     }
 
     /// Ticks now.
@@ -174,7 +172,7 @@ impl ThreadCell {
     /// Marks the thread as inside a callback. What it reads of windows from here on stays valid until the mark is gone:
     /// the collector waits for that before it takes a window apart (see `grace`).
     #[inline(always)]
-    pub fn enter(&'static self) -> Section {
+    pub fn enter(&self) -> Section<'_> {
         let section = self.section.load(Ordering::Relaxed);
         // a collector that sees this mark, and not the end of the callback before, must see what that one wrote
         self.section.store(section.wrapping_add(1), Ordering::Release);
@@ -185,13 +183,6 @@ impl ThreadCell {
             compiler_fence(Ordering::SeqCst);
         }
         Section(self)
-    }
-
-    /// Counts the start of an event of which nothing is recorded.
-    #[inline(always)]
-    pub fn pass(&self) {
-        let section = self.section.load(Ordering::Relaxed);
-        self.section.store(section.wrapping_add(2), Ordering::Relaxed);
     }
 
     /// The mark of [`ThreadCell::enter`]: odd inside a callback, and never the same in two callbacks.

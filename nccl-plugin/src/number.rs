@@ -4,8 +4,8 @@
 //! back for one of these numbers is told by the number alone: 0, or the handle that all groups of API calls share.
 //!
 //! ```text
-//! bit 63      56 55                28 27  26                1   0
-//!     [ nonce 8 ][ serial, upper 28  ][ 1 ][ serial, lower 26 ][ 1 for a group of API calls ]
+//! bit 63      56 55               32 31  28 27  26               1   0
+//!     [ nonce 8 ][ serial, upper 24 ][  0  ][ 1 ][ serial, lower 26 ][ 1 for a group of API calls ]
 //! ```
 
 use common::handle::Handle;

@@ -5,9 +5,10 @@ use super::measure::Measured;
 use comfy_table::{CellAlignment, Table, presets};
 use std::path::Path;
 
-const HEADER: [&str; 13] = [
+const HEADER: [&str; 14] = [
     "capture",
     "plugin",
+    "interface",
     "ns/call",
     "median",
     "x limit",
@@ -36,10 +37,11 @@ pub(super) fn of(rows: &[Row]) -> String {
         table.add_row([
             row.capture.clone(),
             name,
+            row.rounds.first().map_or_else(String::new, |measured| format!("v{}", measured.interface)),
             format!("{:.1}", row.fastest_ns),
             format!("{:.1}", row.median_ns),
-            format!("{:.2}", row.times_limit),
-            format!("{:.1}", row.above_empty_ns),
+            row.times_limit.map_or_else(String::new, |times| format!("{times:.2}")),
+            row.above_empty_ns.map_or_else(String::new, |above| format!("{above:.1}")),
             of_latency(latency.map(|latency| latency.p50), 1.0),
             of_latency(latency.map(|latency| latency.p99), 1.0),
             of_latency(latency.map(|latency| latency.p9999), 1.0),

@@ -1,7 +1,8 @@
 //! The processor's own counter of time, read in one instruction: a third of what asking the system costs.
 //!
 //! It is used where the system itself keeps time by it, which it does only where the counter runs at one rate, never stops, and is the same on
-//! all processors. So far that is x86-64's time stamp counter.
+//! all processors. So far that is x86-64's time stamp counter. The processor may read it some instructions too early, which is far below
+//! what the clocks of GPUs are known to.
 
 /// Whether the counter can be read here, and the system trusts it.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -10,7 +11,7 @@ pub(super) fn is_trusted() -> bool {
     let mut permission: libc::c_int = 0;
     // SAFETY: PR_GET_TSC writes an int to the address it is given, and takes no more arguments.
     let told = unsafe { libc::prctl(libc::PR_GET_TSC, &raw mut permission) } == 0;
-    // a process may be forbidden to read it, and dies if it does
+    // a thread may be forbidden to read it, for itself and those it starts, and dies if it does
     told && permission == libc::PR_TSC_ENABLE && source.is_ok_and(|name| name.trim_ascii() == b"tsc")
 }
 

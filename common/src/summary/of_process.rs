@@ -147,7 +147,7 @@ fn process(totals: &Totals) -> Process {
         process: 0,
         pid: std::process::id(),
         callbacks: callbacks(),
-        events: total(ThreadCell::events).saturating_add(ThreadCell::without()[1]),
+        events: total(|cell| cell.events.get()).saturating_add(ThreadCell::without()[1]),
         windows: totals.windows,
         dropped: ThreadCell::all_dropped(),
         unfinished: totals.unfinished,
