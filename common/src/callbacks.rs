@@ -148,30 +148,33 @@ impl Recorder {
     pub fn state(&self, handle: u64, state: State) {
         let Some(cell) = ThreadCell::of_callback(false) else { return };
         cell.others.one();
-        if matches!(state, State::GroupStartReturns | State::GroupEndBegins) && handle == Handle::group_api().raw() {
-            return state_of_group(cell, state);
-        }
-        let Some((_, kind, generation)) = self.under_way(handle) else { return ignore(cell, handle) };
-        match (kind, state) {
-            (Kind::ProxyStep, State::SendWait { bytes }) => {
-                let now = cell.now();
-                self.amend(cell, handle, |slot| slot.send_wait(generation, now, bytes));
+        match state {
+            State::Other if self.under_way(handle).is_some() => {}
+            State::SendWait { bytes } => {
+                self.amend(cell, handle, Kind::ProxyStep, |slot, generation| slot.send_wait(generation, cell.now(), bytes));
             }
-            (Kind::KernelCh, State::KernelChStop { ptimer }) => {
-                self.amend(cell, handle, |slot| slot.kernel_stop(generation, ptimer));
+            State::KernelChStop { ptimer } => {
+                self.amend(cell, handle, Kind::KernelCh, |slot, generation| slot.kernel_stop(generation, ptimer));
             }
-            _ => {}
+            State::GroupStartReturns | State::GroupEndBegins if handle == Handle::group_api().raw() => {
+                state_of_group(cell, state)
+            }
+            State::GroupStartReturns | State::GroupEndBegins if self.under_way(handle).is_some() => {}
+            State::Other | State::GroupStartReturns | State::GroupEndBegins => ignore(cell, handle),
         }
     }
 
-    /// Writes what a state tells into the event's slot. The collector waits for that before it gives the slot's block back: what other kinds of
-    /// events have in those words is not stamped, so a write that comes too late would be taken for theirs.
+    /// Writes what a state tells into the slot of an event under way, if it is of the kind that has such a state. The collector waits for that
+    /// before it gives the slot's block back: what other kinds of events have in those words is not stamped, so a write that comes too late
+    /// would be taken for theirs.
     #[inline(always)]
-    fn amend(&self, cell: &ThreadCell, handle: u64, write: impl FnOnce(&Slot)) {
+    fn amend(&self, cell: &ThreadCell, handle: u64, wanted: Kind, write: impl FnOnce(&Slot, u32)) {
         let _section = cell.enter();
-        match self.pool.find(Handle::known(handle)) {
-            Some((slot, _)) if slot.holds(handle) => write(slot),
-            _ => ignore(cell, handle),
+        let found = self.under_way(handle).filter(|_| self.pool.find(Handle::known(handle)).is_some());
+        match found {
+            Some((slot, kind, generation)) if kind == wanted => write(slot, generation),
+            Some(_) => {}
+            None => ignore(cell, handle),
         }
     }
 
