@@ -170,8 +170,7 @@ impl Recorder {
     #[inline(always)]
     fn amend(&self, cell: &ThreadCell, handle: u64, wanted: Kind, write: impl FnOnce(&Slot, u32)) {
         let _section = cell.enter();
-        let found = self.under_way(handle).filter(|_| self.pool.find(Handle::known(handle)).is_some());
-        match found {
+        match self.kept(handle) {
             Some((slot, kind, generation)) if kind == wanted => write(slot, generation),
             Some(_) => {}
             None => ignore(cell, handle),
@@ -217,6 +216,12 @@ impl Recorder {
         (!slot.is_stopped(handle.generation())).then_some((slot, kind, handle.generation()))
     }
 
+    /// The same, if the slot's block was not given back: such a slot holds its event until another comes, but nobody reads it.
+    #[inline(always)]
+    fn kept(&self, handle: u64) -> Option<(&Slot, Kind, u32)> {
+        self.under_way(handle).filter(|_| self.pool.find(Handle::known(handle)).is_some())
+    }
+
     fn living(&self, cell: &ThreadCell, context: u64) -> Option<(&Context, u32)> {
         let found = self.contexts.find(context);
         if found.is_none() {
@@ -225,12 +230,20 @@ impl Recorder {
         found
     }
 
-    /// Writes an event into a free slot of a window; `None` when there is none.
+    /// Writes an event into a free slot of a window; `None` when there is none. Its payload is asked for once there is a place for it.
     #[inline(always)]
-    fn write(&self, cell: &ThreadCell, window: u32, kind: Kind, parent: u64, start: u64, payload: Payload) -> Option<u64> {
+    fn write(
+        &self,
+        cell: &ThreadCell,
+        window: u32,
+        kind: Kind,
+        parent: u64,
+        start: u64,
+        payload: impl FnOnce() -> Payload,
+    ) -> Option<u64> {
         let (block, place, generation) = self.place(cell, window)?;
         let handle = Handle::of_event(kind, Pool::index(block, place), generation);
-        self.pool.slot(block, place)?.start(handle, parent, start, payload);
+        self.pool.slot(block, place)?.start(handle, parent, start, payload());
         Some(handle.raw())
     }
 }

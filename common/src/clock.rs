@@ -153,7 +153,7 @@ impl Clock {
     pub fn await_scale(&self) {
         self.mark();
         for _ in 0..3 {
-            if self.source() != Source::Counter || self.nanoseconds_per_tick().is_some() {
+            if self.nanoseconds_per_tick().is_some() || self.source() != Source::Counter {
                 return;
             }
             std::thread::sleep(Duration::from_millis(1));

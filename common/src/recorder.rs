@@ -60,7 +60,6 @@ pub fn begin() -> Option<&'static Recorder> {
         }
         // known from the first callback on
         CLOCK.await_scale();
-        let _ = CLOCK.nanoseconds_per_tick();
         switch::prepare();
         grace::prepare();
         control::finish_at_exit();

@@ -47,7 +47,7 @@ impl Recorder {
     #[inline(always)]
     fn child(&self, cell: &ThreadCell, kind: Kind, context: u64, parent: u64, start: u64, payload: Payload) -> u64 {
         let Some(window) = self.beside(parent).or_else(|| self.window_for_child(cell, kind, context, parent)) else { return 0 };
-        self.write(cell, window, kind, parent, start, payload).unwrap_or_else(|| {
+        self.write(cell, window, kind, parent, start, || payload).unwrap_or_else(|| {
             cell.dropped.add(1);
             0
         })
@@ -79,9 +79,7 @@ impl Recorder {
     #[inline(always)]
     fn restarted(&self, cell: &ThreadCell, parent: u64, step: u64, now: u64) -> Option<u64> {
         let handle = cell.noted_step(parent, step)?;
-        let (slot, _, generation) = self.under_way(handle)?;
-        // a slot that was given back holds its event until another comes, but nobody reads it
-        self.pool.find(Handle::parse(handle)?)?;
+        let (slot, _, generation) = self.kept(handle)?;
         slot.restart(generation, now);
         Some(handle)
     }

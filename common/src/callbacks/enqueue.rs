@@ -3,11 +3,9 @@
 use crate::context::Context;
 use crate::datatype::element_bytes;
 use crate::event::{Call, Identity, Operation};
-use crate::handle::Handle;
 use crate::kind::Kind;
 use crate::message::Message;
 use crate::name::Name;
-use crate::pool::Pool;
 use crate::recorder::Recorder;
 use crate::sync::Ordering;
 use crate::thread::ThreadCell;
@@ -43,9 +41,9 @@ impl Recorder {
             return handle;
         }
         // one that found no room is dropped, and counted as such
-        if let Some((handle, (slot, _))) = Handle::parse(handle).and_then(|handle| Some((handle, self.pool.find(handle)?))) {
+        if let Some((slot, _, generation)) = self.under_way(handle) {
             cell.skipped.add(1);
-            slot.stop(handle.generation(), cell.now());
+            slot.stop(generation, cell.now());
         }
         0
     }
@@ -86,16 +84,13 @@ impl Recorder {
             self.close(context, index, filling, now);
             filling = context.filling();
         }
-        let Some((block, place, generation)) = self.place(cell, index * WINDOWS + filling) else {
+        let [bytes, sequence, shape] = payload;
+        // a number that nobody has would be waited for
+        let numbered = || [bytes, sequence, shape, context.next_order()];
+        self.write(cell, index * WINDOWS + filling, kind, parent, now, numbered).unwrap_or_else(|| {
             cell.dropped.add(1);
             context.lose();
-            return 0;
-        };
-        let Some(slot) = self.pool.slot(block, place) else { return 0 };
-        let [bytes, sequence, shape] = payload;
-        // numbered once there is a place for it: a number that nobody has would be waited for
-        let handle = Handle::of_event(kind, Pool::index(block, place), generation);
-        slot.start(handle, parent, now, [bytes, sequence, shape, context.next_order()]);
-        handle.raw()
+            0
+        })
     }
 }
