@@ -96,13 +96,12 @@ impl Assembly {
     /// The stamps of a kernel channel that has stopped, which tell of the GPU's clock, too.
     fn told_stamps(&mut self, event: &Recorded) -> Option<(u64, u64)> {
         let stamps = self.stamps(event);
-        if let (Some(stop), Some((first, last))) = (event.stop, stamps) {
+        // when the callback of its start came is not known closely enough
+        if let (Some(stop), Some((_, last))) = (event.stop, stamps) {
             if self.knows_tick {
-                self.clock.observe(event.start, first, self.nanoseconds_per_tick);
                 self.clock.observe(stop, last, self.nanoseconds_per_tick);
             }
             if let Some(track) = &mut self.track {
-                track.told(event.start, first);
                 track.told(stop, last);
             }
         }

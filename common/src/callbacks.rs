@@ -132,7 +132,8 @@ impl Recorder {
             Event::CollApi(call) => self.call(cell, Kind::CollApi, context, parent, call),
             Event::P2pApi(call) => self.call(cell, Kind::P2pApi, context, parent, call),
             Event::GroupApi => {
-                cell.begin_api(cell.now());
+                // NCCL tells of it right before the first call in it, which tells the time
+                cell.begin_api();
                 Handle::group_api().raw()
             }
             Event::Unknown => {
@@ -156,11 +157,9 @@ impl Recorder {
             State::KernelChStop { ptimer } => {
                 self.amend(cell, handle, Kind::KernelCh, |slot, generation| slot.kernel_stop(generation, ptimer));
             }
-            State::GroupStartReturns | State::GroupEndBegins if handle == Handle::group_api().raw() => {
-                state_of_group(cell, state)
-            }
-            State::GroupStartReturns | State::GroupEndBegins if self.under_way(handle).is_some() => {}
-            State::Other | State::GroupStartReturns | State::GroupEndBegins => ignore(cell, handle),
+            State::GroupEndBegins if handle == Handle::group_api().raw() => cell.enter_api(cell.now()),
+            State::GroupEndBegins if self.under_way(handle).is_some() => {}
+            State::Other | State::GroupEndBegins => ignore(cell, handle),
         }
     }
 
@@ -245,16 +244,6 @@ impl Recorder {
         let handle = Handle::of_event(kind, Pool::index(block, place), generation);
         self.pool.slot(block, place)?.start(handle, parent, start, payload());
         Some(handle.raw())
-    }
-}
-
-/// A group of calls takes no slot.
-#[inline(always)]
-fn state_of_group(cell: &ThreadCell, state: State) {
-    match state {
-        State::GroupStartReturns => cell.leave_api(cell.now(), CLOCK.last_scale()),
-        State::GroupEndBegins => cell.enter_api(cell.now()),
-        _ => {}
     }
 }
 

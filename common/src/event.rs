@@ -133,8 +133,6 @@ pub enum State {
         /// The GPU's clock.
         ptimer: u64,
     },
-    /// `ncclGroupStart` returns.
-    GroupStartReturns,
     /// `ncclGroupEnd` is called.
     GroupEndBegins,
     /// Any other state.

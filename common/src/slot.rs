@@ -8,7 +8,7 @@
 //! |---|---|---|---|---|---|---|
 //! | 0 | handle | | | | | |
 //! | 1 | parent's handle | | | | | |
-//! | 2 | start, ticks | | | | about the start | |
+//! | 2 | start, ticks | | | | about the start | about the start |
 //! | 3 | stop (stamped) | | | | of a receive: about the stop | |
 //! | 4 | | bytes | bytes | peer, channel, send | send wait (stamped) | pTimer at start |
 //! | 5 | | sequence number | | steps | size (stamped) | pTimer at stop less start (stamped) |

@@ -247,9 +247,9 @@ impl ThreadCell {
         same.then(|| handle.load(Ordering::Relaxed))
     }
 
-    /// The thread went into NCCL's API at `time`, from outside of it.
-    pub fn begin_api(&self, time: u64) {
-        self.api_since.store(time.max(1), Ordering::Relaxed);
+    /// The thread is outside of NCCL's API, whatever it did not come out of before.
+    pub fn begin_api(&self) {
+        self.api_since.store(0, Ordering::Relaxed);
     }
 
     /// The thread went into NCCL's API at `time`, unless it is inside already.

@@ -42,8 +42,6 @@ pub mod state {
     pub const PROXY_STEP_SEND_WAIT: i32 = 9;
     /// The GPU is done with a kernel channel.
     pub const KERNEL_CH_STOP: i32 = 22;
-    /// `ncclGroupStart` returns.
-    pub const GROUP_START_API_STOP: i32 = 23;
     /// `ncclGroupEnd` is called.
     pub const GROUP_END_API_START: i32 = 24;
 }

@@ -13,9 +13,8 @@ use crate::window::WINDOWS;
 impl Recorder {
     #[inline(always)]
     pub(super) fn kernel_channel(&self, cell: &ThreadCell, context: u64, parent: u64, channel: u8, ptimer: Option<u64>) -> u64 {
-        // when it was told bounds how the GPU's clock stands to this one
-        let now = cell.now();
-        self.child(cell, Kind::KernelCh, context, parent, now, [ptimer.unwrap_or(0), 0, u64::from(channel), 0])
+        // how the GPU's clock stands to this one, the stop tells as well; it comes no earlier
+        self.child(cell, Kind::KernelCh, context, parent, cell.recently(), [ptimer.unwrap_or(0), 0, u64::from(channel), 0])
     }
 
     /// A step's time is that of its data going to the network, which a state tells: when it began only tells which of several was later.
