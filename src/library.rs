@@ -6,9 +6,12 @@ use std::path::{Path, PathBuf};
 /// File name of the shipped library.
 pub(crate) const FILE: &str = "libscorep_substrate_nccl.so";
 
-/// Where an installed library may lie, seen from the directory of this program.
+/// Where an installed library may lie, seen from the directory of this program; the last is Debian's.
 /// In a build tree `deps` comes first, since cargo does not always bring the other up to date.
-const PLACES: [&str; 4] = ["deps", "", "../lib", "../lib64"];
+const PLACES: [&str; 5] = ["deps", "", "../lib", "../lib64", DEBIAN];
+
+/// Debian's directory for libraries of the machine's kind.
+const DEBIAN: &str = if cfg!(target_arch = "aarch64") { "../lib/aarch64-linux-gnu" } else { "../lib/x86_64-linux-gnu" };
 
 /// The shipped library was not found.
 #[derive(Debug, thiserror::Error)]

@@ -7,6 +7,7 @@ mod demo;
 mod host;
 mod library;
 pub mod otf2;
+mod pages;
 mod picture;
 mod replay;
 pub mod trace;
@@ -36,6 +37,8 @@ enum Command {
     BenchOne(bench::measure::Arguments),
     #[command(name = child::COMMAND, hide = true)]
     ReplayOne(child::Arguments),
+    #[command(name = pages::COMMAND, hide = true)]
+    Pages(pages::Arguments),
 }
 
 /// Versions that a replay can speak, as clap wants them.
@@ -91,6 +94,7 @@ fn main() -> ExitCode {
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Replay(arguments) => replay(arguments),
         Command::Demo(arguments) => demo::run(&arguments),
+        Command::Pages(arguments) => pages::run(&arguments),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,0 +1,46 @@
+# Has cargo build the library and the tool, and the tool write manual and completions. What is up to date cargo knows.
+#   built             where cargo leaves what it built
+#   library           file name of the library
+#   links             its other names
+#   pages             what the tool wrote, laid out as below share
+
+set(profile "$<IF:$<CONFIG:Debug>,dev,release>")
+set(shipped "${cargo_target}/shipped")
+set(built "${shipped}/$<IF:$<CONFIG:Debug>,debug,release>")
+
+# the same names as in the README's table and in src/library.rs
+if(SCOREP_NCCL_ONLY)
+  set(package scorep-nccl-profiler)
+  set(library libnccl_profiler.so)
+  set(links libnccl-profiler-scorep.so)
+else()
+  set(package scorep-nccl-substrate)
+  set(library libscorep_substrate_nccl.so)
+  set(links libnccl-profiler-scorep.so libnccl_plugin.so libnccl_series_plugin.so)
+endif()
+
+if(SCOREP_PREFIX AND ScoreP_FOUND)
+  list(APPEND cargo_call "SCOREP_PREFIX=${ScoreP_PREFIX}")
+else()
+  list(APPEND cargo_call --unset=SCOREP_PREFIX)
+endif()
+list(APPEND cargo_call "${CARGO}")
+
+# as a cdylib alone: cargo leaves link-time optimization out where it makes an rlib, too
+add_custom_target(library ALL
+  COMMAND ${cargo_call} rustc ${cargo_options} --profile ${profile} --target-dir "${shipped}"
+    --package ${package} --lib --crate-type cdylib
+  BYPRODUCTS "${built}/${library}"
+  COMMENT "cargo: ${library}" USES_TERMINAL VERBATIM)
+
+if(NOT SCOREP_NCCL_ONLY)
+  set(pages "${CMAKE_BINARY_DIR}/pages")
+  add_custom_target(tool ALL
+    COMMAND ${cargo_call} build ${cargo_options} --profile ${profile} --target-dir "${shipped}" --bin scorep-nccl
+    COMMAND "${CMAKE_COMMAND}" -E rm -rf "${pages}"
+    COMMAND "${built}/scorep-nccl" pages "${pages}"
+    BYPRODUCTS "${built}/scorep-nccl"
+    COMMENT "cargo: scorep-nccl, its manual and completions" USES_TERMINAL VERBATIM)
+  # one cargo at a time: they would wait for each other
+  add_dependencies(tool library)
+endif()

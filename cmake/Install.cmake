@@ -1,0 +1,58 @@
+# What goes where below the prefix, and the links to the library.
+
+foreach(directory BINDIR LIBDIR DATADIR MANDIR DOCDIR)
+  if(IS_ABSOLUTE "${CMAKE_INSTALL_${directory}}")
+    message(FATAL_ERROR "CMAKE_INSTALL_${directory}: ${CMAKE_INSTALL_${directory}} is absolute; name a place below CMAKE_INSTALL_PREFIX")
+  endif()
+endforeach()
+set(module_directory "${CMAKE_INSTALL_DATADIR}/modulefiles/scorep-nccl")
+set(completions bash-completion/completions zsh/site-functions fish/vendor_completions.d)
+
+set(directories "${CMAKE_INSTALL_LIBDIR}" "${module_directory}" "${CMAKE_INSTALL_DOCDIR}/docs")
+if(NOT SCOREP_NCCL_ONLY)
+  list(APPEND directories "${CMAKE_INSTALL_BINDIR}" "${CMAKE_INSTALL_MANDIR}/man1")
+  list(TRANSFORM completions PREPEND "${CMAKE_INSTALL_DATADIR}/" OUTPUT_VARIABLE places)
+  list(APPEND directories ${places})
+endif()
+include(Uninstall)
+note_directories(${directories})
+
+# links, not copies: NCCL and Score-P must reach the same library in memory
+install(PROGRAMS "${built}/${library}" DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+file(MAKE_DIRECTORY "${CMAKE_BINARY_DIR}/links")
+foreach(link IN LISTS links)
+  file(CREATE_LINK "${library}" "${CMAKE_BINARY_DIR}/links/${link}" SYMBOLIC)
+  install(FILES "${CMAKE_BINARY_DIR}/links/${link}" DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+endforeach()
+set(stripped "${CMAKE_INSTALL_LIBDIR}/${library}")
+
+if(NOT SCOREP_NCCL_ONLY)
+  install(PROGRAMS "${built}/scorep-nccl" DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  install(DIRECTORY "${pages}/man/" DESTINATION "${CMAKE_INSTALL_MANDIR}")
+  foreach(place IN LISTS completions)
+    install(DIRECTORY "${pages}/${place}/" DESTINATION "${CMAKE_INSTALL_DATADIR}/${place}")
+  endforeach()
+  list(APPEND stripped "${CMAKE_INSTALL_BINDIR}/scorep-nccl")
+endif()
+
+# a module finds the rest from where it lies, so that all of it may be moved
+file(RELATIVE_PATH to_prefix "/prefix/${module_directory}" "/prefix")
+foreach(language "" ".lua")
+  configure_file("cmake/module${language}.in" "module/${PROJECT_VERSION}${language}" @ONLY)
+  install(FILES "${CMAKE_BINARY_DIR}/module/${PROJECT_VERSION}${language}" DESTINATION "${module_directory}")
+endforeach()
+
+install(FILES LICENSE README.md CHANGELOG.md DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+install(DIRECTORY docs DESTINATION "${CMAKE_INSTALL_DOCDIR}" FILES_MATCHING PATTERN "*.md" PATTERN "*.svg")
+
+# as CMake does for what it built itself: `install/strip`, `cmake --install --strip`, and packages
+list(JOIN stripped "\" \"" stripped)
+install(CODE "
+  if(CMAKE_INSTALL_DO_STRIP)
+    foreach(file \"${stripped}\")
+      file(REAL_PATH \"\${file}\" file BASE_DIRECTORY \"\${CMAKE_INSTALL_PREFIX}\")
+      execute_process(COMMAND \"${CMAKE_STRIP}\" --strip-unneeded \"\$ENV{DESTDIR}\${file}\" COMMAND_ERROR_IS_FATAL ANY)
+    endforeach()
+  endif()")
+
+note_files()

@@ -1,0 +1,36 @@
+# cpack: a tarball that may be unpacked anywhere, and a Debian package.
+
+set(CPACK_GENERATOR TGZ)
+find_program(DPKG_DEB dpkg DOC "Debian's package manager: with it, cpack makes a Debian package, too")
+if(DPKG_DEB)
+  list(APPEND CPACK_GENERATOR DEB)
+endif()
+set(CPACK_STRIP_FILES ON)
+set(CPACK_PACKAGE_NAME scorep-nccl)
+if(SCOREP_NCCL_ONLY)
+  set(CPACK_PACKAGE_NAME scorep-nccl-profiler)
+endif()
+set(CPACK_PACKAGE_VENDOR "the scorep-nccl authors")
+set(CPACK_PACKAGE_FILE_NAME "${CPACK_PACKAGE_NAME}-${PROJECT_VERSION}-${CMAKE_SYSTEM_NAME}-${CMAKE_SYSTEM_PROCESSOR}")
+set(CPACK_RESOURCE_FILE_LICENSE "${CMAKE_CURRENT_SOURCE_DIR}/LICENSE")
+set(CPACK_RESOURCE_FILE_README "${CMAKE_CURRENT_SOURCE_DIR}/README.md")
+set(CPACK_PACKAGE_CONTACT "whoever built this package <root@localhost>" CACHE STRING "Name and address of who makes the packages")
+
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "One library that is NCCL's profiler plugin and Score-P's metric and substrate
+ plugin, and a tool that replays what was recorded.")
+if(SCOREP_NCCL_ONLY)
+  set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "NCCL's profiler plugin of scorep-nccl, without Score-P's side.")
+  set(CPACK_DEBIAN_PACKAGE_CONFLICTS scorep-nccl)
+endif()
+find_program(DPKG_SHLIBDEPS dpkg-shlibdeps DOC "Finds out what a Debian package depends on")
+if(DPKG_SHLIBDEPS)
+  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+else()
+  set(CPACK_DEBIAN_PACKAGE_DEPENDS "libc6, libgcc-s1")
+endif()
+
+# sources are what the repository holds
+set(CPACK_SOURCE_GENERATOR "")
+include(CPack)

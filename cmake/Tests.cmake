@@ -1,0 +1,21 @@
+# ctest: one test for each file of cargo's, and one for the tests beside the code. `ctest -R NAME` runs one.
+
+enable_testing()
+
+function(add_cargo_test name)
+  add_test(NAME ${name} COMMAND ${cargo_call} test ${cargo_options} --target-dir "${cargo_target}" ${ARGN}
+    WORKING_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}")
+  # they use all processors, and time
+  set_tests_properties(${name} PROPERTIES RUN_SERIAL ON TIMEOUT 3600)
+endfunction()
+
+if(SCOREP_NCCL_ONLY)
+  add_cargo_test(units --package scorep-nccl-common --package ${package})
+else()
+  add_cargo_test(units --workspace --lib --bins)
+  file(GLOB files CONFIGURE_DEPENDS tests/*.rs)
+  foreach(file IN LISTS files)
+    cmake_path(GET file STEM name)
+    add_cargo_test(${name} --test ${name})
+  endforeach()
+endif()

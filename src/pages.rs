@@ -1,0 +1,120 @@
+//! `scorep-nccl pages`: the manual and what shells complete, made from the command line as it is.
+
+use crate::library;
+use clap::{Command, CommandFactory};
+use clap_complete::Shell;
+use clap_mangen::Man;
+use clap_mangen::roff::{Roff, bold, italic, roman};
+use common::config::SETTINGS;
+use std::fs::{create_dir_all, write};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Name of the hidden subcommand.
+pub(crate) const COMMAND: &str = "pages";
+
+/// The program, as it is called.
+const PROGRAM: &str = "scorep-nccl";
+
+/// Where below `share` the manual is.
+const MANUAL: &str = "man/man1";
+
+/// The shells, and where below `share` each looks.
+const SHELLS: [(Shell, &str, &str); 3] = [
+    (Shell::Bash, "bash-completion/completions", "scorep-nccl"),
+    (Shell::Zsh, "zsh/site-functions", "_scorep-nccl"),
+    (Shell::Fish, "fish/vendor_completions.d", "scorep-nccl.fish"),
+];
+
+/// Where they go.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Directory for man/man1 and the completions, laid out as below an installation's share.
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+}
+
+/// Writes them.
+///
+/// # Errors
+/// When a file cannot be written.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
+    let Arguments { directory } = arguments;
+    write_all(directory).map_err(|error| format!("the pages cannot be written into {}: {error}", directory.display()))
+}
+
+fn write_all(directory: &Path) -> io::Result<()> {
+    // a page or a completion of what only asks for help is of no help
+    let mut command = visible(&crate::Arguments::command()).disable_help_subcommand(true);
+    for (shell, place, name) in SHELLS {
+        let mut script = Vec::new();
+        clap_complete::generate(shell, &mut command.clone(), PROGRAM, &mut script);
+        put(directory, place, name, &script)?;
+    }
+    command.build();
+    put(directory, MANUAL, &format!("{PROGRAM}.1"), &page(&command, &[environment(), files()])?)?;
+    command.get_subcommands().try_for_each(|subcommand| {
+        let name = format!("{PROGRAM}-{}.1", subcommand.get_name());
+        put(directory, MANUAL, &name, &page(subcommand, &[see_also()])?)
+    })
+}
+
+/// The command line without what is not for people: shells would complete hidden subcommands, too.
+fn visible(command: &Command) -> Command {
+    let shown = command.get_subcommands().filter(|subcommand| !subcommand.is_hide_set());
+    let about = command.get_about().cloned().unwrap_or_default();
+    Command::new(PROGRAM).about(about).version(env!("CARGO_PKG_VERSION")).subcommands(shown.cloned())
+}
+
+fn put(directory: &Path, place: &str, name: &str, contents: &[u8]) -> io::Result<()> {
+    let place = directory.join(place);
+    create_dir_all(&place)?;
+    write(place.join(name), contents)
+}
+
+/// A page of the manual, with more sections than the command line makes.
+fn page(command: &Command, more: &[Roff]) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    let page = Man::new(command.clone()).source(PROGRAM).date(env!("CARGO_PKG_VERSION"));
+    page.render_title(&mut text)?;
+    page.render_name_section(&mut text)?;
+    page.render_synopsis_section(&mut text)?;
+    page.render_description_section(&mut text)?;
+    page.render_options_section(&mut text)?;
+    if command.has_subcommands() {
+        page.render_subcommands_section(&mut text)?;
+    }
+    more.iter().try_for_each(|section| section.to_writer(&mut text))?;
+    Ok(text)
+}
+
+/// The settings: one table in the code, which the README has, too.
+fn environment() -> Roff {
+    let mut section = Roff::new();
+    section.control("SH", ["ENVIRONMENT"]);
+    section.text([roman(
+        "Read once by the library. A value that is not understood leaves the default in force and gives one line.",
+    )]);
+    for setting in SETTINGS {
+        section.control("TP", []);
+        section.text([bold(setting.name)]);
+        section.text([roman(setting.meaning), roman(" Default: "), italic(setting.default)]);
+    }
+    section
+}
+
+fn files() -> Roff {
+    let mut section = Roff::new();
+    section.control("SH", ["FILES"]);
+    section.control("TP", []);
+    section.text([bold(library::FILE)]);
+    section.text([roman("The library. Every other name that NCCL and Score-P know it by is a link to it.")]);
+    section
+}
+
+fn see_also() -> Roff {
+    let mut section = Roff::new();
+    section.control("SH", ["SEE ALSO"]);
+    section.text([bold(PROGRAM), roman("(1)")]);
+    section
+}
