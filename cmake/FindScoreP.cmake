@@ -30,7 +30,7 @@ if(ScoreP_PREFIX)
   if(EXISTS "${scorep_config}")
     execute_process(COMMAND "${scorep_config}" --version
       OUTPUT_VARIABLE ScoreP_VERSION ERROR_QUIET OUTPUT_STRIP_TRAILING_WHITESPACE)
-    string(REGEX REPLACE "^[^0-9]*" "" ScoreP_VERSION "${ScoreP_VERSION}")
+    string(REGEX MATCH "[0-9].*" ScoreP_VERSION "${ScoreP_VERSION}")
   endif()
 endif()
 

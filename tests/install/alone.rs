@@ -1,0 +1,35 @@
+//! NCCL's profiler plugin alone.
+
+use super::build::{Build, files, target};
+use super::{links, tool};
+use std::path::Path;
+use std::process::Command;
+
+const LIBRARY: &str = "libnccl_profiler.so";
+
+#[test]
+fn alone_it_is_a_plugin_of_nccl_and_nothing_of_score_p() {
+    let mut build = Build::new();
+    // cargo's dev, beside what other tests build
+    build.environment.push(("CARGO_TARGET_DIR".into(), target().join("tmp/install-alone").into()));
+    build.configure(&["-DSCOREP_NCCL_ONLY=ON", "-DCMAKE_BUILD_TYPE=Debug"]);
+    build.make("all");
+    build.make("install");
+    let library = build.prefix.join("lib");
+    links::hold(&library, LIBRARY, &["libnccl-profiler-scorep.so"]);
+    assert_eq!(links::images(&library, &[LIBRARY, "libnccl-profiler-scorep.so"]), 1);
+    let names = tool::succeed(Command::new("nm").args(["--dynamic", "--defined-only"]).arg(library.join(LIBRARY)));
+    assert!(names.contains("ncclProfiler_v7") && !names.contains("SCOREP_"), "{names}");
+    let others = files(&build.prefix).into_iter().filter(|path| !path.starts_with("lib")).collect::<Vec<_>>();
+    assert!(others.iter().all(|path| path.starts_with("share/doc") || path.starts_with("share/modulefiles")), "{others:?}");
+
+    // a program that loads it as NCCL does gets its figures
+    let summary = build.directory.path().join("summary.json");
+    let mut host = tool::host(env!("HOST_ALL_REDUCE_HOST"));
+    host.arg(library.join("libnccl-profiler-scorep.so")).arg("5").env("NCCL_SCOREP_SUMMARY", &summary);
+    tool::succeed(host.env("NCCL_ALLGATHERV_ENABLE", "0"));
+    assert!(std::fs::read_to_string(&summary).unwrap().contains("AllReduce"));
+
+    build.make("uninstall");
+    assert!(!build.prefix.parent().unwrap().exists() && Path::new(build.directory.path()).exists());
+}
