@@ -8,6 +8,8 @@ shipped = $(or $(CARGO_TARGET_DIR),target)/shipped
 # As a cdylib alone: a plain `cargo build --release` makes an rlib of it, too, and then leaves link-time optimization out without a word.
 library:
 	cargo rustc --release --package scorep-nccl-substrate --lib --crate-type cdylib --target-dir $(shipped)
+	@for name in libnccl_plugin libnccl_series_plugin libnccl-profiler-scorep; do \
+	  ln -sf libscorep_substrate_nccl.so $(shipped)/release/$$name.so; done
 
 # The command-line tool, beside the library.
 tool:

@@ -6,12 +6,11 @@ use std::path::{Path, PathBuf};
 /// File name of the shipped library.
 pub(crate) const FILE: &str = "libscorep_substrate_nccl.so";
 
-/// Where an installed library may lie, seen from the directory of this program; the last is Debian's.
-/// In a build tree `deps` comes first, since cargo does not always bring the other up to date.
-const PLACES: [&str; 5] = ["deps", "", "../lib", "../lib64", DEBIAN];
-
-/// Debian's directory for libraries of the machine's kind.
-const DEBIAN: &str = if cfg!(target_arch = "aarch64") { "../lib/aarch64-linux-gnu" } else { "../lib/x86_64-linux-gnu" };
+/// Where an installed library may lie, seen from the directory of this program: beside it (`make library`), or as systems call the directory
+/// for libraries.
+const PLACES: [&str; 5] = ["", "../lib", "../lib64", "../lib/x86_64-linux-gnu", "../lib/aarch64-linux-gnu"];
+/// Where cargo puts it; it does not always bring the one beside the program up to date.
+const BUILT: &str = "deps";
 
 /// The shipped library was not found.
 #[derive(Debug, thiserror::Error)]
@@ -20,15 +19,47 @@ pub(crate) struct NotFound {
     looked: Vec<String>,
 }
 
+/// The library was not found as it is installed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NotInstalled {
+    /// Nowhere.
+    #[error(transparent)]
+    Library(#[from] NotFound),
+    /// Not under all its names.
+    #[error("{link} is missing: make it a symbolic link to {FILE} (`cmake --install` and `make library` do)", link = .link.display())]
+    Link {
+        /// The name.
+        link: PathBuf,
+    },
+}
+
 /// The library as named, or the one that came with this program.
 ///
 /// # Errors
 /// When it is nowhere.
 pub(crate) fn find(named: Option<&Path>) -> Result<PathBuf, NotFound> {
+    first(named, &[&[BUILT], &PLACES[..]].concat())
+}
+
+/// The library as named, or the one installed with this program, with the links that the hosts load beside it.
+///
+/// # Errors
+/// When it is nowhere, or a link is missing.
+pub(crate) fn installed(named: Option<&Path>) -> Result<PathBuf, NotInstalled> {
+    let library = first(named, &PLACES)?;
+    let missing = Links::of(library.parent().unwrap_or(Path::new("/")))
+        .all()
+        .into_iter()
+        .find(|link| !link.is_file())
+        .map(Path::to_path_buf);
+    missing.map_or(Ok(library), |link| Err(NotInstalled::Link { link }))
+}
+
+fn first(named: Option<&Path>, places: &[&str]) -> Result<PathBuf, NotFound> {
     let beside = std::env::current_exe().ok().and_then(|program| Some(program.parent()?.to_path_buf())).unwrap_or_default();
     let candidates = match named {
         Some(path) => vec![path.to_path_buf()],
-        None => PLACES.iter().map(|place| beside.join(place).join(FILE)).collect(),
+        None => places.iter().map(|place| beside.join(place).join(FILE)).collect(),
     };
     let found = candidates.iter().find_map(|path| path.canonicalize().ok().filter(|path| path.is_file()));
     found.ok_or_else(|| NotFound { looked: candidates.iter().map(|path| path.display().to_string()).collect() })
@@ -55,11 +86,16 @@ impl Links {
         }
     }
 
+    /// All of them.
+    pub(crate) fn all(&self) -> [&Path; 3] {
+        [&self.nccl, &self.counters, &self.series]
+    }
+
     /// Makes them, to that library. Links, not copies: both hosts must reach the same statics.
     ///
     /// # Errors
     /// When there is no room.
     pub(crate) fn make(&self, library: &Path) -> io::Result<()> {
-        [&self.nccl, &self.counters, &self.series].into_iter().try_for_each(|link| std::os::unix::fs::symlink(library, link))
+        self.all().into_iter().try_for_each(|link| std::os::unix::fs::symlink(library, link))
     }
 }

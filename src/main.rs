@@ -4,8 +4,11 @@ mod bench;
 mod capture;
 mod child;
 mod demo;
+mod doctor;
 mod host;
+mod launch;
 mod library;
+mod nccl_files;
 pub mod otf2;
 mod pages;
 mod picture;
@@ -27,6 +30,12 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Prints what a job needs in its environment, for `eval`, or lists all settings.
+    Env(launch::env::Arguments),
+    /// Starts a command in the environment that a measurement needs.
+    Run(launch::run::Arguments),
+    /// Looks at what goes wrong in practice, and says how to mend it.
+    Doctor(doctor::Arguments),
     /// Replays recorded NCCL callbacks through the plugin, with stand-ins for NCCL and Score-P.
     Replay(Replay),
     /// Replays two recorded runs, prints their figures, and leaves a trace and a picture.
@@ -35,6 +44,8 @@ enum Command {
     Bench(bench::Arguments),
     #[command(name = bench::measure::COMMAND, hide = true)]
     BenchOne(bench::measure::Arguments),
+    #[command(name = nccl_files::COMMAND, hide = true)]
+    ReleaseOf(nccl_files::Arguments),
     #[command(name = child::COMMAND, hide = true)]
     ReplayOne(child::Arguments),
     #[command(name = pages::COMMAND, hide = true)]
@@ -88,16 +99,21 @@ fn main() -> ExitCode {
     // a reader that has seen enough (head) ends this program quietly, as it does any other
     // SAFETY: no other thread runs yet.
     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
-    let done = match Arguments::parse().command {
+    let done = |result: Result<(), String>| result.map(|()| ExitCode::SUCCESS);
+    let ended = match Arguments::parse().command {
         Command::ReplayOne(arguments) => return child::run(&arguments),
         Command::BenchOne(arguments) => return bench::measure::run(&arguments),
-        Command::Bench(arguments) => bench::run(&arguments),
-        Command::Replay(arguments) => replay(arguments),
-        Command::Demo(arguments) => demo::run(&arguments),
-        Command::Pages(arguments) => pages::run(&arguments),
+        Command::ReleaseOf(arguments) => return nccl_files::run(&arguments),
+        Command::Run(arguments) => launch::run::run(&arguments),
+        Command::Doctor(arguments) => doctor::run(&arguments),
+        Command::Env(arguments) => done(launch::env::run(&arguments)),
+        Command::Bench(arguments) => done(bench::run(&arguments)),
+        Command::Replay(arguments) => done(replay(arguments)),
+        Command::Demo(arguments) => done(demo::run(&arguments)),
+        Command::Pages(arguments) => done(pages::run(&arguments)),
     };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
+    match ended {
+        Ok(status) => status,
         Err(message) => {
             eprintln!("scorep-nccl: {message}");
             ExitCode::FAILURE

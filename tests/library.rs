@@ -28,6 +28,7 @@ fn it_exports_what_the_hosts_look_up_and_nothing_else() {
         "ncclProfiler_v6",
         "ncclProfiler_v7",
         "scorep_nccl_flush",
+        "scorep_nccl_version",
     ];
     for text in outputs("nm", &["--dynamic", "--defined-only", "--format=posix"]) {
         let mut names: Vec<&str> = text.lines().filter_map(|line| line.split(' ').next()).collect();

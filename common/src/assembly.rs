@@ -8,6 +8,7 @@ mod settling;
 mod steps;
 
 use self::settling::judge;
+use crate::calls::{Call, Calls};
 use crate::control;
 use crate::gpu_clock::GpuClock;
 use crate::gpu_track::GpuTrack;
@@ -19,23 +20,13 @@ use crate::operation::Operation;
 use crate::operations::Operations;
 use crate::pool::Pool;
 use crate::proxies::Proxies;
+use crate::sent::Sent;
 use crate::slot::Recorded;
-use crate::totals::Transfer;
 use crate::window::WINDOWS;
-use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, VecDeque};
 
 /// Places that are kept at hand when few are needed.
 const FEW: usize = 256;
-
-/// A call of NCCL's API that no operation has followed yet.
-#[derive(Debug, Clone, Copy)]
-struct Call {
-    order: u64,
-    /// When it was made, ticks.
-    time: u64,
-    captured: bool,
-}
 
 /// The state of one communicator's operations.
 #[derive(Debug, Default)]
@@ -45,7 +36,7 @@ pub struct Assembly {
     rank: i32,
     operations: Operations,
     proxies: Proxies,
-    calls: FxHashMap<u64, Call>,
+    calls: Calls,
     /// Calls that nothing will follow.
     invisible: u64,
     orphans: u64,
@@ -53,7 +44,7 @@ pub struct Assembly {
     /// Operations with nothing more to come, whose stamps are still in doubt, by order.
     undecided: BTreeMap<u64, Operation>,
     /// Transfers seen since they were last taken.
-    transfers: Vec<Transfer>,
+    sent: Sent,
     clock: GpuClock,
     /// The same for the whole run, where somebody wants to know when on the events' clock operations ran.
     track: Option<GpuTrack>,
@@ -136,9 +127,9 @@ impl Assembly {
         self.steps.cause()
     }
 
-    /// The transfers seen since the last call; `room` is where the next ones go.
-    pub fn take_transfers(&mut self, room: Vec<Transfer>) -> Vec<Transfer> {
-        std::mem::replace(&mut self.transfers, room)
+    /// The transfers seen since the last call.
+    pub fn take_sent(&mut self) -> Sent {
+        std::mem::take(&mut self.sent)
     }
 
     /// Calls that nothing followed, and children without a parent, since the last call.
@@ -148,15 +139,13 @@ impl Assembly {
 
     /// True when nothing is under way and nothing is in doubt, as far as can be told without waiting.
     pub fn looks_done(&self) -> bool {
-        self.undecided.is_empty()
-            && self.steps.has_no_doubts()
-            && self.operations.iter().all(|(_, operation)| operation.is_complete())
+        self.undecided.is_empty() && self.steps.has_no_doubts() && self.operations.iter().all(Operation::is_complete)
     }
 
     /// True while the end of an operation, as far as it can be told without waiting, is still to come.
     pub fn awaits_operations(&self) -> bool {
         let over = |operation: &Operation| if self.no_kernel_events { operation.is_quiet() } else { operation.looks_done() };
-        !self.operations.iter().all(|(_, operation)| over(operation))
+        !self.operations.iter().all(over)
     }
 
     /// Operations of which something was heard since the last call, with what is known of their stamps.
@@ -197,13 +186,21 @@ impl Assembly {
         (block.window() / WINDOWS == self.index && wanted(event.kind)).then_some(event)
     }
 
-    /// The operation of that handle, read from its slot if it has not been read yet.
-    fn operation(&mut self, pool: &Pool, handle: u64) -> Option<&mut Operation> {
-        if !self.operations.contains(handle) {
-            let event = self.living(pool, handle, |kind| matches!(kind, Kind::Coll | Kind::P2p | Kind::CeColl))?;
-            self.operation_begun(pool, &event);
-        }
-        self.operations.get_mut(handle)
+    /// The operation of that handle, of which something was heard; it is read from its slot if it has not been read yet.
+    #[inline]
+    fn parent(&mut self, pool: &Pool, handle: u64) -> Option<&mut Operation> {
+        let Some(place) = self.operations.place(handle).or_else(|| self.find(pool, handle)) else {
+            self.orphans += u64::from(handle != 0);
+            return None;
+        };
+        self.hear_at(place, handle)
+    }
+
+    #[cold]
+    fn find(&mut self, pool: &Pool, handle: u64) -> Option<u32> {
+        let event = self.living(pool, handle, |kind| matches!(kind, Kind::Coll | Kind::P2p | Kind::CeColl))?;
+        self.operation_begun(pool, &event);
+        self.operations.place(handle)
     }
 
     fn operation_begun(&mut self, pool: &Pool, event: &Recorded) {
@@ -211,12 +208,14 @@ impl Assembly {
         if !self.steps.seen(operation.order) {
             return;
         }
-        if !self.calls.contains_key(&event.parent)
-            && let Some(call) = self.living(pool, event.parent, |kind| matches!(kind, Kind::CollApi | Kind::P2pApi))
+        let mut call = self.calls.take(event.parent);
+        if call.is_none()
+            && let Some(event) = self.living(pool, event.parent, |kind| matches!(kind, Kind::CollApi | Kind::P2pApi))
         {
-            self.call_begun(&call);
+            self.call_begun(&event);
+            call = self.calls.take(event.handle);
         }
-        operation.called = self.calls.remove(&event.parent).map(|call| call.time);
+        operation.called = call.map(|call| call.time);
         self.steps.clear(event.parent);
         if event.kind == Kind::Skipped {
             return;
@@ -241,13 +240,9 @@ impl Assembly {
     }
 
     fn child_begun(&mut self, pool: &Pool, operation: u64, time: u64) {
-        match self.operation(pool, operation) {
-            Some(found) => {
-                found.live += 1;
-                found.touch(time);
-                self.hear(operation);
-            }
-            None => self.orphans += u64::from(operation != 0),
+        if let Some(found) = self.parent(pool, operation) {
+            found.live += 1;
+            found.touch(time);
         }
     }
 
@@ -271,12 +266,9 @@ impl Assembly {
     }
 
     /// A child of the operation has begun and ended.
+    #[inline]
     fn child_passed(&mut self, pool: &Pool, operation: u64, start: u64, stop: u64) -> Option<&mut Operation> {
-        if self.operation(pool, operation).is_none() {
-            self.orphans += u64::from(operation != 0);
-            return None;
-        }
-        let found = self.hear(operation)?;
+        let found = self.parent(pool, operation)?;
         found.touch(start.max(stop));
         Some(found)
     }
@@ -284,10 +276,16 @@ impl Assembly {
     /// The operation, of which something was heard.
     #[inline]
     fn hear(&mut self, operation: u64) -> Option<&mut Operation> {
-        let found = self.operations.get_mut(operation)?;
+        let place = self.operations.place(operation)?;
+        self.hear_at(place, operation)
+    }
+
+    #[inline]
+    fn hear_at(&mut self, place: u32, handle: u64) -> Option<&mut Operation> {
+        let found = self.operations.at(place)?;
         if !found.heard {
             found.heard = true;
-            self.touched.push(operation);
+            self.touched.push(handle);
         }
         Some(found)
     }

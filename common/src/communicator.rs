@@ -142,7 +142,6 @@ impl Communicator {
         let (settles, lingers) = (within(1.0), within(LINGER));
         let deadline = if recorder.pool.is_pressed() { PRESSED } else { (recorder.settings.deadline_seconds * 1e9) as u64 };
         let patience = if ended && !lingers { 0 } else { deadline };
-        self.assembly.take_transfers(std::mem::take(&mut figures.room));
         let mut order: [u32; WINDOWS as usize] = std::array::from_fn(|index| index as u32);
         order.sort_by_key(|&index| context.window(index).opened());
         let (mut left, mut horizon) = (MOST_EVENTS, now);
@@ -168,7 +167,6 @@ impl Communicator {
                 self.finish_window(place, now, recorder.settings.regression, figures);
             }
         }
-        figures.room = self.assembly.take_transfers(Vec::new());
         self.assembly.end_round(horizon);
         // asked after the windows were read: what was lost before any of it was recorded is known now
         if let Some(order) = context.lost_from() {
@@ -213,10 +211,7 @@ impl Communicator {
     }
 
     fn take_transfers(&mut self, rank: Rank, window: usize, figures: &mut Figures) {
-        let mut transfers = self.assembly.take_transfers(std::mem::take(&mut figures.room));
-        figures.transfers(rank, &mut transfers, &mut self.traffic[window]);
-        transfers.clear();
-        figures.room = transfers;
+        figures.transfers(rank, self.assembly.take_sent(), &mut self.traffic[window]);
     }
 
     fn settle(&mut self, rank: Rank, now: u64, settings: &Settings, figures: &mut Figures) {

@@ -34,6 +34,9 @@ pub enum Preset {
 }
 
 impl Preset {
+    /// All of them, from the least to the most.
+    pub const ALL: [Self; 4] = [Self::Api, Self::Light, Self::Network, Self::Full];
+
     /// As it is written in the setting.
     pub fn name(self) -> &'static str {
         match self {
@@ -163,8 +166,7 @@ impl Settings {
             }
         };
         take("NCCL_SCOREP_PRESET", "light, network, full or api", &mut |value| {
-            let all = [Preset::Light, Preset::Network, Preset::Full, Preset::Api];
-            settings.preset = all.into_iter().find(|preset| preset.name() == value)?;
+            settings.preset = Preset::ALL.into_iter().find(|preset| preset.name() == value)?;
             Some(())
         });
         take("NCCL_SCOREP_MASK", "a number from 0 to 4294967295, decimal or 0x", &mut |value| {

@@ -4,10 +4,11 @@ use crate::in_step::{Cause, Verdict};
 use crate::intervals::Intervals;
 use crate::metric::{self, Fixed, PerFunction};
 use crate::operation::{Operation, Timing};
+use crate::sent::{Sent, ToPeer};
 use crate::series::SeriesStore;
 use crate::thread::ThreadCell;
 use crate::timeline::Timeline;
-use crate::totals::{ChannelSum, PairSum, Rank, Totals, Transfer};
+use crate::totals::{Rank, Totals};
 use crate::traffic::Traffic;
 use crate::{board, log, notes};
 
@@ -29,13 +30,13 @@ pub struct Figures {
     pub knows_tick: bool,
     /// Times with a GPU-timed operation under way, nanoseconds of the GPU's clock.
     busy: Intervals<MOST_APART>,
+    /// Those of this round, which come by communicator.
+    busy_now: Vec<(u64, u64)>,
     /// Times with a send under way, ticks.
     net: Intervals<MOST_APART>,
     /// Those of this round, which come by communicator.
     net_now: Vec<(u64, u64)>,
     told_out_of_step: bool,
-    /// Memory for the transfers of a round, whichever communicator's turn it is.
-    pub(crate) room: Vec<Transfer>,
 }
 
 impl Default for Figures {
@@ -47,10 +48,10 @@ impl Default for Figures {
             nanoseconds_per_tick: 1.0,
             knows_tick: false,
             busy: Intervals::default(),
+            busy_now: Vec::new(),
             net: Intervals::default(),
             net_now: Vec::new(),
             told_out_of_step: false,
-            room: Vec::new(),
         }
     }
 }
@@ -61,39 +62,22 @@ impl Figures {
         (seconds * 1e9 / self.nanoseconds_per_tick) as u64
     }
 
-    /// Takes in transfers of a window.
-    pub fn transfers(&mut self, rank: Rank, transfers: &mut [Transfer], window: &mut Traffic) {
+    /// Takes in what was sent in a window.
+    pub fn transfers(&mut self, rank: Rank, sent: Sent, window: &mut Traffic) {
         let already = self.net_now.len();
-        // they come in a few ascending runs, which the stable sort merges
-        transfers.sort_by_key(|transfer| (transfer.peer, transfer.start));
-        // the sums are looked up once for many
-        for same in transfers.chunk_by(|one, next| one.peer == next.peer) {
-            let Some(&Transfer { peer, .. }) = same.first() else { continue };
-            let pair = self.totals.pairs.entry((rank, peer)).or_default();
-            let of_window = window.to(peer);
-            let mut channels = [ChannelSum::default(); 1 << u8::BITS];
-            // what the sums of the whole run and of the window get alike is worked out once
-            let mut sum = PairSum::default();
-            let first = self.net_now.len();
-            for transfer in same {
-                sum.count(transfer);
-                pair.fastest.add(transfer.bytes, transfer.ticks());
-                of_window.fastest.add(transfer.bytes, transfer.ticks());
-                channels[usize::from(transfer.channel)].add(transfer);
-                match self.net_now[first..].last_mut() {
-                    Some((start, stop)) if (*start..=*stop).contains(&transfer.start) => *stop = transfer.stop.max(*stop),
-                    _ => self.net_now.push((transfer.start, transfer.stop)),
-                }
-            }
-            for into in [pair, of_window] {
+        for ToPeer { peer, sum, channels, mut under_way } in sent.into_peers() {
+            under_way.sort_unstable();
+            for into in [self.totals.pairs.entry((rank, peer)).or_default(), window.to(peer)] {
                 into.merge(&sum);
-                self.net_now[first..].iter().for_each(|&(start, stop)| into.active.add(start, stop));
+                under_way.iter().for_each(|&(start, stop)| into.active.add(start, stop));
             }
             for (channel, sum) in (0..=u8::MAX).zip(&channels).filter(|(_, sum)| sum.transfers > 0) {
                 self.totals.channels.entry((rank, peer, channel)).or_default().merge(sum);
-                board::add(Fixed::NetBytes as usize, sum.bytes);
             }
+            board::add(Fixed::NetBytes as usize, sum.bytes);
+            self.net_now.append(&mut under_way);
         }
+        // a few ascending runs, which the stable sort merges
         let now = &mut self.net_now[already..];
         now.sort();
         now.iter().for_each(|&(start, stop)| window.under_way(start, stop));
@@ -115,7 +99,11 @@ impl Figures {
         match operation.timing(verdict) {
             _ if verdict == Verdict::Undecided => {}
             Timing::Gpu { start, stop } => {
-                self.busy.add(start, stop);
+                // a longer time holds all of the one that was added before
+                if stop - start > operation.busy {
+                    operation.busy = stop - start;
+                    self.busy_now.push((start, stop));
+                }
                 credit_time(operation, stop - start);
             }
             // in step, the GPU's time may still come
@@ -139,7 +127,7 @@ impl Figures {
         if let Some(timeline) = &mut self.timeline {
             timeline.operation(place, operation, timing);
         }
-        self.totals.operation(rank, operation, verdict);
+        self.totals.operation(rank, operation, verdict, timing);
     }
 
     /// A communicator's GPU stamps are not believed any more; the first time, a person is told why, and what to do about it.
@@ -171,10 +159,14 @@ impl Figures {
         notes::add(line);
     }
 
-    /// Brings the counters up to date that are not added to one by one.
+    /// Brings the sums and the counters up to date that are not added to one by one.
     pub fn update_board(&mut self) {
-        self.net_now.sort();
-        self.net_now.drain(..).for_each(|(start, stop)| self.net.add(start, stop));
+        self.totals.sum_up();
+        let Self { busy, busy_now, net, net_now, .. } = self;
+        busy_now.sort();
+        busy_now.drain(..).for_each(|(start, stop)| busy.add(start, stop));
+        net_now.sort();
+        net_now.drain(..).for_each(|(start, stop)| net.add(start, stop));
         board::raise(Fixed::BusyTime as usize, self.busy.total());
         board::raise(Fixed::NetTime as usize, (self.net.total() as f64 * self.nanoseconds_per_tick) as u64);
         board::raise(Fixed::InvisibleOps as usize, self.totals.invisible);

@@ -17,37 +17,50 @@ struct Pair {
     stamp: u64,
 }
 
+/// The best pair since a time, and until when it is compared, ticks.
+#[derive(Debug, Clone, Copy)]
+struct Best {
+    since: u64,
+    until: u64,
+    pair: Pair,
+}
+
 /// What is known of one GPU's clock.
 #[derive(Debug, Default)]
 pub struct GpuClock {
-    current: Option<(u64, Pair)>,
+    current: Option<Best>,
     previous: Option<Pair>,
 }
 
 impl GpuClock {
     /// A callback at `ticks` told of `stamp`; a tick is worth `scale` nanoseconds.
+    #[inline]
     pub fn observe(&mut self, ticks: u64, stamp: u64, scale: f64) {
         let pair = Pair { ticks, stamp };
-        let seconds = |since: u64| ticks.saturating_sub(since) as f64 * (scale * 1e-9);
         match &mut self.current {
-            Some((since, best)) if seconds(*since) < SECONDS => {
-                if nanoseconds_after(*best, pair, scale) < 0.0 {
-                    *best = pair;
+            Some(best) if ticks < best.until => {
+                if nanoseconds_after(best.pair, pair, scale) < 0.0 {
+                    best.pair = pair;
                 }
             }
-            // pairs of long ago say nothing of now
-            Some((since, best)) => {
-                self.previous = (seconds(*since) < 2.0 * SECONDS).then_some(*best);
-                self.current = Some((ticks, pair));
-            }
-            None => self.current = Some((ticks, pair)),
+            _ => self.begin(pair, scale),
         }
+    }
+
+    /// Pairs of long ago say nothing of now.
+    #[cold]
+    fn begin(&mut self, pair: Pair, scale: f64) {
+        let Pair { ticks, .. } = pair;
+        let after = |seconds: f64| (seconds * 1e9 / scale) as u64;
+        let recent = self.current.filter(|best| ticks.saturating_sub(best.since) < after(2.0 * SECONDS));
+        self.previous = recent.map(|best| best.pair);
+        self.current = Some(Best { since: ticks, until: ticks.saturating_add(after(SECONDS)), pair });
     }
 
     /// By how many nanoseconds a stamp lies before a time of the events' clock, at least, however much the clocks drift; negative when
     /// it lies after. `None` while nothing is known.
     pub fn nanoseconds_before(&self, stamp: u64, ticks: u64, scale: f64) -> Option<f64> {
-        let pairs = self.current.map(|(_, pair)| pair).into_iter().chain(self.previous);
+        let pairs = self.current.map(|best| best.pair).into_iter().chain(self.previous);
         // whichever pair maps the stamp to the earliest time is closest to the truth
         let before = |pair: Pair| {
             let drift = DRIFT * scale * ticks.abs_diff(pair.ticks) as f64;

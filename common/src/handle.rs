@@ -63,6 +63,14 @@ impl Handle {
         Self::parse(raw).filter(|id| id.0 >> INDEX_BITS & KIND_MASK == 0)
     }
 
+    /// What stands in a slot, if it is a handle of this process of that generation.
+    #[inline(always)]
+    pub(crate) fn of_generation(raw: u64, generation: u32) -> Option<Self> {
+        let nonce = NONCE.load(Ordering::Relaxed);
+        let upper = u64::from(nonce) << GENERATION_BITS | u64::from(generation);
+        (nonce != 0 && raw >> GENERATION_SHIFT == upper).then_some(Self(raw))
+    }
+
     /// A number that is known to be one of this process' handles.
     #[inline(always)]
     pub(crate) fn known(raw: u64) -> Self {

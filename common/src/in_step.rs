@@ -55,7 +55,11 @@ pub struct InStep {
     seen: u64,
     /// Starts seen beyond.
     ahead: BTreeSet<u64>,
+    /// The latest one, which is mostly cleared by what comes next: its order, and what it is.
+    latest: Option<(u64, Suspect)>,
+    /// All others.
     suspects: BTreeMap<u64, Suspect>,
+    /// Their orders by their handles.
     orders: FxHashMap<u64, u64>,
     uncounted: Option<u64>,
     cause: Option<Cause>,
@@ -87,12 +91,24 @@ impl InStep {
         if self.suspects.len() >= MOST_SUSPECTS {
             self.give_up();
         }
-        self.suspects.insert(order, Suspect { handle, cause, captured });
-        self.orders.insert(handle, order);
+        self.put_aside();
+        self.latest = Some((order, Suspect { handle, cause, captured }));
+    }
+
+    /// The latest suspect joins the others.
+    fn put_aside(&mut self) {
+        if let Some((order, suspect)) = self.latest.take() {
+            self.suspects.insert(order, suspect);
+            self.orders.insert(suspect.handle, order);
+        }
     }
 
     /// The work is counted after all.
+    #[inline]
     pub fn clear(&mut self, handle: u64) {
+        if self.latest.is_some_and(|(_, suspect)| suspect.handle == handle) {
+            self.latest = None;
+        }
         // asked for each kernel channel, mostly without a doubt anywhere
         if self.orders.is_empty() {
             return;
@@ -105,6 +121,7 @@ impl InStep {
     /// An operation of that order has long ended on the GPU: nothing more will come for works that started before it. The suspects
     /// among them are uncounted, but for captured ones, which are followed whenever they are replayed.
     pub fn expire(&mut self, witness: u64) {
+        self.put_aside();
         let over = self.suspects.range(..witness).filter(|(_, suspect)| !suspect.captured);
         let over: Vec<(u64, Suspect)> = over.map(|(&order, &suspect)| (order, suspect)).collect();
         for (order, suspect) in over {
@@ -116,12 +133,13 @@ impl InStep {
 
     /// Whether nothing is in doubt.
     pub fn has_no_doubts(&self) -> bool {
-        self.suspects.is_empty() && self.ahead.is_empty()
+        self.latest.is_none() && self.suspects.is_empty() && self.ahead.is_empty()
     }
 
     /// Nothing more will come at all.
     pub fn end(&mut self) {
         self.seen = u64::MAX;
+        self.put_aside();
         if let Some((&order, suspect)) = self.suspects.first_key_value() {
             self.condemn(order, suspect.cause);
         }
@@ -131,6 +149,7 @@ impl InStep {
 
     /// Gives up on the first suspect: a captured one is believed, another is taken for uncounted.
     pub fn give_up(&mut self) {
+        self.put_aside();
         if let Some((order, suspect)) = self.suspects.pop_first() {
             self.orders.remove(&suspect.handle);
             if !suspect.captured {
@@ -147,7 +166,8 @@ impl InStep {
         if self.uncounted.is_some_and(|uncounted| uncounted <= order) {
             return Verdict::OutOfStep;
         }
-        let doubted = self.suspects.first_key_value().is_some_and(|(&suspect, _)| suspect < order);
+        let first = self.suspects.first_key_value().map(|(&first, _)| first);
+        let doubted = first.into_iter().chain(self.latest.map(|(latest, _)| latest)).any(|suspect| suspect < order);
         if doubted || order > self.seen { Verdict::Undecided } else { Verdict::InStep }
     }
 
@@ -155,6 +175,7 @@ impl InStep {
     pub fn condemn(&mut self, order: u64, cause: Cause) {
         self.uncounted = Some(self.uncounted.map_or(order, |uncounted| uncounted.min(order)));
         self.cause.get_or_insert(cause);
+        self.put_aside();
         if let Some(uncounted) = self.uncounted {
             for suspect in self.suspects.split_off(&uncounted).into_values() {
                 self.orders.remove(&suspect.handle);

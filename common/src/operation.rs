@@ -67,6 +67,8 @@ pub struct Operation {
     pub counted: bool,
     /// See `counted`.
     pub credited: u64,
+    /// How long a time on the GPU was added to when it was busy, nanoseconds. It only ever grows.
+    pub busy: u64,
     /// Something of it was heard since it was looked at last.
     pub heard: bool,
 }
@@ -98,6 +100,7 @@ impl Operation {
             unfinished: false,
             counted: false,
             credited: 0,
+            busy: 0,
             heard: false,
         }
     }

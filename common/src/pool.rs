@@ -162,6 +162,12 @@ impl Pool {
         self.slots.get(Self::index(block, place) as usize)
     }
 
+    /// All slots of a block.
+    pub fn slots(&self, block: u32) -> &[Slot] {
+        let first = Self::index(block, 0) as usize;
+        self.slots.get(first..first + BLOCK_SLOTS as usize).unwrap_or_default()
+    }
+
     /// Index of the slot at a place within a block.
     #[inline(always)]
     pub fn index(block: u32, place: u32) -> u32 {

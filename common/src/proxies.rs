@@ -4,25 +4,49 @@
 //! neither does one that its proxy operation has outlived. Such steps are lost: nobody waits for them.
 
 use crate::slot::Recorded;
-use rustc_hash::{FxHashMap, FxHashSet};
-use std::collections::hash_map::Entry;
+use crate::table::Table;
+use rustc_hash::FxHashSet;
 
 /// Places that are kept at hand when few are needed.
 const FEW: usize = 256;
 
-/// What a step needs to know of its proxy operation.
+/// What a step needs to know of its proxy operation. Two whole words, copied for each step: many small fields, written one by one and read
+/// together, would have the processor wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Proxy {
     /// Handle of the operation it belongs to.
     pub operation: u64,
+    /// The other rank, the channel and whether it sends, as in its slot, and whether its operation counts it.
+    word: u64,
+}
+
+const SENDS: u64 = 1 << 40;
+const COUNTED: u64 = 1 << 41;
+
+impl Proxy {
+    fn new(operation: u64, word: u64, counted: bool) -> Self {
+        Self { operation, word: word & (COUNTED - 1) | if counted { COUNTED } else { 0 } }
+    }
+
     /// The other rank.
-    pub peer: i32,
+    pub fn peer(self) -> i32 {
+        self.word as u32 as i32
+    }
+
     /// Channel id.
-    pub channel: u8,
+    pub fn channel(self) -> u8 {
+        (self.word >> 32) as u8
+    }
+
     /// Sends, or receives.
-    pub send: bool,
+    pub fn sends(self) -> bool {
+        self.word & SENDS != 0
+    }
+
     /// Whether its operation counts it as under way.
-    pub counted: bool,
+    pub fn is_counted(self) -> bool {
+        self.word & COUNTED != 0
+    }
 }
 
 /// One that is followed.
@@ -36,7 +60,7 @@ struct Followed {
 /// All of a communicator, by handle.
 #[derive(Debug, Default)]
 pub struct Proxies {
-    known: FxHashMap<u64, Followed>,
+    known: Table<Followed>,
     /// Those that have ended, and when. A step that stopped earlier may be read later, in another window, but in the next round at the
     /// latest that takes in all of that time.
     ended: Vec<(u64, u64)>,
@@ -48,17 +72,17 @@ pub struct Proxies {
 impl Proxies {
     /// The proxy operation of that handle.
     #[inline]
-    pub fn get(&self, handle: u64) -> Option<Proxy> {
-        self.known.get(&handle).map(|followed| followed.proxy)
+    pub fn get(&mut self, handle: u64) -> Option<Proxy> {
+        self.known.get_mut(handle).map(|followed| followed.proxy)
     }
 
     /// Takes a proxy operation in, from its slot; `None` when it is known already.
     pub fn begin(&mut self, handle: u64, event: &Recorded, counted: bool) -> Option<Proxy> {
-        let Entry::Vacant(place) = self.known.entry(handle) else { return None };
-        let word = event.payload()[0];
-        let (peer, channel, send) = (word as u32 as i32, (word >> 32) as u8, word >> 40 & 1 == 1);
-        let proxy = Proxy { operation: event.parent, peer, channel, send, counted };
-        place.insert(Followed { proxy, open: Vec::new() });
+        if self.known.contains(handle) {
+            return None;
+        }
+        let proxy = Proxy::new(event.parent, event.payload()[0], counted);
+        self.known.insert(handle, Followed { proxy, open: Vec::new() });
         Some(proxy)
     }
 
@@ -70,7 +94,7 @@ impl Proxies {
     /// A step of that number has begun. Gives how many earlier ones of the same number it leaves lost.
     pub fn begin_step(&mut self, proxy: u64, number: u64, handle: u64) -> usize {
         let lost = self.lose_steps(proxy, number);
-        if let Some(followed) = self.known.get_mut(&proxy) {
+        if let Some(followed) = self.known.get_mut(proxy) {
             followed.open.push((number, handle));
         }
         lost
@@ -79,15 +103,15 @@ impl Proxies {
     /// A step of that number has begun and ended: the same, in one.
     #[inline]
     pub fn pass_step(&mut self, proxy: u64, number: u64) -> Option<(Proxy, usize)> {
-        let followed = self.known.get(&proxy)?;
-        let proxy_of = followed.proxy;
+        let followed = self.known.get_mut(proxy)?;
+        let of = followed.proxy;
         let lost = if followed.open.is_empty() { 0 } else { self.lose_steps(proxy, number) };
-        Some((proxy_of, lost))
+        Some((of, lost))
     }
 
     /// Those of that number that are under way are lost.
     fn lose_steps(&mut self, proxy: u64, number: u64) -> usize {
-        let Some(Followed { open, .. }) = self.known.get_mut(&proxy) else { return 0 };
+        let Some(Followed { open, .. }) = self.known.get_mut(proxy) else { return 0 };
         let before = self.lost.len();
         self.lost.extend(open.extract_if(.., |(other, _)| *other == number).map(|(_, handle)| handle));
         self.lost.len() - before
@@ -95,7 +119,7 @@ impl Proxies {
 
     /// A step has ended; false when it was lost before, and taken for ended then.
     pub fn end_step(&mut self, proxy: u64, handle: u64) -> bool {
-        if let Some(Followed { open, .. }) = self.known.get_mut(&proxy) {
+        if let Some(Followed { open, .. }) = self.known.get_mut(proxy) {
             open.retain(|&(_, other)| other != handle);
         }
         self.awaits_step(handle)
@@ -111,7 +135,7 @@ impl Proxies {
     pub fn end_round(&mut self, horizon: u64) -> Vec<(u64, usize)> {
         let Self { known, ended, over, lost } = self;
         let forget = |handle| {
-            let Followed { proxy, open } = known.remove(&handle)?;
+            let Followed { proxy, open } = known.remove(handle)?;
             lost.extend(open.iter().map(|&(_, step)| step));
             Some((proxy.operation, open.len()))
         };
@@ -123,10 +147,11 @@ impl Proxies {
 
     /// Gives back memory that many needed and few do not.
     fn shrink(&mut self) {
-        if self.known.capacity() > (8 * self.known.len()).max(FEW) {
-            self.known.shrink_to(2 * self.known.len());
-            self.over.shrink_to(2 * self.over.len());
-            self.ended.shrink_to(2 * self.ended.len());
+        self.known.shrink();
+        let (over, ended) = (self.over.len(), self.ended.len());
+        if self.over.capacity() + self.ended.capacity() > (8 * (over + ended)).max(FEW) {
+            self.over.shrink_to(2 * over);
+            self.ended.shrink_to(2 * ended);
         }
     }
 }
@@ -144,7 +169,9 @@ mod tests {
         slots[0].start(Handle::of_event(Kind::ProxyOp, 0, 1), 70, 0, [3 | 5 << 32 | 1 << 40, 0, 0, 0]);
         let mut proxies = Proxies::default();
         let event = slots[0].read(1).unwrap();
-        assert_eq!(proxies.begin(7, &event, true), Some(Proxy { operation: 70, peer: 3, channel: 5, send: true, counted: true }));
+        let proxy = proxies.begin(7, &event, true).unwrap();
+        assert_eq!((proxy.operation, proxy.peer(), proxy.channel()), (70, 3, 5));
+        assert!(proxy.sends() && proxy.is_counted());
         assert_eq!(proxies.begin(7, &event, true), None);
         proxies
     }

@@ -75,10 +75,11 @@ impl Reader {
             }
             let from = cursor.next;
             control::beat();
-            while cursor.next < BLOCK_SLOTS {
-                let Some(event) = pool.slot(cursor.block, cursor.next).and_then(|slot| slot.read(cursor.generation)) else {
-                    break;
-                };
+            let slots = pool.slots(cursor.block).get(from as usize..).unwrap_or_default();
+            // counted before: slots come from other processors' caches, and so many come at once
+            let filled = slots.iter().take_while(|slot| slot.is_of(cursor.generation)).count();
+            for slot in &slots[..filled] {
+                let Some(event) = slot.read(cursor.generation) else { break };
                 if event.stop.is_some() {
                     listener.passed(pool, &event);
                 } else {

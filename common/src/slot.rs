@@ -155,13 +155,20 @@ impl Slot {
 
     /// When the event began for the first time, ticks, if the slot holds one of `generation`.
     pub fn begun(&self, generation: u32) -> Option<u64> {
-        Handle::parse(self.words[0].load(Ordering::Acquire)).filter(|handle| handle.generation() == generation)?;
+        Handle::of_generation(self.words[0].load(Ordering::Acquire), generation)?;
         Some(self.words[2].load(Ordering::Relaxed))
     }
 
+    /// Whether the slot holds an event of `generation`.
+    #[inline]
+    pub fn is_of(&self, generation: u32) -> bool {
+        Handle::of_generation(self.words[0].load(Ordering::Acquire), generation).is_some()
+    }
+
     /// The content, if the slot holds an event of `generation`.
+    #[inline]
     pub fn read(&self, generation: u32) -> Option<Recorded> {
-        let handle = Handle::parse(self.words[0].load(Ordering::Acquire)).filter(|handle| handle.generation() == generation)?;
+        let handle = Handle::of_generation(self.words[0].load(Ordering::Acquire), generation)?;
         let kind = handle.kind()?;
         let tag = tag(generation);
         let stop = unstamped(tag, self.words[3].load(Ordering::Acquire));

@@ -127,16 +127,16 @@ impl PairSum {
     /// Takes a transfer in.
     pub fn add(&mut self, transfer: &Transfer) {
         self.count(transfer);
-        self.fastest.add(transfer.bytes, transfer.ticks());
         self.active.add(transfer.start, transfer.stop);
     }
 
-    /// Takes a transfer in, but for the fastest and for when any was under way.
+    /// Takes a transfer in, but for when any was under way.
     #[inline]
     pub(crate) fn count(&mut self, transfer: &Transfer) {
         self.transfers += 1;
         self.bytes = self.bytes.saturating_add(transfer.bytes);
         self.all.add(transfer.bytes, transfer.ticks());
+        self.fastest.add(transfer.bytes, transfer.ticks());
         self.cover((transfer.start, transfer.stop));
     }
 
@@ -210,17 +210,22 @@ pub struct Totals {
     /// Ended ones with sums of their own.
     ended: BTreeSet<Rank>,
     handed_over: Vec<Rank>,
+    /// Operations of late, which go to `operations` together.
+    late: Vec<(OperationKey, OperationSum)>,
 }
 
 /// Stands for the communicators that ended after the first hundred, taken together. NCCL's own ids are hashes.
 pub const OTHERS: u64 = u64::MAX;
 /// Ranks of ended communicators with sums of their own.
 const KEPT: usize = 100;
+/// Sums that operations of late are kept under.
+const LATE: usize = 8;
 
 impl Totals {
     /// A communicator has ended: of when its transfers were under way, only for how long is kept. After the first hundred the sums
     /// of an ended one go to the others', since a job may make communicators for as long as it runs.
     pub fn close(&mut self, rank: Rank) {
+        self.sum_up();
         for pair in self.pairs.range_mut((rank, i32::MIN)..=(rank, i32::MAX)).map(|(_, pair)| pair) {
             pair.active.close();
         }
@@ -245,10 +250,26 @@ impl Totals {
         std::mem::take(&mut self.handed_over)
     }
 
-    /// Takes an operation in, with what is known of its stamps in the end.
-    pub fn operation(&mut self, rank: Rank, operation: &Operation, verdict: Verdict) {
+    /// The operations that were taken in are in their sums from here on: one look for many.
+    pub fn sum_up(&mut self) {
+        let Self { operations, late, .. } = self;
+        late.drain(..).for_each(|(key, sum)| operations.entry(key).or_default().merge(&sum));
+    }
+
+    /// Takes an operation in, with what is known of its stamps in the end and the time that follows; see [`Totals::sum_up`].
+    pub fn operation(&mut self, rank: Rank, operation: &Operation, verdict: Verdict, timing: Timing) {
         let key = (rank, operation.is_collective(), operation.function, operation.peer);
-        self.operations.entry(key).or_default().add(operation.bytes, operation.timing(verdict));
+        match self.late.iter_mut().find(|(of, _)| *of == key) {
+            Some((_, sum)) => sum.add(operation.bytes, timing),
+            None => {
+                if self.late.len() >= LATE {
+                    self.sum_up();
+                }
+                let mut sum = OperationSum::default();
+                sum.add(operation.bytes, timing);
+                self.late.push((key, sum));
+            }
+        }
         self.unfinished += u64::from(operation.unfinished);
         self.out_of_step += u64::from(operation.span.is_some() && verdict == Verdict::OutOfStep);
     }

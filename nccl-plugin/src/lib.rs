@@ -3,6 +3,7 @@
 //! A version is one small file: its descriptor and its table. [`entry`] holds the functions behind every table; they decode and
 //! call the core, nothing more. NCCL takes the newest table it knows.
 
+pub mod about;
 pub mod asked;
 pub mod chain;
 pub mod contexts;
@@ -16,6 +17,7 @@ mod opening;
 pub mod payload;
 pub mod record;
 pub mod release;
+pub mod shared_memory;
 pub mod tap;
 pub mod v1;
 pub mod v2;

@@ -4,14 +4,14 @@ use crate::asked::{self, Asked};
 use crate::kind::event;
 use crate::logger::Logger;
 use crate::release::Caller;
+use crate::shared_memory::{self, LEAST};
 use common::config::Settings;
 use common::{log, notes, recorder};
+use std::path::Path;
 use std::sync::{Mutex, Once, PoisonError};
 
 /// The types asked of each NCCL of this process: there may be two, PyTorch's and the system's.
 static ASKED: Mutex<Vec<(Caller, u64)>> = Mutex::new(Vec::new());
-/// Kernel events need shared memory; with less than this NCCL has been seen to fail (NVIDIA/nccl #2326: 64 MiB, a container's default).
-const LEAST_SHARED_MEMORY: u64 = 128 << 20;
 
 /// The event types to ask the caller for, of the `known` types of its interface; settled by its first call.
 pub(crate) fn mask(caller: Caller, known: u64, logger: Logger) -> u64 {
@@ -57,8 +57,8 @@ fn warn(asked: &Asked, caller: Caller) {
 /// Once, if there is too little for kernel events.
 fn warn_of_shared_memory() {
     static ONCE: Once = Once::new();
-    let Some(size) = shared_memory().filter(|&size| size < LEAST_SHARED_MEMORY) else { return };
-    let (size, least) = (size >> 20, LEAST_SHARED_MEMORY >> 20);
+    let Some(size) = shared_memory::size(Path::new("/dev/shm")).filter(|&size| size < LEAST) else { return };
+    let (size, least) = (size >> 20, LEAST >> 20);
     ONCE.call_once(|| {
         log::warn(&format!(
             "/dev/shm has {size} MiB; NCCL's kernel events need more and can fail with less than {least} MiB. Enlarge it, or set \
@@ -79,12 +79,4 @@ fn warn_of_copies() {
         log::warn(&line);
         notes::add(line);
     });
-}
-
-/// Size of /dev/shm in bytes.
-fn shared_memory() -> Option<u64> {
-    let mut found = std::mem::MaybeUninit::<libc::statvfs>::zeroed();
-    // SAFETY: statvfs reads the path and fills in the structure, which is valid as zeros besides.
-    let found = unsafe { (libc::statvfs(c"/dev/shm".as_ptr(), found.as_mut_ptr()) == 0).then(|| found.assume_init()) }?;
-    Some(found.f_blocks.saturating_mul(found.f_frsize))
 }

@@ -36,7 +36,10 @@ impl Trouble {
     }
 }
 
-/// All trouble known. Releases newer than the newest known (2.32.3) are treated as that one.
+/// The newest that was tried. Newer ones are treated as that one.
+pub const NEWEST_KNOWN: Release = Release(23_203);
+
+/// All trouble known.
 pub const TROUBLES: [Trouble; 1] = [Trouble {
     from: Release(22_900),
     before: Release(23_102),

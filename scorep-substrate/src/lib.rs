@@ -24,3 +24,5 @@ mod spare;
 pub mod substrate;
 pub mod sys;
 mod token;
+
+pub use measurement::{KNOWN as MEASUREMENT_LIBRARY, NAMES as LANE_SYMBOLS};

@@ -7,7 +7,7 @@ use std::ffi::{CStr, CString, c_void};
 use std::ptr;
 
 /// File name of the measurement library whose symbols have these types: Score-P 8.
-const KNOWN: &str = "libscorep_measurement.so.11";
+pub const KNOWN: &str = "libscorep_measurement.so.11";
 
 /// The first buffer of a location, where a trace is written, bytes.
 const BUFFER_BYTES: u64 = 1 << 20;
@@ -23,7 +23,7 @@ const REGION_PAGES: u64 = 4;
 macro_rules! symbols {
     ($($field:ident: $type:ty = $name:literal;)*) => {
         /// Their names.
-        const NAMES: &[&CStr] = &[$($name),*];
+        pub const NAMES: &[&CStr] = &[$($name),*];
 
         /// The functions.
         #[derive(Debug, Clone, Copy)]

@@ -37,14 +37,8 @@ impl Assembly {
         }
         let witness = self.witness;
         self.steps.expire(witness);
-        let mut invisible = 0;
-        self.calls.retain(|_, call| {
-            // a captured call is followed by its operation when it is replayed, however late
-            let over = !call.captured && call.order < witness;
-            invisible += u64::from(over);
-            !over
-        });
-        self.invisible += invisible;
+        // a captured call is followed by its operation when it is replayed, however late
+        self.invisible += self.calls.take_over(|call| !call.captured && call.order < witness);
         self.limit_calls();
         let many = self.is_crowded();
         let full = if self.operations.count() > MOST_PENDING { self.middle_order() } else { 0 };
@@ -87,27 +81,24 @@ impl Assembly {
 
     /// The order that half of the operations under way are before.
     fn middle_order(&self) -> u64 {
-        let mut orders: Vec<u64> = self.operations.iter().map(|(_, operation)| operation.order).collect();
+        let mut orders: Vec<u64> = self.operations.iter().map(|operation| operation.order).collect();
         let middle = orders.len() / 2;
         if orders.is_empty() { 0 } else { *orders.select_nth_unstable(middle).1 }
     }
 
     /// Calls that wait for their operation are not kept without bound: the older half is taken to wait in vain.
     fn limit_calls(&mut self) {
-        if self.calls.len() > MOST_CALLS {
-            let mut orders: Vec<u64> = self.calls.values().map(|call| call.order).collect();
+        if self.calls.count() > MOST_CALLS {
+            let mut orders: Vec<u64> = self.calls.iter().map(|call| call.order).collect();
             let (_, middle, _) = orders.select_nth_unstable(MOST_CALLS / 2);
             let middle = *middle;
-            let before = self.calls.len();
-            self.calls.retain(|_, call| call.order >= middle);
-            self.invisible += (before - self.calls.len()) as u64;
+            self.invisible += self.calls.take_over(|call| call.order < middle);
         }
     }
 
     /// Gives `take` all operations there are: nothing more will come at all.
     pub fn end(&mut self, mut take: impl FnMut(&mut Operation, Verdict)) {
-        self.invisible += self.calls.len() as u64;
-        self.calls.clear();
+        self.invisible += self.calls.take_over(|_| true);
         self.steps.end();
         for mut operation in self.operations.take() {
             control::beat();

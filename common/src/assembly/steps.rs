@@ -33,7 +33,7 @@ impl Assembly {
 
     pub(super) fn proxy_ended(&mut self, event: &Recorded, ended: Option<u64>) {
         let (handle, operation) = (event.handle, event.parent);
-        let counted = self.proxies.get(handle).is_none_or(|proxy| proxy.counted);
+        let counted = self.proxies.get(handle).is_none_or(Proxy::is_counted);
         self.proxies.end(handle, ended.unwrap_or(0));
         if counted {
             self.child_ended(operation, ended);
@@ -80,10 +80,13 @@ impl Assembly {
     }
 
     /// What a step sent that has ended, if it sent anything.
+    #[inline]
     fn transferred(&mut self, proxy: Proxy, event: &Recorded, ended: Option<u64>) {
-        if let (true, Some(stop), Some(sent)) = (proxy.send, ended, event.send_wait()) {
-            let Proxy { peer, channel, .. } = proxy;
-            self.transfers.push(Transfer { start: sent.time, stop, bytes: sent.bytes, peer, channel });
+        if proxy.sends()
+            && let (Some(stop), Some(sent)) = (ended, event.send_wait())
+        {
+            let (peer, channel) = (proxy.peer(), proxy.channel());
+            self.sent.add(&Transfer { start: sent.time, stop, bytes: sent.bytes, peer, channel });
         }
     }
 }

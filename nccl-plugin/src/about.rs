@@ -1,0 +1,24 @@
+//! What this library says of itself.
+
+use std::ffi::{CStr, c_char};
+
+const VERSION: &CStr = match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
+    Ok(version) => version,
+    Err(_) => c"",
+};
+
+/// The version of this library, a constant string. `scorep-nccl doctor` knows the library by it.
+#[unsafe(no_mangle)]
+pub extern "C" fn scorep_nccl_version() -> *const c_char {
+    VERSION.as_ptr()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn says_its_version() {
+        assert_eq!(VERSION.to_str(), Ok(env!("CARGO_PKG_VERSION")));
+    }
+}

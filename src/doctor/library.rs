@@ -1,0 +1,93 @@
+//! Whether NCCL and Score-P reach this library, under every name they use, and the same one.
+
+use super::finding::{Code, Finding};
+use super::loader::{self, Loaded};
+use super::surroundings::Surroundings;
+use crate::library::{self, FILE, Links};
+use std::path::{Path, PathBuf};
+
+/// What brings the library's directory into the loader's sight.
+const SEE: &str =
+    "start the job through `scorep-nccl run --`, or set what `scorep-nccl env` prints: LD_LIBRARY_PATH lacks the directory";
+
+/// A name, and who loads it.
+struct Name {
+    file: String,
+    host: &'static str,
+}
+
+/// All findings on the library. `score_p` is the directory in which Score-P looks for plugins besides.
+pub(crate) fn check(around: &Surroundings, named: Option<&Path>, score_p: Option<&Path>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if let Err(missing) = library::installed(named) {
+        findings.push(Finding::new(Code::LibraryMissing, missing.to_string(), "install it: docs/install.md"));
+    }
+    let mut images: Vec<(String, usize, PathBuf)> = Vec::new();
+    for Name { file, host } in names(around) {
+        let mut loaded = loader::load(Path::new(&file));
+        if let (Loaded::Nothing(_), "Score-P", Some(directory)) = (&loaded, host, score_p)
+            && directory.join(&file).exists()
+        {
+            loaded = loader::load(&directory.join(&file));
+        }
+        match loaded {
+            Loaded::Ours { image, path, version } => {
+                if version != env!("CARGO_PKG_VERSION") && !images.iter().any(|(_, other, _)| *other == image) {
+                    let what = format!("{} is version {version}, this tool is {}", path.display(), env!("CARGO_PKG_VERSION"));
+                    findings.push(Finding::new(Code::LibraryVersion, what, "use the tool that was installed with the library"));
+                }
+                images.push((file, image, path));
+            }
+            Loaded::Other => {
+                let what = format!("{file}, which {host} loads, is not this library");
+                findings.push(Finding::new(Code::LibraryBroken, what, format!("make {file} a symbolic link to {FILE}")));
+            }
+            Loaded::Nothing(words) if words.contains("No such file") && words.starts_with(&file) => {
+                let what = format!("{file}, which {host} loads, is not where the loader looks");
+                findings.push(Finding::new(Code::LibraryNotFound, what, SEE));
+            }
+            Loaded::Nothing(words) => {
+                let what = format!("{file}, which {host} loads, does not load: {words}");
+                findings.push(Finding::new(
+                    Code::LibraryBroken,
+                    what,
+                    "build it on a machine like this one, or install what it lacks",
+                ));
+            }
+        }
+    }
+    findings.extend(one_image(&images));
+    findings
+}
+
+/// The names that will be loaded: NCCL's, and Score-P's where it is asked for them.
+fn names(around: &Surroundings) -> Vec<Name> {
+    let name_of = |path: PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let Links { nccl, counters, series } = Links::of(Path::new(""));
+    let asks = |list: &str, plugin: &str| around.list(list).iter().any(|entry| entry == plugin);
+    let of_score_p = [
+        (asks("SCOREP_METRIC_PLUGINS", "nccl_plugin"), name_of(counters)),
+        (asks("SCOREP_METRIC_PLUGINS", "nccl_series_plugin"), name_of(series)),
+        (asks("SCOREP_SUBSTRATE_PLUGINS", "nccl"), FILE.to_owned()),
+    ];
+    let asked = of_score_p.into_iter().filter(|(asked, _)| *asked).map(|(_, file)| Name { file, host: "Score-P" });
+    std::iter::once(Name { file: name_of(nccl), host: "NCCL" }).chain(asked).collect()
+}
+
+/// Whether all names are one image in memory.
+fn one_image(images: &[(String, usize, PathBuf)]) -> Option<Finding> {
+    let (first, image, path) = images.first()?;
+    if let Some((other, _, copy)) = images.iter().find(|(_, other, _)| other != image) {
+        let what = format!(
+            "{other} ({}) is another library than {first} ({}): a copy knows nothing of the first",
+            copy.display(),
+            path.display()
+        );
+        return Some(Finding::new(Code::LibraryCopy, what, format!("make both symbolic links to one {FILE}")));
+    }
+    let names: Vec<&str> = images.iter().map(|(name, _, _)| name.as_str()).collect();
+    Some(Finding::good(
+        Code::LibraryGood,
+        format!("{}, version {}, as {}", path.display(), env!("CARGO_PKG_VERSION"), names.join(", ")),
+    ))
+}

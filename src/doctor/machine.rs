@@ -1,0 +1,55 @@
+//! The machine and what started the job: shared memory, SLURM.
+
+use super::finding::{Code, Finding};
+use super::surroundings::Surroundings;
+use common::config::Preset;
+use nccl_plugin::shared_memory::{self, LEAST};
+use std::path::Path;
+
+/// All findings on the machine. `shared` is where shared memory is mounted.
+pub(crate) fn check(around: &Surroundings, shared: &Path) -> Vec<Finding> {
+    [shared_memory(around, shared), slurm_export(around), slurm_node(around)].into_iter().flatten().collect()
+}
+
+/// Whether kernel events find what they need.
+fn shared_memory(around: &Surroundings, shared: &Path) -> Option<Finding> {
+    let settings = around.settings().0;
+    if settings.preset == Preset::Api && settings.mask.is_none() {
+        return None;
+    }
+    let size = shared_memory::size(shared)?;
+    let what =
+        format!("{} has {} MiB: NCCL's kernel events can fail with less than {}", shared.display(), size >> 20, LEAST >> 20);
+    (size < LEAST)
+        .then(|| Finding::new(Code::SharedMemory, what, "enlarge it (docker run --shm-size=1g), or set NCCL_SCOREP_PRESET=api"))
+}
+
+/// Whether srun hands the environment to the tasks.
+fn slurm_export(around: &Surroundings) -> Option<Finding> {
+    let export = around.text("SLURM_EXPORT_ENV")?;
+    let first = export.split(',').next().unwrap_or_default();
+    let what = format!("SLURM_EXPORT_ENV={export}: srun hands the tasks only that, so they do not see what is set here");
+    let cure = "srun --export=ALL, or put `scorep-nccl run --` behind srun, before the program";
+    (!["ALL", "all"].contains(&first)).then(|| Finding::new(Code::SlurmExport, what, cure))
+}
+
+/// A check of one node says nothing of the others.
+fn slurm_node(around: &Surroundings) -> Option<Finding> {
+    let nodes: u32 = around.text("SLURM_JOB_NUM_NODES")?.parse().ok().filter(|&nodes| nodes > 1)?;
+    let is_step = around.text("SLURM_PROCID").is_some() && around.text("SLURM_STEP_ID").is_some();
+    let what = format!("this is one of {nodes} nodes of job {}", around.text("SLURM_JOB_ID").unwrap_or_default());
+    let cure = "srun --ntasks-per-node=1 scorep-nccl doctor looks at all of them";
+    (!is_step).then(|| Finding::new(Code::SlurmNode, what, cure))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_srun_withholds_is_told() {
+        let code = |export: &str| slurm_export(&Surroundings::of(&[("SLURM_EXPORT_ENV", export)])).map(|finding| finding.code);
+        assert_eq!(["ALL", "ALL,X=1"].map(code), [None, None]);
+        assert_eq!(["NONE", "PATH,HOME"].map(code), [Some(Code::SlurmExport); 2]);
+    }
+}

@@ -1,0 +1,97 @@
+//! `scorep-nccl doctor`: looks at what goes wrong in practice, and says how to mend it.
+//!
+//! It looks at the environment it runs in, which should be the job's: `scorep-nccl run -- scorep-nccl doctor`, or within the job script.
+
+mod finding;
+mod library;
+mod loader;
+mod machine;
+mod nccl;
+mod plugin;
+mod score_p;
+mod settings;
+mod surroundings;
+
+use finding::{Finding, Level};
+use score_p::ScoreP;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use surroundings::Surroundings;
+
+/// What a person may say.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Prints the findings as JSON.
+    #[arg(long)]
+    json: bool,
+    /// The installed library, where it is not beside this program.
+    #[arg(long, value_name = "FILE")]
+    library: Option<PathBuf>,
+    /// Where shared memory is mounted.
+    #[arg(long, value_name = "DIR", default_value = "/dev/shm", hide = true)]
+    shared_memory: PathBuf,
+}
+
+/// All of it, for a program.
+#[derive(Debug, Serialize)]
+struct Report {
+    version: &'static str,
+    /// The exit status: 0, 1 (something will be missing) or 2 (it will not work).
+    status: u8,
+    findings: Vec<Finding>,
+}
+
+/// Looks, prints, and says by its status how bad it is.
+///
+/// # Errors
+/// When the report cannot be written.
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, String> {
+    let findings = examine(&Surroundings::own(), arguments.library.as_deref(), &arguments.shared_memory);
+    let status = match findings.iter().map(|finding| finding.level).max() {
+        Some(Level::Failure) => 2,
+        Some(Level::Warning) => 1,
+        _ => 0,
+    };
+    if arguments.json {
+        let report = Report { version: env!("CARGO_PKG_VERSION"), status, findings };
+        println!("{}", serde_json::to_string_pretty(&report).map_err(|error| error.to_string())?);
+    } else {
+        print!("{}", text(&findings, status));
+    }
+    Ok(ExitCode::from(status))
+}
+
+fn examine(around: &Surroundings, named: Option<&Path>, shared: &Path) -> Vec<Finding> {
+    let score_p = ScoreP::find();
+    let plugins = score_p.as_ref().map(ScoreP::libraries);
+    let mut findings = library::check(around, named, plugins.as_deref());
+    findings.extend(plugin::check(around));
+    findings.extend(nccl::check(around));
+    findings.extend(score_p::check(around, score_p.as_ref()));
+    findings.extend(settings::check(around));
+    findings.extend(machine::check(around, shared));
+    findings
+}
+
+/// The findings for a person, and what they come to.
+fn text(findings: &[Finding], status: u8) -> String {
+    let mut text = String::new();
+    for Finding { code, level, what, cure } in findings {
+        let sign = match level {
+            Level::Good => "ok     ",
+            Level::Note => "note   ",
+            Level::Warning => "WARNING",
+            Level::Failure => "FAILS  ",
+        };
+        text += &format!("{sign} {what} [{}]\n", code.name());
+        if !cure.is_empty() {
+            text += &format!("        -> {cure}\n");
+        }
+    }
+    text + match status {
+        0 => "\nReady.\n",
+        1 => "\nIt will work, but for what is marked WARNING. docs/troubleshooting.md has a heading for each code.\n",
+        _ => "\nIt will not work. docs/troubleshooting.md has a heading for each code.\n",
+    }
+}

@@ -1,0 +1,131 @@
+//! The NCCL that a job will use, and the trouble that its release is known for.
+
+use super::finding::{Code, Finding};
+use super::surroundings::Surroundings;
+use crate::nccl_files::{self, Found};
+use nccl_plugin::kind::event;
+use nccl_plugin::release::{self, NEWEST_KNOWN, Release};
+use nccl_plugin::{asked, asked::Asked};
+
+/// First releases that have what a finding is about.
+const PLUGINS: Release = Release(22_300);
+const GPU_TIMES: Release = Release(22_700);
+const SELF_COUNTED: Release = Release(23_102);
+/// NCCL's switch, on by default, of what ncclBroadcast is made of since 2.29.
+const ALLGATHERV: &str = "NCCL_ALLGATHERV_ENABLE";
+
+/// All findings on NCCL.
+pub(crate) fn check(around: &Surroundings) -> Vec<Finding> {
+    let found = nccl_files::find(&|name| around.raw(name));
+    let Some(first) = found.first() else {
+        let what = "no libnccl.so.2 in LD_LIBRARY_PATH, Python's packages or the loader's cache; a program may have NCCL inside, or in a container";
+        return vec![Finding::new(Code::NcclMissing, what, "none, if the program brings its own")];
+    };
+    let mut findings = several(&found);
+    match first.release {
+        None => {
+            let what = format!("{} could not be asked for its release", first.path.display());
+            findings.push(Finding::new(Code::NcclUnknown, what, "ldd tells which libraries it lacks"));
+        }
+        Some(release) => {
+            findings.push(introduced(first, release));
+            findings.extend(of_release(around, release));
+        }
+    }
+    findings
+}
+
+fn introduced(nccl: &Found, release: Release) -> Finding {
+    let path = nccl.path.display();
+    if release < PLUGINS {
+        let what = format!("NCCL {release} ({path}) has no profiler plugins");
+        return Finding::new(Code::NcclOld, what, "use NCCL 2.23 or later, better 2.28");
+    }
+    let interface = (1..=7).rev().find(|&version| release::speaks(release, version)).unwrap_or(7);
+    Finding::good(Code::NcclGood, format!("NCCL {release} ({path}), profiler interface v{interface}"))
+}
+
+/// Which of several NCCLs a program loads is its own affair.
+fn several(found: &[Found]) -> Vec<Finding> {
+    let told = |nccl: &Found| {
+        let release = nccl.release.map_or_else(|| "of unknown release".into(), |release| release.to_string());
+        format!("{release} ({})", nccl.path.display())
+    };
+    if found.iter().all(|nccl| nccl.release == found[0].release) {
+        return Vec::new();
+    }
+    let what = format!("several NCCL: {}. What follows is of the first", found.iter().map(told).collect::<Vec<_>>().join(", "));
+    let cure = "NCCL_SCOREP_LOG=info makes each process tell which one it uses";
+    vec![Finding::new(Code::NcclSeveral, what, cure)]
+}
+
+/// What is known of a release, in an environment.
+fn of_release(around: &Surroundings, release: Release) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut tell = |code, what: String, cure: &str| findings.push(Finding::new(code, what, cure));
+    let settings = around.settings().0;
+    // every type that any version has
+    let Asked { mask, left_out } = asked::types(&settings, release, u64::MAX, |name| around.text(name));
+    for trouble in &left_out {
+        let (name, value) = trouble.cure;
+        let what = format!("GPU times are off, since with NCCL {release} {}", trouble.what);
+        tell(Code::NcclNoGpuTimes, what, &format!("set {name}={value} in the job (`scorep-nccl run` does)"));
+    }
+    if settings.trust_nccl {
+        for trouble in release::troubles(release, |name| around.text(name)).filter(|trouble| trouble.types & mask != 0) {
+            let (name, value) = trouble.cure;
+            let what = format!("NCCL_SCOREP_TRUST_NCCL=on, and with NCCL {release} {}", trouble.what);
+            tell(Code::NcclHang, what, &format!("set {name}={value}, or NCCL_SCOREP_TRUST_NCCL=off"));
+        }
+    }
+    if release > NEWEST_KNOWN {
+        tell(
+            Code::NcclNewer,
+            format!("NCCL {release} is newer than the newest that was tried, {NEWEST_KNOWN}"),
+            "look for a newer scorep-nccl",
+        );
+    }
+    if (PLUGINS..GPU_TIMES).contains(&release) {
+        let what = format!("NCCL {release} tells neither the GPU's times nor the sizes of transfers");
+        tell(Code::NcclUntimed, what, "use NCCL 2.27 or later to have them");
+    }
+    if mask & event::KERNEL_CH == 0 || release < GPU_TIMES {
+        return findings;
+    }
+    if release >= SELF_COUNTED && around.text(ALLGATHERV).as_deref() != Some("0") {
+        let what =
+            format!("with NCCL {release}, ncclBroadcast is not reported, and GPU times of a communicator end with its first");
+        tell(Code::NcclBroadcast, what, "set NCCL_ALLGATHERV_ENABLE=0 in the job, if it broadcasts");
+    }
+    if release < SELF_COUNTED {
+        let what = format!("with NCCL {release}, GPU times of a communicator end with its first all-to-all");
+        tell(Code::NcclAllToAll, what, "use NCCL 2.31.2 or later, if the job has all-to-all");
+    }
+    if release >= SELF_COUNTED {
+        let what = format!("with NCCL {release}, kernel events make operations of 128 KiB to 4 MiB 4 to 13 % slower");
+        tell(Code::NcclKernelCost, what, "NCCL_SCOREP_PRESET=api does without GPU times");
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn codes(release: i32, pairs: &[(&str, &str)]) -> Vec<&'static str> {
+        of_release(&Surroundings::of(pairs), Release(release)).iter().map(|finding| finding.code.name()).collect()
+    }
+
+    #[test]
+    fn each_release_has_its_trouble() {
+        let cured = [("NCCL_ALLGATHERV_ENABLE", "0")];
+        assert_eq!(codes(22_504, &[]), ["nccl-untimed"]);
+        assert_eq!(codes(22_809, &[]), ["nccl-alltoall"]);
+        assert_eq!(codes(22_902, &[]), ["nccl-no-gpu-times"]);
+        assert_eq!(codes(22_902, &[("NCCL_SCOREP_TRUST_NCCL", "on")]), ["nccl-hang", "nccl-alltoall"]);
+        assert_eq!(codes(23_007, &cured), ["nccl-alltoall"]);
+        assert_eq!(codes(23_102, &[]), ["nccl-broadcast", "nccl-kernel-cost"]);
+        assert_eq!(codes(23_203, &cured), ["nccl-kernel-cost"]);
+        assert_eq!(codes(24_000, &[("NCCL_SCOREP_PRESET", "api")]), ["nccl-newer"]);
+    }
+}

@@ -1,0 +1,206 @@
+//! Score-P: which one is there, whether it has what the lanes need, and whether its variables fit together.
+
+use super::finding::{Code, Finding};
+use super::surroundings::Surroundings;
+use object::read::elf::{ElfFile64, FileHeader};
+use object::{Object, ObjectSymbol, ReadCache};
+use scorep_substrate::{LANE_SYMBOLS, MEASUREMENT_LIBRARY};
+use std::collections::HashSet;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The release that everything was tried with.
+const TRIED: &str = "8.4";
+/// What a lane takes of Score-P's memory with tracing, MiB, and what is left to the program, at least.
+const LANE_MIB: u64 = 1;
+const LEFT_MIB: u64 = 2;
+/// Score-P's own default, 16000k.
+const DEFAULT_MEMORY: u64 = 16_000 << 10;
+
+/// An installation, as its scorep-config tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ScoreP {
+    version: String,
+    prefix: PathBuf,
+}
+
+impl ScoreP {
+    /// That of the `scorep-config` in PATH.
+    pub(crate) fn find() -> Option<Self> {
+        let ask = |what: &str| {
+            let output = Command::new("scorep-config").arg(what).output().ok().filter(|output| output.status.success())?;
+            Some(String::from_utf8_lossy(&output.stdout).trim().to_owned()).filter(|answer| !answer.is_empty())
+        };
+        Some(Self { version: ask("--version")?, prefix: ask("--prefix")?.into() })
+    }
+
+    /// Where its libraries lie, and where it looks for plugins besides.
+    pub(crate) fn libraries(&self) -> PathBuf {
+        let places = ["lib", "lib64"].map(|place| self.prefix.join(place));
+        let has = |place: &&PathBuf| {
+            std::fs::read_dir(place).into_iter().flatten().flatten().any(|entry| is_measurement(&entry.path()))
+        };
+        places.iter().find(has).unwrap_or(&places[0]).clone()
+    }
+
+    fn introduced(&self) -> Vec<Finding> {
+        let mut findings = vec![Finding::good(Code::ScorePGood, format!("Score-P {} ({})", self.version, self.prefix.display()))];
+        if !self.version.starts_with("8.") {
+            let what = format!("Score-P {}: this was tried with {TRIED} alone", self.version);
+            findings.push(Finding::new(Code::ScorePVersion, what, "counters should work; for lanes use Score-P 8"));
+        }
+        if let Err(why) = self.has_lanes() {
+            let cure = "everything but the lanes and the host regions works; a shared Score-P 8 has them";
+            findings.push(Finding::new(Code::ScorePLanes, format!("no lanes: {why}"), cure));
+        }
+        findings
+    }
+
+    /// Whether its library is the known one and exports what the lanes are written with.
+    fn has_lanes(&self) -> Result<(), String> {
+        let directory = self.libraries();
+        let library = directory.join(MEASUREMENT_LIBRARY);
+        if !library.exists() {
+            return Err(format!("{} has no {MEASUREMENT_LIBRARY}", directory.display()));
+        }
+        let exported = exports(&library).map_err(|error| format!("{}: {error}", library.display()))?;
+        match LANE_SYMBOLS.iter().map(|symbol| symbol.to_string_lossy()).find(|symbol| !exported.contains(symbol.as_ref())) {
+            Some(missing) => Err(format!("{} does not export {missing}", library.display())),
+            None => Ok(()),
+        }
+    }
+}
+
+fn is_measurement(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("libscorep_measurement."))
+}
+
+/// The functions and variables that a library exports.
+fn exports(library: &Path) -> Result<HashSet<String>, Box<dyn std::error::Error>> {
+    let file = ReadCache::new(File::open(library)?);
+    let elf = ElfFile64::<object::Endianness, _>::parse(&file)?;
+    elf.elf_header().endian()?;
+    Ok(elf
+        .dynamic_symbols()
+        .filter(ObjectSymbol::is_definition)
+        .filter_map(|symbol| Some(symbol.name().ok()?.to_owned()))
+        .collect())
+}
+
+/// All findings on Score-P.
+pub(crate) fn check(around: &Surroundings, found: Option<&ScoreP>) -> Vec<Finding> {
+    let mut findings = match found {
+        Some(score_p) => score_p.introduced(),
+        None => vec![Finding::new(
+            Code::ScorePMissing,
+            "no scorep-config in PATH; without Score-P the figures are those of --summary alone",
+            "load Score-P's module, if the job is to be measured with it",
+        )],
+    };
+    if found.is_some() || ["SCOREP_METRIC_PLUGINS", "SCOREP_SUBSTRATE_PLUGINS"].iter().any(|name| around.text(name).is_some()) {
+        findings.extend(variables(around));
+    }
+    findings
+}
+
+/// Whether Score-P's variables fit together.
+fn variables(around: &Surroundings) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut tell = |code, what: String, cure: &str| findings.push(Finding::new(code, what, cure));
+    for name in ["SCOREP_METRIC_PLUGINS", "SCOREP_SUBSTRATE_PLUGINS", "SCOREP_METRIC_NCCL_PLUGIN"] {
+        if let Some(entry) = around.list(name).into_iter().find(|entry| entry.trim() != entry) {
+            tell(
+                Code::ScorePBlank,
+                format!("{name} has a blank in \"{entry}\": Score-P reads it as part of the name"),
+                "write the list without blanks",
+            );
+        }
+    }
+    let plugins = around.list("SCOREP_METRIC_PLUGINS");
+    let asks = |plugin: &str| plugins.iter().any(|entry| entry.trim() == plugin);
+    if !asks("nccl_plugin") {
+        let cure = "start the job through `scorep-nccl run --`, or add nccl_plugin to SCOREP_METRIC_PLUGINS";
+        tell(Code::ScorePNotAsked, "SCOREP_METRIC_PLUGINS does not name nccl_plugin: no counters, and no lanes".into(), cure);
+    } else if around.text("SCOREP_METRIC_NCCL_PLUGIN").is_none() {
+        let what = "SCOREP_METRIC_NCCL_PLUGIN is not set: Score-P is asked for no counter";
+        tell(Code::ScorePNoCounters, what.into(), "set it to default, or to names of counters");
+    }
+    let (profiling, tracing) = (around.is_on("SCOREP_ENABLE_PROFILING", true), around.is_on("SCOREP_ENABLE_TRACING", false));
+    if asks("nccl_series_plugin") && (profiling || !tracing) {
+        let what = "the series are in no profile, and Score-P drops them from a trace when it makes a profile, too";
+        tell(
+            Code::ScorePSeries,
+            what.into(),
+            "SCOREP_ENABLE_PROFILING=false and SCOREP_ENABLE_TRACING=true, or without nccl_series_plugin",
+        );
+    }
+    if !profiling && !tracing {
+        let what = "SCOREP_ENABLE_PROFILING and SCOREP_ENABLE_TRACING are both off: Score-P keeps nothing";
+        tell(Code::ScorePNothing, what.into(), "switch one of them on");
+    }
+    findings.extend(memory(around, tracing));
+    findings.extend(directory(around));
+    findings
+}
+
+/// Whether there is room for the lanes beside a trace.
+fn memory(around: &Surroundings, tracing: bool) -> Option<Finding> {
+    let settings = around.settings().0;
+    if !tracing || !settings.lanes {
+        return None;
+    }
+    let told = around.text("SCOREP_TOTAL_MEMORY");
+    let total = told.as_deref().map_or(Some(DEFAULT_MEMORY), bytes)?;
+    // one communicator at least, and half of the memory for the trace itself
+    let wanted = 2 * (LEFT_MIB + (settings.lane_pairs as u64 + 1) * LANE_MIB);
+    if total >= wanted << 20 {
+        return None;
+    }
+    let what = format!(
+        "SCOREP_TOTAL_MEMORY is {}: with tracing each lane takes {LANE_MIB} MiB of it, beside the trace",
+        told.unwrap_or_else(|| "16000k (Score-P's default)".into())
+    );
+    Some(Finding::new(
+        Code::ScorePMemory,
+        what,
+        format!("set it to {}M or more, or NCCL_SCOREP_LANE_PAIRS lower", wanted.next_power_of_two()),
+    ))
+}
+
+/// A size as Score-P reads it: a number and b, k, m or g.
+fn bytes(text: &str) -> Option<u64> {
+    let text = text.trim().to_lowercase();
+    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let shift = match text[digits.len()..].trim_end_matches('b') {
+        "" => 0,
+        "k" => 10,
+        "m" => 20,
+        "g" => 30,
+        _ => return None,
+    };
+    digits.parse::<u64>().ok()?.checked_mul(1 << shift)
+}
+
+/// Whether ranks that know nothing of each other would share a directory.
+fn directory(around: &Surroundings) -> Option<Finding> {
+    around.text("TORCHELASTIC_RUN_ID")?;
+    let rank = around.text("RANK")?;
+    let own = around.text("SCOREP_EXPERIMENT_DIRECTORY").is_some_and(|directory| directory.contains(&rank));
+    let what = "torchrun has started this process: without MPI, ranks that share an experiment directory destroy each other's";
+    let cure = "torchrun --no-python ... scorep-nccl run -- CMD, or a SCOREP_EXPERIMENT_DIRECTORY with the rank in its name";
+    (!own).then(|| Finding::new(Code::ScorePDirectory, what, cure))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_as_score_p_writes_them() {
+        assert_eq!(
+            ["16000k", "64M", "1g", "100", "12kb", "x", "1t"].map(bytes).map(Option::unwrap_or_default),
+            [16_000 << 10, 64 << 20, 1 << 30, 100, 12 << 10, 0, 0]
+        );
+    }
+}

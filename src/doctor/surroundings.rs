@@ -1,0 +1,88 @@
+//! What the checks look at: the environment, and what it says.
+
+use common::config::Settings;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+
+/// The environment of a job.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Surroundings {
+    variables: BTreeMap<OsString, OsString>,
+}
+
+impl Surroundings {
+    /// This process'.
+    pub(crate) fn own() -> Self {
+        Self { variables: std::env::vars_os().collect() }
+    }
+
+    /// The value of a variable.
+    pub(crate) fn raw(&self, name: &str) -> Option<OsString> {
+        self.variables.get(&OsString::from(name)).cloned()
+    }
+
+    /// The same as text; `None` when it is empty, too.
+    pub(crate) fn text(&self, name: &str) -> Option<String> {
+        self.raw(name).map(|value| value.to_string_lossy().into_owned()).filter(|value| !value.trim().is_empty())
+    }
+
+    /// All names that are text.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.variables.keys().filter_map(|name| name.to_str())
+    }
+
+    /// Entries of a list, as Score-P separates them.
+    pub(crate) fn list(&self, name: &str) -> Vec<String> {
+        let separator = self.text(&separator_of(name)).unwrap_or_else(|| ",".into());
+        self.text(name).map(|list| list.split(&separator).map(str::to_owned).collect()).unwrap_or_default()
+    }
+
+    /// The plugin's settings, and what is wrong with them.
+    pub(crate) fn settings(&self) -> (Settings, Vec<String>) {
+        Settings::parse(|name| self.raw(name))
+    }
+
+    /// What Score-P takes for true.
+    pub(crate) fn is_on(&self, name: &str, default: bool) -> bool {
+        match self.text(name).map(|value| value.trim().to_lowercase()) {
+            Some(value) => ["true", "yes", "on"].contains(&value.as_str()) || value.parse::<u64>().is_ok_and(|number| number > 0),
+            None => default,
+        }
+    }
+}
+
+/// Score-P's name of the variable that has a list's separator; that of tokens is that of plugins.
+fn separator_of(name: &str) -> String {
+    if name.starts_with("SCOREP_METRIC_") { "SCOREP_METRIC_PLUGINS_SEP".into() } else { format!("{name}_SEP") }
+}
+
+#[cfg(test)]
+impl Surroundings {
+    /// Those of a test.
+    pub(crate) fn of(pairs: &[(&str, &str)]) -> Self {
+        Self { variables: pairs.iter().map(|(name, value)| (name.into(), value.into())).collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_separated_as_score_p_does() {
+        let around = Surroundings::of(&[
+            ("SCOREP_METRIC_PLUGINS", "a;b"),
+            ("SCOREP_METRIC_PLUGINS_SEP", ";"),
+            ("SCOREP_METRIC_NCCL_PLUGIN", "x;y"),
+            ("SCOREP_SUBSTRATE_PLUGINS", "s,t"),
+        ]);
+        let names = ["SCOREP_METRIC_PLUGINS", "SCOREP_METRIC_NCCL_PLUGIN", "SCOREP_SUBSTRATE_PLUGINS", "SCOREP_NONE"];
+        assert_eq!(names.map(|name| around.list(name).join(" ")), ["a b", "x y", "s t", ""]);
+    }
+
+    #[test]
+    fn switches_are_read_as_score_p_reads_them() {
+        let on = |value: &str| Surroundings::of(&[("S", value)]).is_on("S", true);
+        assert_eq!(["TRUE", "yes", "1", "0", "false", "no", ""].map(on), [true, true, true, false, false, false, true]);
+    }
+}

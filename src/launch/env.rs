@@ -1,0 +1,50 @@
+//! `scorep-nccl env`: statements for a shell, or the list of all settings.
+
+use super::environment::{self, Choice};
+use super::shell::Shell;
+use comfy_table::{ContentArrangement, Table, presets};
+use common::config::SETTINGS;
+
+/// What a person may say.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    choice: Choice,
+    /// Whose language to write. Without it that of $SHELL; all that are like sh read bash's.
+    #[arg(long, value_enum)]
+    shell: Option<Shell>,
+    /// Instead, lists all settings with their defaults and meanings.
+    #[arg(long)]
+    all: bool,
+}
+
+/// Prints what a job needs: `eval "$(scorep-nccl env)"`.
+///
+/// # Errors
+/// When the library is missing.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
+    if arguments.all {
+        println!("{}", settings());
+        return Ok(());
+    }
+    let user = std::env::var("SHELL").ok();
+    let shell = arguments.shell.unwrap_or_else(|| Shell::of_user(user.as_deref()));
+    let made = environment::of(&arguments.choice, &|name| std::env::var_os(name))?;
+    for remark in &made.remarks {
+        eprintln!("scorep-nccl: {remark}");
+    }
+    for (name, value) in &made.variables {
+        println!("{}", shell.export(name, value));
+    }
+    Ok(())
+}
+
+fn settings() -> Table {
+    let mut table = Table::new();
+    table.load_preset(presets::UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_header(["setting", "default", "meaning"]);
+    for setting in SETTINGS {
+        table.add_row([setting.name, setting.default, setting.meaning]);
+    }
+    table
+}

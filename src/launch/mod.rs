@@ -1,0 +1,6 @@
+//! What a job needs in its environment, printed for a shell (`env`) or set for a command (`run`).
+
+pub(crate) mod env;
+mod environment;
+pub(crate) mod run;
+mod shell;

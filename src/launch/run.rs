@@ -1,0 +1,100 @@
+//! `scorep-nccl run`: becomes a command, in the environment that a measurement needs.
+
+use super::environment::{self, Choice};
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+/// What a person may say.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    choice: Choice,
+    /// An experiment directory of its own for each rank: always where torchrun has started this process, else when asked for.
+    #[arg(long)]
+    per_rank: bool,
+    /// The command and its arguments.
+    #[arg(last = true, required = true, value_name = "CMD")]
+    command: Vec<OsString>,
+}
+
+/// Where launchers tell a process its rank, the surest first.
+const RANKS: [&str; 6] = ["RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID"];
+/// Set by torchrun alone: its processes know nothing of MPI, so Score-P takes each for a job of its own.
+const TORCHRUN: &str = "TORCHELASTIC_RUN_ID";
+const DIRECTORY: &str = "SCOREP_EXPERIMENT_DIRECTORY";
+
+/// Sets the variables and becomes the command. Comes back only when that is impossible.
+///
+/// # Errors
+/// When the library is missing: nothing has been started then.
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, String> {
+    let lookup = |name: &str| std::env::var_os(name);
+    let made = environment::of(&arguments.choice, &lookup)?;
+    let Some((program, rest)) = arguments.command.split_first() else { return Err("no command".into()) };
+    let rank = RANKS.iter().find_map(|name| lookup(name)?.into_string().ok()?.trim().parse::<u64>().ok());
+    // once a job is enough
+    if rank.is_none_or(|rank| rank == 0) {
+        made.remarks.iter().for_each(|remark| eprintln!("scorep-nccl: {remark}"));
+    }
+    let mut command = Command::new(program);
+    command.args(rest).envs(made.variables);
+    let torchrun = lookup(TORCHRUN);
+    if torchrun.is_some() || arguments.per_rank {
+        match rank {
+            Some(rank) => {
+                let given = lookup(DIRECTORY).map(|path| path.to_string_lossy().into_owned());
+                command.env(DIRECTORY, of_rank(given, torchrun.as_ref().map(|id| id.to_string_lossy()).as_deref(), rank));
+            }
+            None => {
+                return Err(format!(
+                    "--per-rank: no launcher has told this process its rank (none of {} is set)",
+                    RANKS.join(", ")
+                ));
+            }
+        }
+    } else if starts_torchrun(program) {
+        eprintln!(
+            "scorep-nccl: ranks that torchrun starts would share one experiment directory and destroy each other's. Put this program behind \
+             it: torchrun --no-python ... scorep-nccl run -- python -m scorep ..."
+        );
+    }
+    let error = command.exec();
+    eprintln!("scorep-nccl: {}: {error}", Path::new(program).display());
+    // as env(1) and shells do
+    Ok(ExitCode::from(if error.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 }))
+}
+
+/// The experiment directory of one rank: what is set, or a name of the job's, with the rank behind it. In the same place, since Score-P
+/// makes no directory above its own.
+fn of_rank(given: Option<String>, job: Option<&str>, rank: u64) -> String {
+    let ending = format!(".rank{rank}");
+    match given {
+        Some(given) if given.ends_with(&ending) => given,
+        Some(given) => format!("{}{ending}", given.trim_end_matches('/')),
+        None => {
+            let job = job.filter(|job| !job.is_empty() && *job != "none").unwrap_or("nccl");
+            let plain = |letter: char| if letter.is_ascii_alphanumeric() || letter == '-' { letter } else { '_' };
+            format!("scorep-{}{ending}", job.chars().map(plain).collect::<String>())
+        }
+    }
+}
+
+fn starts_torchrun(program: &OsString) -> bool {
+    Path::new(program).file_name().is_some_and(|name| name == "torchrun")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_rank_has_a_directory_beside_the_others() {
+        let of = |given: Option<&str>, job, rank| of_rank(given.map(str::to_owned), job, rank);
+        assert_eq!(of(Some("/scratch/run/"), None, 3), "/scratch/run.rank3");
+        assert_eq!(of(Some("/scratch/run.rank3"), None, 3), "/scratch/run.rank3");
+        assert_eq!(of(None, Some("a/b c"), 0), "scorep-a_b_c.rank0");
+        assert_eq!(of(None, Some("none"), 0), "scorep-nccl.rank0");
+    }
+}

@@ -1,0 +1,162 @@
+//! `scorep-nccl doctor`: green where all is well, and each finding where that very fault was made.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop")]
+
+mod site;
+mod tool;
+
+use serde_json::Value;
+use site::{Site, replace};
+use std::collections::BTreeSet;
+use std::fs;
+
+/// A fault: the code that tells it, how the site is broken, and what the job's environment has besides; an empty value unsets.
+struct Fault {
+    code: &'static str,
+    breaks: fn(&Site),
+    settings: &'static [(&'static str, &'static str)],
+}
+
+const fn fault(code: &'static str, breaks: fn(&Site), settings: &'static [(&'static str, &'static str)]) -> Fault {
+    Fault { code, breaks, settings }
+}
+
+const UNBROKEN: fn(&Site) = |_| {};
+
+const FAULTS: &[Fault] = &[
+    fault("library", UNBROKEN, &[]),
+    fault("library-missing", |site| fs::remove_file(site.path("lib/libnccl_series_plugin.so")).unwrap(), &[]),
+    fault("library-broken", |site| replace(&site.path("lib/libnccl-profiler-scorep.so"), b"no library"), &[]),
+    fault("library-not-found", UNBROKEN, &[("LD_LIBRARY_PATH", "/nowhere")]),
+    fault(
+        "library-copy",
+        |site| {
+            let link = site.path("lib/libnccl_plugin.so");
+            fs::remove_file(&link).unwrap();
+            fs::copy(site.path("lib").join(tool::LIBRARY), link).unwrap();
+        },
+        &[],
+    ),
+    fault(
+        "library-version",
+        |site| site.library(&format!("lib/{}", tool::LIBRARY), "const char *scorep_nccl_version(void) { return \"9.9.9\"; }"),
+        &[],
+    ),
+    fault("nccl", UNBROKEN, &[]),
+    fault("nccl-missing", |site| fs::remove_file(site.path("nccl/libnccl.so.2")).unwrap(), &[]),
+    fault("nccl-unknown", |site| replace(&site.path("nccl/libnccl.so.2"), b"no library"), &[]),
+    fault("nccl-old", UNBROKEN, &[("HOST_RELEASE", "22203")]),
+    fault("nccl-untimed", UNBROKEN, &[("HOST_RELEASE", "22602")]),
+    fault("nccl-newer", UNBROKEN, &[("HOST_RELEASE", "24000")]),
+    fault(
+        "nccl-several",
+        |site| {
+            let packages = "home/.local/lib/python3.11/site-packages/nvidia/nccl/lib";
+            fs::create_dir_all(site.path(packages)).unwrap();
+            site.library(&format!("{packages}/libnccl.so.2"), "int ncclGetVersion(int *version) { *version = 22703; return 0; }");
+        },
+        &[],
+    ),
+    fault("nccl-hang", UNBROKEN, &[("HOST_RELEASE", "22907"), ("NCCL_SCOREP_TRUST_NCCL", "on"), ("NCCL_ALLGATHERV_ENABLE", "")]),
+    fault("nccl-no-gpu-times", UNBROKEN, &[("HOST_RELEASE", "23007"), ("NCCL_ALLGATHERV_ENABLE", "")]),
+    fault("nccl-broadcast", UNBROKEN, &[("HOST_RELEASE", "23203")]),
+    fault("nccl-alltoall", UNBROKEN, &[]),
+    fault("nccl-kernel-cost", UNBROKEN, &[("HOST_RELEASE", "23102")]),
+    fault("plugin-not-set", UNBROKEN, &[("NCCL_PROFILER_PLUGIN", "")]),
+    fault("plugin-other", UNBROKEN, &[("NCCL_PROFILER_PLUGIN", "inspector")]),
+    fault("scorep", UNBROKEN, &[]),
+    fault("scorep-missing", |site| fs::remove_file(site.path("scorep/bin/scorep-config")).unwrap(), &[]),
+    fault("scorep-version", |site| site.score_p("9.0"), &[]),
+    fault("scorep-lanes", |site| fs::remove_file(site.path("scorep/lib/libscorep_measurement.so.11")).unwrap(), &[]),
+    fault("scorep-not-asked", UNBROKEN, &[("SCOREP_METRIC_PLUGINS", "other_plugin")]),
+    fault("scorep-blank", UNBROKEN, &[("SCOREP_METRIC_PLUGINS", "nccl_plugin, other_plugin")]),
+    fault("scorep-no-counters", UNBROKEN, &[("SCOREP_METRIC_NCCL_PLUGIN", "")]),
+    fault(
+        "scorep-series",
+        UNBROKEN,
+        &[("SCOREP_METRIC_PLUGINS", "nccl_plugin,nccl_series_plugin"), ("SCOREP_ENABLE_TRACING", "true")],
+    ),
+    fault("scorep-nothing", UNBROKEN, &[("SCOREP_ENABLE_PROFILING", "false")]),
+    fault("scorep-memory", UNBROKEN, &[("SCOREP_ENABLE_TRACING", "true")]),
+    fault("scorep-directory", UNBROKEN, &[("TORCHELASTIC_RUN_ID", "1"), ("RANK", "3"), ("SCOREP_EXPERIMENT_DIRECTORY", "")]),
+    fault("setting-value", UNBROKEN, &[("NCCL_SCOREP_MEMORY_MB", "much")]),
+    fault("setting-unknown", UNBROKEN, &[("NCCL_SCOREP_PRESETS", "full")]),
+    fault("setting-path", UNBROKEN, &[("NCCL_SCOREP_SUMMARY", "/nowhere/%p.json")]),
+    fault("shared-memory", UNBROKEN, &[("SHARED", "/proc")]),
+    fault("slurm-export", UNBROKEN, &[("SLURM_EXPORT_ENV", "NONE")]),
+    fault("slurm-node", UNBROKEN, &[("SLURM_JOB_NUM_NODES", "2"), ("SLURM_JOB_ID", "17")]),
+];
+
+/// The report of a doctor in the job of a site, and its status.
+fn examine(site: &Site, settings: &[(&str, &str)]) -> (Value, i32) {
+    let (mut variables, _) = Site::new().environment_of_job(settings, &[]);
+    // the environment of a sound site, as it would be here
+    let sound = variables.iter().find(|(name, _)| name == "LD_LIBRARY_PATH").unwrap().1.clone();
+    let first = sound.split("/lib:").next().unwrap().to_owned();
+    let here = site.path("").display().to_string();
+    for (_, value) in &mut variables {
+        *value = value.replace(&first, here.trim_end_matches('/'));
+    }
+    let mut command = site.tool();
+    command.env_clear().envs(variables).envs(settings.iter().copied());
+    for (name, _) in settings.iter().filter(|(_, value)| value.is_empty()) {
+        command.env_remove(name);
+    }
+    // a container's own may be too small
+    let shared = settings.iter().find(|(name, _)| *name == "SHARED").map_or(here.as_str(), |(_, path)| path);
+    let output = command.args(["doctor", "--json", "--shared-memory", shared]).output().unwrap();
+    let (printed, said) = site::texts(&output);
+    let report: Value = serde_json::from_str(&printed).unwrap_or_else(|error| panic!("{error}: {printed}{said}"));
+    (report, output.status.code().unwrap())
+}
+
+fn codes(report: &Value) -> Vec<&str> {
+    report["findings"].as_array().unwrap().iter().map(|finding| finding["code"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn where_all_is_well_the_doctor_is_green() {
+    let (report, status) = examine(&Site::new(), &[]);
+    assert_eq!((codes(&report), status), (vec!["library", "nccl", "nccl-alltoall", "scorep"], 0), "{report:#}");
+}
+
+#[test]
+fn every_fault_is_told_with_its_code_and_a_way_out() {
+    for Fault { code, breaks, settings } in FAULTS {
+        let site = Site::new();
+        breaks(&site);
+        let (report, status) = examine(&site, settings);
+        let finding = report["findings"].as_array().unwrap().iter().find(|finding| finding["code"] == *code);
+        let finding = finding.unwrap_or_else(|| panic!("{code} is not told: {report:#}"));
+        let expected = match finding["level"].as_str().unwrap() {
+            "failure" => 2,
+            "warning" => 1,
+            _ => 0,
+        };
+        assert!(status >= expected && report["status"] == status, "{code}: {status} {report:#}");
+        assert_eq!(finding["cure"].as_str().unwrap().is_empty(), finding["level"] == "good", "{code}");
+    }
+}
+
+#[test]
+fn no_finding_is_left_out_here() {
+    let headings = include_str!("../docs/troubleshooting.md").lines();
+    let told: BTreeSet<&str> = headings.filter_map(|line| line.strip_prefix("### `")?.strip_suffix('`')).collect();
+    assert_eq!(FAULTS.iter().map(|fault| fault.code).collect::<BTreeSet<_>>(), told);
+}
+
+#[test]
+fn a_person_reads_a_line_and_a_way_out_for_each_finding() {
+    let site = Site::new();
+    let output = site.tool().arg("doctor").output().unwrap();
+    let (printed, said) = site::texts(&output);
+    assert_eq!((output.status.code(), said.as_str()), (Some(2), ""));
+    for part in [
+        "FAILS   libnccl-profiler-scorep.so",
+        "[library-not-found]",
+        "-> start the job through `scorep-nccl run --`",
+        "It will not work.",
+    ] {
+        assert!(printed.contains(part), "{part}: {printed}");
+    }
+}

@@ -1,0 +1,156 @@
+//! `scorep-nccl env` and `run`: what a job gets, and that wrong use says so.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+mod site;
+mod tool;
+
+use common::config::SETTINGS;
+use site::{Site, texts};
+use std::process::Command;
+
+/// The value of a variable in what a job gets.
+fn value<'a>(variables: &'a [(String, String)], name: &str) -> Option<&'a str> {
+    variables.iter().find(|(found, _)| found == name).map(|(_, value)| value.as_str())
+}
+
+#[test]
+fn a_job_gets_what_both_hosts_need() {
+    let site = Site::new();
+    let (job, said) = site.environment_of_job(&[], &["--preset", "full", "--summary", "all.%p.json"]);
+    let library = format!("{}:{}", site.path("lib").display(), site.path("nccl").display());
+    let summary = site.path("work/all.%p.json").display().to_string();
+    for (name, expected) in [
+        ("LD_LIBRARY_PATH", library.as_str()),
+        ("NCCL_PROFILER_PLUGIN", "scorep"),
+        ("SCOREP_METRIC_PLUGINS", "nccl_plugin"),
+        ("SCOREP_METRIC_NCCL_PLUGIN", "default"),
+        ("SCOREP_SUBSTRATE_PLUGINS", "nccl"),
+        ("NCCL_SCOREP_PRESET", "full"),
+        ("NCCL_SCOREP_SUMMARY", summary.as_str()),
+    ] {
+        assert_eq!(value(&job, name), Some(expected), "{name}");
+    }
+    assert_eq!([value(&job, "NCCL_ALLGATHERV_ENABLE"), value(&job, "SCOREP_EXPERIMENT_DIRECTORY")], [None, None]);
+    assert_eq!(said, "");
+}
+
+#[test]
+fn what_is_set_already_stays() {
+    let set = [
+        ("SCOREP_METRIC_PLUGINS", "other_plugin"),
+        ("SCOREP_METRIC_NCCL_PLUGIN", "nccl_ops"),
+        ("SCOREP_SUBSTRATE_PLUGINS", "nccl,other"),
+        ("NCCL_PROFILER_PLUGIN", "inspector"),
+    ];
+    let (job, said) = Site::new().environment_of_job(&set, &[]);
+    let names = [
+        "SCOREP_METRIC_PLUGINS",
+        "SCOREP_METRIC_NCCL_PLUGIN",
+        "SCOREP_SUBSTRATE_PLUGINS",
+        "NCCL_PROFILER_PLUGIN",
+        "NCCL_SCOREP_CHAIN",
+    ];
+    let values = names.map(|name| value(&job, name).unwrap());
+    assert_eq!(values, ["other_plugin,nccl_plugin", "nccl_ops", "nccl,other", "scorep", "inspector"]);
+    assert_eq!(said.lines().count(), 1, "{said}");
+}
+
+#[test]
+fn series_take_the_profiles_place() {
+    let (job, _) = Site::new().environment_of_job(&[], &["--series"]);
+    let names = ["SCOREP_METRIC_PLUGINS", "SCOREP_METRIC_NCCL_SERIES_PLUGIN", "SCOREP_ENABLE_PROFILING", "SCOREP_ENABLE_TRACING"];
+    assert_eq!(names.map(|name| value(&job, name).unwrap()), ["nccl_plugin,nccl_series_plugin", "default", "false", "true"]);
+}
+
+#[test]
+fn an_nccl_that_can_hang_is_kept_from_it() {
+    let enabled = |set: &[(&str, &str)]| {
+        let (job, said) = Site::new().environment_of_job(set, &[]);
+        (value(&job, "NCCL_ALLGATHERV_ENABLE").map(str::to_owned), said.lines().count())
+    };
+    assert_eq!(enabled(&[("HOST_RELEASE", "22902")]), (Some("0".into()), 1));
+    assert_eq!(enabled(&[("HOST_RELEASE", "22902"), ("NCCL_ALLGATHERV_ENABLE", "1")]), (Some("1".into()), 0));
+    assert_eq!(enabled(&[("HOST_RELEASE", "23102")]), (None, 0));
+}
+
+#[test]
+fn ranks_of_torchrun_have_directories_of_their_own() {
+    let directory = |set: &[(&str, &str)], options: &[&str]| {
+        let (job, _) = Site::new().environment_of_job(set, options);
+        value(&job, "SCOREP_EXPERIMENT_DIRECTORY").map(str::to_owned)
+    };
+    let torchrun = [("TORCHELASTIC_RUN_ID", "train"), ("RANK", "12")];
+    assert_eq!(directory(&torchrun, &[]).as_deref(), Some("scorep-train.rank12"));
+    let named = [torchrun[0], torchrun[1], ("SCOREP_EXPERIMENT_DIRECTORY", "/scratch/run")];
+    assert_eq!(directory(&named, &[]).as_deref(), Some("/scratch/run.rank12"));
+    assert_eq!(directory(&[("SLURM_PROCID", "3")], &[]), None);
+    assert_eq!(directory(&[("SLURM_PROCID", "3")], &["--per-rank"]).as_deref(), Some("scorep-nccl.rank3"));
+}
+
+#[test]
+fn shells_read_what_env_prints_and_once_is_enough() {
+    let site = Site::new();
+    let printed = |command: &mut Command| {
+        let output = command.output().unwrap();
+        let (printed, said) = texts(&output);
+        assert!(output.status.success() && said.is_empty(), "{said}");
+        printed
+    };
+    let statements = printed(site.tool().args(["env", "--shell", "bash"]));
+    assert_eq!(statements.lines().count(), 5, "{statements}");
+    let script = r#"eval "$(scorep-nccl env)"; test "$NCCL_PROFILER_PLUGIN" = scorep && scorep-nccl env"#;
+    let path = std::env::join_paths([site.path("bin"), "/usr/bin".into(), "/bin".into()]).unwrap();
+    let mut shell = Command::new("/bin/sh");
+    shell.env_clear().env("PATH", path).args(["-c", script]);
+    assert_eq!(printed(&mut shell), "");
+}
+
+#[test]
+fn all_settings_are_listed() {
+    let listed = tool::succeed(Site::new().tool().args(["env", "--all"]));
+    for setting in SETTINGS {
+        assert!(listed.contains(setting.name), "{}", setting.name);
+    }
+}
+
+#[test]
+fn the_commands_own_status_is_that_of_the_run() {
+    let site = Site::new();
+    let status = |command: &[&str]| site.tool().args(["run", "--"]).args(command).output().unwrap().status.code();
+    assert_eq!(status(&["sh", "-c", "exit 7"]), Some(7));
+    assert_eq!(status(&["no-such-command"]), Some(127));
+    assert_eq!(status(&["/etc/passwd"]), Some(126));
+}
+
+#[test]
+fn wrong_use_says_what_is_wrong_and_fails() {
+    let site = Site::new();
+    std::fs::write(site.path("work/broken.jsonl"), "{").unwrap();
+    for (arguments, part) in [
+        (&["fly"][..], "unrecognized subcommand 'fly'"),
+        (&["run"], "<CMD>"),
+        (&["run", "--preset", "fast", "--", "true"], "api, light, network, full"),
+        (&["env", "--shell", "cmd"], "bash, fish, csh"),
+        (&["run", "--per-rank", "--", "true"], "RANK"),
+        (&["run", "--library", "/nowhere.so", "--", "true"], "/nowhere.so"),
+        (&["replay", "/nowhere"], "/nowhere"),
+        (&["replay", "broken.jsonl"], "broken.jsonl"),
+    ] {
+        let output = site.tool().args(arguments).output().unwrap();
+        let (_, said) = texts(&output);
+        assert!(!output.status.success() && said.contains(part), "{arguments:?}: {said}");
+        // clap adds the usage
+        let told = said.lines().take_while(|line| !line.is_empty()).count();
+        assert!(told <= 3, "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn a_library_without_its_names_is_not_run_with() {
+    let site = Site::new();
+    std::fs::remove_file(site.path("lib/libnccl_plugin.so")).unwrap();
+    let output = site.tool().args(["run", "--", "true"]).output().unwrap();
+    let (_, said) = texts(&output);
+    assert!(output.status.code() == Some(1) && said.contains("lib/libnccl_plugin.so is missing"), "{said}");
+}

@@ -1,0 +1,94 @@
+//! An installation in a temporary prefix, with stand-ins for NCCL and Score-P beside it, and a job's environment that sees nothing else.
+#![allow(dead_code, reason = "each test target uses a part of its own")]
+
+use crate::tool;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use tempfile::TempDir;
+
+/// Names of the library that are links to it.
+pub(crate) const LINKS: [&str; 3] = ["libnccl_plugin.so", "libnccl_series_plugin.so", "libnccl-profiler-scorep.so"];
+
+/// The prefix.
+pub(crate) struct Site {
+    directory: TempDir,
+}
+
+impl Site {
+    /// The tool and the library under all its names, NCCL 2.28.9 and Score-P 8.4.
+    pub(crate) fn new() -> Self {
+        // where cargo builds, so that what is large need not be copied
+        let site = Self { directory: tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap() };
+        for directory in ["bin", "lib", "nccl", "scorep/bin", "scorep/lib", "home", "work"] {
+            fs::create_dir_all(site.path(directory)).unwrap();
+        }
+        fs::hard_link(env!("CARGO_BIN_EXE_scorep-nccl"), site.path("bin/scorep-nccl")).unwrap();
+        fs::hard_link(tool::library(), site.path("lib").join(tool::LIBRARY)).unwrap();
+        for link in LINKS {
+            symlink(tool::LIBRARY, site.path("lib").join(link)).unwrap();
+        }
+        fs::copy(env!("NCCL_STAND_IN"), site.path("nccl/libnccl.so.2")).unwrap();
+        fs::copy(env!("SCORE_P_STAND_IN"), site.path("scorep/lib/libscorep_measurement.so.11")).unwrap();
+        site.script("bin/ldconfig", "exit 0");
+        site.score_p("8.4");
+        site
+    }
+
+    /// What lies there under that name.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    /// A program of some lines of shell.
+    pub(crate) fn script(&self, name: &str, lines: &str) {
+        fs::write(self.path(name), format!("#!/bin/sh\n{lines}\n")).unwrap();
+        fs::set_permissions(self.path(name), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    /// Score-P's scorep-config, of that version.
+    pub(crate) fn score_p(&self, version: &str) {
+        let prefix = self.path("scorep");
+        let lines = format!("case $1 in --version) printf {version};; --prefix) printf '%s' '{}';; esac", prefix.display());
+        self.script("scorep/bin/scorep-config", &lines);
+    }
+
+    /// Puts a library made of a line of C where another was.
+    pub(crate) fn library(&self, name: &str, source: &str) {
+        let path = self.path(name);
+        let _ = fs::remove_file(&path);
+        let file = self.path("work/library.c");
+        fs::write(&file, source).unwrap();
+        tool::succeed(Command::new("cc").args(["-shared", "-fPIC", "-o"]).arg(&path).arg(&file));
+    }
+
+    /// The installed tool in an environment that has nothing but this.
+    pub(crate) fn tool(&self) -> Command {
+        let mut command = Command::new(self.path("bin/scorep-nccl"));
+        let path = [self.path("bin"), self.path("scorep/bin"), "/usr/bin".into(), "/bin".into()];
+        command.env_clear().env("PATH", std::env::join_paths(path).unwrap()).env("HOME", self.path("home"));
+        command.env("LD_LIBRARY_PATH", self.path("nccl")).env("HOST_RELEASE", "22809").current_dir(self.path("work"));
+        command
+    }
+
+    /// The variables of a command's environment, after the tool has set what a job needs.
+    pub(crate) fn environment_of_job(&self, pairs: &[(&str, &str)], options: &[&str]) -> (Vec<(String, String)>, String) {
+        let output = self.tool().arg("run").args(options).args(["--", "env", "-0"]).envs(pairs.iter().copied()).output().unwrap();
+        let (printed, said) = texts(&output);
+        assert!(output.status.success(), "{said}");
+        let split = |line: &str| line.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()));
+        (printed.split('\0').filter_map(split).collect(), said)
+    }
+}
+
+/// What a command has printed, and said.
+pub(crate) fn texts(output: &Output) -> (String, String) {
+    [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned()).into()
+}
+
+/// Replaces a file or link.
+pub(crate) fn replace(path: &Path, content: &[u8]) {
+    fs::remove_file(path).unwrap();
+    fs::write(path, content).unwrap();
+}
