@@ -11,9 +11,12 @@ library:
 	@for name in libnccl_plugin libnccl_series_plugin libnccl-profiler-scorep; do \
 	  ln -sf libscorep_substrate_nccl.so $(shipped)/release/$$name.so; done
 
-# The command-line tool, beside the library.
+# The command-line tool, beside the library, but built apart from it: it is made with the library's crates, too, as rlibs. In the same directory
+# each would replace what the other built, and cargo would begin anew every time.
 tool:
-	cargo build --release --bin scorep-nccl --target-dir $(shipped)
+	cargo build --release --bin scorep-nccl --target-dir $(shipped)/tool
+	mkdir -p $(shipped)/release
+	cp -p $(shipped)/tool/release/scorep-nccl $(shipped)/tool/release/scorep-nccl.d $(shipped)/release/
 
 demo: demo-packages library tool
 	$(shipped)/release/scorep-nccl demo

@@ -1,12 +1,14 @@
 # Has cargo build the library and the tool, and the tool write manual and completions. What is up to date cargo knows.
-#   built             where cargo leaves what it built
+#   built             where cargo leaves the library
+#   tool              the command-line tool
 #   library           file name of the library
 #   links             its other names
 #   pages             what the tool wrote, laid out as below share
 
 set(profile "$<IF:$<CONFIG:Debug>,dev,release>")
 set(shipped "${cargo_target}/shipped")
-set(built "${shipped}/$<IF:$<CONFIG:Debug>,debug,release>")
+set(directory "$<IF:$<CONFIG:Debug>,debug,release>")
+set(built "${shipped}/${directory}")
 
 # the same names as in the README's table and in src/library.rs
 if(SCOREP_NCCL_ONLY)
@@ -33,13 +35,15 @@ add_custom_target(library ALL
   BYPRODUCTS "${built}/${library}"
   COMMENT "cargo: ${library}" USES_TERMINAL VERBATIM)
 
+# the tool apart from it, since it is made with the library's crates, too, as rlibs: each would replace what the other built
 if(NOT SCOREP_NCCL_ONLY)
+  set(tool "${shipped}/tool/${directory}/scorep-nccl")
   set(pages "${CMAKE_BINARY_DIR}/pages")
   add_custom_target(tool ALL
-    COMMAND ${cargo_call} build ${cargo_options} --profile ${profile} --target-dir "${shipped}" --bin scorep-nccl
+    COMMAND ${cargo_call} build ${cargo_options} --profile ${profile} --target-dir "${shipped}/tool" --bin scorep-nccl
     COMMAND "${CMAKE_COMMAND}" -E rm -rf "${pages}"
-    COMMAND "${built}/scorep-nccl" pages "${pages}"
-    BYPRODUCTS "${built}/scorep-nccl"
+    COMMAND "${tool}" pages "${pages}"
+    BYPRODUCTS "${tool}"
     COMMENT "cargo: scorep-nccl, its manual and completions" USES_TERMINAL VERBATIM)
   # one cargo at a time: they would wait for each other
   add_dependencies(tool library)

@@ -27,7 +27,7 @@ endforeach()
 set(stripped "${CMAKE_INSTALL_LIBDIR}/${library}")
 
 if(NOT SCOREP_NCCL_ONLY)
-  install(PROGRAMS "${built}/scorep-nccl" DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  install(PROGRAMS "${tool}" DESTINATION "${CMAKE_INSTALL_BINDIR}")
   install(DIRECTORY "${pages}/man/" DESTINATION "${CMAKE_INSTALL_MANDIR}")
   foreach(place IN LISTS completions)
     install(DIRECTORY "${pages}/${place}/" DESTINATION "${CMAKE_INSTALL_DATADIR}/${place}")

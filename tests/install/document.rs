@@ -99,8 +99,9 @@ fn without_a_network_it_builds_from_what_was_fetched_before() {
     ];
     run(&here, &build, &environment).unwrap();
     assert!(!home.path().join("registry").exists());
-    let mut replay = tool::program(&built.join("shipped/debug/scorep-nccl"));
-    tool::succeed(replay.args(["replay", "--format", "json"]).arg(tool::run("nvlink4_ring")));
+    let mut replay = tool::program(&built.join("shipped/tool/debug/scorep-nccl"));
+    replay.args(["replay", "--format", "json"]).arg(tool::run("nvlink4_ring"));
+    tool::succeed(replay.arg("--library").arg(built.join("shipped/debug").join(tool::LIBRARY)));
 }
 
 /// What the options do is in one table, and what the table says exists.
