@@ -81,6 +81,8 @@ fn configure(directory: &Path, files: &[(&str, &str)]) {
         "ClusterName=pretended".to_owned(),
         format!("SlurmctldHost={host}(127.0.0.1)"),
         format!("SlurmctldPort={controller}"),
+        // MPI names what it shares on a machine after host and job: two clusters at a time must not have the same
+        format!("FirstJobId={controller}"),
         "SlurmUser=root".to_owned(),
         "SlurmdUser=root".to_owned(),
         format!("AuthInfo=socket={at}/munge.socket"),
