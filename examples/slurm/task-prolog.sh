@@ -1,7 +1,7 @@
 #!/bin/sh
 # For administrators: the plugin for the jobs that ask for it, without a change of their scripts. In slurm.conf, on every node:
 #
-#   TaskProlog=/opt/scorep-nccl/share/scorep-nccl/slurm/task-prolog.sh
+#   TaskProlog=/etc/slurm/task-prolog.sh
 #
 # A job asks with NCCL_SCOREP_PRESET in its environment: NCCL_SCOREP_PRESET=network sbatch job.sh
 # (A job's comment is not in a task's environment, and asking the controller for it, once a task, is too much for it.)

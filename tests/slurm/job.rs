@@ -55,10 +55,12 @@ impl<'a> Job<'a> {
         let text = format!("{TASK}{}\n", play.replace("PROGRAM", &words.join(" ")));
         std::fs::write(directory.join("task"), text).unwrap();
         std::fs::set_permissions(directory.join("task"), PermissionsExt::from_mode(0o755)).unwrap();
-        Self { cluster, directory, captures: captures.to_vec(), environment: Vec::new() }
-            // what MPI's processes do while they wait, where there are more of them than processors
-            .with("OMPI_MCA_mpi_yield_when_idle", "1")
+        let job = Self { cluster, directory, captures: captures.to_vec(), environment: Vec::new() }
             .with("SLURM_MPI_TYPE", if with_mpi { "pmix" } else { "none" })
+            // there are more of MPI's processes than processors
+            .with("OMPI_MCA_mpi_yield_when_idle", "1");
+        // nodes of one name would share what has the name of the node
+        if cluster.has_own_names { job } else { job.with("OMPI_MCA_btl", "tcp,self") }
     }
 
     /// With this variable in the environment that it is submitted from.
