@@ -25,6 +25,6 @@ if said=$(timeout 10 "$tool" env --shell bash --preset "$NCCL_SCOREP_PRESET" 2>&
     done
   )
 else
-  printf '%s\n' "no NCCL plugin: ${said:-$tool gave no answer}" | sed 's/^/print /'
+  printf '%s\n' "print no NCCL plugin: ${said:-$tool gave no answer}" | head -n 1
 fi
 exit 0

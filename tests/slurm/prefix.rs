@@ -19,12 +19,8 @@ pub(crate) fn install(prefix: &Path) {
     for directory in [&programs, &libraries] {
         std::fs::create_dir_all(directory).unwrap();
     }
-    let program = programs.join("scorep-nccl");
-    let installed = Path::new(env!("CARGO_BIN_EXE_scorep-nccl"));
-    let has_env = tool::tool().args(["env", "--help"]).output().unwrap().status.success();
     // a copy: the library is looked for beside the program, wherever links to it are
-    let source = if has_env { installed.to_owned() } else { Path::new(STAND_INS).join("scorep-nccl") };
-    std::fs::copy(source, program).unwrap();
+    std::fs::copy(env!("CARGO_BIN_EXE_scorep-nccl"), programs.join("scorep-nccl")).unwrap();
     let [file, links @ ..] = NAMES;
     std::fs::copy(tool::library(), libraries.join(file)).unwrap();
     for link in links {
