@@ -24,6 +24,8 @@ const OWN_NAME: &str = r#"mount --bind "$1" /etc/hosts && hostname "$0" && exec 
 
 pub(crate) struct Cluster {
     directory: TempDir,
+    /// What slurmctld has on stable storage before it answers: in memory, as it answers nobody while a busy disk takes its time.
+    _state: TempDir,
     daemons: Vec<Child>,
     /// Whether its nodes have names of their own; this machine's otherwise, where a container forbids it.
     pub(crate) has_own_names: bool,
@@ -71,7 +73,7 @@ fn ports() -> [u16; 3] {
     listeners.map(|listener| listener.local_addr().unwrap().port())
 }
 
-fn configure(directory: &Path, files: &[(&str, &str)]) {
+fn configure(directory: &Path, state: &Path, files: &[(&str, &str)]) {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
     let host = host.trim().split('.').next().unwrap();
     let at = directory.display();
@@ -86,7 +88,9 @@ fn configure(directory: &Path, files: &[(&str, &str)]) {
         "SlurmUser=root".to_owned(),
         "SlurmdUser=root".to_owned(),
         format!("AuthInfo=socket={at}/munge.socket"),
-        format!("StateSaveLocation={at}/state"),
+        format!("StateSaveLocation={}", state.display()),
+        // so that a machine that is busy is no failure
+        format!("MessageTimeout={}", PATIENCE.as_secs() / 2),
         format!("SlurmctldPidFile={at}/slurmctld.pid"),
         // %n is the node: what two daemons of one machine would have in common otherwise
         format!("SlurmdPidFile={at}/%n.pid"),
@@ -120,7 +124,7 @@ fn configure(directory: &Path, files: &[(&str, &str)]) {
     File::open("/dev/urandom").unwrap().read_exact(&mut random).unwrap();
     std::fs::write(&key, random).unwrap();
     std::fs::set_permissions(&key, PermissionsExt::from_mode(0o600)).unwrap();
-    for name in ["state", "node1.tmp", "node2.tmp"] {
+    for name in ["node1.tmp", "node2.tmp"] {
         std::fs::create_dir(directory.join(name)).unwrap();
     }
 }
@@ -138,15 +142,18 @@ impl Cluster {
     }
 
     fn try_start(files: &[(&str, &str)]) -> Result<Self, String> {
-        let directory = tempfile::Builder::new().prefix("scorep-nccl-slurm-").tempdir().unwrap();
+        let mut place = tempfile::Builder::new();
+        place.prefix("scorep-nccl-slurm-");
+        let directory = place.tempdir().unwrap();
+        let state = place.tempdir_in("/dev/shm").or_else(|_| place.tempdir()).unwrap();
         // MUNGE wants all to reach its socket
         std::fs::set_permissions(directory.path(), PermissionsExt::from_mode(0o755)).unwrap();
-        configure(directory.path(), files);
+        configure(directory.path(), state.path(), files);
         prefix::install(&directory.path().join("installed"));
         let mut probe = Command::new("unshare");
         let has_own_names =
             probe.args(["--uts", "--mount", "true"]).stderr(Stdio::null()).status().is_ok_and(|done| done.success());
-        let mut cluster = Self { directory, daemons: Vec::new(), has_own_names };
+        let mut cluster = Self { directory, _state: state, daemons: Vec::new(), has_own_names };
         cluster.spawn_daemons()?;
         Ok(cluster)
     }
