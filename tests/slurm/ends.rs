@@ -25,8 +25,8 @@ fn has_loaded_the_library(task: &Task) -> bool {
 fn a_job_that_is_ended_leaves_nothing() {
     let Some(cluster) = Cluster::start(&[]) else { return };
     let captures = captures("nodes2x2_graph");
-    // played so slowly that no test sees its end
-    let program = [env!("HOST_REPLAY_APP").as_ref(), "pace=0.001".as_ref()];
+    // played for three minutes: longer than the test has patience
+    let program = [env!("HOST_REPLAY_APP").as_ref(), "pace=0.003".as_ref()];
     let begun = ["cancelled", "limited"].map(|name| {
         let plugin = cluster.path("installed/lib/libnccl-profiler-scorep.so");
         let job = Job::new(&cluster, name, &program, false, &captures)
