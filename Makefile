@@ -47,4 +47,4 @@ demo-packages:
 	@./scripts/system-packages libotf2-trace-dev
 
 test-packages:
-	@./scripts/system-packages libotf2-trace-dev otf2-tools binutils util-linux valgrind
+	@./scripts/system-packages libotf2-trace-dev otf2-tools binutils util-linux valgrind slurmctld slurmd slurm-client munge shellcheck
