@@ -44,7 +44,7 @@ const SCORE_P: How = How::RunBy("tests/score_p/documented.rs");
 const THREAD_SANITIZER: How = How::Needs("the library under ThreadSanitizer, which `make races` takes minutes to build");
 
 /// The commands, as they are written.
-pub(crate) const COMMANDS: [(&str, How); 29] = [
+pub(crate) const COMMANDS: [(&str, How); 31] = [
     ("make demo", How::Make),
     ("make test", How::Make),
     ("make lint", How::Make),
@@ -55,6 +55,8 @@ pub(crate) const COMMANDS: [(&str, How); 29] = [
     // stand-ins for the launchers and the program; with Score-P itself: tests/score_p
     ("export SCOREP_ENABLE_TRACING=true SCOREP_TOTAL_MEMORY=64M", How::Run(&[])),
     ("mpirun -n 4 scorep-nccl run -- ./program", How::Run(&["program.3.nccl_plugin.nccl"])),
+    ("eval \"$(scorep-nccl env)\"", How::Run(&[])),
+    ("srun ./program", How::Run(&["program.0.nccl_plugin.nccl"])),
     ("export SCOREP_TOTAL_MEMORY=256M", How::Run(&[])),
     (
         "torchrun --no-python --nproc-per-node=4 scorep-nccl run -- python -m scorep --mpp=none --thread=pthread train.py",
