@@ -77,6 +77,7 @@ pub(crate) const COMMANDS: [(&str, How); 31] = [
     ("cube_calltree -m nccl_op_bytes scorep-*/profile.cubex", SCORE_P),
     ("cube_stat -m visits,time,nccl_op_bytes scorep-*/profile.cubex", SCORE_P),
     ("python3 -m json.tool scorep-*/nccl/summary.json", SCORE_P),
+    // with fewer rounds: nothing depends on what it measures
     ("target/shipped/release/scorep-nccl bench", How::RunBy("tests/bench.rs")),
     ("RUNTIME=$(rustc --print sysroot)/lib/rustlib/x86_64-unknown-linux-gnu/lib/librustc-stable_rt.tsan.a", THREAD_SANITIZER),
     ("gcc -std=gnu11 -O1 -g -fsanitize=thread -c tests/c/nccl_host.c -o host.o", THREAD_SANITIZER),
