@@ -8,7 +8,8 @@ endforeach()
 set(module_directory "${CMAKE_INSTALL_DATADIR}/modulefiles/scorep-nccl")
 set(completions bash-completion/completions zsh/site-functions fish/vendor_completions.d)
 
-set(directories "${CMAKE_INSTALL_LIBDIR}" "${module_directory}" "${CMAKE_INSTALL_DOCDIR}/docs")
+set(directories "${CMAKE_INSTALL_LIBDIR}" "${module_directory}" "${CMAKE_INSTALL_DOCDIR}/docs/pictures"
+  "${CMAKE_INSTALL_DOCDIR}/examples/slurm")
 if(NOT SCOREP_NCCL_ONLY)
   list(APPEND directories "${CMAKE_INSTALL_BINDIR}" "${CMAKE_INSTALL_MANDIR}/man1")
   list(TRANSFORM completions PREPEND "${CMAKE_INSTALL_DATADIR}/" OUTPUT_VARIABLE places)
@@ -43,7 +44,7 @@ foreach(language "" ".lua")
 endforeach()
 
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION "${CMAKE_INSTALL_DOCDIR}")
-install(DIRECTORY docs DESTINATION "${CMAKE_INSTALL_DOCDIR}" FILES_MATCHING PATTERN "*.md" PATTERN "*.svg")
+install(DIRECTORY docs examples DESTINATION "${CMAKE_INSTALL_DOCDIR}" USE_SOURCE_PERMISSIONS)
 
 # as CMake does for what it built itself: `install/strip`, `cmake --install --strip`, and packages
 list(JOIN stripped "\" \"" stripped)

@@ -1,7 +1,9 @@
-//! `scorep-nccl demo`: two recorded runs replayed, their figures printed, a trace and a picture left behind.
+//! `scorep-nccl demo`: two recorded runs replayed, their figures printed, traces and two pictures left behind.
 
+use crate::capture::{self, Capture};
+use crate::picture::timeline::{Group, Timeline};
+use crate::picture::{fit, recorded, rows, timeline};
 use crate::replay::{self, ReplayError, Request};
-use crate::{capture, picture};
 use common::report;
 use common::summary::{Summary, Transfers};
 use std::fs;
@@ -12,6 +14,9 @@ const RUNS: [(&str, &str); 2] = [
     ("net2_collectives", "two ranks, every collective and all-to-all, 4 B to 32 MiB, over sockets"),
     ("nodes2x2_train", "four ranks on two nodes: a transformer in training, tensor and pipeline parallel"),
 ];
+/// The run whose timeline is drawn, and what is shown of it, nanoseconds after its first callback: one step of the training.
+const TIMELINE_RUN: &str = "nodes2x2_train";
+const SHOWN: std::ops::Range<u64> = 1_131_500_000..1_160_000_000;
 /// Length of a window: the runs last a second or two.
 pub(crate) const WINDOW_SECONDS: f64 = 0.1;
 
@@ -21,7 +26,7 @@ pub(crate) struct Arguments {
     /// Directory that holds the recorded runs.
     #[arg(long, default_value = "tests/captures")]
     captures: PathBuf,
-    /// Directory for the traces, summaries and the picture.
+    /// Directory for the traces, summaries and pictures.
     #[arg(long, default_value = "scorep-nccl-demo")]
     output: PathBuf,
     /// The shipped library, where it is not beside this program.
@@ -54,6 +59,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
         if !drawn && let Some(path) = draw(arguments, &source, &outcome.summary)? {
             println!("picture: {}", path.display());
             drawn = true;
+        }
+        if name == TIMELINE_RUN {
+            println!("picture: {}", draw_timeline(arguments, &source)?.display());
         }
         println!();
     }
@@ -93,7 +101,7 @@ fn draw(arguments: &Arguments, source: &Path, summary: &Summary) -> Result<Optio
     let points = sends(source, summary, pair)?;
     let path = arguments.output.join("fit.svg");
     let title = format!("Transfers from rank {} to rank {} of communicator {}", pair.rank, pair.peer, pair.comm);
-    picture::draw(&path, &title, &points, pair.min)?;
+    fit::draw(&path, &title, &points, pair.min)?;
     Ok(Some(path))
 }
 
@@ -101,10 +109,35 @@ fn draw(arguments: &Arguments, source: &Path, summary: &Summary) -> Result<Optio
 fn sends(source: &Path, summary: &Summary, pair: &Transfers) -> Result<Vec<(f64, f64)>, String> {
     let communicator = summary.communicators.iter().find(|communicator| communicator.comm == pair.comm);
     let place = communicator.and_then(|communicator| communicator.ranks.iter().find(|place| place.rank == pair.rank));
-    let captures = replay::captures(&[source.into()]).map_err(|error| error.to_string())?;
-    let path = place.and_then(|place| captures.get(place.process as usize));
+    let captures = captures(source)?;
     let comm = u64::from_str_radix(&pair.comm, 16).ok();
-    let (Some(path), Some(comm)) = (path, comm) else { return Ok(Vec::new()) };
-    let capture = capture::read(path).map_err(|error| error.to_string())?;
-    Ok(picture::sends(&capture, comm, pair.peer))
+    let capture = place.and_then(|place| captures.get(place.process as usize));
+    let (Some(capture), Some(comm)) = (capture, comm) else { return Ok(Vec::new()) };
+    let transfers = recorded::transfers(capture);
+    let sender = recorded::Rank { comm, rank: pair.rank };
+    let of_pair = transfers.iter().filter(|transfer| transfer.of == sender && transfer.peer == pair.peer);
+    Ok(of_pair.map(|transfer| (transfer.bytes as f64, (transfer.stop - transfer.start) as f64 / 1e3)).collect())
+}
+
+/// Draws a part of a run as rows of regions.
+fn draw_timeline(arguments: &Arguments, source: &Path) -> Result<PathBuf, String> {
+    let captures = captures(source)?;
+    let times = captures.iter().flat_map(|capture| capture.lines.iter().map(|call| recorded::time(capture, call)));
+    let zero = times.min().unwrap_or(0);
+    let group = |capture: &Capture| Group {
+        name: format!("process {}", replay::process_name(&capture.path)),
+        rows: rows::of_process(&recorded::operations(capture), &recorded::transfers(capture)),
+    };
+    let groups: Vec<Group> = captures.iter().map(group).collect();
+    let shown = zero + SHOWN.start..zero + SHOWN.end;
+    let title = "One step of a training on two nodes of two GPUs: tensor parallel inside a node, pipeline parallel between them";
+    let path = arguments.output.join("timeline.svg");
+    timeline::draw(&path, &Timeline { title, groups: &groups, zero, shown })?;
+    Ok(path)
+}
+
+/// A run's captures in the order of ranks.
+fn captures(source: &Path) -> Result<Vec<Capture>, String> {
+    let paths = replay::captures(&[source.into()]).map_err(|error| error.to_string())?;
+    paths.iter().map(|path| capture::read(path).map_err(|error| error.to_string())).collect()
 }

@@ -125,6 +125,17 @@ fn a_patch_release_does_not() {
     check(job.only(), 1e9, &PLACE);
 }
 
+/// As Score-P's Python bindings load it.
+#[test]
+fn nor_does_a_link_without_a_number() {
+    let directory = tempfile::tempdir().unwrap();
+    let library = directory.path().join("libscorep_measurement.so");
+    std::os::unix::fs::symlink(env!("SCORE_P_STAND_IN"), &library).unwrap();
+    let job = plan("lanes", 0).beside(Some(library)).run();
+    assert_eq!(job.said(), Vec::<&str>::new());
+    check(job.only(), 1e9, &PLACE);
+}
+
 #[test]
 fn a_score_p_that_is_part_of_the_program_turns_lanes_off() {
     let job = plan("lanes", 0).beside(None).run();

@@ -1,33 +1,56 @@
-//! The README's tables are the code's.
+//! The documentation's tables are the code's.
 
 use common::config::SETTINGS;
-use common::metric::{DEFAULT, Fixed, SERIES, counters};
+use common::metric::{DEFAULT, Fixed, Owner, SERIES, counters};
+use common::name::FUNCTIONS;
 
-const README: &str = include_str!("../README.md");
+const METRICS: &str = include_str!("../docs/metrics.md");
+const SETTINGS_PAGE: &str = include_str!("../docs/settings.md");
+const LANES: &str = include_str!("../scorep-substrate/src/lanes/writer.rs");
 
 #[test]
-fn every_general_counter_and_series_is_in_the_readme_with_its_unit() {
-    for counter in &counters()[..=Fixed::ApiTime as usize] {
-        let row = format!("| `{}` | {} |", counter.name, counter.unit.to_string_lossy());
-        assert!(README.contains(&row), "{row}");
+fn every_general_counter_is_among_the_metrics_as_the_code_tells_it() {
+    let (general, of_functions) = counters().split_at(Fixed::ApiTime as usize + 1);
+    for counter in general {
+        let owner = if counter.owner == Owner::Thread { "thread" } else { "process" };
+        let row = format!("| `{}` | {} | {owner} |", counter.name, counter.unit.to_string_lossy());
+        let meaning = format!("| {} |", counter.description.to_string_lossy());
+        assert!(METRICS.lines().any(|line| line.starts_with(&row) && line.ends_with(&meaning)), "{row}{meaning}");
     }
+    let names = FUNCTIONS.map(str::to_lowercase);
+    assert!(METRICS.contains(&format!("{} and {}", names[..9].join(", "), names[9])));
+    assert_eq!(of_functions.len(), 3 * names.len());
+}
+
+#[test]
+fn every_series_is_among_the_metrics_with_its_unit() {
     for series in SERIES {
-        let name = format!("`{}`", series.name);
-        let unit = format!("| {} |", series.unit.to_string_lossy());
-        assert!(README.lines().any(|line| line.contains(&name) && line.contains(&unit)), "{name} {unit}");
+        let peer = if series.by_peer { format!(", `{}@P`", series.name) } else { String::new() };
+        let row = format!("| `{}`{peer} | {} |", series.name, series.unit.to_string_lossy());
+        assert!(METRICS.lines().any(|line| line.starts_with(&row)), "{row}");
+    }
+}
+
+/// Their names stand where lanes are written, each behind `c"`.
+#[test]
+fn every_counter_and_attribute_of_a_lane_is_among_the_metrics() {
+    let names = LANES.split("c\"nccl_").skip(1).filter_map(|rest| rest.split('"').next());
+    let names: Vec<String> = names.map(|name| format!("`nccl_{name}`")).collect();
+    assert!(names.len() >= 11, "{names:?}");
+    for name in names {
+        assert!(METRICS.lines().any(|line| line.starts_with("| `nccl_") && line.contains(&name)), "{name}");
     }
 }
 
 #[test]
-fn the_readme_tells_what_is_shown_by_default() {
+fn the_metrics_tell_what_is_shown_by_default() {
     let names = DEFAULT.map(|counter| format!("`{}`", counters()[counter as usize].name)).join(", ");
-    assert!(README.contains(&format!("`default` for {names};")), "{names}");
+    assert!(METRICS.contains(&format!("`default` for {names};")), "{names}");
 }
 
 #[test]
-fn every_setting_is_in_the_readme_as_the_code_tells_it() {
-    for setting in SETTINGS {
-        let row = format!("| `{}` | {} | {} |", setting.name, setting.default, setting.meaning);
-        assert!(README.contains(&row), "{row}");
-    }
+fn every_setting_is_among_the_settings_as_the_code_tells_it() {
+    let rows = SETTINGS_PAGE.lines().filter(|line| line.starts_with("| `NCCL_SCOREP_"));
+    let code = SETTINGS.iter().map(|setting| format!("| `{}` | {} | {} |", setting.name, setting.default, setting.meaning));
+    assert!(rows.eq(code), "docs/settings.md has not the rows of common/src/config/table.rs");
 }

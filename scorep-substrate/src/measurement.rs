@@ -106,10 +106,16 @@ fn check_library() -> Result<(), String> {
     } else {
         String::new()
     };
-    let name = path.rsplit('/').next().unwrap_or_default();
-    match name.strip_prefix(KNOWN) {
-        Some(rest) if rest.is_empty() || rest.starts_with('.') => Ok(()),
-        _ => Err(format!("Score-P's library is {path}; those known are {KNOWN} (Score-P 8)")),
+    // Score-P's Python bindings load it by the name that compilers look for, a link without a number
+    let linked = std::fs::canonicalize(&path).map(|file| file.to_string_lossy().into_owned()).unwrap_or_default();
+    let is_known = |path: &str| {
+        let rest = path.rsplit('/').next().and_then(|name| name.strip_prefix(KNOWN));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    if is_known(&path) || is_known(&linked) {
+        Ok(())
+    } else {
+        Err(format!("Score-P's library is {path}; those known are {KNOWN} (Score-P 8)"))
     }
 }
 

@@ -6,6 +6,9 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod captured;
+#[path = "../document/mod.rs"]
+mod document;
+mod documented;
 mod experiment;
 mod findings;
 mod host_regions;
@@ -59,6 +62,7 @@ fn a_job_of_four_ranks() {
     // all of its operations can be GPU-timed, so that the lanes' lengths were all compared
     let timed: usize = summaries::gpu_timed(&job.summaries()).values().sum();
     assert_eq!(timed, 4 * 240);
+    documented::run(&job);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The settings as a person sees them: names, defaults, meanings. The README's table is this one.
+//! The settings as a person sees them: names, defaults, meanings. The table in docs/settings.md is this one.
 
 /// A setting as a person sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,42 +1,9 @@
 //! A picture of one pair of ranks: size against time, every transfer, the fastest of each size, and the fitted line.
 
-use crate::capture::{Capture, Event, What};
 use common::rate::FittedLine;
 use plotters::prelude::*;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::path::Path;
-
-/// Size in bytes and time in microseconds of every send from one context to one rank.
-pub(crate) fn sends(capture: &Capture, comm: u64, peer_wanted: i32) -> Vec<(f64, f64)> {
-    let mut contexts: HashMap<u32, u64> = HashMap::new();
-    let mut operations: HashMap<u64, bool> = HashMap::new();
-    let mut waits: HashMap<u64, Option<(u64, u64)>> = HashMap::new();
-    let mut points = Vec::new();
-    for call in &capture.lines {
-        match &call.what {
-            What::Init { ctx, comm, .. } => {
-                contexts.insert(*ctx, *comm);
-            }
-            What::Start { ctx, h, event: Event::ProxyOp { peer, send, .. }, .. } => {
-                let wanted = *send && *peer == peer_wanted && contexts.get(ctx) == Some(&comm);
-                operations.insert(*h, wanted);
-            }
-            What::Start { h, parent, event: Event::ProxyStep { .. }, .. } if operations.get(parent) == Some(&true) => {
-                waits.insert(*h, None);
-            }
-            What::State { h, state: 9, arg: Some(bytes) } => {
-                waits.entry(*h).and_modify(|wait| *wait = Some((call.t, *bytes)));
-            }
-            What::Stop { h } => {
-                if let Some((since, bytes)) = waits.remove(h).flatten() {
-                    points.push((bytes as f64, call.t.saturating_sub(since) as f64 / 1e3));
-                }
-            }
-            _ => {}
-        }
-    }
-    points
-}
 
 /// Draws the picture as SVG.
 ///

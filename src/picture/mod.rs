@@ -1,0 +1,13 @@
+//! The demo's pictures, as SVG: drawn from recorded callbacks, for people without Vampir.
+//!
+//! | file | task |
+//! |---|---|
+//! | `recorded.rs` | operations and transfers of a capture, with their times |
+//! | `rows.rs` | which of them goes to which row |
+//! | `timeline.rs` | draws rows of regions over time |
+//! | `fit.rs` | draws the time of transfers over their size |
+
+pub(crate) mod fit;
+pub(crate) mod recorded;
+pub(crate) mod rows;
+pub(crate) mod timeline;

@@ -1,0 +1,141 @@
+//! Operations and transfers as a capture has them, by the same rules as the library's lanes: an operation lasts from the first start to the
+//! last stop that the GPU stamped, a transfer from the moment its data goes to the network to the end of its step.
+
+use crate::capture::{Call, Capture, Event, What};
+use common::gpu_track::GpuTrack;
+use std::collections::{BTreeMap, HashMap};
+
+/// `ncclProfilerProxyStepSendWait`, with the transfer's size, and `ncclProfilerKernelChStop`, with the GPU's stamp.
+const SEND_WAIT: u32 = 9;
+const KERNEL_CHANNEL_STOP: u32 = 22;
+
+/// A rank of a communicator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Rank {
+    pub(crate) comm: u64,
+    pub(crate) rank: i32,
+}
+
+/// An operation with stamps of the GPU; times in nanoseconds of the host's clock.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Operation {
+    pub(crate) of: Rank,
+    /// Name of the region, for example `ncclAllReduce`.
+    pub(crate) region: String,
+    pub(crate) start: u64,
+    pub(crate) stop: u64,
+}
+
+/// A transfer over the network, seen from the sender; times likewise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Transfer {
+    pub(crate) of: Rank,
+    pub(crate) peer: i32,
+    pub(crate) bytes: u64,
+    pub(crate) start: u64,
+    pub(crate) stop: u64,
+}
+
+/// An operation whose kernel channels are still coming, and the stamps so far.
+struct Stamped {
+    of: Rank,
+    region: String,
+    enqueued: u64,
+    first: Option<u64>,
+    last: Option<u64>,
+}
+
+/// All operations with stamps, in the order of their enqueues. Stamps are taken for the operation's own, which holds for captures that stay in
+/// step.
+pub(crate) fn operations(capture: &Capture) -> Vec<Operation> {
+    let mut places: HashMap<u64, usize> = HashMap::new();
+    let mut stamped: Vec<Stamped> = Vec::new();
+    let mut tracks: BTreeMap<Rank, GpuTrack> = BTreeMap::new();
+    let ranks = ranks(capture);
+    for call in &capture.lines {
+        let now = time(capture, call);
+        match &call.what {
+            What::Start { ctx, h, event: Event::Coll { func, .. } | Event::P2p { func, .. }, .. } => {
+                if let Some(&of) = ranks.get(ctx) {
+                    places.insert(*h, stamped.len());
+                    let region = format!("nccl{}", func.as_deref().unwrap_or(common::name::UNKNOWN));
+                    stamped.push(Stamped { of, region, enqueued: now, first: None, last: None });
+                }
+            }
+            What::Start { h, parent, event: Event::KernelCh { ptimer, .. }, .. } => {
+                if let Some((&place, operation)) = places.get(parent).and_then(|place| Some((place, stamped.get_mut(*place)?))) {
+                    operation.first = Some(operation.first.map_or(*ptimer, |first| first.min(*ptimer)));
+                    tracks.entry(operation.of).or_default().told(now, *ptimer);
+                    places.insert(*h, place);
+                }
+            }
+            What::State { h, state: KERNEL_CHANNEL_STOP, arg: Some(ptimer) } => {
+                if let Some(operation) = places.get(h).and_then(|place| stamped.get_mut(*place)) {
+                    operation.last = operation.last.max(Some(*ptimer));
+                    tracks.entry(operation.of).or_default().told(now, *ptimer);
+                }
+            }
+            _ => {}
+        }
+    }
+    for operation in &stamped {
+        if let (Some(first), Some(track)) = (operation.first, tracks.get_mut(&operation.of)) {
+            track.enqueued(operation.enqueued, first);
+        }
+    }
+    let mappings: BTreeMap<Rank, _> = tracks.iter().filter_map(|(rank, track)| Some((*rank, track.mapping(1.0)?))).collect();
+    let placed = |operation: Stamped| {
+        let mapping = mappings.get(&operation.of)?;
+        let (start, stop) = (mapping.ticks(operation.first?), mapping.ticks(operation.last?));
+        (start <= stop).then_some(Operation { of: operation.of, region: operation.region, start, stop })
+    };
+    stamped.into_iter().filter_map(placed).collect()
+}
+
+/// All transfers, in the order of their ends.
+pub(crate) fn transfers(capture: &Capture) -> Vec<Transfer> {
+    let ranks = ranks(capture);
+    let mut sends: HashMap<u64, (Rank, i32)> = HashMap::new();
+    let mut steps: HashMap<u64, Transfer> = HashMap::new();
+    let mut transfers = Vec::new();
+    for call in &capture.lines {
+        match &call.what {
+            What::Start { ctx, h, event: Event::ProxyOp { peer, send: true, .. }, .. } => {
+                if let Some(&of) = ranks.get(ctx) {
+                    sends.insert(*h, (of, *peer));
+                }
+            }
+            What::Start { h, parent, event: Event::ProxyStep { .. }, .. } => {
+                if let Some(&(of, peer)) = sends.get(parent) {
+                    steps.insert(*h, Transfer { of, peer, bytes: 0, start: u64::MAX, stop: u64::MAX });
+                }
+            }
+            What::State { h, state: SEND_WAIT, arg: Some(bytes) } => {
+                if let Some(step) = steps.get_mut(h) {
+                    (step.bytes, step.start) = (*bytes, time(capture, call));
+                }
+            }
+            What::Stop { h } => {
+                if let Some(step) = steps.remove(h).filter(|step| step.start < u64::MAX) {
+                    transfers.push(Transfer { stop: time(capture, call).max(step.start), ..step });
+                }
+            }
+            _ => {}
+        }
+    }
+    transfers
+}
+
+/// The ranks that contexts stand for.
+fn ranks(capture: &Capture) -> HashMap<u32, Rank> {
+    let rank = |call: &Call| match call.what {
+        What::Init { ctx, comm, rank, .. } => Some((ctx, Rank { comm, rank })),
+        _ => None,
+    };
+    capture.lines.iter().filter_map(rank).collect()
+}
+
+/// When a callback was made, on the clock of its host.
+pub(crate) fn time(capture: &Capture, call: &Call) -> u64 {
+    capture.meta.mono0.saturating_add(call.t)
+}

@@ -1,0 +1,97 @@
+//! Which operation or transfer goes to which row: a row for each location that the library would make in Score-P's trace, under the same name.
+
+use super::recorded::{Operation, Rank, Transfer};
+use std::collections::BTreeMap;
+
+/// The region of time with at least one transfer under way.
+pub(crate) const TRANSFERS: &str = "transfers";
+
+/// A region on a row; times in nanoseconds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Bar {
+    pub(crate) region: String,
+    pub(crate) start: u64,
+    pub(crate) stop: u64,
+}
+
+/// A location.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Row {
+    pub(crate) name: String,
+    pub(crate) bars: Vec<Bar>,
+}
+
+/// The rows of a process: its ranks' operations, where they overlap in further rows, and then its rank pairs' transfers.
+pub(crate) fn of_process(operations: &[Operation], transfers: &[Transfer]) -> Vec<Row> {
+    let mut ranks: BTreeMap<Rank, Vec<&Operation>> = BTreeMap::new();
+    for operation in operations {
+        ranks.entry(operation.of).or_default().push(operation);
+    }
+    let mut pairs: BTreeMap<(Rank, i32), Vec<&Transfer>> = BTreeMap::new();
+    for transfer in transfers {
+        pairs.entry((transfer.of, transfer.peer)).or_default().push(transfer);
+    }
+    let lanes = ranks.into_iter().flat_map(|(of, operations)| lanes(of, operations));
+    let pairs = pairs.into_iter().map(|((of, peer), transfers)| pair(of, peer, transfers));
+    lanes.chain(pairs).collect()
+}
+
+/// Each operation goes to the first row whose last one has ended.
+fn lanes(of: Rank, mut operations: Vec<&Operation>) -> Vec<Row> {
+    operations.sort_by_key(|operation| (operation.start, operation.stop));
+    let mut rows: Vec<Row> = Vec::new();
+    for operation in operations {
+        let bar = Bar { region: operation.region.clone(), start: operation.start, stop: operation.stop };
+        let free = |row: &&mut Row| row.bars.last().is_none_or(|last| last.stop <= bar.start);
+        if let Some(row) = rows.iter_mut().find(free) {
+            row.bars.push(bar);
+        } else {
+            let number = match rows.len() {
+                0 => String::new(),
+                others => format!(" ({})", others + 1),
+            };
+            rows.push(Row { name: format!("NCCL {:016x} rank {}{number}", of.comm, of.rank), bars: vec![bar] });
+        }
+    }
+    rows
+}
+
+/// Transfers that overlap or touch are one bar.
+fn pair(of: Rank, peer: i32, mut transfers: Vec<&Transfer>) -> Row {
+    transfers.sort_by_key(|transfer| transfer.start);
+    let mut bars: Vec<Bar> = Vec::new();
+    for transfer in transfers {
+        match bars.last_mut().filter(|last| transfer.start <= last.stop) {
+            Some(last) => last.stop = last.stop.max(transfer.stop),
+            None => bars.push(Bar { region: TRANSFERS.into(), start: transfer.start, stop: transfer.stop }),
+        }
+    }
+    Row { name: format!("NCCL {:016x} {} to {peer}", of.comm, of.rank), bars }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OF: Rank = Rank { comm: 0xab, rank: 3 };
+
+    fn spans(row: &Row) -> Vec<(u64, u64)> {
+        row.bars.iter().map(|bar| (bar.start, bar.stop)).collect()
+    }
+
+    #[test]
+    fn overlapping_operations_have_rows_of_their_own() {
+        let operation = |start, stop| Operation { of: OF, region: "ncclSend".into(), start, stop };
+        let rows = of_process(&[operation(5, 9), operation(0, 6), operation(6, 8)], &[]);
+        let names: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
+        assert_eq!(names, ["NCCL 00000000000000ab rank 3", "NCCL 00000000000000ab rank 3 (2)"]);
+        assert_eq!((spans(&rows[0]), spans(&rows[1])), (vec![(0, 6), (6, 8)], vec![(5, 9)]));
+    }
+
+    #[test]
+    fn transfers_of_a_pair_are_united() {
+        let transfer = |start, stop| Transfer { of: OF, peer: 1, bytes: 8, start, stop };
+        let rows = of_process(&[], &[transfer(7, 9), transfer(0, 4), transfer(3, 5), transfer(5, 6)]);
+        assert_eq!((rows[0].name.as_str(), spans(&rows[0])), ("NCCL 00000000000000ab 3 to 1", vec![(0, 6), (7, 9)]));
+    }
+}

@@ -1,0 +1,93 @@
+//! What is done with each command of the documentation.
+
+/// What is done with a command.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum How {
+    /// Run here, as it is written, with the others of its block. These must lie there afterwards; `*` stands for anything.
+    Run(&'static [&'static str]),
+    /// Run by another test, in this file.
+    RunBy(&'static str),
+    /// A target of make, which builds or runs tests itself: looked up only.
+    Make,
+    /// Stands for many: its options are looked up.
+    Synopsis,
+    /// What it lacks on one machine that has nothing but this.
+    Needs(#[expect(dead_code, reason = "for whoever reads the list")] &'static str),
+}
+
+impl How {
+    /// What it leaves, if it is run here.
+    pub(crate) fn leaves(self) -> Option<&'static [&'static str]> {
+        if let Self::Run(leaves) = self { Some(leaves) } else { None }
+    }
+
+    /// The test that runs it.
+    pub(crate) fn test(self) -> Option<&'static str> {
+        if let Self::RunBy(test) = self { Some(test) } else { None }
+    }
+}
+
+/// Pages whose commands another test runs, all of them.
+pub(crate) const PAGES: [(&str, &str); 1] = [("docs/install.md", "tests/install/document.rs")];
+
+/// Pages that may be missing.
+pub(crate) const NOT_YET: [&str; 0] = [];
+
+/// First lines of blocks that show what is printed, or drawn.
+pub(crate) const PRINTED: [&str; 3] = [
+    "NCCL's threads, the application's            the collector thread                            readers",
+    "Arrival at collectives, after the first rank; who is latest first",
+    "96                |   + ncclSend          8.05306e+08       |   + ncclSend",
+];
+
+const SCORE_P: How = How::RunBy("tests/score_p/documented.rs");
+const THREAD_SANITIZER: How = How::Needs("the library under ThreadSanitizer, which `make races` takes minutes to build");
+
+/// The commands, as they are written.
+pub(crate) const COMMANDS: [(&str, How); 31] = [
+    ("make demo", How::Make),
+    ("make test", How::Make),
+    ("make lint", How::Make),
+    ("make library tool", How::Make),
+    ("export PATH=$PWD/target/shipped/release:$PATH", How::Run(&[])),
+    ("scorep-nccl run -- scorep-nccl doctor", How::Run(&[])),
+    ("scorep-nccl demo", How::Run(&["scorep-nccl-demo/timeline.svg", "scorep-nccl-demo/net2_collectives.otf2/traces.otf2"])),
+    // stand-ins for the launchers and the program; with Score-P itself: tests/score_p
+    ("export SCOREP_ENABLE_TRACING=true SCOREP_TOTAL_MEMORY=64M", How::Run(&[])),
+    ("mpirun -n 4 scorep-nccl run -- ./program", How::Run(&["program.3.nccl_plugin.nccl"])),
+    ("eval \"$(scorep-nccl env)\"", How::Run(&[])),
+    ("srun ./program", How::Run(&["program.0.nccl_plugin.nccl"])),
+    ("export SCOREP_TOTAL_MEMORY=256M", How::Run(&[])),
+    (
+        "torchrun --no-python --nproc-per-node=4 scorep-nccl run -- python -m scorep --mpp=none --thread=pthread train.py",
+        How::Run(&["scorep-nccl.rank0", "scorep-nccl.rank3"]),
+    ),
+    ("scorep-nccl run --summary all.%h.%p.json -- ./program", How::Run(&["all.*.json"])),
+    (
+        "torchrun --no-python --nproc-per-node=4 scorep-nccl run --summary all.%h.%p.json -- python train.py",
+        How::Run(&["all.*.json"]),
+    ),
+    ("NCCL_SCOREP_RECORD=recordings scorep-nccl run -- ./program", How::Run(&["recordings/*.jsonl.gz"])),
+    ("scorep-nccl replay recordings", How::Run(&[])),
+    ("NCCL_SCOREP_RECORD=recordings srun ./program", How::Run(&["recordings/*.jsonl.gz"])),
+    ("NCCL_SCOREP_CHAIN=inspector srun ./program", How::Run(&["inspector.heard"])),
+    ("otf2-print -G scorep-*/traces.otf2 | grep 'Name: \"NCCL '", SCORE_P),
+    ("otf2-print scorep-*/traces.otf2 | grep -A 1 'Region: \"ncclAllReduce\"' | head -20", SCORE_P),
+    ("cube_calltree -m visits scorep-*/profile.cubex", SCORE_P),
+    ("cube_calltree -m nccl_op_bytes scorep-*/profile.cubex", SCORE_P),
+    ("cube_stat -m visits,time,nccl_op_bytes scorep-*/profile.cubex", SCORE_P),
+    ("python3 -m json.tool scorep-*/nccl/summary.json", SCORE_P),
+    // with fewer rounds: nothing depends on what it measures
+    ("target/shipped/release/scorep-nccl bench", How::RunBy("tests/bench.rs")),
+    ("RUNTIME=$(rustc --print sysroot)/lib/rustlib/x86_64-unknown-linux-gnu/lib/librustc-stable_rt.tsan.a", THREAD_SANITIZER),
+    ("gcc -std=gnu11 -O1 -g -fsanitize=thread -c tests/c/nccl_host.c -o host.o", THREAD_SANITIZER),
+    (
+        "gcc host.o -o host -rdynamic -Wl,--whole-archive $RUNTIME -Wl,--no-whole-archive -lpthread -lm -lrt -ldl -lresolv",
+        THREAD_SANITIZER,
+    ),
+    ("printf 'race:crossbeam_channel\\nrace:std::sync::once\\nrace:OnceLock\\n' > suppressions", THREAD_SANITIZER),
+    (
+        "TSAN_OPTIONS=\"exitcode=66 suppressions=suppressions\" ./host target/races/x86_64-unknown-linux-gnu/debug/libscorep_substrate_nccl.so 5 storm",
+        THREAD_SANITIZER,
+    ),
+];
