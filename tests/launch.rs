@@ -7,6 +7,8 @@ mod tool;
 
 use common::config::SETTINGS;
 use site::{Site, texts};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::Command;
 
 /// The value of a variable in what a job gets.
@@ -104,6 +106,22 @@ fn shells_read_what_env_prints_and_once_is_enough() {
     let mut shell = Command::new("/bin/sh");
     shell.env_clear().env("PATH", path).args(["-c", script]);
     assert_eq!(printed(&mut shell), "");
+}
+
+#[test]
+fn a_job_scripts_shell_is_known_though_the_users_is_another() {
+    let site = Site::new();
+    for (shell, statement) in [("/bin/bash", "export "), ("/usr/bin/fish", "set -gx "), ("/usr/bin/tcsh", "setenv ")] {
+        if !Path::new(shell).exists() {
+            continue;
+        }
+        std::fs::write(site.path("work/job"), format!("#!{shell}\nscorep-nccl env\ntrue\n")).unwrap();
+        std::fs::set_permissions(site.path("work/job"), std::fs::Permissions::from_mode(0o755)).unwrap();
+        let path = std::env::join_paths([site.path("bin"), "/usr/bin".into(), "/bin".into()]).unwrap();
+        let mut job = Command::new(site.path("work/job"));
+        let printed = tool::succeed(job.env("SHELL", "/bin/tcsh").env("HOME", site.path("home")).env("PATH", path));
+        assert!(printed.lines().count() > 1 && printed.lines().all(|line| line.starts_with(statement)), "{shell}: {printed}");
+    }
 }
 
 #[test]

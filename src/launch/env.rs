@@ -10,7 +10,7 @@ use common::config::SETTINGS;
 pub(crate) struct Arguments {
     #[command(flatten)]
     choice: Choice,
-    /// Whose language to write. Without it that of $SHELL; all that are like sh read bash's.
+    /// Whose language to write. Without it that of the shell which calls; all that are like sh read bash's.
     #[arg(long, value_enum)]
     shell: Option<Shell>,
     /// Instead, lists all settings with their defaults and meanings.
@@ -27,8 +27,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
         println!("{}", settings());
         return Ok(());
     }
-    let user = std::env::var("SHELL").ok();
-    let shell = arguments.shell.unwrap_or_else(|| Shell::of_user(user.as_deref()));
+    let shell = arguments.shell.unwrap_or_else(Shell::of_parent);
     let made = environment::of(&arguments.choice, &|name| std::env::var_os(name))?;
     for remark in &made.remarks {
         eprintln!("scorep-nccl: {remark}");

@@ -1,6 +1,8 @@
 //! Statements that set a variable, as shells read them.
 
 use std::borrow::Cow;
+use std::ffi::OsStr;
+use std::path::Path;
 
 /// Whose language it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -14,11 +16,18 @@ pub(crate) enum Shell {
 }
 
 impl Shell {
-    /// The one that `$SHELL` names; those that are like sh are taken for bash.
-    pub(crate) fn of_user(shell: Option<&str>) -> Self {
-        match shell.and_then(|path| path.rsplit('/').next()) {
+    /// The one that has started this process and will read what it prints: a job script's shell need not be the user's. What is no shell that
+    /// is known is taken for one like sh.
+    pub(crate) fn of_parent() -> Self {
+        let program = std::fs::read_link(format!("/proc/{}/exe", std::os::unix::process::parent_id())).ok();
+        Self::of_program(program.as_deref().and_then(Path::file_name).and_then(OsStr::to_str))
+    }
+
+    fn of_program(name: Option<&str>) -> Self {
+        match name {
             Some("fish") => Self::Fish,
-            Some("csh" | "tcsh") => Self::Csh,
+            // tcsh, bsd-csh
+            Some(name) if name.ends_with("csh") => Self::Csh,
             _ => Self::Bash,
         }
     }
@@ -61,12 +70,13 @@ mod tests {
     }
 
     #[test]
-    fn the_users_shell_is_known_by_its_name() {
-        let of = |path| Shell::of_user(Some(path));
+    fn a_shell_is_known_by_its_program() {
+        let of = |name| Shell::of_program(Some(name));
         assert_eq!(
-            [of("/bin/zsh"), of("/usr/bin/fish"), of("/bin/tcsh"), Shell::of_user(None)],
-            [Shell::Bash, Shell::Fish, Shell::Csh, Shell::Bash]
+            ["zsh", "fish", "tcsh", "bsd-csh", "timeout"].map(of),
+            [Shell::Bash, Shell::Fish, Shell::Csh, Shell::Csh, Shell::Bash]
         );
+        assert_eq!(Shell::of_program(None), Shell::Bash);
         assert_eq!(Shell::Csh.export("A", "b"), "setenv A 'b';");
     }
 }
