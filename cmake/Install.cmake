@@ -51,7 +51,7 @@ list(JOIN stripped "\" \"" stripped)
 install(CODE "
   if(CMAKE_INSTALL_DO_STRIP)
     foreach(file \"${stripped}\")
-      file(REAL_PATH \"\${file}\" file BASE_DIRECTORY \"\${CMAKE_INSTALL_PREFIX}\")
+      cmake_path(ABSOLUTE_PATH file BASE_DIRECTORY \"\${CMAKE_INSTALL_PREFIX}\" NORMALIZE)
       execute_process(COMMAND \"${CMAKE_STRIP}\" --strip-unneeded \"\$ENV{DESTDIR}\${file}\" COMMAND_ERROR_IS_FATAL ANY)
     endforeach()
   endif()")

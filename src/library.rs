@@ -14,7 +14,7 @@ const BUILT: &str = "deps";
 
 /// The shipped library was not found.
 #[derive(Debug, thiserror::Error)]
-#[error("{FILE} is in none of {}: build it (cargo build), or name it with --library", .looked.join(", "))]
+#[error("{FILE} is in none of {}: install it, build it (make library), or name it with --library", .looked.join(", "))]
 pub(crate) struct NotFound {
     looked: Vec<String>,
 }
@@ -62,6 +62,7 @@ fn first(named: Option<&Path>, places: &[&str]) -> Result<PathBuf, NotFound> {
         None => places.iter().map(|place| beside.join(place).join(FILE)).collect(),
     };
     let found = candidates.iter().find_map(|path| path.canonicalize().ok().filter(|path| path.is_file()));
+    // a name that was given is the only place
     found.ok_or_else(|| NotFound { looked: candidates.iter().map(|path| path.display().to_string()).collect() })
 }
 

@@ -8,10 +8,13 @@ mod doctor;
 mod host;
 mod launch;
 mod library;
+mod loader;
 mod nccl_files;
 pub mod otf2;
+mod output;
 mod pages;
 mod picture;
+mod probe;
 mod replay;
 pub mod trace;
 
@@ -46,6 +49,8 @@ enum Command {
     BenchOne(bench::measure::Arguments),
     #[command(name = nccl_files::COMMAND, hide = true)]
     ReleaseOf(nccl_files::Arguments),
+    #[command(name = loader::COMMAND, hide = true)]
+    WhatIs(loader::Arguments),
     #[command(name = child::COMMAND, hide = true)]
     ReplayOne(child::Arguments),
     #[command(name = pages::COMMAND, hide = true)]
@@ -103,6 +108,7 @@ fn main() -> ExitCode {
     let ended = match Arguments::parse().command {
         Command::ReplayOne(arguments) => return child::run(&arguments),
         Command::BenchOne(arguments) => return bench::measure::run(&arguments),
+        Command::WhatIs(arguments) => return loader::run(&arguments),
         Command::ReleaseOf(arguments) => return nccl_files::run(&arguments),
         Command::Run(arguments) => launch::run::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),

@@ -3,6 +3,7 @@
 //! A program finds `libnccl.so.2` through the loader, or in the Python package that its PyTorch came with. The release is asked of the
 //! library itself, in a process of its own: nothing of a foreign library runs in this one.
 
+use crate::probe;
 use nccl_plugin::release::Release;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -25,13 +26,14 @@ pub(crate) struct Found {
     pub(crate) release: Option<Release>,
 }
 
-/// All that are found, in the order in which programs would: LD_LIBRARY_PATH, the Python in use, the loader's cache. Each file once.
-pub(crate) fn find(lookup: &impl Fn(&str) -> Option<OsString>) -> Vec<Found> {
+/// All that are found, in the order in which programs would: LD_LIBRARY_PATH, the Python in use, the loader's cache. Each file once, and looked for
+/// when it is asked for.
+pub(crate) fn find(lookup: &impl Fn(&str) -> Option<OsString>) -> impl Iterator<Item = Found> {
     let mut seen = BTreeSet::new();
     let places = directories(lookup, "LD_LIBRARY_PATH").into_iter().map(|directory| directory.join(FILE));
-    let candidates = places.chain(of_python(lookup)).chain(of_loader());
-    let real = candidates.filter_map(|path| path.canonicalize().ok()).filter(|path| seen.insert(path.clone()));
-    real.map(|path| Found { release: ask(&path), path }).collect()
+    let candidates = places.chain(of_python(lookup)).chain(std::iter::once_with(of_loader).flatten());
+    let real = candidates.filter_map(|path| path.canonicalize().ok()).filter(move |path| seen.insert(path.clone()));
+    real.map(|path| Found { release: ask(&path), path })
 }
 
 /// The directories of a variable that separates them by colons.
@@ -40,7 +42,7 @@ fn directories(lookup: &impl Fn(&str) -> Option<OsString>, variable: &str) -> Ve
     std::env::split_paths(&value).filter(|directory| !directory.as_os_str().is_empty()).collect()
 }
 
-/// In the packages of the virtual environment, of the Conda environment, of the `python3` that a command would start, and of the user.
+/// In the packages of PYTHONPATH, the virtual environment, the Conda environment, the `python3` that a command would start, and the user.
 fn of_python(lookup: &impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
     let started = directories(lookup, "PATH").into_iter().find(|directory| directory.join("python3").is_file());
     let prefixes = [
@@ -49,12 +51,9 @@ fn of_python(lookup: &impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
         started.and_then(|directory| directory.parent().map(Path::to_path_buf)),
         lookup("HOME").map(|home| Path::new(&home).join(".local")),
     ];
-    prefixes
-        .into_iter()
-        .flatten()
-        .flat_map(|prefix| packages(&prefix))
-        .map(|packages| packages.join("nvidia/nccl/lib").join(FILE))
-        .collect()
+    let of_prefixes = prefixes.into_iter().flatten().flat_map(|prefix| packages(&prefix));
+    let all = directories(lookup, "PYTHONPATH").into_iter().chain(of_prefixes);
+    all.map(|packages| packages.join("nvidia/nccl/lib").join(FILE)).collect()
 }
 
 /// The package directories of all Pythons below a prefix.
@@ -80,11 +79,8 @@ fn of_loader() -> Vec<PathBuf> {
     lines.filter_map(|line| line.split_once("=> ")).map(|(_, path)| PathBuf::from(path.trim())).collect()
 }
 
-/// Asks a child process, which may die of it.
 fn ask(path: &Path) -> Option<Release> {
-    let program = std::env::current_exe().ok()?;
-    let answer = Command::new(program).arg(COMMAND).arg(path).output().ok().filter(|output| output.status.success())?;
-    Some(Release(String::from_utf8(answer.stdout).ok()?.trim().parse().ok().filter(|&release| release > 0)?))
+    Some(Release(probe::ask(COMMAND, path).ok()?.lines().last()?.parse().ok().filter(|&release| release > 0)?))
 }
 
 /// What a child is told.

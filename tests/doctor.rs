@@ -27,6 +27,15 @@ const FAULTS: &[Fault] = &[
     fault("library", UNBROKEN, &[]),
     fault("library-missing", |site| fs::remove_file(site.path("lib/libnccl_series_plugin.so")).unwrap(), &[]),
     fault("library-broken", |site| replace(&site.path("lib/libnccl-profiler-scorep.so"), b"no library"), &[]),
+    // who loads it would end with it
+    fault(
+        "library-broken",
+        |site| {
+            let source = "#include <stdlib.h>\n__attribute__((constructor)) static void ends(void) { abort(); }";
+            site.library("lib/libnccl-profiler-scorep.so", source);
+        },
+        &[],
+    ),
     fault("library-not-found", UNBROKEN, &[("LD_LIBRARY_PATH", "/nowhere")]),
     fault(
         "library-copy",
@@ -44,6 +53,12 @@ const FAULTS: &[Fault] = &[
     ),
     fault("nccl", UNBROKEN, &[]),
     fault("nccl-missing", |site| fs::remove_file(site.path("nccl/libnccl.so.2")).unwrap(), &[]),
+    // NCCL is not asked in the doctor's own process
+    fault(
+        "nccl-unknown",
+        |site| site.library("nccl/libnccl.so.2", "int ncclGetVersion(int *version) { *version = 0; __builtin_trap(); }"),
+        &[],
+    ),
     fault("nccl-unknown", |site| replace(&site.path("nccl/libnccl.so.2"), b"no library"), &[]),
     fault("nccl-old", UNBROKEN, &[("HOST_RELEASE", "22203")]),
     fault("nccl-untimed", UNBROKEN, &[("HOST_RELEASE", "22602")]),
@@ -69,6 +84,8 @@ const FAULTS: &[Fault] = &[
     fault("scorep-version", |site| site.score_p("9.0"), &[]),
     fault("scorep-lanes", |site| fs::remove_file(site.path("scorep/lib/libscorep_measurement.so.11")).unwrap(), &[]),
     fault("scorep-not-asked", UNBROKEN, &[("SCOREP_METRIC_PLUGINS", "other_plugin")]),
+    fault("scorep-no-summary", UNBROKEN, &[("SCOREP_SUBSTRATE_PLUGINS", "")]),
+    fault("scorep-counter", UNBROKEN, &[("SCOREP_METRIC_NCCL_PLUGIN", "nccl_opps")]),
     fault("scorep-blank", UNBROKEN, &[("SCOREP_METRIC_PLUGINS", "nccl_plugin, other_plugin")]),
     fault("scorep-no-counters", UNBROKEN, &[("SCOREP_METRIC_NCCL_PLUGIN", "")]),
     fault(
@@ -78,7 +95,11 @@ const FAULTS: &[Fault] = &[
     ),
     fault("scorep-nothing", UNBROKEN, &[("SCOREP_ENABLE_PROFILING", "false")]),
     fault("scorep-memory", UNBROKEN, &[("SCOREP_ENABLE_TRACING", "true")]),
-    fault("scorep-directory", UNBROKEN, &[("TORCHELASTIC_RUN_ID", "1"), ("RANK", "3"), ("SCOREP_EXPERIMENT_DIRECTORY", "")]),
+    fault(
+        "scorep-directory",
+        UNBROKEN,
+        &[("TORCHELASTIC_RUN_ID", "1"), ("RANK", "3"), ("SCOREP_EXPERIMENT_DIRECTORY", "/tmp/run-4713")],
+    ),
     fault("setting-value", UNBROKEN, &[("NCCL_SCOREP_MEMORY_MB", "much")]),
     fault("setting-unknown", UNBROKEN, &[("NCCL_SCOREP_PRESETS", "full")]),
     fault("setting-path", UNBROKEN, &[("NCCL_SCOREP_SUMMARY", "/nowhere/%p.json")]),
@@ -92,7 +113,7 @@ fn examine(site: &Site, settings: &[(&str, &str)]) -> (Value, i32) {
     let (mut variables, _) = Site::new().environment_of_job(settings, &[]);
     // the environment of a sound site, as it would be here
     let sound = variables.iter().find(|(name, _)| name == "LD_LIBRARY_PATH").unwrap().1.clone();
-    let first = sound.split("/lib:").next().unwrap().to_owned();
+    let first = sound.rsplit(':').next().unwrap().trim_end_matches("/lib").to_owned();
     let here = site.path("").display().to_string();
     for (_, value) in &mut variables {
         *value = value.replace(&first, here.trim_end_matches('/'));

@@ -20,7 +20,7 @@ fn value<'a>(variables: &'a [(String, String)], name: &str) -> Option<&'a str> {
 fn a_job_gets_what_both_hosts_need() {
     let site = Site::new();
     let (job, said) = site.environment_of_job(&[], &["--preset", "full", "--summary", "all.%p.json"]);
-    let library = format!("{}:{}", site.path("lib").display(), site.path("nccl").display());
+    let library = format!("{}:{}", site.path("nccl").display(), site.path("lib").display());
     let summary = site.path("work/all.%p.json").display().to_string();
     for (name, expected) in [
         ("LD_LIBRARY_PATH", library.as_str()),
@@ -56,6 +56,10 @@ fn what_is_set_already_stays() {
     let values = names.map(|name| value(&job, name).unwrap());
     assert_eq!(values, ["other_plugin,nccl_plugin", "nccl_ops", "nccl,other", "scorep", "inspector"]);
     assert_eq!(said.lines().count(), 1, "{said}");
+    // by its file name it is still this one
+    let named = [("NCCL_PROFILER_PLUGIN", "libnccl-profiler-scorep.so")];
+    let (job, said) = Site::new().environment_of_job(&named, &[]);
+    assert_eq!((value(&job, named[0].0), value(&job, "NCCL_SCOREP_CHAIN"), said.as_str()), (Some(named[0].1), None, ""));
 }
 
 #[test]
@@ -74,6 +78,8 @@ fn an_nccl_that_can_hang_is_kept_from_it() {
     assert_eq!(enabled(&[("HOST_RELEASE", "22902")]), (Some("0".into()), 1));
     assert_eq!(enabled(&[("HOST_RELEASE", "22902"), ("NCCL_ALLGATHERV_ENABLE", "1")]), (Some("1".into()), 0));
     assert_eq!(enabled(&[("HOST_RELEASE", "23102")]), (None, 0));
+    // nothing is asked for that could hang
+    assert_eq!(enabled(&[("HOST_RELEASE", "22902"), ("NCCL_SCOREP_PRESET", "api")]), (None, 0));
 }
 
 #[test]
@@ -87,7 +93,9 @@ fn ranks_of_torchrun_have_directories_of_their_own() {
     let named = [torchrun[0], torchrun[1], ("SCOREP_EXPERIMENT_DIRECTORY", "/scratch/run")];
     assert_eq!(directory(&named, &[]).as_deref(), Some("/scratch/run.rank12"));
     assert_eq!(directory(&[("SLURM_PROCID", "3")], &[]), None);
-    assert_eq!(directory(&[("SLURM_PROCID", "3")], &["--per-rank"]).as_deref(), Some("scorep-nccl.rank3"));
+    // a RANK that a script has exported is that of all processes
+    assert_eq!(directory(&[("SLURM_PROCID", "3"), ("RANK", "0")], &["--per-rank"]).as_deref(), Some("scorep-nccl.rank3"));
+    assert_eq!(directory(&[("TORCHELASTIC_RUN_ID", "train")], &[]), None);
 }
 
 #[test]

@@ -184,6 +184,7 @@ impl Communicator {
             }
             recorder.contexts.release(self.id.index(), self.id.generation());
         }
+        figures.totals.sum_up();
         over
     }
 

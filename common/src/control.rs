@@ -139,8 +139,8 @@ fn patiently<T>(answer: &Receiver<T>) -> Option<T> {
     None
 }
 
-/// `%p` becomes the process id, `%h` the host's name.
-fn expand(path: &Path) -> PathBuf {
+/// A path as a setting has it: `%p` becomes the process id, `%h` the host's name.
+pub fn expand(path: &Path) -> PathBuf {
     let mut name = [0_u8; 256];
     // SAFETY: gethostname writes at most the length given; the last byte stays 0.
     let told = unsafe { libc::gethostname(name.as_mut_ptr().cast(), name.len() - 1) } == 0;

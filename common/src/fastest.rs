@@ -64,7 +64,7 @@ impl Fastest {
         self.times.len() as u64
     }
 
-    /// Transfers whose size found no room.
+    /// How often a size found no room: for each transfer that was added, and each size that was merged.
     pub fn left_out(&self) -> u64 {
         self.left_out
     }

@@ -159,9 +159,8 @@ impl Figures {
         notes::add(line);
     }
 
-    /// Brings the sums and the counters up to date that are not added to one by one.
+    /// Brings the counters up to date that are not added to one by one.
     pub fn update_board(&mut self) {
-        self.totals.sum_up();
         let Self { busy, busy_now, net, net_now, .. } = self;
         busy_now.sort();
         busy_now.drain(..).for_each(|(start, stop)| busy.add(start, stop));

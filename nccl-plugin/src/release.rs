@@ -29,6 +29,11 @@ pub struct Trouble {
 }
 
 impl Trouble {
+    /// Whether a release has it.
+    pub fn has(&self, release: Release) -> bool {
+        self.from <= release && release < self.before
+    }
+
     /// What happens with the NCCL that calls, and the way out, for a person.
     pub fn told(&self, caller: Caller) -> String {
         let (name, value) = self.cure;
@@ -144,7 +149,7 @@ fn beside(address: *const c_void) -> *mut c_void {
 pub fn troubles(release: Release, lookup: impl Fn(&str) -> Option<String>) -> impl Iterator<Item = &'static Trouble> {
     let has = move |trouble: &&Trouble| {
         let (name, value) = trouble.cure;
-        trouble.from <= release && release < trouble.before && lookup(name).as_deref() != Some(value)
+        trouble.has(release) && lookup(name).as_deref() != Some(value)
     };
     TROUBLES.iter().filter(has)
 }

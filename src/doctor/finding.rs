@@ -66,8 +66,10 @@ codes! {
     ScorePVersion = "scorep-version", Warning;
     ScorePLanes = "scorep-lanes", Warning;
     ScorePNotAsked = "scorep-not-asked", Warning;
+    ScorePNoSummary = "scorep-no-summary", Warning;
     ScorePBlank = "scorep-blank", Failure;
     ScorePNoCounters = "scorep-no-counters", Warning;
+    ScorePCounter = "scorep-counter", Warning;
     ScorePSeries = "scorep-series", Warning;
     ScorePNothing = "scorep-nothing", Warning;
     ScorePMemory = "scorep-memory", Warning;
@@ -76,7 +78,7 @@ codes! {
     SettingUnknown = "setting-unknown", Warning;
     SettingPath = "setting-path", Warning;
     SharedMemory = "shared-memory", Warning;
-    SlurmExport = "slurm-export", Failure;
+    SlurmExport = "slurm-export", Warning;
     SlurmNode = "slurm-node", Note;
 }
 

@@ -1,9 +1,10 @@
 //! Whether NCCL and Score-P reach this library, under every name they use, and the same one.
 
 use super::finding::{Code, Finding};
-use super::loader::{self, Loaded};
+use super::plugin;
 use super::surroundings::Surroundings;
 use crate::library::{self, FILE, Links};
+use crate::loader::{self, Loaded};
 use std::path::{Path, PathBuf};
 
 /// What brings the library's directory into the loader's sight.
@@ -20,7 +21,7 @@ struct Name {
 pub(crate) fn check(around: &Surroundings, named: Option<&Path>, score_p: Option<&Path>) -> Vec<Finding> {
     let mut findings = Vec::new();
     if let Err(missing) = library::installed(named) {
-        findings.push(Finding::new(Code::LibraryMissing, missing.to_string(), "install it: docs/install.md"));
+        findings.push(Finding::new(Code::LibraryMissing, missing.to_string(), "install both together: `cmake --install`"));
     }
     let mut images: Vec<(String, usize, PathBuf)> = Vec::new();
     for Name { file, host } in names(around) {
@@ -71,7 +72,8 @@ fn names(around: &Surroundings) -> Vec<Name> {
         (asks("SCOREP_SUBSTRATE_PLUGINS", "nccl"), FILE.to_owned()),
     ];
     let asked = of_score_p.into_iter().filter(|(asked, _)| *asked).map(|(_, file)| Name { file, host: "Score-P" });
-    std::iter::once(Name { file: name_of(nccl), host: "NCCL" }).chain(asked).collect()
+    let file = plugin::ours(around).unwrap_or_else(|| name_of(nccl));
+    std::iter::once(Name { file, host: "NCCL" }).chain(asked).collect()
 }
 
 /// Whether all names are one image in memory.

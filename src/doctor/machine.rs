@@ -24,22 +24,30 @@ fn shared_memory(around: &Surroundings, shared: &Path) -> Option<Finding> {
         .then(|| Finding::new(Code::SharedMemory, what, "enlarge it (docker run --shm-size=1g), or set NCCL_SCOREP_PRESET=api"))
 }
 
-/// Whether srun hands the environment to the tasks.
+/// Whether srun hands the environment to the tasks. Within a task it has.
 fn slurm_export(around: &Surroundings) -> Option<Finding> {
-    let export = around.text("SLURM_EXPORT_ENV")?;
-    let first = export.split(',').next().unwrap_or_default();
+    let export = around.text("SLURM_EXPORT_ENV").filter(|_| !is_task(around))?;
+    let names: Vec<&str> = export.split(',').map(|entry| entry.split('=').next().unwrap_or_default().trim()).collect();
+    let has = |name: &str| names.iter().any(|exported| exported.eq_ignore_ascii_case(name));
     let what = format!("SLURM_EXPORT_ENV={export}: srun hands the tasks only that, so they do not see what is set here");
     let cure = "srun --export=ALL, or put `scorep-nccl run --` behind srun, before the program";
-    (!["ALL", "all"].contains(&first)).then(|| Finding::new(Code::SlurmExport, what, cure))
+    let enough = has("ALL") || has("NCCL_PROFILER_PLUGIN") && has("LD_LIBRARY_PATH");
+    (!enough).then(|| Finding::new(Code::SlurmExport, what, cure))
+}
+
+/// Whether srun has started this process.
+fn is_task(around: &Surroundings) -> bool {
+    // a batch script has a number of its own as a task, and no step
+    around.text("SLURM_PROCID").is_some()
+        && around.text("SLURM_STEP_ID").is_some_and(|step| step.parse::<u32>().is_ok_and(|step| step < u32::MAX - 16))
 }
 
 /// A check of one node says nothing of the others.
 fn slurm_node(around: &Surroundings) -> Option<Finding> {
     let nodes: u32 = around.text("SLURM_JOB_NUM_NODES")?.parse().ok().filter(|&nodes| nodes > 1)?;
-    let is_step = around.text("SLURM_PROCID").is_some() && around.text("SLURM_STEP_ID").is_some();
     let what = format!("this is one of {nodes} nodes of job {}", around.text("SLURM_JOB_ID").unwrap_or_default());
     let cure = "srun --ntasks-per-node=1 scorep-nccl doctor looks at all of them";
-    (!is_step).then(|| Finding::new(Code::SlurmNode, what, cure))
+    (!is_task(around)).then(|| Finding::new(Code::SlurmNode, what, cure))
 }
 
 #[cfg(test)]
@@ -49,7 +57,9 @@ mod tests {
     #[test]
     fn what_srun_withholds_is_told() {
         let code = |export: &str| slurm_export(&Surroundings::of(&[("SLURM_EXPORT_ENV", export)])).map(|finding| finding.code);
-        assert_eq!(["ALL", "ALL,X=1"].map(code), [None, None]);
+        assert_eq!(["ALL", "X=1,ALL", "LD_LIBRARY_PATH,NCCL_PROFILER_PLUGIN"].map(code), [None; 3]);
         assert_eq!(["NONE", "PATH,HOME"].map(code), [Some(Code::SlurmExport); 2]);
+        let task = [("SLURM_EXPORT_ENV", "NONE"), ("SLURM_STEP_ID", "0"), ("SLURM_PROCID", "1")];
+        assert_eq!(slurm_export(&Surroundings::of(&task)), None);
     }
 }

@@ -4,7 +4,6 @@
 
 mod finding;
 mod library;
-mod loader;
 mod machine;
 mod nccl;
 mod plugin;
@@ -55,9 +54,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, String> {
     };
     if arguments.json {
         let report = Report { version: env!("CARGO_PKG_VERSION"), status, findings };
-        println!("{}", serde_json::to_string_pretty(&report).map_err(|error| error.to_string())?);
+        crate::output::write(&(serde_json::to_string_pretty(&report).map_err(|error| error.to_string())? + "\n"))?;
     } else {
-        print!("{}", text(&findings, status));
+        crate::output::write(&text(&findings, status))?;
     }
     Ok(ExitCode::from(status))
 }
@@ -89,9 +88,19 @@ fn text(findings: &[Finding], status: u8) -> String {
             text += &format!("        -> {cure}\n");
         }
     }
-    text + match status {
-        0 => "\nReady.\n",
-        1 => "\nIt will work, but for what is marked WARNING. docs/troubleshooting.md has a heading for each code.\n",
-        _ => "\nIt will not work. docs/troubleshooting.md has a heading for each code.\n",
+    let page = page();
+    text + &match status {
+        0 => "\nReady.\n".to_owned(),
+        1 => format!("\nIt will work, but for what is marked WARNING. {page} has a heading for each code.\n"),
+        _ => format!("\nIt will not work. {page} has a heading for each code.\n"),
     }
+}
+
+/// Where the page on the codes is: installed beside this program, or in the sources.
+fn page() -> String {
+    const PAGE: &str = "docs/troubleshooting.md";
+    let program = std::env::current_exe().ok();
+    let prefix = program.as_deref().and_then(Path::parent).and_then(Path::parent);
+    let installed = prefix.map(|prefix| prefix.join("share/doc/scorep-nccl").join(PAGE)).filter(|page| page.is_file());
+    installed.map_or_else(|| PAGE.into(), |page| page.display().to_string())
 }

@@ -16,7 +16,7 @@ const ALLGATHERV: &str = "NCCL_ALLGATHERV_ENABLE";
 
 /// All findings on NCCL.
 pub(crate) fn check(around: &Surroundings) -> Vec<Finding> {
-    let found = nccl_files::find(&|name| around.raw(name));
+    let found: Vec<Found> = nccl_files::find(&|name| around.raw(name)).collect();
     let Some(first) = found.first() else {
         let what = "no libnccl.so.2 in LD_LIBRARY_PATH, Python's packages or the loader's cache; a program may have NCCL inside, or in a container";
         return vec![Finding::new(Code::NcclMissing, what, "none, if the program brings its own")];

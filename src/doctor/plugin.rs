@@ -1,8 +1,8 @@
 //! Whether NCCL is told to load this library.
 
 use super::finding::{Code, Finding};
-use super::loader::{self, Loaded};
 use super::surroundings::Surroundings;
+use crate::loader::{self, Loaded};
 use std::path::Path;
 
 const VARIABLE: &str = "NCCL_PROFILER_PLUGIN";
@@ -24,13 +24,17 @@ pub(crate) fn check(around: &Surroundings) -> Option<Finding> {
             "set it to scorep",
         ));
     }
-    // the name as it is, else put into the usual one, as NCCL tries them
-    let tried = [name.clone(), format!("libnccl-profiler-{name}.so")];
-    let is_ours = tried.iter().any(|name| matches!(loader::load(Path::new(name)), Loaded::Ours { .. }));
     // what cannot be found at all is told of the library's names
-    if is_ours || name == "scorep" {
+    if name == "scorep" || ours(around).is_some() {
         return None;
     }
     let cure = format!("{VARIABLE}=scorep, and NCCL_SCOREP_CHAIN={name} to have both");
     Some(Finding::new(Code::PluginOther, format!("{VARIABLE}={name} is another plugin, and NCCL loads one"), cure))
+}
+
+/// The file name by which NCCL loads this library, if it does: the name it is told, else that put into the usual one, as NCCL tries them.
+pub(crate) fn ours(around: &Surroundings) -> Option<String> {
+    let name = around.text(VARIABLE)?;
+    let tried = [name.clone(), format!("libnccl-profiler-{name}.so")];
+    tried.into_iter().find(|name| matches!(loader::load(Path::new(name)), Loaded::Ours { .. }))
 }

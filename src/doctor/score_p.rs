@@ -2,6 +2,7 @@
 
 use super::finding::{Code, Finding};
 use super::surroundings::Surroundings;
+use common::metric::counters;
 use object::read::elf::{ElfFile64, FileHeader};
 use object::{Object, ObjectSymbol, ReadCache};
 use scorep_substrate::{LANE_SYMBOLS, MEASUREMENT_LIBRARY};
@@ -126,6 +127,16 @@ fn variables(around: &Surroundings) -> Vec<Finding> {
         let what = "SCOREP_METRIC_NCCL_PLUGIN is not set: Score-P is asked for no counter";
         tell(Code::ScorePNoCounters, what.into(), "set it to default, or to names of counters");
     }
+    let known = counters();
+    let is_known = |token: &str| ["default", "*", ""].contains(&token) || known.iter().any(|counter| counter.name == token);
+    if let Some(unknown) = around.list("SCOREP_METRIC_NCCL_PLUGIN").into_iter().find(|token| !is_known(token.trim())) {
+        let what = format!("SCOREP_METRIC_NCCL_PLUGIN names {unknown}, which is no counter");
+        tell(Code::ScorePCounter, what, "docs/metrics.md lists them; default stands for the six that are wanted most");
+    }
+    if !around.list("SCOREP_SUBSTRATE_PLUGINS").iter().any(|entry| entry.trim() == "nccl") {
+        let cure = "start the job through `scorep-nccl run --`, or add nccl to SCOREP_SUBSTRATE_PLUGINS";
+        tell(Code::ScorePNoSummary, "SCOREP_SUBSTRATE_PLUGINS does not name nccl: no summary of the job".into(), cure);
+    }
     let (profiling, tracing) = (around.is_on("SCOREP_ENABLE_PROFILING", true), around.is_on("SCOREP_ENABLE_TRACING", false));
     if asks("nccl_series_plugin") && (profiling || !tracing) {
         let what = "the series are in no profile, and Score-P drops them from a trace when it makes a profile, too";
@@ -186,7 +197,9 @@ fn bytes(text: &str) -> Option<u64> {
 fn directory(around: &Surroundings) -> Option<Finding> {
     around.text("TORCHELASTIC_RUN_ID")?;
     let rank = around.text("RANK")?;
-    let own = around.text("SCOREP_EXPERIMENT_DIRECTORY").is_some_and(|directory| directory.contains(&rank));
+    let given = around.text("SCOREP_EXPERIMENT_DIRECTORY").unwrap_or_default();
+    let name = given.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+    let own = name.split(|letter: char| !letter.is_ascii_digit()).any(|number| number == rank);
     let what = "torchrun has started this process: without MPI, ranks that share an experiment directory destroy each other's";
     let cure = "torchrun --no-python ... scorep-nccl run -- CMD, or a SCOREP_EXPERIMENT_DIRECTORY with the rank in its name";
     (!own).then(|| Finding::new(Code::ScorePDirectory, what, cure))

@@ -2,6 +2,7 @@
 
 use super::environment::{self, Choice};
 use super::shell::Shell;
+use crate::output;
 use comfy_table::{ContentArrangement, Table, presets};
 use common::config::SETTINGS;
 
@@ -24,18 +25,14 @@ pub(crate) struct Arguments {
 /// When the library is missing.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
     if arguments.all {
-        println!("{}", settings());
-        return Ok(());
+        return output::write(&format!("{}\n", settings()));
     }
     let shell = arguments.shell.unwrap_or_else(Shell::of_parent);
     let made = environment::of(&arguments.choice, &|name| std::env::var_os(name))?;
     for remark in &made.remarks {
         eprintln!("scorep-nccl: {remark}");
     }
-    for (name, value) in &made.variables {
-        println!("{}", shell.export(name, value));
-    }
-    Ok(())
+    output::write(&made.variables.iter().map(|(name, value)| shell.export(name, value) + "\n").collect::<String>())
 }
 
 fn settings() -> Table {

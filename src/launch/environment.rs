@@ -1,8 +1,9 @@
 //! The variables that NCCL and Score-P need to load the library, beside what is set already.
 
 use crate::nccl_files;
-use common::config::Preset;
-use nccl_plugin::release;
+use common::config::{Preset, Settings};
+use nccl_plugin::asked;
+use nccl_plugin::release::{TROUBLES, Trouble};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -51,8 +52,13 @@ pub(crate) fn of(choice: &Choice, lookup: &impl Fn(&str) -> Option<OsString>) ->
             made.variables.push((name, value));
         }
     };
-    set("LD_LIBRARY_PATH", prefixed(&directory.display().to_string(), text("LD_LIBRARY_PATH")));
-    set("NCCL_PROFILER_PLUGIN", "scorep".into());
+    if let Some(paths) = beheld(&directory.display().to_string(), text("LD_LIBRARY_PATH")) {
+        set("LD_LIBRARY_PATH", paths);
+    }
+    let plugin = text("NCCL_PROFILER_PLUGIN");
+    if !plugin.as_deref().is_some_and(|plugin| is_ours(plugin, &library)) {
+        set("NCCL_PROFILER_PLUGIN", "scorep".into());
+    }
     let mut metric = with("nccl_plugin", text("SCOREP_METRIC_PLUGINS"), text("SCOREP_METRIC_PLUGINS_SEP"));
     set("SCOREP_METRIC_NCCL_PLUGIN", text("SCOREP_METRIC_NCCL_PLUGIN").unwrap_or_else(|| "default".into()));
     if choice.series {
@@ -69,15 +75,16 @@ pub(crate) fn of(choice: &Choice, lookup: &impl Fn(&str) -> Option<OsString>) ->
     if let Some(summary) = &choice.summary {
         set("NCCL_SCOREP_SUMMARY", absolute(summary));
     }
-    made.keep_other_plugin(text("NCCL_PROFILER_PLUGIN"), text("NCCL_SCOREP_CHAIN"));
-    made.cure_nccl(lookup);
+    let other = plugin.filter(|plugin| !is_ours(plugin, &library) && !plugin.eq_ignore_ascii_case("none"));
+    made.keep_other_plugin(other, text("NCCL_SCOREP_CHAIN"));
+    made.cure_nccl(choice, lookup);
     Ok(made)
 }
 
 impl Environment {
     /// The profiler plugin that was asked for is loaded behind this one.
     fn keep_other_plugin(&mut self, plugin: Option<String>, chained: Option<String>) {
-        let Some(other) = plugin.filter(|plugin| plugin != "scorep" && !plugin.eq_ignore_ascii_case("none")) else { return };
+        let Some(other) = plugin else { return };
         match chained {
             None => {
                 self.remarks.push(format!("NCCL_PROFILER_PLUGIN was {other}: it gets every callback, too (NCCL_SCOREP_CHAIN)"));
@@ -90,37 +97,55 @@ impl Environment {
         }
     }
 
-    /// What an NCCL that is found needs, lest something go wrong in it. What is set already is the user's word.
-    fn cure_nccl(&mut self, lookup: &impl Fn(&str) -> Option<OsString>) {
-        let Some((release, nccl)) = nccl_files::find(lookup).into_iter().find_map(|nccl| Some((nccl.release?, nccl))) else {
+    /// What an NCCL that is found needs, lest something go wrong in it with what it will be asked for. What is set already is the user's word.
+    fn cure_nccl(&mut self, choice: &Choice, lookup: &impl Fn(&str) -> Option<OsString>) {
+        let open: Vec<&Trouble> = TROUBLES.iter().filter(|trouble| lookup(trouble.cure.0).is_none()).collect();
+        if open.is_empty() {
             return;
-        };
-        for trouble in release::troubles(release, |_| None) {
-            let (name, value) = trouble.cure;
-            if lookup(name).is_none() {
-                self.variables.push((name, value.into()));
-                self.remarks.push(format!(
-                    "{name}={value}, since with NCCL {release} ({}) {}",
-                    nccl.path.display(),
-                    trouble.what
-                ));
-            }
+        }
+        let (mut settings, _) = Settings::parse(lookup);
+        settings.preset = choice.preset.unwrap_or(settings.preset);
+        settings.trust_nccl = true;
+        // which of several a program loads is its own affair
+        let asked = |release| asked::types(&settings, release, u64::MAX, |_| None).mask;
+        let cured = nccl_files::find(lookup).find_map(|nccl| {
+            let release = nccl.release?;
+            let has = |trouble: &&&Trouble| trouble.has(release) && trouble.types & asked(release) != 0;
+            Some((release, nccl.path, *open.iter().find(has)?))
+        });
+        if let Some((release, path, Trouble { cure: (name, value), what, .. })) = cured {
+            self.variables.push((name, (*value).into()));
+            self.remarks.push(format!("{name}={value}, since with NCCL {release} ({}) {what}", path.display()));
         }
     }
 }
 
-/// A list of directories that begins with that one, once.
-fn prefixed(directory: &str, list: Option<String>) -> String {
-    let list = list.unwrap_or_default();
-    let others = list.split(':').filter(|other| !other.is_empty() && *other != directory);
-    std::iter::once(directory).chain(others).collect::<Vec<_>>().join(":")
+/// Whether a name is that of this library: as NCCL is told it, by its file name, or by its path.
+fn is_ours(plugin: &str, library: &Path) -> bool {
+    let is_path_of = || Path::new(plugin).canonicalize().is_ok_and(|path| path == library);
+    plugin == "scorep" || Path::new(plugin).file_name().is_some_and(|name| name == "libnccl-profiler-scorep.so") || is_path_of()
+}
+
+/// A list of directories in which the loader finds what is in that one. Behind the others: nothing that was found before is found elsewhere
+/// now, and no other library has these names. `None` where the loader looks there anyway.
+fn beheld(directory: &str, list: Option<String>) -> Option<String> {
+    const SYSTEM: [&str; 3] = ["lib", "lib64", "lib32"];
+    let below_root = directory.trim_start_matches("/usr").trim_start_matches('/');
+    let (first, rest) = below_root.split_once('/').unwrap_or((below_root, ""));
+    let is_system = SYSTEM.contains(&first) && (rest.is_empty() || rest.ends_with("-linux-gnu")) && directory.starts_with('/');
+    match list {
+        _ if is_system => None,
+        Some(list) if list.split(':').any(|other| other.trim_end_matches('/') == directory) => None,
+        Some(list) => Some(format!("{list}:{directory}")),
+        None => Some(directory.into()),
+    }
 }
 
 /// A list of plugins with that one in it.
 fn with(plugin: &str, list: Option<String>, separator: Option<String>) -> String {
     let separator = separator.as_deref().unwrap_or(",");
     match list {
-        Some(list) if list.split(separator).any(|other| other == plugin) => list,
+        Some(list) if list.split(separator).any(|other| other.trim() == plugin) => list,
         Some(list) => format!("{list}{separator}{plugin}"),
         None => plugin.into(),
     }
@@ -137,8 +162,14 @@ mod tests {
 
     #[test]
     fn lists_get_their_entry_once() {
-        assert_eq!(prefixed("/a", None), "/a");
-        assert_eq!(prefixed("/a", Some("/b:/a::/c".into())), "/a:/b:/c");
+        let beheld = |directory, list: Option<&str>| beheld(directory, list.map(str::to_owned));
+        assert_eq!(beheld("/opt/a/lib", None).as_deref(), Some("/opt/a/lib"));
+        assert_eq!(beheld("/opt/a/lib", Some("/b::/c")).as_deref(), Some("/b::/c:/opt/a/lib"));
+        assert_eq!(beheld("/opt/a/lib", Some("/b:/opt/a/lib/:/c")), None);
+        for directory in ["/usr/lib", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64"] {
+            assert_eq!(beheld(directory, Some("/b")), None, "{directory}");
+        }
+        assert!(["/usr/local/lib", "/usr/lib/other"].iter().all(|directory| beheld(directory, None).is_some()));
         assert_eq!(with("nccl", Some("x,nccl".into()), None), "x,nccl");
         assert_eq!(with("nccl", Some("x".into()), Some(";".into())), "x;nccl");
         assert_eq!(with("nccl", None, None), "nccl");
@@ -153,6 +184,7 @@ mod tests {
         };
         assert_eq!(kept("inspector", None), (vec![("NCCL_SCOREP_CHAIN", "inspector".to_owned())], 1));
         assert_eq!(kept("inspector", Some("other")), (vec![], 1));
-        assert_eq!([kept("scorep", None), kept("none", None)], [(vec![], 0), (vec![], 0)]);
+        let is_ours = |plugin| is_ours(plugin, Path::new("/opt/lib/libscorep_substrate_nccl.so"));
+        assert_eq!(["scorep", "/x/libnccl-profiler-scorep.so", "inspector", "none"].map(is_ours), [true, true, false, false]);
     }
 }

@@ -20,9 +20,13 @@ pub(crate) struct Arguments {
 }
 
 /// Where launchers tell a process its rank, the surest first.
-const RANKS: [&str; 6] = ["RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID"];
+const RANKS: [&str; 5] = ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID"];
+/// Where torchrun does, and whoever exports a number for PyTorch: one for all processes, perhaps.
+const RANK: &str = "RANK";
 /// Set by torchrun alone: its processes know nothing of MPI, so Score-P takes each for a job of its own.
 const TORCHRUN: &str = "TORCHELASTIC_RUN_ID";
+/// What starts torchrun besides its own name.
+const MODULES: [&str; 2] = ["torch.distributed.run", "torch.distributed.launch"];
 const DIRECTORY: &str = "SCOREP_EXPERIMENT_DIRECTORY";
 
 /// Sets the variables and becomes the command. Comes back only when that is impossible.
@@ -33,28 +37,25 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, String> {
     let lookup = |name: &str| std::env::var_os(name);
     let made = environment::of(&arguments.choice, &lookup)?;
     let Some((program, rest)) = arguments.command.split_first() else { return Err("no command".into()) };
-    let rank = RANKS.iter().find_map(|name| lookup(name)?.into_string().ok()?.trim().parse::<u64>().ok());
+    let number = |name: &str| lookup(name)?.into_string().ok()?.trim().parse::<u64>().ok();
+    let torchrun = lookup(TORCHRUN);
+    let rank = match torchrun {
+        Some(_) => number(RANK),
+        None => RANKS.into_iter().find_map(number).or_else(|| number(RANK)),
+    };
     // once a job is enough
     if rank.is_none_or(|rank| rank == 0) {
         made.remarks.iter().for_each(|remark| eprintln!("scorep-nccl: {remark}"));
     }
     let mut command = Command::new(program);
     command.args(rest).envs(made.variables);
-    let torchrun = lookup(TORCHRUN);
-    if torchrun.is_some() || arguments.per_rank {
-        match rank {
-            Some(rank) => {
-                let given = lookup(DIRECTORY).map(|path| path.to_string_lossy().into_owned());
-                command.env(DIRECTORY, of_rank(given, torchrun.as_ref().map(|id| id.to_string_lossy()).as_deref(), rank));
-            }
-            None => {
-                return Err(format!(
-                    "--per-rank: no launcher has told this process its rank (none of {} is set)",
-                    RANKS.join(", ")
-                ));
-            }
-        }
-    } else if starts_torchrun(program) {
+    if let (Some(rank), true) = (rank, torchrun.is_some() || arguments.per_rank) {
+        let given = lookup(DIRECTORY).map(|path| path.to_string_lossy().into_owned());
+        command.env(DIRECTORY, of_rank(given, torchrun.as_ref().map(|id| id.to_string_lossy()).as_deref(), rank));
+    } else if arguments.per_rank {
+        let names = RANKS.join(", ");
+        return Err(format!("--per-rank: no launcher has told this process its rank (none of {names}, {RANK} is set)"));
+    } else if starts_torchrun(&arguments.command) {
         eprintln!(
             "scorep-nccl: ranks that torchrun starts would share one experiment directory and destroy each other's. Put this program behind \
              it: torchrun --no-python ... scorep-nccl run -- python -m scorep ..."
@@ -81,8 +82,9 @@ fn of_rank(given: Option<String>, job: Option<&str>, rank: u64) -> String {
     }
 }
 
-fn starts_torchrun(program: &OsString) -> bool {
-    Path::new(program).file_name().is_some_and(|name| name == "torchrun")
+fn starts_torchrun(command: &[OsString]) -> bool {
+    let program = command.first().and_then(|program| Path::new(program).file_name());
+    program.is_some_and(|name| name == "torchrun") || command.iter().any(|word| MODULES.iter().any(|module| word == module))
 }
 
 #[cfg(test)]

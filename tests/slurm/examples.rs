@@ -78,7 +78,7 @@ fn torch_under_srun() {
 #[test]
 fn torch_under_torchrun() {
     let Some(cluster) = Cluster::start(&[]) else { return };
-    let job = run(&cluster, "torchrun.sbatch", Model::Threads, &["--nodes=2", "--gpus-per-node=2"]);
+    let job = run(&cluster, "torchrun.sbatch", Model::Threads, &["--nodes=2", "--gpus-per-node=2", "--cpus-per-task=4"]);
     let tasks = job.tasks();
     let directories: BTreeSet<_> = tasks.iter().filter_map(|task| task.variable("SCOREP_EXPERIMENT_DIRECTORY")).collect();
     assert_eq!(directories.len(), 4, "{directories:?}");

@@ -14,7 +14,7 @@ use crate::{installation, prefix, tool};
 use installation::Model;
 
 /// What SLURM needs to know of a job of four ranks on two nodes.
-pub(crate) const FOUR_ON_TWO: [&str; 3] = ["--nodes=2", "--ntasks-per-node=2", "--gpus-per-node=2"];
+pub(crate) const FOUR_ON_TWO: [&str; 4] = ["--nodes=2", "--ntasks-per-node=2", "--gpus-per-node=2", "--cpus-per-task=2"];
 
 /// What a task tells of itself, and does: PROGRAM with all captures, where MPI tells it its rank, otherwise with the one of its rank.
 const TASK: &str = r#"#!/bin/sh

@@ -1,11 +1,16 @@
 //! What the loader makes of a name, asked by loading it: the truth, whatever paths and caches say.
 
+use crate::probe;
 use libloading::os::unix::Library;
 use std::ffi::{CStr, c_char};
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 /// A function that every build of the library exports: its version.
 const VERSION: &[u8] = b"scorep_nccl_version\0";
+
+/// The hidden command that a child is started with.
+pub(crate) const COMMAND: &str = "what-is";
 
 /// What a name stands for.
 #[derive(Debug)]
@@ -25,9 +30,42 @@ pub(crate) enum Loaded {
     Nothing(String),
 }
 
-/// Loads a name as NCCL and Score-P do. The library stays loaded, as it does with them.
+/// Loads a name as NCCL and Score-P do, once a child process has found that it is this library. The library stays loaded, as it does with
+/// them.
 pub(crate) fn load(name: &Path) -> Loaded {
-    // SAFETY: this library does nothing when it is loaded. Another one of the name would be loaded by the job as well.
+    let answer = probe::ask(COMMAND, name);
+    // a library may print something itself
+    match answer.as_deref().map(|printed| printed.lines().last().unwrap_or_default()) {
+        Ok(OURS) => here(name),
+        Ok(OTHER) => Loaded::Other,
+        Ok(words) => Loaded::Nothing(words.into()),
+        Err(words) => Loaded::Nothing(words.clone()),
+    }
+}
+
+/// What a child says of a name.
+const OURS: &str = "ours";
+const OTHER: &str = "other";
+
+/// What a child is told.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    name: PathBuf,
+}
+
+/// Says what a name is.
+pub(crate) fn run(arguments: &Arguments) -> ExitCode {
+    match here(&arguments.name) {
+        Loaded::Ours { .. } => println!("{OURS}"),
+        Loaded::Other => println!("{OTHER}"),
+        Loaded::Nothing(words) => println!("{words}"),
+    }
+    ExitCode::SUCCESS
+}
+
+/// Loads a name into this process.
+fn here(name: &Path) -> Loaded {
+    // SAFETY: this library does nothing when it is loaded. Should it be another one, this process is a child that was made to load it.
     let library = match unsafe { Library::new(name) } {
         Ok(library) => library,
         Err(error) => return Loaded::Nothing(plain(&error)),
