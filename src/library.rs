@@ -55,6 +55,13 @@ pub(crate) fn installed(named: Option<&Path>) -> Result<PathBuf, NotInstalled> {
     missing.map_or(Ok(library), |link| Err(NotInstalled::Link { link }))
 }
 
+/// Whether a directory has no other libraries.
+pub(crate) fn is_alone_in(directory: &Path) -> bool {
+    let ours = |name: &str| name == FILE || Links::of(Path::new("")).all().iter().any(|link| link.as_os_str() == name);
+    let names = std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.file_name());
+    names.into_iter().all(|name| name.to_str().is_none_or(|name| !name.contains(".so") || ours(name)))
+}
+
 fn first(named: Option<&Path>, places: &[&str]) -> Result<PathBuf, NotFound> {
     let beside = std::env::current_exe().ok().and_then(|program| Some(program.parent()?.to_path_buf())).unwrap_or_default();
     let candidates = match named {

@@ -113,7 +113,7 @@ fn examine(site: &Site, settings: &[(&str, &str)]) -> (Value, i32) {
     let (mut variables, _) = Site::new().environment_of_job(settings, &[]);
     // the environment of a sound site, as it would be here
     let sound = variables.iter().find(|(name, _)| name == "LD_LIBRARY_PATH").unwrap().1.clone();
-    let first = sound.rsplit(':').next().unwrap().trim_end_matches("/lib").to_owned();
+    let first = sound.split(':').next().unwrap().trim_end_matches("/lib").to_owned();
     let here = site.path("").display().to_string();
     for (_, value) in &mut variables {
         *value = value.replace(&first, here.trim_end_matches('/'));

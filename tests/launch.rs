@@ -20,7 +20,7 @@ fn value<'a>(variables: &'a [(String, String)], name: &str) -> Option<&'a str> {
 fn a_job_gets_what_both_hosts_need() {
     let site = Site::new();
     let (job, said) = site.environment_of_job(&[], &["--preset", "full", "--summary", "all.%p.json"]);
-    let library = format!("{}:{}", site.path("nccl").display(), site.path("lib").display());
+    let library = format!("{}:{}", site.path("lib").display(), site.path("nccl").display());
     let summary = site.path("work/all.%p.json").display().to_string();
     for (name, expected) in [
         ("LD_LIBRARY_PATH", library.as_str()),
@@ -35,6 +35,15 @@ fn a_job_gets_what_both_hosts_need() {
     }
     assert_eq!([value(&job, "NCCL_ALLGATHERV_ENABLE"), value(&job, "SCOREP_EXPERIMENT_DIRECTORY")], [None, None]);
     assert_eq!(said, "");
+}
+
+#[test]
+fn other_libraries_beside_this_one_hide_none_of_the_programs() {
+    let site = Site::new();
+    std::fs::write(site.path("lib/libother.so.1"), "").unwrap();
+    let output = site.tool().args(["run", "--", "printenv", "LD_LIBRARY_PATH"]).output().unwrap();
+    let expected = format!("{}:{}\n", site.path("nccl").display(), site.path("lib").display());
+    assert_eq!(texts(&output).0, expected);
 }
 
 #[test]

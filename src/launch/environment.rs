@@ -1,5 +1,6 @@
 //! The variables that NCCL and Score-P need to load the library, beside what is set already.
 
+use crate::library;
 use crate::nccl_files;
 use common::config::{Preset, Settings};
 use nccl_plugin::asked;
@@ -43,7 +44,7 @@ pub(crate) struct Environment {
 /// # Errors
 /// When the library, or a name that NCCL or Score-P knows it by, is missing.
 pub(crate) fn of(choice: &Choice, lookup: &impl Fn(&str) -> Option<OsString>) -> Result<Environment, String> {
-    let library = crate::library::installed(choice.library.as_deref()).map_err(|error| error.to_string())?;
+    let library = library::installed(choice.library.as_deref()).map_err(|error| error.to_string())?;
     let directory = library.parent().unwrap_or(Path::new("/"));
     let text = |name: &str| lookup(name).map(|value| value.to_string_lossy().into_owned()).filter(|value| !value.is_empty());
     let mut made = Environment::default();
@@ -52,7 +53,7 @@ pub(crate) fn of(choice: &Choice, lookup: &impl Fn(&str) -> Option<OsString>) ->
             made.variables.push((name, value));
         }
     };
-    if let Some(paths) = beheld(&directory.display().to_string(), text("LD_LIBRARY_PATH")) {
+    if let Some(paths) = beheld(&directory.display().to_string(), library::is_alone_in(directory), text("LD_LIBRARY_PATH")) {
         set("LD_LIBRARY_PATH", paths);
     }
     let plugin = text("NCCL_PROFILER_PLUGIN");
@@ -126,9 +127,10 @@ fn is_ours(plugin: &str, library: &Path) -> bool {
     plugin == "scorep" || Path::new(plugin).file_name().is_some_and(|name| name == "libnccl-profiler-scorep.so") || is_path_of()
 }
 
-/// A list of directories in which the loader finds what is in that one. Behind the others: nothing that was found before is found elsewhere
-/// now, and no other library has these names. `None` where the loader looks there anyway.
-fn beheld(directory: &str, list: Option<String>) -> Option<String> {
+/// A list of directories in which the loader finds what is in that one: in front of the others, so that all names are found there and not in an
+/// older installation; but behind them where that directory has other libraries, too, lest a program find one of those in place of its
+/// own. `None` where the loader looks there anyway.
+fn beheld(directory: &str, is_alone: bool, list: Option<String>) -> Option<String> {
     const SYSTEM: [&str; 3] = ["lib", "lib64", "lib32"];
     let below_root = directory.trim_start_matches("/usr").trim_start_matches('/');
     let (first, rest) = below_root.split_once('/').unwrap_or((below_root, ""));
@@ -136,6 +138,7 @@ fn beheld(directory: &str, list: Option<String>) -> Option<String> {
     match list {
         _ if is_system => None,
         Some(list) if list.split(':').any(|other| other.trim_end_matches('/') == directory) => None,
+        Some(list) if is_alone => Some(format!("{directory}:{list}")),
         Some(list) => Some(format!("{list}:{directory}")),
         None => Some(directory.into()),
     }
@@ -162,7 +165,9 @@ mod tests {
 
     #[test]
     fn lists_get_their_entry_once() {
-        let beheld = |directory, list: Option<&str>| beheld(directory, list.map(str::to_owned));
+        let alone = beheld("/opt/a/lib", true, Some("/b".into()));
+        assert_eq!(alone.as_deref(), Some("/opt/a/lib:/b"));
+        let beheld = |directory, list: Option<&str>| beheld(directory, false, list.map(str::to_owned));
         assert_eq!(beheld("/opt/a/lib", None).as_deref(), Some("/opt/a/lib"));
         assert_eq!(beheld("/opt/a/lib", Some("/b::/c")).as_deref(), Some("/b::/c:/opt/a/lib"));
         assert_eq!(beheld("/opt/a/lib", Some("/b:/opt/a/lib/:/c")), None);
