@@ -9,7 +9,7 @@ set(module_directory "${CMAKE_INSTALL_DATADIR}/modulefiles/scorep-nccl")
 set(completions bash-completion/completions zsh/site-functions fish/vendor_completions.d)
 
 set(directories "${CMAKE_INSTALL_LIBDIR}" "${module_directory}" "${CMAKE_INSTALL_DOCDIR}/docs/pictures"
-  "${CMAKE_INSTALL_DOCDIR}/examples/slurm")
+  "${CMAKE_INSTALL_DOCDIR}/examples/slurm" "${CMAKE_INSTALL_DOCDIR}/tests/captures")
 if(NOT SCOREP_NCCL_ONLY)
   list(APPEND directories "${CMAKE_INSTALL_BINDIR}" "${CMAKE_INSTALL_MANDIR}/man1")
   list(TRANSFORM completions PREPEND "${CMAKE_INSTALL_DATADIR}/" OUTPUT_VARIABLE places)
@@ -43,7 +43,9 @@ foreach(language "" ".lua")
   install(FILES "${CMAKE_BINARY_DIR}/module/${PROJECT_VERSION}${language}" DESTINATION "${module_directory}")
 endforeach()
 
-install(FILES LICENSE README.md CHANGELOG.md DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+install(FILES LICENSE README.md CHANGELOG.md CONTRIBUTING.md DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+# the pages refer to the format of captures
+install(FILES tests/captures/README.md DESTINATION "${CMAKE_INSTALL_DOCDIR}/tests/captures")
 install(DIRECTORY docs examples DESTINATION "${CMAKE_INSTALL_DOCDIR}" USE_SOURCE_PERMISSIONS)
 
 # as CMake does for what it built itself: `install/strip`, `cmake --install --strip`, and packages
