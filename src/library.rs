@@ -69,7 +69,6 @@ fn first(named: Option<&Path>, places: &[&str]) -> Result<PathBuf, NotFound> {
         None => places.iter().map(|place| beside.join(place).join(FILE)).collect(),
     };
     let found = candidates.iter().find_map(|path| path.canonicalize().ok().filter(|path| path.is_file()));
-    // a name that was given is the only place
     found.ok_or_else(|| NotFound { looked: candidates.iter().map(|path| path.display().to_string()).collect() })
 }
 

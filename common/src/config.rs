@@ -37,6 +37,11 @@ impl Preset {
     /// All of them, from the least to the most.
     pub const ALL: [Self; 4] = [Self::Api, Self::Light, Self::Network, Self::Full];
 
+    /// The one that is written so in the setting.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|preset| preset.name() == name)
+    }
+
     /// As it is written in the setting.
     pub fn name(self) -> &'static str {
         match self {
@@ -166,7 +171,7 @@ impl Settings {
             }
         };
         take("NCCL_SCOREP_PRESET", "light, network, full or api", &mut |value| {
-            settings.preset = Preset::ALL.into_iter().find(|preset| preset.name() == value)?;
+            settings.preset = Preset::named(value)?;
             Some(())
         });
         take("NCCL_SCOREP_MASK", "a number from 0 to 4294967295, decimal or 0x", &mut |value| {

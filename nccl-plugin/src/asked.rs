@@ -19,6 +19,11 @@ pub fn of_preset(preset: Preset) -> u64 {
     }
 }
 
+/// The types that settings ask for, whoever is asked.
+pub fn wanted(settings: &Settings) -> u64 {
+    settings.mask.unwrap_or_else(|| of_preset(settings.preset))
+}
+
 /// What is asked for, and why something is not.
 #[derive(Debug, Clone)]
 pub struct Asked {
@@ -30,7 +35,7 @@ pub struct Asked {
 
 /// What to ask a release for. `known` are the types of the interface version in use.
 pub fn types(settings: &Settings, release: Release, known: u64, lookup: impl Fn(&str) -> Option<String>) -> Asked {
-    let wanted = settings.mask.unwrap_or_else(|| of_preset(settings.preset)) & known;
+    let wanted = wanted(settings) & known;
     let troubles = release::troubles(release, lookup).filter(|trouble| !settings.trust_nccl && trouble.types & wanted != 0);
     let left_out: Vec<&Trouble> = troubles.collect();
     // NCCL takes kernel phases to ask for kernel channels, too

@@ -25,4 +25,4 @@ pub mod substrate;
 pub mod sys;
 mod token;
 
-pub use measurement::{KNOWN as MEASUREMENT_LIBRARY, NAMES as LANE_SYMBOLS};
+pub use measurement::{BUFFER_BYTES, KNOWN as MEASUREMENT_LIBRARY, LEFT_BYTES, NAMES as LANE_SYMBOLS};

@@ -10,12 +10,12 @@ use std::ptr;
 pub const KNOWN: &str = "libscorep_measurement.so.11";
 
 /// The first buffer of a location, where a trace is written, bytes.
-const BUFFER_BYTES: u64 = 1 << 20;
+pub const BUFFER_BYTES: u64 = 1 << 20;
 /// What a location takes besides, bytes, and pages at least: its part of the profile, and what else belongs to it.
 const PROFILE_BYTES: u64 = 64 << 10;
 const PROFILE_PAGES: u64 = 8;
 /// What is left to Score-P for the end of the measurement, bytes, and pages at least: definitions, and the profile's last nodes.
-const LEFT_BYTES: u64 = 2 << 20;
+pub const LEFT_BYTES: u64 = 2 << 20;
 const LEFT_PAGES: u64 = 32;
 /// Pages that a region takes in a location's profile at most: for its node and its counters, and as many once more.
 const REGION_PAGES: u64 = 4;

@@ -1,7 +1,6 @@
 //! Whether NCCL and Score-P reach this library, under every name they use, and the same one.
 
 use super::finding::{Code, Finding};
-use super::plugin;
 use super::surroundings::Surroundings;
 use crate::library::{self, FILE, Links};
 use crate::loader::{self, Loaded};
@@ -17,14 +16,15 @@ struct Name {
     host: &'static str,
 }
 
-/// All findings on the library. `score_p` is the directory in which Score-P looks for plugins besides.
-pub(crate) fn check(around: &Surroundings, named: Option<&Path>, score_p: Option<&Path>) -> Vec<Finding> {
+/// All findings on the library. `ours` is the name by which NCCL is told to load it, `score_p` the directory in which Score-P looks for plugins
+/// besides.
+pub(crate) fn check(around: &Surroundings, named: Option<&Path>, ours: Option<&str>, score_p: Option<&Path>) -> Vec<Finding> {
     let mut findings = Vec::new();
     if let Err(missing) = library::installed(named) {
         findings.push(Finding::new(Code::LibraryMissing, missing.to_string(), "install both together: `cmake --install`"));
     }
     let mut images: Vec<(String, usize, PathBuf)> = Vec::new();
-    for Name { file, host } in names(around) {
+    for Name { file, host } in names(around, ours) {
         let mut loaded = loader::load(Path::new(&file));
         if let (Loaded::Nothing(_), "Score-P", Some(directory)) = (&loaded, host, score_p)
             && directory.join(&file).exists()
@@ -62,7 +62,7 @@ pub(crate) fn check(around: &Surroundings, named: Option<&Path>, score_p: Option
 }
 
 /// The names that will be loaded: NCCL's, and Score-P's where it is asked for them.
-fn names(around: &Surroundings) -> Vec<Name> {
+fn names(around: &Surroundings, ours: Option<&str>) -> Vec<Name> {
     let name_of = |path: PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let Links { nccl, counters, series } = Links::of(Path::new(""));
     let asks = |list: &str, plugin: &str| around.list(list).iter().any(|entry| entry == plugin);
@@ -72,7 +72,7 @@ fn names(around: &Surroundings) -> Vec<Name> {
         (asks("SCOREP_SUBSTRATE_PLUGINS", "nccl"), FILE.to_owned()),
     ];
     let asked = of_score_p.into_iter().filter(|(asked, _)| *asked).map(|(_, file)| Name { file, host: "Score-P" });
-    let file = plugin::ours(around).unwrap_or_else(|| name_of(nccl));
+    let file = ours.map_or_else(|| name_of(nccl), str::to_owned);
     std::iter::once(Name { file, host: "NCCL" }).chain(asked).collect()
 }
 

@@ -64,8 +64,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, String> {
 fn examine(around: &Surroundings, named: Option<&Path>, shared: &Path) -> Vec<Finding> {
     let score_p = ScoreP::find();
     let plugins = score_p.as_ref().map(ScoreP::libraries);
-    let mut findings = library::check(around, named, plugins.as_deref());
-    findings.extend(plugin::check(around));
+    let ours = plugin::ours(around);
+    let mut findings = library::check(around, named, ours.as_deref(), plugins.as_deref());
+    findings.extend(plugin::check(around, ours.as_deref()));
     findings.extend(nccl::check(around));
     findings.extend(score_p::check(around, score_p.as_ref()));
     findings.extend(settings::check(around));

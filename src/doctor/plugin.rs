@@ -7,8 +7,8 @@ use std::path::Path;
 
 const VARIABLE: &str = "NCCL_PROFILER_PLUGIN";
 
-/// What the variable says.
-pub(crate) fn check(around: &Surroundings) -> Option<Finding> {
+/// What the variable says, given [`ours`].
+pub(crate) fn check(around: &Surroundings, ours: Option<&str>) -> Option<Finding> {
     let Some(name) = around.text(VARIABLE) else {
         // NCCL looks for a plugin by this name when it is told none
         if matches!(loader::load(Path::new("libnccl-profiler.so")), Loaded::Ours { .. }) {
@@ -25,7 +25,7 @@ pub(crate) fn check(around: &Surroundings) -> Option<Finding> {
         ));
     }
     // what cannot be found at all is told of the library's names
-    if name == "scorep" || ours(around).is_some() {
+    if name == "scorep" || ours.is_some() {
         return None;
     }
     let cure = format!("{VARIABLE}=scorep, and NCCL_SCOREP_CHAIN={name} to have both");

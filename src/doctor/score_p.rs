@@ -5,7 +5,7 @@ use super::surroundings::Surroundings;
 use common::metric::counters;
 use object::read::elf::{ElfFile64, FileHeader};
 use object::{Object, ObjectSymbol, ReadCache};
-use scorep_substrate::{LANE_SYMBOLS, MEASUREMENT_LIBRARY};
+use scorep_substrate::{BUFFER_BYTES, LANE_SYMBOLS, LEFT_BYTES, MEASUREMENT_LIBRARY};
 use std::collections::HashSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -13,9 +13,6 @@ use std::process::Command;
 
 /// The release that everything was tried with.
 const TRIED: &str = "8.4";
-/// What a lane takes of Score-P's memory with tracing, MiB, and what is left to the program, at least.
-const LANE_MIB: u64 = 1;
-const LEFT_MIB: u64 = 2;
 /// Score-P's own default, 16000k.
 const DEFAULT_MEMORY: u64 = 16_000 << 10;
 
@@ -164,18 +161,19 @@ fn memory(around: &Surroundings, tracing: bool) -> Option<Finding> {
     let told = around.text("SCOREP_TOTAL_MEMORY");
     let total = told.as_deref().map_or(Some(DEFAULT_MEMORY), bytes)?;
     // one communicator at least, and half of the memory for the trace itself
-    let wanted = 2 * (LEFT_MIB + (settings.lane_pairs as u64 + 1) * LANE_MIB);
-    if total >= wanted << 20 {
+    let wanted = 2 * (LEFT_BYTES + (settings.lane_pairs as u64 + 1) * BUFFER_BYTES);
+    if total >= wanted {
         return None;
     }
     let what = format!(
-        "SCOREP_TOTAL_MEMORY is {}: with tracing each lane takes {LANE_MIB} MiB of it, beside the trace",
-        told.unwrap_or_else(|| "16000k (Score-P's default)".into())
+        "SCOREP_TOTAL_MEMORY is {}: with tracing each lane takes {} MiB of it, beside the trace",
+        told.unwrap_or_else(|| "16000k (Score-P's default)".into()),
+        BUFFER_BYTES >> 20
     );
     Some(Finding::new(
         Code::ScorePMemory,
         what,
-        format!("set it to {}M or more, or NCCL_SCOREP_LANE_PAIRS lower", wanted.next_power_of_two()),
+        format!("set it to {}M or more, or NCCL_SCOREP_LANE_PAIRS lower", wanted.next_power_of_two() >> 20),
     ))
 }
 

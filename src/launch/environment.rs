@@ -26,8 +26,7 @@ pub(crate) struct Choice {
 }
 
 fn preset(text: &str) -> Result<Preset, String> {
-    let names = || Preset::ALL.map(Preset::name).join(", ");
-    Preset::ALL.into_iter().find(|preset| preset.name() == text).ok_or_else(|| format!("it is one of {}", names()))
+    Preset::named(text).ok_or_else(|| format!("it is one of {}", Preset::ALL.map(Preset::name).join(", ")))
 }
 
 /// Variables to set, and what a person should know of them.
@@ -106,12 +105,11 @@ impl Environment {
         }
         let (mut settings, _) = Settings::parse(lookup);
         settings.preset = choice.preset.unwrap_or(settings.preset);
-        settings.trust_nccl = true;
+        let wanted = asked::wanted(&settings);
         // which of several a program loads is its own affair
-        let asked = |release| asked::types(&settings, release, u64::MAX, |_| None).mask;
         let cured = nccl_files::find(lookup).find_map(|nccl| {
             let release = nccl.release?;
-            let has = |trouble: &&&Trouble| trouble.has(release) && trouble.types & asked(release) != 0;
+            let has = |trouble: &&&Trouble| trouble.has(release) && trouble.types & wanted != 0;
             Some((release, nccl.path, *open.iter().find(has)?))
         });
         if let Some((release, path, Trouble { cure: (name, value), what, .. })) = cured {
@@ -124,7 +122,8 @@ impl Environment {
 /// Whether a name is that of this library: as NCCL is told it, by its file name, or by its path.
 fn is_ours(plugin: &str, library: &Path) -> bool {
     let is_path_of = || Path::new(plugin).canonicalize().is_ok_and(|path| path == library);
-    plugin == "scorep" || Path::new(plugin).file_name().is_some_and(|name| name == "libnccl-profiler-scorep.so") || is_path_of()
+    let name = library::Links::of(Path::new("")).nccl;
+    plugin == "scorep" || Path::new(plugin).file_name() == Some(name.as_os_str()) || is_path_of()
 }
 
 /// A list of directories in which the loader finds what is in that one: in front of the others, so that all names are found there and not in an
