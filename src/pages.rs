@@ -88,7 +88,7 @@ fn page(command: &Command, more: &[Roff]) -> io::Result<Vec<u8>> {
     Ok(text)
 }
 
-/// The settings: one table in the code, which the README has, too.
+/// The settings: one table in the code, which docs/settings.md has, too.
 fn environment() -> Roff {
     let mut section = Roff::new();
     section.control("SH", ["ENVIRONMENT"]);

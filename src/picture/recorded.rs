@@ -3,11 +3,12 @@
 
 use crate::capture::{Call, Capture, Event, What};
 use common::gpu_track::GpuTrack;
+use nccl_plugin::kind::state;
 use std::collections::{BTreeMap, HashMap};
 
-/// `ncclProfilerProxyStepSendWait`, with the transfer's size, and `ncclProfilerKernelChStop`, with the GPU's stamp.
-const SEND_WAIT: u32 = 9;
-const KERNEL_CHANNEL_STOP: u32 = 22;
+/// States as captures number them: with the transfer's size, and with the GPU's stamp.
+const SEND_WAIT: u32 = state::PROXY_STEP_SEND_WAIT as u32;
+const KERNEL_CHANNEL_STOP: u32 = state::KERNEL_CH_STOP as u32;
 
 /// A rank of a communicator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
