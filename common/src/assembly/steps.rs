@@ -86,7 +86,7 @@ impl Assembly {
             && let (Some(stop), Some(sent)) = (ended, event.send_wait())
         {
             let (peer, channel) = (proxy.peer(), proxy.channel());
-            self.sent.add(&Transfer { start: sent.time, stop, bytes: sent.bytes, peer, channel });
+            self.sent.add(&Transfer { start: sent.time, stop, bytes: sent.bytes, peer, channel }, self.nanoseconds_per_tick);
         }
     }
 }
