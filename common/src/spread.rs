@@ -14,6 +14,16 @@ pub const SIZES: [u64; 18] = {
 };
 /// Upper bounds of times, nanoseconds: 1 us to 10 s.
 pub const TIMES: [u64; 22] = steps(1_000);
+/// Upper bounds of numbers: 1 to 65,536.
+pub const NUMBERS: [u64; 17] = {
+    let mut bounds = [1; 17];
+    let mut place = 1;
+    while place < bounds.len() {
+        bounds[place] = 2 * bounds[place - 1];
+        place += 1;
+    }
+    bounds
+};
 /// Upper bounds of rates, bytes per second: 1 MB/s to 1 TB/s.
 pub const RATES: [u64; 19] = steps(1_000_000);
 
@@ -60,7 +70,9 @@ pub fn keep<T: Default>(kept: &mut Kept<T>, add: impl FnOnce(&mut T)) {
 
 /// All of another goes in.
 pub fn merge<T: Default>(kept: &mut Kept<T>, other: &Kept<T>, merge: impl FnOnce(&mut T, &T)) {
-    if let Some(other) = other {
+    if is_wanted()
+        && let Some(other) = other
+    {
         merge(kept.get_or_insert_default(), other);
     }
 }
@@ -108,11 +120,13 @@ pub struct OfOperations {
     pub sizes: Buckets,
     /// Nanoseconds, by the GPU, by proxy operations, by the enqueue.
     pub times: [Buckets; 3],
+    /// What they sent.
+    pub sends: OfSends,
 }
 
 impl Default for OfOperations {
     fn default() -> Self {
-        Self { sizes: Buckets::new(&SIZES), times: [Buckets::new(&TIMES); 3] }
+        Self { sizes: Buckets::new(&SIZES), times: [Buckets::new(&TIMES); 3], sends: OfSends::default() }
     }
 }
 
@@ -121,6 +135,49 @@ impl OfOperations {
     pub fn merge(&mut self, other: &Self) {
         self.sizes.merge(&other.sizes);
         self.times.iter_mut().zip(&other.times).for_each(|(times, other)| times.merge(other));
+        self.sends.merge(&other.sends);
+    }
+}
+
+/// Of what operations sent over the network, a value each: the number of transfers, their mean size and their mean time. Those that sent
+/// nothing have none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OfSends {
+    /// Numbers.
+    pub numbers: Buckets,
+    /// Bytes.
+    pub sizes: Buckets,
+    /// Nanoseconds.
+    pub times: Buckets,
+    /// The sums of the three.
+    pub sums: [u64; 3],
+}
+
+impl Default for OfSends {
+    fn default() -> Self {
+        Self { numbers: Buckets::new(&NUMBERS), sizes: Buckets::new(&SIZES), times: Buckets::new(&TIMES), sums: [0; 3] }
+    }
+}
+
+impl OfSends {
+    /// Takes an operation in, of so many transfers with that mean size and time.
+    pub fn add(&mut self, number: u64, [size, time]: [u64; 2]) {
+        self.numbers.add(number);
+        self.sizes.add(size);
+        self.times.add(time);
+        self.sum_up([number, size, time]);
+    }
+
+    /// Takes in all of another.
+    pub fn merge(&mut self, other: &Self) {
+        self.numbers.merge(&other.numbers);
+        self.sizes.merge(&other.sizes);
+        self.times.merge(&other.times);
+        self.sum_up(other.sums);
+    }
+
+    fn sum_up(&mut self, more: [u64; 3]) {
+        self.sums.iter_mut().zip(more).for_each(|(sum, more)| *sum = sum.saturating_add(more));
     }
 }
 
@@ -198,6 +255,7 @@ mod tests {
     fn bounds_are_what_they_say() {
         assert_eq!((SIZES[0], SIZES[1], SIZES[17]), (1, 4, 16 << 30));
         assert_eq!((TIMES[..4].to_vec(), TIMES[21]), (vec![1_000, 2_000, 5_000, 10_000], 10_000_000_000));
+        assert_eq!((NUMBERS[0], NUMBERS[16]), (1, 65_536));
         assert_eq!((RATES[0], RATES[18]), (1_000_000, 1_000_000_000_000));
     }
 

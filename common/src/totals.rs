@@ -5,7 +5,7 @@ use crate::fit::Fit;
 use crate::in_step::Verdict;
 use crate::intervals::Intervals;
 use crate::name::Name;
-use crate::operation::{Operation, Timing};
+use crate::operation::{Operation, Sends, Timing};
 use crate::spread::{self, Kept, OfOperations, OfTransfers, OfWindows};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -46,6 +46,15 @@ pub struct OperationSum {
 }
 
 impl OperationSum {
+    /// Takes in what an operation sent over the network, if it did.
+    fn sent(&mut self, sends: Sends, nanoseconds_per_tick: f64) {
+        let nanoseconds = (sends.ticks as f64 * nanoseconds_per_tick) as u64;
+        let means = [sends.bytes, nanoseconds].map(|sum| sum.checked_div(sends.count));
+        if let [Some(size), Some(time)] = means {
+            spread::keep(&mut self.spread, |spread| spread.sends.add(sends.count, [size, time]));
+        }
+    }
+
     /// Takes an operation in.
     pub fn add(&mut self, bytes: u64, timing: Timing, nanoseconds_per_tick: f64) {
         self.count += 1;
@@ -285,13 +294,17 @@ impl Totals {
     pub fn operation(&mut self, rank: Rank, operation: &Operation, verdict: Verdict, timing: Timing, nanoseconds_per_tick: f64) {
         let key = (rank, operation.is_collective(), operation.function, operation.peer);
         match self.late.iter_mut().find(|(of, _)| *of == key) {
-            Some((_, sum)) => sum.add(operation.bytes, timing, nanoseconds_per_tick),
+            Some((_, sum)) => {
+                sum.add(operation.bytes, timing, nanoseconds_per_tick);
+                sum.sent(operation.sends, nanoseconds_per_tick);
+            }
             None => {
                 if self.late.len() >= LATE {
                     self.sum_up();
                 }
                 let mut sum = OperationSum::default();
                 sum.add(operation.bytes, timing, nanoseconds_per_tick);
+                sum.sent(operation.sends, nanoseconds_per_tick);
                 self.late.push((key, sum));
             }
         }

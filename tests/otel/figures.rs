@@ -87,10 +87,17 @@ fn expected(summary: &Value) -> Rows {
     rows
 }
 
+/// What the summary does not have: figures of windows, and whose a transfer was.
+fn is_of_its_own(name: &str) -> bool {
+    let of_sends = ["num_transfers", "transfer_size", "transfer_time"];
+    let of_operations = ["nccl_profiler_collective_", "nccl_profiler_p2p_"];
+    let is_of_sends = of_operations.iter().filter_map(|start| name.strip_prefix(start)).any(|what| of_sends.contains(&what));
+    is_of_sends || ["nccl_profiler_rank_rate", "nccl_profiler_rank_latency"].contains(&name)
+}
+
 fn found(points: &[Point]) -> Rows {
     let mut rows = Rows::new();
-    for point in points.iter().filter(|point| !["nccl_profiler_rank_rate", "nccl_profiler_rank_latency"].contains(&&*point.name))
-    {
+    for point in points.iter().filter(|point| !is_of_its_own(&point.name)) {
         let names = ["communicator", "rank", "operation", "timing", "source_rank", "dest_rank", "channel"];
         let labels: Vec<String> = names.iter().filter_map(|name| point.labels.get(*name).cloned()).collect();
         add(&mut rows, &point.name, &labels, point.count, point.sum);
@@ -137,6 +144,26 @@ fn rates_and_latencies_are_of_windows() {
     for rate in rates {
         let mean = rate.sum / rate.count.unwrap() as f64;
         assert!(rate.unit == "MB/s" && mean > 1.0 && mean < 1e6, "{rate:?}");
+    }
+}
+
+/// Whose a transfer was the summary does not tell: of a rank, all of them are somebody's.
+#[test]
+fn every_transfer_is_an_operations() {
+    for run in ["nodes2x2_collectives", "nodes4x1_pipeline", "net2_single"] {
+        let receiver = Receiver::new(|_| Manner::Accept);
+        let summary = replay(&tool::run(run), &receiver.endpoint(), &[]);
+        let (mut told, mut sent) = (BTreeMap::<(String, String), f64>::new(), BTreeMap::<(String, String), f64>::new());
+        for row in summary["transfers"].as_array().unwrap() {
+            let key = (row["comm"].as_str().unwrap().to_owned(), row["rank"].to_string());
+            *told.entry(key).or_default() += row["transfers"].as_f64().unwrap();
+        }
+        let points = receiver.requests().into_iter().flat_map(|(_, request)| points::of(&request));
+        for point in points.filter(|point| point.name.ends_with("_num_transfers")) {
+            *sent.entry((point.label("communicator").into(), point.label("rank").into())).or_default() += point.sum;
+        }
+        assert_eq!(sent, told, "{run}");
+        assert!(!told.is_empty());
     }
 }
 

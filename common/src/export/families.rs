@@ -102,6 +102,15 @@ fn family(name: &'static str, unit: &'static str, meaning: &str) -> Family {
     Family { name, unit, meaning: meaning.into(), points: vec![] }
 }
 
+/// What operations sent, a value for each that sent anything.
+fn of_sends([number, size, time]: [&'static str; 3]) -> [Family; 3] {
+    [
+        family(number, "count", "Transfers over the network of each operation that has any"),
+        family(size, "bytes", "Mean size of the transfers of each operation"),
+        family(time, "us", "Mean time of the transfers of each operation"),
+    ]
+}
+
 /// Labels that every point has.
 fn of_process(identity: &Identity) -> Labels {
     let told = [("local_rank", &identity.local_rank), ("gpu_uuid", &identity.gpu_uuid)];
@@ -137,6 +146,13 @@ impl View<'_> {
         let mut coll_bytes = family("nccl_profiler_collective_bytes", "bytes", "Bytes of the collective operations");
         let mut coll_time = family("nccl_profiler_collective_time", "us", "Times of the collective operations");
         let mut coll_count = family("nccl_profiler_collective_count", "count", "Collective operations, a value of 1 for each");
+        let mut coll_sends = of_sends([
+            "nccl_profiler_collective_num_transfers",
+            "nccl_profiler_collective_transfer_size",
+            "nccl_profiler_collective_transfer_time",
+        ]);
+        let mut p2p_sends =
+            of_sends(["nccl_profiler_p2p_num_transfers", "nccl_profiler_p2p_transfer_size", "nccl_profiler_p2p_transfer_time"]);
         let mut p2p_bytes = family("nccl_profiler_p2p_bytes", "bytes", "Bytes of each send and receive");
         let mut p2p_time = family("nccl_profiler_p2p_time", "us", "Times of the sends and receives");
         for ((rank, is_coll, function), sum) in &sums {
@@ -150,6 +166,17 @@ impl View<'_> {
                 let sizes = Histogram::of(&spread.sizes, sum.bytes as f64, 1.0);
                 p2p_bytes.points.push(Point { labels: labels.clone(), value: Value::Histogram(sizes) });
             }
+            let sends = &spread.sends;
+            let [number, size, time] = sends.sums.map(|sum| sum as f64);
+            let values = [
+                Histogram::of(&sends.numbers, number, 1.0),
+                Histogram::of(&sends.sizes, size, 1.0),
+                Histogram::of(&sends.times, time / MICROSECOND, MICROSECOND),
+            ];
+            let into = if *is_coll { &mut coll_sends } else { &mut p2p_sends };
+            for (into, value) in into.iter_mut().zip(values).filter(|(_, value)| value.count() > 0) {
+                into.points.push(Point { labels: labels.clone(), value: Value::Histogram(value) });
+            }
             let scaled = |ticks: u64| ticks as f64 * (self.sums.nanoseconds_per_tick / MICROSECOND);
             let times = [sum.time as f64 / MICROSECOND, scaled(sum.proxy_ticks), scaled(sum.enqueue_ticks)];
             for ((by, time), buckets) in TIMED_BY.into_iter().zip(times).zip(&spread.times) {
@@ -161,7 +188,7 @@ impl View<'_> {
                 }
             }
         }
-        vec![coll_bytes, coll_time, coll_count, p2p_bytes, p2p_time]
+        [coll_bytes, coll_time, coll_count, p2p_bytes, p2p_time].into_iter().chain(coll_sends).chain(p2p_sends).collect()
     }
 
     fn of_transfers(&self, rank: Rank, peer: Option<i32>, channel: Option<u8>) -> Labels {
