@@ -30,7 +30,7 @@ list(APPEND cargo_call "${CARGO}")
 
 # as a cdylib alone: cargo leaves link-time optimization out where it makes an rlib, too
 add_custom_target(library ALL
-  COMMAND ${cargo_call} rustc ${cargo_options} --profile ${profile} --target-dir "${shipped}"
+  COMMAND ${cargo_call} rustc ${cargo_options} ${cargo_features} --profile ${profile} --target-dir "${shipped}"
     --package ${package} --lib --crate-type cdylib
   BYPRODUCTS "${built}/${library}"
   COMMENT "cargo: ${library}" USES_TERMINAL VERBATIM)

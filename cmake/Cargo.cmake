@@ -2,6 +2,7 @@
 #   CARGO             the program
 #   cargo_call        the command line up to cargo's subcommand
 #   cargo_options     options of every subcommand
+#   cargo_features    options that say what the library has
 #   cargo_target      cargo's target directory
 
 find_program(CARGO cargo HINTS "$ENV{CARGO_HOME}/bin" "$ENV{HOME}/.cargo/bin" DOC "Rust's cargo")
@@ -35,6 +36,11 @@ if(SCOREP_NCCL_VENDOR_DIR)
   endif()
   list(APPEND cargo_options --offline
     --config "source.crates-io.replace-with=\"vendored\"" --config "source.vendored.directory=\"${vendored}\"")
+endif()
+
+set(cargo_features "")
+if(SCOREP_NCCL_OTEL)
+  set(cargo_features --features otel)
 endif()
 
 # for this machine, in the directory that is looked into afterwards

@@ -3,7 +3,7 @@
 enable_testing()
 
 function(add_cargo_test name)
-  add_test(NAME ${name} COMMAND ${cargo_call} test ${cargo_options} --target-dir "${cargo_target}" ${ARGN}
+  add_test(NAME ${name} COMMAND ${cargo_call} test ${cargo_options} ${cargo_features} --target-dir "${cargo_target}" ${ARGN}
     WORKING_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}")
   # they use all processors, and time
   set_tests_properties(${name} PROPERTIES RUN_SERIAL ON TIMEOUT 3600)

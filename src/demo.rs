@@ -79,6 +79,7 @@ fn replay_run(arguments: &Arguments, name: &str, source: &Path) -> Result<replay
         sources: vec![source.into()],
         summary: Some(summary_path(arguments, name)),
         otf2: Some(trace),
+        otlp: None,
         library: arguments.library.clone(),
         window_seconds: WINDOW_SECONDS,
         interface: None,

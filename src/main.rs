@@ -71,6 +71,9 @@ struct Replay {
     /// Writes an OTF2 archive of all processes into this directory, which must be missing or empty.
     #[arg(long, value_name = "DIR")]
     otf2: Option<PathBuf>,
+    /// Sends the figures of each process to this OTLP endpoint, over HTTP; needs a library built with OpenTelemetry.
+    #[arg(long, value_name = "URL")]
+    otlp: Option<String>,
     /// What is printed.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
@@ -128,8 +131,8 @@ fn main() -> ExitCode {
 }
 
 fn replay(arguments: Replay) -> Result<(), String> {
-    let Replay { sources, summary, otf2, format, window, interface, library } = arguments;
-    let request = replay::Request { sources, summary, otf2, library, window_seconds: window, interface };
+    let Replay { sources, summary, otf2, otlp, format, window, interface, library } = arguments;
+    let request = replay::Request { sources, summary, otf2, otlp, library, window_seconds: window, interface };
     let outcome = replay::replay(&request).map_err(|error| error.to_string())?;
     match format {
         Format::Table => {

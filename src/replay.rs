@@ -23,6 +23,8 @@ pub(crate) struct Request {
     pub(crate) summary: Option<PathBuf>,
     /// Directory for the trace.
     pub(crate) otf2: Option<PathBuf>,
+    /// OTLP endpoint for the figures.
+    pub(crate) otlp: Option<String>,
     /// The shipped library, where it is not beside this program.
     pub(crate) library: Option<PathBuf>,
     /// Length of a window in the capture's time, seconds.
@@ -256,9 +258,13 @@ impl Job<'_> {
         command.env_remove("SCOREP_METRIC_PLUGINS").env_remove("SCOREP_SUBSTRATE_PLUGINS");
         // the recorded callbacks come whatever is asked for, and there is no job that could hang
         command.env("NCCL_SCOREP_TRUST_NCCL", "on");
+        if let Some(endpoint) = &self.request.otlp {
+            command.env("NCCL_SCOREP_OTEL", "on").env("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint);
+            command.env_remove("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT");
+        }
         if std::env::var_os("NCCL_SCOREP_LOG").is_none() {
-            // what is to be known of a replay stands in its summary
-            command.env("NCCL_SCOREP_LOG", "off");
+            // what is to be known of a replay stands in its summary, but for what could not be sent
+            command.env("NCCL_SCOREP_LOG", if self.request.otlp.is_some() { "warn" } else { "off" });
         }
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.spawn().map_err(|error| ReplayError::io(self.capture, error))

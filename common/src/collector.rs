@@ -120,6 +120,10 @@ impl Collector {
                 Message::Summary { answer } => {
                     let _ = answer.send(Summary::of_process(&self.figures, &self.introductions, self.recorder));
                 }
+                #[cfg(feature = "otel")]
+                Message::Sums { answer } => {
+                    let _ = answer.send(crate::export::Sums::of(&self.figures, &self.introductions));
+                }
                 Message::Timeline { answer } => {
                     let mut timeline = self.figures.timeline.take();
                     if let Some(timeline) = &mut timeline {

@@ -164,7 +164,7 @@ impl Communicator {
             }
             if self.readers[place].close(&recorder.pool, window, patience, &mut self.assembly) {
                 self.take_transfers(rank, place, figures);
-                self.finish_window(place, now, recorder.settings.regression, figures);
+                self.finish_window(rank, place, now, recorder.settings.regression, figures);
             }
         }
         self.assembly.end_round(horizon);
@@ -284,12 +284,15 @@ impl Communicator {
     }
 
     /// A window was read to its end: what it transferred is fitted and shown as points of the series.
-    fn finish_window(&mut self, window: usize, now: u64, regression: Regression, figures: &mut Figures) {
+    fn finish_window(&mut self, rank: Rank, window: usize, now: u64, regression: Regression, figures: &mut Figures) {
         figures.totals.windows += 1;
         for (peer, pair) in std::mem::take(&mut self.traffic[window]).sums() {
             let rate = Rate::of(&pair, regression, figures.nanoseconds_per_tick);
             if let (Some(timeline), Some(peer)) = (&mut figures.timeline, peer) {
                 timeline.window(self.place.flatten(), peer, &pair, rate);
+            }
+            if let Some(peer) = peer {
+                figures.window(rank, peer, rate);
             }
             let of = peer.map_or_else(String::new, |peer| format!("@{peer}"));
             figures.series.push(&format!("nccl_transfer_rate{of}"), now, rate.rate_mb_s);

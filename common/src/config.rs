@@ -110,6 +110,10 @@ pub struct Settings {
     pub host_regions: bool,
     /// See `NCCL_SCOREP_GATHER_KB`.
     pub gather_bytes: usize,
+    /// See `NCCL_SCOREP_OTEL`.
+    pub otel: bool,
+    /// See `NCCL_SCOREP_OTEL_MAX_PEERS`.
+    pub otel_most_peers: usize,
     /// See `NCCL_SCOREP_LOG`.
     pub verbosity: Verbosity,
 }
@@ -138,6 +142,8 @@ impl Default for Settings {
             lane_pairs: 8,
             host_regions: false,
             gather_bytes: 1 << 20,
+            otel: false,
+            otel_most_peers: 64,
             verbosity: Verbosity::Warn,
         }
     }
@@ -245,6 +251,14 @@ impl Settings {
             settings.gather_bytes = kilobytes << 10;
             Some(())
         });
+        take("NCCL_SCOREP_OTEL", "on or off", &mut |value| {
+            settings.otel = switch(value)?;
+            Some(())
+        });
+        take("NCCL_SCOREP_OTEL_MAX_PEERS", "a number of rank pairs from 0 to 65536", &mut |value| {
+            settings.otel_most_peers = value.parse().ok().filter(|count| *count <= 65_536)?;
+            Some(())
+        });
         take("NCCL_SCOREP_LOG", "off, warn or info", &mut |value| {
             settings.verbosity = match value {
                 "off" => Verbosity::Off,
@@ -296,6 +310,8 @@ mod tests {
             "2",
             "on",
             "16",
+            "on",
+            "3",
             "info",
         ];
         let pairs: Vec<_> = SETTINGS.iter().map(|setting| setting.name).zip(values).collect();
@@ -323,6 +339,8 @@ mod tests {
             lane_pairs: 2,
             host_regions: true,
             gather_bytes: 16 << 10,
+            otel: true,
+            otel_most_peers: 3,
             verbosity: Verbosity::Info,
         };
         assert_eq!(settings, expected);

@@ -5,9 +5,9 @@ use crate::series::Point;
 use crate::summary::Summary;
 use crate::thread::ThreadCell;
 use crate::timeline::Timeline;
-use crate::{log, notes, recorder};
+use crate::{export, host_name, log, notes, recorder};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
-use std::ffi::{CStr, OsString};
+use std::ffi::OsString;
 use std::io::Write;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
@@ -45,6 +45,15 @@ pub fn finish() {
     let _ = ask(|done| Message::Flush { last: true, done }, patiently);
     tell_dropped();
     tell_doubt();
+    write_summary();
+    // last, since it may take long
+    if OWNER.load(Ordering::Relaxed) == std::process::id() {
+        export::last();
+    }
+}
+
+/// To the file that is set, if one is.
+fn write_summary() {
     let Some(path) = recorder::begun().and_then(|recorder| recorder.settings.summary.as_deref()) else { return };
     let path = expand(path);
     let Some(summary) = summary() else { return };
@@ -82,6 +91,12 @@ fn tell_doubt() {
 /// The summary of this process as it stands; `None` when NCCL was not used, or the collector does not answer.
 pub fn summary() -> Option<Summary> {
     ask(|answer| Message::Summary { answer }, patiently)
+}
+
+/// What an exporter is given; `None` when the collector does not answer in time, which nobody else is told of.
+#[cfg(feature = "otel")]
+pub(crate) fn sums(patience: Duration) -> Option<export::Sums> {
+    ask(|answer| Message::Sums { answer }, |answer| answer.recv_timeout(patience).ok())
 }
 
 /// The timeline, once; to be asked for after [`finish`].
@@ -141,16 +156,13 @@ fn patiently<T>(answer: &Receiver<T>) -> Option<T> {
 
 /// A path as a setting has it: `%p` becomes the process id, `%h` the host's name.
 pub fn expand(path: &Path) -> PathBuf {
-    let mut name = [0_u8; 256];
-    // SAFETY: gethostname writes at most the length given; the last byte stays 0.
-    let told = unsafe { libc::gethostname(name.as_mut_ptr().cast(), name.len() - 1) } == 0;
-    let host = CStr::from_bytes_until_nul(&name).ok().filter(|_| told).map_or(&b"unknown"[..], CStr::to_bytes);
+    let host = host_name::of_machine();
     let process = std::process::id().to_string();
     let (mut expanded, mut rest) = (Vec::new(), path.as_os_str().as_bytes());
     loop {
         let (part, behind): (&[u8], &[u8]) = match rest {
             [b'%', b'p', behind @ ..] => (process.as_bytes(), behind),
-            [b'%', b'h', behind @ ..] => (host, behind),
+            [b'%', b'h', behind @ ..] => (&host, behind),
             [_, behind @ ..] => (&rest[..1], behind),
             [] => return OsString::from_vec(expanded).into(),
         };

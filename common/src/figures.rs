@@ -4,8 +4,10 @@ use crate::in_step::{Cause, Verdict};
 use crate::intervals::Intervals;
 use crate::metric::{self, Fixed, PerFunction};
 use crate::operation::{Operation, Timing};
+use crate::rate::Rate;
 use crate::sent::{Sent, ToPeer};
 use crate::series::SeriesStore;
+use crate::spread;
 use crate::thread::ThreadCell;
 use crate::timeline::Timeline;
 use crate::totals::{Rank, Totals};
@@ -83,6 +85,13 @@ impl Figures {
         now.iter().for_each(|&(start, stop)| window.under_way(start, stop));
     }
 
+    /// What a window of a pair came to.
+    pub fn window(&mut self, rank: Rank, peer: i32, rate: Rate) {
+        if let Some(pair) = self.totals.pairs.get_mut(&(rank, peer)) {
+            spread::keep(&mut pair.windows, |windows| windows.add(rate.rate_mb_s, rate.latency_us));
+        }
+    }
+
     /// Counts an operation that looks done, as far as it is certain: its time only when its stamps are believed. What is learnt
     /// later is added later; nothing is ever taken back.
     pub fn credit(&mut self, operation: &mut Operation, verdict: Verdict) {
@@ -127,7 +136,7 @@ impl Figures {
         if let Some(timeline) = &mut self.timeline {
             timeline.operation(place, operation, timing);
         }
-        self.totals.operation(rank, operation, verdict, timing);
+        self.totals.operation(rank, operation, verdict, timing, self.nanoseconds_per_tick);
     }
 
     /// A communicator's GPU stamps are not believed any more; the first time, a person is told why, and what to do about it.

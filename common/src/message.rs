@@ -47,6 +47,12 @@ pub enum Message {
         /// Where the answer goes.
         answer: Sender<Summary>,
     },
+    /// Tell the sums as they stand.
+    #[cfg(feature = "otel")]
+    Sums {
+        /// Where the answer goes.
+        answer: Sender<crate::export::Sums>,
+    },
     /// Hand over the timeline, if there is one; nothing is added to it any more.
     Timeline {
         /// Where the answer goes.

@@ -21,6 +21,17 @@ pub enum Timing {
     Enqueue(u64),
 }
 
+/// What an operation sent over the network; kept where exporters will ask for it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Sends {
+    /// Transfers.
+    pub count: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Sum of their times, ticks.
+    pub ticks: u64,
+}
+
 /// An operation and what is known of its children.
 #[derive(Debug, Clone)]
 pub struct Operation {
@@ -59,6 +70,8 @@ pub struct Operation {
     pub span: Option<(u64, u64)>,
     /// Last stop of a proxy operation, ticks.
     pub proxy_stop: Option<u64>,
+    /// What it sent over the network.
+    pub sends: Sends,
     /// Latest time at which something of it began or ended, ticks.
     pub active: u64,
     /// Something of it never ended.
@@ -96,6 +109,7 @@ impl Operation {
             stamped: 0,
             span: None,
             proxy_stop: None,
+            sends: Sends::default(),
             active: event.start,
             unfinished: false,
             counted: false,

@@ -7,7 +7,7 @@ use crate::message::Message;
 use crate::pool::{BLOCK_SLOTS, Pool};
 use crate::thread::ThreadCell;
 use crate::window::{Spare, WINDOWS};
-use crate::{collector, control, grace, log, switch};
+use crate::{collector, control, export, grace, log, switch};
 use crossbeam_channel::{Receiver, Sender};
 use once_cell::sync::OnceCell;
 use std::io;
@@ -65,6 +65,7 @@ pub fn begin() -> Option<&'static Recorder> {
         control::finish_at_exit();
         let made = Recorder::new(settings).and_then(|(recorder, inbox, closed)| {
             let _ = recorder.collector.set(collector::spawn(inbox, closed)?);
+            export::begin(&recorder.settings);
             Ok(recorder)
         });
         made.map_err(|error| log::warn(&format!("no memory or thread to record with ({error}); NCCL is not recorded"))).ok()

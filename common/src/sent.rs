@@ -18,13 +18,13 @@ pub struct ToPeer {
 
 impl ToPeer {
     #[inline]
-    fn add(&mut self, transfer: &Transfer) {
+    fn add(&mut self, transfer: &Transfer, nanoseconds_per_tick: f64) {
         self.sum.count(transfer);
         let channel = usize::from(transfer.channel);
         if self.channels.len() <= channel {
             self.channels.resize(channel + 1, ChannelSum::default());
         }
-        self.channels[channel].add(transfer);
+        self.channels[channel].add(transfer, nanoseconds_per_tick);
         match self.under_way.last_mut() {
             // of those that overlap the union alone counts: fewer are to be sorted
             Some((start, stop)) if transfer.start <= *stop && *start <= transfer.stop => {
@@ -48,14 +48,14 @@ pub struct Sent {
 impl Sent {
     /// Takes a transfer in.
     #[inline]
-    pub fn add(&mut self, transfer: &Transfer) {
+    pub fn add(&mut self, transfer: &Transfer, nanoseconds_per_tick: f64) {
         if self.peers.get(self.last).is_none_or(|last| last.peer != transfer.peer) {
             self.last = *self.places.entry(transfer.peer).or_insert(self.peers.len());
         }
         if self.last == self.peers.len() {
             self.peers.push(ToPeer { peer: transfer.peer, ..ToPeer::default() });
         }
-        self.peers[self.last].add(transfer);
+        self.peers[self.last].add(transfer, nanoseconds_per_tick);
     }
 
     /// By rank, in no order.
@@ -74,7 +74,7 @@ mod tests {
         for (start, stop, peer, channel) in
             [(10, 20, 3, 0), (0, 5, 1, 2), (15, 30, 3, 1), (40, 40, 3, 0), (50, 60, 3, 0), (45, 50, 3, 1)]
         {
-            sent.add(&Transfer { start, stop, bytes: 8, peer, channel });
+            sent.add(&Transfer { start, stop, bytes: 8, peer, channel }, 1.0);
         }
         let [three, one] = <[ToPeer; 2]>::try_from(sent.into_peers()).unwrap();
         assert_eq!((three.peer, three.sum.transfers, three.sum.bytes, three.sum.span), (3, 5, 40, Some((10, 60))));

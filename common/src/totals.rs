@@ -5,7 +5,8 @@ use crate::fit::Fit;
 use crate::in_step::Verdict;
 use crate::intervals::Intervals;
 use crate::name::Name;
-use crate::operation::{Operation, Timing};
+use crate::operation::{Operation, Sends, Timing};
+use crate::spread::{self, Kept, OfOperations, OfTransfers, OfWindows};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// One rank of one communicator.
@@ -40,13 +41,34 @@ pub struct OperationSum {
     pub enqueue_timed: u64,
     /// Sum of their times, ticks.
     pub enqueue_ticks: u64,
+    /// How their sizes and times are spread.
+    pub spread: Kept<OfOperations>,
 }
 
 impl OperationSum {
+    /// Takes in what an operation sent over the network, if it did.
+    fn sent(&mut self, sends: Sends, nanoseconds_per_tick: f64) {
+        let nanoseconds = (sends.ticks as f64 * nanoseconds_per_tick) as u64;
+        let means = [sends.bytes, nanoseconds].map(|sum| sum.checked_div(sends.count));
+        if let [Some(size), Some(time)] = means {
+            spread::keep(&mut self.spread, |spread| spread.sends.add(sends.count, [size, time]));
+        }
+    }
+
     /// Takes an operation in.
-    pub fn add(&mut self, bytes: u64, timing: Timing) {
+    pub fn add(&mut self, bytes: u64, timing: Timing, nanoseconds_per_tick: f64) {
         self.count += 1;
         self.bytes = self.bytes.saturating_add(bytes);
+        spread::keep(&mut self.spread, |spread| {
+            let scaled = |ticks: u64| (ticks as f64 * nanoseconds_per_tick) as u64;
+            let (by, time) = match timing {
+                Timing::Gpu { start, stop } => (0, stop.saturating_sub(start)),
+                Timing::Proxy(ticks) => (1, scaled(ticks)),
+                Timing::Enqueue(ticks) => (2, scaled(ticks)),
+            };
+            spread.sizes.add(bytes);
+            spread.times[by].add(time);
+        });
         match timing {
             Timing::Gpu { start, stop } => {
                 let time = stop.saturating_sub(start);
@@ -67,7 +89,7 @@ impl OperationSum {
     }
 
     /// Takes in all of another.
-    fn merge(&mut self, other: &Self) {
+    pub(crate) fn merge(&mut self, other: &Self) {
         self.count += other.count;
         self.bytes = self.bytes.saturating_add(other.bytes);
         self.gpu_timed += other.gpu_timed;
@@ -78,6 +100,7 @@ impl OperationSum {
         self.proxy_ticks += other.proxy_ticks;
         self.enqueue_timed += other.enqueue_timed;
         self.enqueue_ticks += other.enqueue_ticks;
+        spread::merge(&mut self.spread, &other.spread, OfOperations::merge);
     }
 }
 
@@ -121,6 +144,8 @@ pub struct PairSum {
     pub active: Intervals<MOST_APART>,
     /// Begin of the first and end of the last, ticks.
     pub span: Option<(u64, u64)>,
+    /// How rates and latencies of its windows are spread.
+    pub windows: Kept<OfWindows>,
 }
 
 impl PairSum {
@@ -153,11 +178,12 @@ impl PairSum {
         self.fastest.merge(&other.fastest);
         self.active.extend(other.active.total());
         other.span.into_iter().for_each(|span| self.cover(span));
+        spread::merge(&mut self.windows, &other.windows, OfWindows::merge);
     }
 }
 
 /// Transfers of one pair of ranks over one channel.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChannelSum {
     /// Transfers.
     pub transfers: u64,
@@ -165,14 +191,21 @@ pub struct ChannelSum {
     pub bytes: u64,
     /// Sum of their times, ticks.
     pub ticks: u64,
+    /// How their sizes and times are spread.
+    pub spread: Kept<OfTransfers>,
 }
 
 impl ChannelSum {
     /// Takes a transfer in.
-    pub fn add(&mut self, transfer: &Transfer) {
+    #[inline]
+    pub fn add(&mut self, transfer: &Transfer, nanoseconds_per_tick: f64) {
         self.transfers += 1;
         self.bytes = self.bytes.saturating_add(transfer.bytes);
         self.ticks += transfer.ticks();
+        spread::keep(&mut self.spread, |spread| {
+            spread.sizes.add(transfer.bytes);
+            spread.times.add((transfer.ticks() as f64 * nanoseconds_per_tick) as u64);
+        });
     }
 
     /// Takes in all of another.
@@ -180,6 +213,7 @@ impl ChannelSum {
         self.transfers += other.transfers;
         self.bytes = self.bytes.saturating_add(other.bytes);
         self.ticks += other.ticks;
+        spread::merge(&mut self.spread, &other.spread, OfTransfers::merge);
     }
 }
 
@@ -257,16 +291,20 @@ impl Totals {
     }
 
     /// Takes an operation in, with what is known of its stamps in the end and the time that follows; see [`Totals::sum_up`].
-    pub fn operation(&mut self, rank: Rank, operation: &Operation, verdict: Verdict, timing: Timing) {
+    pub fn operation(&mut self, rank: Rank, operation: &Operation, verdict: Verdict, timing: Timing, nanoseconds_per_tick: f64) {
         let key = (rank, operation.is_collective(), operation.function, operation.peer);
         match self.late.iter_mut().find(|(of, _)| *of == key) {
-            Some((_, sum)) => sum.add(operation.bytes, timing),
+            Some((_, sum)) => {
+                sum.add(operation.bytes, timing, nanoseconds_per_tick);
+                sum.sent(operation.sends, nanoseconds_per_tick);
+            }
             None => {
                 if self.late.len() >= LATE {
                     self.sum_up();
                 }
                 let mut sum = OperationSum::default();
-                sum.add(operation.bytes, timing);
+                sum.add(operation.bytes, timing, nanoseconds_per_tick);
+                sum.sent(operation.sends, nanoseconds_per_tick);
                 self.late.push((key, sum));
             }
         }
@@ -298,10 +336,10 @@ mod tests {
     #[test]
     fn operations_are_summed_by_what_timed_them() {
         let mut sum = OperationSum::default();
-        sum.add(10, Timing::Gpu { start: 100, stop: 150 });
-        sum.add(10, Timing::Gpu { start: 100, stop: 130 });
-        sum.add(10, Timing::Proxy(7));
-        sum.add(10, Timing::Enqueue(3));
+        sum.add(10, Timing::Gpu { start: 100, stop: 150 }, 1.0);
+        sum.add(10, Timing::Gpu { start: 100, stop: 130 }, 1.0);
+        sum.add(10, Timing::Proxy(7), 1.0);
+        sum.add(10, Timing::Enqueue(3), 1.0);
         assert_eq!((sum.count, sum.bytes, sum.gpu_timed, sum.time), (4, 40, 2, 80));
         assert_eq!((sum.min, sum.max), (Some(30), Some(50)));
         assert_eq!((sum.proxy_timed, sum.proxy_ticks, sum.enqueue_timed, sum.enqueue_ticks), (1, 7, 1, 3));
@@ -324,9 +362,9 @@ mod tests {
         for rank in ranks {
             let transfer = Transfer { start: rank.comm, stop: rank.comm + 10, bytes: 8, peer: 0, channel: 3 };
             totals.pairs.entry((rank, 0)).or_default().add(&transfer);
-            totals.channels.entry((rank, 0, 3)).or_default().add(&transfer);
+            totals.channels.entry((rank, 0, 3)).or_default().add(&transfer, 1.0);
             let key = (rank, true, Name::of(Some(c"AllReduce")), None);
-            totals.operations.entry(key).or_default().add(4, Timing::Gpu { start: 0, stop: rank.comm });
+            totals.operations.entry(key).or_default().add(4, Timing::Gpu { start: 0, stop: rank.comm }, 1.0);
             totals.close(rank);
         }
         let others = Rank { comm: OTHERS, rank: 1 };
@@ -335,7 +373,7 @@ mod tests {
             (pair.transfers, pair.bytes, pair.active.total(), pair.all.count(), pair.fastest.sizes()),
             (20, 160, 200, 20, 1)
         );
-        assert_eq!(totals.channels[&(others, 0, 3)], ChannelSum { transfers: 20, bytes: 160, ticks: 200 });
+        assert_eq!(totals.channels[&(others, 0, 3)], ChannelSum { transfers: 20, bytes: 160, ticks: 200, spread: None });
         let operations = &totals.operations[&(others, true, Name::of(Some(c"AllReduce")), None)];
         assert_eq!((operations.count, operations.min, operations.max), (20, Some(100), Some(119)));
         assert_eq!((totals.pairs.len(), totals.channels.len(), totals.operations.len()), (KEPT + 1, KEPT + 1, KEPT + 1));

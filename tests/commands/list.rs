@@ -44,7 +44,7 @@ const SCORE_P: How = How::RunBy("tests/score_p/documented.rs");
 const THREAD_SANITIZER: How = How::Needs("the library under ThreadSanitizer, which `make races` takes minutes to build");
 
 /// The commands, as they are written.
-pub(crate) const COMMANDS: [(&str, How); 31] = [
+pub(crate) const COMMANDS: [(&str, How); 34] = [
     ("make demo", How::Make),
     ("make test", How::Make),
     ("make lint", How::Make),
@@ -70,6 +70,12 @@ pub(crate) const COMMANDS: [(&str, How); 31] = [
     ("NCCL_SCOREP_RECORD=recordings scorep-nccl run -- ./program", How::Run(&["recordings/*.jsonl.gz"])),
     ("scorep-nccl replay recordings", How::Run(&[])),
     ("NCCL_SCOREP_RECORD=recordings srun ./program", How::Run(&["recordings/*.jsonl.gz"])),
+    (
+        "scorep-nccl replay --otlp http://localhost:4318 recordings",
+        How::Needs("a receiver at that port; tests/otel has one at another"),
+    ),
+    ("export NCCL_SCOREP_OTEL=on OTEL_EXPORTER_OTLP_ENDPOINT=http://collector:4318", How::Run(&[])),
+    ("srun scorep-nccl run -- ./program", How::Run(&["program.0.nccl_plugin.nccl"])),
     ("NCCL_SCOREP_CHAIN=inspector srun ./program", How::Run(&["inspector.heard"])),
     ("otf2-print -G scorep-*/traces.otf2 | grep 'Name: \"NCCL '", SCORE_P),
     ("otf2-print scorep-*/traces.otf2 | grep -A 1 'Region: \"ncclAllReduce\"' | head -20", SCORE_P),

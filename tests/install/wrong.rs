@@ -19,7 +19,6 @@ fn options_that_cannot_be_followed_are_named() {
     create_dir_all(&empty).unwrap();
     let nowhere = format!("-DSCOREP_PREFIX={}", empty.display());
     for (option, said) in [
-        ("-DSCOREP_NCCL_OTEL=ON", "SCOREP_NCCL_OTEL: this version has no OpenTelemetry output yet"),
         (nowhere.as_str(), "SCOREP_PREFIX: there is no"),
         ("-DSCOREP_NCCL_VENDOR_DIR=/nowhere", "SCOREP_NCCL_VENDOR_DIR: there is no directory /nowhere"),
         ("-DCMAKE_INSTALL_LIBDIR=/lib", "CMAKE_INSTALL_LIBDIR: /lib is absolute"),

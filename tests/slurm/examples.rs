@@ -93,7 +93,7 @@ fn torch_under_torchrun() {
 
 #[test]
 fn the_scripts_are_clean() {
-    let scripts = ["mpi.sbatch", "torch-srun.sbatch", "torchrun.sbatch", "task-prolog.sh"].map(example);
+    let scripts = ["mpi.sbatch", "otlp.sbatch", "torch-srun.sbatch", "torchrun.sbatch", "task-prolog.sh"].map(example);
     match Command::new("shellcheck").args(&scripts).output() {
         Ok(output) => assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout)),
         Err(_) => tool::skip("shellcheck is not installed (`make test-packages`)"),

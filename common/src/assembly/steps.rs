@@ -2,9 +2,11 @@
 
 use super::Assembly;
 use crate::kind::Kind;
+use crate::operation::Sends;
 use crate::pool::Pool;
 use crate::proxies::Proxy;
 use crate::slot::Recorded;
+use crate::spread;
 use crate::totals::Transfer;
 
 impl Assembly {
@@ -86,7 +88,15 @@ impl Assembly {
             && let (Some(stop), Some(sent)) = (ended, event.send_wait())
         {
             let (peer, channel) = (proxy.peer(), proxy.channel());
-            self.sent.add(&Transfer { start: sent.time, stop, bytes: sent.bytes, peer, channel });
+            if spread::is_wanted()
+                && let Some(operation) = self.operations.get_mut(proxy.operation)
+            {
+                let Sends { count, bytes, ticks } = &mut operation.sends;
+                *count += 1;
+                *bytes = bytes.saturating_add(sent.bytes);
+                *ticks += stop.saturating_sub(sent.time);
+            }
+            self.sent.add(&Transfer { start: sent.time, stop, bytes: sent.bytes, peer, channel }, self.nanoseconds_per_tick);
         }
     }
 }

@@ -12,7 +12,7 @@ pub struct Setting {
 }
 
 /// All settings there are.
-pub const SETTINGS: [Setting; 22] = [
+pub const SETTINGS: [Setting; 24] = [
     Setting {
         name: "NCCL_SCOREP_SUMMARY",
         default: "(none)",
@@ -109,6 +109,16 @@ pub const SETTINGS: [Setting; 22] = [
         name: "NCCL_SCOREP_GATHER_KB",
         default: "1024",
         meaning: "What each process sends to the job summary at most, in KiB; 0: nothing is gathered, each process writes its own.",
+    },
+    Setting {
+        name: "NCCL_SCOREP_OTEL",
+        default: "off",
+        meaning: "on: figures over OpenTelemetry, where OTEL_EXPORTER_OTLP_ENDPOINT and its siblings say; of a library that was built with it.",
+    },
+    Setting {
+        name: "NCCL_SCOREP_OTEL_MAX_PEERS",
+        default: "64",
+        meaning: "Rank pairs of the process that get labels of their own there; those that come later are summed up as \"other\".",
     },
     Setting { name: "NCCL_SCOREP_LOG", default: "warn", meaning: "What is written to standard error: off, warn or info." },
 ];

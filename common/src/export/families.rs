@@ -1,0 +1,249 @@
+//! The metrics that exporters show: names, units and labels of Mosaic's metric reference, so that its dashboards read them, and a few of our own. What
+//! they mean is ours: docs/metrics.md.
+
+use super::identity::Identity;
+use super::peers::Peers;
+use super::sums::{Pair, Sums};
+use crate::board;
+use crate::metric::{self, Fixed};
+use crate::name::Name;
+use crate::spread::Buckets;
+use crate::summary::hexadecimal;
+use crate::totals::{ChannelSum, OperationSum, Rank};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// All points of one name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Family {
+    /// Name.
+    pub name: &'static str,
+    /// Unit, as Mosaic writes it.
+    pub unit: &'static str,
+    /// One sentence.
+    pub meaning: String,
+    /// By labels. Never none.
+    pub points: Vec<Point>,
+}
+
+/// Names and values, none twice.
+pub type Labels = Vec<(&'static str, String)>;
+
+/// What is known under some labels.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Point {
+    /// The labels.
+    pub labels: Labels,
+    /// The value.
+    pub value: Value,
+}
+
+/// A value since the start of the process: it never falls.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// A sum.
+    Sum(u64),
+    /// Values and how they are spread.
+    Histogram(Histogram),
+}
+
+/// Values and how they are spread.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Histogram {
+    /// Their sum.
+    pub sum: f64,
+    /// Upper bounds.
+    pub bounds: Vec<f64>,
+    /// One more than there are bounds.
+    pub counts: Vec<u64>,
+}
+
+impl Histogram {
+    /// `unit` of the buckets' make one of the family's.
+    fn of(buckets: &Buckets, sum: f64, unit: f64) -> Self {
+        let bounds = buckets.bounds().iter().map(|&bound| bound as f64 / unit).collect();
+        Self { sum, bounds, counts: buckets.counts().to_vec() }
+    }
+
+    /// How many values.
+    pub fn count(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+}
+
+/// What timed an operation, in the order of its spread.
+const TIMED_BY: [&str; 3] = ["gpu", "proxy", "enqueue"];
+
+/// Nanoseconds in a microsecond, and bytes per second in an MB/s.
+const MICROSECOND: f64 = 1e3;
+const MEGABYTE: f64 = 1e6;
+
+/// All that have a point.
+pub(crate) fn families(sums: &Sums, identity: &Identity, peers: &mut Peers, failed: u64) -> Vec<Family> {
+    peers.meet(sums.pairs.iter().map(|(pair, _)| *pair));
+    let view = View { sums, of_process: of_process(identity), collective: with_collectives(sums) };
+    let mut made = view.operations();
+    made.extend(view.pairs(peers));
+    made.extend(view.channels(peers));
+    made.retain(|family| !family.points.is_empty());
+    made.extend([Fixed::Dropped, Fixed::UnfinishedOps, Fixed::InvisibleOps, Fixed::OutOfStep].into_iter().filter_map(
+        |counter| {
+            let about = metric::counters().get(counter as usize)?;
+            let value = Value::Sum(board::read(counter as usize));
+            let points = vec![Point { labels: view.of_process.clone(), value }];
+            Some(Family { name: &about.name, unit: "count", meaning: about.description.to_string_lossy().into_owned(), points })
+        },
+    ));
+    let points = vec![Point { labels: view.of_process.clone(), value: Value::Sum(failed) }];
+    made.push(Family { points, ..family("nccl_exports_failed", "count", "Exports that failed and whose moment is missing") });
+    made
+}
+
+fn family(name: &'static str, unit: &'static str, meaning: &str) -> Family {
+    Family { name, unit, meaning: meaning.into(), points: vec![] }
+}
+
+/// What operations sent, a value for each that sent anything.
+fn of_sends([number, size, time]: [&'static str; 3]) -> [Family; 3] {
+    [
+        family(number, "count", "Transfers over the network of each operation that has any"),
+        family(size, "bytes", "Mean size of the transfers of each operation"),
+        family(time, "us", "Mean time of the transfers of each operation"),
+    ]
+}
+
+/// Labels that every point has.
+fn of_process(identity: &Identity) -> Labels {
+    let told = [("local_rank", &identity.local_rank), ("gpu_uuid", &identity.gpu_uuid)];
+    let told = told.into_iter().filter_map(|(name, value)| Some((name, value.clone()?)));
+    std::iter::once(("hostname", identity.host.clone())).chain(told).collect()
+}
+
+/// Ranks that took part in collectives.
+fn with_collectives(sums: &Sums) -> BTreeSet<Rank> {
+    sums.operations.iter().filter(|((_, is_coll, ..), _)| *is_coll).map(|((rank, ..), _)| *rank).collect()
+}
+
+struct View<'a> {
+    sums: &'a Sums,
+    of_process: Labels,
+    collective: BTreeSet<Rank>,
+}
+
+impl View<'_> {
+    fn labels(&self, comm: u64, is_coll: bool, others: impl IntoIterator<Item = (&'static str, String)>) -> Labels {
+        let nranks = self.sums.communicators.get(&comm).map(|nranks| ("comm_nranks", nranks.to_string()));
+        let comm_type = if is_coll { "COLLECTIVE" } else { "P2P" };
+        let first = [("communicator", hexadecimal(comm)), ("comm_type", comm_type.to_owned())];
+        first.into_iter().chain(nranks).chain(others).chain(self.of_process.iter().cloned()).collect()
+    }
+
+    /// Of collectives and of sends and receives; the latter to all ranks together.
+    fn operations(&self) -> Vec<Family> {
+        let mut sums: BTreeMap<(Rank, bool, Name), OperationSum> = BTreeMap::new();
+        for ((rank, is_coll, function, _), sum) in &self.sums.operations {
+            sums.entry((*rank, *is_coll, *function)).or_default().merge(sum);
+        }
+        let mut coll_bytes = family("nccl_profiler_collective_bytes", "bytes", "Bytes of the collective operations");
+        let mut coll_time = family("nccl_profiler_collective_time", "us", "Times of the collective operations");
+        let mut coll_count = family("nccl_profiler_collective_count", "count", "Collective operations, a value of 1 for each");
+        let mut coll_sends = of_sends([
+            "nccl_profiler_collective_num_transfers",
+            "nccl_profiler_collective_transfer_size",
+            "nccl_profiler_collective_transfer_time",
+        ]);
+        let mut p2p_sends =
+            of_sends(["nccl_profiler_p2p_num_transfers", "nccl_profiler_p2p_transfer_size", "nccl_profiler_p2p_transfer_time"]);
+        let mut p2p_bytes = family("nccl_profiler_p2p_bytes", "bytes", "Bytes of each send and receive");
+        let mut p2p_time = family("nccl_profiler_p2p_time", "us", "Times of the sends and receives");
+        for ((rank, is_coll, function), sum) in &sums {
+            let Some(spread) = &sum.spread else { continue };
+            let labels = self.labels(rank.comm, *is_coll, [("operation", function.text()), ("rank", rank.rank.to_string())]);
+            if *is_coll {
+                coll_bytes.points.push(Point { labels: labels.clone(), value: Value::Sum(sum.bytes) });
+                let ones = Histogram { sum: sum.count as f64, bounds: vec![1.0], counts: vec![sum.count, 0] };
+                coll_count.points.push(Point { labels: labels.clone(), value: Value::Histogram(ones) });
+            } else {
+                let sizes = Histogram::of(&spread.sizes, sum.bytes as f64, 1.0);
+                p2p_bytes.points.push(Point { labels: labels.clone(), value: Value::Histogram(sizes) });
+            }
+            let sends = &spread.sends;
+            let [number, size, time] = sends.sums.map(|sum| sum as f64);
+            let values = [
+                Histogram::of(&sends.numbers, number, 1.0),
+                Histogram::of(&sends.sizes, size, 1.0),
+                Histogram::of(&sends.times, time / MICROSECOND, MICROSECOND),
+            ];
+            let into = if *is_coll { &mut coll_sends } else { &mut p2p_sends };
+            for (into, value) in into.iter_mut().zip(values).filter(|(_, value)| value.count() > 0) {
+                into.points.push(Point { labels: labels.clone(), value: Value::Histogram(value) });
+            }
+            let scaled = |ticks: u64| ticks as f64 * (self.sums.nanoseconds_per_tick / MICROSECOND);
+            let times = [sum.time as f64 / MICROSECOND, scaled(sum.proxy_ticks), scaled(sum.enqueue_ticks)];
+            for ((by, time), buckets) in TIMED_BY.into_iter().zip(times).zip(&spread.times) {
+                let value = Histogram::of(buckets, time, MICROSECOND);
+                if value.count() > 0 {
+                    let labels = labels.iter().cloned().chain([("timing", by.to_owned())]).collect();
+                    let into = if *is_coll { &mut coll_time } else { &mut p2p_time };
+                    into.points.push(Point { labels, value: Value::Histogram(value) });
+                }
+            }
+        }
+        [coll_bytes, coll_time, coll_count, p2p_bytes, p2p_time].into_iter().chain(coll_sends).chain(p2p_sends).collect()
+    }
+
+    fn of_transfers(&self, rank: Rank, peer: Option<i32>, channel: Option<u8>) -> Labels {
+        let peer = peer.map_or_else(|| "other".into(), |peer| peer.to_string());
+        let others = [("source_rank", rank.rank.to_string()), ("dest_rank", peer)];
+        let channel = channel.map(|channel| ("channel", channel.to_string()));
+        self.labels(rank.comm, self.collective.contains(&rank), others.into_iter().chain(channel))
+    }
+
+    fn pairs(&self, peers: &Peers) -> Vec<Family> {
+        let mut sums: BTreeMap<(Rank, Option<i32>), Pair> = BTreeMap::new();
+        for ((rank, peer), pair) in &self.sums.pairs {
+            sums.entry((*rank, peers.label(*rank, *peer))).or_default().merge(pair);
+        }
+        let mut bytes = family("nccl_profiler_rank_bytes", "bytes", "Bytes sent over the network from rank to rank");
+        let mut latency = family("nccl_profiler_rank_latency", "us", "Latency from rank to rank, of each window with a fit");
+        let mut rate = family("nccl_profiler_rank_rate", "MB/s", "Transfer rate from rank to rank, of each window");
+        for ((rank, peer), pair) in &sums {
+            let labels = self.of_transfers(*rank, *peer, None);
+            bytes.points.push(Point { labels: labels.clone(), value: Value::Sum(pair.bytes) });
+            let Some(windows) = &pair.windows else { continue };
+            let rates = Histogram::of(&windows.rates, windows.rate_sum as f64 / MEGABYTE, MEGABYTE);
+            let latencies = Histogram::of(&windows.latencies, windows.latency_sum as f64 / MICROSECOND, MICROSECOND);
+            for (into, value) in [(&mut rate, rates), (&mut latency, latencies)] {
+                if value.count() > 0 {
+                    into.points.push(Point { labels: labels.clone(), value: Value::Histogram(value) });
+                }
+            }
+        }
+        vec![bytes, latency, rate]
+    }
+
+    fn channels(&self, peers: &Peers) -> Vec<Family> {
+        let mut sums: BTreeMap<(Rank, Option<i32>, u8), ChannelSum> = BTreeMap::new();
+        for ((rank, peer, channel), sum) in &self.sums.channels {
+            sums.entry((*rank, peers.label(*rank, *peer), *channel)).or_default().merge(sum);
+        }
+        let mut size = family("nccl_profiler_transfer_size", "bytes", "Sizes of the transfers over the network by channel");
+        let mut time = family("nccl_profiler_transfer_time", "us", "Times of the transfers over the network by channel");
+        for ((rank, peer, channel), sum) in &sums {
+            let Some(spread) = &sum.spread else { continue };
+            let labels = self.of_transfers(*rank, *peer, Some(*channel));
+            let ticks = sum.ticks as f64 * (self.sums.nanoseconds_per_tick / MICROSECOND);
+            let sizes = Histogram::of(&spread.sizes, sum.bytes as f64, 1.0);
+            let times = Histogram::of(&spread.times, ticks, MICROSECOND);
+            size.points.push(Point { labels: labels.clone(), value: Value::Histogram(sizes) });
+            time.points.push(Point { labels, value: Value::Histogram(times) });
+        }
+        vec![size, time]
+    }
+}
+
+impl Pair {
+    fn merge(&mut self, other: &Self) {
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        crate::spread::merge(&mut self.windows, &other.windows, crate::spread::OfWindows::merge);
+    }
+}

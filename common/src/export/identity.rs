@@ -1,0 +1,82 @@
+//! Whose figures these are: machine, process, job and GPU, as far as the environment tells.
+
+use crate::host_name;
+
+/// What the environment tells.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Identity {
+    /// Name of the machine.
+    pub host: String,
+    /// Number of the process.
+    pub process: u32,
+    /// Number among the processes of the machine.
+    pub local_rank: Option<String>,
+    /// SLURM's number of the job.
+    pub slurm_job: Option<String>,
+    /// SLURM's number of the task.
+    pub slurm_task: Option<String>,
+    /// The only GPU that the process may use, as CUDA numbers it.
+    pub gpu_ordinal: Option<String>,
+    /// The same by its name.
+    pub gpu_uuid: Option<String>,
+}
+
+/// Who tells the number among the processes of a machine: PyTorch, SLURM, Open MPI, MVAPICH, Intel MPI, Cray.
+const LOCAL_RANKS: [&str; 6] = [
+    "LOCAL_RANK",
+    "SLURM_LOCALID",
+    "OMPI_COMM_WORLD_LOCAL_RANK",
+    "MV2_COMM_WORLD_LOCAL_RANK",
+    "MPI_LOCALRANKID",
+    "PALS_LOCAL_RANKID",
+];
+
+impl Identity {
+    /// Of this process.
+    pub(crate) fn of_process() -> Self {
+        let host = String::from_utf8_lossy(&host_name::of_machine()).into_owned();
+        Self { host, process: std::process::id(), ..Self::told(|name| std::env::var(name).ok()) }
+    }
+
+    fn told(lookup: impl Fn(&str) -> Option<String>) -> Self {
+        let text = |name: &str| lookup(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
+        // of several it is not known which is this process'
+        let gpu = text("CUDA_VISIBLE_DEVICES").filter(|devices| !devices.contains(','));
+        let (ordinal, uuid) = match gpu {
+            Some(gpu) if gpu.bytes().all(|byte| byte.is_ascii_digit()) => (Some(gpu), None),
+            Some(gpu) if gpu.starts_with("GPU-") || gpu.starts_with("MIG-") => (None, Some(gpu)),
+            _ => (None, None),
+        };
+        Self {
+            local_rank: LOCAL_RANKS.into_iter().find_map(text),
+            slurm_job: text("SLURM_JOB_ID"),
+            slurm_task: text("SLURM_PROCID"),
+            gpu_ordinal: ordinal,
+            gpu_uuid: uuid,
+            ..Self::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(pairs: &[(&str, &str)]) -> Identity {
+        Identity::told(|name| pairs.iter().find(|pair| pair.0 == name).map(|pair| pair.1.to_owned()))
+    }
+
+    #[test]
+    fn nothing_is_made_up() {
+        assert_eq!(told(&[("CUDA_VISIBLE_DEVICES", "0,1"), ("LOCAL_RANK", " ")]), Identity::default());
+    }
+
+    #[test]
+    fn what_is_told_is_taken() {
+        let found = told(&[("SLURM_JOB_ID", "7"), ("SLURM_PROCID", "3"), ("SLURM_LOCALID", "1"), ("CUDA_VISIBLE_DEVICES", "2")]);
+        let [job, task, local, gpu] = ["7", "3", "1", "2"].map(|text| Some(text.to_owned()));
+        let expected = Identity { slurm_job: job, slurm_task: task, local_rank: local, gpu_ordinal: gpu, ..Identity::default() };
+        assert_eq!(found, expected);
+        assert_eq!(told(&[("CUDA_VISIBLE_DEVICES", "GPU-8a")]).gpu_uuid.as_deref(), Some("GPU-8a"));
+    }
+}

@@ -1,0 +1,11 @@
+//! The name of the machine.
+
+use std::ffi::CStr;
+
+/// As the system tells it.
+pub(crate) fn of_machine() -> Vec<u8> {
+    let mut name = [0_u8; 256];
+    // SAFETY: gethostname writes at most the length given; the last byte stays 0.
+    let told = unsafe { libc::gethostname(name.as_mut_ptr().cast(), name.len() - 1) } == 0;
+    CStr::from_bytes_until_nul(&name).ok().filter(|_| told).map_or(&b"unknown"[..], CStr::to_bytes).to_vec()
+}

@@ -1,0 +1,279 @@
+//! How sizes, times and rates are spread: how many lie between which bounds. Kept only where an exporter will ask for it.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Upper bounds of sizes, bytes: 1 B to 16 GiB.
+pub const SIZES: [u64; 18] = {
+    let mut bounds = [1; 18];
+    let mut place = 1;
+    while place < bounds.len() {
+        bounds[place] = 4 * bounds[place - 1];
+        place += 1;
+    }
+    bounds
+};
+/// Upper bounds of times, nanoseconds: 1 us to 10 s.
+pub const TIMES: [u64; 22] = steps(1_000);
+/// Upper bounds of numbers: 1 to 65,536.
+pub const NUMBERS: [u64; 17] = {
+    let mut bounds = [1; 17];
+    let mut place = 1;
+    while place < bounds.len() {
+        bounds[place] = 2 * bounds[place - 1];
+        place += 1;
+    }
+    bounds
+};
+/// Upper bounds of rates, bytes per second: 1 MB/s to 1 TB/s.
+pub const RATES: [u64; 19] = steps(1_000_000);
+
+/// 1, 2, 5, 10 and so on, times the first.
+const fn steps<const N: usize>(first: u64) -> [u64; N] {
+    let mut bounds = [first; N];
+    let (mut place, mut decade) = (0, first);
+    while place < N {
+        bounds[place] = decade * [1, 2, 5][place % 3];
+        if place % 3 == 2 {
+            decade *= 10;
+        }
+        place += 1;
+    }
+    bounds
+}
+
+/// Most counts of any: one more than there are bounds.
+const MOST: usize = TIMES.len() + 1;
+
+static WANTED: AtomicBool = AtomicBool::new(false);
+
+/// Somebody will ask: spreads are kept from here on.
+pub fn want() {
+    WANTED.store(true, Ordering::Relaxed);
+}
+
+/// Whether they are kept. Never in a library without exporters, where the compiler leaves out what would keep them.
+#[inline]
+pub fn is_wanted() -> bool {
+    cfg!(feature = "otel") && WANTED.load(Ordering::Relaxed)
+}
+
+/// Something that is kept where it is wanted.
+pub type Kept<T> = Option<Box<T>>;
+
+/// What is wanted is added to; made at its first use.
+#[inline]
+pub fn keep<T: Default>(kept: &mut Kept<T>, add: impl FnOnce(&mut T)) {
+    if is_wanted() {
+        add(kept.get_or_insert_default());
+    }
+}
+
+/// All of another goes in.
+pub fn merge<T: Default>(kept: &mut Kept<T>, other: &Kept<T>, merge: impl FnOnce(&mut T, &T)) {
+    if is_wanted()
+        && let Some(other) = other
+    {
+        merge(kept.get_or_insert_default(), other);
+    }
+}
+
+/// Values counted between bounds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Buckets {
+    bounds: &'static [u64],
+    counts: [u64; MOST],
+}
+
+impl Buckets {
+    /// None yet.
+    pub const fn new(bounds: &'static [u64]) -> Self {
+        Self { bounds, counts: [0; MOST] }
+    }
+
+    /// Counts a value: in the first bucket whose bound it does not exceed, or in the last one, which has none.
+    pub fn add(&mut self, value: u64) {
+        if let Some(count) = self.counts.get_mut(self.bounds.partition_point(|&bound| bound < value)) {
+            *count += 1;
+        }
+    }
+
+    /// Takes in all of another with the same bounds.
+    pub fn merge(&mut self, other: &Self) {
+        self.counts.iter_mut().zip(&other.counts).for_each(|(count, other)| *count += other);
+    }
+
+    /// The upper bounds.
+    pub fn bounds(&self) -> &'static [u64] {
+        self.bounds
+    }
+
+    /// One more than there are bounds.
+    pub fn counts(&self) -> &[u64] {
+        self.counts.get(..=self.bounds.len()).unwrap_or(&self.counts)
+    }
+}
+
+/// Of operations: their sizes, and their times by what timed them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OfOperations {
+    /// Bytes.
+    pub sizes: Buckets,
+    /// Nanoseconds, by the GPU, by proxy operations, by the enqueue.
+    pub times: [Buckets; 3],
+    /// What they sent.
+    pub sends: OfSends,
+}
+
+impl Default for OfOperations {
+    fn default() -> Self {
+        Self { sizes: Buckets::new(&SIZES), times: [Buckets::new(&TIMES); 3], sends: OfSends::default() }
+    }
+}
+
+impl OfOperations {
+    /// Takes in all of another.
+    pub fn merge(&mut self, other: &Self) {
+        self.sizes.merge(&other.sizes);
+        self.times.iter_mut().zip(&other.times).for_each(|(times, other)| times.merge(other));
+        self.sends.merge(&other.sends);
+    }
+}
+
+/// Of what operations sent over the network, a value each: the number of transfers, their mean size and their mean time. Those that sent
+/// nothing have none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OfSends {
+    /// Numbers.
+    pub numbers: Buckets,
+    /// Bytes.
+    pub sizes: Buckets,
+    /// Nanoseconds.
+    pub times: Buckets,
+    /// The sums of the three.
+    pub sums: [u64; 3],
+}
+
+impl Default for OfSends {
+    fn default() -> Self {
+        Self { numbers: Buckets::new(&NUMBERS), sizes: Buckets::new(&SIZES), times: Buckets::new(&TIMES), sums: [0; 3] }
+    }
+}
+
+impl OfSends {
+    /// Takes an operation in, of so many transfers with that mean size and time.
+    pub fn add(&mut self, number: u64, [size, time]: [u64; 2]) {
+        self.numbers.add(number);
+        self.sizes.add(size);
+        self.times.add(time);
+        self.sum_up([number, size, time]);
+    }
+
+    /// Takes in all of another.
+    pub fn merge(&mut self, other: &Self) {
+        self.numbers.merge(&other.numbers);
+        self.sizes.merge(&other.sizes);
+        self.times.merge(&other.times);
+        self.sum_up(other.sums);
+    }
+
+    fn sum_up(&mut self, more: [u64; 3]) {
+        self.sums.iter_mut().zip(more).for_each(|(sum, more)| *sum = sum.saturating_add(more));
+    }
+}
+
+/// Of transfers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OfTransfers {
+    /// Bytes.
+    pub sizes: Buckets,
+    /// Nanoseconds.
+    pub times: Buckets,
+}
+
+impl Default for OfTransfers {
+    fn default() -> Self {
+        Self { sizes: Buckets::new(&SIZES), times: Buckets::new(&TIMES) }
+    }
+}
+
+impl OfTransfers {
+    /// Takes in all of another.
+    pub fn merge(&mut self, other: &Self) {
+        self.sizes.merge(&other.sizes);
+        self.times.merge(&other.times);
+    }
+}
+
+/// Of windows of a pair of ranks: a rate each, and a latency where there is a fit. In whole numbers, so that their order does not matter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OfWindows {
+    /// Bytes per second.
+    pub rates: Buckets,
+    /// Their sum.
+    pub rate_sum: u64,
+    /// Nanoseconds; below nothing is in the first bucket.
+    pub latencies: Buckets,
+    /// Their sum.
+    pub latency_sum: i64,
+}
+
+impl Default for OfWindows {
+    fn default() -> Self {
+        Self { rates: Buckets::new(&RATES), rate_sum: 0, latencies: Buckets::new(&TIMES), latency_sum: 0 }
+    }
+}
+
+impl OfWindows {
+    /// Takes a window in.
+    pub fn add(&mut self, rate_mb_s: Option<f64>, latency_us: Option<f64>) {
+        if let Some(rate) = rate_mb_s.filter(|rate| rate.is_finite()) {
+            let rate = (rate * 1e6).round() as u64;
+            self.rates.add(rate);
+            self.rate_sum = self.rate_sum.saturating_add(rate);
+        }
+        if let Some(latency) = latency_us.filter(|latency| latency.is_finite()) {
+            let latency = (latency * 1e3).round() as i64;
+            self.latencies.add(u64::try_from(latency).unwrap_or(0));
+            self.latency_sum = self.latency_sum.saturating_add(latency);
+        }
+    }
+
+    /// Takes in all of another.
+    pub fn merge(&mut self, other: &Self) {
+        self.rates.merge(&other.rates);
+        self.rate_sum = self.rate_sum.saturating_add(other.rate_sum);
+        self.latencies.merge(&other.latencies);
+        self.latency_sum = self.latency_sum.saturating_add(other.latency_sum);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_are_what_they_say() {
+        assert_eq!((SIZES[0], SIZES[1], SIZES[17]), (1, 4, 16 << 30));
+        assert_eq!((TIMES[..4].to_vec(), TIMES[21]), (vec![1_000, 2_000, 5_000, 10_000], 10_000_000_000));
+        assert_eq!((NUMBERS[0], NUMBERS[16]), (1, 65_536));
+        assert_eq!((RATES[0], RATES[18]), (1_000_000, 1_000_000_000_000));
+    }
+
+    #[test]
+    fn a_value_is_counted_where_its_bound_is_not_exceeded() {
+        let mut buckets = Buckets::new(&SIZES);
+        [0, 1, 2, 4, 5, u64::MAX].into_iter().for_each(|value| buckets.add(value));
+        assert_eq!((&buckets.counts()[..3], buckets.counts()[18], buckets.counts().len()), (&[2, 2, 1][..], 1, 19));
+    }
+
+    #[test]
+    fn windows_are_summed_in_whole_numbers() {
+        let (mut one, mut other) = (OfWindows::default(), OfWindows::default());
+        one.add(Some(1500.5), Some(-2.0));
+        other.add(Some(0.5), None);
+        other.add(None, Some(7.5));
+        one.merge(&other);
+        assert_eq!((one.rate_sum, one.latency_sum), (1_501_000_000, 5_500));
+        assert_eq!((one.rates.counts()[0], one.latencies.counts()[0], one.latencies.counts()[3]), (1, 1, 1));
+    }
+}
