@@ -1,32 +1,21 @@
 //! Exporters: who is given the figures while the job runs, every so often, and once more at its end.
 //!
 //! They have a thread of their own, which asks the collector for the [`Sums`] and makes [`Family`]s of them. The collector never waits for it, and neither
-//! does the job, but for [`last`]. What an exporter keeps is the sums since the start: one that cannot send loses points in time, no figures.
+//! does the job, but for `last`. What an exporter keeps is the sums since the start: one that cannot send loses points in time, no figures.
 
-#[cfg(feature = "otel")]
 mod families;
-#[cfg(feature = "otel")]
 mod identity;
-#[cfg(feature = "otel")]
 mod peers;
-#[cfg(feature = "otel")]
 mod sums;
-#[cfg(feature = "otel")]
 mod thread;
 
 use crate::config::Settings;
-#[cfg(not(feature = "otel"))]
-use crate::log;
 
-#[cfg(feature = "otel")]
 pub use families::{Family, Histogram, Labels, Point, Value};
-#[cfg(feature = "otel")]
 pub use identity::Identity;
-#[cfg(feature = "otel")]
 pub use sums::Sums;
 
 /// Somebody who is given the figures.
-#[cfg(feature = "otel")]
 pub trait Exporter: Send {
     /// Time between two exports.
     fn interval(&self) -> std::time::Duration;
@@ -40,20 +29,12 @@ pub trait Exporter: Send {
 
 /// Starts the exporters that are asked for, or says why there are none. Called once, before the first event.
 pub(crate) fn begin(settings: &Settings) {
-    if !settings.otel {
-        return;
+    if settings.otel {
+        thread::begin(settings);
     }
-    #[cfg(feature = "otel")]
-    thread::begin(settings);
-    #[cfg(not(feature = "otel"))]
-    log::warn(
-        "NCCL_SCOREP_OTEL=on: this library was built without OpenTelemetry, and nothing is exported; build it with \
-         -DSCOREP_NCCL_OTEL=ON, or leave the setting out",
-    );
 }
 
 /// Has everything exported once more, within two seconds.
 pub(crate) fn last() {
-    #[cfg(feature = "otel")]
     thread::last();
 }

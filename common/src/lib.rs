@@ -21,6 +21,7 @@ pub mod context;
 pub mod control;
 pub mod datatype;
 pub mod event;
+#[cfg_attr(not(feature = "otel"), path = "no_export.rs")]
 pub mod export;
 pub mod fastest;
 pub mod figures;
