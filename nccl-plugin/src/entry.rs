@@ -123,92 +123,73 @@ unsafe fn open<V: Version>(
     SUCCESS
 }
 
+/// Passes each type of event to a way of its own, on which the compiler knows the type: decoding and recording become a few instructions.
+/// Here it only jumps, so that none pays for what another needs.
 unsafe extern "C" fn start_event<V: Version>(context: *mut c_void, handle: *mut *mut c_void, descriptor: *const V::Raw) -> c_int {
     if !handle.is_null() {
         // written whatever happens below: NCCL does not clear it before
         // SAFETY: NCCL passes a place for the handle.
         unsafe { *handle = std::ptr::null_mut() };
     }
+    // SAFETY: NCCL passes NULL or a descriptor of the table's version, valid during the call, and a place for the handle.
+    unsafe {
+        match descriptor.as_ref().map(Frame::kind) {
+            Some(event::PROXY_STEP) => start_of::<V, { event::PROXY_STEP }>(context, handle, descriptor),
+            Some(event::KERNEL_CH) => start_of::<V, { event::KERNEL_CH }>(context, handle, descriptor),
+            Some(event::PROXY_OP) => start_of::<V, { event::PROXY_OP }>(context, handle, descriptor),
+            Some(event::COLL) => start_of::<V, { event::COLL }>(context, handle, descriptor),
+            Some(event::P2P) => start_of::<V, { event::P2P }>(context, handle, descriptor),
+            Some(event::COLL_API) => start_of::<V, { event::COLL_API }>(context, handle, descriptor),
+            Some(event::P2P_API) => start_of::<V, { event::P2P_API }>(context, handle, descriptor),
+            Some(event::GROUP_API) => start_of::<V, { event::GROUP_API }>(context, handle, descriptor),
+            // of these nothing is recorded
+            Some(event::GROUP) => start_of::<V, { event::GROUP }>(context, handle, descriptor),
+            Some(event::PROXY_CTRL) => start_of::<V, { event::PROXY_CTRL }>(context, handle, descriptor),
+            Some(event::KERNEL_LAUNCH) => start_of::<V, { event::KERNEL_LAUNCH }>(context, handle, descriptor),
+            Some(event::NET_PLUGIN) => start_of::<V, { event::NET_PLUGIN }>(context, handle, descriptor),
+            Some(event::KERNEL_PHASE) => start_of::<V, { event::KERNEL_PHASE }>(context, handle, descriptor),
+            Some(_) => start_of::<V, ANY>(context, handle, descriptor),
+            None => SUCCESS,
+        }
+    }
+}
+
+/// All types that have no way of their own.
+const ANY: u64 = 0;
+
+/// # Safety
+/// `handle` is NULL or writable, `raw` NCCL's descriptor of the version, valid during the call, and of the type `KIND`, unless that is [`ANY`].
+#[inline(never)]
+unsafe extern "C" fn start_of<V: Version, const KIND: u64>(
+    context: *mut c_void,
+    handle: *mut *mut c_void,
+    raw: *const V::Raw,
+) -> c_int {
     guard_event("start_event", SUCCESS, || {
-        // SAFETY: NCCL passes NULL or a descriptor of the table's version, valid during the call.
-        let number = unsafe { start::<V>(context as u64, descriptor) };
+        // SAFETY: the caller's.
+        let number = unsafe {
+            match tap::get() {
+                Some(tap) => start_tapped::<V>(tap, context as u64, raw),
+                // always so, which the compiler learns from it
+                None if KIND == ANY || (*raw).kind() == KIND => {
+                    let start = V::decode(raw);
+                    callbacks::start(context as u64, start.parent, &start.event())
+                }
+                None => 0,
+            }
+        };
         if !handle.is_null() {
-            // SAFETY: NCCL passes a place for the handle. The number is never followed as a pointer.
+            // SAFETY: writable by the caller's word. The number is never followed as a pointer.
             unsafe { *handle = number as *mut c_void };
         }
         SUCCESS
     })
 }
 
-/// Gives the handle. Each type of event gets a way of its own, on which the compiler knows the type: decoding and recording become a few
-/// instructions.
-///
-/// # Safety
-/// `raw` is NULL or NCCL's descriptor of the version, valid during the call.
-#[inline(always)]
-unsafe fn start<V: Version>(context: u64, raw: *const V::Raw) -> u64 {
-    // SAFETY: the caller's.
-    unsafe {
-        if let Some(tap) = tap::get() {
-            return start_tapped::<V>(tap, context, raw);
-        }
-        match raw.as_ref().map(Frame::kind) {
-            // of these nothing is recorded
-            Some(event::GROUP) => start_core::<V>(context, raw),
-            Some(event::PROXY_CTRL) => start_core::<V>(context, raw),
-            Some(event::KERNEL_LAUNCH) => start_core::<V>(context, raw),
-            Some(event::NET_PLUGIN) => start_core::<V>(context, raw),
-            Some(event::KERNEL_PHASE) => start_core::<V>(context, raw),
-            Some(event::PROXY_STEP) => start_of::<V, { event::PROXY_STEP }>(context, raw),
-            Some(event::KERNEL_CH) => start_of::<V, { event::KERNEL_CH }>(context, raw),
-            Some(event::PROXY_OP) => start_of::<V, { event::PROXY_OP }>(context, raw),
-            Some(event::COLL) => start_of::<V, { event::COLL }>(context, raw),
-            Some(event::P2P) => start_of::<V, { event::P2P }>(context, raw),
-            Some(event::COLL_API) => start_of::<V, { event::COLL_API }>(context, raw),
-            Some(event::P2P_API) => start_of::<V, { event::P2P_API }>(context, raw),
-            Some(event::GROUP_API) => start_of::<V, { event::GROUP_API }>(context, raw),
-            Some(_) => start_other::<V>(context, raw),
-            None => 0,
-        }
-    }
-}
-
 /// # Safety
 /// `raw` is NCCL's descriptor of the version, valid during the call.
-#[inline(always)]
-unsafe fn start_core<V: Version>(context: u64, raw: *const V::Raw) -> u64 {
-    // SAFETY: the caller's.
-    let start = unsafe { V::decode(raw) };
-    callbacks::start(context, start.parent, &start.event())
-}
-
-/// The same in a function of its own, for events of one type.
-///
-/// # Safety
-/// As for [`start_core`].
-#[inline(never)]
-unsafe fn start_of<V: Version, const KIND: u64>(context: u64, raw: *const V::Raw) -> u64 {
-    // SAFETY: the caller's.
-    unsafe { if (*raw).kind() == KIND { start_core::<V>(context, raw) } else { 0 } }
-}
-
-/// The same for all others.
-///
-/// # Safety
-/// As for [`start_core`].
-#[cold]
-unsafe fn start_other<V: Version>(context: u64, raw: *const V::Raw) -> u64 {
-    // SAFETY: the caller's.
-    unsafe { start_core::<V>(context, raw) }
-}
-
-/// # Safety
-/// As for [`start`].
 #[cold]
 unsafe fn start_tapped<V: Version>(tap: &Tap, context: u64, raw: *const V::Raw) -> u64 {
-    if raw.is_null() {
-        return 0;
-    }
     // SAFETY: the caller's.
     tap.start(context, &unsafe { V::decode(raw) })
 }

@@ -31,6 +31,7 @@ impl Recorder {
         handle
     }
 
+    #[inline(always)]
     pub(super) fn proxy_op(&self, cell: &ThreadCell, context: u64, parent: u64, operation: &ProxyOp) -> u64 {
         // context and parent of another process' operation (PXN) mean nothing here, however much they look like ours
         if operation.pid != self.pid {

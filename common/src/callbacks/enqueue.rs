@@ -13,16 +13,19 @@ use crate::window::WINDOWS;
 use std::ffi::CStr;
 
 /// Bytes of that many elements; 0 for a type of unknown size.
+#[inline(always)]
 fn bytes(count: u64, datatype: Option<&CStr>) -> u64 {
     count.saturating_mul(element_bytes(datatype).unwrap_or(0))
 }
 
 impl Recorder {
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn operation(&self, cell: &ThreadCell, kind: Kind, context: u64, parent: u64, operation: &Operation<'_>) -> u64 {
         let bytes = bytes(operation.count, operation.datatype);
         let Some((context, index)) = self.living(cell, context) else { return 0 };
-        if let Some(identity) = operation.identity {
+        if let Some(identity) = operation.identity
+            && context.rank().is_none()
+        {
             self.tell(context, index, &identity);
         }
         if !context.has_api_calls() {
@@ -49,14 +52,15 @@ impl Recorder {
     }
 
     /// Up to interface v3, the first operation introduces its communicator. The only allocation after init, once a communicator.
+    #[cold]
     fn tell(&self, context: &Context, index: u32, identity: &Identity<'_>) {
-        if context.rank().is_none() && context.tell(identity.rank) {
+        if context.tell(identity.rank) {
             let name = identity.name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
             self.send(Message::Told { index, id: identity.id, name, rank: identity.rank });
         }
     }
 
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn call(&self, cell: &ThreadCell, kind: Kind, context: u64, parent: u64, call: &Call<'_>) -> u64 {
         let bytes = bytes(call.count, call.datatype);
         cell.enqueued_ops.add(1);
