@@ -2,6 +2,7 @@
 
 use crate::tool;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
@@ -127,6 +128,25 @@ fn it_appears_later() {
     let written = fs::read_to_string(directory.join(&names(&directory)[0])).unwrap();
     let failed = written.lines().find(|line| line.starts_with("nccl_exports_failed_count_total{")).unwrap();
     assert!(failed.rsplit(' ').next().unwrap().parse::<u64>().unwrap() >= 1, "{failed}");
+}
+
+/// Whoever looks while it is written, as often as can be, sees all of it.
+#[test]
+fn a_file_is_there_whole_or_not_at_all() {
+    let place = tempfile::tempdir().unwrap();
+    let mut host = idle(place.path(), "500").env("OTEL_METRIC_EXPORT_INTERVAL", "1").stdout(Stdio::null()).spawn().unwrap();
+    let (mut looks, mut texts) = (0, BTreeSet::new());
+    while host.try_wait().unwrap().is_none() {
+        for entry in place.path().read_dir().unwrap().flatten().filter(|entry| entry.path().extension() == Some("prom".as_ref()))
+        {
+            let text = fs::read_to_string(entry.path()).unwrap();
+            assert!(text.contains("\nnccl_process_info{") && text.ends_with(" 1\n"), "{text}");
+            looks += 1;
+            texts.insert(text);
+        }
+    }
+    // it has changed meanwhile
+    assert!(looks > 10 && texts.len() > 1, "{looks} {}", texts.len());
 }
 
 /// Only what this library has written on this machine, and long ago, goes.

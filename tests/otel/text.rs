@@ -19,7 +19,7 @@ pub(crate) fn lines(text: &str) -> Vec<Line> {
 
 /// Label values here hold neither braces nor commas; that they are escaped is tested where they are written.
 fn line(line: &str) -> Line {
-    let (name, rest) = line.split_once('{').unwrap_or_else(|| std::panic::panic_any(line.to_owned()));
+    let (name, rest) = line.split_once('{').unwrap();
     let (labels, value) = rest.split_once("} ").unwrap();
     let label = |label: &str| {
         let (name, value) = label.split_once('=').unwrap();
