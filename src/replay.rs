@@ -263,8 +263,9 @@ impl Job<'_> {
             command.env_remove("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT");
         }
         if std::env::var_os("NCCL_SCOREP_LOG").is_none() {
-            // what is to be known of a replay stands in its summary, but for what could not be sent
-            command.env("NCCL_SCOREP_LOG", if self.request.otlp.is_some() { "warn" } else { "off" });
+            // what is to be known of a replay stands in its summary, but for what could not be exported
+            let exports = self.request.otlp.is_some() || std::env::var_os("NCCL_SCOREP_PROM_DIR").is_some();
+            command.env("NCCL_SCOREP_LOG", if exports { "warn" } else { "off" });
         }
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.spawn().map_err(|error| ReplayError::io(self.capture, error))

@@ -114,6 +114,8 @@ pub struct Settings {
     pub otel: bool,
     /// See `NCCL_SCOREP_OTEL_MAX_PEERS`.
     pub otel_most_peers: usize,
+    /// See `NCCL_SCOREP_PROM_DIR`.
+    pub prom_dir: Option<PathBuf>,
     /// See `NCCL_SCOREP_LOG`.
     pub verbosity: Verbosity,
 }
@@ -144,6 +146,7 @@ impl Default for Settings {
             gather_bytes: 1 << 20,
             otel: false,
             otel_most_peers: 64,
+            prom_dir: None,
             verbosity: Verbosity::Warn,
         }
     }
@@ -164,6 +167,7 @@ impl Settings {
         let mut settings = Self {
             summary: path("NCCL_SCOREP_SUMMARY"),
             record: path("NCCL_SCOREP_RECORD"),
+            prom_dir: path("NCCL_SCOREP_PROM_DIR"),
             chain: text("NCCL_SCOREP_CHAIN"),
             ..Self::default()
         };
@@ -312,6 +316,7 @@ mod tests {
             "16",
             "on",
             "3",
+            "/tmp/prom",
             "info",
         ];
         let pairs: Vec<_> = SETTINGS.iter().map(|setting| setting.name).zip(values).collect();
@@ -341,6 +346,7 @@ mod tests {
             gather_bytes: 16 << 10,
             otel: true,
             otel_most_peers: 3,
+            prom_dir: Some("/tmp/prom".into()),
             verbosity: Verbosity::Info,
         };
         assert_eq!(settings, expected);
@@ -348,7 +354,7 @@ mod tests {
 
     #[test]
     fn what_is_not_understood_is_told_and_changes_nothing() {
-        let any_text = ["NCCL_SCOREP_SUMMARY", "NCCL_SCOREP_CHAIN", "NCCL_SCOREP_RECORD"];
+        let any_text = ["NCCL_SCOREP_SUMMARY", "NCCL_SCOREP_CHAIN", "NCCL_SCOREP_RECORD", "NCCL_SCOREP_PROM_DIR"];
         for setting in SETTINGS.iter().filter(|setting| !any_text.contains(&setting.name)) {
             let (settings, complaints) = parse(&[(setting.name, "-1")]);
             assert_eq!(settings, Settings::default());

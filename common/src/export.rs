@@ -1,15 +1,17 @@
 //! Exporters: who is given the figures while the job runs, every so often, and once more at its end.
 //!
-//! They have a thread of their own, which asks the collector for the [`Sums`] and makes [`Family`]s of them. The collector never waits for it, and neither
+//! Each has a thread of its own, which asks the collector for the [`Sums`] and makes [`Family`]s of them. The collector never waits for it, and neither
 //! does the job, but for `last`. What an exporter keeps is the sums since the start: one that cannot send loses points in time, no figures.
 
 mod families;
 mod identity;
+pub(crate) mod interval;
 mod peers;
 mod sums;
 mod thread;
 
 use crate::config::Settings;
+use crate::{otel, textfile};
 
 pub use families::{Family, Histogram, Labels, Point, Value};
 pub use identity::Identity;
@@ -20,18 +22,40 @@ pub trait Exporter: Send {
     /// Time between two exports.
     fn interval(&self) -> std::time::Duration;
 
-    /// Sends or writes all families, within so much time.
+    /// Sends or writes all families, within so much time as far as that is in its hands.
     ///
     /// # Errors
-    /// What went wrong, in words for a person: never a value of the environment.
+    /// What went wrong, in words for a person: never what may be a credential.
     fn export(&mut self, families: &[Family], patience: std::time::Duration) -> Result<(), String>;
 }
 
+/// How figures leave, in the words of those lines that tell of it.
+#[derive(Debug, Clone, Copy)]
+struct Way {
+    /// Name of its thread.
+    thread: &'static str,
+    /// Behind "exported".
+    how: &'static str,
+    /// What to look at where it fails.
+    out: &'static str,
+}
+
+const OTLP: Way = Way { thread: "scorep-nccl-exp", how: "over OpenTelemetry", out: "OTEL_EXPORTER_OTLP_ENDPOINT says where to" };
+const TEXTFILE: Way = Way {
+    thread: "scorep-nccl-prm",
+    how: "to NCCL_SCOREP_PROM_DIR",
+    out: "the directory must be there, and the job may write to it",
+};
+
 /// Starts the exporters that are asked for, or says why there are none. Called once, before the first event.
 pub(crate) fn begin(settings: &Settings) {
-    if settings.otel {
-        thread::begin(settings);
+    if !settings.otel && settings.prom_dir.is_none() {
+        return;
     }
+    let identity = Identity::of_process();
+    let otlp = settings.otel.then(|| (OTLP, otel::exporter(&identity)));
+    let textfile = settings.prom_dir.as_deref().map(|directory| (TEXTFILE, textfile::exporter(directory, &identity)));
+    thread::begin(otlp.into_iter().chain(textfile), &identity, settings);
 }
 
 /// Has everything exported once more, within two seconds.

@@ -62,6 +62,8 @@ pub mod summary;
 pub mod switch;
 mod sync;
 pub mod table;
+#[cfg(feature = "otel")]
+mod textfile;
 pub mod thread;
 pub mod timeline;
 pub mod totals;

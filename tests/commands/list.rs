@@ -44,7 +44,7 @@ const SCORE_P: How = How::RunBy("tests/score_p/documented.rs");
 const THREAD_SANITIZER: How = How::Needs("the library under ThreadSanitizer, which `make races` takes minutes to build");
 
 /// The commands, as they are written.
-pub(crate) const COMMANDS: [(&str, How); 34] = [
+pub(crate) const COMMANDS: [(&str, How); 36] = [
     ("make demo", How::Make),
     ("make test", How::Make),
     ("make lint", How::Make),
@@ -75,6 +75,11 @@ pub(crate) const COMMANDS: [(&str, How); 34] = [
         How::Needs("a receiver at that port; tests/otel has one at another"),
     ),
     ("export NCCL_SCOREP_OTEL=on OTEL_EXPORTER_OTLP_ENDPOINT=http://collector:4318", How::Run(&[])),
+    (
+        "mkdir textfiles && NCCL_SCOREP_PROM_DIR=textfiles scorep-nccl replay recordings",
+        How::Needs("a library that was built with OpenTelemetry; tests/otel has one"),
+    ),
+    ("export NCCL_SCOREP_PROM_DIR=/var/lib/prometheus/node-exporter", How::Run(&[])),
     ("srun scorep-nccl run -- ./program", How::Run(&["program.0.nccl_plugin.nccl"])),
     ("NCCL_SCOREP_CHAIN=inspector srun ./program", How::Run(&["inspector.heard"])),
     ("otf2-print -G scorep-*/traces.otf2 | grep 'Name: \"NCCL '", SCORE_P),

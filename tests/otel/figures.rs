@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Runs of every kind: over the network and within a node, by the GPU's time and by others', collectives and pipelines.
-const RUNS: [&str; 6] = [
+pub(crate) const RUNS: [&str; 6] = [
     "nodes2x2_collectives",
     "nodes2x2_train",
     "nodes4x1_pipeline",
@@ -18,7 +18,7 @@ const RUNS: [&str; 6] = [
 ];
 
 /// What must agree: by name and labels, a count, or none, and a sum.
-type Rows = BTreeMap<(String, Vec<String>), (Option<u64>, f64)>;
+pub(crate) type Rows = BTreeMap<(String, Vec<String>), (Option<u64>, f64)>;
 
 fn replay(source: &Path, endpoint: &str, settings: &[(&str, &str)]) -> Value {
     let mut command = tool::tool();
@@ -35,7 +35,7 @@ fn add(rows: &mut Rows, name: &str, labels: &[String], count: Option<u64>, sum: 
 }
 
 /// What the summary says, as exporters say it.
-fn expected(summary: &Value) -> Rows {
+pub(crate) fn expected(summary: &Value) -> Rows {
     let mut rows = Rows::new();
     let text = |row: &Value, field: &str| row[field].as_str().map_or_else(|| row[field].to_string(), str::to_owned);
     let table = |name: &str| summary[name].as_array().unwrap().clone();
@@ -95,7 +95,7 @@ fn is_of_its_own(name: &str) -> bool {
     is_of_sends || ["nccl_profiler_rank_rate", "nccl_profiler_rank_latency"].contains(&name)
 }
 
-fn found(points: &[Point]) -> Rows {
+pub(crate) fn found(points: &[Point]) -> Rows {
     let mut rows = Rows::new();
     for point in points.iter().filter(|point| !is_of_its_own(&point.name)) {
         let names = ["communicator", "rank", "operation", "timing", "source_rank", "dest_rank", "channel"];
@@ -105,7 +105,7 @@ fn found(points: &[Point]) -> Rows {
     rows
 }
 
-fn differences(found: &Rows, expected: &Rows) -> Vec<String> {
+pub(crate) fn differences(found: &Rows, expected: &Rows) -> Vec<String> {
     let mut wrong = Vec::new();
     for key in found.keys().chain(expected.keys()) {
         let (found, expected) = (found.get(key), expected.get(key));

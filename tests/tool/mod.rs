@@ -29,6 +29,19 @@ pub(crate) fn tool_on(processors: usize) -> Command {
     clean(command, "NCCL_SCOREP_")
 }
 
+/// A program that is given another one to run, with the other's environment: arguments of the first, then the whole of the second.
+pub(crate) fn within(program: &str, arguments: &[&std::ffi::OsStr], other: &Command) -> Command {
+    let mut command = Command::new(program);
+    command.args(arguments).arg(other.get_program()).args(other.get_args());
+    for (name, value) in other.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    command
+}
+
 fn clean(mut command: Command, prefix: &str) -> Command {
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with(prefix) {

@@ -12,7 +12,7 @@ pub struct Setting {
 }
 
 /// All settings there are.
-pub const SETTINGS: [Setting; 24] = [
+pub const SETTINGS: [Setting; 25] = [
     Setting {
         name: "NCCL_SCOREP_SUMMARY",
         default: "(none)",
@@ -119,6 +119,11 @@ pub const SETTINGS: [Setting; 24] = [
         name: "NCCL_SCOREP_OTEL_MAX_PEERS",
         default: "64",
         meaning: "Rank pairs of the process that get labels of their own there; those that come later are summed up as \"other\".",
+    },
+    Setting {
+        name: "NCCL_SCOREP_PROM_DIR",
+        default: "(none)",
+        meaning: "Directory of node_exporter's textfile collector that figures are written to, a file a process; %p stands for the process id, %h for the host. Of a library that was built with OpenTelemetry.",
     },
     Setting { name: "NCCL_SCOREP_LOG", default: "warn", meaning: "What is written to standard error: off, warn or info." },
 ];

@@ -1,0 +1,71 @@
+//! Figures in a file for the textfile collector of Prometheus' node_exporter: one file a process, written anew at every export.
+//!
+//! node_exporter puts all files of its directory together, and leaves out, with a line in its log alone, what is there twice or has another help text
+//! in another file. So every series says whose it is, and no help text depends on the process.
+
+mod place;
+mod text;
+
+use crate::control;
+use crate::export::{Exporter, Family, Identity, interval};
+use place::Place;
+use std::path::Path;
+use std::time::Duration;
+
+/// What writes to that directory, which is as the setting has it.
+///
+/// # Errors
+/// Why there is none, in words.
+pub(crate) fn exporter(directory: &Path, identity: &Identity) -> Result<Box<dyn Exporter>, String> {
+    let interval = interval::told(|name| std::env::var(name).ok())?;
+    // the program may change its working directory later
+    let directory = std::path::absolute(control::expand(directory))
+        .map_err(|error| format!("NCCL_SCOREP_PROM_DIR is no directory's name ({error})"))?;
+    let process = process(identity.process, std::fs::read_link("/proc/self/ns/pid").ok().as_deref());
+    let place = Place::new(directory, &identity.host, &process);
+    Ok(Box::new(Textfile { interval, place, info: text::info(identity, &process), process }))
+}
+
+struct Textfile {
+    interval: Duration,
+    place: Place,
+    /// The process as no other of this machine is called.
+    process: String,
+    /// What is known of it, written down.
+    info: String,
+}
+
+impl Exporter for Textfile {
+    fn interval(&self) -> Duration {
+        self.interval
+    }
+
+    /// A file system may take its time, which is why there is a thread for it.
+    fn export(&mut self, families: &[Family], _patience: Duration) -> Result<(), String> {
+        let written = self.place.write(&(text::of(families, &self.process) + &self.info))?;
+        self.place.remove_old(written, self.interval);
+        Ok(())
+    }
+}
+
+/// Its number; with that of its namespace behind it, where that is not the machine's own: containers on one machine have processes of the same number.
+fn process(number: u32, namespace: Option<&Path>) -> String {
+    // the kernel's constant for the first one, PROC_PID_INIT_INO
+    const OF_THE_MACHINE: &str = "4026531836";
+    let namespace = namespace.and_then(Path::to_str).and_then(|link| link.strip_prefix("pid:[")?.strip_suffix(']'));
+    match namespace {
+        Some(namespace) if namespace != OF_THE_MACHINE => format!("{number}-{namespace}"),
+        _ => number.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_in_a_container_is_not_the_machines() {
+        let of = |link: Option<&str>| process(7, link.map(Path::new));
+        assert_eq!([None, Some("pid:[4026531836]"), Some("pid:[4026532290]")].map(of), ["7", "7", "7-4026532290"]);
+    }
+}

@@ -1,0 +1,131 @@
+//! node_exporter and Prometheus, as a site has them, on loopback and from a directory of their own; and promtool.
+
+use crate::tool;
+use serde_json::Value;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// How long anything of theirs may take.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// The first of these programs that is installed; else it is said that the test is skipped.
+pub(crate) fn installed(names: &[&'static str]) -> Option<&'static str> {
+    let places = std::env::var_os("PATH").unwrap_or_default();
+    let has = |program: &str| std::env::split_paths(&places).any(|place| place.join(program).is_file());
+    let found = names.iter().copied().find(|name| has(name));
+    if found.is_none() {
+        tool::skip(&format!("no {} on PATH (`make test-packages`)", names[0]));
+    }
+    found
+}
+
+/// What promtool has to say of a file: nothing, where all is well.
+pub(crate) fn promtool(file: &Path) -> Output {
+    Command::new("promtool").args(["check", "metrics"]).stdin(File::open(file).unwrap()).output().unwrap()
+}
+
+/// A daemon that answers over HTTP; it ends with this.
+pub(crate) struct Daemon {
+    child: Child,
+    port: u16,
+    directory: TempDir,
+}
+
+impl Daemon {
+    /// node_exporter with nothing but the textfile collector.
+    pub(crate) fn node_exporter(textfiles: &Path) -> Option<Self> {
+        let program = installed(&["prometheus-node-exporter", "node_exporter"])?;
+        Some(Self::start(|address, _| {
+            let mut command = Command::new("setpriv");
+            command.args(["--pdeathsig", "KILL", "--", program, "--collector.disable-defaults", "--collector.textfile"]);
+            command.arg(format!("--collector.textfile.directory={}", textfiles.display()));
+            command.arg(format!("--web.listen-address={address}"));
+            command
+        }))
+    }
+
+    /// Prometheus, which scrapes that one every second.
+    pub(crate) fn prometheus(scraped: &Self) -> Option<Self> {
+        let program = installed(&["prometheus"])?;
+        let target = scraped.port;
+        Some(Self::start(|address, directory| {
+            let configuration = directory.join("prometheus.yml");
+            let lines = format!(
+                "scrape_configs:\n- job_name: node\n  scrape_interval: 1s\n  static_configs:\n  - targets: ['127.0.0.1:{target}']\n"
+            );
+            std::fs::write(&configuration, lines).unwrap();
+            let mut command = Command::new("setpriv");
+            command.args(["--pdeathsig", "KILL", "--", program]).arg(format!("--config.file={}", configuration.display()));
+            command.arg(format!("--storage.tsdb.path={}", directory.join("data").display()));
+            command.arg(format!("--web.listen-address={address}"));
+            command
+        }))
+    }
+
+    fn start(command: impl Fn(&str, &Path) -> Command) -> Self {
+        let begun = Instant::now();
+        loop {
+            let directory = tempfile::tempdir().unwrap();
+            // free a moment ago; where somebody has taken it meanwhile the daemon ends at once, and the next one is tried
+            let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
+            let log = File::create(directory.path().join("log")).unwrap();
+            let mut command = command(&format!("127.0.0.1:{port}"), directory.path());
+            let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().unwrap();
+            let mut daemon = Self { child, port, directory };
+            while daemon.child.try_wait().unwrap().is_none() {
+                if daemon.get("/metrics").is_some() && daemon.child.try_wait().unwrap().is_none() {
+                    return daemon;
+                }
+                assert!(begun.elapsed() < PATIENCE, "{}", daemon.log());
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            assert!(begun.elapsed() < PATIENCE && daemon.log().contains("address already in use"), "{}", daemon.log());
+        }
+    }
+
+    /// What it has said.
+    pub(crate) fn log(&self) -> String {
+        std::fs::read_to_string(self.directory.path().join("log")).unwrap()
+    }
+
+    /// The body of a good answer.
+    pub(crate) fn get(&self, path: &str) -> Option<String> {
+        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).ok()?;
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        // the older version has no chunks
+        stream.write_all(format!("GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n").as_bytes()).ok()?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).ok()?;
+        let (head, body) = answer.split_once("\r\n\r\n")?;
+        head.split(' ').nth(1).filter(|status| *status == "200")?;
+        Some(body.to_owned())
+    }
+
+    /// What Prometheus answers to a query, as soon as there is something.
+    pub(crate) fn query(&self, query: &str) -> Vec<(Value, f64)> {
+        let escaped: String = query.bytes().map(|byte| format!("%{byte:02x}")).collect();
+        let begun = Instant::now();
+        loop {
+            let answer: Value = serde_json::from_str(&self.get(&format!("/api/v1/query?query={escaped}")).unwrap()).unwrap();
+            let found = answer["data"]["result"].as_array().unwrap();
+            if !found.is_empty() {
+                let value = |row: &Value| row["value"][1].as_str().unwrap().parse().unwrap();
+                return found.iter().map(|row| (row["metric"].clone(), value(row))).collect();
+            }
+            assert!(begun.elapsed() < PATIENCE, "{query}: {}", self.log());
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
