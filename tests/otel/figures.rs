@@ -20,7 +20,7 @@ const RUNS: [&str; 6] = [
 /// What must agree: by name and labels, a count, or none, and a sum.
 type Rows = BTreeMap<(String, Vec<String>), (Option<u64>, f64)>;
 
-fn replay(source: &Path, endpoint: &str, settings: &[(&str, &str)]) -> Value {
+pub(crate) fn replay(source: &Path, endpoint: &str, settings: &[(&str, &str)]) -> Value {
     let mut command = tool::tool();
     command.arg("replay").arg(source).args(["--format", "json", "--otlp", endpoint]).envs(settings.iter().copied());
     // what else is to be known stands in the summary
@@ -105,7 +105,9 @@ fn found(points: &[Point]) -> Rows {
     rows
 }
 
-fn differences(found: &Rows, expected: &Rows) -> Vec<String> {
+/// Where the points of all processes are not what the summary says.
+pub(crate) fn differences(points: &[Point], summary: &Value) -> Vec<String> {
+    let (found, expected) = (found(points), expected(summary));
     let mut wrong = Vec::new();
     for key in found.keys().chain(expected.keys()) {
         let (found, expected) = (found.get(key), expected.get(key));
@@ -130,7 +132,7 @@ fn they_are_the_summarys() {
         // one a process, at its end: a minute has not passed before
         assert_eq!(requests.len(), summary["processes"].as_array().unwrap().len(), "{run}");
         let points: Vec<Point> = requests.iter().flat_map(|(_, request)| points::of(request)).collect();
-        assert_eq!(differences(&found(&points), &expected(&summary)), Vec::<String>::new(), "{run}");
+        assert_eq!(differences(&points, &summary), Vec::<String>::new(), "{run}");
     }
 }
 

@@ -39,6 +39,8 @@ const CODES: [&str; 17] = [
     "UNAUTHENTICATED",
 ];
 
+const NO_GRPC: &str = "the receiver does not speak gRPC, or closes the connection";
+
 /// Knows where to send to.
 pub(super) struct Grpc {
     host: String,
@@ -90,11 +92,9 @@ impl Grpc {
 
     async fn exchange(&self, stream: TcpStream, message: ExportMetricsServiceRequest) -> Result<Answer, String> {
         let stream = tokio::net::TcpStream::from_std(stream).map_err(|error| words::of_system(&error))?;
-        // there is one, and when it breaks there is none
+        // there is one: whoever closes it is not connected to again
         let mut streams = Some(TokioIo::new(stream)).into_iter();
-        let connector = tower::service_fn(move |_: Uri| {
-            std::future::ready(streams.next().ok_or_else(|| io::Error::from(io::ErrorKind::ConnectionReset)))
-        });
+        let connector = tower::service_fn(move |_: Uri| std::future::ready(streams.next().ok_or(NO_GRPC)));
         let channel = self.channels.connect_with_connector(connector).await.map_err(|error| in_words(&error))?;
         let mut client = MetricsServiceClient::new(channel);
         if self.gzip {
@@ -140,5 +140,5 @@ fn refusal(status: &Status) -> String {
 fn in_words(error: &(dyn Error + 'static)) -> String {
     let causes = std::iter::successors(Some(error), |&error| error.source());
     let of_system = causes.filter_map(|error| error.downcast_ref::<io::Error>()).last();
-    of_system.map_or_else(|| "the receiver does not speak gRPC as expected".into(), words::of_system)
+    of_system.map_or_else(|| NO_GRPC.into(), words::of_system)
 }
