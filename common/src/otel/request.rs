@@ -22,6 +22,7 @@ pub(super) fn resource(identity: &Identity) -> Resource {
         ("slurm.procid", &identity.slurm_task),
         ("gpu.ordinal", &identity.gpu_ordinal),
         ("gpu.uuid", &identity.gpu_uuid),
+        ("gpu.pci_bus_id", &identity.gpu_bus),
     ];
     let told = told.into_iter().filter_map(|(name, value)| Some(KeyValue::new(name, value.clone()?)));
     let ours = [KeyValue::new("host.name", identity.host.clone()), KeyValue::new("process.pid", i64::from(identity.process))];
