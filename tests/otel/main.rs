@@ -1,4 +1,4 @@
-//! Figures over OpenTelemetry, as a receiver on loopback gets them: `cargo test --features otel --test otel`.
+//! Figures over OpenTelemetry, as a receiver on loopback gets them: `cargo test --features otel-grpc --test otel`, with `otel` what is over HTTP.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -14,6 +14,9 @@ mod grpc_receiver;
 mod points;
 #[cfg(feature = "otel")]
 mod receiver;
+#[cfg(feature = "otel")]
+#[path = "../reference/mod.rs"]
+mod reference;
 #[path = "../tool/mod.rs"]
 mod tool;
 
