@@ -36,6 +36,11 @@ fn what_a_feature_needs_is_built_with_it_alone() {
     let mut command = std::process::Command::new(env!("CARGO"));
     command.args(["tree", "--locked", "--offline", "--workspace", "--edges", "normal,build,dev", "--features", features]);
     command.args(["--prefix", "none", "--format", "{p}"]).current_dir(env!("CARGO_MANIFEST_DIR"));
+    // ctest tells where crates are without a network
+    if let Ok(vendored) = std::env::var("SCOREP_NCCL_VENDOR_DIR") {
+        command.args(["--config", "source.crates-io.replace-with='vendored'"]);
+        command.arg("--config").arg(format!("source.vendored.directory='{vendored}'"));
+    }
     let packages = tool::succeed(&mut command);
     let is_built = |name: &str| packages.lines().any(|line| line.split(' ').next() == Some(name));
     for (names, wanted) in [(&OF_OTEL[..], otel), (&OF_GRPC, grpc)] {
