@@ -57,12 +57,14 @@ impl Grpc {
         let uri = &endpoint.uri;
         let is_https = uri.scheme_str() == Some("https");
         let channels = Channels::from(uri.clone()).user_agent(NAME).map_err(|error| in_words(&error))?;
-        let channels = if is_https { channels.tls_config(tls(endpoint)?) } else { Ok(channels) };
+        // the brackets of an address of IPv6 are the URL's
+        let host = uri.host().unwrap_or_default().trim_matches(['[', ']']).to_owned();
+        let channels = if is_https { channels.tls_config(tls(endpoint)?.domain_name(&host)) } else { Ok(channels) };
         Ok(Self {
-            // the brackets of an address of IPv6 are the URL's
-            host: uri.host().unwrap_or_default().trim_matches(['[', ']']).to_owned(),
+            host,
             port: uri.port_u16().unwrap_or(if is_https { 443 } else { 80 }),
-            channels: channels.map_err(|_| "the file of OTEL_EXPORTER_OTLP_CERTIFICATE has what is no certificate")?,
+            channels: channels
+                .map_err(|_| "OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_EXPORTER_OTLP_CERTIFICATE cannot be used for TLS")?,
             metadata: MetadataMap::from_headers(endpoint.headers.clone()),
             gzip: endpoint.gzip,
         })
