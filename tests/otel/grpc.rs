@@ -93,6 +93,8 @@ fn nobody_listens() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     check(&format!("http://127.0.0.1:{port}/{SECRET}"), &[], "connection refused");
     check(&format!("http://{SECRET}.invalid:4317"), &[], "host is not found");
+    // an address of IPv6, whether the machine has any or not
+    check(&format!("https://[::1]:{port}"), &[], "could not be exported");
 }
 
 #[test]
