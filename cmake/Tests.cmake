@@ -7,6 +7,9 @@ function(add_cargo_test name)
     WORKING_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}")
   # they use all processors, and time
   set_tests_properties(${name} PROPERTIES RUN_SERIAL ON TIMEOUT 3600)
+  if(SCOREP_NCCL_VENDOR_DIR) # for cargo's calls within
+    set_tests_properties(${name} PROPERTIES ENVIRONMENT "SCOREP_NCCL_VENDOR_DIR=${vendored}")
+  endif()
 endfunction()
 
 if(SCOREP_NCCL_ONLY)

@@ -286,7 +286,13 @@ impl Communicator {
     /// A window was read to its end: what it transferred is fitted and shown as points of the series.
     fn finish_window(&mut self, rank: Rank, window: usize, now: u64, regression: Regression, figures: &mut Figures) {
         figures.totals.windows += 1;
-        for (peer, pair) in std::mem::take(&mut self.traffic[window]).sums() {
+        let mut traffic = std::mem::take(&mut self.traffic[window]);
+        for ((peer, channel), points) in traffic.take_channels() {
+            if let Some(latency_us) = points.latency_us(regression, figures.nanoseconds_per_tick) {
+                figures.channel_window((rank, peer, channel), latency_us);
+            }
+        }
+        for (peer, pair) in traffic.sums() {
             let rate = Rate::of(&pair, regression, figures.nanoseconds_per_tick);
             if let (Some(timeline), Some(peer)) = (&mut figures.timeline, peer) {
                 timeline.window(self.place.flatten(), peer, &pair, rate);

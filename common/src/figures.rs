@@ -67,7 +67,7 @@ impl Figures {
     /// Takes in what was sent in a window.
     pub fn transfers(&mut self, rank: Rank, sent: Sent, window: &mut Traffic) {
         let already = self.net_now.len();
-        for ToPeer { peer, sum, channels, mut under_way } in sent.into_peers() {
+        for ToPeer { peer, sum, channels, points, mut under_way } in sent.into_peers() {
             under_way.sort_unstable();
             for into in [self.totals.pairs.entry((rank, peer)).or_default(), window.to(peer)] {
                 into.merge(&sum);
@@ -75,6 +75,9 @@ impl Figures {
             }
             for (channel, sum) in (0..=u8::MAX).zip(&channels).filter(|(_, sum)| sum.transfers > 0) {
                 self.totals.channels.entry((rank, peer, channel)).or_default().merge(sum);
+            }
+            for (channel, points) in (0..=u8::MAX).zip(&points).filter(|(_, points)| points.all.count() > 0) {
+                window.by(peer, channel).merge(points);
             }
             board::add(Fixed::NetBytes as usize, sum.bytes);
             self.net_now.append(&mut under_way);
@@ -89,6 +92,13 @@ impl Figures {
     pub fn window(&mut self, rank: Rank, peer: i32, rate: Rate) {
         if let Some(pair) = self.totals.pairs.get_mut(&(rank, peer)) {
             spread::keep(&mut pair.windows, |windows| windows.add(rate.rate_mb_s, rate.latency_us));
+        }
+    }
+
+    /// The latency that a window of a channel came to.
+    pub fn channel_window(&mut self, (rank, peer, channel): (Rank, i32, u8), latency_us: f64) {
+        if let Some(channel) = self.totals.channels.get_mut(&(rank, peer, channel)) {
+            spread::keep(&mut channel.spread, |spread| spread.latencies.add(latency_us));
         }
     }
 

@@ -1,17 +1,45 @@
-//! Figures over OpenTelemetry: OTLP over HTTP, in protobuf, configured by the standard variables.
+//! Figures over OpenTelemetry: OTLP over HTTP, in protobuf, or over gRPC, configured by the standard variables.
 //!
 //! The messages are made from the sums directly: the SDK's instruments take single values and its collected figures cannot be made outside of it, so
 //! sums and histograms that exist already would have to be taken apart again.
 
-mod client;
 mod endpoint;
+#[cfg(feature = "otel-grpc")]
+mod grpc;
+mod http;
 mod request;
+mod words;
 
 use crate::export::{Exporter, Family, Identity};
-use client::Client;
-use endpoint::Endpoint;
+use endpoint::{Endpoint, Protocol};
+use opentelemetry_proto::tonic::collector::metrics::v1::{ExportMetricsServiceRequest, ExportMetricsServiceResponse};
 use opentelemetry_sdk::Resource;
 use std::time::{Duration, SystemTime};
+
+/// How we present ourselves.
+const NAME: &str = concat!("OTel-OTLP-Exporter-scorep-nccl/", env!("CARGO_PKG_VERSION"));
+
+/// Takes messages to the receiver. Nothing is sent again: the next export has it all. A connection lasts for one message, since the next one is a
+/// minute away.
+trait Transport: Send {
+    /// Sends a message, within so much time.
+    ///
+    /// # Errors
+    /// Why it did not arrive, in words of our own.
+    fn send(&mut self, message: ExportMetricsServiceRequest, patience: Duration) -> Result<ExportMetricsServiceResponse, String>;
+}
+
+fn transport(endpoint: &Endpoint) -> Result<Box<dyn Transport>, String> {
+    match endpoint.protocol {
+        Protocol::Http => Ok(Box::new(http::Http::new(endpoint)?)),
+        #[cfg(feature = "otel-grpc")]
+        Protocol::Grpc => Ok(Box::new(grpc::Grpc::new(endpoint)?)),
+        #[cfg(not(feature = "otel-grpc"))]
+        Protocol::Grpc => Err("OTEL_EXPORTER_OTLP_PROTOCOL=grpc, and this library was built without gRPC; build it with \
+                               -DSCOREP_NCCL_OTEL_GRPC=ON, or set http/protobuf"
+            .into()),
+    }
+}
 
 /// What sends to the endpoint that the environment names.
 ///
@@ -19,12 +47,19 @@ use std::time::{Duration, SystemTime};
 /// Why there is none, in words.
 pub(crate) fn exporter(identity: &Identity) -> Result<Box<dyn Exporter>, String> {
     let endpoint = Endpoint::told(|name| std::env::var(name).ok())?;
-    let resource = request::resource(identity);
-    Ok(Box::new(Otlp { client: Client::new(&endpoint)?, interval: endpoint.interval, resource, begun: SystemTime::now() }))
+    Ok(Box::new(Otlp {
+        transport: transport(&endpoint)?,
+        timeout: endpoint.timeout,
+        interval: endpoint.interval,
+        resource: request::resource(identity),
+        begun: SystemTime::now(),
+    }))
 }
 
 struct Otlp {
-    client: Client,
+    transport: Box<dyn Transport>,
+    /// How long a request may take.
+    timeout: Duration,
     interval: Duration,
     resource: Resource,
     /// Since when the sums are.
@@ -37,6 +72,11 @@ impl Exporter for Otlp {
     }
 
     fn export(&mut self, families: &[Family], patience: Duration) -> Result<(), String> {
-        self.client.send(&request::of(families, &self.resource, self.begun, SystemTime::now()), patience)
+        let message = request::of(families, &self.resource, self.begun, SystemTime::now());
+        let answer = self.transport.send(message, self.timeout.min(patience))?;
+        match answer.partial_success.map_or(0, |refused| refused.rejected_data_points) {
+            0 => Ok(()),
+            points => Err(format!("the receiver refuses {points} data points")),
+        }
     }
 }

@@ -4,7 +4,8 @@
 //! time that at least one transfer was under way, and there is no latency.
 
 use crate::config::Regression;
-use crate::fit::Line;
+use crate::fastest::Fastest;
+use crate::fit::{Fit, Line};
 use crate::totals::PairSum;
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +37,44 @@ impl FittedLine {
             r2: line.r2,
             n: line.n,
         }
+    }
+
+    /// Whether it is published, through so many sizes.
+    fn is_good(&self, sizes: u64) -> bool {
+        sizes >= FEWEST_SIZES && self.r2.is_some_and(|r2| r2 >= LEAST_R2) && self.rate_mb_s.is_some_and(|rate| rate > 0.0)
+    }
+}
+
+/// What a regression goes through: all transfers, and the fastest of each size.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Points {
+    /// All.
+    pub all: Fit,
+    /// The fastest of each size.
+    pub fastest: Fastest,
+}
+
+impl Points {
+    /// Takes a transfer in.
+    pub fn add(&mut self, bytes: u64, ticks: u64) {
+        self.all.add(bytes, ticks);
+        self.fastest.add(bytes, ticks);
+    }
+
+    /// Takes in all of another.
+    pub fn merge(&mut self, other: &Self) {
+        self.all.merge(&other.all);
+        self.fastest.merge(&other.fastest);
+    }
+
+    /// The latency, where the line through them is good enough to be published.
+    pub fn latency_us(&self, regression: Regression, nanoseconds_per_tick: f64) -> Option<f64> {
+        let line = match regression {
+            Regression::Min => self.fastest.fit().line(),
+            Regression::Avg => self.all.line(),
+        };
+        let line = FittedLine::new(line?, nanoseconds_per_tick);
+        line.is_good(self.fastest.sizes()).then_some(line.latency_us)
     }
 }
 
@@ -73,9 +112,7 @@ impl Rate {
             Regression::Min => min,
             Regression::Avg => avg,
         };
-        let published = chosen.filter(|line| {
-            sizes >= FEWEST_SIZES && line.r2.is_some_and(|r2| r2 >= LEAST_R2) && line.rate_mb_s.is_some_and(|rate| rate > 0.0)
-        });
+        let published = chosen.filter(|line| line.is_good(sizes));
         Self {
             sizes,
             active_us,
@@ -127,6 +164,23 @@ mod tests {
             let rate = Rate::of(&pair(points), Regression::Min, 1.0);
             assert_eq!(rate.latency_us, None, "{points:?}");
             assert_eq!(rate.rate_mb_s, rate.active_rate_mb_s);
+        }
+    }
+
+    #[test]
+    fn of_points_alone_the_latency_is_the_pairs() {
+        for (sizes, latency) in [(&[1000, 10_000, 100_000][..], Some(5.0)), (&[1000, 10_000], None), (&[1000; 9], None)] {
+            // in two parts
+            let mut parts = [Points::default(), Points::default()];
+            sizes.iter().zip([0, 1].iter().cycle()).for_each(|(&size, &part)| parts[part].add(size, 10_000 + size / 5));
+            let [mut points, other] = parts;
+            points.merge(&other);
+            let pair = pair(&sizes.iter().map(|&size| (size, 10_000 + size / 5)).collect::<Vec<_>>());
+            for regression in [Regression::Min, Regression::Avg] {
+                let found = points.latency_us(regression, 0.5);
+                assert_eq!(found, Rate::of(&pair, regression, 0.5).latency_us);
+                assert_eq!(found.map(f64::round), latency);
+            }
         }
     }
 

@@ -1,5 +1,7 @@
 //! What a round found sent over the network, by the rank it went to, on its way into the sums of the run and of a window.
 
+use crate::rate::Points;
+use crate::spread;
 use crate::totals::{ChannelSum, PairSum, Transfer};
 use rustc_hash::FxHashMap;
 
@@ -12,6 +14,8 @@ pub struct ToPeer {
     pub sum: PairSum,
     /// By channel.
     pub channels: Vec<ChannelSum>,
+    /// By channel, what a fit goes through, where that is wanted.
+    pub points: Vec<Points>,
     /// When transfers were under way, ticks: intervals whose union counts.
     pub under_way: Vec<(u64, u64)>,
 }
@@ -25,6 +29,10 @@ impl ToPeer {
             self.channels.resize(channel + 1, ChannelSum::default());
         }
         self.channels[channel].add(transfer, nanoseconds_per_tick);
+        if spread::is_wanted() {
+            self.points.resize_with(self.channels.len(), Points::default);
+            self.points[channel].add(transfer.bytes, transfer.ticks());
+        }
         match self.under_way.last_mut() {
             // of those that overlap the union alone counts: fewer are to be sorted
             Some((start, stop)) if transfer.start <= *stop && *start <= transfer.stop => {

@@ -181,18 +181,20 @@ impl OfSends {
     }
 }
 
-/// Of transfers.
+/// Of transfers by a channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OfTransfers {
     /// Bytes.
     pub sizes: Buckets,
     /// Nanoseconds.
     pub times: Buckets,
+    /// Of the windows that have a fit.
+    pub latencies: Latencies,
 }
 
 impl Default for OfTransfers {
     fn default() -> Self {
-        Self { sizes: Buckets::new(&SIZES), times: Buckets::new(&TIMES) }
+        Self { sizes: Buckets::new(&SIZES), times: Buckets::new(&TIMES), latencies: Latencies::default() }
     }
 }
 
@@ -201,25 +203,56 @@ impl OfTransfers {
     pub fn merge(&mut self, other: &Self) {
         self.sizes.merge(&other.sizes);
         self.times.merge(&other.times);
+        self.latencies.merge(&other.latencies);
     }
 }
 
-/// Of windows of a pair of ranks: a rate each, and a latency where there is a fit. In whole numbers, so that their order does not matter.
+/// Latencies of windows, one each, in whole nanoseconds: their order does not matter. One below nothing, which a fit may have, is no latency and would
+/// make the sum fall.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Latencies {
+    /// How they are spread.
+    pub spread: Buckets,
+    /// Their sum.
+    pub sum: u64,
+}
+
+impl Default for Latencies {
+    fn default() -> Self {
+        Self { spread: Buckets::new(&TIMES), sum: 0 }
+    }
+}
+
+impl Latencies {
+    /// Takes one in.
+    pub fn add(&mut self, latency_us: f64) {
+        if latency_us.is_finite() && latency_us >= 0.0 {
+            let latency = (latency_us * 1e3).round() as u64;
+            self.spread.add(latency);
+            self.sum = self.sum.saturating_add(latency);
+        }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.spread.merge(&other.spread);
+        self.sum = self.sum.saturating_add(other.sum);
+    }
+}
+
+/// Of windows of a pair of ranks: a rate each, in whole numbers, too, and a latency where there is a fit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OfWindows {
     /// Bytes per second.
     pub rates: Buckets,
     /// Their sum.
     pub rate_sum: u64,
-    /// Nanoseconds; below nothing is in the first bucket.
-    pub latencies: Buckets,
-    /// Their sum.
-    pub latency_sum: i64,
+    /// Of those that have a fit.
+    pub latencies: Latencies,
 }
 
 impl Default for OfWindows {
     fn default() -> Self {
-        Self { rates: Buckets::new(&RATES), rate_sum: 0, latencies: Buckets::new(&TIMES), latency_sum: 0 }
+        Self { rates: Buckets::new(&RATES), rate_sum: 0, latencies: Latencies::default() }
     }
 }
 
@@ -231,11 +264,7 @@ impl OfWindows {
             self.rates.add(rate);
             self.rate_sum = self.rate_sum.saturating_add(rate);
         }
-        if let Some(latency) = latency_us.filter(|latency| latency.is_finite()) {
-            let latency = (latency * 1e3).round() as i64;
-            self.latencies.add(u64::try_from(latency).unwrap_or(0));
-            self.latency_sum = self.latency_sum.saturating_add(latency);
-        }
+        latency_us.into_iter().for_each(|latency| self.latencies.add(latency));
     }
 
     /// Takes in all of another.
@@ -243,7 +272,6 @@ impl OfWindows {
         self.rates.merge(&other.rates);
         self.rate_sum = self.rate_sum.saturating_add(other.rate_sum);
         self.latencies.merge(&other.latencies);
-        self.latency_sum = self.latency_sum.saturating_add(other.latency_sum);
     }
 }
 
@@ -273,7 +301,9 @@ mod tests {
         other.add(Some(0.5), None);
         other.add(None, Some(7.5));
         one.merge(&other);
-        assert_eq!((one.rate_sum, one.latency_sum), (1_501_000_000, 5_500));
-        assert_eq!((one.rates.counts()[0], one.latencies.counts()[0], one.latencies.counts()[3]), (1, 1, 1));
+        // one below nothing is left out
+        assert_eq!((one.rate_sum, one.latencies.sum), (1_501_000_000, 7_500));
+        let latencies = one.latencies.spread.counts();
+        assert_eq!((one.rates.counts()[0], latencies[3], latencies.iter().sum::<u64>()), (1, 1, 1));
     }
 }

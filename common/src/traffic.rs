@@ -1,5 +1,6 @@
 //! What one window transferred: to each rank, and in all.
 
+use crate::rate::Points;
 use crate::totals::PairSum;
 use std::collections::BTreeMap;
 
@@ -9,12 +10,24 @@ pub struct Traffic {
     peers: BTreeMap<i32, PairSum>,
     /// When any was under way; what else is said of all is the sum over the ranks.
     all: PairSum,
+    /// By rank and channel, where that is wanted.
+    channels: BTreeMap<(i32, u8), Points>,
 }
 
 impl Traffic {
     /// The transfers to that rank.
     pub fn to(&mut self, peer: i32) -> &mut PairSum {
         self.peers.entry(peer).or_default()
+    }
+
+    /// What a fit over the transfers to that rank by that channel goes through.
+    pub fn by(&mut self, peer: i32, channel: u8) -> &mut Points {
+        self.channels.entry((peer, channel)).or_default()
+    }
+
+    /// All of these, when nothing more comes.
+    pub fn take_channels(&mut self) -> BTreeMap<(i32, u8), Points> {
+        std::mem::take(&mut self.channels)
     }
 
     /// Transfers, whoever to, were under way between these times, ticks.
@@ -25,7 +38,7 @@ impl Traffic {
 
     /// The sums when nothing more comes: in all if there was any transfer, and to each rank.
     pub fn sums(self) -> impl Iterator<Item = (Option<i32>, PairSum)> {
-        let Self { peers, mut all } = self;
+        let Self { peers, mut all, .. } = self;
         // of each it is known when it was under way, of all together too
         let active = all.active.clone();
         peers.values().for_each(|pair| all.merge(pair));

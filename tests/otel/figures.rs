@@ -2,6 +2,7 @@
 
 use crate::points::{self, Point};
 use crate::receiver::{Manner, Receiver};
+use crate::reference;
 use crate::tool;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -20,7 +21,7 @@ pub(crate) const RUNS: [&str; 6] = [
 /// What must agree: by name and labels, a count, or none, and a sum.
 pub(crate) type Rows = BTreeMap<(String, Vec<String>), (Option<u64>, f64)>;
 
-fn replay(source: &Path, endpoint: &str, settings: &[(&str, &str)]) -> Value {
+pub(crate) fn replay(source: &Path, endpoint: &str, settings: &[(&str, &str)]) -> Value {
     let mut command = tool::tool();
     command.arg("replay").arg(source).args(["--format", "json", "--otlp", endpoint]).envs(settings.iter().copied());
     // what else is to be known stands in the summary
@@ -92,7 +93,7 @@ fn is_of_its_own(name: &str) -> bool {
     let of_sends = ["num_transfers", "transfer_size", "transfer_time"];
     let of_operations = ["nccl_profiler_collective_", "nccl_profiler_p2p_"];
     let is_of_sends = of_operations.iter().filter_map(|start| name.strip_prefix(start)).any(|what| of_sends.contains(&what));
-    is_of_sends || ["nccl_profiler_rank_rate", "nccl_profiler_rank_latency"].contains(&name)
+    is_of_sends || ["nccl_profiler_rank_rate", "nccl_profiler_rank_latency", "nccl_profiler_transfer_latency"].contains(&name)
 }
 
 pub(crate) fn found(points: &[Point]) -> Rows {
@@ -105,6 +106,7 @@ pub(crate) fn found(points: &[Point]) -> Rows {
     rows
 }
 
+/// Where what was found is not what is expected.
 pub(crate) fn differences(found: &Rows, expected: &Rows) -> Vec<String> {
     let mut wrong = Vec::new();
     for key in found.keys().chain(expected.keys()) {
@@ -123,12 +125,14 @@ pub(crate) fn differences(found: &Rows, expected: &Rows) -> Vec<String> {
 
 #[test]
 fn they_are_the_summarys() {
-    for run in RUNS {
+    for (run, gzip) in RUNS.into_iter().zip([false, true].into_iter().cycle()) {
         let receiver = Receiver::new(|_| Manner::Accept);
-        let summary = replay(&tool::run(run), &receiver.endpoint(), &[]);
+        let settings = [("OTEL_EXPORTER_OTLP_COMPRESSION", if gzip { "gzip" } else { "none" })];
+        let summary = replay(&tool::run(run), &receiver.endpoint(), &settings);
         let requests = receiver.requests();
         // one a process, at its end: a minute has not passed before
         assert_eq!(requests.len(), summary["processes"].as_array().unwrap().len(), "{run}");
+        assert!(requests.iter().all(|(_, request)| (request.header("content-encoding") == Some("gzip")) == gzip));
         let points: Vec<Point> = requests.iter().flat_map(|(_, request)| points::of(request)).collect();
         assert_eq!(differences(&found(&points), &expected(&summary)), Vec::<String>::new(), "{run}");
     }
@@ -144,6 +148,33 @@ fn rates_and_latencies_are_of_windows() {
     for rate in rates {
         let mean = rate.sum / rate.count.unwrap() as f64;
         assert!(rate.unit == "MB/s" && mean > 1.0 && mean < 1e6, "{rate:?}");
+    }
+}
+
+/// In one window, so that its fit is the reference's, of all transfers of the channel.
+#[test]
+fn channels_have_latencies_of_their_own() {
+    let receiver = Receiver::new(|_| Manner::Accept);
+    let run = tool::run("nodes2x2_collectives");
+    let mut command = tool::tool();
+    command.arg("replay").arg(&run).args(["--format", "json", "--window", "3600", "--otlp", &receiver.endpoint()]);
+    tool::summary(command.env("NCCL_SCOREP_LOG", "off").env("NCCL_SCOREP_WINDOW_EVENTS", "1000000"));
+    let points = receiver.requests().into_iter().flat_map(|(_, request)| points::of(&request));
+    let key = |point: &Point| ["communicator", "source_rank", "dest_rank", "channel"].map(|name| point.label(name).to_owned());
+    let of_channels = points.filter(|point| point.name == "nccl_profiler_transfer_latency");
+    let found: BTreeMap<_, _> = of_channels.map(|point| (key(&point), (point.count.unwrap(), point.sum))).collect();
+    let channels = reference::summarise(&tool::captures(&run)).unwrap().channels;
+    let expected: BTreeMap<_, _> = channels
+        .into_iter()
+        .filter_map(|row| {
+            let [rank, peer, channel] = [row.rank, row.peer, row.channel].map(|number| number.to_string());
+            Some(([row.comm, rank, peer, channel], row.latency_us.filter(|latency| *latency >= 0.0)?))
+        })
+        .collect();
+    assert!(found.keys().eq(expected.keys()) && !found.is_empty(), "{found:?}, {expected:?}");
+    for (key, (count, latency)) in found {
+        // it is kept in whole nanoseconds
+        assert!(count == 1 && (latency - expected[&key]).abs() < 1e-3, "{key:?}: {latency}, {}", expected[&key]);
     }
 }
 

@@ -1,4 +1,5 @@
-//! Figures over OpenTelemetry, as a receiver on loopback gets them, and in textfiles, as Prometheus does: `cargo test --features otel --test otel`.
+//! Figures over OpenTelemetry, as a receiver on loopback gets them, and in textfiles, as Prometheus does: `cargo test --features otel-grpc --test otel`, with
+//! `otel` all but gRPC.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -8,6 +9,10 @@ mod directory;
 mod faults;
 #[cfg(feature = "otel")]
 mod figures;
+#[cfg(feature = "otel-grpc")]
+mod grpc;
+#[cfg(feature = "otel-grpc")]
+mod grpc_receiver;
 #[cfg(feature = "otel")]
 mod points;
 #[cfg(feature = "otel")]
@@ -15,11 +20,55 @@ mod prometheus;
 #[cfg(feature = "otel")]
 mod receiver;
 #[cfg(feature = "otel")]
+#[path = "../reference/mod.rs"]
+mod reference;
+#[cfg(feature = "otel")]
 mod text;
 #[cfg(feature = "otel")]
 mod textfile;
 #[path = "../tool/mod.rs"]
 mod tool;
+
+/// Who does not ask for it builds none of it, for tests neither.
+#[test]
+fn what_a_feature_needs_is_built_with_it_alone() {
+    const OF_OTEL: [&str; 7] = ["opentelemetry", "opentelemetry_sdk", "opentelemetry-proto", "prost", "ring", "rustls", "ureq"];
+    const OF_GRPC: [&str; 8] = ["axum", "h2", "hyper", "hyper-util", "rcgen", "tokio", "tonic", "tower"];
+    let (otel, grpc) = (cfg!(feature = "otel"), cfg!(feature = "otel-grpc"));
+    let features = if grpc {
+        "otel-grpc"
+    } else if otel {
+        "otel"
+    } else {
+        ""
+    };
+    let mut command = std::process::Command::new(env!("CARGO"));
+    command.args(["tree", "--locked", "--offline", "--workspace", "--edges", "normal,build,dev", "--features", features]);
+    command.args(["--prefix", "none", "--format", "{p}"]).current_dir(env!("CARGO_MANIFEST_DIR"));
+    // ctest tells where crates are without a network
+    if let Ok(vendored) = std::env::var("SCOREP_NCCL_VENDOR_DIR") {
+        command.args(["--config", "source.crates-io.replace-with='vendored'"]);
+        command.arg("--config").arg(format!("source.vendored.directory='{vendored}'"));
+    }
+    let packages = tool::succeed(&mut command);
+    let is_built = |name: &str| packages.lines().any(|line| line.split(' ').next() == Some(name));
+    for (names, wanted) in [(&OF_OTEL[..], otel), (&OF_GRPC, grpc)] {
+        names.iter().for_each(|name| assert_eq!(is_built(name), wanted, "{name}"));
+    }
+}
+
+/// gRPC is asked for in vain.
+#[cfg(all(feature = "otel", not(feature = "otel-grpc")))]
+#[test]
+fn a_library_without_grpc_says_so() {
+    let capture = tool::captures(&tool::run("net2_single")).remove(0);
+    let mut command = tool::tool();
+    command.arg("replay").arg(capture).args(["--otlp", "http://127.0.0.1:9", "--format", "json"]);
+    let output = command.env("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc").output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && !output.stdout.is_empty(), "{said}");
+    assert!(said.lines().count() == 1 && said.contains("-DSCOREP_NCCL_OTEL_GRPC=ON"), "{said}");
+}
 
 /// The figures are there, and a line each says how to have them exported.
 #[cfg(not(feature = "otel"))]

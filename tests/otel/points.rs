@@ -77,14 +77,34 @@ fn of_metric(metric: &Metric) -> Vec<Point> {
     }
 }
 
+/// What Prometheus takes as it is: letters, digits and `_`, no digit first and none of its own names.
+fn is_plain(name: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    name.bytes().all(plain) && !name.starts_with(|first: char| first.is_ascii_digit()) && !name.starts_with("__")
+}
+
+/// The series that Prometheus makes of them must have names of their own.
+fn check_names(metrics: &[Metric]) {
+    let mut series = BTreeSet::new();
+    for metric in metrics {
+        let endings: &[&str] = match metric.data {
+            Some(Data::Histogram(_)) => &["", "_bucket", "_sum", "_count"],
+            _ => &["", "_total"],
+        };
+        let made = endings.iter().map(|ending| format!("{}{ending}", metric.name));
+        assert!(is_plain(&metric.name) && made.into_iter().all(|name| series.insert(name)), "{}", metric.name);
+    }
+}
+
 /// All points of a request, which must be in order.
 pub(crate) fn of(request: &Request) -> Vec<Point> {
     let scope = &request.body.resource_metrics[0].scope_metrics[0];
     assert_eq!(scope.scope.as_ref().unwrap().name, "scorep-nccl");
-    let names: BTreeSet<&str> = scope.metrics.iter().map(|metric| metric.name.as_str()).collect();
-    assert_eq!(names.len(), scope.metrics.len(), "a name twice");
+    check_names(&scope.metrics);
     let points: Vec<Point> = scope.metrics.iter().flat_map(of_metric).collect();
     let series: BTreeSet<_> = points.iter().map(|point| (&point.name, &point.labels)).collect();
     assert_eq!(series.len(), points.len(), "a label set twice");
+    let mut labels = points.iter().flat_map(|point| point.labels.keys());
+    assert!(labels.all(|name| is_plain(name) && !["le", "job", "instance"].contains(&name.as_str())));
     points
 }

@@ -123,6 +123,10 @@ fn read(stream: &mut TcpStream) -> Option<Request> {
     let length = headers.iter().find(|(name, _)| name == "content-length").map(|(_, value)| value.parse().unwrap());
     let mut body = vec![0; length.unwrap()];
     reader.read_exact(&mut body).unwrap();
+    if headers.contains(&("content-encoding".into(), "gzip".into())) {
+        let packed = std::mem::take(&mut body);
+        flate2::read::GzDecoder::new(&*packed).read_to_end(&mut body).unwrap();
+    }
     let body = ExportMetricsServiceRequest::decode(&*body).unwrap();
     Some(Request { line: line.trim_end().to_owned(), headers, body })
 }

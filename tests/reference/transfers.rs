@@ -46,6 +46,7 @@ pub(crate) struct ChannelRow {
     pub(crate) bytes: i64,
     pub(crate) mean_size_bytes: f64,
     pub(crate) mean_time_us: f64,
+    pub(crate) latency_us: Option<f64>,
 }
 
 /// The rows of all processes, by key.
@@ -66,8 +67,8 @@ fn row(comm: String, rank: i64, peer: i64, transfers: &[Transfer]) -> TransferRo
     let points = points(transfers);
     let fastest = fastest(&points);
     let min = fit(&fastest);
-    // A fit is published when it has something to say; otherwise the rate is what arrived in the time it took.
-    let good = min.filter(|min| min.n >= 3 && min.r2.is_some_and(|r2| r2 >= 0.8) && min.rate_mb_s.is_some_and(|rate| rate > 0.0));
+    // Otherwise the rate is what arrived in the time it took.
+    let good = min.filter(says_something);
     TransferRow {
         comm,
         rank,
@@ -82,6 +83,11 @@ fn row(comm: String, rank: i64, peer: i64, transfers: &[Transfer]) -> TransferRo
         rate_mb_s: good.map_or(active_rate_mb_s, |good| good.rate_mb_s),
         latency_us: good.map(|good| good.latency_us),
     }
+}
+
+/// A fit is published when it has something to say.
+fn says_something(min: &Fit) -> bool {
+    min.n >= 3 && min.r2.is_some_and(|r2| r2 >= 0.8) && min.rate_mb_s.is_some_and(|rate| rate > 0.0)
 }
 
 /// (bytes, nanoseconds) of each.
@@ -121,7 +127,8 @@ pub(crate) fn channel_rows(recordings: &[&Recording]) -> Result<Vec<ChannelRow>,
         let time: i64 = transfers.iter().map(|transfer| transfer.stop - transfer.start).sum();
         let mean_size_bytes = bytes as f64 / count as f64;
         let mean_time_us = time as f64 / count as f64 / 1000.0;
-        ChannelRow { comm, rank, peer, channel, transfers: count, bytes, mean_size_bytes, mean_time_us }
+        let latency_us = fit(&fastest(&points(&transfers))).filter(says_something).map(|fit| fit.latency_us);
+        ChannelRow { comm, rank, peer, channel, transfers: count, bytes, mean_size_bytes, mean_time_us, latency_us }
     };
     Ok(groups.into_iter().map(row).collect())
 }

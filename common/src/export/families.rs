@@ -7,7 +7,7 @@ use super::sums::{Pair, Sums};
 use crate::board;
 use crate::metric::{self, Fixed};
 use crate::name::Name;
-use crate::spread::Buckets;
+use crate::spread::{Buckets, Latencies};
 use crate::summary::hexadecimal;
 use crate::totals::{ChannelSum, OperationSum, Rank};
 use std::collections::{BTreeMap, BTreeSet};
@@ -111,9 +111,13 @@ fn of_sends([number, size, time]: [&'static str; 3]) -> [Family; 3] {
     ]
 }
 
+fn of_latencies(latencies: &Latencies) -> Histogram {
+    Histogram::of(&latencies.spread, latencies.sum as f64 / MICROSECOND, MICROSECOND)
+}
+
 /// Labels that every point has.
 fn of_process(identity: &Identity) -> Labels {
-    let told = [("local_rank", &identity.local_rank), ("gpu_uuid", &identity.gpu_uuid)];
+    let told = [("local_rank", &identity.local_rank), ("gpu_uuid", &identity.gpu_uuid), ("gpu_pci_bus_id", &identity.gpu_bus)];
     let told = told.into_iter().filter_map(|(name, value)| Some((name, value.clone()?)));
     std::iter::once(("hostname", identity.host.clone())).chain(told).collect()
 }
@@ -211,7 +215,7 @@ impl View<'_> {
             bytes.points.push(Point { labels: labels.clone(), value: Value::Sum(pair.bytes) });
             let Some(windows) = &pair.windows else { continue };
             let rates = Histogram::of(&windows.rates, windows.rate_sum as f64 / MEGABYTE, MEGABYTE);
-            let latencies = Histogram::of(&windows.latencies, windows.latency_sum as f64 / MICROSECOND, MICROSECOND);
+            let latencies = of_latencies(&windows.latencies);
             for (into, value) in [(&mut rate, rates), (&mut latency, latencies)] {
                 if value.count() > 0 {
                     into.points.push(Point { labels: labels.clone(), value: Value::Histogram(value) });
@@ -228,6 +232,7 @@ impl View<'_> {
         }
         let mut size = family("nccl_profiler_transfer_size", "bytes", "Sizes of the transfers over the network by channel");
         let mut time = family("nccl_profiler_transfer_time", "us", "Times of the transfers over the network by channel");
+        let mut latency = family("nccl_profiler_transfer_latency", "us", "Latency by channel, of each window with a fit");
         for ((rank, peer, channel), sum) in &sums {
             let Some(spread) = &sum.spread else { continue };
             let labels = self.of_transfers(*rank, *peer, Some(*channel));
@@ -235,9 +240,13 @@ impl View<'_> {
             let sizes = Histogram::of(&spread.sizes, sum.bytes as f64, 1.0);
             let times = Histogram::of(&spread.times, ticks, MICROSECOND);
             size.points.push(Point { labels: labels.clone(), value: Value::Histogram(sizes) });
+            let latencies = of_latencies(&spread.latencies);
+            if latencies.count() > 0 {
+                latency.points.push(Point { labels: labels.clone(), value: Value::Histogram(latencies) });
+            }
             time.points.push(Point { labels, value: Value::Histogram(times) });
         }
-        vec![size, time]
+        vec![size, time, latency]
     }
 }
 

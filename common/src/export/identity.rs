@@ -1,8 +1,12 @@
 //! Whose figures these are: machine, process, job and GPU, as far as the environment tells.
 
-use crate::host_name;
+mod gpu;
 
-/// What the environment tells.
+use crate::host_name;
+use gpu::Gpu;
+use std::path::Path;
+
+/// What the environment and the driver tell.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Identity {
     /// Name of the machine.
@@ -19,6 +23,8 @@ pub struct Identity {
     pub gpu_ordinal: Option<String>,
     /// The same by its name.
     pub gpu_uuid: Option<String>,
+    /// Where it is on the machine's PCI bus.
+    pub gpu_bus: Option<String>,
 }
 
 /// Who tells the number among the processes of a machine: PyTorch, SLURM, Open MPI, MVAPICH, Intel MPI, Cray.
@@ -35,7 +41,15 @@ impl Identity {
     /// Of this process.
     pub(crate) fn of_process() -> Self {
         let host = String::from_utf8_lossy(&host_name::of_machine()).into_owned();
-        Self { host, process: std::process::id(), ..Self::told(|name| std::env::var(name).ok()) }
+        let lookup = |name: &str| std::env::var(name).ok();
+        let told = Self { host, process: std::process::id(), ..Self::told(lookup) };
+        told.with(Gpu::of_process(lookup, Path::new("/")))
+    }
+
+    /// What the driver tells of the GPU besides.
+    fn with(self, gpu: Option<Gpu>) -> Self {
+        let (bus, uuid) = gpu.map_or((None, None), |gpu| (Some(gpu.bus), gpu.uuid));
+        Self { gpu_uuid: self.gpu_uuid.or(uuid), gpu_bus: bus, ..self }
     }
 
     fn told(lookup: impl Fn(&str) -> Option<String>) -> Self {
@@ -78,5 +92,11 @@ mod tests {
         let expected = Identity { slurm_job: job, slurm_task: task, local_rank: local, gpu_ordinal: gpu, ..Identity::default() };
         assert_eq!(found, expected);
         assert_eq!(told(&[("CUDA_VISIBLE_DEVICES", "GPU-8a")]).gpu_uuid.as_deref(), Some("GPU-8a"));
+        // what the environment says of the GPU stays
+        let gpu = || Some(Gpu { bus: "0000:65:00.0".into(), uuid: Some("GPU-8a-0".into()) });
+        let names = |found: Identity| (found.gpu_bus, found.gpu_uuid);
+        let both = |uuid: &str| (Some("0000:65:00.0".to_owned()), Some(uuid.to_owned()));
+        assert_eq!(names(told(&[("CUDA_VISIBLE_DEVICES", "MIG-8a")]).with(gpu())), both("MIG-8a"));
+        assert_eq!(names(told(&[]).with(gpu())), both("GPU-8a-0"));
     }
 }

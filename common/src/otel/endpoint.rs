@@ -1,21 +1,35 @@
 //! Where to, and how: OpenTelemetry's standard variables. Those for metrics alone take precedence. Values are not for a person's eyes: there may be
 //! credentials among them, so what is wrong is told by the variable's name.
 
+use crate::export::interval;
 use std::time::Duration;
+use ureq::http::{HeaderMap, HeaderName, HeaderValue, Uri};
+use ureq::tls::{PemItem, parse_pem};
+
+/// How a message travels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Protocol {
+    Http,
+    Grpc,
+}
 
 /// What the variables say.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Endpoint {
-    /// Where metrics go.
-    pub(super) url: String,
-    /// Headers of every request.
-    pub(super) headers: Vec<(String, String)>,
+    /// How.
+    pub(super) protocol: Protocol,
+    /// Where metrics go: with `http` or `https` and a host.
+    pub(super) uri: Uri,
+    /// Headers of every request, none of them for a log.
+    pub(super) headers: HeaderMap,
+    /// Whether messages are compressed.
+    pub(super) gzip: bool,
     /// How long a request may take.
     pub(super) timeout: Duration,
     /// Time between two exports.
     pub(super) interval: Duration,
     /// File with the certificates to trust, in place of the usual ones.
-    pub(super) certificates: Option<String>,
+    certificates: Option<String>,
 }
 
 impl Endpoint {
@@ -30,26 +44,57 @@ impl Endpoint {
             let names = [format!("OTEL_EXPORTER_OTLP_METRICS_{what}"), format!("OTEL_EXPORTER_OTLP_{what}")];
             names.into_iter().find_map(|name| text(&name).map(|value| (name, value)))
         };
-        if let Some((name, protocol)) = either("PROTOCOL")
-            && protocol != "http/protobuf"
-        {
-            return Err(format!("{name} names another protocol than http/protobuf, which is the one that there is"));
-        }
-        let for_all = text("OTEL_EXPORTER_OTLP_ENDPOINT").unwrap_or_else(|| "http://localhost:4318".into());
-        let url = text("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT");
-        let headers =
-            either("HEADERS").map(|(name, value)| headers(&value).ok_or_else(|| format!("{name} is not KEY=VALUE,KEY=VALUE")));
+        let protocol = match either("PROTOCOL") {
+            None => Protocol::Http,
+            Some((_, value)) if value == "http/protobuf" => Protocol::Http,
+            Some((_, value)) if value == "grpc" => Protocol::Grpc,
+            Some((name, _)) => return Err(format!("{name} names another protocol than http/protobuf and grpc, which there are")),
+        };
+        let gzip = match either("COMPRESSION") {
+            None => false,
+            Some((_, value)) if value == "none" => false,
+            Some((_, value)) if value == "gzip" => true,
+            Some((name, _)) => return Err(format!("{name} names another compression than gzip and none, which there are")),
+        };
         Ok(Self {
-            url: url.unwrap_or_else(|| format!("{}/v1/metrics", for_all.trim_end_matches('/'))),
-            headers: headers.transpose()?.unwrap_or_default(),
+            protocol,
+            uri: uri(protocol, text("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT"), text("OTEL_EXPORTER_OTLP_ENDPOINT"))?,
+            headers: either("HEADERS").map_or_else(|| Ok(HeaderMap::new()), |(name, value)| headers(&name, &value))?,
+            gzip,
             timeout: milliseconds(either("TIMEOUT"), 10_000)?,
-            interval: milliseconds(
-                text("OTEL_METRIC_EXPORT_INTERVAL").map(|value| ("OTEL_METRIC_EXPORT_INTERVAL".into(), value)),
-                60_000,
-            )?,
+            interval: interval::told(&lookup)?,
             certificates: either("CERTIFICATE").map(|(_, path)| path),
         })
     }
+
+    /// The certificates to trust, PEM, in place of those of browsers; `None` where no file is named.
+    ///
+    /// # Errors
+    /// What is wrong with the file.
+    pub(super) fn certificates(&self) -> Result<Option<Vec<u8>>, String> {
+        let Some(path) = &self.certificates else { return Ok(None) };
+        let pem = std::fs::read(path)
+            .map_err(|error| format!("the file of OTEL_EXPORTER_OTLP_CERTIFICATE cannot be read ({error})"))?;
+        if !parse_pem(&pem).any(|item| matches!(item, Ok(PemItem::Certificate(_)))) {
+            return Err("the file of OTEL_EXPORTER_OTLP_CERTIFICATE has no certificate".into());
+        }
+        Ok(Some(pem))
+    }
+}
+
+/// That for metrics is taken as it is. Over HTTP, that for all has a path of its own for each kind; gRPC's paths are those of its services.
+fn uri(protocol: Protocol, for_metrics: Option<String>, for_all: Option<String>) -> Result<Uri, String> {
+    let (port, path) = match protocol {
+        Protocol::Http => (4318, "/v1/metrics"),
+        Protocol::Grpc => (4317, ""),
+    };
+    let for_all = for_all.unwrap_or_else(|| format!("http://localhost:{port}"));
+    let text = for_metrics.unwrap_or_else(|| format!("{}{path}", for_all.trim_end_matches('/')));
+    let uri: Uri = text.parse().map_err(|_| "OTEL_EXPORTER_OTLP_ENDPOINT is no URL")?;
+    if !matches!(uri.scheme_str(), Some("http" | "https")) || uri.host().is_none() {
+        return Err("OTEL_EXPORTER_OTLP_ENDPOINT is no URL that begins with http:// or https://".into());
+    }
+    Ok(uri)
 }
 
 fn milliseconds(told: Option<(String, String)>, default: u64) -> Result<Duration, String> {
@@ -59,14 +104,17 @@ fn milliseconds(told: Option<(String, String)>, default: u64) -> Result<Duration
 }
 
 /// `KEY=VALUE,KEY=VALUE`, as W3C's baggage has it: with %XX for what is not plain.
-fn headers(text: &str) -> Option<Vec<(String, String)>> {
-    let pairs = text.split(',').filter(|pair| !pair.trim().is_empty());
-    pairs
-        .map(|pair| {
-            let (name, value) = pair.split_once('=')?;
-            Some((name.trim().to_owned(), plain(value.trim())?))
-        })
-        .collect()
+fn headers(name: &str, text: &str) -> Result<HeaderMap, String> {
+    let mut headers = HeaderMap::new();
+    for pair in text.split(',').filter(|pair| !pair.trim().is_empty()) {
+        let pair = pair.split_once('=').and_then(|(key, value)| Some((key.trim(), plain(value.trim())?)));
+        let (key, value) = pair.ok_or_else(|| format!("{name} is not KEY=VALUE,KEY=VALUE"))?;
+        let header = HeaderName::from_bytes(key.as_bytes()).ok().zip(HeaderValue::from_str(&value).ok());
+        let (key, mut value) = header.ok_or_else(|| format!("{name} has what is no header of HTTP"))?;
+        value.set_sensitive(true);
+        headers.append(key, value);
+    }
+    Ok(headers)
 }
 
 fn plain(value: &str) -> Option<String> {
@@ -99,7 +147,8 @@ mod tests {
     #[test]
     fn without_any_it_is_the_standards_default() {
         let endpoint = told(&[]).unwrap();
-        assert_eq!((endpoint.url.as_str(), endpoint.headers.len()), ("http://localhost:4318/v1/metrics", 0));
+        assert_eq!((endpoint.uri.to_string().as_str(), endpoint.headers.len()), ("http://localhost:4318/v1/metrics", 0));
+        assert_eq!((endpoint.protocol, endpoint.gzip), (Protocol::Http, false));
         assert_eq!((endpoint.timeout, endpoint.interval), (Duration::from_secs(10), Duration::from_secs(60)));
     }
 
@@ -110,23 +159,46 @@ mod tests {
             ("OTEL_EXPORTER_OTLP_HEADERS", "x=1"),
             ("OTEL_EXPORTER_OTLP_TIMEOUT", "5"),
         ];
-        assert_eq!(told(&all).unwrap().url, "http://a:1/base/v1/metrics");
+        assert_eq!(told(&all).unwrap().uri, "http://a:1/base/v1/metrics");
         let metrics = [
             ("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "http://b:2/"),
             ("OTEL_EXPORTER_OTLP_METRICS_HEADERS", "Authorization=Basic%20abc%3D, y = 2"),
             ("OTEL_METRIC_EXPORT_INTERVAL", "250"),
         ];
         let endpoint = told(&[&all[..], &metrics[..]].concat()).unwrap();
-        let headers = [("Authorization", "Basic abc="), ("y", "2")].map(|(name, value)| (name.to_owned(), value.to_owned()));
-        assert_eq!((endpoint.url.as_str(), &endpoint.headers[..]), ("http://b:2/", &headers[..]));
+        assert_eq!(endpoint.uri, "http://b:2/");
+        assert_eq!(
+            (&endpoint.headers["authorization"], &endpoint.headers["y"]),
+            (&"Basic abc=".parse().unwrap(), &"2".parse().unwrap())
+        );
+        assert!(endpoint.headers.values().all(HeaderValue::is_sensitive) && endpoint.headers.len() == 2);
         assert_eq!((endpoint.timeout.as_millis(), endpoint.interval.as_millis()), (5, 250));
+    }
+
+    #[test]
+    fn grpc_has_a_port_of_its_own_and_no_path() {
+        let grpc = ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc");
+        let endpoint = told(&[grpc]).unwrap();
+        assert_eq!((endpoint.protocol, endpoint.uri.to_string().as_str()), (Protocol::Grpc, "http://localhost:4317/"));
+        assert_eq!(told(&[grpc, ("OTEL_EXPORTER_OTLP_ENDPOINT", "https://a:1")]).unwrap().uri, "https://a:1/");
+        let metrics = ("OTEL_EXPORTER_OTLP_METRICS_PROTOCOL", "http/protobuf");
+        assert_eq!(told(&[grpc, metrics]).unwrap().protocol, Protocol::Http);
+    }
+
+    #[test]
+    fn gzip_is_asked_for() {
+        let gzip = ("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip");
+        assert!(told(&[gzip]).unwrap().gzip);
+        assert!(!told(&[gzip, ("OTEL_EXPORTER_OTLP_METRICS_COMPRESSION", "none")]).unwrap().gzip);
     }
 
     #[test]
     fn what_is_wrong_is_told_without_its_value() {
         for (name, value) in [
             ("OTEL_EXPORTER_OTLP_PROTOCOL", "secret"),
+            ("OTEL_EXPORTER_OTLP_COMPRESSION", "secret"),
             ("OTEL_EXPORTER_OTLP_HEADERS", "secret"),
+            ("OTEL_EXPORTER_OTLP_HEADERS", "secret secret=1"),
             ("OTEL_EXPORTER_OTLP_HEADERS", "secret=%zz"),
             ("OTEL_EXPORTER_OTLP_METRICS_TIMEOUT", "secret"),
             ("OTEL_METRIC_EXPORT_INTERVAL", "0"),

@@ -13,7 +13,6 @@ use opentelemetry_sdk::resource::{
 };
 use otlp::metric::Data;
 use otlp::number_data_point::Value as Number;
-use prost::Message;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Whose figures they are. What OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME say takes precedence.
@@ -23,6 +22,7 @@ pub(super) fn resource(identity: &Identity) -> Resource {
         ("slurm.procid", &identity.slurm_task),
         ("gpu.ordinal", &identity.gpu_ordinal),
         ("gpu.uuid", &identity.gpu_uuid),
+        ("gpu.pci_bus_id", &identity.gpu_bus),
     ];
     let told = told.into_iter().filter_map(|(name, value)| Some(KeyValue::new(name, value.clone()?)));
     let ours = [KeyValue::new("host.name", identity.host.clone()), KeyValue::new("process.pid", i64::from(identity.process))];
@@ -31,8 +31,8 @@ pub(super) fn resource(identity: &Identity) -> Resource {
     Resource::builder_empty().with_attributes(ours.into_iter().chain(told)).with_detectors(&detectors).build()
 }
 
-/// All families as they are now, encoded.
-pub(super) fn of(families: &[Family], resource: &Resource, begun: SystemTime, now: SystemTime) -> Vec<u8> {
+/// All families as they are now.
+pub(super) fn of(families: &[Family], resource: &Resource, begun: SystemTime, now: SystemTime) -> ExportMetricsServiceRequest {
     let times = [nanoseconds(begun), nanoseconds(now)];
     let scope = InstrumentationScope {
         name: "scorep-nccl".into(),
@@ -47,7 +47,7 @@ pub(super) fn of(families: &[Family], resource: &Resource, begun: SystemTime, no
         scope_metrics: vec![otlp::ScopeMetrics { scope: Some(scope), metrics, ..otlp::ScopeMetrics::default() }],
         ..otlp::ResourceMetrics::default()
     };
-    ExportMetricsServiceRequest { resource_metrics: vec![all] }.encode_to_vec()
+    ExportMetricsServiceRequest { resource_metrics: vec![all] }
 }
 
 fn nanoseconds(time: SystemTime) -> u64 {

@@ -18,6 +18,7 @@ pub(super) fn info(identity: &Identity, process: &str) -> String {
         ("slurm_procid", &identity.slurm_task),
         ("gpu_ordinal", &identity.gpu_ordinal),
         ("gpu_uuid", &identity.gpu_uuid),
+        ("gpu_pci_bus_id", &identity.gpu_bus),
     ];
     let told = told.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?)));
     let labels = labels([("hostname", identity.host.as_str())].into_iter().chain(told), process);

@@ -1,0 +1,147 @@
+//! The process' GPU as NVIDIA's driver tells of it. NCCL does not name it to a profiler, and CUDA is not ours to call; the driver has a directory for each
+//! GPU, named by its place on the PCI bus, that anybody may read.
+
+use std::ffi::CString;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// A GPU.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Gpu {
+    /// Its place, as CUDA writes it.
+    pub(super) bus: String,
+    /// Its name, where the driver knows it already.
+    pub(super) uuid: Option<String>,
+}
+
+impl Gpu {
+    /// The one that this process uses, where that is certain: the only one that it may open, or the one that CUDA's variables name. `root` is where the
+    /// file system begins.
+    pub(super) fn of_process(lookup: impl Fn(&str) -> Option<String>, root: &Path) -> Option<Self> {
+        let mut gpus = usable(root);
+        let visible = lookup("CUDA_VISIBLE_DEVICES");
+        let visible = visible.as_deref().map(str::trim).unwrap_or_default();
+        let by_bus = lookup("CUDA_DEVICE_ORDER").is_some_and(|order| order.trim() == "PCI_BUS_ID");
+        if visible.starts_with("GPU-") {
+            // the beginning of a name will do for CUDA, too
+            gpus.retain(|gpu| gpu.uuid.as_ref().is_some_and(|uuid| uuid.starts_with(visible)));
+        } else if by_bus && let Ok(number) = visible.parse() {
+            gpus = gpus.into_iter().skip(number).take(1).collect();
+        }
+        // of several it is not known which
+        gpus.pop().filter(|_| gpus.is_empty())
+    }
+
+    /// By its directory, if this process may open it: a job's limits leave the others out of CUDA's numbers.
+    fn of_directory(directory: &Path, root: &Path) -> Option<Self> {
+        let text = fs::read_to_string(directory.join("information")).ok()?;
+        let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim);
+        let minor: u32 = field("Device Minor")?.parse().ok()?;
+        may_open(&root.join(format!("dev/nvidia{minor}"))).then_some(())?;
+        // question marks stand for a name that is not known yet
+        let uuid = field("GPU UUID").filter(|uuid| uuid.starts_with("GPU-") && !uuid.contains('?'));
+        Some(Self { bus: directory.file_name()?.to_str()?.to_uppercase(), uuid: uuid.map(str::to_owned) })
+    }
+}
+
+/// Those that this process may open, in the order of their places.
+fn usable(root: &Path) -> Vec<Gpu> {
+    let Ok(directories) = root.join("proc/driver/nvidia/gpus").read_dir() else { return vec![] };
+    let mut gpus: Vec<Gpu> = directories.flatten().filter_map(|entry| Gpu::of_directory(&entry.path(), root)).collect();
+    gpus.sort_by(|one, other| one.bus.cmp(&other.bus));
+    gpus
+}
+
+/// Asked without opening it, which would wake the GPU up.
+fn may_open(device: &Path) -> bool {
+    let Ok(path) = CString::new(device.as_os_str().as_bytes()) else { return false };
+    // SAFETY: access reads the path, which ends with a zero.
+    unsafe { libc::access(path.as_ptr(), libc::R_OK | libc::W_OK) == 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+
+    /// A machine with these GPUs: place, name, and whether this process may open it.
+    struct Machine(PathBuf);
+
+    impl Machine {
+        fn new(name: &str, gpus: &[(&str, &str, bool)]) -> Self {
+            let root = std::env::temp_dir().join(format!("scorep-nccl-gpu-{name}-{}", std::process::id()));
+            fs::create_dir_all(root.join("dev")).unwrap();
+            for (minor, (bus, uuid, opens)) in gpus.iter().enumerate() {
+                let directory = root.join("proc/driver/nvidia/gpus").join(bus);
+                fs::create_dir_all(&directory).unwrap();
+                let text =
+                    format!("Model: \t\t NVIDIA H200\nGPU UUID: \t {uuid}\nBus Location: \t {bus}\nDevice Minor: \t {minor}\n");
+                fs::write(directory.join("information"), text).unwrap();
+                if *opens {
+                    fs::write(root.join(format!("dev/nvidia{minor}")), "").unwrap();
+                }
+            }
+            Self(root)
+        }
+
+        fn bus(&self, pairs: &[(&str, &str)]) -> Option<String> {
+            let lookup = |name: &str| pairs.iter().find(|pair| pair.0 == name).map(|pair| pair.1.to_owned());
+            Gpu::of_process(lookup, &self.0).map(|gpu| gpu.bus)
+        }
+    }
+
+    impl Drop for Machine {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    const VISIBLE: &str = "CUDA_VISIBLE_DEVICES";
+    const BY_BUS: (&str, &str) = ("CUDA_DEVICE_ORDER", "PCI_BUS_ID");
+
+    #[test]
+    fn the_only_one_is_it() {
+        let machine = Machine::new("one", &[("0000:0a:00.0", "GPU-1a", true)]);
+        for pairs in [&[][..], &[(VISIBLE, "0")], &[(VISIBLE, "GPU-1a")], &[(VISIBLE, "MIG-7")], &[(VISIBLE, "0"), BY_BUS]] {
+            assert_eq!(machine.bus(pairs).as_deref(), Some("0000:0A:00.0"), "{pairs:?}");
+        }
+        for pairs in [&[(VISIBLE, "GPU-2b")][..], &[(VISIBLE, "1"), BY_BUS]] {
+            assert_eq!(machine.bus(pairs), None, "{pairs:?}");
+        }
+    }
+
+    #[test]
+    fn of_several_it_is_the_one_that_is_named() {
+        let gpus = [("0000:b1:00.0", "GPU-1a", true), ("0000:0a:00.0", "GPU-1b", true), ("0000:65:00.0", "GPU-??????", true)];
+        let machine = Machine::new("several", &gpus);
+        for (pairs, bus) in [
+            (&[(VISIBLE, "GPU-1b")][..], Some("0000:0A:00.0")),
+            (&[(VISIBLE, " GPU-1a ")], Some("0000:B1:00.0")),
+            (&[(VISIBLE, "1"), BY_BUS], Some("0000:65:00.0")),
+            // CUDA's own order is not known, nor which of several
+            (&[(VISIBLE, "1")], None),
+            (&[(VISIBLE, "GPU-1")], None),
+            (&[(VISIBLE, "0,1"), BY_BUS], None),
+            (&[(VISIBLE, "MIG-7"), BY_BUS], None),
+            (&[BY_BUS], None),
+            (&[], None),
+        ] {
+            assert_eq!(machine.bus(pairs).as_deref(), bus, "{pairs:?}");
+        }
+    }
+
+    #[test]
+    fn those_that_it_may_not_open_do_not_count() {
+        let gpus = [("0000:0a:00.0", "GPU-1a", false), ("0000:65:00.0", "GPU-1b", true), ("0000:b1:00.0", "GPU-1c", false)];
+        let machine = Machine::new("limits", &gpus);
+        assert_eq!(machine.bus(&[(VISIBLE, "0")]).as_deref(), Some("0000:65:00.0"));
+        assert_eq!(machine.bus(&[(VISIBLE, "0"), BY_BUS]).as_deref(), Some("0000:65:00.0"));
+        assert_eq!(machine.bus(&[(VISIBLE, "GPU-1a")]), None);
+    }
+
+    #[test]
+    fn without_the_driver_there_is_none() {
+        assert_eq!(Machine::new("none", &[]).bus(&[(VISIBLE, "0"), BY_BUS]), None);
+    }
+}
