@@ -111,9 +111,10 @@ impl Daemon {
         let escaped: String = query.bytes().map(|byte| format!("%{byte:02x}")).collect();
         let begun = Instant::now();
         loop {
-            let answer: Value = serde_json::from_str(&self.get(&format!("/api/v1/query?query={escaped}")).unwrap()).unwrap();
-            let found = answer["data"]["result"].as_array().unwrap();
-            if !found.is_empty() {
+            // it answers before it is ready, but not this
+            let answer = self.get(&format!("/api/v1/query?query={escaped}"));
+            let answer: Value = answer.map_or(Value::Null, |answer| serde_json::from_str(&answer).unwrap());
+            if let Some(found) = answer["data"]["result"].as_array().filter(|found| !found.is_empty()) {
                 let value = |row: &Value| row["value"][1].as_str().unwrap().parse().unwrap();
                 return found.iter().map(|row| (row["metric"].clone(), value(row))).collect();
             }
