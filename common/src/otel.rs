@@ -5,6 +5,8 @@
 
 mod client;
 mod endpoint;
+mod lookup;
+mod proxy;
 mod request;
 
 use crate::export::{Exporter, Family, Identity};

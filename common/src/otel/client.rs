@@ -3,13 +3,16 @@
 //! Nothing is sent again: the next export has it all. A connection lasts for one message, since the next one is a minute away.
 
 use super::endpoint::Endpoint;
+use super::lookup::Lookup;
+use super::proxy;
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceResponse;
 use prost::Message;
 use std::io::ErrorKind;
 use std::time::Duration;
 use ureq::http::{HeaderName, HeaderValue, Uri};
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
-use ureq::{Agent, Error};
+use ureq::unversioned::transport::DefaultConnector;
+use ureq::{Agent, Error, Timeout};
 
 /// Bytes of an answer that are looked at.
 const ANSWER: u64 = 64 << 10;
@@ -41,9 +44,10 @@ impl Client {
             .http_status_as_error(false)
             .max_redirects(0)
             .max_idle_connections(0)
+            .proxy(proxy::on_the_way_to(&url)?)
             .tls_config(tls(endpoint)?);
         Ok(Self {
-            agent: Agent::new_with_config(config.build()),
+            agent: Agent::with_parts(config.build(), DefaultConnector::default(), Lookup::default()),
             url,
             headers: headers.ok_or("OTEL_EXPORTER_OTLP_HEADERS has what is no header of HTTP")?,
             timeout: endpoint.timeout,
@@ -92,27 +96,35 @@ fn tls(endpoint: &Endpoint) -> Result<TlsConfig, String> {
 fn words(error: &Error) -> String {
     match error {
         Error::HostNotFound => "its host is not found".into(),
+        Error::Timeout(Timeout::Resolve) => "the name of its host is not looked up in time".into(),
         Error::Timeout(_) => "no answer in time".into(),
         Error::ConnectionFailed => "no connection".into(),
         Error::Io(error) => match error.kind() {
-            kind @ (ErrorKind::ConnectionRefused
-            | ErrorKind::ConnectionReset
-            | ErrorKind::ConnectionAborted
-            | ErrorKind::HostUnreachable
-            | ErrorKind::NetworkUnreachable
-            | ErrorKind::BrokenPipe
-            | ErrorKind::UnexpectedEof) => kind.to_string(),
+            kind @ (ErrorKind::ConnectionRefused | ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable) => {
+                kind.to_string()
+            }
+            ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted | ErrorKind::BrokenPipe | ErrorKind::UnexpectedEof => {
+                "the receiver closes the connection".into()
+            }
             ErrorKind::TimedOut | ErrorKind::WouldBlock => "no answer in time".into(),
-            ErrorKind::InvalidData => "TLS was refused".into(),
-            kind => match error.raw_os_error() {
-                Some(number) => std::io::Error::from_raw_os_error(number).to_string(),
-                // the resolver's errors have no number
-                None if error.to_string().starts_with("failed to lookup address") => "its host is not found".into(),
-                None => kind.to_string(),
-            },
+            ErrorKind::InvalidData => of_tls(error.get_ref().and_then(|inner| inner.downcast_ref())).into(),
+            kind => error.raw_os_error().map_or(kind.to_string(), |number| std::io::Error::from_raw_os_error(number).to_string()),
         },
-        Error::Tls(_) | Error::Rustls(_) | Error::Pem(_) => "TLS was refused".into(),
-        Error::InvalidProxyUrl => "the proxy's variable is no URL".into(),
+        Error::Rustls(error) => of_tls(Some(error)).into(),
+        Error::Tls(_) | Error::Pem(_) => of_tls(None).into(),
+        Error::ConnectProxyFailed(_) => "the proxy refuses".into(),
         _ => "the receiver does not speak HTTP as expected".into(),
+    }
+}
+
+fn of_tls(error: Option<&rustls::Error>) -> &'static str {
+    use rustls::CertificateError as Wrong;
+    let Some(rustls::Error::InvalidCertificate(wrong)) = error else { return "TLS was refused" };
+    match wrong {
+        // the second, where the name is known but not the key
+        Wrong::UnknownIssuer | Wrong::BadSignature => "its certificate is signed by nobody who is trusted",
+        Wrong::NotValidForName | Wrong::NotValidForNameContext { .. } => "its certificate is another host's",
+        Wrong::Expired | Wrong::ExpiredContext { .. } => "its certificate has expired",
+        _ => "its certificate is not accepted",
     }
 }
