@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 /// How long an export may wait for the collector's sums.
 const FOR_SUMS: Duration = Duration::from_secs(10);
-/// How long the end of the process waits for the last export, and how long that may take itself.
+/// How long the end of the process waits for last exports in all, and how long one may take itself.
 const AT_END: Duration = Duration::from_millis(1900);
 const LAST: Duration = Duration::from_millis(1700);
 /// Between two lines about exports that fail.
@@ -35,7 +35,7 @@ pub(super) fn begin(settings: &Settings) {
         return;
     }
     spread::want();
-    let work = Work { exporter, identity, peers: Peers::new(settings.otel_most_peers), failed: 0, fails: false, told: None };
+    let work = Work { exporter, identity, peers: Peers::new(settings.otel_most_peers), failed: 0, told: None, outage: false };
     let guarded = move || {
         if catch_unwind(AssertUnwindSafe(|| work.run(&inbox))).is_err() {
             log::warn("a fault in the export over OpenTelemetry was stopped; nothing is exported from here on, all else goes on");
@@ -50,6 +50,7 @@ pub(super) fn begin(settings: &Settings) {
 /// has happened in between.
 pub(super) fn last() {
     static EXPORTED: AtomicU64 = AtomicU64::new(0);
+    static WAITED: AtomicU64 = AtomicU64::new(0);
     let Some(orders) = ORDERS.get() else { return };
     let callbacks = summary::callbacks();
     if EXPORTED.swap(callbacks, Ordering::Relaxed) == callbacks {
@@ -58,7 +59,11 @@ pub(super) fn last() {
     let (done, answer) = crossbeam_channel::bounded(1);
     // one that is not taken yet does the same
     if orders.try_send(done).is_ok() {
-        let _ = answer.recv_timeout(AT_END);
+        let begun = Instant::now();
+        let waited = Duration::from_millis(WAITED.load(Ordering::Relaxed));
+        let _ = answer.recv_timeout(AT_END.saturating_sub(waited));
+        let now = begun.elapsed().as_millis();
+        WAITED.fetch_add(u64::try_from(now).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 }
 
@@ -67,10 +72,10 @@ struct Work {
     identity: Identity,
     peers: Peers,
     failed: u64,
-    /// Whether the last export failed.
-    fails: bool,
     /// When a failure was told last.
     told: Option<Instant>,
+    /// Whether exports fail since then: its end is told, too.
+    outage: bool,
 }
 
 impl Work {
@@ -95,15 +100,15 @@ impl Work {
         let outcome = self.exporter.export(&families, patience.saturating_sub(begun.elapsed()));
         match outcome {
             Ok(()) => {
-                if std::mem::take(&mut self.fails) {
+                if std::mem::take(&mut self.outage) {
                     log::info("figures are exported again");
                 }
             }
             Err(why) => {
                 self.failed += 1;
-                self.fails = true;
                 if self.told.is_none_or(|told| told.elapsed() >= A_MINUTE) {
                     self.told = Some(Instant::now());
+                    self.outage = true;
                     log::warn(&format!(
                         "figures could not be exported over OpenTelemetry ({why}); all of them go with the next export \
                          (OTEL_EXPORTER_OTLP_ENDPOINT says where to)"
