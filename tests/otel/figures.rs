@@ -1,7 +1,8 @@
 //! The figures themselves: those of the summary of the same replay.
 
+use crate::job;
 use crate::points::{self, Point};
-use crate::receiver::{Manner, Receiver};
+use crate::receiver::Receiver;
 use crate::tool;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -18,11 +19,12 @@ const RUNS: [&str; 6] = [
 ];
 
 /// What must agree: by name and labels, a count, or none, and a sum.
-type Rows = BTreeMap<(String, Vec<String>), (Option<u64>, f64)>;
+pub(crate) type Rows = BTreeMap<(String, Vec<String>), (Option<u64>, f64)>;
 
-fn replay(source: &Path, endpoint: &str, settings: &[(&str, &str)]) -> Value {
+pub(crate) fn replay(source: &Path, endpoint: &str, settings: &[(&str, &str)]) -> Value {
     let mut command = tool::tool();
-    command.arg("replay").arg(source).args(["--format", "json", "--otlp", endpoint]).envs(settings.iter().copied());
+    command.arg("replay").arg(source).args(["--format", "json", "--otlp", endpoint]);
+    job::without_others(&mut command).envs(settings.iter().copied());
     // what else is to be known stands in the summary
     command.env("NCCL_SCOREP_LOG", "off");
     tool::summary(&mut command)
@@ -35,7 +37,7 @@ fn add(rows: &mut Rows, name: &str, labels: &[String], count: Option<u64>, sum: 
 }
 
 /// What the summary says, as exporters say it.
-fn expected(summary: &Value) -> Rows {
+pub(crate) fn expected(summary: &Value) -> Rows {
     let mut rows = Rows::new();
     let text = |row: &Value, field: &str| row[field].as_str().map_or_else(|| row[field].to_string(), str::to_owned);
     let table = |name: &str| summary[name].as_array().unwrap().clone();
@@ -95,7 +97,7 @@ fn is_of_its_own(name: &str) -> bool {
     is_of_sends || ["nccl_profiler_rank_rate", "nccl_profiler_rank_latency"].contains(&name)
 }
 
-fn found(points: &[Point]) -> Rows {
+pub(crate) fn found(points: &[Point]) -> Rows {
     let mut rows = Rows::new();
     for point in points.iter().filter(|point| !is_of_its_own(&point.name)) {
         let names = ["communicator", "rank", "operation", "timing", "source_rank", "dest_rank", "channel"];
@@ -105,7 +107,7 @@ fn found(points: &[Point]) -> Rows {
     rows
 }
 
-fn differences(found: &Rows, expected: &Rows) -> Vec<String> {
+pub(crate) fn differences(found: &Rows, expected: &Rows) -> Vec<String> {
     let mut wrong = Vec::new();
     for key in found.keys().chain(expected.keys()) {
         let (found, expected) = (found.get(key), expected.get(key));
@@ -124,21 +126,21 @@ fn differences(found: &Rows, expected: &Rows) -> Vec<String> {
 #[test]
 fn they_are_the_summarys() {
     for run in RUNS {
-        let receiver = Receiver::new(|_| Manner::Accept);
+        let receiver = Receiver::good();
         let summary = replay(&tool::run(run), &receiver.endpoint(), &[]);
         let requests = receiver.requests();
         // one a process, at its end: a minute has not passed before
         assert_eq!(requests.len(), summary["processes"].as_array().unwrap().len(), "{run}");
-        let points: Vec<Point> = requests.iter().flat_map(|(_, request)| points::of(request)).collect();
+        let points: Vec<Point> = requests.iter().flat_map(points::of).collect();
         assert_eq!(differences(&found(&points), &expected(&summary)), Vec::<String>::new(), "{run}");
     }
 }
 
 #[test]
 fn rates_and_latencies_are_of_windows() {
-    let receiver = Receiver::new(|_| Manner::Accept);
+    let receiver = Receiver::good();
     let summary = replay(&tool::run("nodes2x2_collectives"), &receiver.endpoint(), &[]);
-    let points: Vec<Point> = receiver.requests().iter().flat_map(|(_, request)| points::of(request)).collect();
+    let points: Vec<Point> = receiver.requests().iter().flat_map(points::of).collect();
     let rates: Vec<&Point> = points.iter().filter(|point| point.name == "nccl_profiler_rank_rate").collect();
     assert_eq!(rates.len(), summary["transfers"].as_array().unwrap().len());
     for rate in rates {
@@ -151,14 +153,14 @@ fn rates_and_latencies_are_of_windows() {
 #[test]
 fn every_transfer_is_an_operations() {
     for run in ["nodes2x2_collectives", "nodes4x1_pipeline", "net2_single"] {
-        let receiver = Receiver::new(|_| Manner::Accept);
+        let receiver = Receiver::good();
         let summary = replay(&tool::run(run), &receiver.endpoint(), &[]);
         let (mut told, mut sent) = (BTreeMap::<(String, String), f64>::new(), BTreeMap::<(String, String), f64>::new());
         for row in summary["transfers"].as_array().unwrap() {
             let key = (row["comm"].as_str().unwrap().to_owned(), row["rank"].to_string());
             *told.entry(key).or_default() += row["transfers"].as_f64().unwrap();
         }
-        let points = receiver.requests().into_iter().flat_map(|(_, request)| points::of(&request));
+        let points = receiver.requests().into_iter().flat_map(|request| points::of(&request));
         for point in points.filter(|point| point.name.ends_with("_num_transfers")) {
             *sent.entry((point.label("communicator").into(), point.label("rank").into())).or_default() += point.sum;
         }
@@ -169,7 +171,7 @@ fn every_transfer_is_an_operations() {
 
 #[test]
 fn a_request_is_as_the_standard_and_the_environment_say() {
-    let receiver = Receiver::new(|_| Manner::Accept);
+    let receiver = Receiver::good();
     let settings = [
         ("OTEL_EXPORTER_OTLP_HEADERS", "x-tenant=a%20b"),
         ("OTEL_SERVICE_NAME", "training"),
@@ -181,7 +183,7 @@ fn a_request_is_as_the_standard_and_the_environment_say() {
     ];
     let capture = tool::captures(&tool::run("net2_collectives")).remove(0);
     let summary = replay(&capture, &receiver.endpoint(), &settings);
-    let (_, request) = receiver.requests().remove(0);
+    let request = receiver.requests().remove(0);
     assert_eq!(request.line, "POST /v1/metrics HTTP/1.1");
     assert_eq!(request.header("content-type"), Some("application/x-protobuf"));
     assert_eq!(request.header("x-tenant"), Some("a b"));
@@ -207,9 +209,9 @@ fn a_request_is_as_the_standard_and_the_environment_say() {
 
 #[test]
 fn histograms_reach_from_a_microsecond_to_ten_seconds_and_from_a_byte_to_16_gib() {
-    let receiver = Receiver::new(|_| Manner::Accept);
+    let receiver = Receiver::good();
     replay(&tool::run("nodes4x1_pipeline"), &receiver.endpoint(), &[]);
-    let points: Vec<Point> = receiver.requests().iter().flat_map(|(_, request)| points::of(request)).collect();
+    let points: Vec<Point> = receiver.requests().iter().flat_map(points::of).collect();
     for (name, unit, first, last) in [
         ("nccl_profiler_p2p_time", "us", 1.0, 1e7),
         ("nccl_profiler_p2p_bytes", "bytes", 1.0, (1_u64 << 34) as f64),
@@ -223,9 +225,9 @@ fn histograms_reach_from_a_microsecond_to_ten_seconds_and_from_a_byte_to_16_gib(
 #[test]
 fn rank_pairs_past_those_that_have_labels_are_summed_up() {
     let of = |most: &str| {
-        let receiver = Receiver::new(|_| Manner::Accept);
+        let receiver = Receiver::good();
         replay(&tool::run("nodes2x2_collectives"), &receiver.endpoint(), &[("NCCL_SCOREP_OTEL_MAX_PEERS", most)]);
-        let points: Vec<Point> = receiver.requests().iter().flat_map(|(_, request)| points::of(request)).collect();
+        let points: Vec<Point> = receiver.requests().iter().flat_map(points::of).collect();
         let bytes: Vec<Point> = points.into_iter().filter(|point| point.name == "nccl_profiler_rank_bytes").collect();
         let others = bytes.iter().filter(|point| point.label("dest_rank") == "other").count();
         (bytes.len(), others, bytes.iter().map(|point| point.sum).sum::<f64>())

@@ -3,13 +3,34 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 #[cfg(feature = "otel")]
-mod faults;
+mod certificates;
+#[cfg(feature = "otel")]
+mod collector;
+#[cfg(feature = "otel")]
+mod ends;
 #[cfg(feature = "otel")]
 mod figures;
 #[cfg(feature = "otel")]
+#[path = "../host/mod.rs"]
+mod host;
+#[cfg(feature = "otel")]
+mod http;
+#[cfg(feature = "otel")]
+mod job;
+#[cfg(feature = "otel")]
+mod network;
+#[cfg(feature = "otel")]
+mod outages;
+#[cfg(feature = "otel")]
 mod points;
 #[cfg(feature = "otel")]
+mod proxies;
+#[cfg(feature = "otel")]
 mod receiver;
+#[cfg(feature = "otel")]
+mod server;
+#[cfg(feature = "otel")]
+mod tls;
 #[path = "../tool/mod.rs"]
 mod tool;
 

@@ -1,0 +1,178 @@
+//! What exports: a replay, or a job that lasts for as long as the test wants. None of them may tell what is secret.
+
+use crate::host::Run;
+use crate::tool;
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// Part of every value here that must not be told.
+pub(crate) const SECRET: &str = "s3cret";
+
+/// How long a process may take, which would otherwise take as long as [`FOR_EVER`] says.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// Milliseconds that a request may take: the end of the process must not wait for it.
+const FOR_EVER: &str = "90000";
+
+pub(crate) type Settings<'a> = &'a [(&'a str, &'a str)];
+
+/// Nothing of OpenTelemetry's and of proxies in the environment.
+pub(crate) fn without_others(command: &mut Command) -> &mut Command {
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy().to_uppercase();
+        if text.starts_with("OTEL_") || text.ends_with("_PROXY") {
+            command.env_remove(name);
+        }
+    }
+    command
+}
+
+/// All that may be secret is, and all is told that ever is.
+fn with_secrets(command: &mut Command) -> &mut Command {
+    without_others(command)
+        .env("OTEL_EXPORTER_OTLP_HEADERS", format!("authorization=Bearer%20{SECRET},{SECRET}=x"))
+        .env("OTEL_RESOURCE_ATTRIBUTES", format!("token={SECRET},{SECRET}=x"))
+        .env("OTEL_SERVICE_NAME", SECRET)
+        .env("OTEL_EXPORTER_OTLP_TIMEOUT", FOR_EVER)
+        .env("NCCL_SCOREP_LOG", "info")
+}
+
+fn check_secrets(output: &Output) {
+    for bytes in [&output.stdout, &output.stderr] {
+        let text = String::from_utf8_lossy(bytes);
+        assert!(!text.contains(SECRET), "{text}");
+    }
+}
+
+fn capture() -> PathBuf {
+    tool::captures(&tool::run("nodes2x2_train")).remove(0)
+}
+
+/// What came of a process.
+pub(crate) struct Outcome {
+    /// But for what depends on the machine's time.
+    pub(crate) summary: Value,
+    /// Warnings.
+    pub(crate) warnings: Vec<String>,
+    pub(crate) took: Duration,
+}
+
+/// A process of a recorded training.
+pub(crate) fn replay(endpoint: Option<&str>, settings: Settings<'_>) -> Outcome {
+    let mut command = tool::tool();
+    command.arg("replay").arg(capture()).args(["--format", "json"]);
+    if let Some(endpoint) = endpoint {
+        with_secrets(&mut command).args(["--otlp", endpoint]).envs(settings.iter().copied());
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let [stdout, stderr] = ["stdout", "stderr"].map(|name| directory.path().join(name));
+    command.stdout(std::fs::File::create(&stdout).unwrap()).stderr(std::fs::File::create(&stderr).unwrap());
+    let begun = Instant::now();
+    let status = tool::ends(&mut command, PATIENCE, "a replay");
+    let took = begun.elapsed();
+    let output = Output { status, stdout: std::fs::read(stdout).unwrap(), stderr: std::fs::read(stderr).unwrap() };
+    check_secrets(&output);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{said}");
+    let mut summary: Value = serde_json::from_slice(&output.stdout).unwrap();
+    for field in ["pid", "peak_memory_bytes", "windows"] {
+        summary["processes"][0][field] = Value::Null;
+    }
+    Outcome { summary, warnings: warnings(&said), took }
+}
+
+fn warnings(said: &str) -> Vec<String> {
+    said.lines().filter(|line| line.contains("warning: ")).map(str::to_owned).collect()
+}
+
+/// The same without export.
+pub(crate) fn plain() -> &'static Outcome {
+    static PLAIN: OnceLock<Outcome> = OnceLock::new();
+    PLAIN.get_or_init(|| replay(None, &[]))
+}
+
+/// A fault of that endpoint changes nothing, does not hold up the end and is told in one line with that in it.
+pub(crate) fn check(endpoint: &str, settings: Settings<'_>, cause: &str) {
+    let outcome = replay(Some(endpoint), settings);
+    assert_eq!(outcome.summary, plain().summary, "{cause}");
+    assert!(matches!(&outcome.warnings[..], [line] if line.contains(cause)), "{cause}: {:?}", outcome.warnings);
+    tool::say(&format!("{cause}: {:.1?}, and {:.1?} without export", outcome.took, plain().took));
+}
+
+/// Nothing is told where all is well.
+pub(crate) fn check_good(endpoint: &str, settings: Settings<'_>) {
+    let outcome = replay(Some(endpoint), settings);
+    assert_eq!((outcome.summary, outcome.warnings), (plain().summary.clone(), vec![]));
+}
+
+/// A process that uses NCCL until it is told to end (tests/c/export_host.c), and exports every 50 ms.
+pub(crate) struct Job {
+    child: Child,
+    orders: ChildStdin,
+    lines: BufReader<ChildStdout>,
+    printed: String,
+    directory: TempDir,
+}
+
+impl Job {
+    pub(crate) fn new(endpoint: &str, settings: Settings<'_>) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let mut command = tool::host(env!("HOST_EXPORT_HOST"));
+        // so that kernel events are asked for
+        command.arg(tool::library()).args(["7", "2"]).env("NCCL_ALLGATHERV_ENABLE", "0");
+        command.env("NCCL_SCOREP_SUMMARY", directory.path().join("summary")).env("NCCL_SCOREP_OTEL", "on");
+        with_secrets(&mut command).env("OTEL_METRIC_EXPORT_INTERVAL", "50").env("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint);
+        command.envs(settings.iter().copied());
+        let said = std::fs::File::create(directory.path().join("said")).unwrap();
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(said).spawn().unwrap();
+        let (orders, lines) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
+        Self { child, orders, lines, printed: String::new(), directory }
+    }
+
+    pub(crate) fn order(&mut self, order: &str) {
+        writeln!(self.orders, "{order}").unwrap();
+    }
+
+    /// The next number that it prints under that name.
+    pub(crate) fn number(&mut self, name: &str) -> i64 {
+        loop {
+            let mut line = String::new();
+            assert!(self.lines.read_line(&mut line).unwrap() > 0, "no {name}: {}", self.printed);
+            self.printed += &line;
+            if let Some(number) = line.trim_end().strip_prefix(name) {
+                return number.trim().parse().unwrap();
+            }
+        }
+    }
+
+    /// Its end: in time, and where it has a summary with all that NCCL made. What the library said.
+    pub(crate) fn end(mut self, what: &str) -> Vec<String> {
+        drop(self.orders);
+        let begun = Instant::now();
+        let status = loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break status;
+            }
+            if begun.elapsed() > PATIENCE {
+                self.child.kill().unwrap();
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        };
+        tool::say(&format!("{what}: ended after {:.1?}", begun.elapsed()));
+        assert!(status.success(), "{what}: {status}");
+        while self.lines.read_line(&mut self.printed).unwrap() > 0 {}
+        let stderr = std::fs::read(self.directory.path().join("said")).unwrap();
+        let output = Output { status, stdout: self.printed.into_bytes(), stderr };
+        check_secrets(&output);
+        let said = String::from_utf8_lossy(&output.stderr).lines().map(str::to_owned).collect();
+        if let Ok(summary) = std::fs::read(self.directory.path().join("summary")) {
+            let summaries = vec![serde_json::from_slice(&summary).unwrap()];
+            Run { what: what.to_owned(), output, summaries }.check();
+        }
+        said
+    }
+}
