@@ -4,7 +4,6 @@ use crate::host::Run;
 use crate::tool;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
-use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -48,9 +47,9 @@ fn check_secrets(output: &Output) {
     }
 }
 
-fn capture() -> PathBuf {
-    tool::captures(&tool::run("nodes2x2_train")).remove(0)
-}
+/// Runs to replay: a fiftieth of a second, and a second.
+pub(crate) const BRIEF: &str = "nodes2x1_comms";
+pub(crate) const LONG: &str = "nodes2x2_train";
 
 /// What came of a process.
 pub(crate) struct Outcome {
@@ -61,10 +60,10 @@ pub(crate) struct Outcome {
     pub(crate) took: Duration,
 }
 
-/// A process of a recorded training.
-pub(crate) fn replay(endpoint: Option<&str>, settings: Settings<'_>) -> Outcome {
+/// The first process of a recorded run.
+pub(crate) fn replay(run: &str, endpoint: Option<&str>, settings: Settings<'_>) -> Outcome {
     let mut command = tool::tool();
-    command.arg("replay").arg(capture()).args(["--format", "json"]);
+    command.arg("replay").arg(tool::captures(&tool::run(run)).remove(0)).args(["--format", "json"]);
     if let Some(endpoint) = endpoint {
         with_secrets(&mut command).args(["--otlp", endpoint]).envs(settings.iter().copied());
     }
@@ -89,24 +88,30 @@ fn warnings(said: &str) -> Vec<String> {
     said.lines().filter(|line| line.contains("warning: ")).map(str::to_owned).collect()
 }
 
-/// The same without export.
+/// The brief one without export.
 pub(crate) fn plain() -> &'static Outcome {
     static PLAIN: OnceLock<Outcome> = OnceLock::new();
-    PLAIN.get_or_init(|| replay(None, &[]))
+    PLAIN.get_or_init(|| replay(BRIEF, None, &[]))
 }
 
 /// A fault of that endpoint changes nothing, does not hold up the end and is told in one line with that in it.
 pub(crate) fn check(endpoint: &str, settings: Settings<'_>, cause: &str) {
-    let outcome = replay(Some(endpoint), settings);
-    assert_eq!(outcome.summary, plain().summary, "{cause}");
-    assert!(matches!(&outcome.warnings[..], [line] if line.contains(cause)), "{cause}: {:?}", outcome.warnings);
-    tool::say(&format!("{cause}: {:.1?}, and {:.1?} without export", outcome.took, plain().took));
+    replay(BRIEF, Some(endpoint), settings).check(plain(), cause);
 }
 
 /// Nothing is told where all is well.
 pub(crate) fn check_good(endpoint: &str, settings: Settings<'_>) {
-    let outcome = replay(Some(endpoint), settings);
+    let outcome = replay(BRIEF, Some(endpoint), settings);
     assert_eq!((outcome.summary, outcome.warnings), (plain().summary.clone(), vec![]));
+}
+
+impl Outcome {
+    /// It is as without export, but for a line with the cause.
+    pub(crate) fn check(&self, plain: &Self, cause: &str) {
+        assert_eq!(self.summary, plain.summary, "{cause}");
+        assert!(matches!(&self.warnings[..], [line] if line.contains(cause)), "{cause}: {:?}", self.warnings);
+        tool::say(&format!("{cause}: {:.1?}, and {:.1?} without export", self.took, plain.took));
+    }
 }
 
 /// A process that uses NCCL until it is told to end (tests/c/export_host.c), and exports every 50 ms.

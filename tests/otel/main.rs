@@ -3,6 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 #[cfg(feature = "otel")]
+#[path = "../instructions/callgrind.rs"]
+mod callgrind;
+#[cfg(feature = "otel")]
 mod certificates;
 #[cfg(feature = "otel")]
 mod collector;
@@ -29,6 +32,8 @@ mod proxies;
 mod receiver;
 #[cfg(feature = "otel")]
 mod server;
+#[cfg(feature = "otel")]
+mod times;
 #[cfg(feature = "otel")]
 mod tls;
 #[path = "../tool/mod.rs"]

@@ -1,7 +1,8 @@
 //! Receivers that come and go while a job runs: what comes after an outage has all of it, exports that failed are counted, one line a minute
 //! tells, and nothing is kept.
 
-use crate::job::Job;
+use crate::job::{self, Job};
+use crate::network::closed_port;
 use crate::points;
 use crate::receiver::{Receiver, Request};
 use crate::server::Manner;
@@ -18,6 +19,24 @@ fn operations(request: &Request) -> f64 {
 
 fn lines(said: &[String], of: &str) -> usize {
     said.iter().filter(|line| line.contains(of)).count()
+}
+
+/// Exports are under way all the time.
+#[test]
+fn a_training_is_as_it_is_without() {
+    let plain = job::replay(job::LONG, None, &[]);
+    let faults = [
+        (Manner::Silence, "no answer before the process ends"),
+        (Manner::Status(500), "status 500"),
+        (Manner::HangUp(300), "closes the connection"),
+    ];
+    let receivers = faults.map(|(manner, cause)| (Receiver::new([manner]), cause));
+    let endpoints = receivers.iter().map(|(receiver, cause)| (receiver.endpoint(), *cause));
+    for (endpoint, cause) in endpoints.chain([(format!("http://127.0.0.1:{}", closed_port()), "connection refused")]) {
+        job::replay(job::LONG, Some(&endpoint), &[("OTEL_METRIC_EXPORT_INTERVAL", "10")]).check(&plain, cause);
+    }
+    let answered = receivers[1].0.requests().len();
+    assert!(answered > 3, "{answered} exports");
 }
 
 /// Each export is one connection, so the number of a request says which have failed before it.

@@ -5,7 +5,7 @@ use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequ
 use prost::Message;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -33,6 +33,8 @@ impl Request {
 pub(crate) struct Receiver {
     orders: Orders,
     child: Child,
+    /// Its standard output, which must not be closed.
+    lines: Lines,
     directory: TempDir,
 }
 
@@ -51,9 +53,9 @@ impl Receiver {
     pub(crate) fn with(manners: impl Into<Vec<Manner>>, certificate: Option<[PathBuf; 2]>) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let mut orders = Orders { manners: manners.into(), certificate, port: 0, first: 0, directory: directory.path().into() };
-        let (child, port) = start(&orders);
-        orders.port = port;
-        Self { orders, child, directory }
+        let (child, mut lines) = start(&orders);
+        orders.port = lines.by_ref().map_while(Result::ok).find_map(|line| line.strip_prefix("port ")?.parse().ok()).unwrap();
+        Self { orders, child, lines, directory }
     }
 
     /// The port, of which 127.0.0.1 is the address.
@@ -96,7 +98,7 @@ impl Receiver {
     /// Another process listens at the same port.
     pub(crate) fn start_again(&mut self) {
         self.orders.first = files(self.directory.path()).len();
-        self.child = start(&self.orders).0;
+        (self.child, self.lines) = start(&self.orders);
     }
 }
 
@@ -111,17 +113,18 @@ impl Drop for Receiver {
     }
 }
 
-/// This program once more, as a receiver; and the port it listens at.
-fn start(orders: &Orders) -> (Child, u16) {
+type Lines = std::io::Lines<BufReader<ChildStdout>>;
+
+/// This program once more, as a receiver; and what it says, first the port that it listens at.
+fn start(orders: &Orders) -> (Child, Lines) {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
         .args(["--exact", server::NAME, "--ignored", "--nocapture"])
         .env(server::ORDERS, serde_json::to_string(orders).unwrap());
     // which ends when its input does, so that none is left behind by a test that is killed
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
-    let port = lines.filter_map(|line| line.strip_prefix("port ")?.parse().ok()).next();
-    (child, port.unwrap())
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    (child, lines)
 }
 
 /// Of the requests, in their order.

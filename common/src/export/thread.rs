@@ -10,6 +10,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use once_cell::sync::OnceCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long an export may wait for the collector's sums.
@@ -35,7 +36,7 @@ pub(super) fn begin(settings: &Settings) {
         return;
     }
     spread::want();
-    let work = Work { exporter, identity, peers: Peers::new(settings.otel_most_peers), failed: 0, told: None, outage: false };
+    let work = Work { exporter, identity, peers: Peers::new(settings.otel_most_peers), failed: 0, outage: false };
     let guarded = move || {
         if catch_unwind(AssertUnwindSafe(|| work.run(&inbox))).is_err() {
             log::warn("a fault in the export over OpenTelemetry was stopped; nothing is exported from here on, all else goes on");
@@ -61,10 +62,28 @@ pub(super) fn last() {
     if orders.try_send(done).is_ok() {
         let begun = Instant::now();
         let waited = Duration::from_millis(WAITED.load(Ordering::Relaxed));
-        let _ = answer.recv_timeout(AT_END.saturating_sub(waited));
+        // one before may still be under way
+        if answer.recv_timeout(AT_END.saturating_sub(waited)) == Err(RecvTimeoutError::Timeout) {
+            tell("no answer before the process ends");
+        }
         let now = begun.elapsed().as_millis();
         WAITED.fetch_add(u64::try_from(now).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
+}
+
+/// Tells of a failure, unless one was told less than a minute ago. Whether it did.
+fn tell(why: &str) -> bool {
+    static TOLD: Mutex<Option<Instant>> = Mutex::new(None);
+    let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
+    if told.is_some_and(|told| told.elapsed() < A_MINUTE) {
+        return false;
+    }
+    *told = Some(Instant::now());
+    log::warn(&format!(
+        "figures could not be exported over OpenTelemetry ({why}); the next export, if there is one, has all of them \
+         (OTEL_EXPORTER_OTLP_ENDPOINT says where to)"
+    ));
+    true
 }
 
 struct Work {
@@ -72,9 +91,7 @@ struct Work {
     identity: Identity,
     peers: Peers,
     failed: u64,
-    /// When a failure was told last.
-    told: Option<Instant>,
-    /// Whether exports fail since then: its end is told, too.
+    /// Whether a failure was told and exports fail since then: the end of that is told, too.
     outage: bool,
 }
 
@@ -106,14 +123,7 @@ impl Work {
             }
             Err(why) => {
                 self.failed += 1;
-                if self.told.is_none_or(|told| told.elapsed() >= A_MINUTE) {
-                    self.told = Some(Instant::now());
-                    self.outage = true;
-                    log::warn(&format!(
-                        "figures could not be exported over OpenTelemetry ({why}); all of them go with the next export \
-                         (OTEL_EXPORTER_OTLP_ENDPOINT says where to)"
-                    ));
-                }
+                self.outage |= tell(&why);
             }
         }
     }
