@@ -2,7 +2,7 @@
 
 use crate::figures;
 use crate::job;
-use crate::network::closed_port;
+use crate::network::nowhere;
 use crate::points::{self, Point};
 use crate::receiver::{Receiver, Request};
 use crate::tool;
@@ -27,7 +27,7 @@ struct Collector {
 impl Collector {
     fn new(program: &Path, receiver: &Receiver) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let [http, grpc] = [closed_port(), closed_port()].map(|port| format!("127.0.0.1:{port}"));
+        let [http, grpc] = [nowhere(), nowhere()];
         let mut command = Command::new(program);
         command.arg("start").args(["--otlp-http-endpoint", &http, "--otlp-grpc-endpoint", &grpc]);
         command.args(["--exporter", "otlp", "--otlp-exporter-endpoint", &receiver.endpoint()]);

@@ -21,7 +21,10 @@ fn a_child_leaves_the_export_to_its_parent() {
         if manner == Manner::Accept {
             receiver.wait_for(before + 3);
         }
-        job.end("a job with a child");
+        let said = job.end("a job with a child");
+        // a child that waited for the export would tell of it
+        let told = said.iter().filter(|line| line.contains("could not be exported")).count();
+        assert_eq!(told, usize::from(manner == Manner::Silence), "{said:#?}");
         let processes: BTreeSet<String> =
             receiver.requests().iter().map(|request| points::resource(request)["process.pid"].clone()).collect();
         assert_eq!(processes.len(), usize::from(manner == Manner::Accept));

@@ -5,14 +5,14 @@ use crate::receiver::Receiver;
 use crate::server::Manner;
 use std::net::TcpListener;
 
-/// A port that was free a moment ago.
-pub(crate) fn closed_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+/// An address at which nobody listens. It is on loopback, but no receiver's: their ports come and go.
+pub(crate) fn nowhere() -> String {
+    TcpListener::bind("127.0.0.2:0").unwrap().local_addr().unwrap().to_string()
 }
 
 #[test]
 fn nobody_listens() {
-    job::check(&format!("http://user:{SECRET}@127.0.0.1:{}/{SECRET}", closed_port()), &[], "connection refused");
+    job::check(&format!("http://user:{SECRET}@{}/{SECRET}", nowhere()), &[], "connection refused");
 }
 
 #[test]
@@ -59,6 +59,15 @@ fn names_are_not_looked_up() {
     // the job's own, the collector's, the exporter's, and the one that waits
     assert_eq!(job.number("threads"), 4);
     assert_eq!(job.end("names that are not looked up").iter().filter(|line| line.contains("exported over")).count(), 1);
+}
+
+/// A time that is never over, neither for an export nor between two.
+#[test]
+fn times_may_be_as_long_as_numbers_are() {
+    let receiver = Receiver::good();
+    let longest = u64::MAX.to_string();
+    job::check_good(&receiver.endpoint(), &[("OTEL_EXPORTER_OTLP_TIMEOUT", &longest), ("OTEL_METRIC_EXPORT_INTERVAL", &longest)]);
+    assert_eq!(receiver.requests().len(), 1);
 }
 
 #[test]

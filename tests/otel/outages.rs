@@ -2,7 +2,7 @@
 //! tells, and nothing is kept.
 
 use crate::job::{self, Job};
-use crate::network::closed_port;
+use crate::network::nowhere;
 use crate::points;
 use crate::receiver::{Receiver, Request};
 use crate::server::Manner;
@@ -32,7 +32,7 @@ fn a_training_is_as_it_is_without() {
     ];
     let receivers = faults.map(|(manner, cause)| (Receiver::new([manner]), cause));
     let endpoints = receivers.iter().map(|(receiver, cause)| (receiver.endpoint(), *cause));
-    for (endpoint, cause) in endpoints.chain([(format!("http://127.0.0.1:{}", closed_port()), "connection refused")]) {
+    for (endpoint, cause) in endpoints.chain([(format!("http://{}", nowhere()), "connection refused")]) {
         job::replay(job::LONG, Some(&endpoint), &[("OTEL_METRIC_EXPORT_INTERVAL", "10")]).check(&plain, cause);
     }
     let answered = receivers[1].0.requests().len();

@@ -2,7 +2,7 @@
 
 use crate::callgrind::{self, Counts};
 use crate::job;
-use crate::network::closed_port;
+use crate::network::nowhere;
 use crate::receiver::Receiver;
 use crate::server::Manner;
 use crate::tool;
@@ -40,7 +40,7 @@ fn time(settings: &Settings<'_>) -> f64 {
 
 /// Where exports go to, by a name.
 fn endpoints(receivers: &[(&'static str, Receiver)]) -> Vec<(&'static str, String)> {
-    let mut endpoints = vec![("port closed", format!("http://127.0.0.1:{}", closed_port()))];
+    let mut endpoints = vec![("port closed", format!("http://{}", nowhere()))];
     endpoints.extend(receivers.iter().map(|(name, receiver)| (*name, receiver.endpoint())));
     endpoints
 }
