@@ -1,6 +1,7 @@
 /* A job that lasts for as long as its test wants: export_host LIBRARY VERSION NUMBER makes an all-reduce every so many milliseconds, and
  * meanwhile does what each line of standard input says. When there are no more lines, it says what the summary must say, and ends. */
 #include "footprint.h"
+#include "metric_plugin.h"
 #include "operations.h"
 #include <poll.h>
 #include <pthread.h>
@@ -45,7 +46,14 @@ static void obey(const char *order, void *context) {
   if (strcmp(order, "look\n") == 0) look();
   else if (strcmp(order, "child\n") == 0) make_child(context);
   else if (strcmp(order, "leave at once\n") == 0) _exit(0);
-  else if (strcmp(order, "leave elsewhere\n") == 0) {
+  else if (strcmp(order, "end the measurement\n") == 0) {
+    /* SCOREP_METRIC_SYNCHRONIZATION_MODE_END; a communicator that ends after it is none that is known */
+    metric_plugin("nccl_plugin").synchronize(true, 2);
+    finalize(context);
+    want.ignored_handles++;
+    print_wanted();
+    exit(0);
+  } else if (strcmp(order, "leave elsewhere\n") == 0) {
     print_wanted();
     pthread_t thread;
     check(pthread_create(&thread, NULL, leave, NULL) == 0, "no thread");

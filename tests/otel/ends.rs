@@ -41,6 +41,16 @@ fn another_thread_ends_the_process() {
     }
 }
 
+/// Each has its last export; what they wait for is told once.
+#[test]
+fn a_measurement_ends_and_then_the_process() {
+    let receiver = Receiver::new([Manner::Silence]);
+    let mut job = Job::new(&receiver.endpoint(), &[]);
+    job.order("end the measurement");
+    let said = job.end("a job after its measurement");
+    assert_eq!(said.iter().filter(|line| line.contains("could not be exported")).count(), 1, "{said:#?}");
+}
+
 /// Without the last export, and without a word.
 #[test]
 fn the_process_leaves_at_once() {

@@ -33,9 +33,9 @@ impl Lookup {
             busy.store(false, Ordering::Release);
             let _ = answer.send(found);
         };
-        if let Err(error) = own_thread::spawn("scorep-nccl-dns", body) {
+        if own_thread::spawn("scorep-nccl-dns", body).is_err() {
             self.busy.store(false, Ordering::Release);
-            return Err(Error::Io(error));
+            return Err(Error::Timeout(Timeout::Resolve));
         }
         let found = inbox.recv_timeout(*timeout.after).map_err(|_| Error::Timeout(Timeout::Resolve))?;
         found.map(Iterator::collect).map_err(|_| Error::HostNotFound)
