@@ -110,8 +110,25 @@ impl Outcome {
     pub(crate) fn check(&self, plain: &Self, cause: &str) {
         assert_eq!(self.summary, plain.summary, "{cause}");
         assert!(matches!(&self.warnings[..], [line] if line.contains(cause)), "{cause}: {:?}", self.warnings);
+        for line in &self.warnings {
+            assert!(is_documented(line), "docs/otel.md does not have {line}");
+        }
         tool::say(&format!("{cause}: {:.1?}, and {:.1?} without export", self.took, plain.took));
     }
+}
+
+/// Whether docs/otel.md has what an export that fails gives as its reason, `...` for what varies. Reasons for none at all say which variable is wrong.
+fn is_documented(line: &str) -> bool {
+    let Some((_, rest)) = line.split_once("could not be exported over OpenTelemetry (") else { return true };
+    let (reason, _) = rest.split_once("); ").unwrap();
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/otel.md");
+    let text = std::fs::read_to_string(path).unwrap();
+    let cells = text.lines().filter_map(|line| line.strip_prefix("| `")).filter_map(|line| line.split(" | ").next());
+    let reasons = cells.flat_map(|cell| cell.split('`')).filter(|reason| reason.len() > 2);
+    reasons.into_iter().any(|known| match known.split_once("...") {
+        Some((start, end)) => reason.starts_with(start) && reason.ends_with(end),
+        None => reason == known,
+    })
 }
 
 /// A process that uses NCCL until it is told to end (tests/c/export_host.c), and exports every 50 ms.

@@ -126,11 +126,10 @@ fn meet(orders: &Orders, number: usize, mut connection: impl Connection) {
             let _ = std::io::copy(&mut connection, &mut std::io::sink());
         }
         _ => {
-            let Some((line, headers, body)) = read(&mut connection) else { return };
-            if let Err(error) = ExportMetricsServiceRequest::decode(&*body) {
+            let Some(taken) = read(&mut connection) else { return };
+            if let Err(error) = ExportMetricsServiceRequest::decode(&*taken.body) {
                 unreadable(&error);
             }
-            let taken = Taken { line, headers, body };
             keep(orders, number, &taken);
             // whoever asks may be gone
             let _ = answer(&mut connection, manner, &taken.line);
@@ -151,8 +150,8 @@ fn keep(orders: &Orders, number: usize, taken: &Taken) {
     std::fs::rename(part, path).unwrap();
 }
 
-/// The first line, headers and body; `None` for what is no HTTP, or not whole.
-fn read(connection: &mut impl Connection) -> Option<(String, Vec<(String, String)>, Vec<u8>)> {
+/// `None` for what is no HTTP, or not whole.
+fn read(connection: &mut impl Connection) -> Option<Taken> {
     let mut reader = BufReader::new(connection);
     let mut line = String::new();
     reader.read_line(&mut line).ok().filter(|&length| length > 0)?;
@@ -171,7 +170,7 @@ fn read(connection: &mut impl Connection) -> Option<(String, Vec<(String, String
         let packed = std::mem::take(&mut body);
         GzDecoder::new(&*packed).read_to_end(&mut body).unwrap();
     }
-    Some((line.trim_end().to_owned(), headers, body))
+    Some(Taken { line: line.trim_end().to_owned(), headers, body })
 }
 
 fn answer(connection: &mut impl Connection, manner: &Manner, line: &str) -> std::io::Result<()> {
@@ -214,7 +213,7 @@ fn repeat(connection: &mut impl Connection, first: &[u8], then: &[u8], pause: Du
 fn tunnel(connection: &mut impl Connection, line: &str) -> std::io::Result<()> {
     let mut far = TcpStream::connect(line.split(' ').nth(1).unwrap())?;
     connection.write_all(b"HTTP/1.1 200 X\r\n\r\n")?;
-    let Some((line, headers, body)) = read(connection) else { return Ok(()) };
+    let Some(Taken { line, headers, body }) = read(connection) else { return Ok(()) };
     let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
     far.write_all(format!("{line}\r\n{headers}connection: close\r\n\r\n").as_bytes())?;
     far.write_all(&body)?;
