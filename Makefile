@@ -23,6 +23,7 @@ demo: demo-packages library tool
 
 test: test-packages library tool
 	cargo test
+	cargo test --features otel-grpc --test otel
 
 # how long the parts take
 bench:
@@ -44,10 +45,14 @@ races:
 lint:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
+	cargo clippy --workspace --all-targets --features otel -- -D warnings
+	cargo clippy --workspace --all-targets --features otel-grpc -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --features otel-grpc
 
 demo-packages:
 	@./scripts/system-packages libotf2-trace-dev
 
 test-packages:
-	@./scripts/system-packages libotf2-trace-dev otf2-tools binutils util-linux valgrind slurmctld slurmd slurm-client munge shellcheck cmake dpkg-dev lmod prometheus prometheus-node-exporter
+	@./scripts/system-packages libotf2-trace-dev otf2-tools binutils util-linux valgrind slurmctld slurmd slurm-client munge shellcheck cmake dpkg-dev lmod \
+	  prometheus prometheus-node-exporter python3-venv
+	@./scripts/test-collector

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 type Failure = Box<dyn std::error::Error>;
 
 /// A C program's name and source, what it links, and the header without which it cannot be compiled.
-const HOSTS: [(&str, &str, &[&str], Option<&str>); 11] = [
+const HOSTS: [(&str, &str, &[&str], Option<&str>); 12] = [
     ("otf2_last_values", "tests/hosts/otf2_last_values.c", &["-lotf2"], Some("/usr/include/otf2/otf2.h")),
     ("all_reduce_host", "tests/hosts/all_reduce_host.c", &["-ldl", "-lpthread"], None),
     ("stress_host", "tests/hosts/stress_host.c", &["-ldl", "-lpthread"], None),
@@ -17,6 +17,7 @@ const HOSTS: [(&str, &str, &[&str], Option<&str>); 11] = [
     ("scorep_host", "tests/c/scorep_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
     ("instructions_host", "tests/c/instructions_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
     ("memory_host", "tests/c/memory_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
+    ("export_host", "tests/c/export_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
     ("fuzz_host", "tests/c/fuzz_host.c", &["-ldl", "-lpthread"], None),
     // as a plain program; with Score-P it is compiled when the tests run
     ("replay_app", "tests/c/replay_app.c", &["-ldl", "-lpthread"], None),
@@ -52,6 +53,9 @@ fn main() -> Result<(), Failure> {
     let nccl = out.join("libnccl-stand-in.so");
     compile("tests/hosts/nccl_library.c", &nccl, &["-shared", "-fPIC"], &[])?;
     println!("cargo::rustc-env=NCCL_STAND_IN={}", nccl.display());
+    let names = out.join("libslow_names.so");
+    compile("tests/hosts/slow_names.c", &names, &["-shared", "-fPIC"], &[])?;
+    println!("cargo::rustc-env=SLOW_NAMES={}", names.display());
     // named as Score-P 8.4 names it
     let measurement = out.join("libscorep_measurement.so.11");
     let flags = ["-shared", "-fPIC", "-Wl,-soname,libscorep_measurement.so.11"];

@@ -7,6 +7,8 @@ mod endpoint;
 #[cfg(feature = "otel-grpc")]
 mod grpc;
 mod http;
+mod lookup;
+mod proxy;
 mod request;
 mod words;
 

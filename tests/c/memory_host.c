@@ -1,33 +1,13 @@
 /* What communicators cost in memory, and when threads are started: memory_host LIBRARY VERSION SCENARIO [NUMBER] prints lines
  * `NAME NUMBER`, memory in KiB. */
+#include "footprint.h"
 #include "metric_plugin.h"
 #include "operations.h"
-#include <dirent.h>
-#include <malloc.h>
 #include <pthread.h>
 #include <semaphore.h>
 
 /* Communicators made before anything is compared, and in all. */
 enum { FIRST = 100, ALL = 1000 };
-
-/* Memory of the process' own that is there: neither files, nor what was only asked for, nor what the allocator holds for later, of which
- * there is as much as threads happened to hold at a time. */
-static long anonymous_kib(void) {
-  malloc_trim(0);
-  FILE *file = fopen("/proc/self/smaps_rollup", "r");
-  check(file != NULL, "no smaps_rollup");
-  char line[256];
-  long found = -1;
-  while (fgets(line, sizeof line, file)) sscanf(line, "Anonymous: %ld", &found);
-  fclose(file);
-  check(found > 0, "smaps_rollup has no line Anonymous");
-  return found;
-}
-
-static void print(const char *name, long value) {
-  printf("%s %ld\n", name, value);
-  fflush(stdout);
-}
 
 /* All is taken in, and operations have had the time to be over: as long as the scenario's number says, in milliseconds. */
 static void get_idle(void) {
@@ -90,16 +70,6 @@ static void make_and_destroy(bool ends) {
 
 static void destroyed(void) { make_and_destroy(true); }
 static void destroyed_amidst_transfers(void) { make_and_destroy(false); }
-
-/* Threads of the process. */
-static long threads(void) {
-  DIR *directory = opendir("/proc/self/task");
-  check(directory != NULL, "no /proc/self/task");
-  long found = 0;
-  for (struct dirent *entry; (entry = readdir(directory));) found += entry->d_name[0] != '.';
-  closedir(directory);
-  return found;
-}
 
 /* NCCL loads the plugin, and makes a communicator later. */
 static void threads_with_nccl(void) {

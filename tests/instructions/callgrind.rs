@@ -7,8 +7,6 @@ use std::process::Command;
 /// Instructions a call, by the kind of call.
 pub(crate) type Counts = BTreeMap<String, f64>;
 
-/// Calls of each kind: 100 blocks of slots are filled, so what a block costs once is in the mean.
-const CALLS: u64 = 6400;
 /// Of the host's functions.
 const PREFIX: &str = "counted_";
 
@@ -16,8 +14,8 @@ pub(crate) fn is_there() -> bool {
     Command::new("valgrind").arg("--version").output().is_ok_and(|output| output.status.success())
 }
 
-/// Counts with some more in the environment.
-pub(crate) fn count(library: &Path, more: &[(&str, &str)]) -> Counts {
+/// Counts with so many calls of each kind, and some more in the environment.
+pub(crate) fn count(library: &Path, calls: u64, more: &[(&str, &str)]) -> Counts {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("callgrind.out");
     let mut command = Command::new("valgrind");
@@ -26,7 +24,7 @@ pub(crate) fn count(library: &Path, more: &[(&str, &str)]) -> Counts {
     // names and places in full, so that a line means the same wherever it is
     command.args(["--quiet", "--tool=callgrind", "--compress-strings=no", "--compress-pos=no"]);
     command.arg(format!("--callgrind-out-file={}", file.display()));
-    command.arg(env!("HOST_INSTRUCTIONS_HOST")).arg(library).args(["7", &CALLS.to_string()]);
+    command.arg(env!("HOST_INSTRUCTIONS_HOST")).arg(library).args(["7", &calls.to_string()]);
     // a tick is a nanosecond, so that no window gets old; everything is asked for
     command.env("NCCL_SCOREP_TICK_RATE", "1e9").env("NCCL_SCOREP_PRESET", "full").env("NCCL_SCOREP_TRUST_NCCL", "on");
     command.env("NCCL_SCOREP_LOG", "off");
@@ -36,7 +34,7 @@ pub(crate) fn count(library: &Path, more: &[(&str, &str)]) -> Counts {
     let output = command.output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{command:?}: {}\n{said}", output.status);
-    parse(&std::fs::read_to_string(file).unwrap(), CALLS)
+    parse(&std::fs::read_to_string(file).unwrap(), calls)
 }
 
 /// Callgrind's file has, after a line `fn=CALLER`, for each function called a line `calls=TIMES ...` and then one with a position and

@@ -217,9 +217,10 @@ fn no_link_is_followed() {
 /// Who is slow holds up nobody else, and all of them together the end no longer than one.
 #[test]
 fn an_endpoint_that_does_not_answer_holds_up_no_textfile() {
-    use crate::receiver::{Manner, Receiver};
+    use crate::receiver::Receiver;
+    use crate::server::Manner;
     let place = tempfile::tempdir().unwrap();
-    let receiver = Receiver::new(|_| Manner::Silence);
+    let receiver = Receiver::new([Manner::Silence]);
     let (_, said) = summary(replay(Some(place.path())).args(["--otlp", &receiver.endpoint()]));
     assert!(said.lines().count() == 1 && said.contains("over OpenTelemetry (no answer in time)"), "{said}");
     assert_eq!(names(place.path()).len(), 1);

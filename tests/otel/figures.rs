@@ -1,7 +1,8 @@
 //! The figures themselves: those of the summary of the same replay.
 
+use crate::job;
 use crate::points::{self, Point};
-use crate::receiver::{Manner, Receiver};
+use crate::receiver::Receiver;
 use crate::reference;
 use crate::tool;
 use serde_json::Value;
@@ -23,7 +24,8 @@ pub(crate) type Rows = BTreeMap<(String, Vec<String>), (Option<u64>, f64)>;
 
 pub(crate) fn replay(source: &Path, endpoint: &str, settings: &[(&str, &str)]) -> Value {
     let mut command = tool::tool();
-    command.arg("replay").arg(source).args(["--format", "json", "--otlp", endpoint]).envs(settings.iter().copied());
+    command.arg("replay").arg(source).args(["--format", "json", "--otlp", endpoint]);
+    job::without_others(&mut command).envs(settings.iter().copied());
     // what else is to be known stands in the summary
     command.env("NCCL_SCOREP_LOG", "off");
     tool::summary(&mut command)
@@ -126,23 +128,23 @@ pub(crate) fn differences(found: &Rows, expected: &Rows) -> Vec<String> {
 #[test]
 fn they_are_the_summarys() {
     for (run, gzip) in RUNS.into_iter().zip([false, true].into_iter().cycle()) {
-        let receiver = Receiver::new(|_| Manner::Accept);
+        let receiver = Receiver::good();
         let settings = [("OTEL_EXPORTER_OTLP_COMPRESSION", if gzip { "gzip" } else { "none" })];
         let summary = replay(&tool::run(run), &receiver.endpoint(), &settings);
         let requests = receiver.requests();
         // one a process, at its end: a minute has not passed before
         assert_eq!(requests.len(), summary["processes"].as_array().unwrap().len(), "{run}");
-        assert!(requests.iter().all(|(_, request)| (request.header("content-encoding") == Some("gzip")) == gzip));
-        let points: Vec<Point> = requests.iter().flat_map(|(_, request)| points::of(request)).collect();
+        assert!(requests.iter().all(|request| (request.header("content-encoding") == Some("gzip")) == gzip));
+        let points: Vec<Point> = requests.iter().flat_map(points::of).collect();
         assert_eq!(differences(&found(&points), &expected(&summary)), Vec::<String>::new(), "{run}");
     }
 }
 
 #[test]
 fn rates_and_latencies_are_of_windows() {
-    let receiver = Receiver::new(|_| Manner::Accept);
+    let receiver = Receiver::good();
     let summary = replay(&tool::run("nodes2x2_collectives"), &receiver.endpoint(), &[]);
-    let points: Vec<Point> = receiver.requests().iter().flat_map(|(_, request)| points::of(request)).collect();
+    let points: Vec<Point> = receiver.requests().iter().flat_map(points::of).collect();
     let rates: Vec<&Point> = points.iter().filter(|point| point.name == "nccl_profiler_rank_rate").collect();
     assert_eq!(rates.len(), summary["transfers"].as_array().unwrap().len());
     for rate in rates {
@@ -154,12 +156,12 @@ fn rates_and_latencies_are_of_windows() {
 /// In one window, so that its fit is the reference's, of all transfers of the channel.
 #[test]
 fn channels_have_latencies_of_their_own() {
-    let receiver = Receiver::new(|_| Manner::Accept);
+    let receiver = Receiver::good();
     let run = tool::run("nodes2x2_collectives");
     let mut command = tool::tool();
     command.arg("replay").arg(&run).args(["--format", "json", "--window", "3600", "--otlp", &receiver.endpoint()]);
     tool::summary(command.env("NCCL_SCOREP_LOG", "off").env("NCCL_SCOREP_WINDOW_EVENTS", "1000000"));
-    let points = receiver.requests().into_iter().flat_map(|(_, request)| points::of(&request));
+    let points = receiver.requests().into_iter().flat_map(|request| points::of(&request));
     let key = |point: &Point| ["communicator", "source_rank", "dest_rank", "channel"].map(|name| point.label(name).to_owned());
     let of_channels = points.filter(|point| point.name == "nccl_profiler_transfer_latency");
     let found: BTreeMap<_, _> = of_channels.map(|point| (key(&point), (point.count.unwrap(), point.sum))).collect();
@@ -182,14 +184,14 @@ fn channels_have_latencies_of_their_own() {
 #[test]
 fn every_transfer_is_an_operations() {
     for run in ["nodes2x2_collectives", "nodes4x1_pipeline", "net2_single"] {
-        let receiver = Receiver::new(|_| Manner::Accept);
+        let receiver = Receiver::good();
         let summary = replay(&tool::run(run), &receiver.endpoint(), &[]);
         let (mut told, mut sent) = (BTreeMap::<(String, String), f64>::new(), BTreeMap::<(String, String), f64>::new());
         for row in summary["transfers"].as_array().unwrap() {
             let key = (row["comm"].as_str().unwrap().to_owned(), row["rank"].to_string());
             *told.entry(key).or_default() += row["transfers"].as_f64().unwrap();
         }
-        let points = receiver.requests().into_iter().flat_map(|(_, request)| points::of(&request));
+        let points = receiver.requests().into_iter().flat_map(|request| points::of(&request));
         for point in points.filter(|point| point.name.ends_with("_num_transfers")) {
             *sent.entry((point.label("communicator").into(), point.label("rank").into())).or_default() += point.sum;
         }
@@ -200,7 +202,7 @@ fn every_transfer_is_an_operations() {
 
 #[test]
 fn a_request_is_as_the_standard_and_the_environment_say() {
-    let receiver = Receiver::new(|_| Manner::Accept);
+    let receiver = Receiver::good();
     let settings = [
         ("OTEL_EXPORTER_OTLP_HEADERS", "x-tenant=a%20b"),
         ("OTEL_SERVICE_NAME", "training"),
@@ -212,7 +214,7 @@ fn a_request_is_as_the_standard_and_the_environment_say() {
     ];
     let capture = tool::captures(&tool::run("net2_collectives")).remove(0);
     let summary = replay(&capture, &receiver.endpoint(), &settings);
-    let (_, request) = receiver.requests().remove(0);
+    let request = receiver.requests().remove(0);
     assert_eq!(request.line, "POST /v1/metrics HTTP/1.1");
     assert_eq!(request.header("content-type"), Some("application/x-protobuf"));
     assert_eq!(request.header("x-tenant"), Some("a b"));
@@ -238,9 +240,9 @@ fn a_request_is_as_the_standard_and_the_environment_say() {
 
 #[test]
 fn histograms_reach_from_a_microsecond_to_ten_seconds_and_from_a_byte_to_16_gib() {
-    let receiver = Receiver::new(|_| Manner::Accept);
+    let receiver = Receiver::good();
     replay(&tool::run("nodes4x1_pipeline"), &receiver.endpoint(), &[]);
-    let points: Vec<Point> = receiver.requests().iter().flat_map(|(_, request)| points::of(request)).collect();
+    let points: Vec<Point> = receiver.requests().iter().flat_map(points::of).collect();
     for (name, unit, first, last) in [
         ("nccl_profiler_p2p_time", "us", 1.0, 1e7),
         ("nccl_profiler_p2p_bytes", "bytes", 1.0, (1_u64 << 34) as f64),
@@ -254,9 +256,9 @@ fn histograms_reach_from_a_microsecond_to_ten_seconds_and_from_a_byte_to_16_gib(
 #[test]
 fn rank_pairs_past_those_that_have_labels_are_summed_up() {
     let of = |most: &str| {
-        let receiver = Receiver::new(|_| Manner::Accept);
+        let receiver = Receiver::good();
         replay(&tool::run("nodes2x2_collectives"), &receiver.endpoint(), &[("NCCL_SCOREP_OTEL_MAX_PEERS", most)]);
-        let points: Vec<Point> = receiver.requests().iter().flat_map(|(_, request)| points::of(request)).collect();
+        let points: Vec<Point> = receiver.requests().iter().flat_map(points::of).collect();
         let bytes: Vec<Point> = points.into_iter().filter(|point| point.name == "nccl_profiler_rank_bytes").collect();
         let others = bytes.iter().filter(|point| point.label("dest_rank") == "other").count();
         (bytes.len(), others, bytes.iter().map(|point| point.sum).sum::<f64>())

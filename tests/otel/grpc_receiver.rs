@@ -81,7 +81,10 @@ impl MetricsService for Service {
         let (metadata, _, body) = request.into_parts();
         let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
         let headers = metadata.into_headers().iter().map(|(name, value)| (name.to_string(), text(value.as_bytes()))).collect();
-        self.requests.lock().unwrap().push(Request { line: String::new(), headers, body });
+        let mut requests = self.requests.lock().unwrap();
+        let number = requests.len();
+        requests.push(Request { number, line: String::new(), headers, body });
+        drop(requests);
         let answer = |partial_success| Ok(Response::new(ExportMetricsServiceResponse { partial_success }));
         let answer = match self.manner {
             Manner::Accept => answer(None),

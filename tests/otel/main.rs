@@ -4,9 +4,16 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 #[cfg(feature = "otel")]
+#[path = "../instructions/callgrind.rs"]
+mod callgrind;
+#[cfg(feature = "otel")]
+mod certificates;
+#[cfg(feature = "otel")]
+mod collector;
+#[cfg(feature = "otel")]
 mod directory;
 #[cfg(feature = "otel")]
-mod faults;
+mod ends;
 #[cfg(feature = "otel")]
 mod figures;
 #[cfg(feature = "otel-grpc")]
@@ -14,26 +21,46 @@ mod grpc;
 #[cfg(feature = "otel-grpc")]
 mod grpc_receiver;
 #[cfg(feature = "otel")]
+#[path = "../host/mod.rs"]
+mod host;
+#[cfg(feature = "otel")]
+mod http;
+#[cfg(feature = "otel")]
+mod job;
+#[cfg(feature = "otel")]
+mod network;
+#[cfg(feature = "otel")]
+mod outages;
+#[cfg(feature = "otel")]
 mod points;
 #[cfg(feature = "otel")]
 mod prometheus;
+#[cfg(feature = "otel")]
+mod proxies;
 #[cfg(feature = "otel")]
 mod receiver;
 #[cfg(feature = "otel")]
 #[path = "../reference/mod.rs"]
 mod reference;
 #[cfg(feature = "otel")]
+mod server;
+#[cfg(feature = "otel")]
 mod text;
 #[cfg(feature = "otel")]
 mod textfile;
+#[cfg(feature = "otel")]
+mod times;
+#[cfg(feature = "otel")]
+mod tls;
 #[path = "../tool/mod.rs"]
 mod tool;
 
 /// Who does not ask for it builds none of it, for tests neither.
 #[test]
 fn what_a_feature_needs_is_built_with_it_alone() {
-    const OF_OTEL: [&str; 7] = ["opentelemetry", "opentelemetry_sdk", "opentelemetry-proto", "prost", "ring", "rustls", "ureq"];
-    const OF_GRPC: [&str; 8] = ["axum", "h2", "hyper", "hyper-util", "rcgen", "tokio", "tonic", "tower"];
+    const OF_OTEL: [&str; 8] =
+        ["opentelemetry", "opentelemetry_sdk", "opentelemetry-proto", "prost", "rcgen", "ring", "rustls", "ureq"];
+    const OF_GRPC: [&str; 7] = ["axum", "h2", "hyper", "hyper-util", "tokio", "tonic", "tower"];
     let (otel, grpc) = (cfg!(feature = "otel"), cfg!(feature = "otel-grpc"));
     let features = if grpc {
         "otel-grpc"

@@ -1,36 +1,22 @@
-//! An OTLP receiver on loopback: HTTP of its own, the protobuf that OpenTelemetry publishes. It may answer as badly as one wants.
+//! An OTLP receiver on loopback, a process of its own (server.rs), as the test has it in hand.
 
-use opentelemetry_proto::tonic::collector::metrics::v1::{
-    ExportMetricsPartialSuccess, ExportMetricsServiceRequest, ExportMetricsServiceResponse,
-};
+use crate::server::{self, Manner, Orders, Taken};
+use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
 use prost::Message;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
-use std::thread::JoinHandle;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
+use tempfile::TempDir;
 
-/// How a request is answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Manner {
-    /// As the standard says.
-    Accept,
-    /// With that status.
-    Status(u16),
-    /// Taken, but for so many points.
-    Refuse(i64),
-    /// Read, and never answered.
-    Silence,
-    /// With what is no HTTP.
-    Noise,
-    /// Closed unread.
-    HangUp,
-}
+/// How long something may take that will come about.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A request that came whole.
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
+    /// Of the connection, from 0 on.
+    pub(crate) number: usize,
     pub(crate) line: String,
     /// Names in small letters.
     pub(crate) headers: Vec<(String, String)>,
@@ -43,106 +29,108 @@ impl Request {
     }
 }
 
-type Requests = Arc<Mutex<Vec<(Manner, Request)>>>;
-
 /// Listens until it is dropped.
 pub(crate) struct Receiver {
-    port: u16,
-    requests: Requests,
-    over: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
+    orders: Orders,
+    child: Child,
+    /// Its standard output, which must not be closed.
+    lines: Lines,
+    directory: TempDir,
 }
 
 impl Receiver {
-    /// Answers each request in the manner that its number, from 0 on, asks for.
-    pub(crate) fn new(manner: impl Fn(usize) -> Manner + Send + 'static) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
-        let (requests, over) = (Requests::default(), Arc::new(AtomicBool::new(false)));
-        let (into, ended) = (requests.clone(), over.clone());
-        let thread = std::thread::spawn(move || {
-            // those that wait for an answer in vain
-            let mut kept = Vec::new();
-            for (number, stream) in listener.incoming().enumerate() {
-                if ended.load(Ordering::Relaxed) {
-                    break;
-                }
-                let mut stream = stream.unwrap();
-                stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
-                let manner = manner(number);
-                if manner != Manner::HangUp {
-                    let request = read(&mut stream);
-                    // what is no HTTP is answered, too
-                    let answered = request.is_some() || manner == Manner::Noise;
-                    into.lock().unwrap().extend(request.map(|request| (manner, request)));
-                    if answered {
-                        answer(&mut stream, manner);
-                    }
-                }
-                if manner == Manner::Silence {
-                    kept.push(stream);
-                }
-            }
-        });
-        Self { port, requests, over, thread: Some(thread) }
+    /// Answers as it should.
+    pub(crate) fn good() -> Self {
+        Self::new([Manner::Accept])
+    }
+
+    /// Answers each request in its manner, and those after the last in that one's.
+    pub(crate) fn new(manners: impl Into<Vec<Manner>>) -> Self {
+        Self::with(manners, None)
+    }
+
+    /// The same over TLS, with the files of a certificate and its key.
+    pub(crate) fn with(manners: impl Into<Vec<Manner>>, certificate: Option<[PathBuf; 2]>) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let mut orders = Orders { manners: manners.into(), certificate, port: 0, first: 0, directory: directory.path().into() };
+        let (child, mut lines) = start(&orders);
+        orders.port = lines.by_ref().map_while(Result::ok).find_map(|line| line.strip_prefix("port ")?.parse().ok()).unwrap();
+        Self { orders, child, lines, directory }
+    }
+
+    /// The port, of which 127.0.0.1 is the address.
+    pub(crate) fn port(&self) -> u16 {
+        self.orders.port
     }
 
     /// What OTEL_EXPORTER_OTLP_ENDPOINT is to be.
     pub(crate) fn endpoint(&self) -> String {
-        format!("http://127.0.0.1:{}", self.port)
+        format!("http://127.0.0.1:{}", self.orders.port)
     }
 
-    /// What has come, and how it was answered.
-    pub(crate) fn requests(&self) -> Vec<(Manner, Request)> {
-        self.requests.lock().unwrap().clone()
+    /// What has come.
+    pub(crate) fn requests(&self) -> Vec<Request> {
+        let taken = files(self.directory.path()).into_iter().map(|path| {
+            let number = path.file_name().unwrap().to_str().unwrap().parse().unwrap();
+            let taken: Taken = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+            let body = ExportMetricsServiceRequest::decode(&*taken.body).unwrap();
+            Request { number, line: taken.line, headers: taken.headers, body }
+        });
+        taken.collect()
+    }
+
+    /// Waits until so many requests have come.
+    pub(crate) fn wait_for(&self, requests: usize) {
+        let begun = std::time::Instant::now();
+        while files(self.directory.path()).len() < requests {
+            assert!(begun.elapsed() < PATIENCE, "{requests} requests do not come");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// The process dies, its port is closed.
+    pub(crate) fn stop(&mut self) {
+        assert!(self.child.try_wait().unwrap().is_none(), "a request was not understood");
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Another process listens at the same port.
+    pub(crate) fn start_again(&mut self) {
+        self.orders.first = files(self.directory.path()).len();
+        (self.child, self.lines) = start(&self.orders);
     }
 }
 
 impl Drop for Receiver {
     fn drop(&mut self) {
-        self.over.store(true, Ordering::Relaxed);
-        let _ = TcpStream::connect(("127.0.0.1", self.port));
-        let outcome = self.thread.take().map(JoinHandle::join);
-        // a request that could not be understood
-        assert!(std::thread::panicking() || !matches!(outcome, Some(Err(_))));
+        if std::thread::panicking() {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        } else {
+            self.stop();
+        }
     }
 }
 
-/// `None` for what is no HTTP.
-fn read(stream: &mut TcpStream) -> Option<Request> {
-    let mut reader = BufReader::new(stream);
-    let mut line = String::new();
-    reader.read_line(&mut line).ok().filter(|&length| length > 0)?;
-    let mut headers = Vec::new();
-    loop {
-        let mut header = String::new();
-        reader.read_line(&mut header).ok()?;
-        let Some((name, value)) = header.trim_end().split_once(": ") else { break };
-        headers.push((name.to_lowercase(), value.to_owned()));
-    }
-    let length = headers.iter().find(|(name, _)| name == "content-length").map(|(_, value)| value.parse().unwrap());
-    let mut body = vec![0; length.unwrap()];
-    reader.read_exact(&mut body).unwrap();
-    if headers.contains(&("content-encoding".into(), "gzip".into())) {
-        let packed = std::mem::take(&mut body);
-        flate2::read::GzDecoder::new(&*packed).read_to_end(&mut body).unwrap();
-    }
-    let body = ExportMetricsServiceRequest::decode(&*body).unwrap();
-    Some(Request { line: line.trim_end().to_owned(), headers, body })
+type Lines = std::io::Lines<BufReader<ChildStdout>>;
+
+/// This program once more, as a receiver; and what it says, first the port that it listens at.
+fn start(orders: &Orders) -> (Child, Lines) {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command
+        .args(["--exact", server::NAME, "--ignored", "--nocapture"])
+        .env(server::ORDERS, serde_json::to_string(orders).unwrap());
+    // which ends when its input does, so that none is left behind by a test that is killed
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    (child, lines)
 }
 
-fn answer(stream: &mut TcpStream, manner: Manner) {
-    let (status, rejected_data_points) = match manner {
-        Manner::Accept => (200, 0),
-        Manner::Refuse(points) => (200, points),
-        Manner::Status(status) => (status, 0),
-        Manner::Noise => return stream.write_all(b"SSH-2.0-none\r\n").unwrap(),
-        Manner::Silence | Manner::HangUp => return,
-    };
-    let refused = ExportMetricsPartialSuccess { rejected_data_points, error_message: String::new() };
-    let partial_success = (rejected_data_points > 0).then_some(refused);
-    let body = ExportMetricsServiceResponse { partial_success }.encode_to_vec();
-    let head = format!("HTTP/1.1 {status} X\r\ncontent-type: application/x-protobuf\r\ncontent-length: {}\r\n\r\n", body.len());
-    // whoever asks may be gone
-    let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(&body));
+/// Of the requests, in their order.
+fn files(directory: &Path) -> Vec<PathBuf> {
+    let paths = directory.read_dir().unwrap().map(|entry| entry.unwrap().path());
+    let mut paths: Vec<PathBuf> = paths.filter(|path| path.extension().is_none()).collect();
+    paths.sort();
+    paths
 }

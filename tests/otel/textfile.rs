@@ -3,7 +3,7 @@
 use crate::figures::{self, RUNS};
 use crate::points::{Labels, Point};
 use crate::prometheus::{self, Daemon};
-use crate::receiver::{Manner, Receiver};
+use crate::receiver::Receiver;
 use crate::{text, tool};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -71,11 +71,11 @@ fn they_are_the_summarys() {
 /// With both, each of them has all; also those figures that no summary has.
 #[test]
 fn they_are_those_over_opentelemetry() {
-    let receiver = Receiver::new(|_| Manner::Accept);
+    let receiver = Receiver::good();
     let directory = tempfile::tempdir().unwrap();
     let mut command = replay(&tool::run("nodes2x2_collectives"), directory.path());
     tool::succeed(command.args(["--otlp", &receiver.endpoint()]));
-    let sent = receiver.requests().into_iter().flat_map(|(_, request)| crate::points::of(&request));
+    let sent = receiver.requests().into_iter().flat_map(|request| crate::points::of(&request));
     let key = |point: &Point| format!("{} {:?} {:?}", point.name, point.labels, point.count);
     let mut sent: Vec<Point> = sent.collect();
     let mut written = converted(directory.path());

@@ -10,11 +10,12 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use once_cell::sync::OnceCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long an export may wait for the collector's sums.
 const FOR_SUMS: Duration = Duration::from_secs(10);
-/// How long the end of the process waits for the last export of all of them, and how long that may take itself.
+/// How long the end of the process waits for last exports in all, and how long one may take itself.
 const AT_END: Duration = Duration::from_millis(1900);
 const LAST: Duration = Duration::from_millis(1700);
 /// Between two lines about exports that fail.
@@ -23,8 +24,8 @@ const A_MINUTE: Duration = Duration::from_secs(60);
 /// Asks a thread for one more export; it answers when that is done.
 type Orders = Sender<Sender<()>>;
 
-/// Those of all threads.
-static ORDERS: OnceCell<Vec<Orders>> = OnceCell::new();
+/// Those of all threads, and who tells of their failures.
+static ORDERS: OnceCell<Vec<(Orders, Teller)>> = OnceCell::new();
 
 /// An exporter, or why there is none.
 type Made = Result<Box<dyn Exporter>, String>;
@@ -35,9 +36,11 @@ pub(super) fn begin(asked: impl Iterator<Item = (Way, Made)>, identity: &Identit
         let how = way.how;
         let exporter = made.map_err(|why| log::warn(&format!("nothing is exported {how}: {why}"))).ok()?;
         let peers = Peers::new(settings.otel_most_peers);
-        Work { way, exporter, identity: identity.clone(), peers, failed: 0, fails: false, told: None }.start()
+        let teller = Teller { way, told: Arc::default() };
+        let work = Work { teller: teller.clone(), exporter, identity: identity.clone(), peers, failed: 0, outage: false };
+        Some((work.start()?, teller))
     };
-    let orders: Vec<Orders> = asked.filter_map(start).collect();
+    let orders: Vec<_> = asked.filter_map(start).collect();
     if !orders.is_empty() {
         spread::want();
     }
@@ -49,41 +52,67 @@ pub(super) fn begin(asked: impl Iterator<Item = (Way, Made)>, identity: &Identit
 /// has happened in between.
 pub(super) fn last() {
     static EXPORTED: AtomicU64 = AtomicU64::new(0);
+    /// Milliseconds, by all calls.
+    static WAITED: AtomicU64 = AtomicU64::new(0);
     let Some(orders) = ORDERS.get().filter(|orders| !orders.is_empty()) else { return };
     let callbacks = summary::callbacks();
     if EXPORTED.swap(callbacks, Ordering::Relaxed) == callbacks {
         return;
     }
-    let deadline = Instant::now() + AT_END;
-    let (done, answers) = crossbeam_channel::bounded(orders.len());
+    let begun = Instant::now();
+    let deadline = begun + AT_END.saturating_sub(Duration::from_millis(WAITED.load(Ordering::Relaxed)));
     // one that is not taken yet does the same
-    let sent = orders.iter().filter(|order| order.try_send(done.clone()).is_ok()).count();
-    // so that nobody is left to answer where all threads are gone
-    drop(done);
-    for _ in 0..sent {
-        if answers.recv_deadline(deadline).is_err() {
-            return;
+    let sent = orders.iter().filter_map(|(orders, teller)| {
+        let (done, answer) = crossbeam_channel::bounded(1);
+        orders.try_send(done).ok().map(|()| (answer, teller))
+    });
+    for (answer, teller) in sent.collect::<Vec<_>>() {
+        if answer.recv_deadline(deadline) == Err(RecvTimeoutError::Timeout) {
+            teller.tell("no answer before the process ends");
         }
+    }
+    WAITED.fetch_add(u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX), Ordering::Relaxed);
+}
+
+/// Tells of one exporter's failures.
+#[derive(Clone)]
+struct Teller {
+    way: Way,
+    /// When it did so last.
+    told: Arc<Mutex<Option<Instant>>>,
+}
+
+impl Teller {
+    /// Tells of a failure, unless one was told less than a minute ago. Whether it did.
+    fn tell(&self, why: &str) -> bool {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if told.is_some_and(|told| told.elapsed() < A_MINUTE) {
+            return false;
+        }
+        *told = Some(Instant::now());
+        let Way { how, out, .. } = self.way;
+        log::warn(&format!(
+            "figures could not be exported {how} ({why}); the next export, if there is one, has all of them ({out})"
+        ));
+        true
     }
 }
 
 struct Work {
-    way: Way,
+    teller: Teller,
     exporter: Box<dyn Exporter>,
     identity: Identity,
     peers: Peers,
     failed: u64,
-    /// Whether the last export failed.
-    fails: bool,
-    /// When a failure was told last.
-    told: Option<Instant>,
+    /// Whether a failure was told and exports fail since then: the end of that is told, too.
+    outage: bool,
 }
 
 impl Work {
     /// Does it on a thread of its own; gives what asks that for more.
     fn start(self) -> Option<Orders> {
         let (orders, inbox) = crossbeam_channel::bounded(1);
-        let Way { thread, how, .. } = self.way;
+        let Way { thread, how, .. } = self.teller.way;
         let guarded = move || {
             if catch_unwind(AssertUnwindSafe(|| self.run(&inbox))).is_err() {
                 log::warn(&format!(
@@ -118,22 +147,15 @@ impl Work {
         // a collector that is busy for so long has the next export's figures ready
         let Some(sums) = control::sums(FOR_SUMS.min(patience)) else { return };
         let families: Vec<Family> = families(&sums, &self.identity, &mut self.peers, self.failed);
-        let Way { how, out, .. } = self.way;
         match self.exporter.export(&families, patience.saturating_sub(begun.elapsed())) {
             Ok(()) => {
-                if std::mem::take(&mut self.fails) {
-                    log::info(&format!("figures are exported again {how}"));
+                if std::mem::take(&mut self.outage) {
+                    log::info(&format!("figures are exported again {}", self.teller.way.how));
                 }
             }
             Err(why) => {
                 self.failed += 1;
-                self.fails = true;
-                if self.told.is_none_or(|told| told.elapsed() >= A_MINUTE) {
-                    self.told = Some(Instant::now());
-                    log::warn(&format!(
-                        "figures could not be exported {how} ({why}); all of them go with the next export ({out})"
-                    ));
-                }
+                self.outage |= self.teller.tell(&why);
             }
         }
     }

@@ -1,17 +1,17 @@
 //! Takes a message over gRPC.
 //!
-//! No thread is added: the host is looked up and connected to by the thread that exports, as any program does, and the runtime that then drives HTTP/2
-//! and TLS on the connection lives on that thread for this message alone. So nothing of it, no socket and no epoll, is in the process between two
-//! exports. A lookup has no time limit but the resolver's own; nobody waits for it.
+//! Only the host's name is looked up on another thread: the one that exports connects, and the runtime that then drives HTTP/2 and TLS on the
+//! connection lives on that thread for this message alone. So nothing of it, no socket and no epoll, is in the process between two exports.
 
 use super::endpoint::Endpoint;
+use super::lookup::{Lookup, Missing, host_and_port};
 use super::{NAME, Transport, words};
 use hyper_util::rt::TokioIo;
 use opentelemetry_proto::tonic::collector::metrics::v1::metrics_service_client::MetricsServiceClient;
 use opentelemetry_proto::tonic::collector::metrics::v1::{ExportMetricsServiceRequest, ExportMetricsServiceResponse};
 use std::error::Error;
 use std::io;
-use std::net::{TcpStream, ToSocketAddrs};
+use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 use tonic::codec::CompressionEncoding;
 use tonic::metadata::MetadataMap;
@@ -45,6 +45,7 @@ const NO_GRPC: &str = "the receiver does not speak gRPC, or closes the connectio
 pub(super) struct Grpc {
     host: String,
     port: u16,
+    lookup: Lookup,
     channels: Channels,
     metadata: MetadataMap,
     gzip: bool,
@@ -57,12 +58,12 @@ impl Grpc {
         let uri = &endpoint.uri;
         let is_https = uri.scheme_str() == Some("https");
         let channels = Channels::from(uri.clone()).user_agent(NAME).map_err(|error| in_words(&error))?;
-        // the brackets of an address of IPv6 are the URL's
-        let host = uri.host().unwrap_or_default().trim_matches(['[', ']']).to_owned();
-        let channels = if is_https { channels.tls_config(tls(endpoint)?.domain_name(&host)) } else { Ok(channels) };
+        let (host, port) = host_and_port(uri);
+        let channels = if is_https { channels.tls_config(tls(endpoint)?.domain_name(host)) } else { Ok(channels) };
         Ok(Self {
-            host,
-            port: uri.port_u16().unwrap_or(if is_https { 443 } else { 80 }),
+            host: host.to_owned(),
+            port,
+            lookup: Lookup::default(),
             channels: channels
                 .map_err(|_| "OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_EXPORTER_OTLP_CERTIFICATE cannot be used for TLS")?,
             metadata: MetadataMap::from_headers(endpoint.headers.clone()),
@@ -70,9 +71,8 @@ impl Grpc {
         })
     }
 
-    /// A connection, within so much time once the host is found.
-    fn connect(&self, patience: Duration) -> io::Result<TcpStream> {
-        let addresses: Vec<_> = (self.host.as_str(), self.port).to_socket_addrs()?.collect();
+    /// A connection to one of these, within so much time.
+    fn connect(addresses: &[SocketAddr], patience: Duration) -> io::Result<TcpStream> {
         let begun = Instant::now();
         let mut outcome = Err(io::ErrorKind::TimedOut.into());
         for (address, left) in addresses.iter().zip((1..=addresses.len()).rev()) {
@@ -112,7 +112,12 @@ type Answer = ExportMetricsServiceResponse;
 impl Transport for Grpc {
     fn send(&mut self, message: ExportMetricsServiceRequest, patience: Duration) -> Result<Answer, String> {
         let begun = Instant::now();
-        let stream = self.connect(patience).map_err(|error| words::of_system(&error))?;
+        let addresses = self.lookup.found((&self.host, self.port), patience).map_err(|missing| match missing {
+            Missing::NotFound => words::NO_HOST,
+            Missing::TooLate => words::NO_LOOKUP,
+        })?;
+        let stream =
+            Self::connect(&addresses, patience.saturating_sub(begun.elapsed())).map_err(|error| words::of_system(&error))?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| words::of_system(&error))?;
         let left = patience.saturating_sub(begun.elapsed());

@@ -1,7 +1,8 @@
 //! Takes a message over HTTP.
 
 use super::endpoint::Endpoint;
-use super::{Transport, words};
+use super::lookup::Lookup;
+use super::{Transport, proxy, words};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use opentelemetry_proto::tonic::collector::metrics::v1::{ExportMetricsServiceRequest, ExportMetricsServiceResponse};
@@ -10,7 +11,8 @@ use std::io::Write;
 use std::time::Duration;
 use ureq::http::{HeaderMap, Uri};
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
-use ureq::{Agent, Error};
+use ureq::unversioned::transport::DefaultConnector;
+use ureq::{Agent, Error, Timeout};
 
 /// Bytes of an answer that are looked at.
 const ANSWER: u64 = 64 << 10;
@@ -32,9 +34,10 @@ impl Http {
             .http_status_as_error(false)
             .max_redirects(0)
             .max_idle_connections(0)
+            .proxy(proxy::on_the_way_to(&endpoint.uri)?)
             .tls_config(tls(endpoint)?);
         Ok(Self {
-            agent: Agent::new_with_config(config.build()),
+            agent: Agent::with_parts(config.build(), DefaultConnector::default(), Lookup::default()),
             uri: endpoint.uri.clone(),
             headers: endpoint.headers.clone(),
             gzip: endpoint.gzip,
@@ -82,11 +85,13 @@ fn tls(endpoint: &Endpoint) -> Result<TlsConfig, String> {
 fn in_words(error: &Error) -> String {
     match error {
         Error::HostNotFound => words::NO_HOST.into(),
+        Error::Timeout(Timeout::Resolve) => words::NO_LOOKUP.into(),
         Error::Timeout(_) => words::TOO_LATE.into(),
         Error::ConnectionFailed => "no connection".into(),
         Error::Io(error) => words::of_system(error),
-        Error::Tls(_) | Error::Rustls(_) | Error::Pem(_) => words::NO_TLS.into(),
-        Error::InvalidProxyUrl => "the proxy's variable is no URL".into(),
+        Error::Rustls(error) => words::of_tls(Some(error)).into(),
+        Error::Tls(_) | Error::Pem(_) => words::of_tls(None).into(),
+        Error::ConnectProxyFailed(_) => "the proxy refuses".into(),
         _ => "the receiver does not speak HTTP as expected".into(),
     }
 }

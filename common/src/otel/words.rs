@@ -1,28 +1,35 @@
 //! What went wrong on the way, in words of our own: what a library says may hold parts of the endpoint.
 
+use rustls::CertificateError;
 use std::io::{Error, ErrorKind};
 
 pub(super) const NO_HOST: &str = "its host is not found";
+pub(super) const NO_LOOKUP: &str = "the name of its host is not looked up in time";
 pub(super) const TOO_LATE: &str = "no answer in time";
-pub(super) const NO_TLS: &str = "TLS was refused";
 
 /// What the system or a library on top of it says.
 pub(super) fn of_system(error: &Error) -> String {
     match error.kind() {
-        kind @ (ErrorKind::ConnectionRefused
-        | ErrorKind::ConnectionReset
-        | ErrorKind::ConnectionAborted
-        | ErrorKind::HostUnreachable
-        | ErrorKind::NetworkUnreachable
-        | ErrorKind::BrokenPipe
-        | ErrorKind::UnexpectedEof) => kind.to_string(),
+        kind @ (ErrorKind::ConnectionRefused | ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable) => kind.to_string(),
+        ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted | ErrorKind::BrokenPipe | ErrorKind::UnexpectedEof => {
+            "the receiver closes the connection".into()
+        }
         ErrorKind::TimedOut | ErrorKind::WouldBlock => TOO_LATE.into(),
-        ErrorKind::InvalidData => NO_TLS.into(),
-        kind => match error.raw_os_error() {
-            Some(number) => Error::from_raw_os_error(number).to_string(),
-            // the resolver's errors have no number
-            None if error.to_string().starts_with("failed to lookup address") => NO_HOST.into(),
-            None => kind.to_string(),
-        },
+        ErrorKind::InvalidData => of_tls(error.get_ref().and_then(|inner| inner.downcast_ref())).into(),
+        kind => error.raw_os_error().map_or_else(|| kind.to_string(), |number| Error::from_raw_os_error(number).to_string()),
+    }
+}
+
+/// What TLS says, where it does.
+pub(super) fn of_tls(error: Option<&rustls::Error>) -> &'static str {
+    let Some(rustls::Error::InvalidCertificate(wrong)) = error else { return "TLS was refused" };
+    match wrong {
+        // the second, where the name is known but not the key
+        CertificateError::UnknownIssuer | CertificateError::BadSignature => "its certificate is signed by nobody who is trusted",
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            "its certificate is another host's"
+        }
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => "its certificate has expired",
+        _ => "its certificate is not accepted",
     }
 }

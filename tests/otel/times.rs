@@ -1,0 +1,101 @@
+//! What a callback takes while exports fail, beside what it takes without them: in instructions, which must be the same, and in time, which is shown.
+
+use crate::callgrind::{self, Counts};
+use crate::job;
+use crate::network::nowhere;
+use crate::receiver::Receiver;
+use crate::server::Manner;
+use crate::tool;
+use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
+
+/// Calls of each kind that are counted.
+const CALLS: u64 = 640;
+/// Of the times, the least is shown.
+const ROUNDS: usize = 3;
+
+type Settings<'a> = Vec<(&'a str, &'a str)>;
+
+/// The library of the tests' build without what only debuggers read, which valgrind would read, too.
+fn stripped(directory: &Path) -> std::path::PathBuf {
+    let path = directory.join("library.so");
+    assert!(Command::new("strip").arg("--strip-debug").arg("-o").arg(&path).arg(tool::library()).status().unwrap().success());
+    path
+}
+
+/// Nanoseconds a callback, the driver's own included.
+fn time(settings: &Settings<'_>) -> f64 {
+    let capture = tool::captures(&tool::run("nodes2x2_train")).remove(0);
+    let mut command = tool::tool();
+    command.arg("bench-one").arg(tool::library()).arg(capture);
+    command.args(["--threads", "1", "--communicators", "1", "--repeat", "10"]);
+    command.env("NCCL_SCOREP_PRESET", "full").env("NCCL_SCOREP_TRUST_NCCL", "on").env("NCCL_SCOREP_LOG", "off");
+    job::without_others(&mut command).envs(settings.iter().copied());
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let measured: Value = serde_json::from_slice(&output.stdout).unwrap();
+    measured["ns_per_call"].as_f64().unwrap()
+}
+
+/// Where exports go to, by a name.
+fn endpoints(receivers: &[(&'static str, Receiver)]) -> Vec<(&'static str, String)> {
+    let mut endpoints = vec![("port closed", format!("http://{}", nowhere()))];
+    endpoints.extend(receivers.iter().map(|(name, receiver)| (*name, receiver.endpoint())));
+    endpoints
+}
+
+fn differences(found: &Counts, expected: &Counts) -> Vec<String> {
+    // as tests/instructions has it: the first look at the collector comes at any time
+    let differ = |(name, count): &(&String, &f64)| (*count - found[*name]).abs() > 0.002 * *count;
+    expected.iter().filter(differ).map(|(name, count)| format!("{name}: {} rather than {count}", found[name])).collect()
+}
+
+#[test]
+fn a_callback_takes_the_same_whatever_becomes_of_exports() {
+    let manners = [
+        ("receiver answers", Manner::Accept),
+        ("accepts, never answers", Manner::Silence),
+        ("answers 500", Manner::Status(500)),
+        ("stops in the middle", Manner::HangUp(300)),
+    ];
+    let receivers = manners.map(|(name, manner)| (name, Receiver::new([manner])));
+    let endpoints = endpoints(&receivers);
+    let exported = endpoints.iter().map(|(name, endpoint)| {
+        let on = [
+            ("NCCL_SCOREP_OTEL", "on"),
+            ("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint.as_str()),
+            ("OTEL_METRIC_EXPORT_INTERVAL", "20"),
+            ("OTEL_EXPORTER_OTLP_TIMEOUT", "200"),
+        ];
+        (*name, on.to_vec())
+    });
+    let cases: Vec<(&str, Settings<'_>)> = [("no export", vec![])].into_iter().chain(exported).collect();
+
+    let mut times = vec![f64::INFINITY; cases.len()];
+    for _ in 0..ROUNDS {
+        for ((_, settings), least) in cases.iter().zip(&mut times) {
+            *least = least.min(time(settings));
+        }
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let library = stripped(directory.path());
+    let counts: Option<Vec<Counts>> =
+        callgrind::is_there().then(|| cases.iter().map(|(_, settings)| callgrind::count(&library, CALLS, settings)).collect());
+    if counts.is_none() {
+        tool::skip("no valgrind");
+    }
+    let mean = |counts: &Counts| counts.values().sum::<f64>() / counts.len() as f64;
+    tool::say(&format!("{:24} {:>12} {:>24}", "unoptimized build", "ns a callback", "instructions a callback"));
+    for (place, ((name, _), time)) in cases.iter().zip(times).enumerate() {
+        let instructions = counts.as_ref().map_or("-".into(), |counts| format!("{:.2}", mean(&counts[place])));
+        tool::say(&format!("{name:24} {time:12.1} {instructions:>24}"));
+    }
+    for ((name, _), found) in cases.iter().zip(counts.iter().flatten()) {
+        let differences = differences(found, &counts.as_ref().unwrap()[0]);
+        assert!(differences.is_empty(), "{name}: {differences:?}");
+    }
+    for (name, receiver) in receivers.iter().filter(|(name, _)| ["receiver answers", "answers 500"].contains(name)) {
+        assert!(receiver.requests().len() > ROUNDS + 1, "{name}: nothing was exported meanwhile");
+    }
+}
