@@ -47,6 +47,7 @@ lint:
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo clippy --workspace --all-targets --features otel -- -D warnings
 	cargo clippy --workspace --all-targets --features otel-grpc -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --features otel-grpc
 
 demo-packages:
