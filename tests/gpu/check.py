@@ -1,5 +1,6 @@
 """Compares what a program did with what the plugin saw: check.py WHAT DIRECTORY [SETTING=VALUE ...]. Prints one line, or what is wrong."""
 
+import collections
 import glob
 import json
 import os
@@ -82,6 +83,28 @@ def check_recording():
         wrong.append(f"the recording has other operations: {played.stdout}")
 
 
+def check_textfiles():
+    """The textfiles have the summaries' counts and bytes."""
+    found = collections.Counter()
+    for path in glob.glob(f"{SETTINGS['NCCL_SCOREP_PROM_DIR']}/*.prom"):
+        with open(path) as file:
+            for line in file:
+                if not line.startswith("#"):
+                    series, value = line.rsplit(" ", 1)
+                    found[series.split("{")[0]] += float(value)
+    collectives = [row for summary in summaries for row in summary["operations"] if row["kind"] == "Coll"]
+    for name, expected in (
+        ("nccl_profiler_collective_bytes_total", sum(row["bytes"] for row in collectives)),
+        ("nccl_profiler_collective_count_count", sum(row["count"] for row in collectives)),
+        ("nccl_profiler_collective_time_seconds_count", sum(row["count"] for row in collectives)),
+        ("nccl_profiler_rank_bytes_total", sum(row["bytes"] for summary in summaries for row in summary["transfers"])),
+        ("nccl_dropped_count_total", 0),
+        ("nccl_process_info", len(summaries)),
+    ):
+        if found[name] != expected:
+            wrong.append(f"textfiles: {name} is {found[name]} instead of {expected}")
+
+
 def check_times(rank, rows, times):
     """The plugin's times against those of CUDA events, which are longer by what it takes to launch a kernel: as much as the fastest
     all-reduce of 4 bytes shows."""
@@ -115,6 +138,8 @@ for rank in ranks:
     check(rank)
 if "NCCL_SCOREP_RECORD" in SETTINGS:
     check_recording()
+if "NCCL_SCOREP_PROM_DIR" in SETTINGS:
+    check_textfiles()
 if wrong:
     print("; ".join(wrong))
     sys.exit(1)

@@ -79,6 +79,12 @@ done
 run "network, 2 ranks, one node, with a second plugin that is missing" 2 collectives NCCL_SCOREP_CHAIN=/no/such/plugin.so
 run "full, 2 ranks, two nodes, recorded" 2 collectives NCCL_SCOREP_PRESET=full NCCL_SCOREP_RECORD="$scratch/recording" NODES=2 $sockets
 
+# a library that was built with OpenTelemetry knows textfiles, too
+if grep -q nccl_process_info "$library"; then
+  mkdir "$scratch/textfiles"
+  run "network, 2 ranks, two nodes, with textfiles" 2 collectives NCCL_SCOREP_PROM_DIR="$scratch/textfiles" NODES=2 $sockets
+fi
+
 run "network, 4 ranks, one node, collectives" 4 collectives
 run "network, 4 ranks, two nodes, collectives" 4 collectives NODES=2 $sockets
 run "network, 4 ranks, four nodes, pipeline" 4 pipeline NODES=4 $sockets

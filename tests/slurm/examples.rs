@@ -91,6 +91,19 @@ fn torch_under_torchrun() {
     }
 }
 
+/// The figures go where sbatch's environment says, under the job's name. (tests/otel has what arrives; here the library is built without.)
+#[test]
+fn torch_over_opentelemetry() {
+    let Some(cluster) = Cluster::start(&[]) else { return };
+    let job = run(&cluster, "otlp.sbatch", Model::Threads, &FOUR_ON_TWO);
+    for (rank, task) in job.tasks().iter().enumerate() {
+        let expected =
+            [rank.to_string(), (rank % 2).to_string(), "on".into(), "http://localhost:4318".into(), "scorep-nccl".into()];
+        let names = ["RANK", "LOCAL_RANK", "NCCL_SCOREP_OTEL", "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_SERVICE_NAME"];
+        assert_eq!(names.map(|name| task.variable(name).unwrap_or_default().to_owned()), expected);
+    }
+}
+
 #[test]
 fn the_scripts_are_clean() {
     let scripts = ["mpi.sbatch", "otlp.sbatch", "torch-srun.sbatch", "torchrun.sbatch", "task-prolog.sh"].map(example);
