@@ -143,5 +143,6 @@ fn replay(arguments: Replay) -> Result<(), String> {
         }
         Format::Json => print!("{}", replay::to_json(&outcome.summary).map_err(|error| error.to_string())?),
     }
-    Ok(())
+    // the figures are there; who has them sent wants to know that they were not
+    if outcome.sent { Ok(()) } else { Err("not all figures were sent, as said above".into()) }
 }

@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use tempfile::{NamedTempFile, TempDir};
 
@@ -40,6 +40,8 @@ pub(crate) struct Outcome {
     pub(crate) summary: Summary,
     /// The trace's anchor file.
     pub(crate) trace: Option<PathBuf>,
+    /// Whether all figures were sent that were to be.
+    pub(crate) sent: bool,
 }
 
 /// Why there is no outcome.
@@ -79,10 +81,11 @@ pub(crate) fn replay(request: &Request) -> Result<Outcome, ReplayError> {
     library::Links::of(scratch.path()).make(&library).map_err(|error| ReplayError::io(scratch.path(), error))?;
 
     let bar = progress_bar();
+    let unsent = AtomicBool::new(false);
     let jobs: Vec<Job<'_>> = captures
         .iter()
         .enumerate()
-        .map(|(number, capture)| Job { capture, request, scratch: scratch.path(), number, bar: &bar })
+        .map(|(number, capture)| Job { capture, request, scratch: scratch.path(), number, bar: &bar, unsent: &unsent })
         .collect();
     let outcome = run_all(&jobs);
     bar.finish_and_clear();
@@ -97,7 +100,8 @@ pub(crate) fn replay(request: &Request) -> Result<Outcome, ReplayError> {
         file.write_all(text.as_bytes()).map_err(|error| ReplayError::io(path, error))?;
         file.persist(path).map_err(|error| ReplayError::io(path, error.error))?;
     }
-    Ok(Outcome { summary, trace })
+    let sent = request.otlp.is_none() || !unsent.into_inner();
+    Ok(Outcome { summary, trace, sent })
 }
 
 /// The summary as it is written: indented, with a line end.
@@ -202,6 +206,9 @@ fn run_all(jobs: &[Job<'_>]) -> Result<Vec<Part>, ReplayError> {
     results.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().flatten().collect()
 }
 
+/// What the library says where it does not send.
+const UNSENT: [&str; 2] = ["nothing is exported", "could not be exported"];
+
 /// One capture's replay.
 struct Job<'a> {
     capture: &'a Path,
@@ -210,6 +217,8 @@ struct Job<'a> {
     scratch: &'a Path,
     number: usize,
     bar: &'a ProgressBar,
+    /// Set where figures were not sent.
+    unsent: &'a AtomicBool,
 }
 
 impl Job<'_> {
@@ -235,6 +244,9 @@ impl Job<'_> {
             return Err(self.failed(&message, status));
         }
         let _ = io::stderr().write_all(message.as_bytes());
+        if UNSENT.iter().any(|words| message.contains(words)) {
+            self.unsent.store(true, Ordering::Relaxed);
+        }
         let trace = trace.map(|path| read(&path)).transpose()?;
         Ok((read(&summary)?, trace))
     }
@@ -264,7 +276,8 @@ impl Job<'_> {
         }
         if std::env::var_os("NCCL_SCOREP_LOG").is_none() {
             // what is to be known of a replay stands in its summary, but for what could not be exported
-            let exports = self.request.otlp.is_some() || std::env::var_os("NCCL_SCOREP_PROM_DIR").is_some();
+            let is_set = |name| std::env::var_os(name).is_some();
+            let exports = self.request.otlp.is_some() || is_set("NCCL_SCOREP_OTEL") || is_set("NCCL_SCOREP_PROM_DIR");
             command.env("NCCL_SCOREP_LOG", if exports { "warn" } else { "off" });
         }
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -131,6 +131,7 @@ impl Communicator {
         let Some(context) = recorder.contexts.at(self.id.index()) else { return true };
         // until it is told what it is, there is nothing that counts
         let Some(rank) = self.rank.or(self.ended.map(|_| Rank { comm: 0, rank: -1 })) else { return false };
+        figures.totals.meet(rank);
         self.assembly.set_scale(figures.nanoseconds_per_tick, figures.knows_tick);
         self.assembly.set_gpu_tick(recorder.settings.gpu_tick);
         self.take_place(rank, figures);

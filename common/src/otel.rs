@@ -49,12 +49,13 @@ fn transport(endpoint: &Endpoint) -> Result<Box<dyn Transport>, String> {
 /// Why there is none, in words.
 pub(crate) fn exporter(identity: &Identity) -> Result<Box<dyn Exporter>, String> {
     let endpoint = Endpoint::told(|name| std::env::var(name).ok())?;
+    let begun = SystemTime::now();
     Ok(Box::new(Otlp {
         transport: transport(&endpoint)?,
         timeout: endpoint.timeout,
         interval: endpoint.interval,
-        resource: request::resource(identity),
-        begun: SystemTime::now(),
+        resource: request::resource(identity, begun),
+        begun,
     }))
 }
 

@@ -118,15 +118,15 @@ impl Buckets {
 pub struct OfOperations {
     /// Bytes.
     pub sizes: Buckets,
-    /// Nanoseconds, by the GPU, by proxy operations, by the enqueue.
-    pub times: [Buckets; 3],
+    /// By the GPU, by proxy operations, by the enqueue.
+    pub times: [Times; 3],
     /// What they sent.
     pub sends: OfSends,
 }
 
 impl Default for OfOperations {
     fn default() -> Self {
-        Self { sizes: Buckets::new(&SIZES), times: [Buckets::new(&TIMES); 3], sends: OfSends::default() }
+        Self { sizes: Buckets::new(&SIZES), times: Default::default(), sends: OfSends::default() }
     }
 }
 
@@ -186,15 +186,15 @@ impl OfSends {
 pub struct OfTransfers {
     /// Bytes.
     pub sizes: Buckets,
-    /// Nanoseconds.
-    pub times: Buckets,
+    /// Of each.
+    pub times: Times,
     /// Of the windows that have a fit.
-    pub latencies: Latencies,
+    pub latencies: Times,
 }
 
 impl Default for OfTransfers {
     fn default() -> Self {
-        Self { sizes: Buckets::new(&SIZES), times: Buckets::new(&TIMES), latencies: Latencies::default() }
+        Self { sizes: Buckets::new(&SIZES), times: Times::default(), latencies: Times::default() }
     }
 }
 
@@ -207,33 +207,38 @@ impl OfTransfers {
     }
 }
 
-/// Latencies of windows, one each, in whole nanoseconds: their order does not matter. One below nothing, which a fit may have, is no latency and would
-/// make the sum fall.
+/// Times and their sum, in whole nanoseconds: their order does not matter, and what is learnt later of the clock changes none of them, so that the sum
+/// never falls.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Latencies {
+pub struct Times {
     /// How they are spread.
     pub spread: Buckets,
     /// Their sum.
     pub sum: u64,
 }
 
-impl Default for Latencies {
+impl Default for Times {
     fn default() -> Self {
         Self { spread: Buckets::new(&TIMES), sum: 0 }
     }
 }
 
-impl Latencies {
+impl Times {
     /// Takes one in.
-    pub fn add(&mut self, latency_us: f64) {
+    pub fn add(&mut self, nanoseconds: u64) {
+        self.spread.add(nanoseconds);
+        self.sum = self.sum.saturating_add(nanoseconds);
+    }
+
+    /// Takes in a fit's latency. One below nothing, which a fit may have, is none and would make the sum fall.
+    pub fn add_latency(&mut self, latency_us: f64) {
         if latency_us.is_finite() && latency_us >= 0.0 {
-            let latency = (latency_us * 1e3).round() as u64;
-            self.spread.add(latency);
-            self.sum = self.sum.saturating_add(latency);
+            self.add((latency_us * 1e3).round() as u64);
         }
     }
 
-    fn merge(&mut self, other: &Self) {
+    /// Takes in all of another.
+    pub fn merge(&mut self, other: &Self) {
         self.spread.merge(&other.spread);
         self.sum = self.sum.saturating_add(other.sum);
     }
@@ -247,12 +252,12 @@ pub struct OfWindows {
     /// Their sum.
     pub rate_sum: u64,
     /// Of those that have a fit.
-    pub latencies: Latencies,
+    pub latencies: Times,
 }
 
 impl Default for OfWindows {
     fn default() -> Self {
-        Self { rates: Buckets::new(&RATES), rate_sum: 0, latencies: Latencies::default() }
+        Self { rates: Buckets::new(&RATES), rate_sum: 0, latencies: Times::default() }
     }
 }
 
@@ -264,7 +269,7 @@ impl OfWindows {
             self.rates.add(rate);
             self.rate_sum = self.rate_sum.saturating_add(rate);
         }
-        latency_us.into_iter().for_each(|latency| self.latencies.add(latency));
+        latency_us.into_iter().for_each(|latency| self.latencies.add_latency(latency));
     }
 
     /// Takes in all of another.

@@ -21,7 +21,7 @@ pub(crate) fn exporter(directory: &Path, identity: &Identity) -> Result<Box<dyn 
     // the program may change its working directory later
     let directory = std::path::absolute(control::expand(directory))
         .map_err(|error| format!("NCCL_SCOREP_PROM_DIR is no directory's name ({error})"))?;
-    let process = process(identity.process, std::fs::read_link("/proc/self/ns/pid").ok().as_deref());
+    let process = identity.process_name.clone();
     let place = Place::new(directory, &identity.host, &process);
     Ok(Box::new(Textfile { interval, place, info: text::info(identity, &process), process }))
 }
@@ -29,7 +29,7 @@ pub(crate) fn exporter(directory: &Path, identity: &Identity) -> Result<Box<dyn 
 struct Textfile {
     interval: Duration,
     place: Place,
-    /// The process as no other of this machine is called.
+    /// As no other of this machine is called.
     process: String,
     /// What is known of it, written down.
     info: String,
@@ -45,27 +45,5 @@ impl Exporter for Textfile {
         let written = self.place.write(&(text::of(families, &self.process) + &self.info))?;
         self.place.remove_old(written, self.interval);
         Ok(())
-    }
-}
-
-/// Its number; with that of its namespace behind it, where that is not the machine's own: containers on one machine have processes of the same number.
-fn process(number: u32, namespace: Option<&Path>) -> String {
-    // the kernel's constant for the first one, PROC_PID_INIT_INO
-    const OF_THE_MACHINE: &str = "4026531836";
-    let namespace = namespace.and_then(Path::to_str).and_then(|link| link.strip_prefix("pid:[")?.strip_suffix(']'));
-    match namespace {
-        Some(namespace) if namespace != OF_THE_MACHINE => format!("{number}-{namespace}"),
-        _ => number.to_string(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_process_in_a_container_is_not_the_machines() {
-        let of = |link: Option<&str>| process(7, link.map(Path::new));
-        assert_eq!([None, Some("pid:[4026531836]"), Some("pid:[4026532290]")].map(of), ["7", "7", "7-4026532290"]);
     }
 }

@@ -48,7 +48,7 @@ pub struct OperationSum {
 impl OperationSum {
     /// Takes in what an operation sent over the network, if it did.
     fn sent(&mut self, sends: Sends, nanoseconds_per_tick: f64) {
-        let nanoseconds = (sends.ticks as f64 * nanoseconds_per_tick) as u64;
+        let nanoseconds = (sends.ticks as f64 * nanoseconds_per_tick).round() as u64;
         let means = [sends.bytes, nanoseconds].map(|sum| sum.checked_div(sends.count));
         if let [Some(size), Some(time)] = means {
             spread::keep(&mut self.spread, |spread| spread.sends.add(sends.count, [size, time]));
@@ -60,7 +60,7 @@ impl OperationSum {
         self.count += 1;
         self.bytes = self.bytes.saturating_add(bytes);
         spread::keep(&mut self.spread, |spread| {
-            let scaled = |ticks: u64| (ticks as f64 * nanoseconds_per_tick) as u64;
+            let scaled = |ticks: u64| (ticks as f64 * nanoseconds_per_tick).round() as u64;
             let (by, time) = match timing {
                 Timing::Gpu { start, stop } => (0, stop.saturating_sub(start)),
                 Timing::Proxy(ticks) => (1, scaled(ticks)),
@@ -204,7 +204,7 @@ impl ChannelSum {
         self.ticks += transfer.ticks();
         spread::keep(&mut self.spread, |spread| {
             spread.sizes.add(transfer.bytes);
-            spread.times.add((transfer.ticks() as f64 * nanoseconds_per_tick) as u64);
+            spread.times.add((transfer.ticks() as f64 * nanoseconds_per_tick).round() as u64);
         });
     }
 
@@ -241,32 +241,41 @@ pub struct Totals {
     pub orphans: u64,
     /// Ranks of communicators that are summed up as [`OTHERS`].
     pub others: u64,
-    /// Ended ones with sums of their own.
-    ended: BTreeSet<Rank>,
+    /// Those that keep sums of their own when they have ended.
+    own: BTreeSet<Rank>,
     handed_over: Vec<Rank>,
     /// Operations of late, which go to `operations` together.
     late: Vec<(OperationKey, OperationSum)>,
 }
 
-/// Stands for the communicators that ended after the first hundred, taken together. NCCL's own ids are hashes.
+/// Stands for the ended communicators but the first hundred that there were, taken together. NCCL's own ids are hashes.
 pub const OTHERS: u64 = u64::MAX;
-/// Ranks of ended communicators with sums of their own.
+/// Ranks of communicators that keep sums of their own.
 const KEPT: usize = 100;
 /// Sums that operations of late are kept under.
 const LATE: usize = 8;
 
 impl Totals {
-    /// A communicator has ended: of when its transfers were under way, only for how long is kept. After the first hundred the sums
-    /// of an ended one go to the others', since a job may make communicators for as long as it runs.
+    /// There is such a communicator. The first hundred keep sums of their own for good.
+    pub fn meet(&mut self, rank: Rank) {
+        if self.own.len() < KEPT {
+            self.own.insert(rank);
+        }
+    }
+
+    /// Whether it keeps sums of its own when it has ended.
+    pub fn has_sums_of_its_own(&self, rank: Rank) -> bool {
+        self.own.contains(&rank)
+    }
+
+    /// A communicator has ended: of when its transfers were under way, only for how long is kept. But for the first hundred, its sums
+    /// go to the others', since a job may make communicators for as long as it runs.
     pub fn close(&mut self, rank: Rank) {
         self.sum_up();
         for pair in self.pairs.range_mut((rank, i32::MIN)..=(rank, i32::MAX)).map(|(_, pair)| pair) {
             pair.active.close();
         }
-        if self.ended.len() < KEPT {
-            self.ended.insert(rank);
-        }
-        if self.ended.contains(&rank) {
+        if self.own.contains(&rank) {
             return;
         }
         let others = Rank { comm: OTHERS, ..rank };
@@ -364,6 +373,7 @@ mod tests {
             totals.pairs.entry((rank, 0)).or_default().add(&transfer);
             totals.channels.entry((rank, 0, 3)).or_default().add(&transfer, 1.0);
             let key = (rank, true, Name::of(Some(c"AllReduce")), None);
+            totals.meet(rank);
             totals.operations.entry(key).or_default().add(4, Timing::Gpu { start: 0, stop: rank.comm }, 1.0);
             totals.close(rank);
         }

@@ -214,6 +214,10 @@ fn no_link_is_followed() {
     assert!(found.len() == 1 && found[0].ends_with(".prom"), "{found:?}");
 }
 
+fn to(endpoint: &str) -> [(&str, &str); 2] {
+    [("NCCL_SCOREP_OTEL", "on"), ("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint)]
+}
+
 /// Who is slow holds up nobody else, and all of them together the end no longer than one.
 #[test]
 fn an_endpoint_that_does_not_answer_holds_up_no_textfile() {
@@ -221,12 +225,12 @@ fn an_endpoint_that_does_not_answer_holds_up_no_textfile() {
     use crate::server::Manner;
     let place = tempfile::tempdir().unwrap();
     let receiver = Receiver::new([Manner::Silence]);
-    let (_, said) = summary(replay(Some(place.path())).args(["--otlp", &receiver.endpoint()]));
+    let (_, said) = summary(replay(Some(place.path())).envs(to(&receiver.endpoint())));
     assert!(said.lines().count() == 1 && said.contains("over OpenTelemetry (no answer in time)"), "{said}");
     assert_eq!(names(place.path()).len(), 1);
 
     let begun = Instant::now();
-    let (_, said) = summary(replay(Some(&place.path().join("missing"))).args(["--otlp", &receiver.endpoint()]));
+    let (_, said) = summary(replay(Some(&place.path().join("missing"))).envs(to(&receiver.endpoint())));
     assert!(begun.elapsed() < Duration::from_secs(6), "{:?}", begun.elapsed());
     let both = ["over OpenTelemetry", "to NCCL_SCOREP_PROM_DIR"].iter().all(|how| said.contains(how));
     assert!(said.lines().count() == 2 && both, "{said}");
@@ -237,7 +241,7 @@ fn an_endpoint_that_does_not_answer_holds_up_no_textfile() {
 fn an_interval_that_is_none_is_told_by_each() {
     let place = tempfile::tempdir().unwrap();
     let mut command = replay(Some(place.path()));
-    let (_, said) = summary(command.args(["--otlp", "http://127.0.0.1:9"]).env("OTEL_METRIC_EXPORT_INTERVAL", "secret"));
+    let (_, said) = summary(command.envs(to("http://127.0.0.1:9")).env("OTEL_METRIC_EXPORT_INTERVAL", "secret"));
     assert!(
         said.lines().count() == 2 && said.matches("OTEL_METRIC_EXPORT_INTERVAL is no positive number").count() == 2,
         "{said}"

@@ -65,7 +65,11 @@ pub(crate) fn replay(run: &str, endpoint: Option<&str>, settings: Settings<'_>) 
     let mut command = tool::tool();
     command.arg("replay").arg(tool::captures(&tool::run(run)).remove(0)).args(["--format", "json"]);
     if let Some(endpoint) = endpoint {
-        with_secrets(&mut command).args(["--otlp", endpoint]).envs(settings.iter().copied());
+        // not by --otlp, which wants them to arrive
+        with_secrets(&mut command)
+            .env("NCCL_SCOREP_OTEL", "on")
+            .env("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint)
+            .envs(settings.iter().copied());
     }
     let directory = tempfile::tempdir().unwrap();
     let [stdout, stderr] = ["stdout", "stderr"].map(|name| directory.path().join(name));

@@ -43,6 +43,8 @@ mod receiver;
 #[path = "../reference/mod.rs"]
 mod reference;
 #[cfg(feature = "otel")]
+mod series;
+#[cfg(feature = "otel")]
 mod server;
 #[cfg(feature = "otel")]
 mod text;
@@ -93,8 +95,11 @@ fn a_library_without_grpc_says_so() {
     command.arg("replay").arg(capture).args(["--otlp", "http://127.0.0.1:9", "--format", "json"]);
     let output = command.env("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc").output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && !output.stdout.is_empty(), "{said}");
-    assert!(said.lines().count() == 1 && said.contains("-DSCOREP_NCCL_OTEL_GRPC=ON"), "{said}");
+    assert!(output.status.code() == Some(1) && !output.stdout.is_empty(), "{said}");
+    assert!(
+        said.lines().count() == 2 && said.contains("not all figures were sent") && said.contains("-DSCOREP_NCCL_OTEL_GRPC=ON"),
+        "{said}"
+    );
 }
 
 /// The figures are there, and a line each says how to have them exported.
@@ -107,8 +112,13 @@ fn a_library_without_it_says_so() {
     command.arg("replay").arg(capture).args(["--otlp", "http://127.0.0.1:9", "--format", "json"]);
     let output = command.env("NCCL_SCOREP_PROM_DIR", place.path()).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && !output.stdout.is_empty(), "{said}");
-    assert!(said.lines().count() == 2 && said.matches("-DSCOREP_NCCL_OTEL=ON").count() == 2, "{said}");
+    assert!(output.status.code() == Some(1) && !output.stdout.is_empty(), "{said}");
+    assert!(
+        said.lines().count() == 3
+            && said.contains("not all figures were sent")
+            && said.matches("-DSCOREP_NCCL_OTEL=ON").count() == 2,
+        "{said}"
+    );
     assert!(said.contains("NCCL_SCOREP_OTEL=on") && said.contains("NCCL_SCOREP_PROM_DIR"), "{said}");
     assert_eq!(place.path().read_dir().unwrap().count(), 0);
 }

@@ -3,6 +3,7 @@
 use crate::job::{self, Job, SECRET};
 use crate::receiver::Receiver;
 use crate::server::Manner;
+use crate::tool;
 use std::net::TcpListener;
 
 /// An address at which nobody listens. It is on loopback, but no receiver's: their ports come and go.
@@ -68,6 +69,17 @@ fn times_may_be_as_long_as_numbers_are() {
     let longest = u64::MAX.to_string();
     job::check_good(&receiver.endpoint(), &[("OTEL_EXPORTER_OTLP_TIMEOUT", &longest), ("OTEL_METRIC_EXPORT_INTERVAL", &longest)]);
     assert_eq!(receiver.requests().len(), 1);
+}
+
+/// Who has figures sent by hand is told by the exit status, too.
+#[test]
+fn a_replay_that_is_to_send_says_that_it_did_not() {
+    let mut command = tool::tool();
+    command.arg("replay").arg(tool::run("net2_single")).args(["--format", "json", "--otlp", &format!("http://{}", nowhere())]);
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(1) && !output.stdout.is_empty(), "{said}");
+    assert!(said.contains("connection refused") && said.ends_with("not all figures were sent, as said above\n"), "{said}");
 }
 
 #[test]

@@ -25,7 +25,7 @@ impl Point {
     }
 }
 
-fn labels(attributes: &[KeyValue]) -> Labels {
+pub(crate) fn labels(attributes: &[KeyValue]) -> Labels {
     let text = |value: &Value| match value {
         Value::StringValue(text) => text.clone(),
         Value::IntValue(number) => number.to_string(),

@@ -7,10 +7,10 @@ use super::sums::{Pair, Sums};
 use crate::board;
 use crate::metric::{self, Fixed};
 use crate::name::Name;
-use crate::spread::{Buckets, Latencies};
+use crate::spread::{Buckets, Times};
 use crate::summary::hexadecimal;
 use crate::totals::{ChannelSum, OperationSum, Rank};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// All points of one name.
 #[derive(Debug, Clone, PartialEq)]
@@ -80,7 +80,7 @@ const MEGABYTE: f64 = 1e6;
 /// All that have a point.
 pub(crate) fn families(sums: &Sums, identity: &Identity, peers: &mut Peers, failed: u64) -> Vec<Family> {
     peers.meet(sums.pairs.iter().map(|(pair, _)| *pair));
-    let view = View { sums, of_process: of_process(identity), collective: with_collectives(sums) };
+    let view = View { sums, of_process: of_process(identity) };
     let mut made = view.operations();
     made.extend(view.pairs(peers));
     made.extend(view.channels(peers));
@@ -111,8 +111,8 @@ fn of_sends([number, size, time]: [&'static str; 3]) -> [Family; 3] {
     ]
 }
 
-fn of_latencies(latencies: &Latencies) -> Histogram {
-    Histogram::of(&latencies.spread, latencies.sum as f64 / MICROSECOND, MICROSECOND)
+fn of_times(times: &Times) -> Histogram {
+    Histogram::of(&times.spread, times.sum as f64 / MICROSECOND, MICROSECOND)
 }
 
 /// Labels that every point has.
@@ -122,22 +122,15 @@ fn of_process(identity: &Identity) -> Labels {
     std::iter::once(("hostname", identity.host.clone())).chain(told).collect()
 }
 
-/// Ranks that took part in collectives.
-fn with_collectives(sums: &Sums) -> BTreeSet<Rank> {
-    sums.operations.iter().filter(|((_, is_coll, ..), _)| *is_coll).map(|((rank, ..), _)| *rank).collect()
-}
-
 struct View<'a> {
     sums: &'a Sums,
     of_process: Labels,
-    collective: BTreeSet<Rank>,
 }
 
 impl View<'_> {
-    fn labels(&self, comm: u64, is_coll: bool, others: impl IntoIterator<Item = (&'static str, String)>) -> Labels {
+    fn labels(&self, comm: u64, others: impl IntoIterator<Item = (&'static str, String)>) -> Labels {
         let nranks = self.sums.communicators.get(&comm).map(|nranks| ("comm_nranks", nranks.to_string()));
-        let comm_type = if is_coll { "COLLECTIVE" } else { "P2P" };
-        let first = [("communicator", hexadecimal(comm)), ("comm_type", comm_type.to_owned())];
+        let first = [("communicator", hexadecimal(comm))];
         first.into_iter().chain(nranks).chain(others).chain(self.of_process.iter().cloned()).collect()
     }
 
@@ -161,7 +154,9 @@ impl View<'_> {
         let mut p2p_time = family("nccl_profiler_p2p_time", "us", "Times of the sends and receives");
         for ((rank, is_coll, function), sum) in &sums {
             let Some(spread) = &sum.spread else { continue };
-            let labels = self.labels(rank.comm, *is_coll, [("operation", function.text()), ("rank", rank.rank.to_string())]);
+            let comm_type = if *is_coll { "COLLECTIVE" } else { "P2P" };
+            let of_operation = [("comm_type", comm_type.into()), ("operation", function.text()), ("rank", rank.rank.to_string())];
+            let labels = self.labels(rank.comm, of_operation);
             if *is_coll {
                 coll_bytes.points.push(Point { labels: labels.clone(), value: Value::Sum(sum.bytes) });
                 let ones = Histogram { sum: sum.count as f64, bounds: vec![1.0], counts: vec![sum.count, 0] };
@@ -181,10 +176,8 @@ impl View<'_> {
             for (into, value) in into.iter_mut().zip(values).filter(|(_, value)| value.count() > 0) {
                 into.points.push(Point { labels: labels.clone(), value: Value::Histogram(value) });
             }
-            let scaled = |ticks: u64| ticks as f64 * (self.sums.nanoseconds_per_tick / MICROSECOND);
-            let times = [sum.time as f64 / MICROSECOND, scaled(sum.proxy_ticks), scaled(sum.enqueue_ticks)];
-            for ((by, time), buckets) in TIMED_BY.into_iter().zip(times).zip(&spread.times) {
-                let value = Histogram::of(buckets, time, MICROSECOND);
+            for (by, times) in TIMED_BY.into_iter().zip(&spread.times) {
+                let value = of_times(times);
                 if value.count() > 0 {
                     let labels = labels.iter().cloned().chain([("timing", by.to_owned())]).collect();
                     let into = if *is_coll { &mut coll_time } else { &mut p2p_time };
@@ -199,7 +192,7 @@ impl View<'_> {
         let peer = peer.map_or_else(|| "other".into(), |peer| peer.to_string());
         let others = [("source_rank", rank.rank.to_string()), ("dest_rank", peer)];
         let channel = channel.map(|channel| ("channel", channel.to_string()));
-        self.labels(rank.comm, self.collective.contains(&rank), others.into_iter().chain(channel))
+        self.labels(rank.comm, others.into_iter().chain(channel))
     }
 
     fn pairs(&self, peers: &Peers) -> Vec<Family> {
@@ -215,7 +208,7 @@ impl View<'_> {
             bytes.points.push(Point { labels: labels.clone(), value: Value::Sum(pair.bytes) });
             let Some(windows) = &pair.windows else { continue };
             let rates = Histogram::of(&windows.rates, windows.rate_sum as f64 / MEGABYTE, MEGABYTE);
-            let latencies = of_latencies(&windows.latencies);
+            let latencies = of_times(&windows.latencies);
             for (into, value) in [(&mut rate, rates), (&mut latency, latencies)] {
                 if value.count() > 0 {
                     into.points.push(Point { labels: labels.clone(), value: Value::Histogram(value) });
@@ -236,11 +229,10 @@ impl View<'_> {
         for ((rank, peer, channel), sum) in &sums {
             let Some(spread) = &sum.spread else { continue };
             let labels = self.of_transfers(*rank, *peer, Some(*channel));
-            let ticks = sum.ticks as f64 * (self.sums.nanoseconds_per_tick / MICROSECOND);
             let sizes = Histogram::of(&spread.sizes, sum.bytes as f64, 1.0);
-            let times = Histogram::of(&spread.times, ticks, MICROSECOND);
+            let times = of_times(&spread.times);
             size.points.push(Point { labels: labels.clone(), value: Value::Histogram(sizes) });
-            let latencies = of_latencies(&spread.latencies);
+            let latencies = of_times(&spread.latencies);
             if latencies.count() > 0 {
                 latency.points.push(Point { labels: labels.clone(), value: Value::Histogram(latencies) });
             }

@@ -13,6 +13,8 @@ pub struct Identity {
     pub host: String,
     /// Number of the process.
     pub process: u32,
+    /// The process as no other of the machine is called.
+    pub process_name: String,
     /// Number among the processes of the machine.
     pub local_rank: Option<String>,
     /// SLURM's number of the job.
@@ -42,7 +44,9 @@ impl Identity {
     pub(crate) fn of_process() -> Self {
         let host = String::from_utf8_lossy(&host_name::of_machine()).into_owned();
         let lookup = |name: &str| std::env::var(name).ok();
-        let told = Self { host, process: std::process::id(), ..Self::told(lookup) };
+        let process = std::process::id();
+        let process_name = process_name(process, std::fs::read_link("/proc/self/ns/pid").ok().as_deref());
+        let told = Self { host, process, process_name, ..Self::told(lookup) };
         told.with(Gpu::of_process(lookup, Path::new("/")))
     }
 
@@ -72,6 +76,17 @@ impl Identity {
     }
 }
 
+/// A process' number; with that of its namespace behind it, where that is not the machine's own: containers on one machine have processes of the same number.
+fn process_name(number: u32, namespace: Option<&Path>) -> String {
+    // the kernel's constant for the first one, PROC_PID_INIT_INO
+    const OF_THE_MACHINE: &str = "4026531836";
+    let namespace = namespace.and_then(Path::to_str).and_then(|link| link.strip_prefix("pid:[")?.strip_suffix(']'));
+    match namespace {
+        Some(namespace) if namespace != OF_THE_MACHINE => format!("{number}-{namespace}"),
+        _ => number.to_string(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -98,5 +113,11 @@ mod tests {
         let both = |uuid: &str| (Some("0000:65:00.0".to_owned()), Some(uuid.to_owned()));
         assert_eq!(names(told(&[("CUDA_VISIBLE_DEVICES", "MIG-8a")]).with(gpu())), both("MIG-8a"));
         assert_eq!(names(told(&[]).with(gpu())), both("GPU-8a-0"));
+    }
+
+    #[test]
+    fn a_process_in_a_container_is_not_the_machines() {
+        let of = |link: Option<&str>| process_name(7, link.map(Path::new));
+        assert_eq!([None, Some("pid:[4026531836]"), Some("pid:[4026532290]")].map(of), ["7", "7", "7-4026532290"]);
     }
 }

@@ -1,42 +1,36 @@
 //! Which rank pairs have labels of their own: the first so many. Whoever is among the others stays there, since a sum must never fall.
 
 use crate::totals::Rank;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// A rank and another that it sends to.
 pub(crate) type Pair = (Rank, i32);
 
-/// The pairs seen so far.
+/// The pairs with labels of their own.
 #[derive(Debug)]
 pub(crate) struct Peers {
     most: usize,
-    /// Whether each has labels of its own.
-    known: BTreeMap<Pair, bool>,
+    own: BTreeSet<Pair>,
 }
 
 impl Peers {
     /// So many may have labels of their own.
     pub(crate) fn new(most: usize) -> Self {
-        Self { most, known: BTreeMap::new() }
+        Self { most, own: BTreeSet::new() }
     }
 
-    /// These are the pairs there are: new ones find room or not, and those that are gone make room.
+    /// These are the pairs there are: new ones find room or not. A pair that was there is there for good.
     pub(crate) fn meet(&mut self, pairs: impl Iterator<Item = Pair>) {
-        let pairs: BTreeSet<Pair> = pairs.collect();
-        self.known.retain(|pair, _| pairs.contains(pair));
-        let mut own = self.known.values().filter(|own| **own).count();
         for pair in pairs {
-            self.known.entry(pair).or_insert_with(|| {
-                let room = own < self.most;
-                own += usize::from(room);
-                room
-            });
+            if self.own.len() < self.most {
+                self.own.insert(pair);
+            }
         }
     }
 
     /// The peer, or `None` for one among the others.
     pub(crate) fn label(&self, rank: Rank, peer: i32) -> Option<i32> {
-        self.known.get(&(rank, peer)).is_some_and(|own| *own).then_some(peer)
+        self.own.contains(&(rank, peer)).then_some(peer)
     }
 }
 
@@ -52,9 +46,5 @@ mod tests {
         peers.meet([pair(5), pair(3)].into_iter());
         peers.meet([pair(5), pair(3), pair(1)].into_iter());
         assert_eq!([1, 3, 5].map(|peer| peers.label(rank, peer)), [None, Some(3), Some(5)]);
-        // one is gone: a new one takes its place, not one of the others
-        peers.meet([pair(5), pair(1)].into_iter());
-        peers.meet([pair(5), pair(1), pair(9)].into_iter());
-        assert_eq!([1, 5, 9].map(|peer| peers.label(rank, peer)), [None, Some(5), Some(9)]);
     }
 }

@@ -4,14 +4,13 @@ use crate::figures::Figures;
 use crate::spread::Kept;
 use crate::spread::OfWindows;
 use crate::summary::Introductions;
-use crate::totals::{ChannelSum, OperationKey, OperationSum, Rank};
+use crate::totals::{ChannelSum, OTHERS, OperationKey, OperationSum, Rank};
 use std::collections::BTreeMap;
 
-/// Sums of the process since its start.
+/// Sums of the process since its start. Communicators that will be among the others once they have ended are so from the start: keys may be there
+/// more than once, but no sum goes from one to another.
 #[derive(Debug, Clone, Default)]
 pub struct Sums {
-    /// What a tick is worth.
-    pub nanoseconds_per_tick: f64,
     /// Ranks of each communicator.
     pub communicators: BTreeMap<u64, i32>,
     /// Operations, as [`crate::totals::Totals`] has them.
@@ -34,16 +33,24 @@ pub struct Pair {
 impl Sums {
     pub(crate) fn of(figures: &Figures, introductions: &Introductions) -> Self {
         let totals = &figures.totals;
+        let of = |rank| if totals.has_sums_of_its_own(rank) { rank } else { Rank { comm: OTHERS, ..rank } };
         Self {
-            nanoseconds_per_tick: figures.nanoseconds_per_tick,
             communicators: introductions.sizes(),
-            operations: totals.operations.iter().map(|(&key, sum)| (key, sum.clone())).collect(),
+            operations: totals
+                .operations
+                .iter()
+                .map(|(&(rank, kind, name, peer), sum)| ((of(rank), kind, name, peer), sum.clone()))
+                .collect(),
             pairs: totals
                 .pairs
                 .iter()
-                .map(|(&key, pair)| (key, Pair { bytes: pair.bytes, windows: pair.windows.clone() }))
+                .map(|(&(rank, peer), pair)| ((of(rank), peer), Pair { bytes: pair.bytes, windows: pair.windows.clone() }))
                 .collect(),
-            channels: totals.channels.iter().map(|(&key, sum)| (key, sum.clone())).collect(),
+            channels: totals
+                .channels
+                .iter()
+                .map(|(&(rank, peer, channel), sum)| ((of(rank), peer, channel), sum.clone()))
+                .collect(),
         }
     }
 }

@@ -10,7 +10,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use once_cell::sync::OnceCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long an export may wait for the collector's sums.
@@ -32,12 +32,14 @@ type Made = Result<Box<dyn Exporter>, String>;
 
 /// Starts a thread for each that could be made.
 pub(super) fn begin(asked: impl Iterator<Item = (Way, Made)>, identity: &Identity, settings: &Settings) {
+    // of all, so that they have the same labels
+    let peers = Arc::new(Mutex::new(Peers::new(settings.otel_most_peers)));
     let start = |(way, made): (Way, Made)| {
         let how = way.how;
         let exporter = made.map_err(|why| log::warn(&format!("nothing is exported {how}: {why}"))).ok()?;
-        let peers = Peers::new(settings.otel_most_peers);
         let teller = Teller { way, told: Arc::default() };
-        let work = Work { teller: teller.clone(), exporter, identity: identity.clone(), peers, failed: 0, outage: false };
+        let work =
+            Work { teller: teller.clone(), exporter, identity: identity.clone(), peers: peers.clone(), failed: 0, outage: false };
         Some((work.start()?, teller))
     };
     let orders: Vec<_> = asked.filter_map(start).collect();
@@ -85,7 +87,7 @@ struct Teller {
 impl Teller {
     /// Tells of a failure, unless one was told less than a minute ago. Whether it did.
     fn tell(&self, why: &str) -> bool {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut told = lock(&self.told);
         if told.is_some_and(|told| told.elapsed() < A_MINUTE) {
             return false;
         }
@@ -98,11 +100,16 @@ impl Teller {
     }
 }
 
+/// A fault in another exporter is no reason to stop.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 struct Work {
     teller: Teller,
     exporter: Box<dyn Exporter>,
     identity: Identity,
-    peers: Peers,
+    peers: Arc<Mutex<Peers>>,
     failed: u64,
     /// Whether a failure was told and exports fail since then: the end of that is told, too.
     outage: bool,
@@ -145,18 +152,20 @@ impl Work {
     fn export(&mut self, patience: Duration) {
         let begun = Instant::now();
         // a collector that is busy for so long has the next export's figures ready
-        let Some(sums) = control::sums(FOR_SUMS.min(patience)) else { return };
-        let families: Vec<Family> = families(&sums, &self.identity, &mut self.peers, self.failed);
+        let Some(sums) = control::sums(FOR_SUMS.min(patience)) else { return self.fail("the figures are not ready in time") };
+        let families: Vec<Family> = families(&sums, &self.identity, &mut lock(&self.peers), self.failed);
         match self.exporter.export(&families, patience.saturating_sub(begun.elapsed())) {
             Ok(()) => {
                 if std::mem::take(&mut self.outage) {
-                    log::info(&format!("figures are exported again {}", self.teller.way.how));
+                    log::warn(&format!("figures are exported again {}", self.teller.way.how));
                 }
             }
-            Err(why) => {
-                self.failed += 1;
-                self.outage |= self.teller.tell(&why);
-            }
+            Err(why) => self.fail(&why),
         }
+    }
+
+    fn fail(&mut self, why: &str) {
+        self.failed += 1;
+        self.outage |= self.teller.tell(why);
     }
 }

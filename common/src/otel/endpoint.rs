@@ -28,8 +28,8 @@ pub(super) struct Endpoint {
     pub(super) timeout: Duration,
     /// Time between two exports.
     pub(super) interval: Duration,
-    /// File with the certificates to trust, in place of the usual ones.
-    certificates: Option<String>,
+    /// The variable that names a file with the certificates to trust in place of the usual ones, and the file.
+    certificates: Option<(String, String)>,
 }
 
 impl Endpoint {
@@ -63,7 +63,7 @@ impl Endpoint {
             gzip,
             timeout: milliseconds(either("TIMEOUT"), 10_000)?,
             interval: interval::told(&lookup)?,
-            certificates: either("CERTIFICATE").map(|(_, path)| path),
+            certificates: either("CERTIFICATE"),
         })
     }
 
@@ -72,11 +72,10 @@ impl Endpoint {
     /// # Errors
     /// What is wrong with the file.
     pub(super) fn certificates(&self) -> Result<Option<Vec<u8>>, String> {
-        let Some(path) = &self.certificates else { return Ok(None) };
-        let pem = std::fs::read(path)
-            .map_err(|error| format!("the file of OTEL_EXPORTER_OTLP_CERTIFICATE cannot be read ({error})"))?;
+        let Some((name, path)) = &self.certificates else { return Ok(None) };
+        let pem = std::fs::read(path).map_err(|error| format!("the file of {name} cannot be read ({error})"))?;
         if !parse_pem(&pem).any(|item| matches!(item, Ok(PemItem::Certificate(_)))) {
-            return Err("the file of OTEL_EXPORTER_OTLP_CERTIFICATE has no certificate".into());
+            return Err(format!("the file of {name} has no certificate"));
         }
         Ok(Some(pem))
     }
@@ -88,13 +87,15 @@ fn uri(protocol: Protocol, for_metrics: Option<String>, for_all: Option<String>)
         Protocol::Http => (4318, "/v1/metrics"),
         Protocol::Grpc => (4317, ""),
     };
-    let for_all = for_all.unwrap_or_else(|| format!("http://localhost:{port}"));
-    let text = for_metrics.unwrap_or_else(|| format!("{}{path}", for_all.trim_end_matches('/')));
-    let uri: Uri = text.parse().map_err(|_| "OTEL_EXPORTER_OTLP_ENDPOINT is no URL")?;
-    if !matches!(uri.scheme_str(), Some("http" | "https")) || uri.host().is_none() {
-        return Err("OTEL_EXPORTER_OTLP_ENDPOINT is no URL that begins with http:// or https://".into());
-    }
-    Ok(uri)
+    let (name, text) = for_metrics.map_or_else(
+        || {
+            let for_all = for_all.unwrap_or_else(|| format!("http://localhost:{port}"));
+            ("OTEL_EXPORTER_OTLP_ENDPOINT", format!("{}{path}", for_all.trim_end_matches('/')))
+        },
+        |for_metrics| ("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", for_metrics),
+    );
+    let uri = text.parse::<Uri>().ok().filter(|uri| matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some());
+    uri.ok_or_else(|| format!("{name} is no URL that begins with http:// or https://"))
 }
 
 fn milliseconds(told: Option<(String, String)>, default: u64) -> Result<Duration, String> {

@@ -48,9 +48,10 @@ impl Lookup {
         let (answer, inbox) = crossbeam_channel::bounded(1);
         let (host, busy) = (host.to_owned(), self.busy.clone());
         let body = move || {
-            let found = (host.as_str(), port).to_socket_addrs().map(Vec::from_iter);
+            // a fault in it is no reason to stop recording
+            let found = std::panic::catch_unwind(|| (host.as_str(), port).to_socket_addrs().map(Vec::from_iter));
             busy.store(false, Ordering::Release);
-            let _ = answer.send(found);
+            let _ = answer.send(found.unwrap_or_else(|_| Err(std::io::ErrorKind::Other.into())));
         };
         if own_thread::spawn("scorep-nccl-dns", body).is_err() {
             self.busy.store(false, Ordering::Release);

@@ -15,8 +15,10 @@ use otlp::metric::Data;
 use otlp::number_data_point::Value as Number;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Whose figures they are. What OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME say takes precedence.
-pub(super) fn resource(identity: &Identity) -> Resource {
+/// Whose figures they are, since `begun`. What OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME say takes precedence.
+pub(super) fn resource(identity: &Identity, begun: SystemTime) -> Resource {
+    // receivers tell processes apart by this alone, whose numbers come again
+    let instance = format!("{}-{}-{}", identity.host, identity.process_name, nanoseconds(begun));
     let told = [
         ("slurm.job.id", &identity.slurm_job),
         ("slurm.procid", &identity.slurm_task),
@@ -25,7 +27,11 @@ pub(super) fn resource(identity: &Identity) -> Resource {
         ("gpu.pci_bus_id", &identity.gpu_bus),
     ];
     let told = told.into_iter().filter_map(|(name, value)| Some(KeyValue::new(name, value.clone()?)));
-    let ours = [KeyValue::new("host.name", identity.host.clone()), KeyValue::new("process.pid", i64::from(identity.process))];
+    let ours = [
+        KeyValue::new("host.name", identity.host.clone()),
+        KeyValue::new("process.pid", i64::from(identity.process)),
+        KeyValue::new("service.instance.id", instance),
+    ];
     let detectors: [Box<dyn ResourceDetector>; 3] =
         [Box::new(TelemetryResourceDetector), Box::new(EnvResourceDetector::new()), Box::new(SdkProvidedResourceDetector)];
     Resource::builder_empty().with_attributes(ours.into_iter().chain(told)).with_detectors(&detectors).build()
