@@ -2,7 +2,7 @@
 
 use crate::figures;
 use crate::job;
-use crate::network::nowhere;
+use crate::network::free;
 use crate::points::{self, Point};
 use crate::receiver::{Receiver, Request};
 use crate::tool;
@@ -27,7 +27,8 @@ struct Collector {
 impl Collector {
     fn new(program: &Path, receiver: &Receiver) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let [http, grpc] = [nowhere(), nowhere()];
+        // an address that no test takes for one at which nobody listens
+        let [http, grpc] = ["127.0.0.3", "127.0.0.4"].map(free);
         let mut command = Command::new(program);
         command.arg("start").args(["--otlp-http-endpoint", &http, "--otlp-grpc-endpoint", &grpc]);
         command.args(["--exporter", "otlp", "--otlp-exporter-endpoint", &receiver.endpoint()]);

@@ -231,7 +231,7 @@ fn an_endpoint_that_does_not_answer_holds_up_no_textfile() {
 
     let begun = Instant::now();
     let (_, said) = summary(replay(Some(&place.path().join("missing"))).envs(to(&receiver.endpoint())));
-    assert!(begun.elapsed() < Duration::from_secs(6), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
     let both = ["over OpenTelemetry", "to NCCL_SCOREP_PROM_DIR"].iter().all(|how| said.contains(how));
     assert!(said.lines().count() == 2 && both, "{said}");
 }

@@ -8,7 +8,12 @@ use std::net::TcpListener;
 
 /// An address at which nobody listens. It is on loopback, but no receiver's: their ports come and go.
 pub(crate) fn nowhere() -> String {
-    TcpListener::bind("127.0.0.2:0").unwrap().local_addr().unwrap().to_string()
+    free("127.0.0.2")
+}
+
+/// A port that was free a moment ago.
+pub(crate) fn free(address: &str) -> String {
+    TcpListener::bind((address, 0)).unwrap().local_addr().unwrap().to_string()
 }
 
 #[test]
