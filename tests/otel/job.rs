@@ -146,10 +146,15 @@ pub(crate) struct Job {
 
 impl Job {
     pub(crate) fn new(endpoint: &str, settings: Settings<'_>) -> Self {
+        Self::every(2, endpoint, settings)
+    }
+
+    /// With an operation every so many milliseconds.
+    pub(crate) fn every(milliseconds: u32, endpoint: &str, settings: Settings<'_>) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let mut command = tool::host(env!("HOST_EXPORT_HOST"));
         // so that kernel events are asked for
-        command.arg(tool::library()).args(["7", "2"]).env("NCCL_ALLGATHERV_ENABLE", "0");
+        command.arg(tool::library()).args(["7", &milliseconds.to_string()]).env("NCCL_ALLGATHERV_ENABLE", "0");
         command.env("NCCL_SCOREP_SUMMARY", directory.path().join("summary")).env("NCCL_SCOREP_OTEL", "on");
         with_secrets(&mut command).env("OTEL_METRIC_EXPORT_INTERVAL", "50").env("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint);
         command.envs(settings.iter().copied());
