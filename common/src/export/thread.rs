@@ -5,7 +5,7 @@ use super::identity::Identity;
 use super::peers::Peers;
 use super::{Exporter, Family, Way};
 use crate::config::Settings;
-use crate::{control, log, own_thread, spread, summary};
+use crate::{control, log, own_thread, recorder, spread, summary};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use once_cell::sync::OnceCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -150,6 +150,10 @@ impl Work {
     }
 
     fn export(&mut self, patience: Duration) {
+        // where the time between exports is short, the first may come before the recorder is there
+        if recorder::begun().is_none() {
+            return;
+        }
         let begun = Instant::now();
         // a collector that is busy for so long has the next export's figures ready
         let Some(sums) = control::sums(FOR_SUMS.min(patience)) else { return self.fail("the figures are not ready in time") };
