@@ -98,7 +98,7 @@ impl Figures {
     /// The latency that a window of a channel came to.
     pub fn channel_window(&mut self, (rank, peer, channel): (Rank, i32, u8), latency_us: f64) {
         if let Some(channel) = self.totals.channels.get_mut(&(rank, peer, channel)) {
-            spread::keep(&mut channel.spread, |spread| spread.latencies.add_latency(latency_us));
+            spread::keep(&mut channel.spread, |spread| spread.window(latency_us));
         }
     }
 

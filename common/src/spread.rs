@@ -77,17 +77,18 @@ pub fn merge<T: Default>(kept: &mut Kept<T>, other: &Kept<T>, merge: impl FnOnce
     }
 }
 
-/// Values counted between bounds.
+/// Whole numbers counted between bounds, and their sum: their order does not matter, and none of them changes later, so that nothing ever falls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Buckets {
     bounds: &'static [u64],
     counts: [u64; MOST],
+    sum: u64,
 }
 
 impl Buckets {
     /// None yet.
     pub const fn new(bounds: &'static [u64]) -> Self {
-        Self { bounds, counts: [0; MOST] }
+        Self { bounds, counts: [0; MOST], sum: 0 }
     }
 
     /// Counts a value: in the first bucket whose bound it does not exceed, or in the last one, which has none.
@@ -95,11 +96,18 @@ impl Buckets {
         if let Some(count) = self.counts.get_mut(self.bounds.partition_point(|&bound| bound < value)) {
             *count += 1;
         }
+        self.sum = self.sum.saturating_add(value);
     }
 
     /// Takes in all of another with the same bounds.
     pub fn merge(&mut self, other: &Self) {
         self.counts.iter_mut().zip(&other.counts).for_each(|(count, other)| *count += other);
+        self.sum = self.sum.saturating_add(other.sum);
+    }
+
+    /// The sum of the values.
+    pub fn sum(&self) -> u64 {
+        self.sum
     }
 
     /// The upper bounds.
@@ -118,15 +126,15 @@ impl Buckets {
 pub struct OfOperations {
     /// Bytes.
     pub sizes: Buckets,
-    /// By the GPU, by proxy operations, by the enqueue.
-    pub times: [Times; 3],
+    /// Nanoseconds, by the GPU, by proxy operations, by the enqueue.
+    pub times: [Buckets; 3],
     /// What they sent.
     pub sends: OfSends,
 }
 
 impl Default for OfOperations {
     fn default() -> Self {
-        Self { sizes: Buckets::new(&SIZES), times: Default::default(), sends: OfSends::default() }
+        Self { sizes: Buckets::new(&SIZES), times: [Buckets::new(&TIMES); 3], sends: OfSends::default() }
     }
 }
 
@@ -149,13 +157,11 @@ pub struct OfSends {
     pub sizes: Buckets,
     /// Nanoseconds.
     pub times: Buckets,
-    /// The sums of the three.
-    pub sums: [u64; 3],
 }
 
 impl Default for OfSends {
     fn default() -> Self {
-        Self { numbers: Buckets::new(&NUMBERS), sizes: Buckets::new(&SIZES), times: Buckets::new(&TIMES), sums: [0; 3] }
+        Self { numbers: Buckets::new(&NUMBERS), sizes: Buckets::new(&SIZES), times: Buckets::new(&TIMES) }
     }
 }
 
@@ -165,7 +171,6 @@ impl OfSends {
         self.numbers.add(number);
         self.sizes.add(size);
         self.times.add(time);
-        self.sum_up([number, size, time]);
     }
 
     /// Takes in all of another.
@@ -173,11 +178,6 @@ impl OfSends {
         self.numbers.merge(&other.numbers);
         self.sizes.merge(&other.sizes);
         self.times.merge(&other.times);
-        self.sum_up(other.sums);
-    }
-
-    fn sum_up(&mut self, more: [u64; 3]) {
-        self.sums.iter_mut().zip(more).for_each(|(sum, more)| *sum = sum.saturating_add(more));
     }
 }
 
@@ -186,19 +186,24 @@ impl OfSends {
 pub struct OfTransfers {
     /// Bytes.
     pub sizes: Buckets,
-    /// Of each.
-    pub times: Times,
-    /// Of the windows that have a fit.
-    pub latencies: Times,
+    /// Nanoseconds of each.
+    pub times: Buckets,
+    /// Nanoseconds, of the windows that have a fit.
+    pub latencies: Buckets,
 }
 
 impl Default for OfTransfers {
     fn default() -> Self {
-        Self { sizes: Buckets::new(&SIZES), times: Times::default(), latencies: Times::default() }
+        Self { sizes: Buckets::new(&SIZES), times: Buckets::new(&TIMES), latencies: Buckets::new(&TIMES) }
     }
 }
 
 impl OfTransfers {
+    /// Takes a window's latency in.
+    pub fn window(&mut self, latency_us: f64) {
+        latency(latency_us).into_iter().for_each(|latency| self.latencies.add(latency));
+    }
+
     /// Takes in all of another.
     pub fn merge(&mut self, other: &Self) {
         self.sizes.merge(&other.sizes);
@@ -207,41 +212,9 @@ impl OfTransfers {
     }
 }
 
-/// Times and their sum, in whole nanoseconds: their order does not matter, and what is learnt later of the clock changes none of them, so that the sum
-/// never falls.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Times {
-    /// How they are spread.
-    pub spread: Buckets,
-    /// Their sum.
-    pub sum: u64,
-}
-
-impl Default for Times {
-    fn default() -> Self {
-        Self { spread: Buckets::new(&TIMES), sum: 0 }
-    }
-}
-
-impl Times {
-    /// Takes one in.
-    pub fn add(&mut self, nanoseconds: u64) {
-        self.spread.add(nanoseconds);
-        self.sum = self.sum.saturating_add(nanoseconds);
-    }
-
-    /// Takes in a fit's latency. One below nothing, which a fit may have, is none and would make the sum fall.
-    pub fn add_latency(&mut self, latency_us: f64) {
-        if latency_us.is_finite() && latency_us >= 0.0 {
-            self.add((latency_us * 1e3).round() as u64);
-        }
-    }
-
-    /// Takes in all of another.
-    pub fn merge(&mut self, other: &Self) {
-        self.spread.merge(&other.spread);
-        self.sum = self.sum.saturating_add(other.sum);
-    }
+/// A fit's latency in nanoseconds. One below nothing, which a fit may have, is none and would make the sum fall.
+fn latency(latency_us: f64) -> Option<u64> {
+    (latency_us.is_finite() && latency_us >= 0.0).then(|| (latency_us * 1e3).round() as u64)
 }
 
 /// Of windows of a pair of ranks: a rate each, in whole numbers, too, and a latency where there is a fit.
@@ -249,15 +222,13 @@ impl Times {
 pub struct OfWindows {
     /// Bytes per second.
     pub rates: Buckets,
-    /// Their sum.
-    pub rate_sum: u64,
-    /// Of those that have a fit.
-    pub latencies: Times,
+    /// Nanoseconds, of those that have a fit.
+    pub latencies: Buckets,
 }
 
 impl Default for OfWindows {
     fn default() -> Self {
-        Self { rates: Buckets::new(&RATES), rate_sum: 0, latencies: Times::default() }
+        Self { rates: Buckets::new(&RATES), latencies: Buckets::new(&TIMES) }
     }
 }
 
@@ -265,17 +236,14 @@ impl OfWindows {
     /// Takes a window in.
     pub fn add(&mut self, rate_mb_s: Option<f64>, latency_us: Option<f64>) {
         if let Some(rate) = rate_mb_s.filter(|rate| rate.is_finite()) {
-            let rate = (rate * 1e6).round() as u64;
-            self.rates.add(rate);
-            self.rate_sum = self.rate_sum.saturating_add(rate);
+            self.rates.add((rate * 1e6).round() as u64);
         }
-        latency_us.into_iter().for_each(|latency| self.latencies.add_latency(latency));
+        latency_us.and_then(latency).into_iter().for_each(|latency| self.latencies.add(latency));
     }
 
     /// Takes in all of another.
     pub fn merge(&mut self, other: &Self) {
         self.rates.merge(&other.rates);
-        self.rate_sum = self.rate_sum.saturating_add(other.rate_sum);
         self.latencies.merge(&other.latencies);
     }
 }
@@ -307,8 +275,8 @@ mod tests {
         other.add(None, Some(7.5));
         one.merge(&other);
         // one below nothing is left out
-        assert_eq!((one.rate_sum, one.latencies.sum), (1_501_000_000, 7_500));
-        let latencies = one.latencies.spread.counts();
+        assert_eq!((one.rates.sum(), one.latencies.sum()), (1_501_000_000, 7_500));
+        let latencies = one.latencies.counts();
         assert_eq!((one.rates.counts()[0], latencies[3], latencies.iter().sum::<u64>()), (1, 1, 1));
     }
 }

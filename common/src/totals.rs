@@ -45,10 +45,15 @@ pub struct OperationSum {
     pub spread: Kept<OfOperations>,
 }
 
+/// Nanoseconds, as what a tick is worth is known now.
+fn scaled(ticks: u64, nanoseconds_per_tick: f64) -> u64 {
+    (ticks as f64 * nanoseconds_per_tick).round() as u64
+}
+
 impl OperationSum {
     /// Takes in what an operation sent over the network, if it did.
     fn sent(&mut self, sends: Sends, nanoseconds_per_tick: f64) {
-        let nanoseconds = (sends.ticks as f64 * nanoseconds_per_tick).round() as u64;
+        let nanoseconds = scaled(sends.ticks, nanoseconds_per_tick);
         let means = [sends.bytes, nanoseconds].map(|sum| sum.checked_div(sends.count));
         if let [Some(size), Some(time)] = means {
             spread::keep(&mut self.spread, |spread| spread.sends.add(sends.count, [size, time]));
@@ -60,11 +65,10 @@ impl OperationSum {
         self.count += 1;
         self.bytes = self.bytes.saturating_add(bytes);
         spread::keep(&mut self.spread, |spread| {
-            let scaled = |ticks: u64| (ticks as f64 * nanoseconds_per_tick).round() as u64;
             let (by, time) = match timing {
                 Timing::Gpu { start, stop } => (0, stop.saturating_sub(start)),
-                Timing::Proxy(ticks) => (1, scaled(ticks)),
-                Timing::Enqueue(ticks) => (2, scaled(ticks)),
+                Timing::Proxy(ticks) => (1, scaled(ticks, nanoseconds_per_tick)),
+                Timing::Enqueue(ticks) => (2, scaled(ticks, nanoseconds_per_tick)),
             };
             spread.sizes.add(bytes);
             spread.times[by].add(time);
@@ -204,7 +208,7 @@ impl ChannelSum {
         self.ticks += transfer.ticks();
         spread::keep(&mut self.spread, |spread| {
             spread.sizes.add(transfer.bytes);
-            spread.times.add((transfer.ticks() as f64 * nanoseconds_per_tick).round() as u64);
+            spread.times.add(scaled(transfer.ticks(), nanoseconds_per_tick));
         });
     }
 
@@ -302,21 +306,16 @@ impl Totals {
     /// Takes an operation in, with what is known of its stamps in the end and the time that follows; see [`Totals::sum_up`].
     pub fn operation(&mut self, rank: Rank, operation: &Operation, verdict: Verdict, timing: Timing, nanoseconds_per_tick: f64) {
         let key = (rank, operation.is_collective(), operation.function, operation.peer);
-        match self.late.iter_mut().find(|(of, _)| *of == key) {
-            Some((_, sum)) => {
-                sum.add(operation.bytes, timing, nanoseconds_per_tick);
-                sum.sent(operation.sends, nanoseconds_per_tick);
+        let place = self.late.iter().position(|(of, _)| *of == key).unwrap_or_else(|| {
+            if self.late.len() >= LATE {
+                self.sum_up();
             }
-            None => {
-                if self.late.len() >= LATE {
-                    self.sum_up();
-                }
-                let mut sum = OperationSum::default();
-                sum.add(operation.bytes, timing, nanoseconds_per_tick);
-                sum.sent(operation.sends, nanoseconds_per_tick);
-                self.late.push((key, sum));
-            }
-        }
+            self.late.push((key, OperationSum::default()));
+            self.late.len() - 1
+        });
+        let (_, sum) = &mut self.late[place];
+        sum.add(operation.bytes, timing, nanoseconds_per_tick);
+        sum.sent(operation.sends, nanoseconds_per_tick);
         self.unfinished += u64::from(operation.unfinished);
         self.out_of_step += u64::from(operation.span.is_some() && verdict == Verdict::OutOfStep);
     }

@@ -7,7 +7,7 @@ use super::sums::{Pair, Sums};
 use crate::board;
 use crate::metric::{self, Fixed};
 use crate::name::Name;
-use crate::spread::{Buckets, Times};
+use crate::spread::Buckets;
 use crate::summary::hexadecimal;
 use crate::totals::{ChannelSum, OperationSum, Rank};
 use std::collections::BTreeMap;
@@ -59,9 +59,9 @@ pub struct Histogram {
 
 impl Histogram {
     /// `unit` of the buckets' make one of the family's.
-    fn of(buckets: &Buckets, sum: f64, unit: f64) -> Self {
+    fn of(buckets: &Buckets, unit: f64) -> Self {
         let bounds = buckets.bounds().iter().map(|&bound| bound as f64 / unit).collect();
-        Self { sum, bounds, counts: buckets.counts().to_vec() }
+        Self { sum: buckets.sum() as f64 / unit, bounds, counts: buckets.counts().to_vec() }
     }
 
     /// How many values.
@@ -111,8 +111,8 @@ fn of_sends([number, size, time]: [&'static str; 3]) -> [Family; 3] {
     ]
 }
 
-fn of_times(times: &Times) -> Histogram {
-    Histogram::of(&times.spread, times.sum as f64 / MICROSECOND, MICROSECOND)
+fn of_times(nanoseconds: &Buckets) -> Histogram {
+    Histogram::of(nanoseconds, MICROSECOND)
 }
 
 /// Labels that every point has.
@@ -162,16 +162,11 @@ impl View<'_> {
                 let ones = Histogram { sum: sum.count as f64, bounds: vec![1.0], counts: vec![sum.count, 0] };
                 coll_count.points.push(Point { labels: labels.clone(), value: Value::Histogram(ones) });
             } else {
-                let sizes = Histogram::of(&spread.sizes, sum.bytes as f64, 1.0);
+                let sizes = Histogram::of(&spread.sizes, 1.0);
                 p2p_bytes.points.push(Point { labels: labels.clone(), value: Value::Histogram(sizes) });
             }
             let sends = &spread.sends;
-            let [number, size, time] = sends.sums.map(|sum| sum as f64);
-            let values = [
-                Histogram::of(&sends.numbers, number, 1.0),
-                Histogram::of(&sends.sizes, size, 1.0),
-                Histogram::of(&sends.times, time / MICROSECOND, MICROSECOND),
-            ];
+            let values = [Histogram::of(&sends.numbers, 1.0), Histogram::of(&sends.sizes, 1.0), of_times(&sends.times)];
             let into = if *is_coll { &mut coll_sends } else { &mut p2p_sends };
             for (into, value) in into.iter_mut().zip(values).filter(|(_, value)| value.count() > 0) {
                 into.points.push(Point { labels: labels.clone(), value: Value::Histogram(value) });
@@ -207,7 +202,7 @@ impl View<'_> {
             let labels = self.of_transfers(*rank, *peer, None);
             bytes.points.push(Point { labels: labels.clone(), value: Value::Sum(pair.bytes) });
             let Some(windows) = &pair.windows else { continue };
-            let rates = Histogram::of(&windows.rates, windows.rate_sum as f64 / MEGABYTE, MEGABYTE);
+            let rates = Histogram::of(&windows.rates, MEGABYTE);
             let latencies = of_times(&windows.latencies);
             for (into, value) in [(&mut rate, rates), (&mut latency, latencies)] {
                 if value.count() > 0 {
@@ -229,7 +224,7 @@ impl View<'_> {
         for ((rank, peer, channel), sum) in &sums {
             let Some(spread) = &sum.spread else { continue };
             let labels = self.of_transfers(*rank, *peer, Some(*channel));
-            let sizes = Histogram::of(&spread.sizes, sum.bytes as f64, 1.0);
+            let sizes = Histogram::of(&spread.sizes, 1.0);
             let times = of_times(&spread.times);
             size.points.push(Point { labels: labels.clone(), value: Value::Histogram(sizes) });
             let latencies = of_times(&spread.latencies);

@@ -10,8 +10,16 @@ const NAME: &str = "OTEL_METRIC_EXPORT_INTERVAL";
 /// What is wrong, without the value.
 pub(crate) fn told(lookup: impl Fn(&str) -> Option<String>) -> Result<Duration, String> {
     let Some(value) = lookup(NAME).filter(|value| !value.trim().is_empty()) else { return Ok(Duration::from_secs(60)) };
+    milliseconds(NAME, &value)
+}
+
+/// What a variable of that name says.
+///
+/// # Errors
+/// What is wrong, without the value.
+pub(crate) fn milliseconds(name: &str, value: &str) -> Result<Duration, String> {
     let number = value.trim().parse().ok().filter(|&number| number > 0);
-    number.map(Duration::from_millis).ok_or_else(|| format!("{NAME} is no positive number of milliseconds"))
+    number.map(Duration::from_millis).ok_or_else(|| format!("{name} is no positive number of milliseconds"))
 }
 
 #[cfg(test)]

@@ -6,6 +6,9 @@ use std::time::Duration;
 use ureq::http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use ureq::tls::{PemItem, parse_pem};
 
+/// How long a request may take, where nothing else is told.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
 /// How a message travels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Protocol {
@@ -61,7 +64,7 @@ impl Endpoint {
             uri: uri(protocol, text("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT"), text("OTEL_EXPORTER_OTLP_ENDPOINT"))?,
             headers: either("HEADERS").map_or_else(|| Ok(HeaderMap::new()), |(name, value)| headers(&name, &value))?,
             gzip,
-            timeout: milliseconds(either("TIMEOUT"), 10_000)?,
+            timeout: either("TIMEOUT").map_or(Ok(TIMEOUT), |(name, value)| interval::milliseconds(&name, &value))?,
             interval: interval::told(&lookup)?,
             certificates: either("CERTIFICATE"),
         })
@@ -96,12 +99,6 @@ fn uri(protocol: Protocol, for_metrics: Option<String>, for_all: Option<String>)
     );
     let uri = text.parse::<Uri>().ok().filter(|uri| matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some());
     uri.ok_or_else(|| format!("{name} is no URL that begins with http:// or https://"))
-}
-
-fn milliseconds(told: Option<(String, String)>, default: u64) -> Result<Duration, String> {
-    let Some((name, value)) = told else { return Ok(Duration::from_millis(default)) };
-    let number = value.parse().ok().filter(|&number| number > 0);
-    number.map(Duration::from_millis).ok_or_else(|| format!("{name} is no positive number of milliseconds"))
 }
 
 /// `KEY=VALUE,KEY=VALUE`, as W3C's baggage has it: with %XX for what is not plain.
