@@ -10,9 +10,11 @@ use common::context::Contexts;
 use common::event::{Communicator as Introduction, Event, Operation, ProxyOp, State};
 use common::figures::Figures;
 use common::fit::Fit;
+use common::grace::Graces;
 use common::handle::Handle;
 use common::metric::Fixed;
 use common::recorder::{CLOCK, Recorder};
+use common::round::{self, Course};
 use common::thread::ThreadCell;
 use common::window::WindowState;
 use common::{board, grace, log};
@@ -37,6 +39,7 @@ struct Run {
     recorder: &'static Recorder,
     context: u64,
     communicator: Communicator,
+    graces: Graces,
     figures: Figures,
 }
 
@@ -61,20 +64,20 @@ impl Run {
         // the clock is the system's: a tick is a nanosecond
         let mut figures = Figures::default();
         figures.knows_tick = true;
-        Self { recorder, context, communicator, figures }
+        Self { recorder, context, communicator, graces: Graces::default(), figures }
     }
 
     /// An operation, which has stopped as NCCL's operations do, at once.
     fn operation(&self, sequence: u64) -> u64 {
         let operation = Operation {
-            function: Some(c"AllReduce"),
+            function: Some(c"AllReduce".into()),
             count: 1024,
-            datatype: Some(c"ncclFloat32"),
+            datatype: Some(c"ncclFloat32".into()),
             sequence,
             peer: None,
             channels: 1,
-            algorithm: Some(c"RING"),
-            protocol: Some(c"LL"),
+            algorithm: Some(c"RING".into()),
+            protocol: Some(c"LL".into()),
             identity: None,
         };
         let handle = self.recorder.start(self.context, 0, &Event::Coll(operation));
@@ -84,7 +87,7 @@ impl Run {
 
     fn kernel(&self, operation: u64, stamp: u64) {
         let handle = self.recorder.start(self.context, operation, &Event::KernelCh { channel: 0, ptimer: Some(stamp) });
-        self.recorder.state(handle, State::KernelChStop { ptimer: stamp + 500 });
+        self.recorder.state(handle, || State::KernelChStop { ptimer: stamp + 500 });
         self.recorder.stop(handle);
     }
 
@@ -96,7 +99,7 @@ impl Run {
 
     fn step(&self, proxy: u64, step: i32) {
         let handle = self.recorder.start(self.context, proxy, &Event::ProxyStep { step });
-        self.recorder.state(handle, State::SendWait { bytes: 4096 + (step as u64 % 8) * 1024 });
+        self.recorder.state(handle, || State::SendWait { bytes: 4096 + (step as u64 % 8) * 1024 });
         self.recorder.stop(handle);
     }
 
@@ -117,7 +120,8 @@ impl Run {
         let window = context.filling();
         self.communicator.close_old_window(self.recorder, CLOCK.now(), 0);
         for _ in 0..1000 {
-            self.communicator.follow(self.recorder, CLOCK.now(), false, &mut self.figures);
+            let course = Course { recorder: self.recorder, now: CLOCK.now(), hasty: false };
+            round::follow(std::iter::once(&mut self.communicator), course, &mut self.graces, &mut self.figures);
             if matches!(context.window(window).state(), WindowState::Ready | WindowState::Filling) {
                 return;
             }
@@ -173,14 +177,14 @@ fn aggregate_a_window(bencher: Bencher<'_, '_>) {
 fn check_a_living_handle(bencher: Bencher<'_, '_>) {
     let run = Run::new();
     let proxy = run.proxy_op(run.operation(0));
-    bencher.bench_local(|| run.recorder.state(black_box(proxy), State::Other));
+    bencher.bench_local(|| run.recorder.state(black_box(proxy), || State::Other));
 }
 
 #[divan::bench]
 fn check_a_stopped_handle(bencher: Bencher<'_, '_>) {
     let run = Run::new();
     let operation = run.operation(0);
-    bencher.bench_local(|| run.recorder.state(black_box(operation), State::Other));
+    bencher.bench_local(|| run.recorder.state(black_box(operation), || State::Other));
 }
 
 /// One window closes, the next one opens, and the first is ready again.

@@ -87,8 +87,8 @@ impl Assembly {
     /// The stamps of a kernel channel that has stopped, which tell of the GPU's clock, too.
     fn told_stamps(&mut self, event: &Recorded) -> Option<(u64, u64)> {
         let stamps = self.stamps(event);
-        // when the callback of its start came is not known closely enough
-        if let (Some(stop), Some((_, last))) = (event.stop, stamps) {
+        // when the callback of its start came is not known closely enough, when that of its stop came not of all
+        if let (Some(stop), Some((_, last))) = (event.timed_stop(), stamps) {
             if self.knows_tick {
                 self.clock.observe(stop, last, self.nanoseconds_per_tick);
             }

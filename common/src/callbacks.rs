@@ -47,9 +47,9 @@ pub fn start(context: u64, parent: u64, event: &Event<'_>) -> u64 {
     handle
 }
 
-/// NCCL tells that an event's state changed.
+/// NCCL tells that an event's state changed; to what is asked at the end, where it decides what is done.
 #[inline(always)]
-pub fn state(handle: u64, state: State) {
+pub fn state(handle: u64, state: impl FnOnce() -> State) {
     if let Some(recorder) = begun() {
         recorder.state(handle, state);
     }
@@ -146,10 +146,10 @@ impl Recorder {
 
     /// See [`state`].
     #[inline(always)]
-    pub fn state(&self, handle: u64, state: State) {
+    pub fn state(&self, handle: u64, state: impl FnOnce() -> State) {
         let Some(cell) = ThreadCell::of_callback(false) else { return };
         cell.others.one();
-        match state {
+        match state() {
             State::Other if self.under_way(handle).is_some() => {}
             State::SendWait { bytes } => {
                 self.amend(cell, handle, Kind::ProxyStep, |slot, generation| slot.send_wait(generation, cell.now(), bytes));
@@ -186,6 +186,8 @@ impl Recorder {
         match kind {
             // when a receive ends is nobody's question
             Kind::ProxyStep if !slot.has_size(generation) => slot.stop(generation, cell.recently()),
+            // how the GPU's clock stands to this one is told once an operation and thread, not once a channel
+            Kind::KernelCh if !cell.is_first_to_stop(slot.parent()) => slot.stop_untimed(generation),
             Kind::CollApi | Kind::P2pApi => {
                 let now = cell.now();
                 slot.stop(generation, now);
@@ -242,7 +244,9 @@ impl Recorder {
     ) -> Option<u64> {
         let (block, place, generation) = self.place(cell, window)?;
         let handle = Handle::of_event(kind, Pool::index(block, place), generation);
-        self.pool.slot(block, place)?.start(handle, parent, start, payload());
+        let slot = self.pool.slot(block, place)?;
+        slot.start(handle, parent, start, payload());
+        slot.fetch_next();
         Some(handle.raw())
     }
 }

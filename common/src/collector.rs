@@ -1,11 +1,13 @@
 //! The collector thread: takes in what was recorded, works out the figures, answers questions. It never calls Score-P, and no
 //! callback ever waits for it.
 
-use crate::communicator::{Communicator, Round};
+use crate::communicator::Communicator;
 use crate::event::Communicator as Introduction;
 use crate::figures::Figures;
+use crate::grace::Graces;
 use crate::message::Message;
 use crate::recorder::{self, CLOCK, Recorder};
+use crate::round::{self, Course, Round};
 use crate::summary::{Introductions, Summary};
 use crate::timeline::Timeline;
 use crate::{clock, log, notes, own_thread, timeline};
@@ -50,6 +52,7 @@ struct Collector {
     closed: Receiver<u32>,
     communicators: BTreeMap<u32, Communicator>,
     introductions: Introductions,
+    graces: Graces,
     figures: Figures,
 }
 
@@ -61,6 +64,7 @@ impl Collector {
             closed,
             communicators: BTreeMap::new(),
             introductions: Introductions::default(),
+            graces: Graces::default(),
             figures: Figures::default(),
         }
     }
@@ -164,21 +168,16 @@ impl Collector {
     /// Takes in what was recorded, once.
     fn round(&mut self, hasty: bool) -> Round {
         let now = CLOCK.now();
-        let mut round = Round { events: 0, horizon: now };
         if let Some(scale) = CLOCK.nanoseconds_per_tick() {
             self.figures.nanoseconds_per_tick = scale;
             self.figures.knows_tick = true;
             self.recorder.know_tick(scale);
         }
         let most_ticks = self.figures.ticks(self.recorder.settings.window_seconds);
-        let Self { recorder, communicators, figures, .. } = self;
-        communicators.retain(|_, communicator| {
-            communicator.close_old_window(recorder, now, most_ticks);
-            let over = communicator.follow(recorder, now, hasty, figures);
-            let Round { events, horizon } = communicator.last_round();
-            round = Round { events: round.events.saturating_add(events), horizon: round.horizon.min(horizon) };
-            !over
-        });
+        let Self { recorder, communicators, graces, figures, .. } = self;
+        let in_turn = communicators.values_mut().inspect(|communicator| communicator.close_old_window(recorder, now, most_ticks));
+        let round = round::follow(in_turn, Course { recorder, now, hasty }, graces, figures);
+        communicators.retain(|_, communicator| !communicator.is_over());
         self.introductions.forget(self.figures.totals.take_handed_over());
         self.figures.update_board();
         round

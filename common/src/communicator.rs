@@ -4,12 +4,14 @@ use crate::assembly::Assembly;
 use crate::config::{Regression, Settings};
 use crate::event::Communicator as Introduction;
 use crate::figures::Figures;
+use crate::grace::Graces;
 use crate::handle::Handle;
 use crate::in_step::Verdict;
 use crate::operation::{Operation, Timing};
 use crate::rate::Rate;
 use crate::reader::Reader;
 use crate::recorder::Recorder;
+use crate::round::{Course, Round};
 use crate::totals::Rank;
 use crate::traffic::Traffic;
 use crate::window::{WINDOWS, WindowState};
@@ -66,16 +68,9 @@ pub struct Communicator {
     /// When, in ticks.
     ended: Option<u64>,
     next_settling: u64,
-    round: Round,
-}
-
-/// What one round of a communicator took in.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Round {
-    /// Events that were not seen before.
-    pub events: u32,
     /// All that began before was taken in, in ticks.
-    pub horizon: u64,
+    horizon: u64,
+    over: bool,
 }
 
 impl Communicator {
@@ -92,7 +87,8 @@ impl Communicator {
             collectives: Collectives::default(),
             ended: None,
             next_settling: 0,
-            round: Round::default(),
+            horizon: 0,
+            over: false,
         };
         communicator.assembly.set_index(id.index());
         communicator.assembly.set_kernel_events(introduction.kernel_events);
@@ -118,31 +114,24 @@ impl Communicator {
         self.ended.get_or_insert(time);
     }
 
-    /// What the last round took in.
-    pub fn last_round(&self) -> Round {
-        self.round
+    /// True when it has ended and everything of it was taken in: then it can be forgotten.
+    pub fn is_over(&self) -> bool {
+        self.over
     }
 
-    /// Takes in what was recorded, the oldest first and so much of it that the memory for it stays small. `now` is the events' clock,
-    /// read before. True when the communicator has ended and everything
-    /// of it is taken in: then it can be forgotten. A `hasty` collector does not wait for late events of ended ones.
-    pub fn follow(&mut self, recorder: &Recorder, now: u64, hasty: bool, figures: &mut Figures) -> bool {
-        self.round = Round { events: 0, horizon: now };
-        let Some(context) = recorder.contexts.at(self.id.index()) else { return true };
-        // until it is told what it is, there is nothing that counts
-        let Some(rank) = self.rank.or(self.ended.map(|_| Rank { comm: 0, rank: -1 })) else { return false };
+    /// What it is, once it was told what that is. Before, nothing of it counts.
+    fn known(&self) -> Option<Rank> {
+        self.rank.or(self.ended.map(|_| Rank { comm: 0, rank: -1 }))
+    }
+
+    /// Takes in what was recorded, the oldest first and so much of it that the memory for it stays small.
+    pub(crate) fn read(&mut self, course: Course<'_>, figures: &mut Figures) -> Round {
+        let Course { recorder, now, .. } = course;
+        let (Some(context), Some(rank)) = (recorder.contexts.at(self.id.index()), self.known()) else { return Round::at(now) };
         figures.totals.meet(rank);
         self.assembly.set_scale(figures.nanoseconds_per_tick, figures.knows_tick);
         self.assembly.set_gpu_tick(recorder.settings.gpu_tick);
         self.take_place(rank, figures);
-        let ended = self.ended.is_some();
-        let within = |times: f64| {
-            let ticks = figures.ticks(times * recorder.settings.settle_seconds);
-            self.ended.is_some_and(|ended| !hasty && now < ended.saturating_add(ticks))
-        };
-        let (settles, lingers) = (within(1.0), within(LINGER));
-        let deadline = if recorder.pool.is_pressed() { PRESSED } else { (recorder.settings.deadline_seconds * 1e9) as u64 };
-        let patience = if ended && !lingers { 0 } else { deadline };
         let mut order: [u32; WINDOWS as usize] = std::array::from_fn(|index| index as u32);
         order.sort_by_key(|&index| context.window(index).opened());
         let (mut left, mut horizon) = (MOST_EVENTS, now);
@@ -153,8 +142,19 @@ impl Communicator {
             horizon = begin.map_or(horizon, |begin| begin.min(horizon));
             self.take_transfers(rank, place, figures);
         }
-        self.round = Round { events: MOST_EVENTS - left, horizon };
-        // only now is all known that decides whether an event is still waited for
+        self.horizon = horizon;
+        Round { events: MOST_EVENTS - left, horizon }
+    }
+
+    /// Goes on with closing windows, after [`Communicator::read`]: only now is all known that decides whether an event is still waited for. To be
+    /// called again when a grace period has begun.
+    pub(crate) fn close(&mut self, course: Course<'_>, graces: &mut Graces, figures: &mut Figures) {
+        let Course { recorder, now, .. } = course;
+        let (Some(context), Some(rank)) = (recorder.contexts.at(self.id.index()), self.known()) else { return };
+        let ended = self.ended.is_some();
+        let [settles, lingers] = [1.0, LINGER].map(|times| self.has_ended_within(times, course, figures));
+        let deadline = if recorder.pool.is_pressed() { PRESSED } else { (recorder.settings.deadline_seconds * 1e9) as u64 };
+        let patience = if ended && !lingers { 0 } else { deadline };
         for index in 0..WINDOWS {
             let window = context.window(index);
             let place = index as usize;
@@ -163,20 +163,36 @@ impl Communicator {
                 context.forget();
                 window.change(WindowState::Filling, WindowState::Closing);
             }
-            if self.readers[place].close(&recorder.pool, window, patience, &mut self.assembly) {
+            if self.readers[place].close(&recorder.pool, window, patience, graces, &mut self.assembly) {
                 self.take_transfers(rank, place, figures);
                 self.finish_window(rank, place, now, recorder.settings.regression, figures);
             }
         }
-        self.assembly.end_round(horizon);
+    }
+
+    /// Whether it ended less than so many settling times ago, and its late events are waited for.
+    fn has_ended_within(&self, times: f64, course: Course<'_>, figures: &Figures) -> bool {
+        let ticks = figures.ticks(times * course.recorder.settings.settle_seconds);
+        self.ended.is_some_and(|ended| !course.hasty && course.now < ended.saturating_add(ticks))
+    }
+
+    /// Settles what is over, after all windows that can be were closed.
+    pub(crate) fn conclude(&mut self, course: Course<'_>, figures: &mut Figures) {
+        let Course { recorder, now, hasty } = course;
+        let Some(context) = recorder.contexts.at(self.id.index()) else {
+            self.over = true;
+            return;
+        };
+        let Some(rank) = self.known() else { return };
+        self.assembly.end_round(self.horizon);
         // asked after the windows were read: what was lost before any of it was recorded is known now
         if let Some(order) = context.lost_from() {
             self.assembly.lost_from(order);
         }
         self.settle(rank, now, &recorder.settings, figures);
         let ready = |index| context.window(index).state() == WindowState::Ready;
-        let over = ended && (0..WINDOWS).all(ready);
-        if over {
+        self.over = self.ended.is_some() && (0..WINDOWS).all(ready);
+        if self.over {
             self.settle_all(rank, figures);
             self.push_collectives(now, figures);
             self.give_track(figures);
@@ -186,7 +202,6 @@ impl Communicator {
             recorder.contexts.release(self.id.index(), self.id.generation());
         }
         figures.totals.sum_up();
-        over
     }
 
     /// Closes the window that fills when it is old, or when memory runs short; callbacks do so only when there are any.
@@ -218,7 +233,7 @@ impl Communicator {
 
     fn settle(&mut self, rank: Rank, now: u64, settings: &Settings, figures: &mut Figures) {
         let quiet = settings.settle_seconds;
-        let horizon = self.round.horizon;
+        let horizon = self.horizon;
         // of what came later, not all has been read: that nothing was heard since means nothing
         let [quiet, silent, overdue] =
             [quiet, SILENT * quiet, settings.deadline_seconds].map(|ago| horizon.saturating_sub(figures.ticks(ago)));

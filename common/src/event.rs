@@ -1,6 +1,6 @@
 //! What NCCL tells, in the core's own words: the boundary decodes a descriptor of whatever version into these, and nothing more.
 
-use std::ffi::CStr;
+use crate::text::Text;
 
 /// A communicator of this process, as NCCL introduces it. Up to interface v3 it says nothing then: see [`Identity`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub struct Identity<'a> {
     /// Communicator id.
     pub id: u64,
     /// Name, or none.
-    pub name: Option<&'a CStr>,
+    pub name: Option<Text<'a>>,
     /// This process' rank in it.
     pub rank: i32,
 }
@@ -73,11 +73,11 @@ pub enum Event<'a> {
 #[derive(Debug, Clone, Copy)]
 pub struct Operation<'a> {
     /// NCCL's name, such as `AllReduce` or `Send`.
-    pub function: Option<&'a CStr>,
+    pub function: Option<Text<'a>>,
     /// Number of elements.
     pub count: u64,
     /// Type of the elements.
-    pub datatype: Option<&'a CStr>,
+    pub datatype: Option<Text<'a>>,
     /// Number of the operation among those of its function in its communicator (0 for P2p).
     pub sequence: u64,
     /// The other rank, of a P2p.
@@ -85,9 +85,9 @@ pub struct Operation<'a> {
     /// Number of channels, when told.
     pub channels: u8,
     /// Algorithm, of a Coll.
-    pub algorithm: Option<&'a CStr>,
+    pub algorithm: Option<Text<'a>>,
     /// Protocol, of a Coll.
-    pub protocol: Option<&'a CStr>,
+    pub protocol: Option<Text<'a>>,
     /// Its communicator, where only operations tell it.
     pub identity: Option<Identity<'a>>,
 }
@@ -96,11 +96,11 @@ pub struct Operation<'a> {
 #[derive(Debug, Clone, Copy)]
 pub struct Call<'a> {
     /// NCCL's name, such as `AllReduce` or `Send`.
-    pub function: Option<&'a CStr>,
+    pub function: Option<Text<'a>>,
     /// Number of elements.
     pub count: u64,
     /// Type of the elements.
-    pub datatype: Option<&'a CStr>,
+    pub datatype: Option<Text<'a>>,
     /// Captured into a CUDA graph: it launches nothing itself.
     pub captured: bool,
 }

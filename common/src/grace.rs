@@ -57,10 +57,61 @@ impl Grace {
     }
 }
 
+/// Grace periods that many wait for together: to begin one interrupts all threads of the process that run.
+#[derive(Debug, Default)]
+pub struct Graces {
+    /// How many have begun.
+    begun: u64,
+    latest: Option<Grace>,
+    asked: bool,
+}
+
+impl Graces {
+    /// Asks for one that begins after this. Gives its number.
+    pub fn ask(&mut self) -> u64 {
+        self.asked = true;
+        self.begun + 1
+    }
+
+    /// Begins the one that was asked for; false where none was.
+    pub fn begin(&mut self) -> bool {
+        if !std::mem::take(&mut self.asked) {
+            return false;
+        }
+        let mut grace = Grace::begin();
+        if let Some(before) = &self.latest {
+            grace.not_before = grace.not_before.max(before.not_before);
+        }
+        self.latest = Some(grace);
+        self.begun += 1;
+        true
+    }
+
+    /// True once that one is over. A later one that has begun will do, too: it waits for all that are still under way.
+    pub fn is_over(&mut self, number: u64) -> bool {
+        self.begun >= number && self.latest.as_mut().is_none_or(Grace::is_over)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::sync::mpsc;
+
+    #[test]
+    fn those_asked_for_together_begin_together_and_not_before() {
+        prepare();
+        let mut graces = Graces::default();
+        assert!(!graces.begin(), "nobody has asked");
+        let numbers = [graces.ask(), graces.ask()];
+        assert!(!numbers.map(|number| graces.is_over(number)).contains(&true));
+        assert!(graces.begin());
+        let later = graces.ask();
+        while numbers.map(|number| graces.is_over(number)).contains(&false) {
+            std::thread::yield_now();
+        }
+        assert!(!graces.is_over(later));
+    }
 
     #[test]
     fn lasts_until_the_callbacks_under_way_have_ended() {

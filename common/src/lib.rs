@@ -54,6 +54,7 @@ pub mod rate;
 pub mod reader;
 pub mod recorder;
 pub mod report;
+pub mod round;
 pub mod sent;
 pub mod series;
 pub mod slot;
@@ -62,6 +63,7 @@ pub mod summary;
 pub mod switch;
 mod sync;
 pub mod table;
+pub mod text;
 #[cfg(feature = "otel")]
 mod textfile;
 pub mod thread;

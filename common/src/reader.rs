@@ -5,7 +5,7 @@
 
 use crate::clock::monotonic;
 use crate::control;
-use crate::grace::Grace;
+use crate::grace::Graces;
 use crate::pool::{self, BLOCK_SLOTS, Pool};
 use crate::slot::Recorded;
 use crate::window::{Window, WindowState};
@@ -37,8 +37,15 @@ struct Cursor {
 #[derive(Debug)]
 enum Phase {
     Open,
-    Closing { grace: Grace, deadline: u64 },
-    Processing { grace: Grace, deadline: u64 },
+    /// Waiting for the end of a grace period, by number, and for the window's events until a time.
+    Closing {
+        grace: u64,
+        deadline: u64,
+    },
+    Processing {
+        grace: u64,
+        deadline: u64,
+    },
 }
 
 /// The collector's view of one window.
@@ -140,22 +147,30 @@ impl Reader {
     }
 
     /// Goes on with closing the window, after [`Reader::read`]; true when it is done and the window READY. Events that have not
-    /// stopped `patience` nanoseconds after it began to close are given up; with no patience, at once.
-    pub fn close(&mut self, pool: &Pool, window: &Window, patience: u64, listener: &mut impl Listener) -> bool {
+    /// stopped `patience` nanoseconds after it began to close are given up; with no patience, at once. To be called again when a grace period
+    /// that it has asked for has begun.
+    pub fn close(
+        &mut self,
+        pool: &Pool,
+        window: &Window,
+        patience: u64,
+        graces: &mut Graces,
+        listener: &mut impl Listener,
+    ) -> bool {
         if window.state() == WindowState::Closing && matches!(self.phase, Phase::Open) {
-            self.phase = Phase::Closing { grace: Grace::begin(), deadline: monotonic().saturating_add(patience) };
+            self.phase = Phase::Closing { grace: graces.ask(), deadline: monotonic().saturating_add(patience) };
         }
         if let Phase::Closing { grace, deadline } = &mut self.phase {
             *deadline = (*deadline).min(monotonic().saturating_add(patience));
             let late = monotonic() >= *deadline;
-            if self.behind || !(grace.is_over() && (self.open.is_empty() || late)) {
+            if self.behind || !(graces.is_over(*grace) && (self.open.is_empty() || late)) {
                 return false;
             }
             window.change(WindowState::Closing, WindowState::Processing);
-            self.phase = Phase::Processing { grace: Grace::begin(), deadline: *deadline };
+            self.phase = Phase::Processing { grace: graces.ask(), deadline: *deadline };
         }
         if let Phase::Processing { grace, deadline } = &mut self.phase {
-            if !grace.is_over() {
+            if !graces.is_over(*grace) {
                 return false;
             }
             *deadline = (*deadline).min(monotonic().saturating_add(patience));

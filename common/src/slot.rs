@@ -9,7 +9,7 @@
 //! | 0 | handle | | | | | |
 //! | 1 | parent's handle | | | | | |
 //! | 2 | start, ticks | | | | about the start | about the start |
-//! | 3 | stop (stamped) | | | | of a receive: about the stop | |
+//! | 3 | stop (stamped) | | | | of a receive: about the stop | of all but the first of an operation and thread: the start |
 //! | 4 | | bytes | bytes | peer, channel, send | send wait (stamped) | pTimer at start |
 //! | 5 | | sequence number | | steps | size (stamped) | pTimer at stop less start (stamped) |
 //! | 6 | | function, algorithm, protocol, channels, peer | function | | step | channel |
@@ -19,6 +19,9 @@
 //! when the slot serves another event already, carries the wrong stamp and reads as absent: at worst an event is counted as unfinished,
 //! never a wrong figure published. The other stamped words are plain ones of other kinds: who writes them makes sure that the slot is still
 //! the event's, and is waited for (see `callbacks`).
+
+#[cfg(test)]
+mod tests;
 
 use crate::handle::Handle;
 use crate::kind::Kind;
@@ -125,6 +128,19 @@ impl Slot {
         self.words[3].store(stamped(generation, time), Ordering::Release);
     }
 
+    /// The same where nobody looked at the clock, for kinds whose start is not timed either: as if it stopped when it began
+    /// ([`Recorded::timed_stop`]).
+    #[inline(always)]
+    pub fn stop_untimed(&self, generation: u32) {
+        self.stop(generation, self.words[2].load(Ordering::Relaxed));
+    }
+
+    /// The parent's handle. Only for events under way.
+    #[inline(always)]
+    pub fn parent(&self) -> u64 {
+        self.words[1].load(Ordering::Relaxed)
+    }
+
     /// A send step's data went to the network: time in ticks and size in bytes. The last call counts.
     #[inline(always)]
     pub fn send_wait(&self, generation: u32, time: u64, bytes: u64) {
@@ -145,6 +161,17 @@ impl Slot {
         let limit = IMPLAUSIBLE as i64;
         let value = if (1 - limit..limit).contains(&elapsed) { elapsed as u64 } else { IMPLAUSIBLE };
         self.words[5].store(stamped(generation, value), Ordering::Relaxed);
+    }
+
+    /// Has the processor fetch the slot behind this one, to be written to: with many communicators in turn it does not see by itself where the
+    /// next event of each will go. A hint; behind the last slot of a block it is in vain.
+    #[inline(always)]
+    pub fn fetch_next(&self) {
+        // SAFETY: the instruction changes nothing but caches, whatever the address; x86-64 processors that do not know it do nothing.
+        #[cfg(all(target_arch = "x86_64", not(any(miri, loom))))]
+        unsafe {
+            std::arch::asm!("prefetchw [{} + 64]", in(reg) self, options(nostack, preserves_flags));
+        }
     }
 
     /// Changes nothing, but has the system provide the memory that the slot lies in. Other ways to write what is there already end as a
@@ -207,6 +234,11 @@ impl Recorded {
         self.payload
     }
 
+    /// Stop of the event in ticks, unless [`Slot::stop_untimed`] stopped it.
+    pub fn timed_stop(&self) -> Option<u64> {
+        self.stop.filter(|&stop| stop != self.start)
+    }
+
     /// A step's [`Slot::send_wait`], when it was reported with a plausible size (below 2^47 bytes).
     pub fn send_wait(&self) -> Option<SendWait> {
         let time = near(self.start, unstamped(self.tag, self.payload[0])?);
@@ -219,92 +251,5 @@ impl Recorded {
         let low = unstamped(self.tag, self.payload[1])?;
         let start = self.payload[0];
         (low != IMPLAUSIBLE).then(|| (start, near(start, start.wrapping_add(low) & VALUE_MASK)))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn handle(generation: u32, kind: Kind) -> Handle {
-        Handle::of_event(kind, 0, generation)
-    }
-
-    fn empty() -> Slot {
-        Slot { words: Default::default() }
-    }
-
-    #[test]
-    fn is_one_cache_line() {
-        assert_eq!((size_of::<Slot>(), align_of::<Slot>()), (64, 64));
-    }
-
-    #[test]
-    fn an_empty_slot_holds_nothing() {
-        assert_eq!(empty().read(1), None);
-        assert_eq!(empty().read(0), None);
-    }
-
-    #[test]
-    fn a_step_keeps_its_send_wait_and_its_stop() {
-        let slot = empty();
-        let start = 0xABCD_FFFF_FFFF_FFF0; // low 48 bits wrap between start and stop
-        slot.start(handle(5, Kind::ProxyStep), 42, start, [0, 0, 3, 0]);
-        assert_eq!(slot.read(5).and_then(|event| event.send_wait()), None);
-        slot.send_wait(5, start + 20, 1000);
-        slot.stop(5, start + 100);
-        let event = slot.read(5).unwrap();
-        assert_eq!((event.parent, event.start, event.stop), (42, start, Some(start + 100)));
-        assert_eq!(event.send_wait(), Some(SendWait { time: start + 20, bytes: 1000 }));
-    }
-
-    #[test]
-    fn a_step_starts_again_and_no_event_after_it_does() {
-        let slot = empty();
-        slot.start(handle(5, Kind::ProxyStep), 0, 10, [0; 4]);
-        slot.restart(5, 15);
-        slot.stop(5, 20);
-        let event = slot.read(5).unwrap();
-        assert_eq!((event.start, event.stop), (15, Some(20)));
-        slot.start(handle(6, Kind::ProxyStep), 0, 30, [0; 4]);
-        slot.restart(5, 40);
-        assert_eq!(slot.read(6).unwrap().start, 30);
-        slot.start(handle(5 + (1 << 15), Kind::ProxyStep), 0, 50, [0; 4]);
-        assert_eq!(slot.read(5 + (1 << 15)).unwrap().start, 50);
-    }
-
-    #[test]
-    fn a_write_for_an_older_event_reads_as_absent() {
-        let slot = empty();
-        slot.start(handle(5, Kind::ProxyStep), 0, 10, [0; 4]);
-        slot.start(handle(6, Kind::ProxyStep), 0, 20, [0; 4]);
-        slot.stop(5, 30);
-        slot.send_wait(5, 30, 8);
-        let event = slot.read(6).unwrap();
-        assert_eq!((event.stop, event.send_wait()), (None, None));
-        assert_eq!(slot.read(5), None);
-    }
-
-    #[test]
-    fn sizes_and_stamps_out_of_range_are_absent() {
-        let slot = empty();
-        slot.start(handle(1, Kind::ProxyStep), 0, 0, [0; 4]);
-        slot.send_wait(1, 1, u64::MAX);
-        assert_eq!(slot.read(1).unwrap().send_wait(), None);
-        slot.start(handle(2, Kind::KernelCh), 0, 0, [1000, 0, 0, 0]);
-        slot.kernel_stop(2, u64::MAX / 2);
-        assert_eq!(slot.read(2).unwrap().kernel(), None);
-    }
-
-    #[test]
-    fn kernel_stops_before_and_after_their_start() {
-        let slot = empty();
-        let start = 1_795_151_200_592_925_376;
-        slot.start(handle(3, Kind::KernelCh), 0, 0, [start, 0, 7, 0]);
-        slot.kernel_stop(3, start + 43_744);
-        assert_eq!(slot.read(3).unwrap().kernel(), Some((start, start + 43_744)));
-        slot.kernel_stop(3, start - 5);
-        assert_eq!(slot.read(3).unwrap().kernel(), Some((start, start - 5)));
-        assert_eq!(slot.read(3).unwrap().payload()[2], 7);
     }
 }

@@ -1,12 +1,12 @@
 //! Things by handle, of which the same few are asked for again and again.
 //!
-//! They lie side by side, beside a table from handles to places. Events of few operations come in turn, so the places asked for last are
-//! kept in mind, by the last bits of their handles: a guess that one comparison proves.
+//! They lie side by side. The last bits of a handle lead to the place of what came last with such bits: a guess that one comparison proves. What
+//! came before it with the same bits is found by a hash table, which thus has little to do: most are gone by then.
 
 use rustc_hash::FxHashMap;
 
-/// Places that are kept in mind.
-const GUESSES: usize = 256;
+/// Guesses: as many as the last bits of a handle tell apart.
+const GUESSES: usize = 1024;
 /// Entries that memory is kept for when few are needed.
 const FEW: usize = 64;
 /// In the place of one that is taken out. No slot has that handle.
@@ -16,17 +16,22 @@ const GONE: u64 = u64::MAX;
 #[derive(Debug)]
 pub struct Table<T> {
     entries: Vec<(u64, T)>,
-    places: FxHashMap<u64, u32>,
-    /// None until the first entry comes.
+    /// Places by the last bits of handles. None until the first entry comes.
     guesses: Vec<u32>,
+    /// Places of those, and only those, that their guess does not lead to.
+    others: FxHashMap<u64, u32>,
     /// How many entries there were of late: memory for so many will be needed again.
     most: usize,
 }
 
 impl<T> Default for Table<T> {
     fn default() -> Self {
-        Self { entries: Vec::new(), places: FxHashMap::default(), guesses: Vec::new(), most: 0 }
+        Self { entries: Vec::new(), guesses: Vec::new(), others: FxHashMap::default(), most: 0 }
     }
+}
+
+fn bits(handle: u64) -> usize {
+    handle as usize % GUESSES
 }
 
 impl<T> Table<T> {
@@ -49,16 +54,14 @@ impl<T> Table<T> {
     /// The place of that handle's entry.
     #[inline]
     pub fn place(&mut self, handle: u64) -> Option<u32> {
-        let guess = *self.guesses.get(handle as usize % GUESSES)?;
+        let guess = *self.guesses.get(bits(handle))?;
         let is_there = self.entries.get(guess as usize).is_some_and(|(found, _)| *found == handle);
         if is_there { Some(guess) } else { self.look_up(handle) }
     }
 
     #[inline(never)]
-    fn look_up(&mut self, handle: u64) -> Option<u32> {
-        let place = *self.places.get(&handle)?;
-        self.guesses[handle as usize % GUESSES] = place;
-        Some(place)
+    fn look_up(&self, handle: u64) -> Option<u32> {
+        self.others.get(&handle).copied()
     }
 
     /// Whether it is among them.
@@ -77,21 +80,44 @@ impl<T> Table<T> {
     /// Takes one in; one of the same handle must not be there.
     pub fn insert(&mut self, handle: u64, entry: T) {
         let place = self.entries.len() as u32;
-        self.places.insert(handle, place);
         self.guesses.resize(GUESSES, place);
-        self.guesses[handle as usize % GUESSES] = place;
+        let before = std::mem::replace(&mut self.guesses[bits(handle)], place);
+        if let Some(&(other, _)) = self.entries.get(before as usize).filter(|(other, _)| bits(*other) == bits(handle)) {
+            self.others.insert(other, before);
+        }
         self.entries.push((handle, entry));
         self.most = self.most.max(self.entries.len());
     }
 
     /// Takes one out.
     pub fn remove(&mut self, handle: u64) -> Option<T> {
-        let place = self.places.remove(&handle)?;
+        let place = self.place(handle)?;
+        self.forget(handle, place);
         let (_, entry) = self.entries.swap_remove(place as usize);
-        if let Some((moved, _)) = self.entries.get(place as usize) {
-            self.places.insert(*moved, place);
+        if let Some(&(moved, _)) = self.entries.get(place as usize) {
+            self.moved(moved, self.entries.len() as u32, place);
         }
         Some(entry)
+    }
+
+    /// One is no longer at its place, nor anywhere.
+    fn forget(&mut self, handle: u64, place: u32) {
+        if self.guesses[bits(handle)] != place {
+            self.others.remove(&handle);
+        }
+    }
+
+    /// One has another place.
+    fn moved(&mut self, handle: u64, from: u32, to: u32) {
+        let guess = &mut self.guesses[bits(handle)];
+        if *guess == from {
+            *guess = to;
+        } else if *guess == to {
+            // what was there before had the same bits
+            self.others.remove(&handle);
+        } else {
+            self.others.insert(handle, to);
+        }
     }
 
     /// Takes those out that lie at these places, each named once.
@@ -99,17 +125,22 @@ impl<T> Table<T> {
         let left = self.entries.len().saturating_sub(places.len());
         for place in places {
             if let Some((handle, _)) = self.entries.get_mut(place as usize) {
-                self.places.remove(handle);
-                *handle = GONE;
+                let handle = std::mem::replace(handle, GONE);
+                self.forget(handle, place);
             }
         }
         // those left behind fill the gaps in front: they are large, and no more of them are moved than there are of either
-        let (front, behind) = self.entries.split_at_mut(left);
-        let gaps = front.iter_mut().zip(0..).filter(|((handle, _), _)| *handle == GONE);
-        let moving = behind.iter_mut().filter(|(handle, _)| *handle != GONE);
-        for (moved, (gap, place)) in moving.zip(gaps) {
-            self.places.insert(moved.0, place);
-            std::mem::swap(gap, moved);
+        let mut gap = 0;
+        for from in left..self.entries.len() {
+            let handle = self.entries[from].0;
+            if handle == GONE {
+                continue;
+            }
+            while self.entries[gap].0 != GONE {
+                gap += 1;
+            }
+            self.entries.swap(gap, from);
+            self.moved(handle, from as u32, gap as u32);
         }
         self.entries.truncate(left);
     }
@@ -123,7 +154,7 @@ impl<T> Table<T> {
     pub fn shrink(&mut self) {
         if self.entries.capacity() > (4 * self.most).max(FEW) {
             self.entries.shrink_to(2 * self.most);
-            self.places.shrink_to(2 * self.most);
+            self.others.shrink_to(2 * self.most);
         }
         self.most = self.entries.len().max(self.most / 2);
     }
@@ -151,6 +182,45 @@ mod tests {
     }
 
     #[test]
+    fn each_is_found_by_its_guess_or_else_by_its_hash_and_never_by_both() {
+        let mut table = Table::default();
+        let mut known = std::collections::BTreeMap::new();
+        let mut random = fastrand::Rng::with_seed(7);
+        let mut most_others = 0;
+        for number in 0..20_000_u64 {
+            // few bits, so that many have the same
+            let handle = number << 32 | random.u64(..40);
+            match random.u32(..1000) {
+                0..500 => {
+                    table.insert(handle, number);
+                    known.insert(handle, number);
+                }
+                500..998 => {
+                    let one = known.keys().nth(random.usize(..known.len().max(1))).copied().unwrap_or(handle);
+                    assert_eq!(table.remove(one), known.remove(&one));
+                }
+                _ => {
+                    let over = |number: u64| number.is_multiple_of(3);
+                    let places: Vec<u32> =
+                        (0..).zip(table.iter()).filter(|(_, number)| over(**number)).map(|(place, _)| place).collect();
+                    table.remove_at(places.into_iter());
+                    known.retain(|_, number| !over(*number));
+                }
+            }
+            let by_guess =
+                |handle: u64| table.entries.get(table.guesses[bits(handle)] as usize).is_some_and(|(found, _)| *found == handle);
+            assert_eq!(table.others.len(), known.keys().filter(|&&handle| !by_guess(handle)).count());
+            most_others = most_others.max(table.others.len());
+            if number % 100 == 0 {
+                for (&handle, number) in &known {
+                    assert_eq!(table.get_mut(handle), Some(&mut number.clone()));
+                }
+            }
+        }
+        assert!(most_others > 20, "{most_others}");
+    }
+
+    #[test]
     fn memory_that_many_needed_is_given_back() {
         let mut table = Table::default();
         (0..10_000).for_each(|number| table.insert(number, [number; 20]));
@@ -158,7 +228,7 @@ mod tests {
         table.shrink();
         assert!(table.entries.capacity() >= 10_000, "as many may come again");
         (0..14).for_each(|_| table.shrink());
-        assert!(table.entries.capacity() < 100 && table.places.capacity() < 100);
+        assert!(table.entries.capacity() < 100 && table.others.capacity() < 100);
         assert_eq!((table.take().count(), table.count(), table.entries.capacity()), (10, 0, 0));
     }
 }

@@ -19,6 +19,8 @@ pub use cells::MOST_THREADS;
 const CACHE: usize = if cfg!(loom) { 2 } else { 256 };
 /// Proxy operations whose last step a thread keeps in mind.
 const STEPS: usize = if cfg!(loom) { 2 } else { 16 };
+/// Operations of which a thread keeps in mind that a kernel channel has stopped.
+const OPERATIONS: usize = if cfg!(loom) { 2 } else { 16 };
 
 /// Where a window's block is kept.
 fn place_of(window: u32) -> usize {
@@ -96,6 +98,8 @@ pub struct ThreadCell {
     api_since: AtomicU64,
     /// The steps started last, by proxy operation: its handle, number of the step, handle of the step.
     steps: [[AtomicU64; 3]; STEPS],
+    /// Operations of which a kernel channel stopped last, by handle.
+    stopped: [AtomicU64; OPERATIONS],
     cache: [Cached; CACHE],
     owned: AtomicBool,
 }
@@ -140,6 +144,7 @@ impl ThreadCell {
             api_time: Count::default(),
             api_since: AtomicU64::new(0),
             steps: std::array::from_fn(|_| Default::default()),
+            stopped: Default::default(),
             cache: std::array::from_fn(|_| Cached {
                 window: AtomicU32::new(pool::NONE),
                 block: AtomicU32::new(0),
@@ -247,6 +252,15 @@ impl ThreadCell {
         same.then(|| handle.load(Ordering::Relaxed))
     }
 
+    /// Whether no other kernel channel of the operation has stopped on this thread, as far as it keeps that in mind; from here on one has.
+    #[inline(always)]
+    pub fn is_first_to_stop(&self, operation: u64) -> bool {
+        let stopped = &self.stopped[operation as usize % OPERATIONS];
+        let first = stopped.load(Ordering::Relaxed) != operation;
+        stopped.store(operation, Ordering::Relaxed);
+        first
+    }
+
     /// The thread is outside of NCCL's API, whatever it did not come out of before.
     pub fn begin_api(&self) {
         self.api_since.store(0, Ordering::Relaxed);
@@ -304,6 +318,16 @@ mod tests {
         assert_eq!(
             [cell.noted_step(33, 4), cell.noted_step(33, 5), cell.noted_step(33 + STEPS as u64, 4)],
             [Some(99), None, None]
+        );
+    }
+
+    #[test]
+    fn one_kernel_channel_of_an_operation_is_the_first_to_stop() {
+        let cell = ThreadCell::new();
+        let other = 33 + OPERATIONS as u64;
+        assert_eq!(
+            [33, 33, 34, 33, other, other, 33].map(|operation| cell.is_first_to_stop(operation)),
+            [true, false, true, false, true, false, true]
         );
     }
 

@@ -3,7 +3,7 @@
 
 use crate::kind::event;
 use common::event::{Call, Event, Identity, Operation, ProxyOp as CoreProxyOp};
-use std::ffi::CStr;
+use common::text::Text;
 
 /// The start of an event. Strings are NCCL's, alive during the callback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,7 +89,7 @@ pub enum Payload<'a> {
         /// 0 initial sync, 1 compute, 2 final sync.
         phase: u8,
         /// NCCL's name for it.
-        name: Option<&'a CStr>,
+        name: Option<Text<'a>>,
         /// The GPU's clock at the start.
         ptimer: u64,
     },
@@ -129,11 +129,11 @@ impl Payload<'_> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Coll<'a> {
     /// Communicator id and name, which only v1 to v3 tell here; 0 and none from wrappers of newer NCCL.
-    pub communicator: Option<(u64, Option<&'a CStr>)>,
+    pub communicator: Option<(u64, Option<Text<'a>>)>,
     /// Number among those of its function.
     pub sequence: u64,
     /// Function.
-    pub function: Option<&'a CStr>,
+    pub function: Option<Text<'a>>,
     /// Address of the send buffer.
     pub send: usize,
     /// Address of the receive buffer.
@@ -143,19 +143,19 @@ pub struct Coll<'a> {
     /// Root.
     pub root: i32,
     /// Type of the elements.
-    pub datatype: Option<&'a CStr>,
+    pub datatype: Option<Text<'a>>,
     /// Channels.
     pub channels: u8,
     /// Warps.
     pub warps: u8,
     /// Algorithm.
-    pub algorithm: Option<&'a CStr>,
+    pub algorithm: Option<Text<'a>>,
     /// Protocol.
-    pub protocol: Option<&'a CStr>,
+    pub protocol: Option<Text<'a>>,
     /// Handle of the group, v5 and later; up to v4 that is the parent.
     pub group: u64,
     /// Kernel variant (v7).
-    pub variant: Option<&'a CStr>,
+    pub variant: Option<Text<'a>>,
     /// A symmetric kernel (v7).
     pub symmetric: bool,
     /// The user's tag (v7); 0 for none.
@@ -166,13 +166,13 @@ pub struct Coll<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct P2p<'a> {
     /// As in [`Coll`].
-    pub communicator: Option<(u64, Option<&'a CStr>)>,
+    pub communicator: Option<(u64, Option<Text<'a>>)>,
     /// Function.
-    pub function: Option<&'a CStr>,
+    pub function: Option<Text<'a>>,
     /// Address of the buffer.
     pub buffer: usize,
     /// Type of the elements.
-    pub datatype: Option<&'a CStr>,
+    pub datatype: Option<Text<'a>>,
     /// Elements.
     pub count: u64,
     /// The other rank.
@@ -206,11 +206,11 @@ pub struct ProxyOp {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CollApi<'a> {
     /// Function.
-    pub function: Option<&'a CStr>,
+    pub function: Option<Text<'a>>,
     /// Elements.
     pub count: u64,
     /// Type of the elements.
-    pub datatype: Option<&'a CStr>,
+    pub datatype: Option<Text<'a>>,
     /// Root.
     pub root: i32,
     /// Address of the stream.
@@ -225,11 +225,11 @@ pub struct CollApi<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct P2pApi<'a> {
     /// Function.
-    pub function: Option<&'a CStr>,
+    pub function: Option<Text<'a>>,
     /// Elements.
     pub count: u64,
     /// Type of the elements.
-    pub datatype: Option<&'a CStr>,
+    pub datatype: Option<Text<'a>>,
     /// Address of the stream.
     pub stream: usize,
     /// Captured into a graph.
@@ -244,7 +244,7 @@ pub struct CeColl<'a> {
     /// Number among those of its function.
     pub sequence: u64,
     /// Function.
-    pub function: Option<&'a CStr>,
+    pub function: Option<Text<'a>>,
     /// Address of the send buffer.
     pub send: usize,
     /// Address of the receive buffer.
@@ -254,9 +254,9 @@ pub struct CeColl<'a> {
     /// Root.
     pub root: i32,
     /// Type of the elements.
-    pub datatype: Option<&'a CStr>,
+    pub datatype: Option<Text<'a>>,
     /// How copies are synchronised.
-    pub strategy: Option<&'a CStr>,
+    pub strategy: Option<Text<'a>>,
     /// NCCL's intraBatchSync.
     pub intra_batch_sync: bool,
     /// Copies per batch.
@@ -273,7 +273,7 @@ pub struct CeColl<'a> {
 
 impl<'a> Descriptor<'a> {
     #[inline(always)]
-    fn identity(&self, communicator: Option<(u64, Option<&'a CStr>)>) -> Option<Identity<'a>> {
+    fn identity(&self, communicator: Option<(u64, Option<Text<'a>>)>) -> Option<Identity<'a>> {
         communicator.map(|(id, name)| Identity { id, name, rank: self.rank })
     }
 

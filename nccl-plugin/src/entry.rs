@@ -211,7 +211,7 @@ unsafe extern "C" fn record_event_state<V: Version>(handle: *mut c_void, number:
         let state = || unsafe { V::Arguments::state(number, arguments) };
         match tap::get() {
             None if handle.is_null() => callbacks::of_nothing(),
-            None => callbacks::state(handle as u64, state()),
+            None => callbacks::state(handle as u64, state),
             Some(tap) => {
                 // SAFETY: every version's union begins with 64 bits, and is NULL or readable by NCCL's word.
                 let value = (!arguments.is_null()).then(|| unsafe { arguments.cast::<u64>().read() });

@@ -168,7 +168,7 @@ impl Tap {
         if let Some(recording) = self.recording {
             recording.state(handle, number, value);
         }
-        callbacks::state(self.numbers.core(handle), change);
+        callbacks::state(self.numbers.core(handle), || change);
         if let Some(chain) = &self.chain {
             chain.state(handle, number, value, &self.contexts);
         }

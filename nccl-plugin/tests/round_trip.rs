@@ -9,7 +9,6 @@ use nccl_profiler::v5::V5;
 use nccl_profiler::v6::V6;
 use nccl_profiler::v7::V7;
 use nccl_profiler::version::Version;
-use std::ffi::CStr;
 
 /// Through the version and back.
 fn again<'a, V: Version>(descriptor: &Descriptor<'a>) -> Option<Descriptor<'a>> {
@@ -53,7 +52,7 @@ fn what_all_versions_have_comes_back_from_all() {
 
 #[test]
 fn later_types_come_back_from_later_versions() {
-    let (function, datatype) = (Some(c"AllGather"), Some(c"ncclBfloat16"));
+    let (function, datatype) = (Some(c"AllGather".into()), Some(c"ncclBfloat16".into()));
     said_since(3, Payload::NetPlugin { id: -5, data: 0x1234 });
     said_since(5, Payload::GroupApi { captured: true, depth: 4 });
     said_since(5, Payload::KernelLaunch { stream: usize::MAX });
@@ -62,19 +61,19 @@ fn later_types_come_back_from_later_versions() {
     said_since(6, Payload::CeSync { complete: true, ranks: 8 });
     said_since(6, Payload::CeBatch { operations: 3, bytes: 1 << 40, intra_sync: true });
     said_since(6, Payload::CeColl(ce_coll()));
-    said_since(7, Payload::KernelPhase { channel: 1, phase: 2, name: Some(c"final_sync"), ptimer: 77 });
+    said_since(7, Payload::KernelPhase { channel: 1, phase: 2, name: Some(c"final_sync".into()), ptimer: 77 });
     said_since(8, Payload::Unknown { bits: 1 << 16 });
 }
 
 fn ce_coll<'a>() -> CeColl<'a> {
     CeColl {
         sequence: 1,
-        function: Some(c"AllGather"),
+        function: Some(c"AllGather".into()),
         send: 2,
         receive: 3,
         count: 4,
         root: 5,
-        datatype: Some(c"ncclInt8"),
+        datatype: Some(c"ncclInt8".into()),
         strategy: None,
         intra_batch_sync: true,
         batch_size: 6,
@@ -90,16 +89,16 @@ fn coll<'a>() -> Coll<'a> {
     Coll {
         communicator: None,
         sequence: u64::MAX,
-        function: Some(c"ReduceScatter"),
+        function: Some(c"ReduceScatter".into()),
         send: 0x10,
         receive: 0x20,
         count: 1 << 40,
         root: -1,
-        datatype: Some(c"ncclFloat8e4m3"),
+        datatype: Some(c"ncclFloat8e4m3".into()),
         channels: 64,
         warps: 16,
-        algorithm: Some(c"NVLS_TREE"),
-        protocol: Some(c"LL128"),
+        algorithm: Some(c"NVLS_TREE".into()),
+        protocol: Some(c"LL128".into()),
         group: 0,
         variant: None,
         symmetric: false,
@@ -110,9 +109,9 @@ fn coll<'a>() -> Coll<'a> {
 fn p2p<'a>() -> P2p<'a> {
     P2p {
         communicator: None,
-        function: Some(c"Recv"),
+        function: Some(c"Recv".into()),
         buffer: 0x30,
-        datatype: Some(c"ncclUint64"),
+        datatype: Some(c"ncclUint64".into()),
         count: 12,
         peer: 5,
         channels: 2,
@@ -123,7 +122,7 @@ fn p2p<'a>() -> P2p<'a> {
 
 #[test]
 fn operations_come_back_with_what_each_version_says_of_them() {
-    let communicator = Some((0xAB, Some(c"pairs")));
+    let communicator = Some((0xAB, Some(c"pairs".into())));
     let coll = coll();
     let p2p = p2p();
     for (version, back) in (1..).zip(through_all(&with(Payload::Coll(Coll { communicator, ..coll })))) {
@@ -157,7 +156,7 @@ fn the_group_is_the_parent_up_to_v4_and_a_member_since_v5() {
 
 #[test]
 fn tags_and_variants_come_back_from_v7_alone() {
-    let variant = Some(c"AllReduce_AGxLL_R");
+    let variant = Some(c"AllReduce_AGxLL_R".into());
     let tagged = [
         Payload::Coll(Coll { variant, symmetric: true, tag: 1 << 63, group: 1, ..coll() }),
         Payload::P2p(P2p { tag: 6, group: 1, ..p2p() }),
@@ -206,14 +205,14 @@ fn v1_numbers_every_name_that_nccl_has_and_no_other() {
     ];
     let algorithms = [c"TREE", c"RING", c"COLLNET_DIRECT", c"COLLNET_CHAIN", c"NVLS", c"NVLS_TREE", c"PAT"];
     for (place, datatype) in types.into_iter().enumerate() {
-        let function = Some(functions[place % functions.len()]);
-        let algorithm = Some(algorithms[place % algorithms.len()]);
-        let protocol = Some([c"LL", c"LL128", c"SIMPLE"][place % 3]);
-        let coll = Coll { function, datatype: Some(datatype), algorithm, protocol, ..coll() };
-        assert_eq!(through(coll), Some((function, Some(datatype), algorithm, protocol)));
+        let datatype = Some(datatype.into());
+        let function = Some(functions[place % functions.len()].into());
+        let algorithm = Some(algorithms[place % algorithms.len()].into());
+        let protocol = Some([c"LL", c"LL128", c"SIMPLE"][place % 3].into());
+        let coll = Coll { function, datatype, algorithm, protocol, ..coll() };
+        assert_eq!(through(coll), Some((function, datatype, algorithm, protocol)));
     }
-    let odd: [Option<&CStr>; 2] = [None, Some(c"Unheard")];
-    for name in odd {
+    for name in [None, Some(c"Unheard".into())] {
         assert_eq!(through(Coll { function: name, ..coll() }), None);
         assert_eq!(through(Coll { datatype: name, ..coll() }), None);
         let (function, datatype) = (coll().function, coll().datatype);

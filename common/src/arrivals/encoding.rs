@@ -77,7 +77,7 @@ impl<'a> Reader<'a> {
     fn name(&mut self) -> Option<Name> {
         let length = self.count(1)?;
         let text = CString::new(self.take(length)?).ok()?;
-        Some(if text.as_bytes() == UNKNOWN.as_bytes() { Name::default() } else { Name::of(Some(&text)) })
+        Some(if text.as_bytes() == UNKNOWN.as_bytes() { Name::default() } else { Name::of(Some(text.as_c_str())) })
     }
 
     fn rank(&mut self, names: &[Name]) -> Option<RankArrivals> {

@@ -8,13 +8,13 @@ use crate::message::Message;
 use crate::name::Name;
 use crate::recorder::Recorder;
 use crate::sync::Ordering;
+use crate::text::Text;
 use crate::thread::ThreadCell;
 use crate::window::WINDOWS;
-use std::ffi::CStr;
 
 /// Bytes of that many elements; 0 for a type of unknown size.
 #[inline(always)]
-fn bytes(count: u64, datatype: Option<&CStr>) -> u64 {
+fn bytes(count: u64, datatype: Option<Text<'_>>) -> u64 {
     count.saturating_mul(element_bytes(datatype).unwrap_or(0))
 }
 
@@ -55,7 +55,7 @@ impl Recorder {
     #[cold]
     fn tell(&self, context: &Context, index: u32, identity: &Identity<'_>) {
         if context.tell(identity.rank) {
-            let name = identity.name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            let name = identity.name.map(|name| name.c_str().to_string_lossy().into_owned()).unwrap_or_default();
             self.send(Message::Told { index, id: identity.id, name, rank: identity.rank });
         }
     }

@@ -174,7 +174,7 @@ fn no_transfer_is_lost_when_its_operations_window_closes() {
             let proxy = Event::ProxyOp(ProxyOp { pid, peer: 1, channel: 0, steps: 1, send: true });
             let proxy = recorder.start(context, operation, &proxy);
             let step = recorder.start(context, proxy, &Event::ProxyStep { step: 0 });
-            recorder.state(step, State::SendWait { bytes: 12 });
+            recorder.state(step, || State::SendWait { bytes: 12 });
             recorder.stop(step);
             recorder.stop(proxy);
         });

@@ -1,11 +1,10 @@
 //! The recording, in every interleaving of two threads and every order of memory that the language allows: `make models`.
 //!
 //! The models make callbacks as NCCL does ([`Recorder::start`] and its siblings) and take in what was recorded as the collector does
-//! ([`Communicator::follow`]). What they leave out is the thread and the channels between the two, and the kernel's fence: in a model,
+//! ([`round::follow`]). What they leave out is the thread and the channels between the two, and the kernel's fence: in a model,
 //! callbacks fence themselves.
 //!
 //! [`Recorder::start`]: common::recorder::Recorder::start
-//! [`Communicator::follow`]: common::communicator::Communicator::follow
 
 #![cfg(loom)]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
@@ -18,9 +17,11 @@ use common::config::Settings;
 use common::context::Context;
 use common::event::{Communicator as Introduction, Event, Operation};
 use common::figures::Figures;
+use common::grace::Graces;
 use common::handle::Handle;
 use common::pool::BLOCK_SLOTS;
 use common::recorder::{CLOCK, Recorder};
+use common::round::{self, Course};
 use common::slot::{Recorded, Slot};
 use loom::model::Builder;
 use loom::sync::Arc;
@@ -86,13 +87,14 @@ impl Process {
     pub(crate) fn with(recorder: Arc<Recorder>) -> (Self, Collector) {
         let context = recorder.init(introduction());
         let communicator = Communicator::new(Handle::parse(context).unwrap(), &introduction());
-        let collector = Collector { recorder: recorder.clone(), communicator, figures: Figures::default() };
+        let collector =
+            Collector { recorder: recorder.clone(), communicator, graces: Graces::default(), figures: Figures::default() };
         (Self { recorder, context }, collector)
     }
 
     /// NCCL starts and stops an operation. Gives its handle, 0 when there was no room.
     pub(crate) fn operation(&self) -> u64 {
-        let handle = self.recorder.start(self.context, 0, &Event::Coll(ALL_REDUCE));
+        let handle = self.recorder.start(self.context, 0, &Event::Coll(all_reduce()));
         self.recorder.stop(handle);
         handle
     }
@@ -117,6 +119,7 @@ impl Process {
 pub(crate) struct Collector {
     recorder: Arc<Recorder>,
     pub(crate) communicator: Communicator,
+    graces: Graces,
     pub(crate) figures: Figures,
 }
 
@@ -124,7 +127,9 @@ impl Collector {
     /// As the collector's round. True when the communicator has ended and all of it is taken in.
     pub(crate) fn round(&mut self) -> bool {
         self.communicator.close_old_window(&self.recorder, CLOCK.now(), WINDOW_TICKS);
-        self.communicator.follow(&self.recorder, CLOCK.now(), true, &mut self.figures)
+        let course = Course { recorder: &self.recorder, now: CLOCK.now(), hasty: true };
+        round::follow(std::iter::once(&mut self.communicator), course, &mut self.graces, &mut self.figures);
+        self.communicator.is_over()
     }
 
     /// As the last of NCCL's calls and all that follows from it.
@@ -150,17 +155,19 @@ impl Collector {
     }
 }
 
-const ALL_REDUCE: Operation<'static> = Operation {
-    function: Some(c"AllReduce"),
-    count: 1,
-    datatype: Some(c"ncclInt8"),
-    sequence: 0,
-    peer: None,
-    channels: 1,
-    algorithm: None,
-    protocol: None,
-    identity: None,
-};
+pub(crate) fn all_reduce() -> Operation<'static> {
+    Operation {
+        function: Some(c"AllReduce".into()),
+        count: 1,
+        datatype: Some(c"ncclInt8".into()),
+        sequence: 0,
+        peer: None,
+        channels: 1,
+        algorithm: None,
+        protocol: None,
+        identity: None,
+    }
+}
 
 fn introduction() -> Introduction {
     let (id, name) = (7, String::new());

@@ -1,7 +1,8 @@
 //! Calls of NCCL's API (v5 and later).
 
-use super::{Tagged, pointer, string};
+use super::{Tagged, pointer};
 use crate::descriptor::{self, Payload};
+use common::text::Text;
 use std::ffi::{c_char, c_int, c_void};
 
 /// A group of API calls.
@@ -49,7 +50,7 @@ impl CollApi {
     #[inline(always)]
     pub(crate) unsafe fn decode<'a>(&self) -> descriptor::CollApi<'a> {
         // SAFETY: the caller's, for both strings.
-        let [function, datatype] = unsafe { [string(self.function), string(self.datatype)] };
+        let [function, datatype] = unsafe { [Text::new(self.function), Text::new(self.datatype)] };
         descriptor::CollApi {
             function,
             count: self.count as u64,
@@ -109,7 +110,7 @@ impl P2pApi {
     #[inline(always)]
     pub(crate) unsafe fn decode<'a>(&self) -> descriptor::P2pApi<'a> {
         // SAFETY: the caller's, for both strings.
-        let [function, datatype] = unsafe { [string(self.function), string(self.datatype)] };
+        let [function, datatype] = unsafe { [Text::new(self.function), Text::new(self.datatype)] };
         descriptor::P2pApi {
             function,
             count: self.count as u64,

@@ -1,7 +1,8 @@
 //! A collective operation, as v2 and later say it.
 
-use super::{pointer, string};
+use super::pointer;
 use crate::descriptor;
+use common::text::Text;
 use std::ffi::{c_char, c_int, c_void};
 
 /// A collective operation, as far as all versions since v3 say alike.
@@ -39,7 +40,7 @@ impl Coll {
     pub(crate) unsafe fn decode<'a>(&self) -> descriptor::Coll<'a> {
         // SAFETY: the caller's, for all four strings.
         let [function, datatype, algorithm, protocol] =
-            unsafe { [string(self.function), string(self.datatype), string(self.algorithm), string(self.protocol)] };
+            unsafe { [Text::new(self.function), Text::new(self.datatype), Text::new(self.algorithm), Text::new(self.protocol)] };
         descriptor::Coll {
             sequence: self.sequence,
             function,
@@ -155,7 +156,7 @@ impl<T> Named<T> {
     #[inline(always)]
     pub(crate) unsafe fn decode<'a>(&self, operation: descriptor::Coll<'a>) -> descriptor::Coll<'a> {
         // SAFETY: the caller's.
-        let name = unsafe { string(self.name) };
+        let name = unsafe { Text::new(self.name) };
         descriptor::Coll { communicator: Some((self.communicator, name)), ..operation }
     }
 
@@ -209,7 +210,7 @@ impl CollV7 {
     #[inline(always)]
     pub(crate) unsafe fn decode<'a>(&self) -> descriptor::Coll<'a> {
         // SAFETY: the caller's, for the variant and for the others.
-        let (variant, grouped) = unsafe { (string(self.variant), self.grouped.decode()) };
+        let (variant, grouped) = unsafe { (Text::new(self.variant), self.grouped.decode()) };
         descriptor::Coll { variant, symmetric: self.symmetric != 0, tag: self.tag, ..grouped }
     }
 

@@ -1,7 +1,8 @@
 //! Collectives by copy engine (v6 and later).
 
-use super::{Tagged, pointer, string};
+use super::{Tagged, pointer};
 use crate::descriptor::{self, Payload};
+use common::text::Text;
 use std::ffi::{c_char, c_int, c_void};
 
 /// A collective by copy engine.
@@ -42,7 +43,8 @@ impl CeColl {
     #[inline(always)]
     pub(crate) unsafe fn decode<'a>(&self) -> descriptor::CeColl<'a> {
         // SAFETY: the caller's, for all three strings.
-        let [function, datatype, strategy] = unsafe { [string(self.function), string(self.datatype), string(self.strategy)] };
+        let [function, datatype, strategy] =
+            unsafe { [Text::new(self.function), Text::new(self.datatype), Text::new(self.strategy)] };
         descriptor::CeColl {
             sequence: self.sequence,
             function,

@@ -1,8 +1,9 @@
 //! What happens on the GPU: launches of kernels, their channels, and phases within those.
 
-use super::{pointer, string};
+use super::pointer;
 use crate::descriptor::Payload;
-use std::ffi::{CStr, c_char, c_void};
+use common::text::Text;
+use std::ffi::{c_char, c_void};
 
 /// Launch of a kernel (v5 and later).
 #[repr(C)]
@@ -75,11 +76,11 @@ impl KernelPhase {
     #[inline(always)]
     pub(crate) unsafe fn decode<'a>(&self) -> Payload<'a> {
         // SAFETY: the caller's.
-        let name = unsafe { string(self.name) };
+        let name = unsafe { Text::new(self.name) };
         Payload::KernelPhase { channel: self.channel, phase: self.phase, name, ptimer: self.ptimer }
     }
 
-    pub(crate) fn encode(channel: u8, phase: u8, name: Option<&CStr>, ptimer: u64) -> Self {
+    pub(crate) fn encode(channel: u8, phase: u8, name: Option<Text<'_>>, ptimer: u64) -> Self {
         Self { channel, phase, name: pointer(name), ptimer }
     }
 }

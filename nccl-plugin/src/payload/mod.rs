@@ -24,7 +24,8 @@ pub use network::{NetPlugin, ProxyOperation, ProxyStep};
 pub use numbered::{NumberedColl, NumberedP2p};
 pub use p2p::{NamedP2p, P2p};
 
-use std::ffi::{CStr, c_char};
+use common::text::Text;
+use std::ffi::c_char;
 
 /// A structure and the user's tag after it (v7 and later).
 #[repr(C)]
@@ -48,17 +49,7 @@ pub(crate) unsafe trait Plain: Copy {
     }
 }
 
-/// NCCL's string, if it is one.
-///
-/// # Safety
-/// `text` is NULL or a NUL-terminated string that lives as long as `'a`; NCCL guarantees it for the length of the callback.
-#[inline(always)]
-pub(crate) unsafe fn string<'a>(text: *const c_char) -> Option<&'a CStr> {
-    // SAFETY: the caller's.
-    (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) })
-}
-
-/// The other way: NULL for none.
-pub(crate) fn pointer(text: Option<&CStr>) -> *const c_char {
-    text.map_or(std::ptr::null(), CStr::as_ptr)
+/// Where the string begins; NULL for none.
+pub(crate) fn pointer(text: Option<Text<'_>>) -> *const c_char {
+    text.map_or(std::ptr::null(), Text::as_ptr)
 }

@@ -3,8 +3,9 @@
 //! Numbers are those of NCCL 2.23, the only one with v1 for its own (ncclFunc_t, ncclDataType_t, NCCL_ALGO_*, NCCL_PROTO_*), and
 //! of the types that later versions have added: what was numbered once has kept its number.
 
-use super::{pointer, string};
+use super::pointer;
 use crate::descriptor;
+use common::text::Text;
 use std::ffi::{CStr, c_char, c_int, c_void};
 
 const FUNCTIONS: [&CStr; 8] =
@@ -28,12 +29,13 @@ const PROTOCOLS: [&CStr; 3] = [c"LL", c"LL128", c"SIMPLE"];
 /// NCCL's -1 for no algorithm and no protocol, in 8 bits.
 const UNDEFINED: u8 = u8::MAX;
 
-fn name(names: &[&'static CStr], number: u8) -> Option<&'static CStr> {
-    names.get(usize::from(number)).copied()
+fn name(names: &[&'static CStr], number: u8) -> Option<Text<'static>> {
+    names.get(usize::from(number)).copied().map(Text::from)
 }
 
-fn number(names: &[&CStr], name: Option<&CStr>) -> Option<u8> {
-    let place = names.iter().position(|&known| Some(known) == name)?;
+fn number(names: &[&CStr], name: Option<Text<'_>>) -> Option<u8> {
+    let name = name?.c_str();
+    let place = names.iter().position(|&known| known == name)?;
     u8::try_from(place).ok()
 }
 
@@ -83,7 +85,7 @@ impl NumberedColl {
     #[inline(always)]
     pub(crate) unsafe fn decode<'a>(&self) -> descriptor::Coll<'a> {
         // SAFETY: the caller's.
-        let communicator = unsafe { string(self.name) };
+        let communicator = unsafe { Text::new(self.name) };
         descriptor::Coll {
             communicator: Some((self.communicator, communicator)),
             sequence: self.sequence,
@@ -153,7 +155,7 @@ impl NumberedP2p {
     #[inline(always)]
     pub(crate) unsafe fn decode<'a>(&self) -> descriptor::P2p<'a> {
         // SAFETY: the caller's.
-        let communicator = unsafe { string(self.name) };
+        let communicator = unsafe { Text::new(self.name) };
         descriptor::P2p {
             communicator: Some((self.communicator, communicator)),
             function: name(&FUNCTIONS, self.function),

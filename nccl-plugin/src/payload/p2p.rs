@@ -1,7 +1,8 @@
 //! A send or receive, as v2 and later say it.
 
-use super::{Grouped, Tagged, pointer, string};
+use super::{Grouped, Tagged, pointer};
 use crate::descriptor;
+use common::text::Text;
 use std::ffi::{c_char, c_int, c_void};
 
 /// A send or receive, as far as all versions since v4 say alike.
@@ -28,7 +29,7 @@ impl P2p {
     #[inline(always)]
     pub(crate) unsafe fn decode<'a>(&self) -> descriptor::P2p<'a> {
         // SAFETY: the caller's, for both strings.
-        let [function, datatype] = unsafe { [string(self.function), string(self.datatype)] };
+        let [function, datatype] = unsafe { [Text::new(self.function), Text::new(self.datatype)] };
         descriptor::P2p {
             function,
             buffer: self.buffer as usize,
@@ -78,7 +79,7 @@ impl NamedP2p {
     #[inline(always)]
     pub(crate) unsafe fn decode<'a>(&self) -> descriptor::P2p<'a> {
         // SAFETY: the caller's, for all three strings.
-        let [name, function, datatype] = unsafe { [string(self.name), string(self.function), string(self.datatype)] };
+        let [name, function, datatype] = unsafe { [Text::new(self.name), Text::new(self.function), Text::new(self.datatype)] };
         descriptor::P2p {
             communicator: Some((self.communicator, name)),
             function,

@@ -1,7 +1,7 @@
 //! Strings that recorded callbacks name: each copied once, since nobody knows how long NCCL's live; then told by number.
 
 use common::mapping::{Mapping, Zeroed};
-use std::ffi::CStr;
+use common::text;
 use std::io;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
@@ -57,9 +57,9 @@ impl Strings {
     }
 
     /// The number of a string. It neither allocates nor waits: a string that another thread is just writing is written again.
-    pub(super) fn number(&self, text: Option<&CStr>) -> Text {
+    pub(super) fn number(&self, text: Option<text::Text<'_>>) -> Text {
         let Some(text) = text else { return Text(0) };
-        let text = text.to_bytes();
+        let text = text.c_str().to_bytes();
         let text = text.get(..LONGEST).unwrap_or(text);
         // FNV-1a
         let hash =
@@ -102,11 +102,11 @@ mod tests {
     #[test]
     fn equal_strings_have_one_number_and_null_has_none() {
         let strings = Strings::new().unwrap();
-        let (ring, tree) = (strings.number(Some(c"RING")), strings.number(Some(c"TREE")));
+        let (ring, tree) = (strings.number(Some(c"RING".into())), strings.number(Some(c"TREE".into())));
         assert_ne!(ring, tree);
-        assert_eq!(strings.number(Some(c"RING")), ring);
+        assert_eq!(strings.number(Some(c"RING".into())), ring);
         assert_eq!((strings.text(ring).as_deref(), strings.text(tree).as_deref()), (Some("RING"), Some("TREE")));
-        let empty = strings.number(Some(c""));
+        let empty = strings.number(Some(c"".into()));
         assert_eq!(strings.text(empty).as_deref(), Some(""));
         assert_eq!(strings.text(strings.number(None)), None);
     }
@@ -115,10 +115,10 @@ mod tests {
     fn too_long_ones_are_cut_off_and_too_many_are_null() {
         let strings = Strings::new().unwrap();
         let long = std::ffi::CString::new("x".repeat(500)).unwrap();
-        assert_eq!(strings.text(strings.number(Some(&long))), Some("x".repeat(LONGEST)));
+        assert_eq!(strings.text(strings.number(Some(long.as_c_str().into()))), Some("x".repeat(LONGEST)));
         for number in 0..2 * MOST {
             let text = std::ffi::CString::new(number.to_string()).unwrap();
-            let kept = strings.text(strings.number(Some(&text)));
+            let kept = strings.text(strings.number(Some(text.as_c_str().into())));
             assert!(kept.is_none_or(|kept| kept == number.to_string()));
         }
     }

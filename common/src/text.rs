@@ -1,0 +1,285 @@
+//! NCCL's strings, which come with every operation and call: short names out of a small set. Here they are told apart without measuring
+//! them first.
+
+use std::ffi::{CStr, c_char};
+use std::fmt;
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+
+/// Bytes of the longest name that is a [`Word`], less one.
+const WORD: usize = 16;
+
+/// A C string that nobody has measured yet.
+#[derive(Clone, Copy)]
+pub struct Text<'a> {
+    first: NonNull<c_char>,
+    lives: PhantomData<&'a CStr>,
+}
+
+impl<'a> Text<'a> {
+    /// The string, if there is one.
+    ///
+    /// # Safety
+    /// `text` is NULL or a NUL-terminated string that lives as long as `'a`.
+    #[inline(always)]
+    pub unsafe fn new(text: *const c_char) -> Option<Self> {
+        Some(Self { first: NonNull::new(text.cast_mut())?, lives: PhantomData })
+    }
+
+    /// Where it begins.
+    pub fn as_ptr(self) -> *const c_char {
+        self.first.as_ptr()
+    }
+
+    /// The string, measured.
+    pub fn c_str(self) -> &'a CStr {
+        // SAFETY: whoever called `new` says that it is a string that lives as long; the other way to get one is from a CStr.
+        unsafe { CStr::from_ptr(self.as_ptr()) }
+    }
+
+    /// All of it as a word; `None` when it is longer than words are.
+    #[inline(always)]
+    pub fn word(self) -> Option<Word> {
+        match head::of(self) {
+            Some(head) => head,
+            None => self.short(),
+        }
+    }
+
+    #[cold]
+    fn short(self) -> Option<Word> {
+        Word::of(self.c_str().to_bytes())
+    }
+}
+
+impl<'a> From<&'a CStr> for Text<'a> {
+    fn from(text: &'a CStr) -> Self {
+        Self { first: NonNull::from(text).cast(), lives: PhantomData }
+    }
+}
+
+impl fmt::Debug for Text<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.c_str().fmt(f)
+    }
+}
+
+impl PartialEq for Text<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.c_str() == other.c_str()
+    }
+}
+
+impl Eq for Text<'_> {}
+
+/// A string of less than 16 bytes, none of them NUL, as two numbers: its bytes from the lowest on, zeros after them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Word([u64; 2]);
+
+impl Word {
+    /// `None` for longer ones.
+    const fn of(text: &[u8]) -> Option<Self> {
+        if text.len() >= WORD {
+            return None;
+        }
+        Some(Self::of_short(text))
+    }
+
+    const fn of_short(text: &[u8]) -> Self {
+        let mut bytes = [0; WORD];
+        let mut place = 0;
+        while place < text.len() {
+            bytes[place] = text[place];
+            place += 1;
+        }
+        let number = u128::from_le_bytes(bytes);
+        Self([number as u64, (number >> 64) as u64])
+    }
+
+    /// One of 64 places; which, depends on the factor.
+    #[inline(always)]
+    const fn place(self, factor: u64) -> usize {
+        let [low, high] = self.0;
+        ((low ^ high.rotate_left(29)).wrapping_mul(factor) >> 58) as usize
+    }
+}
+
+/// Up to 64 different words by number, each found by one look: no two share a place.
+#[derive(Debug)]
+pub struct Words<const N: usize> {
+    words: [Word; N],
+    /// Number of the word of each place; of places without one, any.
+    numbers: [u8; 64],
+    factor: u64,
+}
+
+impl<const N: usize> Words<N> {
+    /// The words in their order. To be called at compile time: it tries factors until one keeps all words apart.
+    ///
+    /// # Panics
+    /// When one is no word, or none of many factors will do.
+    pub const fn new(texts: [&str; N]) -> Self {
+        let mut words = [Word([0; 2]); N];
+        let mut number = 0;
+        while number < N {
+            assert!(texts[number].len() < WORD, "longer than a word");
+            words[number] = Word::of_short(texts[number].as_bytes());
+            number += 1;
+        }
+        let mut factor: u64 = 0x9E37_79B9_7F4A_7C15;
+        let mut tries = 0;
+        loop {
+            assert!(tries < 10_000, "no factor keeps the words apart: change how a word's place is worked out");
+            if let Some(numbers) = Self::apart(&words, factor) {
+                return Self { words, numbers, factor };
+            }
+            // the multiplier of Knuth's MMIX generator
+            factor = factor.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(2);
+            tries += 1;
+        }
+    }
+
+    const fn apart(words: &[Word; N], factor: u64) -> Option<[u8; 64]> {
+        let mut numbers = [u8::MAX; 64];
+        let mut number = 0;
+        while number < N {
+            let place = words[number].place(factor);
+            if numbers[place] != u8::MAX {
+                return None;
+            }
+            numbers[place] = number as u8;
+            number += 1;
+        }
+        Some(numbers)
+    }
+
+    /// Number of the word, if it is one of these.
+    #[inline(always)]
+    pub fn number(&self, word: Word) -> Option<usize> {
+        let number = usize::from(self.numbers[word.place(self.factor)]);
+        (*self.words.get(number)? == word).then_some(number)
+    }
+}
+
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+mod head {
+    use super::{Text, WORD, Word};
+    use std::arch::asm;
+    use std::arch::x86_64::{
+        __m128i, _mm_and_si128, _mm_cmpeq_epi8, _mm_cvtsi128_si64, _mm_loadu_si128, _mm_movemask_epi8, _mm_setzero_si128,
+        _mm_unpackhi_epi64,
+    };
+
+    /// The smallest page: what begins in one is there to its end.
+    const PAGE: usize = 4096;
+
+    /// Windows into it keep so many bytes and clear the others.
+    static KEEP: [u8; 2 * WORD] = {
+        let mut keep = [0; 2 * WORD];
+        let mut place = 0;
+        while place < WORD {
+            keep[place] = u8::MAX;
+            place += 1;
+        }
+        keep
+    };
+
+    /// What [`Text::word`] gives, if the string begins at least 16 bytes before a page's end: then as many are read at once, as the C library's
+    /// functions for strings do it, whatever follows the string.
+    #[inline(always)]
+    pub(super) fn of(text: Text<'_>) -> Option<Option<Word>> {
+        let first = text.as_ptr();
+        if first as usize % PAGE > PAGE - WORD {
+            return None;
+        }
+        let head: __m128i;
+        // SAFETY: the string's first byte is readable by the word of whoever made the Text, so are all bytes of its page, and 16 lie in it. What
+        // follows the string is no memory of Rust's to speak of, hence the instruction instead of a read.
+        unsafe { asm!("movdqu {}, [{}]", out(xmm_reg) head, in(reg) first, options(pure, readonly, nostack, preserves_flags)) };
+        // SAFETY: every x86-64 processor has SSE2; a window that begins at most 16 bytes behind the start of the 32 lies within them.
+        unsafe {
+            let ends = _mm_movemask_epi8(_mm_cmpeq_epi8(head, _mm_setzero_si128()));
+            if ends == 0 {
+                return Some(None);
+            }
+            let length = ends.trailing_zeros() as usize;
+            let kept = _mm_and_si128(head, _mm_loadu_si128(KEEP.as_ptr().add(WORD - length).cast()));
+            let high = _mm_unpackhi_epi64(kept, kept);
+            Some(Some(Word([_mm_cvtsi128_si64(kept).cast_unsigned(), _mm_cvtsi128_si64(high).cast_unsigned()])))
+        }
+    }
+}
+
+#[cfg(not(all(target_arch = "x86_64", not(miri))))]
+mod head {
+    use super::{Text, Word};
+
+    #[inline(always)]
+    pub(super) fn of(_text: Text<'_>) -> Option<Option<Word>> {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ffi::CString;
+
+    #[test]
+    fn a_word_is_the_whole_string_and_nothing_behind_it() {
+        for length in 0..40 {
+            let text = "abcdefghijklmnopqrstuvwxyz0123456789....".get(..length).unwrap();
+            let mut bytes = text.as_bytes().to_vec();
+            bytes.push(0);
+            // whatever follows the string
+            bytes.extend([0xAA; 48]);
+            let text = Text::from(CStr::from_bytes_until_nul(&bytes).unwrap());
+            assert_eq!(text.word(), Word::of(text.c_str().to_bytes()), "{text:?}");
+            assert_eq!(text.word().is_some(), length < WORD);
+        }
+    }
+
+    #[test]
+    fn a_string_at_the_end_of_the_last_page_is_read_no_further() {
+        // SAFETY: two new pages, of which the second is made unreadable.
+        let page = unsafe {
+            let page = libc::mmap(
+                std::ptr::null_mut(),
+                2 * 4096,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+                -1,
+                0,
+            );
+            assert_ne!(page, libc::MAP_FAILED);
+            assert_eq!(libc::mprotect(page.byte_add(4096), 4096, libc::PROT_NONE), 0);
+            page.cast::<u8>()
+        };
+        for length in 0..64 {
+            let text = CString::new("x".repeat(length)).unwrap();
+            // SAFETY: the string with its NUL ends where the first page ends.
+            let text = unsafe {
+                let first = page.add(4096 - length - 1);
+                first.copy_from_nonoverlapping(text.as_ptr().cast(), length + 1);
+                Text::new(first.cast()).unwrap()
+            };
+            assert_eq!(text.word(), Word::of(&vec![b'x'; length]), "{length}");
+        }
+    }
+
+    #[test]
+    fn null_is_no_string() {
+        // SAFETY: NULL is what may be passed.
+        assert_eq!(unsafe { Text::new(std::ptr::null()) }, None);
+    }
+
+    #[test]
+    fn words_are_found_by_all_of_their_bytes() {
+        const WORDS: Words<4> = Words::new(["LL", "LL128", "RING", "COLLNET_DIRECT"]);
+        let number = |text: &str| Word::of(text.as_bytes()).and_then(|word| WORDS.number(word));
+        assert_eq!(["LL", "LL128", "RING", "COLLNET_DIRECT"].map(number), [0, 1, 2, 3].map(Some));
+        for text in ["", "L", "LL1", "LL129", "RINH", "COLLNET_DIRECU", "DOLLNET_DIRECT", "COLLNET_DIRECTX"] {
+            assert_eq!(number(text), None, "{text}");
+        }
+    }
+}
