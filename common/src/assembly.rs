@@ -48,6 +48,8 @@ pub struct Assembly {
     clock: GpuClock,
     /// The same for the whole run, where somebody wants to know when on the events' clock operations ran.
     track: Option<GpuTrack>,
+    /// When the round began that reads what happened, ticks.
+    now: u64,
     nanoseconds_per_tick: f64,
     /// Whether that is more than a guess.
     knows_tick: bool,
@@ -87,7 +89,7 @@ impl Assembly {
     /// The stamps of a kernel channel that has stopped, which tell of the GPU's clock, too.
     fn told_stamps(&mut self, event: &Recorded) -> Option<(u64, u64)> {
         let stamps = self.stamps(event);
-        // when the callback of its start came is not known closely enough, when that of its stop came not of all
+        // when the callback of its start came is not known closely enough, nor, of most, when that of its stop came
         if let (Some(stop), Some((_, last))) = (event.timed_stop(), stamps) {
             if self.knows_tick {
                 self.clock.observe(stop, last, self.nanoseconds_per_tick);
@@ -97,6 +99,16 @@ impl Assembly {
             }
         }
         stamps
+    }
+
+    /// When a kernel channel stopped that has: at the latest about now, where nobody looked at the clock.
+    fn latest_stop(&self, event: &Recorded) -> u64 {
+        event.timed_stop().unwrap_or(self.now)
+    }
+
+    /// A round begins at that time, in ticks.
+    pub fn begin_round(&mut self, now: u64) {
+        self.now = now;
     }
 
     /// What a tick is worth, and whether that is more than a guess: with a guess, stamps are not held against ticks.
@@ -288,5 +300,31 @@ impl Assembly {
             self.touched.push(handle);
         }
         Some(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mapping::Mapping;
+    use crate::slot::Slot;
+
+    #[test]
+    fn an_untimed_stop_tells_nothing_of_the_gpus_clock_and_is_as_late_as_the_round() {
+        let slot = &Mapping::<Slot>::new(1).unwrap()[0];
+        slot.start(Handle::of_event(Kind::KernelCh, 0, 1), 42, 1000, [5000, 0, 3, 0]);
+        slot.kernel_stop(1, 5500);
+        slot.stop_untimed(1);
+        let mut assembly = Assembly::default();
+        assembly.set_scale(1.0, true);
+        assembly.set_track(true);
+        assembly.begin_round(9000);
+        let event = slot.read(1).unwrap();
+        assert_eq!((assembly.told_stamps(&event), assembly.latest_stop(&event)), (Some((5000, 5500)), 9000));
+        assert!(assembly.track.as_ref().is_some_and(GpuTrack::is_empty));
+        slot.stop(1, 1200);
+        let event = slot.read(1).unwrap();
+        assert_eq!((assembly.told_stamps(&event), assembly.latest_stop(&event)), (Some((5000, 5500)), 1200));
+        assert!(assembly.track.is_some_and(|track| !track.is_empty()));
     }
 }

@@ -47,7 +47,7 @@ pub fn start(context: u64, parent: u64, event: &Event<'_>) -> u64 {
     handle
 }
 
-/// NCCL tells that an event's state changed; to what is asked at the end, where it decides what is done.
+/// NCCL tells that an event's state changed. What it is now is asked for right where it decides what to do: one look at it, not two.
 #[inline(always)]
 pub fn state(handle: u64, state: impl FnOnce() -> State) {
     if let Some(recorder) = begun() {
@@ -185,9 +185,11 @@ impl Recorder {
         let Some((slot, kind, generation)) = self.under_way(handle) else { return stop_of_no_slot(cell, handle) };
         match kind {
             // when a receive ends is nobody's question
-            Kind::ProxyStep if !slot.has_size(generation) => slot.stop(generation, cell.recently()),
-            // how the GPU's clock stands to this one is told once an operation and thread, not once a channel
-            Kind::KernelCh if !cell.is_first_to_stop(slot.parent()) => slot.stop_untimed(generation),
+            Kind::ProxyStep if !slot.was_told(generation) => slot.stop(generation, cell.recently()),
+            // how the GPU's clock stands to this one is told once an operation and thread, not once a channel, and by a stamp
+            Kind::KernelCh if !slot.was_told(generation) || !cell.is_first_to_stop(slot.parent()) => {
+                slot.stop_untimed(generation)
+            }
             Kind::CollApi | Kind::P2pApi => {
                 let now = cell.now();
                 slot.stop(generation, now);

@@ -129,6 +129,7 @@ impl Communicator {
         let Course { recorder, now, .. } = course;
         let (Some(context), Some(rank)) = (recorder.contexts.at(self.id.index()), self.known()) else { return Round::at(now) };
         figures.totals.meet(rank);
+        self.assembly.begin_round(now);
         self.assembly.set_scale(figures.nanoseconds_per_tick, figures.knows_tick);
         self.assembly.set_gpu_tick(recorder.settings.gpu_tick);
         self.take_place(rank, figures);

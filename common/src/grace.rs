@@ -8,6 +8,7 @@
 use crate::clock::monotonic;
 use crate::sync::{Ordering, fence};
 use crate::thread::ThreadCell;
+use std::collections::VecDeque;
 
 const QUERY: libc::c_int = 0;
 const PRIVATE_EXPEDITED: libc::c_int = 1 << 3;
@@ -60,9 +61,10 @@ impl Grace {
 /// Grace periods that many wait for together: to begin one interrupts all threads of the process that run.
 #[derive(Debug, Default)]
 pub struct Graces {
+    /// Those that are not known to be over, oldest first.
+    under_way: VecDeque<Grace>,
     /// How many have begun.
     begun: u64,
-    latest: Option<Grace>,
     asked: bool,
 }
 
@@ -79,17 +81,20 @@ impl Graces {
             return false;
         }
         let mut grace = Grace::begin();
-        if let Some(before) = &self.latest {
+        if let Some(before) = self.under_way.back() {
             grace.not_before = grace.not_before.max(before.not_before);
         }
-        self.latest = Some(grace);
+        self.under_way.push_back(grace);
         self.begun += 1;
         true
     }
 
-    /// True once that one is over. A later one that has begun will do, too: it waits for all that are still under way.
+    /// True once that one is over.
     pub fn is_over(&mut self, number: u64) -> bool {
-        self.begun >= number && self.latest.as_mut().is_none_or(Grace::is_over)
+        while self.under_way.front_mut().is_some_and(Grace::is_over) {
+            self.under_way.pop_front();
+        }
+        number <= self.begun - self.under_way.len() as u64
     }
 }
 
@@ -111,6 +116,20 @@ mod tests {
             std::thread::yield_now();
         }
         assert!(!graces.is_over(later));
+    }
+
+    #[test]
+    fn one_is_not_kept_waiting_by_those_that_begin_after_it() {
+        let cell: &ThreadCell = Box::leak(Box::default());
+        let inside = || Grace { inside: vec![(cell, cell.section())], not_before: 0 };
+        let first = cell.enter();
+        let mut graces = Graces { under_way: [inside()].into(), begun: 1, asked: false };
+        assert!(!graces.is_over(1));
+        drop(first);
+        let _second = cell.enter();
+        graces.under_way.push_back(inside());
+        graces.begun = 2;
+        assert_eq!([graces.is_over(1), graces.is_over(2), graces.is_over(3)], [true, false, false]);
     }
 
     #[test]

@@ -129,7 +129,7 @@ impl Slot {
     }
 
     /// The same where nobody looked at the clock, for kinds whose start is not timed either: as if it stopped when it began
-    /// ([`Recorded::timed_stop`]).
+    /// ([`Recorded::timed_stop`]). A timed stop in the same tick is taken for one, too: its time is lost, no other comes in its place.
     #[inline(always)]
     pub fn stop_untimed(&self, generation: u32) {
         self.stop(generation, self.words[2].load(Ordering::Relaxed));
@@ -148,9 +148,9 @@ impl Slot {
         self.words[4].store(stamped(generation, time), Ordering::Relaxed);
     }
 
-    /// Whether [`Slot::send_wait`] was called for this generation.
-    #[inline]
-    pub fn has_size(&self, generation: u32) -> bool {
+    /// Whether [`Slot::send_wait`] of a step, or [`Slot::kernel_stop`] of a kernel channel, was called for this generation.
+    #[inline(always)]
+    pub fn was_told(&self, generation: u32) -> bool {
         unstamped(tag(generation), self.words[5].load(Ordering::Relaxed)).is_some()
     }
 
@@ -164,13 +164,13 @@ impl Slot {
     }
 
     /// Has the processor fetch the slot behind this one, to be written to: with many communicators in turn it does not see by itself where the
-    /// next event of each will go. A hint; behind the last slot of a block it is in vain.
+    /// next event of each will go. A hint; the one behind the last slot of a block may be another thread's, once in 64 times.
     #[inline(always)]
     pub fn fetch_next(&self) {
         // SAFETY: the instruction changes nothing but caches, whatever the address; x86-64 processors that do not know it do nothing.
         #[cfg(all(target_arch = "x86_64", not(any(miri, loom))))]
         unsafe {
-            std::arch::asm!("prefetchw [{} + 64]", in(reg) self, options(nostack, preserves_flags));
+            std::arch::asm!("prefetchw [{} + 64]", in(reg) self, options(readonly, nostack, preserves_flags));
         }
     }
 

@@ -53,7 +53,7 @@ impl<T> Table<T> {
 
     /// The place of that handle's entry.
     #[inline]
-    pub fn place(&mut self, handle: u64) -> Option<u32> {
+    pub fn place(&self, handle: u64) -> Option<u32> {
         let guess = *self.guesses.get(bits(handle))?;
         let is_there = self.entries.get(guess as usize).is_some_and(|(found, _)| *found == handle);
         if is_there { Some(guess) } else { self.look_up(handle) }
@@ -66,7 +66,7 @@ impl<T> Table<T> {
 
     /// Whether it is among them.
     #[inline]
-    pub fn contains(&mut self, handle: u64) -> bool {
+    pub fn contains(&self, handle: u64) -> bool {
         self.place(handle).is_some()
     }
 

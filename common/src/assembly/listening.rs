@@ -23,8 +23,9 @@ impl Listener for Assembly {
     fn passed(&mut self, pool: &Pool, event: &Recorded) {
         match (event.kind, event.stop) {
             (Kind::ProxyStep, Some(stop)) => self.step_passed(pool, event, stop),
-            (Kind::KernelCh, Some(stop)) => {
+            (Kind::KernelCh, Some(_)) => {
                 let stamps = self.told_stamps(event);
+                let stop = self.latest_stop(event);
                 if let Some(operation) = self.child_passed(pool, event.parent, event.start, stop) {
                     operation.kernel_ended(stamps);
                 }
@@ -54,7 +55,8 @@ impl Listener for Assembly {
             Kind::ProxyStep => self.step_ended(event, event.stop),
             Kind::KernelCh => {
                 let stamps = self.told_stamps(event);
-                if let Some(operation) = self.child_ended(event.parent, event.stop) {
+                let stop = event.stop.map(|_| self.latest_stop(event));
+                if let Some(operation) = self.child_ended(event.parent, stop) {
                     operation.kernel_ended(stamps);
                 }
             }

@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 const MOST_UNDECIDED: usize = 65_536;
 /// Operations under way past which complete ones are not kept for a while, but settled as soon as all is read that began before
 /// their end.
-const MANY_PENDING: usize = 512;
+const MANY_PENDING: usize = 2048;
 /// Operations that may be under way; past it, of the older half, those that look done are taken for done; past twice as many, all
 /// with nothing under way.
 const MOST_PENDING: usize = 16_384;
