@@ -2,47 +2,54 @@
 
 use crate::text::{Text, Words};
 
-/// The names that NCCL gives its types, those of one byte first.
-static NAMES: Words<12> = Words::new([
-    "ncclInt8",
-    "ncclUint8",
-    "ncclFloat8e4m3",
-    "ncclFloat8e5m2",
-    "ncclFloat16",
-    "ncclBfloat16",
-    "ncclInt32",
-    "ncclUint32",
-    "ncclFloat32",
-    "ncclInt64",
-    "ncclUint64",
-    "ncclFloat64",
-]);
-const BYTES: [u8; 12] = [1, 1, 1, 1, 2, 2, 4, 4, 4, 8, 8, 8];
+/// The types of nccl.h by all their names, with the bytes of an element.
+const TYPES: [(&str, u64); 17] = [
+    ("ncclInt8", 1),
+    ("ncclChar", 1),
+    ("ncclUint8", 1),
+    ("ncclFloat8e4m3", 1),
+    ("ncclFloat8e5m2", 1),
+    ("ncclFloat16", 2),
+    ("ncclHalf", 2),
+    ("ncclBfloat16", 2),
+    ("ncclInt32", 4),
+    ("ncclInt", 4),
+    ("ncclUint32", 4),
+    ("ncclFloat32", 4),
+    ("ncclFloat", 4),
+    ("ncclInt64", 8),
+    ("ncclUint64", 8),
+    ("ncclFloat64", 8),
+    ("ncclDouble", 8),
+];
+
+static NAMES: Words<{ TYPES.len() }> = {
+    let mut names = [""; TYPES.len()];
+    let mut number = 0;
+    while number < names.len() {
+        names[number] = TYPES[number].0;
+        number += 1;
+    }
+    Words::new(names)
+};
 
 /// Size in bytes of an element of the named type, or `None` for a name that no NCCL so far has used.
 ///
-/// NCCL passes names such as `ncclFloat32`. From 2.23 to 2.32 these are the types of nccl.h; types of the same size
-/// have the same answer, so what counts is the number in the name, or the few names without one.
+/// NCCL passes names such as `ncclFloat32`: from 2.23 to 2.32 those of the types of nccl.h.
 #[inline(always)]
 pub fn element_bytes<'a>(name: Option<impl Into<Text<'a>>>) -> Option<u64> {
     let name = name?.into();
-    match name.word().and_then(|word| NAMES.number(word)) {
-        Some(number) => Some(u64::from(BYTES[number])),
-        None => by_another_name(name.c_str().to_bytes()),
+    match NAMES.number(name) {
+        Some(number) => Some(TYPES[number].1),
+        None => without_prefix(name.c_str().to_bytes()),
     }
 }
 
-/// Types as nccl.h names them besides, with or without what all names begin with.
+/// The same names without what they all begin with.
 #[cold]
-fn by_another_name(name: &[u8]) -> Option<u64> {
-    let name = name.strip_prefix(b"nccl").unwrap_or(name);
-    Some(match name {
-        b"Int8" | b"Char" | b"Uint8" | b"Float8e4m3" | b"Float8e5m2" => 1,
-        b"Float16" | b"Half" | b"Bfloat16" => 2,
-        b"Int32" | b"Int" | b"Uint32" | b"Float32" | b"Float" => 4,
-        b"Int64" | b"Uint64" | b"Float64" | b"Double" => 8,
-        _ => return None,
-    })
+fn without_prefix(name: &[u8]) -> Option<u64> {
+    let (_, bytes) = TYPES.iter().find(|(known, _)| known.as_bytes().strip_prefix(b"nccl") == Some(name))?;
+    Some(*bytes)
 }
 
 #[cfg(test)]

@@ -41,7 +41,7 @@ impl Name {
     pub fn of<'a>(name: Option<impl Into<Text<'a>>>) -> Self {
         let Some(name) = name else { return Self::default() };
         let name = name.into();
-        match name.word().and_then(|word| KNOWN.number(word)) {
+        match KNOWN.number(name) {
             Some(number) => Self(number as u8 + 1),
             None => Self::remember(name.c_str().to_bytes()),
         }
@@ -118,8 +118,8 @@ mod tests {
             for place in 0..name.len() {
                 let mut other = name.as_bytes().to_vec();
                 other[place] ^= 1;
-                let word = Text::from(CString::new(other).unwrap().as_c_str()).word();
-                assert_eq!(word.and_then(|word| KNOWN.number(word)), None, "{name} at {place}");
+                let other = CString::new(other).unwrap();
+                assert_eq!(KNOWN.number(Text::from(other.as_c_str())), None, "{name} at {place}");
             }
         }
     }

@@ -40,14 +40,12 @@ impl<'a> Text<'a> {
     /// All of it as a word; `None` when it is longer than words are.
     #[inline(always)]
     pub fn word(self) -> Option<Word> {
-        match head::of(self) {
-            Some(head) => head,
-            None => self.short(),
-        }
+        word::of(self)
     }
 
+    /// The same, measured first.
     #[cfg_attr(target_arch = "x86_64", cold)]
-    fn short(self) -> Option<Word> {
+    fn measured_word(self) -> Option<Word> {
         Word::of(self.c_str().to_bytes())
     }
 }
@@ -153,16 +151,17 @@ impl<const N: usize> Words<N> {
         Some(numbers)
     }
 
-    /// Number of the word, if it is one of these.
+    /// Number of the string, if it is one of these.
     #[inline(always)]
-    pub fn number(&self, word: Word) -> Option<usize> {
+    pub fn number(&self, text: Text<'_>) -> Option<usize> {
+        let word = text.word()?;
         let number = usize::from(self.numbers[word.place(self.factor)]);
         (*self.words.get(number)? == word).then_some(number)
     }
 }
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
-mod head {
+mod word {
     use super::{Text, WORD, Word};
     use std::arch::asm;
     use std::arch::x86_64::{
@@ -184,13 +183,13 @@ mod head {
         keep
     };
 
-    /// What [`Text::word`] gives, if the string begins at least 16 bytes before a page's end: then as many are read at once, as the C library's
-    /// functions for strings do it, whatever follows the string.
+    /// See [`Text::word`]. Of a string that begins at least 16 bytes before a page's end as many are read at once, as the C library's functions for
+    /// strings do it, whatever follows the string.
     #[inline(always)]
-    pub(super) fn of(text: Text<'_>) -> Option<Option<Word>> {
+    pub(super) fn of(text: Text<'_>) -> Option<Word> {
         let first = text.as_ptr();
         if first as usize % PAGE > PAGE - WORD {
-            return None;
+            return text.measured_word();
         }
         let head: __m128i;
         // SAFETY: the string's first byte is readable by the word of whoever made the Text, so are all bytes of its page, and 16 lie in it. What
@@ -200,23 +199,23 @@ mod head {
         unsafe {
             let ends = _mm_movemask_epi8(_mm_cmpeq_epi8(head, _mm_setzero_si128()));
             if ends == 0 {
-                return Some(None);
+                return None;
             }
             let length = ends.trailing_zeros() as usize;
             let kept = _mm_and_si128(head, _mm_loadu_si128(KEEP.as_ptr().add(WORD - length).cast()));
             let high = _mm_unpackhi_epi64(kept, kept);
-            Some(Some(Word([_mm_cvtsi128_si64(kept).cast_unsigned(), _mm_cvtsi128_si64(high).cast_unsigned()])))
+            Some(Word([_mm_cvtsi128_si64(kept).cast_unsigned(), _mm_cvtsi128_si64(high).cast_unsigned()]))
         }
     }
 }
 
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-mod head {
+mod word {
     use super::{Text, Word};
 
     #[inline(always)]
-    pub(super) fn of(_text: Text<'_>) -> Option<Option<Word>> {
-        None
+    pub(super) fn of(text: Text<'_>) -> Option<Word> {
+        text.measured_word()
     }
 }
 
@@ -278,7 +277,7 @@ mod tests {
     #[test]
     fn words_are_found_by_all_of_their_bytes() {
         const WORDS: Words<4> = Words::new(["LL", "LL128", "RING", "COLLNET_DIRECT"]);
-        let number = |text: &str| Word::of(text.as_bytes()).and_then(|word| WORDS.number(word));
+        let number = |text: &str| WORDS.number(Text::from(CString::new(text).unwrap().as_c_str()));
         assert_eq!(["LL", "LL128", "RING", "COLLNET_DIRECT"].map(number), [0, 1, 2, 3].map(Some));
         for text in ["", "L", "LL1", "LL129", "RINH", "COLLNET_DIRECU", "DOLLNET_DIRECT", "COLLNET_DIRECTX"] {
             assert_eq!(number(text), None, "{text}");
