@@ -220,12 +220,12 @@ impl Assembly {
         if !self.steps.seen(operation.order) {
             return;
         }
-        let mut call = self.calls.take(event.parent);
+        let mut call = self.calls.remove(event.parent);
         if call.is_none()
             && let Some(event) = self.living(pool, event.parent, |kind| matches!(kind, Kind::CollApi | Kind::P2pApi))
         {
             self.call_begun(&event);
-            call = self.calls.take(event.handle);
+            call = self.calls.remove(event.handle);
         }
         operation.called = call.map(|call| call.time);
         self.steps.clear(event.parent);

@@ -1,22 +1,28 @@
 //! Things by handle, of which the same few are asked for again and again.
 //!
 //! They lie side by side. The last bits of a handle lead to the place of what came last with such bits: a guess that one comparison proves. What
-//! came before it with the same bits is found by a hash table, which thus has little to do: most are gone by then.
+//! came before it with the same bits is found by a hash table, which thus has little to do: there are some times as many guesses as things.
 
 use rustc_hash::FxHashMap;
 
-/// Guesses: as many as the last bits of a handle tell apart.
-const GUESSES: usize = 1024;
+/// Guesses of a table with anything in it.
+const FEWEST_GUESSES: usize = 64;
+/// Most guesses: as many as the last bits of handles tell apart that are under way together.
+const MOST_GUESSES: usize = 32_768;
+/// Guesses for each entry: handles of one kind are every so many slots.
+const ROOMY: usize = 8;
 /// Entries that memory is kept for when few are needed.
 const FEW: usize = 64;
 /// In the place of one that is taken out. No slot has that handle.
 const GONE: u64 = u64::MAX;
+/// A guess that leads nowhere.
+const NOWHERE: u32 = u32::MAX;
 
 /// A table by handle.
 #[derive(Debug)]
 pub struct Table<T> {
     entries: Vec<(u64, T)>,
-    /// Places by the last bits of handles. None until the first entry comes.
+    /// Places by the last bits of handles: a power of two, or none until the first entry comes.
     guesses: Vec<u32>,
     /// Places of those, and only those, that their guess does not lead to.
     others: FxHashMap<u64, u32>,
@@ -30,12 +36,9 @@ impl<T> Default for Table<T> {
     }
 }
 
-fn bits(handle: u64) -> usize {
-    handle as usize % GUESSES
-}
-
 impl<T> Table<T> {
     /// How many there are.
+    #[inline]
     pub fn count(&self) -> usize {
         self.entries.len()
     }
@@ -51,10 +54,16 @@ impl<T> Table<T> {
         self.entries.get_mut(place as usize).map(|(_, entry)| entry)
     }
 
+    /// Which guess is a handle's. Past the end where there are none.
+    #[inline]
+    fn bits(&self, handle: u64) -> usize {
+        handle as usize & self.guesses.len().wrapping_sub(1)
+    }
+
     /// The place of that handle's entry.
     #[inline]
     pub fn place(&self, handle: u64) -> Option<u32> {
-        let guess = *self.guesses.get(bits(handle))?;
+        let guess = *self.guesses.get(self.bits(handle))?;
         let is_there = self.entries.get(guess as usize).is_some_and(|(found, _)| *found == handle);
         if is_there { Some(guess) } else { self.look_up(handle) }
     }
@@ -78,15 +87,39 @@ impl<T> Table<T> {
     }
 
     /// Takes one in; one of the same handle must not be there.
+    #[inline]
     pub fn insert(&mut self, handle: u64, entry: T) {
+        if self.entries.len() * ROOMY >= self.guesses.len() && self.guesses.len() < MOST_GUESSES {
+            self.guess_anew(2 * self.guesses.len());
+        }
         let place = self.entries.len() as u32;
-        self.guesses.resize(GUESSES, place);
-        let before = std::mem::replace(&mut self.guesses[bits(handle)], place);
-        if let Some(&(other, _)) = self.entries.get(before as usize).filter(|(other, _)| bits(*other) == bits(handle)) {
+        self.entries.push((handle, entry));
+        self.lead_to(place, handle);
+        self.most = self.most.max(self.entries.len());
+    }
+
+    /// The guess leads to that place from now on, and the hash table to where it led before.
+    #[inline]
+    fn lead_to(&mut self, place: u32, handle: u64) {
+        let bits = self.bits(handle);
+        let before = std::mem::replace(&mut self.guesses[bits], place);
+        if let Some(&(other, _)) = self.entries.get(before as usize)
+            && other != handle
+            && self.bits(other) == bits
+        {
             self.others.insert(other, before);
         }
-        self.entries.push((handle, entry));
-        self.most = self.most.max(self.entries.len());
+    }
+
+    /// Has about so many guesses from now on.
+    #[cold]
+    fn guess_anew(&mut self, wanted: usize) {
+        let count = wanted.next_power_of_two().clamp(FEWEST_GUESSES, MOST_GUESSES);
+        self.others.clear();
+        self.guesses = vec![NOWHERE; count];
+        for place in 0..self.entries.len() {
+            self.lead_to(place as u32, self.entries[place].0);
+        }
     }
 
     /// Takes one out.
@@ -102,14 +135,16 @@ impl<T> Table<T> {
 
     /// One is no longer at its place, nor anywhere.
     fn forget(&mut self, handle: u64, place: u32) {
-        if self.guesses[bits(handle)] != place {
+        let bits = self.bits(handle);
+        if self.guesses[bits] != place {
             self.others.remove(&handle);
         }
     }
 
     /// One has another place.
     fn moved(&mut self, handle: u64, from: u32, to: u32) {
-        let guess = &mut self.guesses[bits(handle)];
+        let bits = self.bits(handle);
+        let guess = &mut self.guesses[bits];
         if *guess == from {
             *guess = to;
         } else if *guess == to {
@@ -154,7 +189,10 @@ impl<T> Table<T> {
     pub fn shrink(&mut self) {
         if self.entries.capacity() > (4 * self.most).max(FEW) {
             self.entries.shrink_to(2 * self.most);
-            self.others.shrink_to(2 * self.most);
+        }
+        if self.guesses.len() > (8 * ROOMY * self.most).max(FEWEST_GUESSES) {
+            self.guess_anew(2 * ROOMY * self.most);
+            self.others.shrink_to(2 * self.others.len());
         }
         self.most = self.entries.len().max(self.most / 2);
     }
@@ -186,10 +224,10 @@ mod tests {
         let mut table = Table::default();
         let mut known = std::collections::BTreeMap::new();
         let mut random = fastrand::Rng::with_seed(7);
-        let mut most_others = 0;
+        let (mut most_others, mut counts) = (0, std::collections::BTreeSet::new());
         for number in 0..20_000_u64 {
-            // few bits, so that many have the same
-            let handle = number << 32 | random.u64(..40);
+            // few bits, so that many have the same; at times more than there are guesses
+            let handle = number << 32 | random.u64(..40) << random.u32(..10);
             match random.u32(..1000) {
                 0..500 => {
                     table.insert(handle, number);
@@ -205,10 +243,12 @@ mod tests {
                         (0..).zip(table.iter()).filter(|(_, number)| over(**number)).map(|(place, _)| place).collect();
                     table.remove_at(places.into_iter());
                     known.retain(|_, number| !over(*number));
+                    table.shrink();
                 }
             }
-            let by_guess =
-                |handle: u64| table.entries.get(table.guesses[bits(handle)] as usize).is_some_and(|(found, _)| *found == handle);
+            let guessed = |handle: u64| *table.guesses.get(table.bits(handle)).unwrap_or(&NOWHERE) as usize;
+            let by_guess = |handle: u64| table.entries.get(guessed(handle)).is_some_and(|(found, _)| *found == handle);
+            counts.insert(table.guesses.len());
             assert_eq!(table.others.len(), known.keys().filter(|&&handle| !by_guess(handle)).count());
             most_others = most_others.max(table.others.len());
             if number % 100 == 0 {
@@ -217,7 +257,7 @@ mod tests {
                 }
             }
         }
-        assert!(most_others > 20, "{most_others}");
+        assert!(most_others > 20 && counts.len() > 2, "{most_others} {counts:?}");
     }
 
     #[test]
@@ -228,7 +268,7 @@ mod tests {
         table.shrink();
         assert!(table.entries.capacity() >= 10_000, "as many may come again");
         (0..14).for_each(|_| table.shrink());
-        assert!(table.entries.capacity() < 100 && table.others.capacity() < 100);
+        assert!(table.entries.capacity() < 100 && table.others.capacity() < 100 && table.guesses.len() < 1000);
         assert_eq!((table.take().count(), table.count(), table.entries.capacity()), (10, 0, 0));
     }
 }

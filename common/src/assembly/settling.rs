@@ -38,7 +38,7 @@ impl Assembly {
         let witness = self.witness;
         self.steps.expire(witness);
         // a captured call is followed by its operation when it is replayed, however late
-        self.invisible += self.calls.take_over(|call| !call.captured && call.order < witness);
+        self.invisible += self.calls.drop_over(|call| !call.captured && call.order < witness);
         self.limit_calls();
         let many = self.is_crowded();
         let full = if self.operations.count() > MOST_PENDING { self.middle_order() } else { 0 };
@@ -92,13 +92,13 @@ impl Assembly {
             let mut orders: Vec<u64> = self.calls.iter().map(|call| call.order).collect();
             let (_, middle, _) = orders.select_nth_unstable(MOST_CALLS / 2);
             let middle = *middle;
-            self.invisible += self.calls.take_over(|call| call.order < middle);
+            self.invisible += self.calls.drop_over(|call| call.order < middle);
         }
     }
 
     /// Gives `take` all operations there are: nothing more will come at all.
     pub fn end(&mut self, mut take: impl FnMut(&mut Operation, Verdict)) {
-        self.invisible += self.calls.take_over(|_| true);
+        self.invisible += self.calls.drop_over(|_| true);
         self.steps.end();
         for mut operation in self.operations.take() {
             control::beat();
