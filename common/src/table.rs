@@ -22,7 +22,7 @@ const NOWHERE: u32 = u32::MAX;
 #[derive(Debug)]
 pub struct Table<T> {
     entries: Vec<(u64, T)>,
-    /// Places by the last bits of handles: a power of two, or none until the first entry comes.
+    /// Places by the last bits of handles: each leads to an entry with such bits, or nowhere. A power of two, or none until the first entry comes.
     guesses: Vec<u32>,
     /// Places of those, and only those, that their guess does not lead to.
     others: FxHashMap<u64, u32>,
@@ -103,10 +103,7 @@ impl<T> Table<T> {
     fn lead_to(&mut self, place: u32, handle: u64) {
         let bits = self.bits(handle);
         let before = std::mem::replace(&mut self.guesses[bits], place);
-        if let Some(&(other, _)) = self.entries.get(before as usize)
-            && other != handle
-            && self.bits(other) == bits
-        {
+        if let Some(&(other, _)) = self.entries.get(before as usize) {
             self.others.insert(other, before);
         }
     }
@@ -136,7 +133,9 @@ impl<T> Table<T> {
     /// One is no longer at its place, nor anywhere.
     fn forget(&mut self, handle: u64, place: u32) {
         let bits = self.bits(handle);
-        if self.guesses[bits] != place {
+        if self.guesses[bits] == place {
+            self.guesses[bits] = NOWHERE;
+        } else {
             self.others.remove(&handle);
         }
     }
@@ -144,12 +143,8 @@ impl<T> Table<T> {
     /// One has another place.
     fn moved(&mut self, handle: u64, from: u32, to: u32) {
         let bits = self.bits(handle);
-        let guess = &mut self.guesses[bits];
-        if *guess == from {
-            *guess = to;
-        } else if *guess == to {
-            // what was there before had the same bits
-            self.others.remove(&handle);
+        if self.guesses[bits] == from {
+            self.guesses[bits] = to;
         } else {
             self.others.insert(handle, to);
         }
