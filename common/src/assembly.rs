@@ -16,7 +16,7 @@ use crate::handle::Handle;
 use crate::in_step::{Cause, InStep, Verdict};
 use crate::kind::Kind;
 use crate::name::Name;
-use crate::operation::Operation;
+use crate::operation::{Operation, known};
 use crate::operations::Operations;
 use crate::pool::Pool;
 use crate::proxies::Proxies;
@@ -58,6 +58,8 @@ pub struct Assembly {
     no_kernel_events: bool,
     /// Operations of which something was heard, each once.
     touched: Vec<u64>,
+    /// Those of them that were complete then, where there are many.
+    complete: Vec<u64>,
     /// When operations completed, and the latest of their orders.
     completed: VecDeque<(u64, u64)>,
     /// Everything that started before this order has had its time on the GPU.
@@ -162,13 +164,21 @@ impl Assembly {
 
     /// Operations of which something was heard since the last call, with what is known of their stamps.
     pub fn touched(&mut self, mut each: impl FnMut(&mut Operation, Verdict)) {
-        let Self { touched, operations, steps, clock, nanoseconds_per_tick, .. } = self;
+        let many = self.is_crowded();
+        let Self { touched, complete, operations, steps, clock, nanoseconds_per_tick, .. } = self;
+        if !many {
+            complete.clear();
+            complete.shrink_to(FEW);
+        }
         for &handle in touched.iter() {
             control::beat();
             if let Some(operation) = operations.get_mut(handle) {
                 operation.heard = false;
                 let verdict = judge(steps, clock, *nanoseconds_per_tick, operation);
                 each(operation, verdict);
+                if many && operation.is_complete() {
+                    complete.push(handle);
+                }
             }
         }
         touched.clear();
@@ -227,12 +237,12 @@ impl Assembly {
             self.call_begun(&event);
             call = self.calls.remove(event.handle);
         }
-        operation.called = call.map(|call| call.time);
+        operation.called = call.and_then(|call| known(call.time));
         self.steps.clear(event.parent);
         if event.kind == Kind::Skipped {
             return;
         }
-        if operation.peer == Some(self.rank) && !self.no_kernel_events {
+        if operation.peer() == Some(self.rank) && !self.no_kernel_events {
             self.steps.suspect(operation.order, event.handle, false, Cause::ToOneself);
         }
         self.operations.insert(event.handle, operation);

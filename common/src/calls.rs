@@ -20,10 +20,9 @@ impl Calls {
     /// Takes those out that are `over`, and gives how many.
     pub fn drop_over(&mut self, over: impl Fn(&Call) -> bool) -> u64 {
         let places: Vec<u32> = self.iter().zip(0..).filter(|(call, _)| over(call)).map(|(_, place)| place).collect();
-        let count = places.len() as u64;
-        self.remove_at(places.into_iter());
+        self.remove_at(&places);
         self.shrink();
-        count
+        places.len() as u64
     }
 }
 

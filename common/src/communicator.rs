@@ -244,16 +244,20 @@ impl Communicator {
                 figures.credit(operation, if certain { Verdict::OutOfStep } else { verdict });
             }
         });
-        if now < self.next_settling && !self.assembly.is_crowded() {
-            return;
-        }
-        self.next_settling = now.saturating_add(figures.ticks(SETTLING_SECONDS));
         let place = self.place.flatten();
         let Self { assembly, collectives, nranks, .. } = self;
-        assembly.settle([quiet, silent, overdue, horizon], |operation, verdict| {
+        let mut take = |operation: &mut Operation, verdict| {
             collectives.add(operation, operation.timing(verdict), *nranks);
             figures.settle(rank, place, operation, verdict);
-        });
+        };
+        if assembly.is_crowded() {
+            assembly.settle_complete(horizon, &mut take);
+        }
+        if now < self.next_settling && !assembly.is_overcrowded() {
+            return;
+        }
+        assembly.settle([quiet, silent, overdue, horizon], &mut take);
+        self.next_settling = now.saturating_add(figures.ticks(SETTLING_SECONDS));
         self.take_losses(figures);
         if let Some(cause) = self.assembly.out_of_step() {
             figures.out_of_step(cause);

@@ -84,7 +84,7 @@ impl Figures {
         }
         // a few ascending runs, which the stable sort merges
         let now = &mut self.net_now[already..];
-        now.sort();
+        now.sort_by_key(|&(start, _)| start);
         now.iter().for_each(|&(start, stop)| window.under_way(start, stop));
     }
 
@@ -118,9 +118,8 @@ impl Figures {
         match operation.timing(verdict) {
             _ if verdict == Verdict::Undecided => {}
             Timing::Gpu { start, stop } => {
-                // a longer time holds all of the one that was added before
-                if stop - start > operation.busy {
-                    operation.busy = stop - start;
+                // a longer time holds all of the one that was added before; only the GPU's are, as long as stamps are believed
+                if stop - start > operation.credited {
                     self.busy_now.push((start, stop));
                 }
                 credit_time(operation, stop - start);
@@ -181,9 +180,9 @@ impl Figures {
     /// Brings the counters up to date that are not added to one by one.
     pub fn update_board(&mut self) {
         let Self { busy, busy_now, net, net_now, .. } = self;
-        busy_now.sort();
+        busy_now.sort_by_key(|&(start, _)| start);
         busy_now.drain(..).for_each(|(start, stop)| busy.add(start, stop));
-        net_now.sort();
+        net_now.sort_by_key(|&(start, _)| start);
         net_now.drain(..).for_each(|(start, stop)| net.add(start, stop));
         board::raise(Fixed::BusyTime as usize, self.busy.total());
         board::raise(Fixed::NetTime as usize, (self.net.total() as f64 * self.nanoseconds_per_tick) as u64);

@@ -4,6 +4,8 @@ use crate::in_step::Verdict;
 use crate::kind::Kind;
 use crate::name::Name;
 use crate::slot::Recorded;
+use crate::spread::Kept;
+use std::num::NonZeroU64;
 
 /// What an operation's time was taken from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,59 +34,67 @@ pub struct Sends {
     pub ticks: u64,
 }
 
+/// A time that is known. It takes no more room than one that is not, since nothing happens at 0.
+pub fn known(time: u64) -> Option<NonZeroU64> {
+    NonZeroU64::new(time.max(1))
+}
+
 /// An operation and what is known of its children.
+///
+/// There may be thousands, in two cache lines each: what every child changes comes first.
 #[derive(Debug, Clone)]
+#[repr(C)]
 pub struct Operation {
-    /// Coll or P2p.
-    pub kind: Kind,
-    /// Function.
-    pub function: Name,
-    /// The other rank, of a P2p.
-    pub peer: Option<i32>,
-    /// Bytes: elements times their size.
-    pub bytes: u64,
-    /// NCCL's sequence number, of a collective.
-    pub sequence: u64,
-    /// Algorithm, of a collective.
-    pub algorithm: Name,
-    /// Protocol, of a collective.
-    pub protocol: Name,
+    /// Latest time at which something of it began or ended, ticks.
+    pub active: u64,
     /// Place in the order of starts of its communicator.
     pub order: u64,
-    /// When NCCL's API was called for it, ticks, if that is known. NCCL may tell of the enqueue when the kernel runs already, but not
-    /// of the call.
-    pub called: Option<u64>,
-    /// Start of the enqueue, ticks.
-    pub start: u64,
     /// End of the enqueue, ticks.
-    pub stop: Option<u64>,
-    /// Number of channels that NCCL announced.
-    pub channels: u8,
+    pub stop: Option<NonZeroU64>,
+    /// First start and last stop of the kernel channels, nanoseconds of the GPU's clock.
+    pub span: Option<(NonZeroU64, u64)>,
     /// Children, and steps of children, that have begun and not ended.
     pub live: u32,
     /// Kernel channels that have ended.
     pub kernels: u32,
     /// Those of them that the GPU has stamped.
     pub stamped: u32,
-    /// First start and last stop of the kernel channels, nanoseconds of the GPU's clock.
-    pub span: Option<(u64, u64)>,
-    /// Last stop of a proxy operation, ticks.
-    pub proxy_stop: Option<u64>,
-    /// What it sent over the network.
-    pub sends: Sends,
-    /// Latest time at which something of it began or ended, ticks.
-    pub active: u64,
+    /// Coll or P2p.
+    pub kind: Kind,
+    /// Number of channels that NCCL announced.
+    pub channels: u8,
     /// Something of it never ended.
     pub unfinished: bool,
-    /// Already in the counters: whether at all, and with how many nanoseconds.
-    pub counted: bool,
-    /// See `counted`.
-    pub credited: u64,
-    /// How long a time on the GPU was added to when it was busy, nanoseconds. It only ever grows.
-    pub busy: u64,
     /// Something of it was heard since it was looked at last.
     pub heard: bool,
+    /// Bytes: elements times their size.
+    pub bytes: u64,
+    /// Start of the enqueue, ticks.
+    pub start: u64,
+    /// When NCCL's API was called for it, ticks, if that is known. NCCL may tell of the enqueue when the kernel runs already, but not
+    /// of the call.
+    pub called: Option<NonZeroU64>,
+    /// NCCL's sequence number, of a collective.
+    pub sequence: u64,
+    /// Last stop of a proxy operation, ticks.
+    pub proxy_stop: Option<NonZeroU64>,
+    /// See `counted`.
+    pub credited: u64,
+    /// What it sent over the network.
+    pub sends: Kept<Sends>,
+    /// The other rank, of a P2p.
+    peer: i32,
+    /// Function.
+    pub function: Name,
+    /// Algorithm, of a collective.
+    pub algorithm: Name,
+    /// Protocol, of a collective.
+    pub protocol: Name,
+    /// Already in the counters: whether at all, and with how many nanoseconds.
+    pub counted: bool,
 }
+
+const _: () = assert!(size_of::<(u64, Operation)>() == 128);
 
 impl Operation {
     /// From the slot of a Coll or P2p.
@@ -94,7 +104,7 @@ impl Operation {
         Self {
             kind: event.kind,
             function: Name::from_bits(function),
-            peer: (event.kind == Kind::P2p).then_some((shape >> 32) as u32 as i32),
+            peer: (shape >> 32) as u32 as i32,
             bytes,
             sequence,
             algorithm: Name::from_bits(algorithm),
@@ -109,14 +119,18 @@ impl Operation {
             stamped: 0,
             span: None,
             proxy_stop: None,
-            sends: Sends::default(),
             active: event.start,
             unfinished: false,
             counted: false,
             credited: 0,
-            busy: 0,
+            sends: None,
             heard: false,
         }
+    }
+
+    /// The other rank, of a P2p.
+    pub fn peer(&self) -> Option<i32> {
+        (self.kind == Kind::P2p).then_some(self.peer)
     }
 
     /// Something of it began or ended at that time.
@@ -129,8 +143,8 @@ impl Operation {
         self.kernels += 1;
         if let Some((start, stop)) = stamps.filter(|(start, stop)| start <= stop) {
             self.stamped += 1;
-            let span = self.span.get_or_insert((start, stop));
-            *span = (span.0.min(start), span.1.max(stop));
+            let (first, last) = self.span.map_or((start, stop), |(first, last)| (first.get(), last));
+            self.span = known(start.min(first)).map(|first| (first, stop.max(last)));
         }
     }
 
@@ -170,9 +184,11 @@ impl Operation {
     /// may have run longer.
     pub fn timing(&self, verdict: Verdict) -> Timing {
         match (self.span, self.proxy_stop) {
-            (Some((start, stop)), _) if verdict == Verdict::InStep && self.has_all_channels() => Timing::Gpu { start, stop },
-            (_, Some(stop)) => Timing::Proxy(stop.saturating_sub(self.start)),
-            _ => Timing::Enqueue(self.stop.unwrap_or(self.start).saturating_sub(self.start)),
+            (Some((start, stop)), _) if verdict == Verdict::InStep && self.has_all_channels() => {
+                Timing::Gpu { start: start.get(), stop }
+            }
+            (_, Some(stop)) => Timing::Proxy(stop.get().saturating_sub(self.start)),
+            _ => Timing::Enqueue(self.stop.map_or(self.start, NonZeroU64::get).saturating_sub(self.start)),
         }
     }
 
@@ -213,14 +229,14 @@ mod tests {
     #[test]
     fn is_read_from_its_slot() {
         let p2p = operation(Kind::P2p, 2);
-        assert_eq!((p2p.bytes, p2p.peer, p2p.order, p2p.channels, p2p.start), (4096, Some(3), 5, 2, 1000));
-        assert_eq!(operation(Kind::Coll, 2).peer, None);
+        assert_eq!((p2p.bytes, p2p.peer(), p2p.order, p2p.channels, p2p.start), (4096, Some(3), 5, 2, 1000));
+        assert_eq!(operation(Kind::Coll, 2).peer(), None);
     }
 
     #[test]
     fn time_is_last_stop_less_first_start() {
         let mut coll = operation(Kind::Coll, 2);
-        coll.stop = Some(1010);
+        coll.stop = known(1010);
         coll.kernel_ended(Some((500, 700)));
         assert!(!coll.looks_done());
         assert_eq!(coll.timing(Verdict::InStep), Timing::Enqueue(10));
@@ -237,10 +253,10 @@ mod tests {
     #[test]
     fn out_of_step_falls_back_to_proxy_then_enqueue() {
         let mut coll = operation(Kind::Coll, 1);
-        coll.stop = Some(1010);
+        coll.stop = known(1010);
         coll.kernel_ended(Some((500, 700)));
         assert_eq!(coll.timing(Verdict::OutOfStep), Timing::Enqueue(10));
-        coll.proxy_stop = Some(5000);
+        coll.proxy_stop = known(5000);
         assert_eq!(coll.timing(Verdict::OutOfStep), Timing::Proxy(4000));
     }
 

@@ -6,16 +6,42 @@ use crate::table::Table;
 /// Operations under way.
 pub type Operations = Table<Operation>;
 
+/// Some of them, to be taken out: their places, each under the operation's order.
+pub type Chosen = Vec<(u64, u32)>;
+
 impl Operations {
-    /// Takes those out that are `over`, and gives them to `each` before, in the order of their starts.
-    pub fn take_over(&mut self, mut over: impl FnMut(&Operation) -> bool, mut each: impl FnMut(&mut Operation)) {
-        let ready = self.iter().zip(0..).filter(|(operation, _)| over(operation));
-        let mut ready: Vec<(u64, u32)> = ready.map(|(operation, place)| (operation.order, place)).collect();
-        ready.sort_unstable();
-        for &(_, place) in &ready {
+    /// Those that are `over`.
+    pub fn over(&self, over: impl Fn(&Operation) -> bool) -> Chosen {
+        let over = self.iter().zip(0..).filter(|(operation, _)| over(operation));
+        over.map(|(operation, place)| (operation.order, place)).collect()
+    }
+
+    /// Those that are `over` of these handles, of which the others are left; but none that no operation has.
+    pub fn over_among(&mut self, handles: &mut Vec<u64>, over: impl Fn(&Operation) -> bool) -> Chosen {
+        let mut chosen = Vec::with_capacity(handles.len());
+        handles.retain(|&handle| {
+            let Some(place) = self.place(handle) else { return false };
+            let Some(operation) = self.at(place) else { return false };
+            let over = over(operation);
+            if over {
+                chosen.push((operation.order, place));
+            }
+            !over
+        });
+        chosen
+    }
+
+    /// Takes them out, and gives them to `each` before, in the order of their starts.
+    pub fn take_out(&mut self, mut chosen: Chosen, mut each: impl FnMut(&mut Operation)) {
+        // mostly they come about in their order, of which this sort makes use
+        chosen.sort_by_key(|&(order, _)| order);
+        chosen.dedup();
+        let places: Vec<u32> = chosen.into_iter().map(|(_, place)| place).collect();
+        for &place in &places {
             self.at(place).map(&mut each);
         }
-        self.remove_at(ready.into_iter().map(|(_, place)| place));
+        self.remove_at(&places);
+        self.shrink();
     }
 }
 
@@ -39,12 +65,24 @@ mod tests {
         (0..100).for_each(|number| operations.insert(number + 7000, operation(number * 37 % 100)));
         assert_eq!(operations.get_mut(7003).map(|found| found.order), Some(11));
         let mut taken = Vec::new();
-        operations.take_over(|operation| operation.order % 3 == 0, |operation| taken.push(operation.order));
+        let over = operations.over(|operation| operation.order % 3 == 0);
+        operations.take_out(over, |operation| taken.push(operation.order));
         assert_eq!(taken, (0..100).step_by(3).collect::<Vec<_>>());
         for number in 0..100 {
             let order = number * 37 % 100;
             assert_eq!(operations.get_mut(number + 7000).map(|found| found.order), (order % 3 != 0).then_some(order));
         }
         assert_eq!((operations.count(), operations.iter().count()), (66, 66));
+    }
+
+    #[test]
+    fn of_those_named_the_ones_that_are_over_are_taken_once() {
+        let mut operations = Operations::default();
+        (0..10).for_each(|order| operations.insert(order + 7000, operation(order)));
+        let mut named = vec![7008, 7003, 7001, 9999, 7003, 7002];
+        let over = operations.over_among(&mut named, |operation| operation.order % 2 == 1 || operation.order == 8);
+        let mut taken = Vec::new();
+        operations.take_out(over, |operation| taken.push(operation.order));
+        assert_eq!((taken, named, operations.count()), (vec![1, 3, 8], vec![7002], 7));
     }
 }

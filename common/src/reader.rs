@@ -76,16 +76,23 @@ impl Reader {
         self.find_new_blocks(pool, window);
         let before = self.open.len();
         let mut read = 0;
-        for cursor in &mut self.cursors {
+        for index in 0..self.cursors.len() {
             if *most == 0 {
                 break;
             }
+            // the next block comes while this one is taken in; but not the newest, which its thread still writes to
+            let coming = self.cursors[index + 1..].split_last().and_then(|(_, older)| older.first());
+            let coming = coming.map_or_else(Default::default, |coming| pool.slots(coming.block));
+            let cursor = &mut self.cursors[index];
             let from = cursor.next;
             control::beat();
             let slots = pool.slots(cursor.block).get(from as usize..).unwrap_or_default();
             // counted before: slots come from other processors' caches, and so many come at once
             let filled = slots.iter().take_while(|slot| slot.is_of(cursor.generation)).count();
             for slot in &slots[..filled] {
+                if let Some(coming) = coming.get(cursor.next as usize) {
+                    coming.fetch();
+                }
                 let Some(event) = slot.read(cursor.generation) else { break };
                 if event.stop.is_some() {
                     listener.passed(pool, &event);

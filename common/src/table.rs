@@ -151,26 +151,24 @@ impl<T> Table<T> {
     }
 
     /// Takes those out that lie at these places, each named once.
-    pub fn remove_at(&mut self, places: impl ExactSizeIterator<Item = u32>) {
+    pub fn remove_at(&mut self, places: &[u32]) {
         let left = self.entries.len().saturating_sub(places.len());
-        for place in places {
+        for &place in places {
             if let Some((handle, _)) = self.entries.get_mut(place as usize) {
                 let handle = std::mem::replace(handle, GONE);
                 self.forget(handle, place);
             }
         }
         // those left behind fill the gaps in front: they are large, and no more of them are moved than there are of either
-        let mut gap = 0;
+        let mut gaps = places.iter().filter(|&&place| (place as usize) < left);
         for from in left..self.entries.len() {
             let handle = self.entries[from].0;
-            if handle == GONE {
-                continue;
+            if handle != GONE
+                && let Some(&gap) = gaps.next()
+            {
+                self.entries.swap(gap as usize, from);
+                self.moved(handle, from as u32, gap);
             }
-            while self.entries[gap].0 != GONE {
-                gap += 1;
-            }
-            self.entries.swap(gap, from);
-            self.moved(handle, from as u32, gap as u32);
         }
         self.entries.truncate(left);
     }
@@ -201,7 +199,7 @@ mod tests {
     fn those_left_are_found_after_others_are_gone() {
         let mut table = Table::default();
         (0..1000).for_each(|number| table.insert(number + 7000, number));
-        table.remove_at((0..1000).step_by(3).collect::<Vec<_>>().into_iter());
+        table.remove_at(&(0..1000).step_by(3).collect::<Vec<_>>());
         assert_eq!([table.remove(7001), table.remove(7001), table.remove(7000)], [Some(1), None, None]);
         table.shrink();
         let is_left = |number: u64| !number.is_multiple_of(3) && number != 1;
@@ -236,7 +234,7 @@ mod tests {
                     let over = |number: u64| number.is_multiple_of(3);
                     let places: Vec<u32> =
                         (0..).zip(table.iter()).filter(|(_, number)| over(**number)).map(|(place, _)| place).collect();
-                    table.remove_at(places.into_iter());
+                    table.remove_at(&places);
                     known.retain(|_, number| !over(*number));
                     table.shrink();
                 }
@@ -259,7 +257,7 @@ mod tests {
     fn memory_that_many_needed_is_given_back() {
         let mut table = Table::default();
         (0..10_000).for_each(|number| table.insert(number, [number; 20]));
-        table.remove_at(10..10_000);
+        table.remove_at(&(10..10_000).collect::<Vec<_>>());
         table.shrink();
         assert!(table.entries.capacity() >= 10_000, "as many may come again");
         (0..14).for_each(|_| table.shrink());

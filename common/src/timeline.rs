@@ -141,7 +141,7 @@ impl Timeline {
             stop,
             bytes: operation.bytes,
             sequence: operation.sequence,
-            peer: operation.peer.unwrap_or(-1),
+            peer: operation.peer().unwrap_or(-1),
             place,
             function: operation.function,
             algorithm: operation.algorithm,

@@ -305,7 +305,7 @@ impl Totals {
 
     /// Takes an operation in, with what is known of its stamps in the end and the time that follows; see [`Totals::sum_up`].
     pub fn operation(&mut self, rank: Rank, operation: &Operation, verdict: Verdict, timing: Timing, nanoseconds_per_tick: f64) {
-        let key = (rank, operation.is_collective(), operation.function, operation.peer);
+        let key = (rank, operation.is_collective(), operation.function, operation.peer());
         let place = self.late.iter().position(|(of, _)| *of == key).unwrap_or_else(|| {
             if self.late.len() >= LATE {
                 self.sum_up();
@@ -315,7 +315,9 @@ impl Totals {
         });
         let (_, sum) = &mut self.late[place];
         sum.add(operation.bytes, timing, nanoseconds_per_tick);
-        sum.sent(operation.sends, nanoseconds_per_tick);
+        if let Some(&sends) = operation.sends.as_deref() {
+            sum.sent(sends, nanoseconds_per_tick);
+        }
         self.unfinished += u64::from(operation.unfinished);
         self.out_of_step += u64::from(operation.span.is_some() && verdict == Verdict::OutOfStep);
     }

@@ -6,6 +6,7 @@ use crate::gpu_clock::GpuClock;
 use crate::gpu_track::GpuTrack;
 use crate::in_step::{Cause, InStep, Verdict};
 use crate::operation::{Operation, Timing};
+use crate::operations::Chosen;
 use std::collections::VecDeque;
 
 /// Operations that may wait for a decision about their stamps; past it the doubt is taken for certain.
@@ -29,8 +30,8 @@ impl Assembly {
     /// for; nor of one before another that has ended on the GPU since before `silent`, since a communicator's works run there one
     /// after the other, which decides works in doubt, too; nor of one that was given up, of which nothing was heard since `overdue`.
     /// Any other one may be quiet for as long as it likes: it may wait on the GPU for another rank. All that began before `horizon` has
-    /// been read: where there are many, that is how long a complete one is quiet.
-    pub fn settle(&mut self, [quiet, silent, overdue, horizon]: [u64; 4], mut take: impl FnMut(&mut Operation, Verdict)) {
+    /// been read.
+    pub fn settle(&mut self, [quiet, silent, overdue, horizon]: [u64; 4], take: impl FnMut(&mut Operation, Verdict)) {
         while let Some(&(_, order)) = self.completed.front().filter(|(active, _)| *active < silent) {
             self.witness = self.witness.max(order);
             self.completed.pop_front();
@@ -40,22 +41,33 @@ impl Assembly {
         // a captured call is followed by its operation when it is replayed, however late
         self.invisible += self.calls.drop_over(|call| !call.captured && call.order < witness);
         self.limit_calls();
-        let many = self.is_crowded();
-        let full = if self.operations.count() > MOST_PENDING { self.middle_order() } else { 0 };
+        let full = if self.is_overcrowded() { self.middle_order() } else { 0 };
         let overfull = self.operations.count() > 2 * MOST_PENDING;
         let no_kernels = self.no_kernel_events;
-        let done = |operation: &Operation| {
+        let over = self.operations.over(|operation| {
             let complete = operation.active < quiet && (no_kernels || operation.is_complete());
-            let read = many && operation.active < horizon && operation.is_complete();
             let passed = operation.active < silent && operation.order < witness;
             let given_up = operation.unfinished && operation.active < overdue;
             let crowded_out = operation.order < full && (overfull || operation.active < horizon && operation.looks_done());
-            operation.is_quiet() && (complete || read || passed || given_up || crowded_out)
-        };
+            operation.is_quiet() && (complete || passed || given_up || crowded_out)
+        });
+        self.settle_those(over, take);
+    }
+
+    /// Gives `take` the complete ones as soon as all is read that began before their end, which is before `horizon`: where there are many, that
+    /// is how long a complete one is quiet.
+    pub fn settle_complete(&mut self, horizon: u64, take: impl FnMut(&mut Operation, Verdict)) {
+        let Self { operations, complete, .. } = self;
+        let over = operations.over_among(complete, |operation| operation.active < horizon && operation.is_complete());
+        self.settle_those(over, take);
+    }
+
+    fn settle_those(&mut self, those: Chosen, mut take: impl FnMut(&mut Operation, Verdict)) {
+        let no_kernels = self.no_kernel_events;
         let Self { operations, undecided, completed, steps, clock, track, .. } = self;
         let apart = (1e8 / self.nanoseconds_per_tick) as u64;
         let mut deciding = Deciding { steps, clock, track, nanoseconds_per_tick: self.nanoseconds_per_tick };
-        operations.take_over(done, |operation| {
+        operations.take_out(those, |operation| {
             control::beat();
             if no_kernels || operation.is_complete() {
                 note_completed(completed, apart, operation);
@@ -66,7 +78,6 @@ impl Assembly {
                 undecided.insert(operation.order, operation.clone());
             }
         });
-        self.operations.shrink();
         self.decide(&mut take);
         while self.undecided.len() > MOST_UNDECIDED {
             self.steps.give_up();
@@ -74,9 +85,14 @@ impl Assembly {
         }
     }
 
-    /// Whether there are so many operations under way that they are to be settled soon.
+    /// Whether there are so many operations under way that complete ones are to be settled soon.
     pub fn is_crowded(&self) -> bool {
         self.operations.count() > MANY_PENDING
+    }
+
+    /// Whether there are so many that not all of them can be kept.
+    pub fn is_overcrowded(&self) -> bool {
+        self.operations.count() > MOST_PENDING
     }
 
     /// The order that half of the operations under way are before.
@@ -145,7 +161,7 @@ impl Deciding<'_> {
         if let (Timing::Gpu { start, .. }, Some(called), Some(track)) =
             (operation.timing(verdict), operation.called, self.track.as_mut())
         {
-            track.enqueued(called, start);
+            track.enqueued(called.get(), start);
         }
         take(operation, verdict);
     }
@@ -154,7 +170,7 @@ impl Deciding<'_> {
 /// What is known of an operation's stamps, looked at together with the stamps themselves.
 pub(super) fn judge(steps: &mut InStep, clock: &GpuClock, nanoseconds_per_tick: f64, operation: &Operation) -> Verdict {
     let verdict = steps.verdict(operation.order);
-    let first = operation.span.map(|(first, _)| first).filter(|_| verdict == Verdict::InStep);
+    let first = operation.span.map(|(first, _)| first.get()).filter(|_| verdict == Verdict::InStep);
     let early = first.and_then(|first| clock.nanoseconds_before(first, operation.start, nanoseconds_per_tick));
     if early.is_none_or(|early| early <= EARLY) {
         return verdict;
