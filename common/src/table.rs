@@ -9,8 +9,8 @@ use rustc_hash::FxHashMap;
 const FEWEST_GUESSES: usize = 64;
 /// Most guesses: as many as the last bits of handles tell apart that are under way together.
 const MOST_GUESSES: usize = 32_768;
-/// Guesses for each entry: handles of one kind are every so many slots.
-const ROOMY: usize = 8;
+/// Guesses for each entry, at least. With more of them fewer would have the same, but the processor's caches would hold less.
+const ROOMY: usize = 2;
 /// Entries that memory is kept for when few are needed.
 const FEW: usize = 64;
 /// In the place of one that is taken out. No slot has that handle.
