@@ -16,7 +16,7 @@ use crate::handle::Handle;
 use crate::in_step::{Cause, InStep, Verdict};
 use crate::kind::Kind;
 use crate::name::Name;
-use crate::operation::{Operation, known};
+use crate::operation::{Operation, moment};
 use crate::operations::Operations;
 use crate::pool::Pool;
 use crate::proxies::Proxies;
@@ -82,8 +82,12 @@ impl Assembly {
         self.gpu_tick = nanoseconds;
     }
 
-    /// The stamps of a kernel channel, nanoseconds of the GPU's clock.
+    /// The stamps of a kernel channel, nanoseconds of the GPU's clock. None where none were asked for and come all the same, for another
+    /// communicator's sake: nobody knows whether NCCL counts all works there ([`InStep`]).
     fn stamps(&self, event: &Recorded) -> Option<(u64, u64)> {
+        if self.no_kernel_events {
+            return None;
+        }
         let nanoseconds = |stamp: u64| stamp.wrapping_mul(self.gpu_tick.max(1));
         event.kernel().map(|(first, last)| (nanoseconds(first), nanoseconds(last)))
     }
@@ -237,7 +241,7 @@ impl Assembly {
             self.call_begun(&event);
             call = self.calls.remove(event.handle);
         }
-        operation.called = call.and_then(|call| known(call.time));
+        operation.called = call.and_then(|call| moment(call.time));
         self.steps.clear(event.parent);
         if event.kind == Kind::Skipped {
             return;

@@ -118,7 +118,7 @@ impl Figures {
         match operation.timing(verdict) {
             _ if verdict == Verdict::Undecided => {}
             Timing::Gpu { start, stop } => {
-                // a longer time holds all of the one that was added before; only the GPU's are, as long as stamps are believed
+                // a longer time holds all of the one that was added before; where stamps are believed, no other time was credited yet
                 if stop - start > operation.credited {
                     self.busy_now.push((start, stop));
                 }
@@ -200,5 +200,34 @@ fn credit_time(operation: &mut Operation, nanoseconds: u64) {
     board::add(sum as usize, more);
     if let Some(function) = operation.function.function() {
         board::add(metric::of_function(function, PerFunction::Time), more);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::handle::Handle;
+    use crate::kind::Kind;
+    use crate::mapping::Mapping;
+    use crate::slot::Slot;
+
+    #[test]
+    fn the_gpu_is_busy_for_the_longest_time_of_an_operation_once_and_for_no_other_time() {
+        let slot = Mapping::<Slot>::new(1).unwrap();
+        slot[0].start(Handle::of_event(Kind::Coll, 0, 1), 0, 1000, [8, 0, 1 << 24, 0]);
+        slot[0].stop(1, 4000);
+        let event = slot[0].read(1).unwrap();
+        let mut operation = Operation::new(&event);
+        operation.stop = crate::operation::moment(4000);
+        let mut figures = Figures::default();
+        for (stamps, busy) in [((500, 550), 50), ((500, 550), 50), ((510, 520), 50), ((490, 580), 90)] {
+            operation.kernel_ended(Some(stamps));
+            figures.credit(&mut operation, Verdict::InStep);
+            figures.update_board();
+            assert_eq!((figures.busy.total(), operation.credited), (busy, busy));
+        }
+        figures.credit(&mut operation, Verdict::OutOfStep);
+        figures.update_board();
+        assert_eq!((figures.busy.total(), operation.credited), (90, 3000), "the time of its enqueue");
     }
 }

@@ -34,14 +34,14 @@ pub struct Sends {
     pub ticks: u64,
 }
 
-/// A time that is known. It takes no more room than one that is not, since nothing happens at 0.
-pub fn known(time: u64) -> Option<NonZeroU64> {
-    NonZeroU64::new(time.max(1))
+/// When something happened, ticks: none happens at 0, which leaves that for what has not happened.
+pub fn moment(ticks: u64) -> Option<NonZeroU64> {
+    NonZeroU64::new(ticks.max(1))
 }
 
 /// An operation and what is known of its children.
 ///
-/// There may be thousands, in two cache lines each: what every child changes comes first.
+/// There may be thousands: it takes 128 bytes with its handle, and what every child changes comes first.
 #[derive(Debug, Clone)]
 #[repr(C)]
 pub struct Operation {
@@ -51,8 +51,8 @@ pub struct Operation {
     pub order: u64,
     /// End of the enqueue, ticks.
     pub stop: Option<NonZeroU64>,
-    /// First start and last stop of the kernel channels, nanoseconds of the GPU's clock.
-    pub span: Option<(NonZeroU64, u64)>,
+    /// See [`Operation::span`].
+    span: (u64, u64),
     /// Children, and steps of children, that have begun and not ended.
     pub live: u32,
     /// Kernel channels that have ended.
@@ -117,7 +117,7 @@ impl Operation {
             live: 0,
             kernels: 0,
             stamped: 0,
-            span: None,
+            span: (u64::MAX, 0),
             proxy_stop: None,
             active: event.start,
             unfinished: false,
@@ -138,13 +138,17 @@ impl Operation {
         self.active = self.active.max(time);
     }
 
+    /// First start and last stop of the kernel channels, nanoseconds of the GPU's clock.
+    pub fn span(&self) -> Option<(u64, u64)> {
+        (self.stamped > 0).then_some(self.span)
+    }
+
     /// One of its kernel channels has ended. A stop before the start is another work's and says nothing.
     pub fn kernel_ended(&mut self, stamps: Option<(u64, u64)>) {
         self.kernels += 1;
         if let Some((start, stop)) = stamps.filter(|(start, stop)| start <= stop) {
             self.stamped += 1;
-            let (first, last) = self.span.map_or((start, stop), |(first, last)| (first.get(), last));
-            self.span = known(start.min(first)).map(|first| (first, stop.max(last)));
+            self.span = (self.span.0.min(start), self.span.1.max(stop));
         }
     }
 
@@ -183,10 +187,8 @@ impl Operation {
     /// Its time, believing the GPU's stamps only in step, and of a collective only with all its channels: those that are missing
     /// may have run longer.
     pub fn timing(&self, verdict: Verdict) -> Timing {
-        match (self.span, self.proxy_stop) {
-            (Some((start, stop)), _) if verdict == Verdict::InStep && self.has_all_channels() => {
-                Timing::Gpu { start: start.get(), stop }
-            }
+        match (self.span(), self.proxy_stop) {
+            (Some((start, stop)), _) if verdict == Verdict::InStep && self.has_all_channels() => Timing::Gpu { start, stop },
             (_, Some(stop)) => Timing::Proxy(stop.get().saturating_sub(self.start)),
             _ => Timing::Enqueue(self.stop.map_or(self.start, NonZeroU64::get).saturating_sub(self.start)),
         }
@@ -236,7 +238,7 @@ mod tests {
     #[test]
     fn time_is_last_stop_less_first_start() {
         let mut coll = operation(Kind::Coll, 2);
-        coll.stop = known(1010);
+        coll.stop = moment(1010);
         coll.kernel_ended(Some((500, 700)));
         assert!(!coll.looks_done());
         assert_eq!(coll.timing(Verdict::InStep), Timing::Enqueue(10));
@@ -251,12 +253,23 @@ mod tests {
     }
 
     #[test]
+    fn stamps_of_zero_are_stamps() {
+        let mut coll = operation(Kind::Coll, 1);
+        coll.kernel_ended(None);
+        assert_eq!(coll.span(), None);
+        coll.kernel_ended(Some((0, 0)));
+        assert_eq!((coll.span(), coll.timing(Verdict::InStep)), (Some((0, 0)), Timing::Gpu { start: 0, stop: 0 }));
+        coll.kernel_ended(Some((0, 5)));
+        assert_eq!(coll.timing(Verdict::InStep), Timing::Gpu { start: 0, stop: 5 });
+    }
+
+    #[test]
     fn out_of_step_falls_back_to_proxy_then_enqueue() {
         let mut coll = operation(Kind::Coll, 1);
-        coll.stop = known(1010);
+        coll.stop = moment(1010);
         coll.kernel_ended(Some((500, 700)));
         assert_eq!(coll.timing(Verdict::OutOfStep), Timing::Enqueue(10));
-        coll.proxy_stop = known(5000);
+        coll.proxy_stop = moment(5000);
         assert_eq!(coll.timing(Verdict::OutOfStep), Timing::Proxy(4000));
     }
 

@@ -16,12 +16,12 @@ impl Operations {
         over.map(|(operation, place)| (operation.order, place)).collect()
     }
 
-    /// Those that are `over` of these handles, of which the others are left; but none that no operation has.
-    pub fn over_among(&mut self, handles: &mut Vec<u64>, over: impl Fn(&Operation) -> bool) -> Chosen {
+    /// Those that are complete and `over` of these handles, of which those are left that are complete and not over.
+    pub fn complete_among(&mut self, handles: &mut Vec<u64>, over: impl Fn(&Operation) -> bool) -> Chosen {
         let mut chosen = Vec::with_capacity(handles.len());
         handles.retain(|&handle| {
             let Some(place) = self.place(handle) else { return false };
-            let Some(operation) = self.at(place) else { return false };
+            let Some(operation) = self.at(place).filter(|operation| operation.is_complete()) else { return false };
             let over = over(operation);
             if over {
                 chosen.push((operation.order, place));
@@ -34,7 +34,7 @@ impl Operations {
     /// Takes them out, and gives them to `each` before, in the order of their starts.
     pub fn take_out(&mut self, mut chosen: Chosen, mut each: impl FnMut(&mut Operation)) {
         // mostly they come about in their order, of which this sort makes use
-        chosen.sort_by_key(|&(order, _)| order);
+        chosen.sort();
         chosen.dedup();
         let places: Vec<u32> = chosen.into_iter().map(|(_, place)| place).collect();
         for &place in &places {
@@ -51,6 +51,7 @@ mod tests {
     use crate::handle::Handle;
     use crate::kind::Kind;
     use crate::mapping::Mapping;
+    use crate::operation::moment;
     use crate::slot::Slot;
 
     fn operation(order: u64) -> Operation {
@@ -78,11 +79,16 @@ mod tests {
     #[test]
     fn of_those_named_the_ones_that_are_over_are_taken_once() {
         let mut operations = Operations::default();
-        (0..10).for_each(|order| operations.insert(order + 7000, operation(order)));
-        let mut named = vec![7008, 7003, 7001, 9999, 7003, 7002];
-        let over = operations.over_among(&mut named, |operation| operation.order % 2 == 1 || operation.order == 8);
+        for order in 0..10 {
+            let mut complete = operation(order);
+            (complete.stop, complete.kernels) = (moment(1010), 1);
+            operations.insert(order + 7000, complete);
+        }
+        operations.insert(7011, operation(11));
+        let mut named = vec![7008, 7003, 7001, 9999, 7003, 7011, 7002];
+        let over = operations.complete_among(&mut named, |operation| operation.order % 2 == 1 || operation.order == 8);
         let mut taken = Vec::new();
         operations.take_out(over, |operation| taken.push(operation.order));
-        assert_eq!((taken, named, operations.count()), (vec![1, 3, 8], vec![7002], 7));
+        assert_eq!((taken, named, operations.count()), (vec![1, 3, 8], vec![7002], 8));
     }
 }

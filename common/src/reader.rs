@@ -7,7 +7,7 @@ use crate::clock::monotonic;
 use crate::control;
 use crate::grace::Graces;
 use crate::pool::{self, BLOCK_SLOTS, Pool};
-use crate::slot::Recorded;
+use crate::slot::{Recorded, Slot};
 use crate::window::{Window, WindowState};
 
 /// What a reader tells.
@@ -32,6 +32,15 @@ struct Cursor {
     next: u32,
     /// When the event at that place began, once it was left there.
     begin: Option<u64>,
+}
+
+impl Cursor {
+    /// What is to be read of its block, if nobody writes to that any more but to update it.
+    fn full<'p>(&self, pool: &'p Pool) -> &'p [Slot] {
+        let slots = pool.slots(self.block);
+        let full = slots.last().is_some_and(|slot| slot.is_of(self.generation));
+        slots.get(self.next as usize..).filter(|_| full).unwrap_or_default()
+    }
 }
 
 #[derive(Debug)]
@@ -80,17 +89,16 @@ impl Reader {
             if *most == 0 {
                 break;
             }
-            // the next block comes while this one is taken in; but not the newest, which its thread still writes to
-            let coming = self.cursors[index + 1..].split_last().and_then(|(_, older)| older.first());
-            let coming = coming.map_or_else(Default::default, |coming| pool.slots(coming.block));
+            let coming = self.cursors.get(index + 1).map_or_else(Default::default, |coming| coming.full(pool));
             let cursor = &mut self.cursors[index];
             let from = cursor.next;
             control::beat();
             let slots = pool.slots(cursor.block).get(from as usize..).unwrap_or_default();
             // counted before: slots come from other processors' caches, and so many come at once
             let filled = slots.iter().take_while(|slot| slot.is_of(cursor.generation)).count();
-            for slot in &slots[..filled] {
-                if let Some(coming) = coming.get(cursor.next as usize) {
+            for (index, slot) in slots[..filled].iter().enumerate() {
+                // the next block comes while this one is taken in
+                if let Some(coming) = coming.get(index) {
                     coming.fetch();
                 }
                 let Some(event) = slot.read(cursor.generation) else { break };

@@ -319,7 +319,7 @@ impl Totals {
             sum.sent(sends, nanoseconds_per_tick);
         }
         self.unfinished += u64::from(operation.unfinished);
-        self.out_of_step += u64::from(operation.span.is_some() && verdict == Verdict::OutOfStep);
+        self.out_of_step += u64::from(operation.span().is_some() && verdict == Verdict::OutOfStep);
     }
 }
 

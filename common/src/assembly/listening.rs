@@ -2,7 +2,7 @@
 
 use super::Assembly;
 use crate::kind::Kind;
-use crate::operation::known;
+use crate::operation::moment;
 use crate::pool::Pool;
 use crate::reader::Listener;
 use crate::slot::Recorded;
@@ -45,7 +45,7 @@ impl Listener for Assembly {
                 if let Some(stop) = event.stop
                     && let Some(operation) = self.hear(event.handle)
                 {
-                    operation.stop = known(stop);
+                    operation.stop = moment(stop);
                     operation.touch(stop);
                 }
             }
@@ -73,7 +73,7 @@ impl Listener for Assembly {
         match event.kind {
             Kind::Coll | Kind::P2p | Kind::CeColl | Kind::Skipped => {
                 if let Some(operation) = self.operations.get_mut(event.handle) {
-                    operation.stop = known(operation.start);
+                    operation.stop = moment(operation.start);
                     operation.unfinished = true;
                 }
             }

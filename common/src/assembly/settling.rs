@@ -30,7 +30,7 @@ impl Assembly {
     /// for; nor of one before another that has ended on the GPU since before `silent`, since a communicator's works run there one
     /// after the other, which decides works in doubt, too; nor of one that was given up, of which nothing was heard since `overdue`.
     /// Any other one may be quiet for as long as it likes: it may wait on the GPU for another rank. All that began before `horizon` has
-    /// been read.
+    /// been read: where there are many, that is how long a complete one is quiet.
     pub fn settle(&mut self, [quiet, silent, overdue, horizon]: [u64; 4], take: impl FnMut(&mut Operation, Verdict)) {
         while let Some(&(_, order)) = self.completed.front().filter(|(active, _)| *active < silent) {
             self.witness = self.witness.max(order);
@@ -41,24 +41,30 @@ impl Assembly {
         // a captured call is followed by its operation when it is replayed, however late
         self.invisible += self.calls.drop_over(|call| !call.captured && call.order < witness);
         self.limit_calls();
+        let many = self.is_crowded();
         let full = if self.is_overcrowded() { self.middle_order() } else { 0 };
         let overfull = self.operations.count() > 2 * MOST_PENDING;
         let no_kernels = self.no_kernel_events;
         let over = self.operations.over(|operation| {
             let complete = operation.active < quiet && (no_kernels || operation.is_complete());
+            let read = many && operation.active < horizon && operation.is_complete();
             let passed = operation.active < silent && operation.order < witness;
             let given_up = operation.unfinished && operation.active < overdue;
             let crowded_out = operation.order < full && (overfull || operation.active < horizon && operation.looks_done());
-            operation.is_quiet() && (complete || passed || given_up || crowded_out)
+            operation.is_quiet() && (complete || read || passed || given_up || crowded_out)
         });
         self.settle_those(over, take);
     }
 
-    /// Gives `take` the complete ones as soon as all is read that began before their end, which is before `horizon`: where there are many, that
-    /// is how long a complete one is quiet.
+    /// Gives `take` the complete ones of which was heard since there are many, without a look at all the others; see [`Assembly::settle`].
     pub fn settle_complete(&mut self, horizon: u64, take: impl FnMut(&mut Operation, Verdict)) {
         let Self { operations, complete, .. } = self;
-        let over = operations.over_among(complete, |operation| operation.active < horizon && operation.is_complete());
+        // each is named again whenever it is heard of
+        if complete.len() > operations.count() {
+            complete.sort_unstable();
+            complete.dedup();
+        }
+        let over = operations.complete_among(complete, |operation| operation.active < horizon);
         self.settle_those(over, take);
     }
 
@@ -170,11 +176,100 @@ impl Deciding<'_> {
 /// What is known of an operation's stamps, looked at together with the stamps themselves.
 pub(super) fn judge(steps: &mut InStep, clock: &GpuClock, nanoseconds_per_tick: f64, operation: &Operation) -> Verdict {
     let verdict = steps.verdict(operation.order);
-    let first = operation.span.map(|(first, _)| first.get()).filter(|_| verdict == Verdict::InStep);
+    let first = operation.span().map(|(first, _)| first).filter(|_| verdict == Verdict::InStep);
     let early = first.and_then(|first| clock.nanoseconds_before(first, operation.start, nanoseconds_per_tick));
     if early.is_none_or(|early| early <= EARLY) {
         return verdict;
     }
     steps.condemn(operation.order, Cause::EarlyStamp);
     Verdict::OutOfStep
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::handle::Handle;
+    use crate::kind::Kind;
+    use crate::pool::{BLOCK_SLOTS, Pool};
+    use crate::reader::Listener;
+
+    /// Has the assembly hear of operations on one channel each: that they were enqueued, and of those that `ran` that their kernel did. Each starts
+    /// ten ticks after the one before.
+    fn hear(assembly: &mut Assembly, orders: std::ops::Range<u64>, ran: impl Fn(u64) -> bool) {
+        let pool = Pool::new(2 * (orders.end - orders.start) as usize * 4096).unwrap();
+        let mut tell = |kind, parent, start, payload| {
+            let block = pool.take().unwrap();
+            let generation = pool.block(block).unwrap().generation();
+            // a handle of its own, whatever pool it is of
+            let handle = Handle::of_event(kind, Pool::index(block, 0) + 2 * orders.start as u32 * BLOCK_SLOTS, generation);
+            let slot = pool.slot(block, 0).unwrap();
+            slot.start(handle, parent, start, payload);
+            if kind == Kind::KernelCh {
+                slot.kernel_stop(generation, start + 1);
+            }
+            slot.stop(generation, start + 2);
+            assembly.passed(&pool, &slot.read(generation).unwrap());
+            handle.raw()
+        };
+        for order in orders.clone() {
+            let operation = tell(Kind::Coll, 0, 1000 + 10 * order, [8, 0, 1 << 24, order]);
+            if ran(order) {
+                tell(Kind::KernelCh, operation, 1002 + 10 * order, [1002 + 10 * order, 0, 0, 0]);
+            }
+        }
+        assembly.touched(|_, _| {});
+    }
+
+    fn assembly() -> Assembly {
+        let mut assembly = Assembly::default();
+        assembly.set_kernel_events(true);
+        assembly.set_scale(1.0, true);
+        assembly
+    }
+
+    #[test]
+    fn where_there_are_many_complete_ones_go_as_soon_as_all_before_was_read() {
+        let mut assembly = assembly();
+        let ran = |order: u64| !order.is_multiple_of(4);
+        hear(&mut assembly, 0..4000, ran);
+        let mut taken = Vec::new();
+        for (horizon, up_to) in [(1000, 0), (21_000, 2000), (21_000, 2000), (u64::MAX, 4000)] {
+            assembly.settle_complete(horizon, |operation, _| taken.push(operation.order));
+            assert_eq!(taken, (0..up_to).filter(|&order| ran(order)).collect::<Vec<_>>());
+        }
+        assert_eq!((assembly.operations.count(), assembly.complete.len()), (1000, 0));
+    }
+
+    #[test]
+    fn those_that_were_complete_before_there_were_many_go_with_the_next_look_at_all() {
+        let mut assembly = assembly();
+        hear(&mut assembly, 0..500, |_| true);
+        hear(&mut assembly, 500..3500, |order| order >= 3400);
+        let mut taken = Vec::new();
+        assembly.settle_complete(u64::MAX, |operation, _| taken.push(operation.order));
+        assert_eq!(taken, (3400..3500).collect::<Vec<_>>());
+        taken.clear();
+        assembly.settle([0, 0, 0, u64::MAX], |operation, _| taken.push(operation.order));
+        assert_eq!(taken, (0..500).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn what_is_named_again_and_again_is_named_once() {
+        let mut assembly = assembly();
+        hear(&mut assembly, 0..3000, |_| true);
+        let named = assembly.complete.clone();
+        assembly.complete.extend(named);
+        assembly.settle_complete(0, |_, _| unreachable!("not all was read"));
+        assert_eq!(assembly.complete.len(), 3000);
+    }
+
+    #[test]
+    fn stamps_that_nobody_asked_for_are_not_believed() {
+        let mut assembly = assembly();
+        assembly.set_kernel_events(false);
+        hear(&mut assembly, 0..1, |_| true);
+        let mut timings = Vec::new();
+        assembly.end(|operation, verdict| timings.push(operation.timing(verdict)));
+        assert_eq!(timings, [Timing::Enqueue(2)]);
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::Assembly;
 use crate::kind::Kind;
-use crate::operation::{Sends, known};
+use crate::operation::{Sends, moment};
 use crate::pool::Pool;
 use crate::proxies::Proxy;
 use crate::slot::Recorded;
@@ -41,7 +41,7 @@ impl Assembly {
             self.child_ended(operation, ended);
         }
         if let (Some(operation), Some(stop)) = (self.operations.get_mut(operation), ended) {
-            operation.proxy_stop = operation.proxy_stop.max(known(stop));
+            operation.proxy_stop = operation.proxy_stop.max(moment(stop));
         }
     }
 
@@ -91,11 +91,10 @@ impl Assembly {
             if spread::is_wanted()
                 && let Some(operation) = self.operations.get_mut(proxy.operation)
             {
-                spread::keep(&mut operation.sends, |sends: &mut Sends| {
-                    sends.count += 1;
-                    sends.bytes = sends.bytes.saturating_add(sent.bytes);
-                    sends.ticks += stop.saturating_sub(sent.time);
-                });
+                let Sends { count, bytes, ticks } = &mut **operation.sends.get_or_insert_default();
+                *count += 1;
+                *bytes = bytes.saturating_add(sent.bytes);
+                *ticks += stop.saturating_sub(sent.time);
             }
             self.sent.add(&Transfer { start: sent.time, stop, bytes: sent.bytes, peer, channel }, self.nanoseconds_per_tick);
         }
