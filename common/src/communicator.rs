@@ -12,6 +12,7 @@ use crate::rate::Rate;
 use crate::reader::Reader;
 use crate::recorder::Recorder;
 use crate::round::{Course, Round};
+use crate::series;
 use crate::totals::Rank;
 use crate::traffic::Traffic;
 use crate::window::{WINDOWS, WindowState};
@@ -30,7 +31,7 @@ const MOST_EVENTS: u32 = 16_384;
 /// How long a destroyed communicator is kept for late events, in settling times.
 const LINGER: f64 = 120.0;
 
-/// GPU-timed collectives since the last window.
+/// GPU-timed collectives since the last window, for the series.
 #[derive(Debug, Default)]
 struct Collectives {
     count: u64,
@@ -40,8 +41,11 @@ struct Collectives {
 }
 
 impl Collectives {
-    fn add(&mut self, operation: &Operation, timing: Timing, nranks: i32) {
-        let (true, Timing::Gpu { start, stop }) = (operation.is_collective(), timing) else { return };
+    fn add(&mut self, operation: &Operation, verdict: Verdict, nranks: i32) {
+        if !(series::are_wanted() && operation.is_collective()) {
+            return;
+        }
+        let Timing::Gpu { start, stop } = operation.timing(verdict) else { return };
         self.count += 1;
         self.nanoseconds += stop - start;
         if let Some(bytes) = operation.bus_bytes(nranks) {
@@ -247,7 +251,7 @@ impl Communicator {
         let place = self.place.flatten();
         let Self { assembly, collectives, nranks, .. } = self;
         let mut take = |operation: &mut Operation, verdict| {
-            collectives.add(operation, operation.timing(verdict), *nranks);
+            collectives.add(operation, verdict, *nranks);
             figures.settle(rank, place, operation, verdict);
         };
         if assembly.is_crowded() {
@@ -268,7 +272,7 @@ impl Communicator {
         let place = self.place.flatten();
         let Self { assembly, collectives, nranks, .. } = self;
         assembly.end(|operation, verdict| {
-            collectives.add(operation, operation.timing(verdict), *nranks);
+            collectives.add(operation, verdict, *nranks);
             figures.settle(rank, place, operation, verdict);
         });
         self.take_losses(figures);

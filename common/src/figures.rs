@@ -1,7 +1,7 @@
 //! The figures of the process: sums, unions and series, kept together with the board's counters.
 
 use crate::in_step::{Cause, Verdict};
-use crate::intervals::Intervals;
+use crate::intervals::{self, Intervals};
 use crate::metric::{self, Fixed, PerFunction};
 use crate::operation::{Operation, Timing};
 use crate::rate::Rate;
@@ -120,7 +120,7 @@ impl Figures {
             Timing::Gpu { start, stop } => {
                 // a longer time holds all of the one that was added before; where stamps are believed, no other time was credited yet
                 if stop - start > operation.credited {
-                    self.busy_now.push((start, stop));
+                    intervals::push(&mut self.busy_now, start, stop);
                 }
                 credit_time(operation, stop - start);
             }

@@ -84,6 +84,16 @@ impl<const MOST: usize> Intervals<MOST> {
     }
 }
 
+/// Adds an interval to a list of which the union alone counts: one that touches the last prolongs that, so that fewer are to be sorted.
+#[inline]
+pub fn push(list: &mut Vec<(u64, u64)>, start: u64, end: u64) {
+    match list.last_mut() {
+        Some((first, last)) if start <= *last && *first <= end => (*first, *last) = (start.min(*first), end.max(*last)),
+        _ if start < end => list.push((start, end)),
+        _ => {}
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,6 +112,15 @@ mod tests {
         assert_eq!(total(&[(0, 100), (10, 20)]), 100);
         assert_eq!(total(&[(10, 20), (0, 100), (20, 30)]), 100);
         assert_eq!(total(&[(5, 5), (9, 3)]), 0);
+    }
+
+    #[test]
+    fn a_list_has_one_of_those_that_touch_the_last() {
+        let mut list = Vec::new();
+        for (start, end) in [(9, 3), (5, 5), (10, 20), (20, 25), (5, 12), (7, 7), (40, 30), (30, 40), (5, 25)] {
+            push(&mut list, start, end);
+        }
+        assert_eq!(list, [(5, 25), (30, 40), (5, 25)]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What a round found sent over the network, by the rank it went to, on its way into the sums of the run and of a window.
 
+use crate::intervals;
 use crate::rate::Points;
 use crate::spread;
 use crate::totals::{ChannelSum, PairSum, Transfer};
@@ -33,14 +34,7 @@ impl ToPeer {
             self.points.resize_with(self.channels.len(), Points::default);
             self.points[channel].add(transfer.bytes, transfer.ticks());
         }
-        match self.under_way.last_mut() {
-            // of those that overlap the union alone counts: fewer are to be sorted
-            Some((start, stop)) if transfer.start <= *stop && *start <= transfer.stop => {
-                (*start, *stop) = (transfer.start.min(*start), transfer.stop.max(*stop));
-            }
-            _ if transfer.start < transfer.stop => self.under_way.push((transfer.start, transfer.stop)),
-            _ => {}
-        }
+        intervals::push(&mut self.under_way, transfer.start, transfer.stop);
     }
 }
 

@@ -25,6 +25,11 @@ pub fn want() {
     WANTED.store(true, Ordering::Relaxed);
 }
 
+/// Whether somebody will.
+pub fn are_wanted() -> bool {
+    WANTED.load(Ordering::Relaxed)
+}
+
 /// All series of the process, by name.
 #[derive(Debug, Default)]
 pub struct SeriesStore {
@@ -36,8 +41,7 @@ pub struct SeriesStore {
 impl SeriesStore {
     /// Adds a point; values that are no numbers are left out, as are those that find no room.
     pub fn push(&mut self, series: &str, time: u64, value: Option<f64>) {
-        let wanted = WANTED.load(Ordering::Relaxed);
-        let Some(value) = value.filter(|value| wanted && value.is_finite()) else { return };
+        let Some(value) = value.filter(|value| are_wanted() && value.is_finite()) else { return };
         let full = self.points.len() >= MOST_SERIES && !self.points.contains_key(series);
         let points = if full { None } else { Some(self.points.entry(series.to_owned()).or_default()) };
         match points.filter(|_| self.count < MOST_POINTS) {
