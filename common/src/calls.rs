@@ -19,7 +19,7 @@ pub type Calls = Table<Call>;
 impl Calls {
     /// Takes those out that are `over`, and gives how many.
     pub fn drop_over(&mut self, over: impl Fn(&Call) -> bool) -> u64 {
-        let places: Vec<u32> = self.iter().zip(0..).filter(|(call, _)| over(call)).map(|(_, place)| place).collect();
+        let places: Vec<u32> = self.places(over).map(|(place, _)| place).collect();
         self.remove_at(&places);
         self.shrink();
         places.len() as u64

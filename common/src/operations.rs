@@ -12,8 +12,7 @@ pub type Chosen = Vec<(u64, u32)>;
 impl Operations {
     /// Those that are `over`.
     pub fn over(&self, over: impl Fn(&Operation) -> bool) -> Chosen {
-        let over = self.iter().zip(0..).filter(|(operation, _)| over(operation));
-        over.map(|(operation, place)| (operation.order, place)).collect()
+        self.places(over).map(|(place, operation)| (operation.order, place)).collect()
     }
 
     /// Those that are complete and `over` of these handles, of which those are left that are complete and not over.

@@ -96,9 +96,9 @@ impl Reader {
             let slots = pool.slots(cursor.block).get(from as usize..).unwrap_or_default();
             // counted before: slots come from other processors' caches, and so many come at once
             let filled = slots.iter().take_while(|slot| slot.is_of(cursor.generation)).count();
-            for (index, slot) in slots[..filled].iter().enumerate() {
+            for (place, slot) in slots[..filled].iter().enumerate() {
                 // the next block comes while this one is taken in
-                if let Some(coming) = coming.get(index) {
+                if let Some(coming) = coming.get(place) {
                     coming.fetch();
                 }
                 let Some(event) = slot.read(cursor.generation) else { break };

@@ -44,9 +44,14 @@ impl<T> Table<T> {
         self.entries.len()
     }
 
-    /// All of them, by their places, which are good until the next insertion or removal.
+    /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.entries.iter().map(|(_, entry)| entry)
+    }
+
+    /// Those that are `wanted`, with their places, which are good until the next insertion or removal.
+    pub fn places(&self, wanted: impl Fn(&T) -> bool) -> impl Iterator<Item = (u32, &T)> {
+        (0..).zip(self.iter()).filter(move |(_, entry)| wanted(entry))
     }
 
     /// The entry at that place.
@@ -236,8 +241,7 @@ mod tests {
                 }
                 _ => {
                     let over = |number: u64| number.is_multiple_of(3);
-                    let places: Vec<u32> =
-                        (0..).zip(table.iter()).filter(|(_, number)| over(**number)).map(|(place, _)| place).collect();
+                    let places: Vec<u32> = table.places(|&number| over(number)).map(|(place, _)| place).collect();
                     table.remove_at(&places);
                     known.retain(|_, number| !over(*number));
                     table.shrink();
