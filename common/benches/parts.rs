@@ -57,6 +57,7 @@ impl Run {
             api_calls: false,
             kernel_events: true,
             told: true,
+            timed: Default::default(),
         };
         let recorder: &'static Recorder = Box::leak(Box::new(recorder));
         let context = recorder.init(introduction.clone());
@@ -79,6 +80,7 @@ impl Run {
             algorithm: Some(c"RING".into()),
             protocol: Some(c"LL".into()),
             identity: None,
+            stream: 0,
         };
         let handle = self.recorder.start(self.context, 0, &Event::Coll(operation));
         self.recorder.stop(handle);

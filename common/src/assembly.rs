@@ -10,14 +10,18 @@ mod steps;
 use self::settling::judge;
 use crate::calls::{Call, Calls};
 use crate::control;
+use crate::event::Timed;
 use crate::gpu_clock::GpuClock;
 use crate::gpu_track::GpuTrack;
 use crate::handle::Handle;
 use crate::in_step::{Cause, InStep, Verdict};
+use crate::kernels::{Kernel, Kernels, When};
 use crate::kind::Kind;
+use crate::launch::lag::Lag;
 use crate::name::Name;
-use crate::operation::{Operation, moment};
+use crate::operation::{Operation, Timing, moment};
 use crate::operations::Operations;
+use crate::order;
 use crate::pool::Pool;
 use crate::proxies::Proxies;
 use crate::sent::Sent;
@@ -27,6 +31,34 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// Places that are kept at hand when few are needed.
 const FEW: usize = 256;
+
+/// What is known of an operation's time.
+#[derive(Debug, Clone, Copy)]
+pub struct Judged {
+    /// Whether its stamps are its own.
+    pub verdict: Verdict,
+    /// Its kernel.
+    pub kernel: Kernel,
+    /// By how many nanoseconds the events' clock is ahead of the GPU's, as far as is known.
+    pub events_ahead: i64,
+}
+
+impl Judged {
+    /// The operation's time.
+    pub fn timing(&self, operation: &Operation) -> Timing {
+        operation.timing(self.verdict, self.kernel)
+    }
+}
+
+/// Something was heard of all these operations.
+fn hear_all(operations: &mut Operations, touched: &mut Vec<u64>, handles: &[u64]) {
+    for &handle in handles {
+        if let Some(found) = operations.get_mut(handle).filter(|found| !found.heard) {
+            found.heard = true;
+            touched.push(handle);
+        }
+    }
+}
 
 /// The state of one communicator's operations.
 #[derive(Debug, Default)]
@@ -41,6 +73,18 @@ pub struct Assembly {
     invisible: u64,
     orphans: u64,
     steps: InStep,
+    kernels: Kernels,
+    /// Calls so far that NCCL launches without telling of it.
+    silent: u64,
+    /// By how many nanoseconds the events' clock is ahead of the GPU's, at most: what events tell of comes after what stamps do.
+    events_ahead: Option<i64>,
+    /// How events' clock runs, where somebody wants to know when operations ran.
+    events_track: Option<GpuTrack>,
+    /// How late stamps came.
+    lag: Lag,
+    /// Stamps are not used, whatever they say.
+    ignores_stamps: bool,
+    counts_self: bool,
     /// Operations with nothing more to come, whose stamps are still in doubt, by order.
     undecided: BTreeMap<u64, Operation>,
     /// Transfers seen since they were last taken.
@@ -77,15 +121,10 @@ impl Assembly {
         self.rank = rank;
     }
 
-    /// Nanoseconds that a stamp of the GPU counts.
-    pub fn set_gpu_tick(&mut self, nanoseconds: u64) {
-        self.gpu_tick = nanoseconds;
-    }
-
     /// The stamps of a kernel channel, nanoseconds of the GPU's clock. None where none were asked for and come all the same, for another
     /// communicator's sake: nobody knows whether NCCL counts all works there ([`InStep`]).
     fn stamps(&self, event: &Recorded) -> Option<(u64, u64)> {
-        if self.no_kernel_events {
+        if self.no_kernel_events || self.ignores_stamps {
             return None;
         }
         let nanoseconds = |stamp: u64| stamp.wrapping_mul(self.gpu_tick.max(1));
@@ -98,7 +137,7 @@ impl Assembly {
         // when the callback of its start came is not known closely enough, nor, of most, when that of its stop came
         if let (Some(stop), Some((_, last))) = (event.timed_stop(), stamps) {
             if self.knows_tick {
-                self.clock.observe(stop, last, self.nanoseconds_per_tick);
+                self.lag.observe(self.clock.observe(stop, last, self.nanoseconds_per_tick));
             }
             if let Some(track) = &mut self.track {
                 track.told(stop, last);
@@ -126,11 +165,17 @@ impl Assembly {
     /// Whether to follow the GPU's clock over the whole run.
     pub fn set_track(&mut self, wanted: bool) {
         self.track = wanted.then(GpuTrack::default);
+        self.events_track = wanted.then(GpuTrack::of_events);
     }
 
-    /// How the GPU's clock ran.
-    pub fn take_track(&mut self) -> Option<GpuTrack> {
-        self.track.take()
+    /// How the GPU's clock ran, and the events'.
+    pub fn take_tracks(&mut self) -> Option<[GpuTrack; 2]> {
+        Some([self.track.take()?, self.events_track.take()?])
+    }
+
+    /// How late stamps came since the last call.
+    pub fn take_lag(&mut self) -> Lag {
+        std::mem::take(&mut self.lag)
     }
 
     /// All that began before `horizon` has been read.
@@ -157,19 +202,23 @@ impl Assembly {
 
     /// True when nothing is under way and nothing is in doubt, as far as can be told without waiting.
     pub fn looks_done(&self) -> bool {
-        self.undecided.is_empty() && self.steps.has_no_doubts() && self.operations.iter().all(Operation::is_complete)
+        let complete = |operation: &Operation| operation.is_complete(self.kernels.get(operation.first_of_kernel()));
+        self.undecided.is_empty() && self.steps.has_no_doubts() && self.operations.iter().all(complete)
     }
 
     /// True while the end of an operation, as far as it can be told without waiting, is still to come.
     pub fn awaits_operations(&self) -> bool {
-        let over = |operation: &Operation| if self.no_kernel_events { operation.is_quiet() } else { operation.looks_done() };
+        let over = |operation: &Operation| {
+            let kernel = self.kernels.get(operation.first_of_kernel());
+            if self.no_kernel_events { operation.is_quiet() && !kernel.is_awaited() } else { operation.looks_done(kernel) }
+        };
         !self.operations.iter().all(over)
     }
 
     /// Operations of which something was heard since the last call, with what is known of their stamps.
-    pub fn touched(&mut self, mut each: impl FnMut(&mut Operation, Verdict)) {
+    pub fn touched(&mut self, mut each: impl FnMut(&mut Operation, Judged)) {
         let many = self.is_crowded();
-        let Self { touched, complete, operations, steps, clock, nanoseconds_per_tick, .. } = self;
+        let Self { touched, complete, operations, steps, clock, nanoseconds_per_tick, kernels, .. } = self;
         if !many {
             complete.clear();
             complete.shrink_to(FEW);
@@ -178,9 +227,10 @@ impl Assembly {
             control::beat();
             if let Some(operation) = operations.get_mut(handle) {
                 operation.heard = false;
+                let kernel = kernels.get(operation.first_of_kernel());
                 let verdict = judge(steps, clock, *nanoseconds_per_tick, operation);
-                each(operation, verdict);
-                if many && operation.is_complete() {
+                each(operation, Judged { verdict, kernel, events_ahead: self.events_ahead.unwrap_or(0) });
+                if many && operation.is_complete(kernel) {
                     complete.push(handle);
                 }
             }
@@ -197,6 +247,48 @@ impl Assembly {
     /// Whether a time without the GPU's is final: none is to come.
     pub fn is_without_gpu(&self) -> bool {
         self.no_kernel_events
+    }
+
+    /// How its operations are timed, besides.
+    pub fn time_by(&mut self, timed: &Timed) {
+        self.gpu_tick = timed.gpu_tick;
+        self.counts_self = timed.counts_self;
+    }
+
+    /// Launches are told of, and events time them.
+    pub fn expect_launches(&mut self) {
+        self.kernels.expect_launches();
+    }
+
+    /// Whether they are.
+    pub fn expects_launches(&self) -> bool {
+        self.kernels.expects_launches()
+    }
+
+    /// Stamps are used, or not, whatever they say.
+    pub fn use_stamps(&mut self, wanted: bool) {
+        self.ignores_stamps = !wanted;
+    }
+
+    /// Whether there was a call that NCCL launches without telling of it.
+    fn has_silent_calls(&self) -> bool {
+        self.silent > 0
+    }
+
+    /// Something is heard of a kernel's launch: that its time is to come, or that there is none.
+    pub fn launched(&mut self, first: u64, stamps: bool, when: When) {
+        let Self { kernels, operations, touched, .. } = self;
+        hear_all(operations, touched, kernels.launched(first, stamps, when));
+    }
+
+    /// A kernel's time is known, or will not be.
+    pub fn timed(&mut self, first: u64, when: When) {
+        let Self { kernels, operations, touched, events_track, .. } = self;
+        if let (When::Timed(time), Some(track)) = (when, events_track) {
+            track.told(time.learnt, time.stop);
+            track.enqueued(time.before, time.first);
+        }
+        hear_all(operations, touched, kernels.learn(first, when));
     }
 
     /// Operations or calls from that order on may be missing.
@@ -243,21 +335,35 @@ impl Assembly {
         }
         operation.called = call.and_then(|call| moment(call.time));
         self.steps.clear(event.parent);
+        self.kernels.begun(operation.first_of_kernel(), operation.distance, event.handle);
         if event.kind == Kind::Skipped {
             return;
         }
         if operation.peer() == Some(self.rank) && !self.no_kernel_events {
-            self.steps.suspect(operation.order, event.handle, false, Cause::ToOneself);
+            if self.kernels.expects_launches() && !self.counts_self {
+                self.steps.condemn(operation.order, Cause::ToOneself);
+            } else {
+                self.steps.suspect(operation.order, event.handle, false, Cause::ToOneself);
+            }
         }
         self.operations.insert(event.handle, operation);
     }
 
     fn call_begun(&mut self, event: &Recorded) {
-        let [_, captured, function, order] = event.payload();
+        let [_, flags, function, word] = event.payload();
+        let (order, distance) = order::unpack(word);
         if !self.steps.seen(order) {
             return;
         }
-        let captured = captured != 0;
+        let [captured, silent] = [flags & 1 != 0, flags & 2 != 0];
+        if silent {
+            let operation = Operation::of_call(event, self.silent);
+            self.silent += 1;
+            self.kernels.begun(operation.first_of_kernel(), distance, event.handle);
+            self.steps.condemn(order, Cause::Unfollowed(operation.function));
+            self.operations.insert(event.handle, operation);
+            return;
+        }
         self.calls.insert(event.handle, Call { order, time: event.start, captured });
         if event.kind == Kind::CollApi && !self.no_kernel_events {
             let cause = Cause::Unfollowed(Name::from_bits(function as u8));

@@ -7,12 +7,15 @@
 
 mod children;
 mod enqueue;
+mod launch;
 
 use crate::context::Context;
+use crate::control;
 use crate::event::{Communicator, Event, State};
 use crate::handle::Handle;
 use crate::host_region;
 use crate::kind::Kind;
+use crate::launch::Recorded;
 use crate::log;
 use crate::message::Message;
 use crate::pool::Pool;
@@ -63,6 +66,25 @@ pub fn stop(handle: u64) {
     }
 }
 
+/// The launch that this thread is told of begins under that number in a recording.
+pub fn number_launch(number: u64) {
+    if let (Some(recorder), Some(cell)) = (begun(), ThreadCell::of_callback(false)) {
+        recorder.number_launch(cell, number);
+    }
+}
+
+/// A recording that is replayed tells when the events around the next launch of this thread happened.
+pub fn replay_launch(recorded: Recorded) {
+    let Some(recorder) = begun().filter(|recorder| recorder.settings.gpu_time.has_events()) else { return };
+    let Some(cell) = ThreadCell::of_callback(false) else { return };
+    if !recorder.launches.are_timed() {
+        recorder.launches.replay();
+        // of the group that it is in nothing was kept
+        cell.launching.begin_group(true);
+    }
+    cell.launching.record_next(recorded);
+}
+
 /// NCCL tells of an event without a handle, which is not recorded.
 #[inline(always)]
 pub fn of_nothing() {
@@ -95,8 +117,17 @@ impl Recorder {
             }
             return NO_CONTEXT;
         };
-        if let (true, Some((context, _))) = (communicator.told, self.contexts.find(id.raw())) {
-            context.tell(communicator.rank);
+        if let Some((context, _)) = self.contexts.find(id.raw()) {
+            context.time_by(&communicator.timed, communicator.kernel_events);
+            if communicator.told {
+                context.tell(communicator.rank);
+            }
+        }
+        if communicator.timed.launches {
+            self.launches.begin();
+            if self.launches.are_timed() {
+                control::end_launches_at_exit();
+            }
         }
         self.send(Message::Opened { id, communicator });
         id.raw()
@@ -128,14 +159,22 @@ impl Recorder {
             Event::ProxyOp(operation) => self.proxy_op(cell, context, parent, operation),
             Event::Coll(operation) => self.operation(cell, Kind::Coll, context, parent, operation),
             Event::P2p(operation) => self.operation(cell, Kind::P2p, context, parent, operation),
-            Event::CeColl(operation) => self.operation(cell, Kind::CeColl, context, parent, operation),
+            Event::CeColl(operation) => self.copies(cell, context, parent, operation),
             Event::CollApi(call) => self.call(cell, Kind::CollApi, context, parent, call),
             Event::P2pApi(call) => self.call(cell, Kind::P2pApi, context, parent, call),
             Event::GroupApi => {
                 // NCCL tells of it right before the first call in it, which tells the time
                 cell.begin_api();
+                if self.launches.are_timed() {
+                    cell.launching.begin_group(self.contexts.find(context).is_some_and(|(context, _)| context.has_stamps()));
+                }
                 Handle::group_api().raw()
             }
+            Event::Group => {
+                cell.launching.begin_kernel();
+                0
+            }
+            Event::KernelLaunch { stream } => self.launch_begins(cell, context, *stream),
             Event::Unknown => {
                 cell.unknown.one();
                 0
@@ -157,7 +196,10 @@ impl Recorder {
             State::KernelChStop { ptimer } => {
                 self.amend(cell, handle, Kind::KernelCh, |slot, generation| slot.kernel_stop(generation, ptimer));
             }
-            State::GroupEndBegins if handle == Handle::group_api().raw() => cell.enter_api(cell.now()),
+            State::GroupEndBegins if handle == Handle::group_api().raw() => {
+                cell.enter_api(cell.now());
+                self.group_launches(cell);
+            }
             State::GroupEndBegins if self.under_way(handle).is_some() => {}
             State::Other | State::GroupEndBegins => ignore(cell, handle),
         }
@@ -182,7 +224,7 @@ impl Recorder {
     pub fn stop(&self, handle: u64) {
         let Some(cell) = ThreadCell::of_callback(false) else { return };
         cell.others.one();
-        let Some((slot, kind, generation)) = self.under_way(handle) else { return stop_of_no_slot(cell, handle) };
+        let Some((slot, kind, generation)) = self.under_way(handle) else { return self.stop_of_no_slot(cell, handle) };
         match kind {
             // when a receive ends is nobody's question
             Kind::ProxyStep if !slot.was_told(generation) => slot.stop(generation, cell.recently()),
@@ -196,8 +238,27 @@ impl Recorder {
                 cell.leave_api(now, CLOCK.last_scale());
                 host_region::stopped(handle);
             }
+            Kind::CeColl => {
+                slot.stop(generation, cell.now());
+                self.copies_end(cell);
+            }
             _ => slot.stop(generation, cell.now()),
         }
+    }
+
+    /// A stop of a group or a launch, or of no event of this process that is under way.
+    #[inline(never)]
+    fn stop_of_no_slot(&self, cell: &ThreadCell, handle: u64) {
+        if handle == Handle::group_api().raw() {
+            cell.leave_api(cell.now(), CLOCK.last_scale());
+            return self.group_has_launched(cell);
+        }
+        if handle == Handle::kernel_launch().raw() {
+            return self.launch_ends(cell);
+        }
+        ignore(cell, handle);
+        // a call may last for longer than its slot is kept
+        host_region::stopped(handle);
     }
 
     /// An event of a thread without a cell, which may have been one that NCCL does not count.
@@ -253,21 +314,10 @@ impl Recorder {
     }
 }
 
-/// A stop of a group, or of no event of this process that is under way.
-#[inline(never)]
-fn stop_of_no_slot(cell: &ThreadCell, handle: u64) {
-    if handle == Handle::group_api().raw() {
-        cell.leave_api(cell.now(), CLOCK.last_scale());
-        return;
-    }
-    ignore(cell, handle);
-    // a call may last for longer than its slot is kept
-    host_region::stopped(handle);
-}
-
-/// A handle of no event of this process that is under way, but for a state that a group does not have. NULL, of an event that is not recorded,
-/// is no mistake.
+/// A handle of no event of this process that is under way, but for a state that a group or a launch does not have. NULL, of an event that is not
+/// recorded, is no mistake.
 #[inline(never)]
 fn ignore(cell: &ThreadCell, handle: u64) {
-    cell.ignored.add(u64::from(handle != 0 && handle != Handle::group_api().raw()));
+    let slotless = [0, Handle::group_api().raw(), Handle::kernel_launch().raw()];
+    cell.ignored.add(u64::from(!slotless.contains(&handle)));
 }

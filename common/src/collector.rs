@@ -2,15 +2,20 @@
 //! callback ever waits for it.
 
 use crate::communicator::Communicator;
-use crate::event::Communicator as Introduction;
+use crate::event::{Communicator as Introduction, Timed};
 use crate::figures::Figures;
 use crate::grace::Graces;
+use crate::kernels::When;
+use crate::launch::KernelId;
+use crate::launch::lag::Pause;
+use crate::launch::share::Watch;
+use crate::launch::times::{self, Outcome, Times};
 use crate::message::Message;
 use crate::recorder::{self, CLOCK, Recorder};
 use crate::round::{self, Course, Round};
 use crate::summary::{Introductions, Summary};
 use crate::timeline::Timeline;
-use crate::{clock, log, notes, own_thread, timeline};
+use crate::{clock, launch, log, notes, own_thread, timeline};
 use crossbeam_channel::{Receiver, Sender};
 use std::collections::BTreeMap;
 use std::io;
@@ -54,6 +59,11 @@ struct Collector {
     introductions: Introductions,
     graces: Graces,
     figures: Figures,
+    launches: Times,
+    share: Watch,
+    pause: Pause,
+    in_one_queue: bool,
+    told_failure: bool,
 }
 
 impl Collector {
@@ -66,6 +76,11 @@ impl Collector {
             introductions: Introductions::default(),
             graces: Graces::default(),
             figures: Figures::default(),
+            launches: Times::default(),
+            share: Watch::default(),
+            pause: Pause::default(),
+            in_one_queue: std::env::var("CUDA_DEVICE_MAX_CONNECTIONS").is_ok_and(|value| value.trim() == "1"),
+            told_failure: false,
         }
     }
 
@@ -83,7 +98,7 @@ impl Collector {
             callbacks = now;
             idle = if busy { 0 } else { idle + 1 };
             // what is under way ends by callbacks that wake nobody
-            if idle < IDLE_ROUNDS || self.communicators.values().any(Communicator::awaits) {
+            if idle < IDLE_ROUNDS || self.launches.are_awaited() || self.communicators.values().any(Communicator::awaits) {
                 // in the time since the last round began, so many events came
                 let pause = if events == 0 { ROUND } else { (begun.elapsed() * PLENTY / events).min(ROUND) };
                 begun = Instant::now();
@@ -108,6 +123,7 @@ impl Collector {
             match message {
                 Message::Opened { id, communicator } => {
                     self.begin_timeline();
+                    self.figures.wants_gpu_times |= communicator.kernel_events || communicator.timed.launches;
                     self.communicators.insert(id.index(), Communicator::new(id, &communicator));
                     if communicator.told {
                         self.introductions.add(&communicator);
@@ -115,6 +131,7 @@ impl Collector {
                 }
                 Message::Told { index, id, name, rank } => self.tell(index, id, name, rank),
                 Message::Ended { id, time } => {
+                    self.launches.forget(id);
                     let communicator = self.communicators.get_mut(&id.index());
                     if let Some(communicator) = communicator.filter(|communicator| communicator.id() == id) {
                         communicator.end(time);
@@ -159,8 +176,17 @@ impl Collector {
     fn tell(&mut self, index: u32, id: u64, name: String, rank: i32) {
         if let Some(communicator) = self.communicators.get_mut(&index) {
             communicator.tell(id, rank);
-            let introduction =
-                Introduction { id, name, nranks: 0, nnodes: 0, rank, api_calls: false, kernel_events: false, told: true };
+            let introduction = Introduction {
+                id,
+                name,
+                nranks: 0,
+                nnodes: 0,
+                rank,
+                api_calls: false,
+                kernel_events: false,
+                told: true,
+                timed: Timed::default(),
+            };
             self.introductions.add(&introduction);
         }
     }
@@ -173,6 +199,7 @@ impl Collector {
             self.figures.knows_tick = true;
             self.recorder.know_tick(scale);
         }
+        self.look_at_launches();
         let most_ticks = self.figures.ticks(self.recorder.settings.window_seconds);
         let Self { recorder, communicators, graces, figures, .. } = self;
         let in_turn = communicators.values_mut().inspect(|communicator| communicator.close_old_window(recorder, now, most_ticks));
@@ -180,7 +207,71 @@ impl Collector {
         communicators.retain(|_, communicator| !communicator.is_over());
         self.introductions.forget(self.figures.totals.take_handed_over());
         self.figures.update_board();
+        self.pause_stamps();
         round
+    }
+
+    /// What came of launches goes to their communicators.
+    fn look_at_launches(&mut self) {
+        let Self { recorder, communicators, launches, figures, share, in_one_queue, .. } = self;
+        if !recorder.launches.are_timed() && !launches.are_awaited() {
+            return;
+        }
+        share.look(&recorder.share, clock::monotonic(), *in_one_queue);
+        let communicators = std::cell::RefCell::new(communicators);
+        let of = |kernel: KernelId, hear: &dyn Fn(&mut Communicator)| {
+            let mut communicators = communicators.borrow_mut();
+            let found = communicators.get_mut(&kernel.context.index()).filter(|found| found.id() == kernel.context);
+            found.into_iter().for_each(|communicator| hear(communicator));
+        };
+        times::take_news(
+            &recorder.launches,
+            launches,
+            |kernel, stamps| of(kernel, &|communicator| communicator.launched(kernel.order, stamps, When::Awaited)),
+            |kernel, cause, stamps| of(kernel, &|communicator| communicator.launched(kernel.order, stamps, When::Untimed(cause))),
+        );
+        if !figures.knows_tick {
+            return;
+        }
+        launches.look(
+            &recorder.launches,
+            || CLOCK.now(),
+            figures.nanoseconds_per_tick,
+            |outcome| {
+                let Outcome { kernel, number, events, time } = outcome;
+                if let Some(events) = events {
+                    launch::report(number, events);
+                }
+                let when = time.map_or_else(When::Untimed, When::Timed);
+                of(kernel, &|communicator| communicator.timed(kernel.order, when));
+            },
+        );
+        self.tell_failure();
+    }
+
+    /// Says once that a call of CUDA's failed, and that there are no more of them.
+    fn tell_failure(&mut self) {
+        let failure = || self.recorder.launches.driver()?.failure();
+        if self.told_failure {
+            return;
+        }
+        if let Some(failure) = failure() {
+            self.told_failure = true;
+            let line = format!(
+                "CUDA's events time nothing from here on: {failure}. Operations without a GPU time are counted in \
+                 nccl_untimed_cuda_failed; NCCL_SCOREP_GPU_TIME=stamps does without events"
+            );
+            log::warn(&line);
+            notes::add(line);
+        }
+    }
+
+    /// Stamps are not asked for while NCCL's thread that hands them on does not keep up.
+    fn pause_stamps(&mut self) {
+        let lag = std::mem::take(&mut self.figures.lag);
+        let Recorder { launches, stamps, settings, .. } = self.recorder;
+        let has_events = settings.gpu_time.is_shared() && launches.are_timed() && !launches.are_replayed();
+        self.pause.look(stamps, lag, clock::monotonic(), has_events);
     }
 
     /// Takes in all that was recorded before, in as many rounds as that takes. The last flush goes on until the windows are taken apart, which waits

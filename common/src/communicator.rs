@@ -1,13 +1,16 @@
 //! One rank of one communicator, as the collector follows it.
 
-use crate::assembly::Assembly;
+use crate::assembly::{Assembly, Judged};
 use crate::config::{Regression, Settings};
+use crate::context::Context;
 use crate::event::Communicator as Introduction;
 use crate::figures::Figures;
 use crate::grace::Graces;
 use crate::handle::Handle;
-use crate::in_step::Verdict;
-use crate::operation::{Operation, Timing};
+use crate::in_step::{Cause, Verdict};
+use crate::kernels::When;
+use crate::kind::Kind;
+use crate::operation::{Operation, Source};
 use crate::rate::Rate;
 use crate::reader::Reader;
 use crate::recorder::Recorder;
@@ -41,11 +44,11 @@ struct Collectives {
 }
 
 impl Collectives {
-    fn add(&mut self, operation: &Operation, verdict: Verdict, nranks: i32) {
+    fn add(&mut self, operation: &Operation, judged: Judged, nranks: i32) {
         if !(series::are_wanted() && operation.is_collective()) {
             return;
         }
-        let Timing::Gpu { start, stop } = operation.timing(verdict) else { return };
+        let Some((start, stop)) = judged.timing(operation).on_gpu() else { return };
         self.count += 1;
         self.nanoseconds += stop - start;
         if let Some(bytes) = operation.bus_bytes(nranks) {
@@ -53,6 +56,23 @@ impl Collectives {
             self.bus_nanoseconds += stop - start;
         }
     }
+}
+
+/// Takes in an operation of which nothing more will come.
+fn take(
+    operation: &mut Operation,
+    judged: Judged,
+    (collectives, nranks): (&mut Collectives, i32),
+    (rank, place): (Rank, Option<u16>),
+    figures: &mut Figures,
+) {
+    if operation.kind == Kind::CollApi && judged.timing(operation).source() != Source::Events {
+        // a call that NCCL reports no further, and of which events tell nothing either
+        figures.totals.invisible += 1;
+        return;
+    }
+    collectives.add(operation, judged, nranks);
+    figures.settle(rank, place, operation, judged);
 }
 
 /// The collector's view of a communicator.
@@ -75,6 +95,8 @@ pub struct Communicator {
     /// All that began before was taken in, in ticks.
     horizon: u64,
     over: bool,
+    /// Launches are told of, and events wanted around them.
+    wants_launches: bool,
 }
 
 impl Communicator {
@@ -93,9 +115,12 @@ impl Communicator {
             next_settling: 0,
             horizon: 0,
             over: false,
+            wants_launches: false,
         };
         communicator.assembly.set_index(id.index());
         communicator.assembly.set_kernel_events(introduction.kernel_events);
+        communicator.assembly.time_by(&introduction.timed);
+        communicator.wants_launches = introduction.timed.launches;
         if introduction.told {
             communicator.tell(introduction.id, introduction.rank);
         }
@@ -135,7 +160,10 @@ impl Communicator {
         figures.totals.meet(rank);
         self.assembly.begin_round(now);
         self.assembly.set_scale(figures.nanoseconds_per_tick, figures.knows_tick);
-        self.assembly.set_gpu_tick(recorder.settings.gpu_tick);
+        self.assembly.use_stamps(recorder.settings.gpu_time.has_stamps());
+        if self.wants_launches && recorder.launches.are_timed() {
+            self.assembly.expect_launches();
+        }
         self.take_place(rank, figures);
         let mut order: [u32; WINDOWS as usize] = std::array::from_fn(|index| index as u32);
         order.sort_by_key(|&index| context.window(index).opened());
@@ -147,6 +175,7 @@ impl Communicator {
             horizon = begin.map_or(horizon, |begin| begin.min(horizon));
             self.take_transfers(rank, place, figures);
         }
+        figures.lag.merge(self.assembly.take_lag());
         self.horizon = horizon;
         Round { events: MOST_EVENTS - left, horizon }
     }
@@ -194,7 +223,7 @@ impl Communicator {
         if let Some(order) = context.lost_from() {
             self.assembly.lost_from(order);
         }
-        self.settle(rank, now, &recorder.settings, figures);
+        self.settle(rank, now, (&recorder.settings, context), figures);
         let ready = |index| context.window(index).state() == WindowState::Ready;
         self.over = self.ended.is_some() && (0..WINDOWS).all(ready);
         if self.over {
@@ -223,6 +252,16 @@ impl Communicator {
         }
     }
 
+    /// Something is heard of a kernel's launch: that its time is to come, or that there is none.
+    pub(crate) fn launched(&mut self, first: u64, stamps: bool, when: When) {
+        self.assembly.launched(first, stamps, when);
+    }
+
+    /// A kernel's time is known, or will not be.
+    pub(crate) fn timed(&mut self, first: u64, when: When) {
+        self.assembly.timed(first, when);
+    }
+
     /// Whether an operation is under way, whose end is to be seen at once.
     pub fn awaits(&self) -> bool {
         self.assembly.awaits_operations()
@@ -236,24 +275,26 @@ impl Communicator {
         figures.transfers(rank, self.assembly.take_sent(), &mut self.traffic[window]);
     }
 
-    fn settle(&mut self, rank: Rank, now: u64, settings: &Settings, figures: &mut Figures) {
+    fn settle(&mut self, rank: Rank, now: u64, (settings, context): (&Settings, &Context), figures: &mut Figures) {
         let quiet = settings.settle_seconds;
         let horizon = self.horizon;
         // of what came later, not all has been read: that nothing was heard since means nothing
         let [quiet, silent, overdue] =
             [quiet, SILENT * quiet, settings.deadline_seconds].map(|ago| horizon.saturating_sub(figures.ticks(ago)));
-        let certain = self.assembly.is_without_gpu();
-        self.assembly.touched(|operation, verdict| {
-            if operation.looks_done() || certain && operation.is_quiet() {
-                figures.credit(operation, if certain { Verdict::OutOfStep } else { verdict });
+        let without_stamps = self.assembly.is_without_gpu();
+        let certain = without_stamps && !self.assembly.expects_launches();
+        self.assembly.touched(|operation, judged| {
+            let quiet = operation.is_quiet() && (certain || without_stamps && judged.kernel.is_settled());
+            // all that shares its kernel began before it ended there
+            if quiet || operation.looks_done(judged.kernel) && operation.active <= horizon {
+                let verdict = if without_stamps { Verdict::OutOfStep } else { judged.verdict };
+                figures.credit(operation, Judged { verdict, ..judged });
             }
         });
         let place = self.place.flatten();
         let Self { assembly, collectives, nranks, .. } = self;
-        let mut take = |operation: &mut Operation, verdict| {
-            collectives.add(operation, verdict, *nranks);
-            figures.settle(rank, place, operation, verdict);
-        };
+        let mut take =
+            |operation: &mut Operation, judged| take(operation, judged, (collectives, *nranks), (rank, place), figures);
         if assembly.is_crowded() {
             assembly.settle_complete(horizon, &mut take);
         }
@@ -264,6 +305,14 @@ impl Communicator {
         self.next_settling = now.saturating_add(figures.ticks(SETTLING_SECONDS));
         self.take_losses(figures);
         if let Some(cause) = self.assembly.out_of_step() {
+            context.doubt();
+            self.tell_out_of_step(cause, figures);
+        }
+    }
+
+    /// A person is told, unless events time what stamps do not.
+    fn tell_out_of_step(&self, cause: Cause, figures: &mut Figures) {
+        if !self.assembly.expects_launches() {
             figures.out_of_step(cause);
         }
     }
@@ -271,14 +320,11 @@ impl Communicator {
     fn settle_all(&mut self, rank: Rank, figures: &mut Figures) {
         let place = self.place.flatten();
         let Self { assembly, collectives, nranks, .. } = self;
-        assembly.end(|operation, verdict| {
-            collectives.add(operation, verdict, *nranks);
-            figures.settle(rank, place, operation, verdict);
-        });
+        assembly.end(|operation, judged| take(operation, judged, (collectives, *nranks), (rank, place), figures));
         self.take_losses(figures);
         // a short run has settled nothing before
         if let Some(cause) = self.assembly.out_of_step().filter(|_| figures.totals.out_of_step > 0) {
-            figures.out_of_step(cause);
+            self.tell_out_of_step(cause, figures);
         }
     }
 
@@ -294,9 +340,9 @@ impl Communicator {
     /// What was learnt of the GPU's clock goes to the timeline.
     fn give_track(&mut self, figures: &mut Figures) {
         let Some((place, timeline)) = self.place.flatten().zip(figures.timeline.as_mut()) else { return };
-        if let (Some(ours), Some(theirs)) = (self.assembly.take_track(), timeline.track(place)) {
+        if let (Some(ours), Some(theirs)) = (self.assembly.take_tracks(), timeline.tracks(place)) {
             // one that was made again and did nothing tells nothing of the GPU's clock
-            if !ours.is_empty() {
+            for (ours, theirs) in ours.into_iter().zip(theirs).filter(|(ours, _)| !ours.is_empty()) {
                 *theirs = ours;
             }
         }

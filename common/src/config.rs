@@ -53,6 +53,45 @@ impl Preset {
     }
 }
 
+/// What tells the GPU's time of an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum GpuTime {
+    /// Stamps where they are believed, events elsewhere.
+    #[default]
+    Auto,
+    /// The stamps of NCCL's kernels, where they are believed.
+    Stamps,
+    /// CUDA's events around launches.
+    Events,
+    /// Nothing.
+    Off,
+}
+
+impl GpuTime {
+    const NAMES: [(&str, Self); 4] =
+        [("auto", Self::Auto), ("stamps", Self::Stamps), ("events", Self::Events), ("off", Self::Off)];
+
+    /// The one that is written so in the setting.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(known, _)| *known == name).map(|&(_, value)| value)
+    }
+
+    /// Whether stamps do.
+    pub fn has_stamps(self) -> bool {
+        matches!(self, Self::Auto | Self::Stamps)
+    }
+
+    /// Whether events do.
+    pub fn has_events(self) -> bool {
+        matches!(self, Self::Auto | Self::Events)
+    }
+
+    /// Whether events are left out where they would cost the job much.
+    pub fn is_shared(self) -> bool {
+        self == Self::Auto
+    }
+}
+
 /// What is written to standard error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Verbosity {
@@ -76,6 +115,8 @@ pub struct Settings {
     pub mask: Option<u64>,
     /// See `NCCL_SCOREP_MIN_BYTES`.
     pub min_bytes: u64,
+    /// See `NCCL_SCOREP_GPU_TIME`.
+    pub gpu_time: GpuTime,
     /// See `NCCL_SCOREP_TRUST_NCCL`.
     pub trust_nccl: bool,
     /// See `NCCL_SCOREP_CHAIN`.
@@ -98,8 +139,8 @@ pub struct Settings {
     pub memory_bytes: usize,
     /// See `NCCL_SCOREP_TICK_RATE`.
     pub tick_rate: Option<f64>,
-    /// See `NCCL_SCOREP_GPU_TICK`.
-    pub gpu_tick: u64,
+    /// See `NCCL_SCOREP_GPU_TICK`; by the calling library where it is not set.
+    pub gpu_tick: Option<u64>,
     /// See `NCCL_SCOREP_LANES`.
     pub lanes: bool,
     /// See `NCCL_SCOREP_LANE_MB`.
@@ -127,6 +168,7 @@ impl Default for Settings {
             preset: Preset::Network,
             mask: None,
             min_bytes: 0,
+            gpu_time: GpuTime::Auto,
             trust_nccl: false,
             chain: None,
             record: None,
@@ -138,7 +180,7 @@ impl Default for Settings {
             settle_seconds: 0.25,
             memory_bytes: 32 << 20,
             tick_rate: None,
-            gpu_tick: 1,
+            gpu_tick: None,
             lanes: true,
             lane_bytes: 64 << 20,
             lane_pairs: 8,
@@ -192,6 +234,10 @@ impl Settings {
             settings.min_bytes = value.parse().ok()?;
             Some(())
         });
+        take("NCCL_SCOREP_GPU_TIME", "auto, stamps, events or off", &mut |value| {
+            settings.gpu_time = GpuTime::named(value)?;
+            Some(())
+        });
         take("NCCL_SCOREP_TRUST_NCCL", "on or off", &mut |value| {
             settings.trust_nccl = switch(value)?;
             Some(())
@@ -231,7 +277,7 @@ impl Settings {
             Some(())
         });
         take("NCCL_SCOREP_GPU_TICK", "a number of nanoseconds from 1 to 1000", &mut |value| {
-            settings.gpu_tick = value.parse().ok().filter(|tick| (1..=1000).contains(tick))?;
+            settings.gpu_tick = Some(value.parse().ok().filter(|tick| (1..=1000).contains(tick))?);
             Some(())
         });
         take("NCCL_SCOREP_LANES", "on or off", &mut |value| {
@@ -297,6 +343,7 @@ mod tests {
             "api",
             "0x46",
             "1024",
+            "events",
             "on",
             "inspector",
             "/tmp/r",
@@ -327,6 +374,7 @@ mod tests {
             preset: Preset::Api,
             mask: Some(0x46),
             min_bytes: 1024,
+            gpu_time: GpuTime::Events,
             trust_nccl: true,
             chain: Some("inspector".into()),
             record: Some("/tmp/r".into()),
@@ -338,7 +386,7 @@ mod tests {
             settle_seconds: 3.0,
             memory_bytes: 8 << 20,
             tick_rate: Some(1e9),
-            gpu_tick: 10,
+            gpu_tick: Some(10),
             lanes: false,
             lane_bytes: 1 << 20,
             lane_pairs: 2,

@@ -22,6 +22,9 @@ const LONGEST: Duration = Duration::from_secs(30);
 /// Between two looks at whether it is at work.
 const LOOK: Duration = Duration::from_millis(100);
 
+/// How long the end of the process waits for the last look at CUDA's events, which waits for none of them.
+const LAST_LOOK: Duration = Duration::from_millis(200);
+
 static OWNER: AtomicU32 = AtomicU32::new(0);
 /// Set once the collector has let a question wait: nobody waits for it again.
 static DEAF: AtomicBool = AtomicBool::new(false);
@@ -120,6 +123,30 @@ pub(crate) fn finish_at_exit() {
     OWNER.store(std::process::id(), Ordering::Relaxed);
     // SAFETY: `at_exit` is a function of this library, which is never unloaded (linked with -z nodelete).
     unsafe { libc::atexit(at_exit) };
+}
+
+/// Has CUDA's events asked for a last time, and never again, when the process exits: before CUDA itself is taken down, whose handlers were
+/// registered earlier. Called once, where the driver is known to be there.
+pub(crate) fn end_launches_at_exit() {
+    extern "C" fn at_exit() {
+        let end = || {
+            if OWNER.load(Ordering::Relaxed) == std::process::id() {
+                flush(LAST_LOOK);
+            }
+            if let Some(recorder) = recorder::begun() {
+                recorder.launches.end();
+            }
+        };
+        if let Err(payload) = std::panic::catch_unwind(end) {
+            // its destructor is of unknown origin
+            std::mem::forget(payload);
+        }
+    }
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // SAFETY: `at_exit` is a function of this library, which is never unloaded (linked with -z nodelete).
+        unsafe { libc::atexit(at_exit) };
+    });
 }
 
 /// Asks the collector, also when the plugin is off after a fault: what was recorded before counts.

@@ -1,6 +1,7 @@
 //! What NCCL tells, in the core's own words: the boundary decodes a descriptor of whatever version into these, and nothing more.
 
 use crate::text::Text;
+use std::sync::atomic::AtomicI32;
 
 /// A communicator of this process, as NCCL introduces it. Up to interface v3 it says nothing then: see [`Identity`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,7 +22,49 @@ pub struct Communicator {
     pub kernel_events: bool,
     /// Whether all of the above was told (v4 and later); otherwise the first operation tells the id, the name and the rank.
     pub told: bool,
+    /// How its operations are timed.
+    pub timed: Timed,
 }
+
+/// How the operations of a communicator are timed: what was asked of its NCCL, and what that NCCL is known for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timed {
+    /// Whether launches are told of (v5 and later), and events are wanted around them.
+    pub launches: bool,
+    /// Whether NCCL counts sends and receives to oneself (2.31.2 and later): if not, one of them spoils the stamps of all that follows.
+    pub counts_self: bool,
+    /// Whether NCCL launches broadcasts without telling of it (2.29 to 2.32 by default): a call that nothing follows.
+    pub silent_broadcasts: bool,
+    /// Nanoseconds that a stamp of the GPU counts.
+    pub gpu_tick: u64,
+    /// NCCL's own word for the event types that it tells of, which it reads at each call.
+    pub mask: Option<Mask>,
+}
+
+impl Default for Timed {
+    fn default() -> Self {
+        Self { launches: false, counts_self: true, silent_broadcasts: false, gpu_tick: 1, mask: None }
+    }
+}
+
+/// NCCL's word for the event types that it tells of: one for all its communicators.
+#[derive(Debug, Clone, Copy)]
+pub struct Mask {
+    /// The word, in NCCL's library.
+    pub word: &'static AtomicI32,
+    /// What it is with kernel channels, and without.
+    pub with: i32,
+    /// See `with`.
+    pub without: i32,
+}
+
+impl PartialEq for Mask {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self.word, other.word) && (self.with, self.without) == (other.with, other.without)
+    }
+}
+
+impl Eq for Mask {}
 
 /// What an operation tells of its communicator, up to interface v3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +92,13 @@ pub enum Event<'a> {
     P2pApi(Call<'a>),
     /// A group of API calls (a call outside any group is one of its own).
     GroupApi,
+    /// The operations of a kernel: they start next on this thread.
+    Group,
+    /// The launch of a kernel, from before it to its return.
+    KernelLaunch {
+        /// The stream that it goes into, as CUDA names it.
+        stream: usize,
+    },
     /// One connection's share of an operation, on the network.
     ProxyOp(ProxyOp),
     /// One transfer of a proxy operation, by its number.
@@ -90,6 +140,8 @@ pub struct Operation<'a> {
     pub protocol: Option<Text<'a>>,
     /// Its communicator, where only operations tell it.
     pub identity: Option<Identity<'a>>,
+    /// The stream of a collective by copy engine, as CUDA names it.
+    pub stream: usize,
 }
 
 /// A call of NCCL's API.
@@ -101,6 +153,8 @@ pub struct Call<'a> {
     pub count: u64,
     /// Type of the elements.
     pub datatype: Option<Text<'a>>,
+    /// The stream, as CUDA names it.
+    pub stream: usize,
     /// Captured into a CUDA graph: it launches nothing itself.
     pub captured: bool,
 }

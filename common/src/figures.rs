@@ -1,9 +1,11 @@
 //! The figures of the process: sums, unions and series, kept together with the board's counters.
 
+use crate::assembly::Judged;
 use crate::in_step::{Cause, Verdict};
 use crate::intervals::{self, Intervals};
+use crate::launch::lag::Lag;
 use crate::metric::{self, Fixed, PerFunction};
-use crate::operation::{Operation, Timing};
+use crate::operation::{Operation, Source};
 use crate::rate::Rate;
 use crate::sent::{Sent, ToPeer};
 use crate::series::SeriesStore;
@@ -39,6 +41,10 @@ pub struct Figures {
     /// Those of this round, which come by communicator.
     net_now: Vec<(u64, u64)>,
     told_out_of_step: bool,
+    /// GPU times were asked for: what has none is counted.
+    pub wants_gpu_times: bool,
+    /// How late stamps came, of this round.
+    pub lag: Lag,
 }
 
 impl Default for Figures {
@@ -54,6 +60,8 @@ impl Default for Figures {
             net: Intervals::default(),
             net_now: Vec::new(),
             told_out_of_step: false,
+            wants_gpu_times: false,
+            lag: Lag::default(),
         }
     }
 }
@@ -104,7 +112,7 @@ impl Figures {
 
     /// Counts an operation that looks done, as far as it is certain: its time only when its stamps are believed. What is learnt
     /// later is added later; nothing is ever taken back.
-    pub fn credit(&mut self, operation: &mut Operation, verdict: Verdict) {
+    pub fn credit(&mut self, operation: &mut Operation, judged: Judged) {
         let function = operation.function.function();
         if !operation.counted {
             operation.counted = true;
@@ -115,37 +123,43 @@ impl Figures {
                 board::add(metric::of_function(function, PerFunction::Bytes), operation.bytes);
             }
         }
-        match operation.timing(verdict) {
-            _ if verdict == Verdict::Undecided => {}
-            Timing::Gpu { start, stop } => {
-                // a longer time holds all of the one that was added before; where stamps are believed, no other time was credited yet
+        let timing = judged.timing(operation);
+        if !operation.is_certain(judged.verdict, judged.kernel) {
+            return;
+        }
+        match timing.on_gpu() {
+            Some((start, stop)) => {
+                // a longer time holds all of the one that was added before; where the GPU's is known, no other time was credited yet
                 if stop - start > operation.credited {
+                    let ahead = if timing.source() == Source::Events { judged.events_ahead } else { 0 };
+                    let [start, stop] = [start, stop].map(|time| time.saturating_add_signed(ahead.saturating_neg()));
                     intervals::push(&mut self.busy_now, start, stop);
                 }
                 credit_time(operation, stop - start);
             }
             // in step, the GPU's time may still come
-            Timing::Proxy(_) | Timing::Enqueue(_) if verdict == Verdict::InStep => {}
-            Timing::Proxy(ticks) | Timing::Enqueue(ticks) => {
-                credit_time(operation, (ticks as f64 * self.nanoseconds_per_tick) as u64);
-            }
+            None if judged.verdict == Verdict::InStep => {}
+            None => credit_time(operation, timing.nanoseconds(self.nanoseconds_per_tick)),
         }
     }
 
     /// Takes in an operation of which nothing more will come; `place` is its rank's on the timeline.
-    pub fn settle(&mut self, rank: Rank, place: Option<u16>, operation: &mut Operation, verdict: Verdict) {
-        self.credit(operation, verdict);
-        let timing = operation.timing(verdict);
-        match timing {
-            Timing::Gpu { .. } => board::add(Fixed::GpuTimedOps as usize, 1),
-            Timing::Proxy(ticks) | Timing::Enqueue(ticks) => {
-                credit_time(operation, (ticks as f64 * self.nanoseconds_per_tick) as u64);
+    pub fn settle(&mut self, rank: Rank, place: Option<u16>, operation: &mut Operation, judged: Judged) {
+        self.credit(operation, judged);
+        let timing = judged.timing(operation);
+        if timing.source().is_gpu() {
+            board::add(Fixed::GpuTimedOps as usize, 1);
+            board::add(Fixed::EventTimedOps as usize, u64::from(timing.source() == Source::Events));
+        } else {
+            credit_time(operation, timing.nanoseconds(self.nanoseconds_per_tick));
+            if self.wants_gpu_times {
+                self.totals.untimed[operation.untimed(judged.kernel) as usize - 1] += 1;
             }
         }
         if let Some(timeline) = &mut self.timeline {
             timeline.operation(place, operation, timing);
         }
-        self.totals.operation(rank, operation, verdict, timing, self.nanoseconds_per_tick);
+        self.totals.operation(rank, operation, judged.verdict, timing, self.nanoseconds_per_tick);
     }
 
     /// A communicator's GPU stamps are not believed any more; the first time, a person is told why, and what to do about it.
@@ -190,6 +204,9 @@ impl Figures {
         board::raise(Fixed::OutOfStep as usize, self.totals.out_of_step);
         board::raise(Fixed::UnfinishedOps as usize, self.totals.unfinished);
         board::raise(Fixed::Dropped as usize, ThreadCell::all_dropped());
+        for (counter, count) in (Fixed::UntimedGraph as usize..).zip(self.totals.untimed) {
+            board::raise(counter, count);
+        }
     }
 }
 
@@ -207,6 +224,7 @@ fn credit_time(operation: &mut Operation, nanoseconds: u64) {
 mod tests {
     use super::*;
     use crate::handle::Handle;
+    use crate::kernels::Kernel;
     use crate::kind::Kind;
     use crate::mapping::Mapping;
     use crate::slot::Slot;
@@ -214,19 +232,21 @@ mod tests {
     #[test]
     fn the_gpu_is_busy_for_the_longest_time_of_an_operation_once_and_for_no_other_time() {
         let slot = Mapping::<Slot>::new(1).unwrap();
-        slot[0].start(Handle::of_event(Kind::Coll, 0, 1), 0, 1000, [8, 0, 1 << 24, 0]);
+        let ring = u64::from(crate::name::Name::of(Some(c"RING")).bits());
+        slot[0].start(Handle::of_event(Kind::Coll, 0, 1), 0, 1000, [8, 0, 1 << 24 | ring << 8, 0]);
         slot[0].stop(1, 4000);
         let event = slot[0].read(1).unwrap();
         let mut operation = Operation::new(&event);
         operation.stop = crate::operation::moment(4000);
         let mut figures = Figures::default();
+        let judged = |verdict| Judged { verdict, kernel: Kernel::default(), events_ahead: 0 };
         for (stamps, busy) in [((500, 550), 50), ((500, 550), 50), ((510, 520), 50), ((490, 580), 90)] {
             operation.kernel_ended(Some(stamps));
-            figures.credit(&mut operation, Verdict::InStep);
+            figures.credit(&mut operation, judged(Verdict::InStep));
             figures.update_board();
             assert_eq!((figures.busy.total(), operation.credited), (busy, busy));
         }
-        figures.credit(&mut operation, Verdict::OutOfStep);
+        figures.credit(&mut operation, judged(Verdict::OutOfStep));
         figures.update_board();
         assert_eq!((figures.busy.total(), operation.credited), (90, 3000), "the time of its enqueue");
     }

@@ -33,17 +33,24 @@ pub struct GpuClock {
 }
 
 impl GpuClock {
-    /// A callback at `ticks` told of `stamp`; a tick is worth `scale` nanoseconds.
+    /// A callback at `ticks` told of `stamp`; a tick is worth `scale` nanoseconds. Gives how many nanoseconds later it came than the quickest one of
+    /// late.
     #[inline]
-    pub fn observe(&mut self, ticks: u64, stamp: u64, scale: f64) {
+    pub fn observe(&mut self, ticks: u64, stamp: u64, scale: f64) -> f64 {
         let pair = Pair { ticks, stamp };
         match &mut self.current {
             Some(best) if ticks < best.until => {
-                if nanoseconds_after(best.pair, pair, scale) < 0.0 {
+                let later = nanoseconds_after(best.pair, pair, scale);
+                if later < 0.0 {
                     best.pair = pair;
                 }
+                later.max(0.0)
             }
-            _ => self.begin(pair, scale),
+            _ => {
+                let later = self.current.map_or(0.0, |best| nanoseconds_after(best.pair, pair, scale));
+                self.begin(pair, scale);
+                later.max(0.0)
+            }
         }
     }
 

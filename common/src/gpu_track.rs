@@ -22,12 +22,20 @@ const WANDER: f64 = 1e-6;
 /// What is known of one GPU's clock.
 #[derive(Debug, Default, Clone)]
 pub struct GpuTrack {
+    /// What was told of came any time after its stamp, but what was enqueued has mostly begun at once: so it is with events, which are asked for now
+    /// and then.
+    follows_enqueues: bool,
     told: Lowest,
     /// Mirrored: both clocks run backwards in it, so the last moment before a begin is the first after it.
     enqueued: Lowest,
 }
 
 impl GpuTrack {
+    /// One of the clock of CUDA's events.
+    pub fn of_events() -> Self {
+        Self { follows_enqueues: true, ..Self::default() }
+    }
+
     /// A callback at `ticks` told of a stamp that the GPU had made before.
     pub fn told(&mut self, ticks: u64, stamp: u64) {
         self.told.add(Anchor { stamp, ticks });
@@ -49,17 +57,19 @@ impl GpuTrack {
         if !known || self.told.anchors().is_empty() {
             return None;
         }
-        let line = self.told.line();
+        let close = if self.follows_enqueues { &self.enqueued } else { &self.told };
+        let line = close.line();
         let nominal = 1.0 / nanoseconds_per_tick;
         let (drift, change) = line.map_or((0.0, MOST_DRIFT), |line| {
             let drift = line.rate / nominal - 1.0;
-            let change = WANDER + self.told.unevenness(line) / nominal;
+            let change = WANDER + close.unevenness(line) / nominal;
             // a trend that leaves more open than it explains is none
             if drift.abs() + change <= MOST_DRIFT { (drift, change) } else { (0.0, MOST_DRIFT) }
         });
         let slopes = [drift - change, drift + change].map(|drift| nominal * (1.0 + drift));
         let bound = |lowest: &Lowest| Bound::new(lowest.anchors(), slopes);
-        Some(GpuMapping { latest: bound(&self.told), earliest: bound(&self.enqueued), nanoseconds_per_tick })
+        let follows_enqueues = self.follows_enqueues && !self.enqueued.anchors().is_empty();
+        Some(GpuMapping { latest: bound(&self.told), earliest: bound(&self.enqueued), follows_enqueues, nanoseconds_per_tick })
     }
 }
 
@@ -69,13 +79,15 @@ pub struct GpuMapping {
     latest: Bound,
     /// Mirrored, as [`GpuTrack::enqueued`].
     earliest: Bound,
+    follows_enqueues: bool,
     nanoseconds_per_tick: f64,
 }
 
 impl GpuMapping {
     /// Score-P's ticks of a stamp. Never falls as stamps rise.
     pub fn ticks(&self, stamp: u64) -> u64 {
-        self.latest.ticks(stamp).unwrap_or(u64::MAX)
+        let enqueued = || self.earliest.ticks(!stamp).map(|mirrored| !mirrored).filter(|_| self.follows_enqueues);
+        enqueued().or_else(|| self.latest.ticks(stamp)).unwrap_or(u64::MAX)
     }
 
     /// How far the result can be off, nanoseconds: what the enqueues and the callbacks leave open; `None` when no enqueue bounds it.

@@ -36,6 +36,11 @@ impl Handle {
         Self::new(SLOTLESS, 0)
     }
 
+    /// The handle of a launch that is timed: it takes no slot, since its thread knows which one it is.
+    pub fn kernel_launch() -> Self {
+        Self::new(SLOTLESS + 1, 0)
+    }
+
     /// Packs the index of a context with its generation.
     #[inline(always)]
     pub fn new(index: u32, generation: u32) -> Self {

@@ -82,6 +82,11 @@ impl InStep {
         true
     }
 
+    /// The order that all starts were seen before.
+    pub fn seen_before(&self) -> u64 {
+        self.seen
+    }
+
     /// The work of that order and handle is uncounted unless [`InStep::clear`] comes.
     pub fn suspect(&mut self, order: u64, handle: u64, captured: bool, cause: Cause) {
         if self.uncounted.is_some_and(|uncounted| uncounted <= order) {

@@ -1,26 +1,93 @@
 //! An operation (Coll or P2p) as the collector puts it together from its events.
 
 use crate::in_step::Verdict;
+use crate::kernels::{Kernel, When};
 use crate::kind::Kind;
+use crate::launch::{KernelTime, Untimed};
 use crate::name::Name;
+use crate::order;
 use crate::slot::Recorded;
 use crate::spread::Kept;
 use std::num::NonZeroU64;
 
 /// What an operation's time was taken from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Source {
+    /// The stamps of NCCL's kernel.
+    Stamps,
+    /// CUDA's events around the launch.
+    Events,
+    /// The enqueue and the last proxy operation's stop.
+    Proxy,
+    /// The enqueue alone.
+    Enqueue,
+}
+
+impl Source {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Self; 4] = [Self::Stamps, Self::Events, Self::Proxy, Self::Enqueue];
+
+    /// As attributes and labels say it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Stamps => "stamps",
+            Self::Events => "events",
+            Self::Proxy => "proxy",
+            Self::Enqueue => "enqueue",
+        }
+    }
+
+    /// Whether the time is the GPU's own.
+    pub fn is_gpu(self) -> bool {
+        matches!(self, Self::Stamps | Self::Events)
+    }
+}
+
+/// An operation's time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Timing {
     /// From the first kernel start to the last kernel stop, nanoseconds of the GPU's clock.
-    Gpu {
+    Stamps {
         /// First start.
         start: u64,
         /// Last stop.
         stop: u64,
     },
+    /// From the kernel's begin to its end, nanoseconds of the events' clock.
+    Events(KernelTime),
     /// From the enqueue to the last proxy operation's stop, in ticks.
     Proxy(u64),
     /// The enqueue alone, in ticks.
     Enqueue(u64),
+}
+
+impl Timing {
+    /// What it was taken from.
+    pub fn source(self) -> Source {
+        match self {
+            Self::Stamps { .. } => Source::Stamps,
+            Self::Events(_) => Source::Events,
+            Self::Proxy(_) => Source::Proxy,
+            Self::Enqueue(_) => Source::Enqueue,
+        }
+    }
+
+    /// Begin and end of a time that is the GPU's own, nanoseconds of the clock that its source has.
+    pub fn on_gpu(self) -> Option<(u64, u64)> {
+        match self {
+            Self::Stamps { start, stop } => Some((start, stop)),
+            Self::Events(KernelTime { start, stop, .. }) => Some((start, stop)),
+            Self::Proxy(_) | Self::Enqueue(_) => None,
+        }
+    }
+
+    /// How long it is, nanoseconds.
+    pub fn nanoseconds(self, nanoseconds_per_tick: f64) -> u64 {
+        match self {
+            Self::Proxy(ticks) | Self::Enqueue(ticks) => (ticks as f64 * nanoseconds_per_tick).round() as u64,
+            Self::Stamps { start, stop } | Self::Events(KernelTime { start, stop, .. }) => stop.saturating_sub(start),
+        }
+    }
 }
 
 /// What an operation sent over the network; kept where exporters will ask for it.
@@ -58,8 +125,10 @@ pub struct Operation {
     /// Kernel channels that have ended.
     pub kernels: u32,
     /// Those of them that the GPU has stamped.
-    pub stamped: u32,
-    /// Coll or P2p.
+    pub stamped: u16,
+    /// How far behind its kernel's first operation it started.
+    pub distance: u16,
+    /// Coll, P2p or CeColl; CollApi of a call that NCCL launches without telling of it.
     pub kind: Kind,
     /// Number of channels that NCCL announced.
     pub channels: u8,
@@ -100,6 +169,7 @@ impl Operation {
     /// From the slot of a Coll or P2p.
     pub fn new(event: &Recorded) -> Self {
         let [bytes, sequence, shape, order] = event.payload();
+        let (order, distance) = order::unpack(order);
         let [function, algorithm, protocol, channels] = (shape as u32).to_le_bytes();
         Self {
             kind: event.kind,
@@ -117,6 +187,7 @@ impl Operation {
             live: 0,
             kernels: 0,
             stamped: 0,
+            distance,
             span: (u64::MAX, 0),
             proxy_stop: None,
             active: event.start,
@@ -126,6 +197,19 @@ impl Operation {
             sends: None,
             heard: false,
         }
+    }
+
+    /// A call that NCCL launches without telling of it, the `sequence`-th one of its function in its communicator: an operation of which only
+    /// events tell.
+    pub fn of_call(event: &Recorded, sequence: u64) -> Self {
+        let function = Name::from_bits(event.payload()[2] as u8);
+        let no_name = Name::none();
+        Self { function, sequence, channels: 0, peer: -1, algorithm: no_name, protocol: no_name, ..Self::new(event) }
+    }
+
+    /// Place in the order of starts of its kernel's first operation.
+    pub fn first_of_kernel(&self) -> u64 {
+        self.order.saturating_sub(self.distance.into())
     }
 
     /// The other rank, of a P2p.
@@ -147,31 +231,37 @@ impl Operation {
     pub fn kernel_ended(&mut self, stamps: Option<(u64, u64)>) {
         self.kernels += 1;
         if let Some((start, stop)) = stamps.filter(|(start, stop)| start <= stop) {
-            self.stamped += 1;
+            self.stamped = self.stamped.saturating_add(1);
             self.span = (self.span.0.min(start), self.span.1.max(stop));
         }
     }
 
     /// Whether the GPU times operations of this kind.
     fn has_kernels(&self) -> bool {
-        self.kind != Kind::CeColl
+        !matches!(self.kind, Kind::CeColl | Kind::CollApi)
+    }
+
+    /// Whether kernel channels of it are to come, as far as anybody knows.
+    fn has_channels(&self, kernel: Kernel) -> bool {
+        self.has_kernels() && !kernel.unstamped
     }
 
     /// All that will be known of its time is there, as far as can be told before a while has passed: a collective has as many
     /// kernel channels as channels, a P2p has at most as many.
-    pub fn looks_done(&self) -> bool {
+    pub fn looks_done(&self, kernel: Kernel) -> bool {
         let wanted = if self.kind == Kind::Coll { u32::from(self.channels) } else { 1 };
-        self.is_quiet() && (!self.has_kernels() || self.kernels >= wanted.max(1))
+        self.is_quiet() && !kernel.is_awaited() && (!self.has_channels(kernel) || self.kernels >= wanted.max(1))
     }
 
     /// A collective runs on as many kernel channels as channels, a P2p on at most as many.
     fn has_all_channels(&self) -> bool {
-        self.kind != Kind::Coll || self.stamped >= u32::from(self.channels)
+        self.kind != Kind::Coll || self.stamped >= u16::from(self.channels)
     }
 
     /// As many kernel channels as channels have ended: no more will come, even of a P2p.
-    pub fn is_complete(&self) -> bool {
-        self.is_quiet() && (!self.has_kernels() || self.kernels > 0 && self.kernels >= u32::from(self.channels))
+    pub fn is_complete(&self, kernel: Kernel) -> bool {
+        let channels = !self.has_channels(kernel) || self.kernels > 0 && self.kernels >= u32::from(self.channels);
+        self.is_quiet() && !kernel.is_awaited() && channels
     }
 
     /// A collective, by kernel or by copy engine.
@@ -184,13 +274,41 @@ impl Operation {
         self.stop.is_some() && self.live == 0
     }
 
-    /// Its time, believing the GPU's stamps only in step, and of a collective only with all its channels: those that are missing
-    /// may have run longer.
-    pub fn timing(&self, verdict: Verdict) -> Timing {
-        match (self.span(), self.proxy_stop) {
-            (Some((start, stop)), _) if verdict == Verdict::InStep && self.has_all_channels() => Timing::Gpu { start, stop },
-            (_, Some(stop)) => Timing::Proxy(stop.get().saturating_sub(self.start)),
+    /// Whether the stamps of such an operation, in step, are its kernel's time: it is alone there, and a collective by RING or PAT, or a send or
+    /// receive. They are taken by thread 0 of each block, which elsewhere does not work as long as all others (docs/presets.md).
+    fn is_stamped_right(&self, kernel: Kernel) -> bool {
+        let by_algorithm = match self.kind {
+            Kind::Coll => self.algorithm.is_believed(),
+            kind => kind == Kind::P2p,
+        };
+        by_algorithm && !kernel.shared
+    }
+
+    /// Whether it is certain what its time is taken from, though it may be undecided whether its stamps are its own.
+    pub fn is_certain(&self, verdict: Verdict, kernel: Kernel) -> bool {
+        verdict != Verdict::Undecided
+            || matches!(kernel.when, When::Timed(_)) && (kernel.unstamped || !self.is_stamped_right(kernel))
+    }
+
+    /// Its time, believing the GPU's stamps only in step, where they are right, and of a collective only with all its channels: those that are
+    /// missing may have run longer.
+    pub fn timing(&self, verdict: Verdict, kernel: Kernel) -> Timing {
+        let stamps =
+            self.span().filter(|_| verdict == Verdict::InStep && self.is_stamped_right(kernel) && self.has_all_channels());
+        match (stamps, kernel.when, self.proxy_stop) {
+            (Some((start, stop)), _, _) => Timing::Stamps { start, stop },
+            (None, When::Timed(time), _) => Timing::Events(time),
+            (None, _, Some(stop)) => Timing::Proxy(stop.get().saturating_sub(self.start)),
             _ => Timing::Enqueue(self.stop.map_or(self.start, NonZeroU64::get).saturating_sub(self.start)),
+        }
+    }
+
+    /// Why the GPU has not timed it.
+    pub fn untimed(&self, kernel: Kernel) -> Untimed {
+        match kernel.when {
+            When::Untimed(cause) => cause,
+            When::Unheard if self.stamped == 0 => Untimed::Graph,
+            _ => Untimed::NotBelieved,
         }
     }
 
@@ -220,10 +338,13 @@ mod tests {
     use crate::handle::Handle;
     use crate::slot::Slot;
 
+    /// A kernel of which nothing but stamps tells.
+    const ALONE: Kernel = Kernel { shared: false, when: When::Unheard, unstamped: false };
+
     fn operation(kind: Kind, channels: u8) -> Operation {
         let slot = crate::mapping::Mapping::<Slot>::new(1).unwrap();
-        let function = Name::of(Some(c"AllGather")).bits();
-        let shape = u64::from(u32::from_le_bytes([function, 0, 0, channels])) | 3 << 32;
+        let [function, ring] = [c"AllGather", c"RING"].map(|name| Name::of(Some(name)).bits());
+        let shape = u64::from(u32::from_le_bytes([function, ring, 0, channels])) | 3 << 32;
         slot[0].start(Handle::of_event(kind, 0, 1), 0, 1000, [4096, 0, shape, 5]);
         Operation::new(&slot[0].read(1).unwrap())
     }
@@ -240,16 +361,16 @@ mod tests {
         let mut coll = operation(Kind::Coll, 2);
         coll.stop = moment(1010);
         coll.kernel_ended(Some((500, 700)));
-        assert!(!coll.looks_done());
-        assert_eq!(coll.timing(Verdict::InStep), Timing::Enqueue(10));
+        assert!(!coll.looks_done(ALONE));
+        assert_eq!(coll.timing(Verdict::InStep, ALONE), Timing::Enqueue(10));
         coll.kernel_ended(Some((490, 600)));
         coll.kernel_ended(Some((900, 10)));
-        assert!(coll.looks_done());
-        assert_eq!(coll.timing(Verdict::InStep), Timing::Gpu { start: 490, stop: 700 });
+        assert!(coll.looks_done(ALONE));
+        assert_eq!(coll.timing(Verdict::InStep, ALONE), Timing::Stamps { start: 490, stop: 700 });
         let mut without = operation(Kind::Coll, 2);
         without.kernel_ended(Some((500, 700)));
         without.kernel_ended(None);
-        assert_eq!(without.timing(Verdict::InStep), Timing::Enqueue(0));
+        assert_eq!(without.timing(Verdict::InStep, ALONE), Timing::Enqueue(0));
     }
 
     #[test]
@@ -258,9 +379,9 @@ mod tests {
         coll.kernel_ended(None);
         assert_eq!(coll.span(), None);
         coll.kernel_ended(Some((0, 0)));
-        assert_eq!((coll.span(), coll.timing(Verdict::InStep)), (Some((0, 0)), Timing::Gpu { start: 0, stop: 0 }));
+        assert_eq!((coll.span(), coll.timing(Verdict::InStep, ALONE)), (Some((0, 0)), Timing::Stamps { start: 0, stop: 0 }));
         coll.kernel_ended(Some((0, 5)));
-        assert_eq!(coll.timing(Verdict::InStep), Timing::Gpu { start: 0, stop: 5 });
+        assert_eq!(coll.timing(Verdict::InStep, ALONE), Timing::Stamps { start: 0, stop: 5 });
     }
 
     #[test]
@@ -268,9 +389,9 @@ mod tests {
         let mut coll = operation(Kind::Coll, 1);
         coll.stop = moment(1010);
         coll.kernel_ended(Some((500, 700)));
-        assert_eq!(coll.timing(Verdict::OutOfStep), Timing::Enqueue(10));
+        assert_eq!(coll.timing(Verdict::OutOfStep, ALONE), Timing::Enqueue(10));
         coll.proxy_stop = moment(5000);
-        assert_eq!(coll.timing(Verdict::OutOfStep), Timing::Proxy(4000));
+        assert_eq!(coll.timing(Verdict::OutOfStep, ALONE), Timing::Proxy(4000));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The operations of a communicator that are under way, by handle.
 
+use crate::kernels::Kernels;
 use crate::operation::Operation;
 use crate::table::Table;
 
@@ -16,11 +17,12 @@ impl Operations {
     }
 
     /// Those that are complete and `over` of these handles, of which those are left that are complete and not over.
-    pub fn complete_among(&mut self, handles: &mut Vec<u64>, over: impl Fn(&Operation) -> bool) -> Chosen {
+    pub fn complete_among(&mut self, handles: &mut Vec<u64>, kernels: &Kernels, over: impl Fn(&Operation) -> bool) -> Chosen {
         let mut chosen = Vec::with_capacity(handles.len());
         handles.retain(|&handle| {
             let Some(place) = self.place(handle) else { return false };
-            let Some(operation) = self.at(place).filter(|operation| operation.is_complete()) else { return false };
+            let is_complete = |operation: &&mut Operation| operation.is_complete(kernels.get(operation.first_of_kernel()));
+            let Some(operation) = self.at(place).filter(is_complete) else { return false };
             let over = over(operation);
             if over {
                 chosen.push((operation.order, place));
@@ -85,7 +87,8 @@ mod tests {
         }
         operations.insert(7011, operation(11));
         let mut named = vec![7008, 7003, 7001, 9999, 7003, 7011, 7002];
-        let over = operations.complete_among(&mut named, |operation| operation.order % 2 == 1 || operation.order == 8);
+        let over = operations
+            .complete_among(&mut named, &Kernels::default(), |operation| operation.order % 2 == 1 || operation.order == 8);
         let mut taken = Vec::new();
         operations.take_out(over, |operation| taken.push(operation.order));
         assert_eq!((taken, named, operations.count()), (vec![1, 3, 8], vec![7002], 8));

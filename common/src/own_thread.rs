@@ -4,7 +4,8 @@
 //! does not record what they do.
 
 use crate::switch;
-use std::ffi::{c_int, c_void};
+use crate::unseen::Unseen;
+use std::ffi::c_void;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread::Thread;
@@ -32,40 +33,17 @@ fn reserved_stack() -> usize {
     }
 }
 
-/// Gives the address of the calling thread's count of being inside Score-P's measurement.
-type InMeasurement = unsafe extern "C" fn() -> *mut c_int;
-
-/// Score-P's function of that kind, where Score-P is in the process and has one. Asked by the thread that starts another: a lookup takes
-/// the loader's lock, for which no thread of ours should wait.
-fn in_measurement() -> Option<InMeasurement> {
-    // SAFETY: dlsym with the default handle searches what is loaded.
-    let function = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"scorep_get_in_measurement".as_ptr()) };
-    // SAFETY: Score-P's function of that name has this type, in 8.4 and 9.0.
-    (!function.is_null()).then(|| unsafe { std::mem::transmute::<*mut c_void, InMeasurement>(function) })
-}
-
-/// Counts the calling thread as inside Score-P's measurement, for ever. Score-P's I/O recording (`--io=runtime:posix`) wraps `write` and
-/// `open` for every thread, and would record ours on the main thread's location, beside the main thread: a race. A thread that is inside
-/// already is left alone.
-fn keep_out(in_measurement: InMeasurement) {
-    // SAFETY: the function's own promise; the int is the calling thread's.
-    if let Some(depth) = unsafe { in_measurement().as_mut() } {
-        *depth += 1;
-    }
-}
-
 /// Starts a thread of that name (15 characters are shown).
 ///
 /// # Errors
 /// When the system refuses a thread.
 pub fn spawn(name: &'static str, body: impl FnOnce() + Send + 'static) -> io::Result<Thread> {
     let blocked = BlockedSignals::new();
-    let in_measurement = in_measurement();
+    // `--io=runtime:posix` would record what this thread writes on the main thread's location, beside the main thread: a race
+    let unseen = Unseen::look_up();
     let guarded = move || {
         let outcome = catch_unwind(AssertUnwindSafe(|| {
-            if let Some(in_measurement) = in_measurement {
-                keep_out(in_measurement);
-            }
+            unseen.stay();
             body();
         }));
         if outcome.is_err() {

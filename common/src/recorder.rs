@@ -3,6 +3,9 @@
 use crate::clock::Clock;
 use crate::config::Settings;
 use crate::context::{Context, Contexts};
+use crate::launch::lag::Stamps;
+use crate::launch::pool::Launches;
+use crate::launch::share::Share;
 use crate::message::Message;
 use crate::pool::{BLOCK_SLOTS, Pool};
 use crate::thread::ThreadCell;
@@ -38,6 +41,12 @@ pub struct Recorder {
     /// Set while the collector sleeps for long.
     pub(crate) asleep: AtomicBool,
     collector: OnceCell<std::thread::Thread>,
+    /// Launches that events time.
+    pub launches: Launches,
+    /// Which of them, where not all can be.
+    pub(crate) share: Share,
+    /// Whether the GPU's stamps are wanted.
+    pub(crate) stamps: Stamps,
     window_ticks: OnceCell<u64>,
 }
 
@@ -118,6 +127,9 @@ impl Recorder {
             closed,
             asleep: AtomicBool::new(false),
             collector: OnceCell::new(),
+            launches: Launches::default(),
+            share: Share::default(),
+            stamps: Stamps::default(),
             window_ticks: OnceCell::new(),
         };
         Ok((recorder, inbox, closed_inbox))

@@ -79,14 +79,24 @@ fn conclude(together: &mut Vec<&mut Communicator>, course: Course<'_>, graces: &
 mod tests {
     use super::*;
     use crate::config::Settings;
-    use crate::event::{Communicator as Introduction, Event, Operation};
+    use crate::event::{Communicator as Introduction, Event, Operation, Timed};
     use crate::handle::Handle;
     use crate::recorder::CLOCK;
     use crate::window::WindowState;
 
     fn made(recorder: &Recorder, id: u64) -> (u64, Communicator) {
         let (name, api_calls, kernel_events) = (String::new(), false, false);
-        let introduction = Introduction { id, name, nranks: 2, nnodes: 1, rank: 0, api_calls, kernel_events, told: true };
+        let introduction = Introduction {
+            id,
+            name,
+            nranks: 2,
+            nnodes: 1,
+            rank: 0,
+            api_calls,
+            kernel_events,
+            told: true,
+            timed: Timed::default(),
+        };
         let context = recorder.init(introduction.clone());
         (context, Communicator::new(Handle::parse(context).unwrap(), &introduction))
     }
@@ -95,8 +105,18 @@ mod tests {
         let function = Some(c"AllReduce".into());
         let (sequence, channels, datatype) = (0, 1, Some(c"ncclInt8".into()));
         let [algorithm, protocol] = [None; 2];
-        let operation =
-            Operation { function, count: 8, datatype, sequence, peer: None, channels, algorithm, protocol, identity: None };
+        let operation = Operation {
+            function,
+            count: 8,
+            datatype,
+            sequence,
+            peer: None,
+            channels,
+            algorithm,
+            protocol,
+            identity: None,
+            stream: 0,
+        };
         recorder.stop(recorder.start(context, 0, &Event::Coll(operation)));
     }
 

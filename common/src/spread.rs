@@ -1,5 +1,6 @@
 //! How sizes, times and rates are spread: how many lie between which bounds. Kept only where an exporter will ask for it.
 
+use crate::operation::Source;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Upper bounds of sizes, bytes: 1 B to 16 GiB.
@@ -126,15 +127,15 @@ impl Buckets {
 pub struct OfOperations {
     /// Bytes.
     pub sizes: Buckets,
-    /// Nanoseconds, by the GPU, by proxy operations, by the enqueue.
-    pub times: [Buckets; 3],
+    /// Nanoseconds, by the number of what they were taken from.
+    pub times: [Buckets; Source::ALL.len()],
     /// What they sent.
     pub sends: OfSends,
 }
 
 impl Default for OfOperations {
     fn default() -> Self {
-        Self { sizes: Buckets::new(&SIZES), times: [Buckets::new(&TIMES); 3], sends: OfSends::default() }
+        Self { sizes: Buckets::new(&SIZES), times: [Buckets::new(&TIMES); Source::ALL.len()], sends: OfSends::default() }
     }
 }
 

@@ -61,6 +61,9 @@ pub struct Process {
     pub invisible: u64,
     /// Operations whose kernel stamps are not believed.
     pub out_of_step: u64,
+    /// Operations without a GPU time although it was asked for, by why that is so.
+    #[serde(default)]
+    pub untimed: BTreeMap<String, u64>,
     /// Handles and contexts that were stale, stopped or invented.
     pub ignored_handles: u64,
     /// Proxy operations of other processes (PXN), which are not followed.
@@ -122,6 +125,9 @@ pub struct Operations {
     pub bytes: u64,
     /// Operations timed by the GPU; the next three are theirs.
     pub gpu_timed: u64,
+    /// Those of them that CUDA's events timed.
+    #[serde(default)]
+    pub event_timed: u64,
     /// Sum of times, microseconds.
     pub time_us: f64,
     /// Shortest.

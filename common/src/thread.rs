@@ -6,6 +6,7 @@
 #[cfg(not(loom))]
 mod at_hand;
 mod cells;
+pub(crate) mod launching;
 
 use crate::pool::{self, BLOCK_SLOTS, Pool};
 use crate::recorder::CLOCK;
@@ -14,6 +15,7 @@ use crate::window::Spare;
 use std::sync::atomic::{self, compiler_fence};
 
 pub use cells::MOST_THREADS;
+use launching::Launching;
 
 /// Windows whose blocks a thread keeps at hand: those of 64 communicators that were made one after the other.
 const CACHE: usize = if cfg!(loom) { 2 } else { 256 };
@@ -98,6 +100,8 @@ pub struct ThreadCell {
     api_since: AtomicU64,
     /// The steps started last, by proxy operation: its handle, number of the step, handle of the step.
     steps: [[AtomicU64; 3]; STEPS],
+    /// What the thread is launching.
+    pub(crate) launching: Launching,
     /// Operations of which a kernel channel stopped last, by handle.
     stopped: [AtomicU64; OPERATIONS],
     cache: [Cached; CACHE],
@@ -144,6 +148,7 @@ impl ThreadCell {
             api_time: Count::default(),
             api_since: AtomicU64::new(0),
             steps: std::array::from_fn(|_| Default::default()),
+            launching: Launching::default(),
             stopped: Default::default(),
             cache: std::array::from_fn(|_| Cached {
                 window: AtomicU32::new(pool::NONE),

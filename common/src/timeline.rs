@@ -5,8 +5,9 @@ mod history;
 mod in_turn;
 
 use crate::gpu_track::GpuTrack;
+use crate::launch::KernelTime;
 use crate::name::Name;
-use crate::operation::{Operation, Timing};
+use crate::operation::{Operation, Source, Timing};
 use crate::rate::Rate;
 use crate::totals::{PairSum, Rank};
 use once_cell::sync::OnceCell;
@@ -15,21 +16,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use history::{History, RankHistory};
 
-/// What an operation's time was taken from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Clocked {
-    /// The GPU's stamps.
-    Gpu,
-    /// The last proxy operation's stop.
-    Proxy,
-    /// The enqueue alone.
-    Enqueue,
-}
-
 /// An operation on the timeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entry {
-    /// Begin: a stamp of the GPU where it is GPU-timed, otherwise ticks of the events' clock.
+    /// Begin: a time of the GPU's clock, or of CUDA's events, where that is its source, otherwise ticks of the events' clock.
     pub start: u64,
     /// End, likewise.
     pub stop: u64,
@@ -47,8 +37,8 @@ pub struct Entry {
     pub algorithm: Name,
     /// Protocol, of a collective.
     pub protocol: Name,
-    /// What the times are.
-    pub clocked: Clocked,
+    /// What the times were taken from.
+    pub source: Source,
 }
 
 const _: () = assert!(size_of::<Entry>() <= 48, "what NCCL_SCOREP_LANE_MB promises");
@@ -77,8 +67,8 @@ pub struct RankLine {
     pub rank: Rank,
     /// Number of ranks of its communicator; 0 where it is not told.
     pub nranks: i32,
-    /// Its GPU's clock.
-    pub gpu: GpuTrack,
+    /// Its GPU's clock, and that of CUDA's events, beside the events' clock.
+    pub tracks: [GpuTrack; 2],
 }
 
 /// Ranks of communicators with a timeline; those made later have none.
@@ -119,7 +109,7 @@ impl Timeline {
             return Some(place);
         }
         let place = u16::try_from(self.ranks.len()).ok().filter(|_| self.ranks.len() < MOST_RANKS)?;
-        self.ranks.push(RankLine { rank, nranks, gpu: GpuTrack::default() });
+        self.ranks.push(RankLine { rank, nranks, tracks: [GpuTrack::default(), GpuTrack::of_events()] });
         self.places.insert(rank, place);
         Some(place)
     }
@@ -131,10 +121,10 @@ impl Timeline {
             return;
         };
         let host = |ticks: u64| (operation.start, operation.start.saturating_add(ticks));
-        let (clocked, (start, stop)) = match timing {
-            Timing::Gpu { start, stop } => (Clocked::Gpu, (start, stop)),
-            Timing::Proxy(ticks) => (Clocked::Proxy, host(ticks)),
-            Timing::Enqueue(ticks) => (Clocked::Enqueue, host(ticks)),
+        let source = timing.source();
+        let (start, stop) = match timing {
+            Timing::Stamps { start, stop } | Timing::Events(KernelTime { start, stop, .. }) => (start, stop),
+            Timing::Proxy(ticks) | Timing::Enqueue(ticks) => host(ticks),
         };
         let entry = Entry {
             start,
@@ -146,7 +136,7 @@ impl Timeline {
             function: operation.function,
             algorithm: operation.algorithm,
             protocol: operation.protocol,
-            clocked,
+            source,
         };
         match self.chunks.last_mut().filter(|chunk| chunk.len() < CHUNK) {
             Some(chunk) => chunk.push(entry),
@@ -169,8 +159,8 @@ impl Timeline {
     }
 
     /// What is known of a rank's GPU clock.
-    pub fn track(&mut self, place: u16) -> Option<&mut GpuTrack> {
-        self.ranks.get_mut(usize::from(place)).map(|line| &mut line.gpu)
+    pub fn tracks(&mut self, place: u16) -> Option<&mut [GpuTrack; 2]> {
+        self.ranks.get_mut(usize::from(place)).map(|line| &mut line.tracks)
     }
 
     /// All operations, in no particular order.
@@ -223,11 +213,11 @@ mod tests {
         let mut timeline = Timeline::new(1 << 20);
         let place = timeline.open(Rank { comm: 7, rank: 3 }, 4);
         assert_eq!(timeline.open(Rank { comm: 7, rank: 3 }, 4), place);
-        for timing in [Timing::Gpu { start: 5, stop: 9 }, Timing::Proxy(30), Timing::Enqueue(1)] {
+        for timing in [Timing::Stamps { start: 5, stop: 9 }, Timing::Proxy(30), Timing::Enqueue(1)] {
             timeline.operation(place, &operation(), timing);
         }
-        let times: Vec<_> = timeline.entries().map(|entry| (entry.clocked, entry.start, entry.stop)).collect();
-        assert_eq!(times, [(Clocked::Gpu, 5, 9), (Clocked::Proxy, 1000, 1030), (Clocked::Enqueue, 1000, 1001)]);
+        let times: Vec<_> = timeline.entries().map(|entry| (entry.source, entry.start, entry.stop)).collect();
+        assert_eq!(times, [(Source::Stamps, 5, 9), (Source::Proxy, 1000, 1030), (Source::Enqueue, 1000, 1001)]);
         let first = timeline.entries().next().unwrap();
         assert_eq!((first.bytes, first.sequence, first.peer), (4096, 77, -1));
         assert_eq!([first.algorithm, first.protocol].map(Name::text), ["RING", "SIMPLE"]);

@@ -4,8 +4,9 @@ use crate::fastest::Fastest;
 use crate::fit::Fit;
 use crate::in_step::Verdict;
 use crate::intervals::Intervals;
+use crate::launch::Untimed;
 use crate::name::Name;
-use crate::operation::{Operation, Sends, Timing};
+use crate::operation::{Operation, Sends, Source, Timing};
 use crate::spread::{self, Kept, OfOperations, OfTransfers, OfWindows};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,6 +28,8 @@ pub struct OperationSum {
     pub bytes: u64,
     /// Operations timed by the GPU; the next three are theirs, in nanoseconds.
     pub gpu_timed: u64,
+    /// Those of them that CUDA's events timed.
+    pub event_timed: u64,
     /// Sum of times.
     pub time: u64,
     /// Shortest.
@@ -64,19 +67,15 @@ impl OperationSum {
     pub fn add(&mut self, bytes: u64, timing: Timing, nanoseconds_per_tick: f64) {
         self.count += 1;
         self.bytes = self.bytes.saturating_add(bytes);
+        let time = timing.nanoseconds(nanoseconds_per_tick);
         spread::keep(&mut self.spread, |spread| {
-            let (by, time) = match timing {
-                Timing::Gpu { start, stop } => (0, stop.saturating_sub(start)),
-                Timing::Proxy(ticks) => (1, scaled(ticks, nanoseconds_per_tick)),
-                Timing::Enqueue(ticks) => (2, scaled(ticks, nanoseconds_per_tick)),
-            };
             spread.sizes.add(bytes);
-            spread.times[by].add(time);
+            spread.times[timing.source() as usize].add(time);
         });
         match timing {
-            Timing::Gpu { start, stop } => {
-                let time = stop.saturating_sub(start);
+            Timing::Stamps { .. } | Timing::Events(_) => {
                 self.gpu_timed += 1;
+                self.event_timed += u64::from(timing.source() == Source::Events);
                 self.time += time;
                 self.min = Some(self.min.map_or(time, |min| min.min(time)));
                 self.max = Some(self.max.map_or(time, |max| max.max(time)));
@@ -97,6 +96,7 @@ impl OperationSum {
         self.count += other.count;
         self.bytes = self.bytes.saturating_add(other.bytes);
         self.gpu_timed += other.gpu_timed;
+        self.event_timed += other.event_timed;
         self.time += other.time;
         self.min = self.min.into_iter().chain(other.min).min();
         self.max = self.max.max(other.max);
@@ -239,6 +239,8 @@ pub struct Totals {
     pub invisible: u64,
     /// Operations with kernel stamps that are not believed.
     pub out_of_step: u64,
+    /// Operations that the GPU has not timed, by the number of the cause less one.
+    pub untimed: [u64; Untimed::ALL.len()],
     /// Windows processed.
     pub windows: u64,
     /// Children whose parent could not be found.
@@ -346,8 +348,8 @@ mod tests {
     #[test]
     fn operations_are_summed_by_what_timed_them() {
         let mut sum = OperationSum::default();
-        sum.add(10, Timing::Gpu { start: 100, stop: 150 }, 1.0);
-        sum.add(10, Timing::Gpu { start: 100, stop: 130 }, 1.0);
+        sum.add(10, Timing::Stamps { start: 100, stop: 150 }, 1.0);
+        sum.add(10, Timing::Stamps { start: 100, stop: 130 }, 1.0);
         sum.add(10, Timing::Proxy(7), 1.0);
         sum.add(10, Timing::Enqueue(3), 1.0);
         assert_eq!((sum.count, sum.bytes, sum.gpu_timed, sum.time), (4, 40, 2, 80));
@@ -375,7 +377,7 @@ mod tests {
             totals.channels.entry((rank, 0, 3)).or_default().add(&transfer, 1.0);
             let key = (rank, true, Name::of(Some(c"AllReduce")), None);
             totals.meet(rank);
-            totals.operations.entry(key).or_default().add(4, Timing::Gpu { start: 0, stop: rank.comm }, 1.0);
+            totals.operations.entry(key).or_default().add(4, Timing::Stamps { start: 0, stop: rank.comm }, 1.0);
             totals.close(rank);
         }
         let others = Rank { comm: OTHERS, rank: 1 };

@@ -19,9 +19,20 @@ pub fn of_preset(preset: Preset) -> u64 {
     }
 }
 
-/// The types that settings ask for, whoever is asked.
+/// The types that settings ask for, whoever is asked: those of the mask, else of the preset, whose GPU times come from where they are wanted from.
 pub fn wanted(settings: &Settings) -> u64 {
-    settings.mask.unwrap_or_else(|| of_preset(settings.preset))
+    let of_preset = of_preset(settings.preset);
+    let has_gpu_times = matches!(settings.preset, Preset::Light | Preset::Network);
+    let stamps = if has_gpu_times && !settings.gpu_time.has_stamps() { event::KERNEL_CH } else { 0 };
+    let launches = if has_gpu_times && settings.gpu_time.has_events() { event::KERNEL_LAUNCH } else { 0 };
+    settings.mask.unwrap_or(of_preset & !stamps | launches)
+}
+
+/// Whether launches that NCCL tells of are timed by events.
+pub fn times_launches(settings: &Settings, asked: u64, lookup: impl Fn(&str) -> Option<String>) -> bool {
+    // between its barriers NCCL itself calls nothing of CUDA's then
+    let in_group_mode = lookup("NCCL_LAUNCH_MODE").is_some_and(|mode| mode.trim().eq_ignore_ascii_case("group"));
+    settings.gpu_time.has_events() && asked & event::KERNEL_LAUNCH != 0 && !in_group_mode
 }
 
 /// What is asked for, and why something is not.
@@ -31,22 +42,25 @@ pub struct Asked {
     pub mask: u64,
     /// Trouble that types were left out for.
     pub left_out: Vec<&'static Trouble>,
+    /// Launches are told of, and timed by events where CUDA is there.
+    pub has_events: bool,
 }
 
 /// What to ask a release for. `known` are the types of the interface version in use.
 pub fn types(settings: &Settings, release: Release, known: u64, lookup: impl Fn(&str) -> Option<String>) -> Asked {
     let wanted = wanted(settings) & known;
-    let troubles = release::troubles(release, lookup).filter(|trouble| !settings.trust_nccl && trouble.types & wanted != 0);
+    let troubles = release::troubles(release, &lookup).filter(|trouble| !settings.trust_nccl && trouble.types & wanted != 0);
     let left_out: Vec<&Trouble> = troubles.collect();
     // NCCL takes kernel phases to ask for kernel channels, too
     let implied = |types: u64| if types & event::KERNEL_CH != 0 { types | event::KERNEL_PHASE } else { types };
     let mask = left_out.iter().fold(wanted, |mask, trouble| mask & !implied(trouble.types));
-    Asked { mask, left_out }
+    Asked { mask, left_out, has_events: times_launches(settings, mask, lookup) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use common::config::GpuTime;
 
     fn mask(change: impl FnOnce(&mut Settings), release: i32) -> u64 {
         let mut settings = Settings::default();
@@ -62,6 +76,35 @@ mod tests {
         assert_eq!(of(Preset::Network) & event::PROXY_STEP, event::PROXY_STEP);
         assert_eq!(of(Preset::Network) & event::KERNEL_PHASE, 0);
         assert_eq!(of(Preset::Full), EVERY);
+    }
+
+    #[test]
+    fn gpu_times_come_from_where_they_are_wanted_from() {
+        let of = |preset, gpu_time| {
+            let change = |settings: &mut Settings| (settings.preset, settings.gpu_time) = (preset, gpu_time);
+            mask(change, 22_809) & (event::KERNEL_CH | event::KERNEL_LAUNCH)
+        };
+        for preset in [Preset::Light, Preset::Network] {
+            assert_eq!(of(preset, GpuTime::Auto), event::KERNEL_CH | event::KERNEL_LAUNCH);
+            assert_eq!(of(preset, GpuTime::Stamps), event::KERNEL_CH);
+            assert_eq!(of(preset, GpuTime::Events), event::KERNEL_LAUNCH);
+            assert_eq!(of(preset, GpuTime::Off), 0);
+        }
+        for gpu_time in [GpuTime::Auto, GpuTime::Stamps, GpuTime::Events, GpuTime::Off] {
+            assert_eq!(of(Preset::Api, gpu_time), 0);
+            assert_eq!(of(Preset::Full, gpu_time), event::KERNEL_CH | event::KERNEL_LAUNCH);
+        }
+    }
+
+    #[test]
+    fn launches_are_timed_where_events_are_wanted_and_cuda_may_be_called() {
+        let timed = |gpu_time, asked, mode: Option<&str>| {
+            let settings = Settings { gpu_time, ..Settings::default() };
+            times_launches(&settings, asked, |_| mode.map(str::to_owned))
+        };
+        assert!(timed(GpuTime::Auto, event::KERNEL_LAUNCH, None) && timed(GpuTime::Events, EVERY, Some("PARALLEL")));
+        assert!(!timed(GpuTime::Stamps, EVERY, None) && !timed(GpuTime::Auto, OPERATIONS, None));
+        assert!(!timed(GpuTime::Auto, EVERY, Some("GROUP")));
     }
 
     #[test]

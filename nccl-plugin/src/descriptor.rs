@@ -288,9 +288,11 @@ impl<'a> Descriptor<'a> {
                 sequence: coll.sequence,
                 peer: None,
                 channels: coll.channels,
-                algorithm: coll.algorithm,
+                // a symmetric kernel is none of the algorithm's
+                algorithm: coll.algorithm.filter(|_| !coll.symmetric),
                 protocol: coll.protocol,
                 identity: self.identity(coll.communicator),
+                stream: 0,
             }),
             Payload::CeColl(coll) => Event::CeColl(Operation {
                 function: coll.function,
@@ -302,6 +304,7 @@ impl<'a> Descriptor<'a> {
                 algorithm: None,
                 protocol: None,
                 identity: None,
+                stream: coll.stream,
             }),
             Payload::P2p(p2p) => Event::P2p(Operation {
                 function: p2p.function,
@@ -313,12 +316,13 @@ impl<'a> Descriptor<'a> {
                 algorithm: None,
                 protocol: None,
                 identity: self.identity(p2p.communicator),
+                stream: 0,
             }),
-            Payload::CollApi(CollApi { function, count, datatype, captured, .. }) => {
-                Event::CollApi(Call { function, count, datatype, captured })
+            Payload::CollApi(CollApi { function, count, datatype, stream, captured, .. }) => {
+                Event::CollApi(Call { function, count, datatype, stream, captured })
             }
-            Payload::P2pApi(P2pApi { function, count, datatype, captured, .. }) => {
-                Event::P2pApi(Call { function, count, datatype, captured })
+            Payload::P2pApi(P2pApi { function, count, datatype, stream, captured, .. }) => {
+                Event::P2pApi(Call { function, count, datatype, stream, captured })
             }
             Payload::ProxyOp(operation) => Event::ProxyOp(CoreProxyOp {
                 pid: i64::from(operation.pid),
@@ -330,13 +334,10 @@ impl<'a> Descriptor<'a> {
             Payload::ProxyStep { step } => Event::ProxyStep { step },
             Payload::KernelCh { channel, ptimer } => Event::KernelCh { channel, ptimer },
             Payload::GroupApi { .. } => Event::GroupApi,
+            Payload::Group => Event::Group,
+            Payload::KernelLaunch { stream } => Event::KernelLaunch { stream },
             Payload::Unknown { .. } => Event::Unknown,
-            Payload::Group
-            | Payload::ProxyCtrl
-            | Payload::NetPlugin { .. }
-            | Payload::KernelLaunch { .. }
-            | Payload::CeSync { .. }
-            | Payload::CeBatch { .. } => Event::Unused,
+            Payload::ProxyCtrl | Payload::NetPlugin { .. } | Payload::CeSync { .. } | Payload::CeBatch { .. } => Event::Unused,
             // known by name only since v7
             Payload::KernelPhase { .. } => Event::Unused,
         }

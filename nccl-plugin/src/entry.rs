@@ -9,9 +9,10 @@ use crate::opening;
 use crate::payload::{Change, Frame};
 use crate::release::Caller;
 use crate::tap::{self, Introduction, Tap};
+use crate::timing;
 use crate::version::Version;
 use common::callbacks;
-use common::event::Communicator;
+use common::event::{Communicator, Timed};
 use common::guard::{guard, guard_event};
 use std::ffi::{CStr, c_char, c_int, c_void};
 
@@ -62,10 +63,10 @@ pub(crate) unsafe fn init<V: Version>(
     // SAFETY: the caller's.
     let name = (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) });
     let introduction = Introduction { id, name, nodes, ranks, rank, logger: logger.address() };
-    let communicator = |kernel_events| {
+    let communicator = |kernel_events, timed| {
         let name = name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let api_calls = V::API_CALLS;
-        Communicator { id, name, nranks: ranks, nnodes: nodes, rank, api_calls, kernel_events, told: true }
+        Communicator { id, name, nranks: ranks, nnodes: nodes, rank, api_calls, kernel_events, told: true, timed }
     };
     // SAFETY: the caller's.
     unsafe { open::<V>(context, mask, logger, &introduction, communicator) }
@@ -79,9 +80,9 @@ pub(crate) unsafe fn init_untold<V: Version>(context: *mut *mut c_void, mask: *m
     // SAFETY: there is no function.
     let logger = unsafe { Logger::new(std::ptr::null()) };
     let introduction = Introduction { id: 0, name: None, nodes: 0, ranks: 0, rank: -1, logger: logger.address() };
-    let communicator = |kernel_events| {
+    let communicator = |kernel_events, timed| {
         let (name, api_calls) = (String::new(), V::API_CALLS);
-        Communicator { id: 0, name, nranks: 0, nnodes: 0, rank: -1, api_calls, kernel_events, told: false }
+        Communicator { id: 0, name, nranks: 0, nnodes: 0, rank: -1, api_calls, kernel_events, told: false, timed }
     };
     // SAFETY: the caller's.
     unsafe { open::<V>(context, mask, logger, &introduction, communicator) }
@@ -96,7 +97,7 @@ unsafe fn open<V: Version>(
     mask: *mut c_int,
     logger: Logger,
     introduction: &Introduction<'_>,
-    communicator: impl FnOnce(bool) -> Communicator,
+    communicator: impl FnOnce(bool, Timed) -> Communicator,
 ) -> c_int {
     // written first: whatever happens below, NCCL goes on with a context that is no NULL
     if !context.is_null() {
@@ -106,7 +107,9 @@ unsafe fn open<V: Version>(
     let asked = guard("init", 0, || {
         let caller = Caller::of(logger.address(), V::NUMBER);
         let asked = opening::mask(caller, V::TYPES, logger);
-        let core = |asked| callbacks::init(communicator(asked & event::KERNEL_CH != 0));
+        let core = |asked| {
+            callbacks::init(communicator(asked & event::KERNEL_CH != 0, timing::of(caller, asked, logger.address(), mask)))
+        };
         // SAFETY: the logger is NULL or NCCL's, by the word of whoever made it.
         let (number, asked) = unsafe { tap::init::<V>(caller, asked, introduction, core) };
         if !context.is_null() {
@@ -230,6 +233,13 @@ unsafe extern "C" fn finalize(context: *mut c_void) -> c_int {
         }
         SUCCESS
     })
+}
+
+/// A program that replays recorded callbacks tells when the events around the next launch of the calling thread happened: `first` and `last` in
+/// nanoseconds of their clock, which was `learnt` at that time of the events' clock, ticks. To be called right before the launch's callback.
+#[unsafe(no_mangle)]
+pub extern "C" fn scorep_nccl_kernel_events(first: u64, last: u64, learnt: u64) {
+    guard("scorep_nccl_kernel_events", (), || callbacks::replay_launch(common::launch::Recorded { first, last, learnt }));
 }
 
 /// Waits until the figures hold all that was recorded before the call, at most `milliseconds`. Returns 1 then, 0 otherwise.

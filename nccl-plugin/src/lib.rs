@@ -19,6 +19,7 @@ pub mod record;
 pub mod release;
 pub mod shared_memory;
 pub mod tap;
+mod timing;
 pub mod v1;
 pub mod v2;
 pub mod v3;

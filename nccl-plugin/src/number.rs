@@ -1,11 +1,11 @@
 //! Numbers for events that the core gives no handle of its own, so that listeners can tell them apart.
 //!
 //! NCCL always holds the core's own handle where there is one, so nothing that listeners do can lose it. What the core would have got
-//! back for one of these numbers is told by the number alone: 0, or the handle that all groups of API calls share.
+//! back for one of these numbers is told by the number alone: 0, or the handle that all groups of API calls share, or all launches.
 //!
 //! ```text
-//! bit 63      56 55               32 31  28 27  26               1   0
-//!     [ nonce 8 ][ serial, upper 24 ][  0  ][ 1 ][ serial, lower 26 ][ 1 for a group of API calls ]
+//! bit 63      56 55               32 31  28 27  26               2   1 0
+//!     [ nonce 8 ][ serial, upper 24 ][  0  ][ 1 ][ serial, lower 25 ][ 1 for a group of API calls, 2 for a launch ]
 //! ```
 
 use common::handle::Handle;
@@ -17,6 +17,14 @@ const OWN: u32 = MOST_SLOTS as u32;
 /// Bits of the index below that.
 const LOWER_BITS: u32 = OWN.trailing_zeros();
 
+/// Bits that say which of the core's shared handles a number stands for.
+const KIND_BITS: u32 = 2;
+
+/// The core's handles that many events share, by the kind of their numbers.
+fn shared() -> [u64; 3] {
+    [0, Handle::group_api().raw(), Handle::kernel_launch().raw()]
+}
+
 /// What gives the numbers, each once.
 #[derive(Debug, Default)]
 pub struct Numbers {
@@ -27,12 +35,9 @@ pub struct Numbers {
 impl Numbers {
     /// What NCCL gets for the core's handle; never 0.
     pub fn of(&self, core: u64) -> u64 {
-        let is_group = core == Handle::group_api().raw();
-        if core != 0 && !is_group {
-            return core;
-        }
+        let Some(kind) = shared().into_iter().position(|handle| handle == core) else { return core };
         let serial = self.given.fetch_add(1, Ordering::Relaxed) + 1;
-        let packed = serial << 1 | u64::from(is_group);
+        let packed = serial << KIND_BITS | kind as u64;
         Handle::new(OWN | packed as u32 & (OWN - 1), (packed >> LOWER_BITS) as u32).raw()
     }
 
@@ -40,12 +45,10 @@ impl Numbers {
     pub fn core(&self, number: u64) -> u64 {
         let Some(handle) = Handle::parse(number).filter(|handle| handle.index() & OWN != 0) else { return number };
         let packed = u64::from(handle.generation()) << LOWER_BITS | u64::from(handle.index() & (OWN - 1));
-        match (packed >> 1, packed & 1 == 1) {
-            // invented: the core says so
-            (serial, _) if serial == 0 || serial > self.given.load(Ordering::Relaxed) => number,
-            (_, true) => Handle::group_api().raw(),
-            (_, false) => 0,
-        }
+        let (serial, kind) = (packed >> KIND_BITS, packed & ((1 << KIND_BITS) - 1));
+        // invented: the core says so
+        let is_given = serial != 0 && serial <= self.given.load(Ordering::Relaxed);
+        shared().get(kind as usize).copied().filter(|_| is_given).unwrap_or(number)
     }
 }
 
@@ -65,9 +68,9 @@ mod tests {
     fn other_numbers_are_given_once_and_tell_what_the_core_would_have_got() {
         let numbers = Numbers::default();
         // around the place where the serial goes on in the generation
-        numbers.given.store((1 << (LOWER_BITS - 1)) - 2, Ordering::Relaxed);
-        let group = Handle::group_api().raw();
-        let given: Vec<(u64, u64)> = [0, group, 0, group, 0, group].iter().map(|&core| (core, numbers.of(core))).collect();
+        numbers.given.store((1 << (LOWER_BITS - KIND_BITS)) - 2, Ordering::Relaxed);
+        let [_, group, launch] = shared();
+        let given: Vec<(u64, u64)> = [0, group, launch, group, 0, launch].iter().map(|&core| (core, numbers.of(core))).collect();
         for (place, &(core, number)) in given.iter().enumerate() {
             assert_eq!(numbers.core(number), core);
             assert!(number != 0 && given[..place].iter().all(|&(_, other)| other != number));

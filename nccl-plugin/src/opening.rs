@@ -43,7 +43,7 @@ fn introduce(logger: &Logger, caller: Caller, settings: &Settings, asked: &Asked
 
 /// What a person must know.
 fn warn(asked: &Asked, caller: Caller) {
-    for trouble in &asked.left_out {
+    for trouble in asked.left_out.iter().filter(|_| !asked.has_events) {
         let line = format!("GPU times are off: {}", trouble.told(caller));
         log::warn(&line);
         notes::add(line);

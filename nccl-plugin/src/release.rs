@@ -1,7 +1,7 @@
 //! NCCL's releases: which one calls, and which event types it must not be asked for.
 
 use crate::kind::event;
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{CStr, c_int, c_void};
 
 /// A release as NCCL counts them: 22907 is 2.29.7.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,6 +43,22 @@ impl Trouble {
 
 /// The newest that was tried. Newer ones are treated as that one.
 pub const NEWEST_KNOWN: Release = Release(23_203);
+
+/// The first release that counts sends and receives to oneself among a channel's works, so that stamps stay in step behind them.
+const COUNTS_SELF: Release = Release(23_102);
+
+/// Releases that launch broadcasts without telling of it, unless `NCCL_ALLGATHERV_ENABLE=0`.
+const SILENT_BROADCASTS: std::ops::RangeInclusive<Release> = Release(22_900)..=NEWEST_KNOWN;
+
+/// Whether a release counts sends and receives to oneself.
+pub fn counts_self(release: Release) -> bool {
+    release >= COUNTS_SELF
+}
+
+/// Whether a release launches broadcasts without telling of it, in the environment that `lookup` tells.
+pub fn has_silent_broadcasts(release: Release, lookup: impl Fn(&str) -> Option<String>) -> bool {
+    SILENT_BROADCASTS.contains(&release.min(NEWEST_KNOWN)) && lookup("NCCL_ALLGATHERV_ENABLE").as_deref() != Some("0")
+}
 
 /// All trouble known.
 pub const TROUBLES: [Trouble; 1] = [Trouble {
@@ -118,20 +134,38 @@ fn running(logger: *const c_void) -> Option<Release> {
     (result == 0 && version > 0).then_some(Release(version))
 }
 
-/// `ncclGetVersion` of the library that `address` lies in, or NULL.
-fn beside(address: *const c_void) -> *mut c_void {
+/// Whether the library that `address` lies in is AMD's, whose GPUs stamp in ticks of 10 ns.
+pub fn is_rccl(address: *const c_void) -> bool {
+    let name = library_of(address).and_then(|(_, file)| file.to_str().ok()?.rsplit('/').next());
+    name.is_some_and(|name| name.starts_with("librccl"))
+}
+
+/// Whether two addresses lie in one and the same library.
+pub fn lie_together(one: *const c_void, other: *const c_void) -> bool {
+    library_of(one).zip(library_of(other)).is_some_and(|((one, _), (other, _))| one == other)
+}
+
+/// Where the library begins that `address` lies in, and its file.
+fn library_of(address: *const c_void) -> Option<(*const c_void, &'static CStr)> {
     if address.is_null() {
-        return std::ptr::null_mut();
+        return None;
     }
     let mut found = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
     // SAFETY: dladdr takes any address and fills in the structure, which is valid as zeros besides.
-    let file: *const c_char =
-        unsafe { if libc::dladdr(address, found.as_mut_ptr()) == 0 { std::ptr::null() } else { found.assume_init().dli_fname } };
-    if file.is_null() {
-        return std::ptr::null_mut();
-    }
-    // SAFETY: dladdr's name is a string that lives as long as the library is loaded, and NCCL is calling us from it.
-    let file = unsafe { CStr::from_ptr(file) };
+    let found = unsafe {
+        if libc::dladdr(address, found.as_mut_ptr()) == 0 {
+            return None;
+        }
+        found.assume_init()
+    };
+    // SAFETY: dladdr's name is NULL or a string that lives as long as the library is loaded, and NCCL is calling us from it.
+    let file = (!found.dli_fname.is_null()).then(|| unsafe { CStr::from_ptr(found.dli_fname) })?;
+    Some((found.dli_fbase.cast_const(), file))
+}
+
+/// `ncclGetVersion` of the library that `address` lies in, or NULL.
+fn beside(address: *const c_void) -> *mut c_void {
+    let Some((_, file)) = library_of(address) else { return std::ptr::null_mut() };
     // SAFETY: with RTLD_NOLOAD nothing is loaded or initialised; the handle is given back below.
     let library = unsafe { libc::dlopen(file.as_ptr(), libc::RTLD_NOW | libc::RTLD_NOLOAD) };
     if library.is_null() {

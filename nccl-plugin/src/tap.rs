@@ -14,6 +14,7 @@ use crate::release::Caller;
 use crate::version::Version;
 use common::config::Settings;
 use common::event::State;
+use common::handle::Handle;
 use common::{callbacks, log, switch};
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -148,6 +149,9 @@ impl Tap {
         let record = self.recording.and_then(|recording| Some((recording, recording.moment()?)));
         let core = callbacks::start(self.contexts.core(context), self.numbers.core(start.parent), &start.event());
         let number = self.numbers.of(core);
+        if core == Handle::kernel_launch().raw() {
+            callbacks::number_launch(number);
+        }
         // another process' operation (PXN): its context and parent mean nothing here, however much they look like ours
         let foreign = matches!(start.payload, Payload::ProxyOp(operation) if operation.pid != self.pid);
         if let Some((recording, moment)) = record {

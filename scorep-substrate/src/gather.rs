@@ -12,7 +12,7 @@ use common::lateness::lateness;
 use common::recorder::CLOCK;
 use common::summary::{Clocks, Rows, Summary};
 use common::thread::ThreadCell;
-use common::timeline::{Clocked, Entry, History};
+use common::timeline::{Entry, History};
 use serde::{Deserialize, Serialize};
 
 /// What the first process takes of all others together, bytes.
@@ -39,7 +39,7 @@ fn arrivals(history: &History) -> Arrivals {
             function: entry.function,
             sequence: entry.sequence,
             time: entry.start,
-            counts: entry.clocked == Clocked::Gpu,
+            counts: entry.source.is_gpu(),
         };
         let error = rank.error.filter(|_| is_complete).unwrap_or(f64::INFINITY);
         RankArrivals::new(rank.rank, error, collectives.map(collective))

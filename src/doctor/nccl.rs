@@ -65,8 +65,8 @@ fn of_release(around: &Surroundings, release: Release) -> Vec<Finding> {
     let mut tell = |code, what: String, cure: &str| findings.push(Finding::new(code, what, cure));
     let settings = around.settings().0;
     // every type that any version has
-    let Asked { mask, left_out } = asked::types(&settings, release, u64::MAX, |name| around.text(name));
-    for trouble in &left_out {
+    let Asked { mask, left_out, has_events } = asked::types(&settings, release, u64::MAX, |name| around.text(name));
+    for trouble in left_out.iter().filter(|_| !has_events) {
         let (name, value) = trouble.cure;
         let what = format!("GPU times are off, since with NCCL {release} {}", trouble.what);
         tell(Code::NcclNoGpuTimes, what, &format!("set {name}={value} in the job (`scorep-nccl run` does)"));
@@ -92,12 +92,12 @@ fn of_release(around: &Surroundings, release: Release) -> Vec<Finding> {
     if mask & event::KERNEL_CH == 0 || release < GPU_TIMES {
         return findings;
     }
-    if release >= SELF_COUNTED && around.text(ALLGATHERV).as_deref() != Some("0") {
+    if release >= SELF_COUNTED && !has_events && around.text(ALLGATHERV).as_deref() != Some("0") {
         let what =
             format!("with NCCL {release}, ncclBroadcast is not reported, and GPU times of a communicator end with its first");
         tell(Code::NcclBroadcast, what, "set NCCL_ALLGATHERV_ENABLE=0 in the job, if it broadcasts");
     }
-    if release < SELF_COUNTED {
+    if release < SELF_COUNTED && !has_events {
         let what = format!("with NCCL {release}, GPU times of a communicator end with its first all-to-all");
         tell(Code::NcclAllToAll, what, "use NCCL 2.31.2 or later, if the job has all-to-all");
     }

@@ -41,7 +41,9 @@ impl Listener for Assembly {
 
     fn ended(&mut self, event: &Recorded) {
         match event.kind {
-            Kind::Coll | Kind::P2p | Kind::CeColl | Kind::Skipped => {
+            Kind::CollApi if !self.has_silent_calls() => {}
+            // a call that NCCL launches without telling of it is an operation, too
+            Kind::Coll | Kind::P2p | Kind::CeColl | Kind::Skipped | Kind::CollApi => {
                 if let Some(stop) = event.stop
                     && let Some(operation) = self.hear(event.handle)
                 {
@@ -49,7 +51,7 @@ impl Listener for Assembly {
                     operation.touch(stop);
                 }
             }
-            Kind::CollApi | Kind::P2pApi => {}
+            Kind::P2pApi => {}
             Kind::ProxyOp => {
                 self.proxy_ended(event, event.stop);
             }
@@ -71,13 +73,14 @@ impl Listener for Assembly {
 
     fn abandoned(&mut self, event: &Recorded) {
         match event.kind {
-            Kind::Coll | Kind::P2p | Kind::CeColl | Kind::Skipped => {
+            Kind::CollApi if !self.has_silent_calls() => {}
+            Kind::Coll | Kind::P2p | Kind::CeColl | Kind::Skipped | Kind::CollApi => {
                 if let Some(operation) = self.operations.get_mut(event.handle) {
                     operation.stop = moment(operation.start);
                     operation.unfinished = true;
                 }
             }
-            Kind::CollApi | Kind::P2pApi => {}
+            Kind::P2pApi => {}
             Kind::ProxyStep => self.step_ended(event, None),
             Kind::ProxyOp => {
                 self.proxy_ended(event, None);

@@ -1,10 +1,11 @@
 //! When nothing more will come of an operation, and whether the GPU's stamps of it are believed.
 
-use super::Assembly;
+use super::{Assembly, Judged};
 use crate::control;
 use crate::gpu_clock::GpuClock;
 use crate::gpu_track::GpuTrack;
 use crate::in_step::{Cause, InStep, Verdict};
+use crate::kernels::{Kernels, When};
 use crate::operation::{Operation, Timing};
 use crate::operations::Chosen;
 use std::collections::VecDeque;
@@ -31,7 +32,7 @@ impl Assembly {
     /// after the other, which decides works in doubt, too; nor of one that was given up, of which nothing was heard since `overdue`.
     /// Any other one may be quiet for as long as it likes: it may wait on the GPU for another rank. All that began before `horizon` has
     /// been read: where there are many, that is how long a complete one is quiet.
-    pub fn settle(&mut self, [quiet, silent, overdue, horizon]: [u64; 4], take: impl FnMut(&mut Operation, Verdict)) {
+    pub fn settle(&mut self, [quiet, silent, overdue, horizon]: [u64; 4], take: impl FnMut(&mut Operation, Judged)) {
         while let Some(&(_, order)) = self.completed.front().filter(|(active, _)| *active < silent) {
             self.witness = self.witness.max(order);
             self.completed.pop_front();
@@ -45,37 +46,50 @@ impl Assembly {
         let full = if self.is_overcrowded() { self.middle_order() } else { 0 };
         let overfull = self.operations.count() > 2 * MOST_PENDING;
         let no_kernels = self.no_kernel_events;
+        let kernels = &self.kernels;
         let over = self.operations.over(|operation| {
-            let complete = operation.active < quiet && (no_kernels || operation.is_complete());
-            let read = many && operation.active < horizon && operation.is_complete();
+            let kernel = kernels.get(operation.first_of_kernel());
+            let is_complete = operation.is_complete(kernel);
+            let complete = operation.active < quiet && (no_kernels || is_complete);
+            let read = many && operation.active < horizon && is_complete;
             let passed = operation.active < silent && operation.order < witness;
             let given_up = operation.unfinished && operation.active < overdue;
-            let crowded_out = operation.order < full && (overfull || operation.active < horizon && operation.looks_done());
-            operation.is_quiet() && (complete || read || passed || given_up || crowded_out)
+            let over = !kernel.is_awaited() && (complete || read || passed || given_up);
+            let looks_done = operation.looks_done(kernel);
+            let crowded_out = operation.order < full && (overfull || operation.active < horizon && looks_done);
+            operation.is_quiet() && (over || crowded_out)
         });
         self.settle_those(over, take);
+        self.forget_kernels();
+    }
+
+    /// Of kernels all of whose operations are settled, nothing is kept.
+    fn forget_kernels(&mut self) {
+        let under_way = self.operations.iter().chain(self.undecided.values()).map(Operation::first_of_kernel);
+        self.kernels.forget_before(under_way.min().unwrap_or(u64::MAX).min(self.steps.seen_before()));
     }
 
     /// Gives `take` the complete ones of which was heard since there are many, without a look at all the others; see [`Assembly::settle`].
-    pub fn settle_complete(&mut self, horizon: u64, take: impl FnMut(&mut Operation, Verdict)) {
-        let Self { operations, complete, .. } = self;
+    pub fn settle_complete(&mut self, horizon: u64, take: impl FnMut(&mut Operation, Judged)) {
+        let Self { operations, complete, kernels, .. } = self;
         // each is named again whenever it is heard of
         if complete.len() > operations.count() {
             complete.sort_unstable();
             complete.dedup();
         }
-        let over = operations.complete_among(complete, |operation| operation.active < horizon);
+        let over = operations.complete_among(complete, kernels, |operation| operation.active < horizon);
         self.settle_those(over, take);
     }
 
-    fn settle_those(&mut self, those: Chosen, mut take: impl FnMut(&mut Operation, Verdict)) {
+    fn settle_those(&mut self, those: Chosen, mut take: impl FnMut(&mut Operation, Judged)) {
         let no_kernels = self.no_kernel_events;
-        let Self { operations, undecided, completed, steps, clock, track, .. } = self;
+        let Self { operations, undecided, completed, steps, clock, track, kernels, events_ahead, .. } = self;
         let apart = (1e8 / self.nanoseconds_per_tick) as u64;
-        let mut deciding = Deciding { steps, clock, track, nanoseconds_per_tick: self.nanoseconds_per_tick };
+        let mut deciding =
+            Deciding { steps, clock, track, kernels, events_ahead, nanoseconds_per_tick: self.nanoseconds_per_tick };
         operations.take_out(those, |operation| {
             control::beat();
-            if no_kernels || operation.is_complete() {
+            if no_kernels || operation.is_complete(deciding.kernels.get(operation.first_of_kernel())) {
                 note_completed(completed, apart, operation);
             }
             if undecided.is_empty() && deciding.steps.verdict(operation.order) != Verdict::Undecided {
@@ -119,7 +133,7 @@ impl Assembly {
     }
 
     /// Gives `take` all operations there are: nothing more will come at all.
-    pub fn end(&mut self, mut take: impl FnMut(&mut Operation, Verdict)) {
+    pub fn end(&mut self, mut take: impl FnMut(&mut Operation, Judged)) {
         self.invisible += self.calls.drop_over(|_| true);
         self.steps.end();
         for mut operation in self.operations.take() {
@@ -131,9 +145,9 @@ impl Assembly {
     }
 
     /// Hands on what can be decided, in the order of starts.
-    fn decide(&mut self, take: &mut impl FnMut(&mut Operation, Verdict)) {
-        let Self { undecided, steps, clock, track, nanoseconds_per_tick, .. } = self;
-        let mut deciding = Deciding { steps, clock, track, nanoseconds_per_tick: *nanoseconds_per_tick };
+    fn decide(&mut self, take: &mut impl FnMut(&mut Operation, Judged)) {
+        let Self { undecided, steps, clock, track, kernels, events_ahead, nanoseconds_per_tick, .. } = self;
+        let mut deciding = Deciding { steps, clock, track, kernels, events_ahead, nanoseconds_per_tick: *nanoseconds_per_tick };
         while let Some(entry) = undecided.first_entry() {
             if deciding.steps.verdict(*entry.key()) == Verdict::Undecided {
                 break;
@@ -157,19 +171,27 @@ struct Deciding<'a> {
     steps: &'a mut InStep,
     clock: &'a GpuClock,
     track: &'a mut Option<GpuTrack>,
+    kernels: &'a Kernels,
+    events_ahead: &'a mut Option<i64>,
     nanoseconds_per_tick: f64,
 }
 
 impl Deciding<'_> {
     /// Hands on an operation that is decided.
-    fn hand_on(&mut self, operation: &mut Operation, take: &mut impl FnMut(&mut Operation, Verdict)) {
+    fn hand_on(&mut self, operation: &mut Operation, take: &mut impl FnMut(&mut Operation, Judged)) {
         let verdict = judge(self.steps, self.clock, self.nanoseconds_per_tick, operation);
-        if let (Timing::Gpu { start, .. }, Some(called), Some(track)) =
-            (operation.timing(verdict), operation.called, self.track.as_mut())
-        {
-            track.enqueued(called.get(), start);
+        let kernel = self.kernels.get(operation.first_of_kernel());
+        if let Timing::Stamps { start, stop } = operation.timing(verdict, kernel) {
+            if let (Some(called), Some(track)) = (operation.called, self.track.as_mut()) {
+                track.enqueued(called.get(), start);
+            }
+            if let When::Timed(time) = kernel.when {
+                // the event behind a kernel happens after its last stamp
+                let ahead = time.stop.wrapping_sub(stop) as i64;
+                *self.events_ahead = Some(self.events_ahead.map_or(ahead, |least| least.min(ahead)));
+            }
         }
-        take(operation, verdict);
+        take(operation, Judged { verdict, kernel, events_ahead: self.events_ahead.unwrap_or(0) });
     }
 }
 
@@ -269,7 +291,7 @@ mod tests {
         assembly.set_kernel_events(false);
         hear(&mut assembly, 0..1, |_| true);
         let mut timings = Vec::new();
-        assembly.end(|operation, verdict| timings.push(operation.timing(verdict)));
+        assembly.end(|operation, verdict| timings.push(verdict.timing(operation)));
         assert_eq!(timings, [Timing::Enqueue(2)]);
     }
 }

@@ -3,9 +3,12 @@
 use crate::context::Context;
 use crate::datatype::element_bytes;
 use crate::event::{Call, Identity, Operation};
+use crate::handle::Handle;
 use crate::kind::Kind;
+use crate::launch::KernelId;
 use crate::message::Message;
 use crate::name::Name;
+use crate::order;
 use crate::recorder::Recorder;
 use crate::sync::Ordering;
 use crate::text::Text;
@@ -22,7 +25,7 @@ impl Recorder {
     #[inline(always)]
     pub(super) fn operation(&self, cell: &ThreadCell, kind: Kind, context: u64, parent: u64, operation: &Operation<'_>) -> u64 {
         let bytes = bytes(operation.count, operation.datatype);
-        let Some((context, index)) = self.living(cell, context) else { return 0 };
+        let (raw, Some((context, index))) = (context, self.living(cell, context)) else { return 0 };
         if let Some(identity) = operation.identity
             && context.rank().is_none()
         {
@@ -39,7 +42,12 @@ impl Recorder {
             [Name::of(operation.function), Name::of(operation.algorithm), Name::of(operation.protocol)];
         let shape = u32::from_le_bytes([function.bits(), algorithm.bits(), protocol.bits(), operation.channels]);
         let shape = u64::from(shape) | u64::from(operation.peer.unwrap_or(-1).cast_unsigned()) << 32;
-        let handle = self.ordered(cell, kind, context, index, parent, [bytes, operation.sequence, shape]);
+        let is_copied = kind == Kind::CeColl;
+        let distance = |order| if is_copied { 0 } else { cell.launching.distance(order) };
+        let (handle, order) = self.ordered(cell, kind, (context, index), parent, [bytes, operation.sequence, shape], distance);
+        if self.launches.are_timed() && !is_copied && handle != 0 {
+            self.follow(cell, context, index, raw, order, operation);
+        }
         if !skipped {
             return handle;
         }
@@ -65,9 +73,23 @@ impl Recorder {
         let bytes = bytes(call.count, call.datatype);
         cell.enqueued_ops.add(1);
         cell.enqueued_bytes.add(bytes);
-        let Some((context, index)) = self.living(cell, context) else { return 0 };
-        let payload = [bytes, u64::from(call.captured), u64::from(Name::of(call.function).bits())];
-        let handle = self.ordered(cell, kind, context, index, parent, payload);
+        let (raw, Some((context, index))) = (context, self.living(cell, context)) else { return 0 };
+        let function = Name::of(call.function);
+        let (mut silent, timed) = (false, self.launches.are_timed());
+        if timed {
+            cell.launching.call(index, function, bytes);
+            silent = kind == Kind::CollApi && !call.captured && context.has_silent_broadcasts() && function.is_broadcast();
+        }
+        let payload = [bytes, u64::from(call.captured) | u64::from(silent) << 1, u64::from(function.bits())];
+        let distance = |order| match Handle::parse_context(raw) {
+            Some(context) if silent => cell.launching.silent_call(KernelId { context, order }, call.stream),
+            _ => 0,
+        };
+        let (handle, _) = self.ordered(cell, kind, (context, index), parent, payload, distance);
+        if silent {
+            context.doubt();
+            cell.launching.name_silent(handle);
+        }
         if handle != 0 {
             // the stop of an event without a handle would not be told; the start was stamped just now
             cell.enter_api(cell.recently());
@@ -76,8 +98,17 @@ impl Recorder {
     }
 
     /// Records an operation or a call, numbered in the order of starts.
+    /// Gives its handle, 0 where there is no room, and its number; `distance` tells how far behind the first of its kernel it is.
     #[inline(always)]
-    fn ordered(&self, cell: &ThreadCell, kind: Kind, context: &Context, index: u32, parent: u64, payload: [u64; 3]) -> u64 {
+    fn ordered(
+        &self,
+        cell: &ThreadCell,
+        kind: Kind,
+        (context, index): (&Context, u32),
+        parent: u64,
+        payload: [u64; 3],
+        distance: impl FnOnce(u64) -> u64,
+    ) -> (u64, u64) {
         if self.asleep.load(Ordering::Relaxed) {
             self.wake();
         }
@@ -90,11 +121,45 @@ impl Recorder {
         }
         let [bytes, sequence, shape] = payload;
         // a number that nobody has would be waited for
-        let numbered = || [bytes, sequence, shape, context.next_order()];
-        self.write(cell, index * WINDOWS + filling, kind, parent, now, numbered).unwrap_or_else(|| {
+        let mut order = 0;
+        let numbered = || {
+            order = context.next_order();
+            [bytes, sequence, shape, order::pack(order, distance(order))]
+        };
+        let handle = self.write(cell, index * WINDOWS + filling, kind, parent, now, numbered).unwrap_or_else(|| {
             cell.dropped.add(1);
             context.lose();
             0
-        })
+        });
+        (handle, order)
+    }
+
+    /// An operation of a kernel has started, at that place in the order of starts.
+    #[inline]
+    fn follow(&self, cell: &ThreadCell, context: &Context, index: u32, raw: u64, order: u64, operation: &Operation<'_>) {
+        let distance = cell.launching.distance(order);
+        if cell.launching.has_news()
+            && let Some(context) = Handle::parse_context(raw)
+        {
+            self.tell_launch(cell, KernelId { context, order: order - distance });
+        }
+        self.learn(cell, context, index, operation, distance == 0);
+    }
+
+    /// A collective by copy engine: its copies are between two events, the first of which comes before it is told of elsewhere.
+    pub(super) fn copies(&self, cell: &ThreadCell, context: u64, parent: u64, operation: &Operation<'_>) -> u64 {
+        let timed = self.launches.are_timed() && self.contexts.find(context).is_some();
+        if timed {
+            self.copies_begin(cell, operation.stream);
+        }
+        let handle = self.operation(cell, Kind::CeColl, context, parent, operation);
+        if let (true, Some(context), Some((slot, _, generation))) =
+            (timed, Handle::parse_context(context), self.under_way(handle))
+            && let Some(event) = slot.read(generation)
+        {
+            let (order, _) = order::unpack(event.payload()[3]);
+            self.copies_are(cell, KernelId { context, order }, handle);
+        }
+        handle
     }
 }

@@ -12,7 +12,7 @@ pub struct Setting {
 }
 
 /// All settings there are.
-pub const SETTINGS: [Setting; 25] = [
+pub const SETTINGS: [Setting; 26] = [
     Setting {
         name: "NCCL_SCOREP_SUMMARY",
         default: "(none)",
@@ -32,6 +32,11 @@ pub const SETTINGS: [Setting; 25] = [
         name: "NCCL_SCOREP_MIN_BYTES",
         default: "0",
         meaning: "Operations of fewer bytes are not recorded, but for those to oneself; they are counted as skipped.",
+    },
+    Setting {
+        name: "NCCL_SCOREP_GPU_TIME",
+        default: "auto",
+        meaning: "Source of the GPU's times: stamps (of NCCL's kernels, where they are right), events (CUDA's, around each launch), auto (stamps where they are right, events elsewhere) or off.",
     },
     Setting {
         name: "NCCL_SCOREP_TRUST_NCCL",
@@ -82,8 +87,8 @@ pub const SETTINGS: [Setting; 25] = [
     Setting { name: "NCCL_SCOREP_TICK_RATE", default: "(measured)", meaning: "Ticks per second of Score-P's clock." },
     Setting {
         name: "NCCL_SCOREP_GPU_TICK",
-        default: "1",
-        meaning: "Nanoseconds that a stamp of the GPU counts: 1 with NVIDIA, 10 with AMD.",
+        default: "(by the library)",
+        meaning: "Nanoseconds that a stamp of the GPU counts. Where it is not set: 10 where the library that calls is AMD's RCCL, else 1.",
     },
     Setting {
         name: "NCCL_SCOREP_LANES",

@@ -70,9 +70,6 @@ impl Histogram {
     }
 }
 
-/// What timed an operation, in the order of its spread.
-const TIMED_BY: [&str; 3] = ["gpu", "proxy", "enqueue"];
-
 /// Nanoseconds in a microsecond, and bytes per second in an MB/s.
 const MICROSECOND: f64 = 1e3;
 const MEGABYTE: f64 = 1e6;
@@ -85,14 +82,20 @@ pub(crate) fn families(sums: &Sums, identity: &Identity, peers: &mut Peers, fail
     made.extend(view.pairs(peers));
     made.extend(view.channels(peers));
     made.retain(|family| !family.points.is_empty());
-    made.extend([Fixed::Dropped, Fixed::UnfinishedOps, Fixed::InvisibleOps, Fixed::OutOfStep].into_iter().filter_map(
-        |counter| {
-            let about = metric::counters().get(counter as usize)?;
-            let value = Value::Sum(board::read(counter as usize));
-            let points = vec![Point { labels: view.of_process.clone(), value }];
-            Some(Family { name: &about.name, unit: "count", meaning: about.description.to_string_lossy().into_owned(), points })
-        },
-    ));
+    let untimed = [
+        Fixed::UntimedGraph,
+        Fixed::UntimedNoEvent,
+        Fixed::UntimedCudaFailed,
+        Fixed::UntimedNotChosen,
+        Fixed::UntimedNotBelieved,
+    ];
+    let lost = [Fixed::Dropped, Fixed::UnfinishedOps, Fixed::InvisibleOps, Fixed::OutOfStep];
+    made.extend(lost.into_iter().chain(untimed).filter_map(|counter| {
+        let about = metric::counters().get(counter as usize)?;
+        let value = Value::Sum(board::read(counter as usize));
+        let points = vec![Point { labels: view.of_process.clone(), value }];
+        Some(Family { name: &about.name, unit: "count", meaning: about.description.to_string_lossy().into_owned(), points })
+    }));
     let points = vec![Point { labels: view.of_process.clone(), value: Value::Sum(failed) }];
     made.push(Family { points, ..family("nccl_exports_failed", "count", "Exports that failed and whose moment is missing") });
     made
@@ -171,10 +174,10 @@ impl View<'_> {
             for (into, value) in into.iter_mut().zip(values).filter(|(_, value)| value.count() > 0) {
                 into.points.push(Point { labels: labels.clone(), value: Value::Histogram(value) });
             }
-            for (by, times) in TIMED_BY.into_iter().zip(&spread.times) {
+            for (source, times) in Source::ALL.into_iter().zip(&spread.times) {
                 let value = of_times(times);
                 if value.count() > 0 {
-                    let labels = labels.iter().cloned().chain([("timing", by.to_owned())]).collect();
+                    let labels = labels.iter().cloned().chain([("timing", source.name().to_owned())]).collect();
                     let into = if *is_coll { &mut coll_time } else { &mut p2p_time };
                     into.points.push(Point { labels, value: Value::Histogram(value) });
                 }

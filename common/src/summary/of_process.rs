@@ -3,6 +3,7 @@
 use super::{Channel, Communicator, Operations, Process, RankPlace, SCHEMA, Summary, Transfers};
 use crate::event::Communicator as Introduction;
 use crate::figures::Figures;
+use crate::launch::Untimed;
 use crate::metric::{self, Fixed};
 use crate::rate::Rate;
 use crate::recorder::Recorder;
@@ -129,6 +130,7 @@ fn operations(&(rank, is_coll, function, peer): &OperationKey, sum: &OperationSu
         count: sum.count,
         bytes: sum.bytes,
         gpu_timed: sum.gpu_timed,
+        event_timed: sum.event_timed,
         time_us: microseconds(sum.time),
         min_us: sum.min.map(microseconds),
         max_us: sum.max.map(microseconds),
@@ -159,6 +161,7 @@ fn process(totals: &Totals) -> Process {
         unfinished: totals.unfinished,
         invisible: totals.invisible,
         out_of_step: totals.out_of_step,
+        untimed: Untimed::ALL.into_iter().zip(totals.untimed).map(|(cause, count)| (cause.name().to_owned(), count)).collect(),
         ignored_handles: total(|cell| cell.ignored.get()),
         foreign_proxy_ops: total(|cell| cell.foreign.get()),
         skipped: total(|cell| cell.skipped.get()),

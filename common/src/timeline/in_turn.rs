@@ -58,7 +58,7 @@ mod tests {
     use super::*;
     use crate::gpu_track::GpuTrack;
     use crate::name::Name;
-    use crate::timeline::Clocked;
+    use crate::operation::Source;
 
     const BEGIN: u64 = 5_000_000_000;
 
@@ -74,7 +74,7 @@ mod tests {
             function: name,
             algorithm: name,
             protocol: name,
-            clocked: Clocked::Gpu,
+            source: Source::Stamps,
         }
     }
 

@@ -15,7 +15,7 @@ mod hand_over;
 use common::communicator::Communicator;
 use common::config::Settings;
 use common::context::Context;
-use common::event::{Communicator as Introduction, Event, Operation};
+use common::event::{Communicator as Introduction, Event, Operation, Timed};
 use common::figures::Figures;
 use common::grace::Graces;
 use common::handle::Handle;
@@ -166,10 +166,21 @@ pub(crate) fn all_reduce() -> Operation<'static> {
         algorithm: None,
         protocol: None,
         identity: None,
+        stream: 0,
     }
 }
 
 fn introduction() -> Introduction {
     let (id, name) = (7, String::new());
-    Introduction { id, name, nranks: 2, nnodes: 1, rank: 0, api_calls: false, kernel_events: false, told: true }
+    Introduction {
+        id,
+        name,
+        nranks: 2,
+        nnodes: 1,
+        rank: 0,
+        api_calls: false,
+        kernel_events: false,
+        told: true,
+        timed: Timed::default(),
+    }
 }

@@ -43,6 +43,12 @@ pub(super) enum What {
     Finalize {
         context: u64,
     },
+    /// Events around a launch have happened: nanoseconds of their clock.
+    Kernel {
+        handle: u64,
+        first: u64,
+        last: u64,
+    },
 }
 
 /// What a capture tells of an event.

@@ -159,7 +159,7 @@ impl Seen {
                 known
             }
             What::State { handle, state, .. } => *state >= 0 && replace(handle, &self.events),
-            What::Stop { handle } => replace(handle, &self.events),
+            What::Stop { handle } | What::Kernel { handle, .. } => replace(handle, &self.events),
             What::Finalize { context } => replace(context, &self.contexts),
         }
     }

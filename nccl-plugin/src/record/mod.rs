@@ -15,8 +15,8 @@ mod strings;
 
 use crate::descriptor::Descriptor;
 use crate::tap::Introduction;
-use common::log;
 use common::thread::ThreadCell;
+use common::{control, launch, log};
 use event::{Event, Record, What};
 use file::{Meta, Place};
 use line::{Communicator, Words};
@@ -27,7 +27,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 use strings::Strings;
+
+/// How long the end of the process waits for what events tell.
+const PATIENCE: Duration = Duration::from_millis(500);
 
 static RECORDING: OnceLock<Option<Recording>> = OnceLock::new();
 
@@ -64,6 +68,11 @@ impl Recording {
     pub fn begin(directory: &Path, bytes: usize, version: u32) -> Option<&'static Self> {
         let recording = RECORDING.get_or_init(|| {
             let made = Self::new(directory, bytes, version).and_then(|made| at_exit().map(|()| made));
+            launch::watch(|number, events| {
+                if let Some(recording) = RECORDING.get().and_then(Option::as_ref) {
+                    recording.kernel(number, events);
+                }
+            });
             let complain = |error| log::warn(&format!("no recording in {}: {error}", directory.display()));
             made.map_err(complain).ok()
         });
@@ -131,6 +140,11 @@ impl Recording {
         self.keep_now(What::Stop { handle });
     }
 
+    /// The two events around a launch have happened. On the collector's thread.
+    fn kernel(&self, handle: u64, (first, last): (u64, u64)) {
+        self.keep_now(What::Kernel { handle, first, last });
+    }
+
     /// NCCL destroyed a communicator.
     pub fn finalize(&self, context: u64) {
         self.keep_now(What::Finalize { context });
@@ -158,6 +172,8 @@ impl Recording {
         if self.pid != std::process::id() || self.written.swap(true, Ordering::AcqRel) {
             return;
         }
+        // what events tell of the last kernels is learnt by then
+        control::flush(PATIENCE);
         let callbacks = self.sequence.load(Ordering::Acquire);
         self.over.store(true, Ordering::Relaxed);
         let communicators = self.communicators.lock().unwrap_or_else(PoisonError::into_inner);

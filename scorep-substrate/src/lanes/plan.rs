@@ -116,13 +116,14 @@ fn in_turn(mut windows: Vec<PairWindow>) -> Vec<PairWindow> {
 mod tests {
     use super::*;
     use common::name::Name;
+    use common::operation::Source;
     use common::rate::Rate;
-    use common::timeline::{Clocked, Entry, RankHistory};
+    use common::timeline::{Entry, RankHistory};
     use common::totals::{PairSum, Rank};
 
     fn history(operations: &[(u16, u64, u64)], windows: &[(u16, i32, u64, u64, u64)]) -> History {
         let name = Name::default();
-        let clocked = Clocked::Gpu;
+        let source = Source::Stamps;
         let entry = |&(place, start, stop): &(u16, u64, u64)| Entry {
             start,
             stop,
@@ -133,7 +134,7 @@ mod tests {
             function: name,
             algorithm: name,
             protocol: name,
-            clocked,
+            source,
         };
         let rate = Rate::of(&PairSum::default(), common::config::Regression::Min, 1.0);
         let window = |&(place, peer, start, stop, bytes): &_| PairWindow { place, peer, start, stop, bytes, rate };

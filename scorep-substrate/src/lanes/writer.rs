@@ -14,7 +14,7 @@ use crate::sys::{
 use common::name::{FUNCTIONS, Name};
 use common::operation::bus_bytes;
 use common::rate::Rate;
-use common::timeline::{Clocked, Entry, History};
+use common::timeline::{Entry, History};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What Score-P calls our definitions.
@@ -156,7 +156,7 @@ impl<'a> Writer<'a> {
         let ticks = operation.stop - operation.start;
         let bytes = bus_bytes(operation.function, operation.bytes, nranks)?;
         let seconds = ticks as f64 * self.history.nanoseconds_per_tick / 1e9;
-        whole((operation.clocked == Clocked::Gpu && ticks > 0).then(|| bytes / seconds))
+        whole((operation.source.is_gpu() && ticks > 0).then(|| bytes / seconds))
     }
 
     /// Says on the next event what else is known of the operation.
@@ -172,11 +172,7 @@ impl<'a> Writer<'a> {
                 measurement.say(location, attribute, string);
             }
         }
-        let timing = match operation.clocked {
-            Clocked::Gpu => "gpu",
-            Clocked::Proxy => "proxy",
-            Clocked::Enqueue => "enqueue",
-        };
+        let timing = operation.source.name();
         let string = *self.strings.entry(timing).or_insert_with(|| measurement.string(timing));
         measurement.say(location, self.timing, string);
     }
