@@ -196,10 +196,11 @@ fn mask(version: u32, settings: &[(&str, &str)]) -> u32 {
 #[test]
 fn presets_and_masks_decide_what_is_asked_for() {
     let operations = 0x1706;
-    let presets = [("api", operations), ("light", operations | 0x40), ("network", operations | 0x58), ("full", 0xffff)];
+    // launches are told of where events time them: from v5 on
+    let presets = [("api", operations), ("light", operations | 0x840), ("network", operations | 0x858), ("full", 0xffff)];
     let known = [0x3f, 0x3f, 0xbf, 0xff, 0xfff, 0x7fff, 0xffff];
     for (version, known) in VERSIONS.into_iter().zip(known) {
-        assert_eq!(mask(version, &[]), (operations | 0x58) & known, "v{version}");
+        assert_eq!(mask(version, &[]), (operations | 0x858) & known, "v{version}");
         for (preset, types) in presets {
             assert_eq!(mask(version, &[("NCCL_SCOREP_PRESET", preset)]), types & known, "{preset}, v{version}");
         }

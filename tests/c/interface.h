@@ -214,7 +214,7 @@ static void put_coll(const struct event *event, union payload *to, int version) 
     case 4: PUT_HEAD(to->coll_v4), PUT_TAIL(to->coll_v4); break;
     case 5:
     case 6: PUT_HEAD(to->coll_v5), PUT_TAIL(to->coll_v5); break;
-    default: PUT_HEAD(to->coll_v7), PUT_TAIL(to->coll_v7), to->coll_v7.variant = "sym"; break;
+    default: PUT_HEAD(to->coll_v7), PUT_TAIL(to->coll_v7), to->coll_v7.variant = "ring", to->coll_v7.symmetric = false; break;
   }
 }
 
