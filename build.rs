@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 type Failure = Box<dyn std::error::Error>;
 
 /// A C program's name and source, what it links, and the header without which it cannot be compiled.
-const HOSTS: [(&str, &str, &[&str], Option<&str>); 12] = [
+const HOSTS: [(&str, &str, &[&str], Option<&str>); 13] = [
     ("otf2_last_values", "tests/hosts/otf2_last_values.c", &["-lotf2"], Some("/usr/include/otf2/otf2.h")),
     ("all_reduce_host", "tests/hosts/all_reduce_host.c", &["-ldl", "-lpthread"], None),
     ("stress_host", "tests/hosts/stress_host.c", &["-ldl", "-lpthread"], None),
@@ -19,6 +19,7 @@ const HOSTS: [(&str, &str, &[&str], Option<&str>); 12] = [
     ("memory_host", "tests/c/memory_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
     ("export_host", "tests/c/export_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
     ("fuzz_host", "tests/c/fuzz_host.c", &["-ldl", "-lpthread"], None),
+    ("events_host", "tests/c/events_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
     // as a plain program; with Score-P it is compiled when the tests run
     ("replay_app", "tests/c/replay_app.c", &["-ldl", "-lpthread"], None),
 ];
@@ -61,6 +62,13 @@ fn main() -> Result<(), Failure> {
     let flags = ["-shared", "-fPIC", "-Wl,-soname,libscorep_measurement.so.11"];
     compile("tests/c/scorep_measurement.c", &measurement, &flags, &["-lpthread"])?;
     println!("cargo::rustc-env=SCORE_P_STAND_IN={}", measurement.display());
+    // named as CUDA's driver is, where nothing else finds it
+    let driver = out.join("cuda");
+    std::fs::create_dir_all(&driver)?;
+    let driver = driver.join("libcuda.so.1");
+    let flags = ["-shared", "-fPIC", "-fvisibility=hidden", "-Wl,-soname,libcuda.so.1"];
+    compile("tests/c/cuda_driver.c", &driver, &flags, &["-lpthread"])?;
+    println!("cargo::rustc-env=CUDA_STAND_IN={}", driver.display());
     Ok(())
 }
 

@@ -41,6 +41,8 @@ pub struct Judged {
     pub kernel: Kernel,
     /// By how many nanoseconds the events' clock is ahead of the GPU's, as far as is known.
     pub events_ahead: i64,
+    /// Launches are told of: of a kernel without one that is known.
+    pub has_launches: bool,
 }
 
 impl Judged {
@@ -80,10 +82,12 @@ pub struct Assembly {
     events_ahead: Option<i64>,
     /// How events' clock runs, where somebody wants to know when operations ran.
     events_track: Option<GpuTrack>,
-    /// How late stamps came.
+    /// How late stamps came, and how many kernel channels are to be told of.
     lag: Lag,
     /// Stamps are not used, whatever they say.
     ignores_stamps: bool,
+    /// Calls were captured into a CUDA graph.
+    has_graph: bool,
     counts_self: bool,
     /// Operations with nothing more to come, whose stamps are still in doubt, by order.
     undecided: BTreeMap<u64, Operation>,
@@ -210,7 +214,11 @@ impl Assembly {
     pub fn awaits_operations(&self) -> bool {
         let over = |operation: &Operation| {
             let kernel = self.kernels.get(operation.first_of_kernel());
-            if self.no_kernel_events { operation.is_quiet() && !kernel.is_awaited() } else { operation.looks_done(kernel) }
+            if self.no_kernel_events {
+                operation.is_quiet() && !operation.awaits_events(kernel)
+            } else {
+                operation.looks_done(kernel)
+            }
         };
         !self.operations.iter().all(over)
     }
@@ -229,7 +237,8 @@ impl Assembly {
                 operation.heard = false;
                 let kernel = kernels.get(operation.first_of_kernel());
                 let verdict = judge(steps, clock, *nanoseconds_per_tick, operation);
-                each(operation, Judged { verdict, kernel, events_ahead: self.events_ahead.unwrap_or(0) });
+                let has_launches = kernels.expects_launches();
+                each(operation, Judged { verdict, kernel, events_ahead: self.events_ahead.unwrap_or(0), has_launches });
                 if many && operation.is_complete(kernel) {
                     complete.push(handle);
                 }
@@ -334,6 +343,10 @@ impl Assembly {
             call = self.calls.remove(event.handle);
         }
         operation.called = call.and_then(|call| moment(call.time));
+        // NCCL counts an operation's works when it is launched, those of a replay when it runs or not at all
+        if self.has_graph && call.is_some_and(|call| !call.captured) && !self.no_kernel_events {
+            self.steps.condemn(operation.order, Cause::BesideGraph);
+        }
         self.steps.clear(event.parent);
         self.kernels.begun(operation.first_of_kernel(), operation.distance, event.handle);
         if event.kind == Kind::Skipped {
@@ -346,6 +359,7 @@ impl Assembly {
                 self.steps.suspect(operation.order, event.handle, false, Cause::ToOneself);
             }
         }
+        self.lag.began(operation.channels);
         self.operations.insert(event.handle, operation);
     }
 
@@ -364,6 +378,7 @@ impl Assembly {
             self.operations.insert(event.handle, operation);
             return;
         }
+        self.has_graph |= captured;
         self.calls.insert(event.handle, Call { order, time: event.start, captured });
         if event.kind == Kind::CollApi && !self.no_kernel_events {
             let cause = Cause::Unfollowed(Name::from_bits(function as u8));

@@ -124,9 +124,12 @@ impl Recorder {
             }
         }
         if communicator.timed.launches {
-            self.launches.begin();
+            let pool = self.launches.begin();
             if self.launches.are_timed() {
                 control::end_launches_at_exit();
+            }
+            if let (Some(pool), Some((context, _))) = (pool, self.contexts.find(id.raw())) {
+                context.launch_from(pool);
             }
         }
         self.send(Message::Opened { id, communicator });
@@ -137,8 +140,14 @@ impl Recorder {
     pub fn finalize(&self, context: u64) {
         let cell = ThreadCell::of_callback(false);
         cell.inspect(|cell| cell.others.one());
+        let pool = self.contexts.find(context).and_then(|(context, _)| context.pool());
         match (self.contexts.end(context), cell) {
-            (Some(id), _) => self.send(Message::Ended { id, time: CLOCK.now() }),
+            (Some(id), _) => {
+                self.send(Message::Ended { id, time: CLOCK.now() });
+                if let Some(pool) = pool.filter(|&pool| self.launches.leave(pool)) {
+                    control::close_launches(pool);
+                }
+            }
             (None, Some(cell)) => cell.ignored.add(u64::from(context != 0 && context != NO_CONTEXT)),
             (None, None) => {}
         }

@@ -5,11 +5,10 @@ use crate::communicator::Communicator;
 use crate::event::{Communicator as Introduction, Timed};
 use crate::figures::Figures;
 use crate::grace::Graces;
-use crate::kernels::When;
 use crate::launch::KernelId;
 use crate::launch::lag::Pause;
 use crate::launch::share::Watch;
-use crate::launch::times::{self, Outcome, Times};
+use crate::launch::times::{self, OfKernel, Outcome, Times};
 use crate::message::Message;
 use crate::recorder::{self, CLOCK, Recorder};
 use crate::round::{self, Course, Round};
@@ -34,6 +33,9 @@ const PLENTY: u32 = 16_384;
 const SLEEP: Duration = Duration::from_secs(1);
 /// Rounds without news after which the collector sleeps.
 const IDLE_ROUNDS: u32 = 100;
+/// Rounds for which what is heard of a communicator's launches waits for the communicator, and how much of it.
+const PATIENT_ROUNDS: u32 = 100;
+const MOST_HEARD: usize = 4096;
 /// How long the last flush waits for callbacks that are under way, nanoseconds, and rounds that it makes at least: a machine that
 /// stands still for a while must not end it early.
 const FLUSH_PATIENCE: u64 = 1_000_000_000;
@@ -51,6 +53,21 @@ pub fn spawn(inbox: Receiver<Message>, closed: Receiver<u32>) -> io::Result<Thre
     })
 }
 
+/// Something that was heard of a kernel.
+#[derive(Debug, Clone, Copy)]
+struct Heard {
+    kernel: KernelId,
+    news: OfKernel,
+    /// Rounds for which its communicator was not known.
+    rounds: u32,
+}
+
+impl Heard {
+    fn of(Outcome { kernel, time, .. }: Outcome) -> Self {
+        Self { kernel, news: OfKernel::Ran(time), rounds: 0 }
+    }
+}
+
 struct Collector {
     recorder: &'static Recorder,
     inbox: Receiver<Message>,
@@ -64,6 +81,8 @@ struct Collector {
     pause: Pause,
     in_one_queue: bool,
     told_failure: bool,
+    /// What was heard of launches and not handed on.
+    heard: Vec<Heard>,
 }
 
 impl Collector {
@@ -81,6 +100,7 @@ impl Collector {
             pause: Pause::default(),
             in_one_queue: std::env::var("CUDA_DEVICE_MAX_CONNECTIONS").is_ok_and(|value| value.trim() == "1"),
             told_failure: false,
+            heard: Vec::new(),
         }
     }
 
@@ -138,6 +158,15 @@ impl Collector {
                     }
                 }
                 Message::Flush { last, done } => self.flush(last, &done),
+                Message::Close { pool, done } => {
+                    // maybe before the first round
+                    self.know_scale();
+                    self.look_at_launches();
+                    let left = self.launches.close(pool, |outcome| self.heard.push(Heard::of(outcome)));
+                    self.hand_on();
+                    self.recorder.launches.close(pool, left);
+                    let _ = done.send(());
+                }
                 Message::Summary { answer } => {
                     let _ = answer.send(Summary::of_process(&self.figures, &self.introductions, self.recorder));
                 }
@@ -194,11 +223,7 @@ impl Collector {
     /// Takes in what was recorded, once.
     fn round(&mut self, hasty: bool) -> Round {
         let now = CLOCK.now();
-        if let Some(scale) = CLOCK.nanoseconds_per_tick() {
-            self.figures.nanoseconds_per_tick = scale;
-            self.figures.knows_tick = true;
-            self.recorder.know_tick(scale);
-        }
+        self.know_scale();
         self.look_at_launches();
         let most_ticks = self.figures.ticks(self.recorder.settings.window_seconds);
         let Self { recorder, communicators, graces, figures, .. } = self;
@@ -211,42 +236,53 @@ impl Collector {
         round
     }
 
+    /// What a tick is worth is known ever better.
+    fn know_scale(&mut self) {
+        if let Some(scale) = CLOCK.nanoseconds_per_tick() {
+            self.figures.nanoseconds_per_tick = scale;
+            self.figures.knows_tick = true;
+            self.recorder.know_tick(scale);
+        }
+    }
+
     /// What came of launches goes to their communicators.
     fn look_at_launches(&mut self) {
-        let Self { recorder, communicators, launches, figures, share, in_one_queue, .. } = self;
-        if !recorder.launches.are_timed() && !launches.are_awaited() {
+        let Self { recorder, launches, figures, share, in_one_queue, heard, .. } = self;
+        if !recorder.launches.are_timed() && !launches.are_awaited() && heard.is_empty() {
             return;
         }
         share.look(&recorder.share, clock::monotonic(), *in_one_queue);
-        let communicators = std::cell::RefCell::new(communicators);
-        let of = |kernel: KernelId, hear: &dyn Fn(&mut Communicator)| {
-            let mut communicators = communicators.borrow_mut();
-            let found = communicators.get_mut(&kernel.context.index()).filter(|found| found.id() == kernel.context);
-            found.into_iter().for_each(|communicator| hear(communicator));
-        };
-        times::take_news(
-            &recorder.launches,
-            launches,
-            |kernel, stamps| of(kernel, &|communicator| communicator.launched(kernel.order, stamps, When::Awaited)),
-            |kernel, cause, stamps| of(kernel, &|communicator| communicator.launched(kernel.order, stamps, When::Untimed(cause))),
-        );
-        if !figures.knows_tick {
-            return;
+        times::take_news(&recorder.launches, launches, |kernel, news| heard.push(Heard { kernel, news, rounds: 0 }));
+        if figures.knows_tick {
+            launches.look(
+                &recorder.launches,
+                || CLOCK.now(),
+                figures.nanoseconds_per_tick,
+                |outcome| {
+                    if let Ok(time) = outcome.time {
+                        launch::report(outcome.number, time);
+                    }
+                    heard.push(Heard::of(outcome));
+                },
+            );
         }
-        launches.look(
-            &recorder.launches,
-            || CLOCK.now(),
-            figures.nanoseconds_per_tick,
-            |outcome| {
-                let Outcome { kernel, number, events, time } = outcome;
-                if let Some(events) = events {
-                    launch::report(number, events);
-                }
-                let when = time.map_or_else(When::Untimed, When::Timed);
-                of(kernel, &|communicator| communicator.timed(kernel.order, when));
-            },
-        );
+        self.hand_on();
         self.tell_failure();
+    }
+
+    /// A communicator may begin to launch before it is known here: what is heard of it waits for some rounds.
+    fn hand_on(&mut self) {
+        for mut heard in std::mem::take(&mut self.heard) {
+            let Heard { kernel: KernelId { context, order }, news, rounds } = heard;
+            match self.communicators.get_mut(&context.index()).filter(|found| found.id() == context) {
+                Some(communicator) => communicator.heard(order, news),
+                None if rounds < PATIENT_ROUNDS && self.heard.len() < MOST_HEARD => {
+                    heard.rounds += 1;
+                    self.heard.push(heard);
+                }
+                None => {}
+            }
+        }
     }
 
     /// Says once that a call of CUDA's failed, and that there are no more of them.

@@ -10,6 +10,7 @@ use crate::handle::Handle;
 use crate::in_step::{Cause, Verdict};
 use crate::kernels::When;
 use crate::kind::Kind;
+use crate::launch::times::OfKernel;
 use crate::operation::{Operation, Source};
 use crate::rate::Rate;
 use crate::reader::Reader;
@@ -252,14 +253,13 @@ impl Communicator {
         }
     }
 
-    /// Something is heard of a kernel's launch: that its time is to come, or that there is none.
-    pub(crate) fn launched(&mut self, first: u64, stamps: bool, when: When) {
-        self.assembly.launched(first, stamps, when);
-    }
-
-    /// A kernel's time is known, or will not be.
-    pub(crate) fn timed(&mut self, first: u64, when: When) {
-        self.assembly.timed(first, when);
+    /// Something is heard of the kernel whose first operation has that order.
+    pub(crate) fn heard(&mut self, first: u64, news: OfKernel) {
+        match news {
+            OfKernel::Launched { stamps } => self.assembly.launched(first, stamps, When::Awaited),
+            OfKernel::Untimed { cause, stamps } => self.assembly.launched(first, stamps, When::Untimed(cause)),
+            OfKernel::Ran(time) => self.assembly.timed(first, time.map_or_else(When::Untimed, When::Timed)),
+        }
     }
 
     /// Whether an operation is under way, whose end is to be seen at once.

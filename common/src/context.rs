@@ -57,6 +57,8 @@ struct Stamping {
     kernel_events: AtomicBool,
     /// Place in [`MASKS`] plus one, 0 for none.
     mask: AtomicU32,
+    /// Number of the pool of its launches plus one, 0 for none.
+    pool: AtomicU32,
 }
 
 /// Functions that are told apart: all others are the last one.
@@ -100,7 +102,8 @@ impl Context {
 
     /// How its operations are timed, and whether kernel events were asked for.
     pub fn time_by(&self, timed: &Timed, kernel_events: bool) {
-        let Stamping { believed, doubt, counts_self, silent_broadcasts, kernel_events: asked, mask } = &self.stamping;
+        let Stamping { believed, doubt, counts_self, silent_broadcasts, kernel_events: asked, mask, pool } = &self.stamping;
+        pool.store(0, Ordering::Relaxed);
         believed.iter().for_each(|classes| classes.store(0, Ordering::Relaxed));
         doubt.store(false, Ordering::Relaxed);
         counts_self.store(timed.counts_self, Ordering::Relaxed);
@@ -131,6 +134,16 @@ impl Context {
         if [mask.with, mask.without].contains(&mask.word.load(Ordering::Relaxed)) {
             mask.word.store(word, Ordering::Relaxed);
         }
+    }
+
+    /// Its launches come from that pool.
+    pub fn launch_from(&self, pool: u32) {
+        self.stamping.pool.store(pool + 1, Ordering::Relaxed);
+    }
+
+    /// The pool that its launches come from.
+    pub fn pool(&self) -> Option<u32> {
+        self.stamping.pool.load(Ordering::Relaxed).checked_sub(1)
     }
 
     /// Whether NCCL counts sends and receives to oneself.

@@ -125,6 +125,15 @@ pub(crate) fn finish_at_exit() {
     unsafe { libc::atexit(at_exit) };
 }
 
+/// A context's last communicator has ended: when this returns, no call of CUDA's will be made about its events. NCCL's destroying of a communicator
+/// waits for that, as long as the collector takes for one look.
+pub(crate) fn close_launches(pool: u32) {
+    let closed = ask(|done| Message::Close { pool, done }, |answer| answer.recv_timeout(LAST_LOOK).ok());
+    if let (None, Some(recorder)) = (closed, recorder::begun()) {
+        recorder.launches.end();
+    }
+}
+
 /// Has CUDA's events asked for a last time, and never again, when the process exits: before CUDA itself is taken down, whose handlers were
 /// registered earlier. Called once, where the driver is known to be there.
 pub(crate) fn end_launches_at_exit() {

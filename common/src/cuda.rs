@@ -3,10 +3,11 @@
 //! The library links nothing of CUDA's and loads nothing of it. Every call may fail at any time (a context that is gone, a driver that shuts
 //! down, an error of the application's): the first failure ends all calls for good, and the collector says so in one line.
 //!
-//! The calling thread is in the relaxed capture mode during a call: in the global mode, an unrelated thread's call would break the capture of
-//! a CUDA graph that is under way elsewhere. Score-P does not see the calls ([`Unseen`]).
+//! While a thread captures a CUDA graph in the global mode, calls of others that might wait or take memory would break that capture: making an
+//! event, and asking when it happened. They are made in the relaxed capture mode ([`Relaxed`]). Work for a stream that is not captured, as
+//! an event's record is, is no such call. Score-P sees none of them ([`Unseen`]).
 
-use crate::unseen::Unseen;
+use crate::unseen::{Inside, Unseen};
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -35,11 +36,18 @@ enum Function {
     EventRecord,
     EventElapsedTime,
     ThreadExchangeStreamCaptureMode,
+    EventDestroy,
 }
 
 impl Function {
-    const NAMES: [&str; 5] =
-        ["cuCtxGetCurrent", "cuEventCreate", "cuEventRecord", "cuEventElapsedTime", "cuThreadExchangeStreamCaptureMode"];
+    const NAMES: [&str; 6] = [
+        "cuCtxGetCurrent",
+        "cuEventCreate",
+        "cuEventRecord",
+        "cuEventElapsedTime",
+        "cuThreadExchangeStreamCaptureMode",
+        "cuEventDestroy",
+    ];
 }
 
 /// The driver's functions, declared as CUDA's driver interface documents them. Handles are as wide as pointers.
@@ -52,6 +60,7 @@ pub struct Driver {
     capturing: unsafe extern "C" fn(usize, *mut c_int) -> c_int,
     exchange: unsafe extern "C" fn(*mut c_int) -> c_int,
     error_name: unsafe extern "C" fn(c_int, *mut *const c_char) -> c_int,
+    destroy: unsafe extern "C" fn(usize) -> c_int,
     unseen: Unseen,
     /// Set when calls are over, for whatever reason.
     over: AtomicBool,
@@ -90,6 +99,7 @@ impl Driver {
                 capturing: function(library, c"cuStreamIsCapturing")?,
                 exchange: function(library, c"cuThreadExchangeStreamCaptureMode")?,
                 error_name: function(library, c"cuGetErrorName")?,
+                destroy: function(library, c"cuEventDestroy_v2")?,
                 unseen: Unseen::look_up(),
                 over: AtomicBool::new(false),
                 failure: AtomicU64::new(0),
@@ -101,6 +111,11 @@ impl Driver {
     #[inline]
     pub fn is_over(&self) -> bool {
         self.over.load(Ordering::Relaxed)
+    }
+
+    /// `None` when no call may be made any more.
+    fn goes_on(&self) -> Option<()> {
+        (!self.is_over()).then_some(())
     }
 
     /// Makes no call from here on.
@@ -142,9 +157,7 @@ impl Driver {
         if self.is_over() {
             return None;
         }
-        let inside = self.unseen.enter();
-        let mode = self.exchange(RELAXED)?;
-        Some(Calls { driver: self, mode, _inside: inside })
+        Some(Calls { driver: self, _inside: self.unseen.enter() })
     }
 
     /// Puts the calling thread into a capture mode. Gives the mode before.
@@ -155,16 +168,22 @@ impl Driver {
     }
 }
 
-/// Calls of one thread, unseen and in the relaxed capture mode until this is dropped.
+/// Calls of one thread, unseen until this is dropped.
 #[derive(Debug)]
 pub struct Calls<'a> {
     driver: &'a Driver,
-    /// The thread's own mode.
-    mode: c_int,
-    _inside: crate::unseen::Inside,
+    _inside: Inside,
 }
 
-impl Drop for Calls<'_> {
+/// Calls of one thread in the relaxed capture mode until this is dropped, which break no capture.
+#[derive(Debug)]
+pub struct Relaxed<'a> {
+    driver: &'a Driver,
+    /// The thread's own mode.
+    mode: c_int,
+}
+
+impl Drop for Relaxed<'_> {
     fn drop(&mut self) {
         // given back whatever happened meanwhile: it is the application's
         let _ = self.driver.exchange(self.mode);
@@ -174,6 +193,7 @@ impl Drop for Calls<'_> {
 impl Calls<'_> {
     /// The calling thread's context.
     pub fn context(&self) -> Option<Context> {
+        self.driver.goes_on()?;
         let mut context = 0;
         // SAFETY: it writes one handle.
         let result = unsafe { (self.driver.context)(&raw mut context) };
@@ -181,12 +201,10 @@ impl Calls<'_> {
         (context != 0).then_some(Context(context))
     }
 
-    /// Makes an event in the calling thread's context.
-    pub fn create(&self) -> Option<Event> {
-        let mut event = 0;
-        // SAFETY: it writes one handle.
-        let result = unsafe { (self.driver.create)(&raw mut event, DEFAULT) };
-        self.driver.succeeds(Function::EventCreate, result).map(|()| Event(event))
+    /// The same in the relaxed capture mode.
+    pub fn relaxed(&self) -> Option<Relaxed<'_>> {
+        let mode = self.driver.exchange(RELAXED)?;
+        Some(Relaxed { driver: self.driver, mode })
     }
 
     /// Whether the stream must be left alone: it is being captured into a graph, or nobody can say.
@@ -200,16 +218,39 @@ impl Calls<'_> {
 
     /// Records an event behind all that is in the stream.
     pub fn record(&self, event: Event, stream: usize) -> Option<()> {
-        // SAFETY: the event was made by `create` and is never destroyed; the stream is the one that NCCL launches into during this call.
+        self.driver.goes_on()?;
+        // SAFETY: the event was made by `create` and is destroyed by its owner alone, who calls; the stream is the one that NCCL launches into during this call.
         let result = unsafe { (self.driver.record)(event.0, stream) };
         self.driver.succeeds(Function::EventRecord, result)
+    }
+}
+
+impl Relaxed<'_> {
+    /// Makes an event in the calling thread's context.
+    pub fn create(&self) -> Option<Event> {
+        self.driver.goes_on()?;
+        let mut event = 0;
+        // SAFETY: it writes one handle.
+        let result = unsafe { (self.driver.create)(&raw mut event, DEFAULT) };
+        self.driver.succeeds(Function::EventCreate, result).map(|()| Event(event))
+    }
+
+    /// Takes an event apart, of which nobody will ask.
+    pub fn destroy(&self, event: Event) {
+        if self.driver.is_over() {
+            return;
+        }
+        // SAFETY: the event was made by `create`, and its owner gives it up here.
+        let result = unsafe { (self.driver.destroy)(event.0) };
+        let _ = self.driver.succeeds(Function::EventDestroy, result);
     }
 
     /// Nanoseconds from one event to another of the same context; negative when the second came first. `None` while either has not
     /// happened, and when calls are over.
     pub fn elapsed(&self, from: Event, to: Event) -> Option<i64> {
+        self.driver.goes_on()?;
         let mut milliseconds = 0.0;
-        // SAFETY: both were made by `create` and are never destroyed; it writes one number.
+        // SAFETY: both were made by `create` and are destroyed by their owner alone, who calls; it writes one number.
         let result = unsafe { (self.driver.elapsed)(&raw mut milliseconds, from.0, to.0) };
         if result == NOT_READY {
             return None;

@@ -153,7 +153,7 @@ impl Figures {
         } else {
             credit_time(operation, timing.nanoseconds(self.nanoseconds_per_tick));
             if self.wants_gpu_times {
-                self.totals.untimed[operation.untimed(judged.kernel) as usize - 1] += 1;
+                self.totals.untimed[operation.untimed(judged.kernel, judged.has_launches) as usize - 1] += 1;
             }
         }
         if let Some(timeline) = &mut self.timeline {
@@ -177,6 +177,9 @@ impl Figures {
                 "ncclBroadcast, which this NCCL reports no further; NCCL_ALLGATHERV_ENABLE=0 cures it".into()
             }
             Cause::Unfollowed(function) => format!("a call of nccl{}, which NCCL reported no further", function.text()),
+            Cause::BesideGraph => {
+                "an operation beside a CUDA graph of its communicator, whose replays NCCL counts when they run, and operations when they are launched".into()
+            }
             Cause::EarlyStamp => {
                 "GPU stamps that lie before their operation (where they do not count nanoseconds, NCCL_SCOREP_GPU_TICK tells what)".into()
             }
@@ -239,7 +242,7 @@ mod tests {
         let mut operation = Operation::new(&event);
         operation.stop = crate::operation::moment(4000);
         let mut figures = Figures::default();
-        let judged = |verdict| Judged { verdict, kernel: Kernel::default(), events_ahead: 0 };
+        let judged = |verdict| Judged { verdict, kernel: Kernel::default(), events_ahead: 0, has_launches: false };
         for (stamps, busy) in [((500, 550), 50), ((500, 550), 50), ((510, 520), 50), ((490, 580), 90)] {
             operation.kernel_ended(Some(stamps));
             figures.credit(&mut operation, judged(Verdict::InStep));

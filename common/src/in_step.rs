@@ -31,6 +31,8 @@ pub enum Cause {
     ToOneself,
     /// A call of this function was followed by no operation.
     Unfollowed(Name),
+    /// An operation was launched beside a CUDA graph of its communicator.
+    BesideGraph,
     /// A stamp lies clearly before its operation.
     EarlyStamp,
     /// There was more in doubt than is kept.

@@ -66,6 +66,8 @@ impl Untimed {
 pub struct Recorded {
     /// The event before the launch.
     pub first: u64,
+    /// When the kernel began, if the recorder has worked that out.
+    pub begin: Option<u64>,
     /// The one behind it.
     pub last: u64,
     /// When that was learnt, ticks.
@@ -79,6 +81,8 @@ pub enum Source {
     Events {
         /// Number of the pool.
         pool: usize,
+        /// How often the pool had been closed.
+        generation: u32,
         /// The event before the launch.
         first: Event,
         /// The one behind it.
@@ -135,8 +139,8 @@ pub enum News {
     },
 }
 
-/// Told of each launch that events have timed: its number in a recording, and when the two events happened, nanoseconds of the events' clock.
-pub type Watcher = fn(u64, (u64, u64));
+/// Told of each launch that events have timed: its number in a recording, and when it ran.
+pub type Watcher = fn(u64, KernelTime);
 
 static WATCHER: OnceCell<Watcher> = OnceCell::new();
 
@@ -146,9 +150,9 @@ pub fn watch(watcher: Watcher) {
 }
 
 /// A launch that a recording knows was timed.
-pub(crate) fn report(number: u64, events: (u64, u64)) {
+pub(crate) fn report(number: u64, time: KernelTime) {
     if let (true, Some(watcher)) = (number != 0, WATCHER.get()) {
-        watcher(number, events);
+        watcher(number, time);
     }
 }
 

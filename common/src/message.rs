@@ -42,6 +42,13 @@ pub enum Message {
         /// Where the answer goes.
         done: Sender<()>,
     },
+    /// The last communicator of a context of CUDA's has ended.
+    Close {
+        /// The pool of its launches.
+        pool: u32,
+        /// Where the answer goes.
+        done: Sender<()>,
+    },
     /// Tell the summary as it stands.
     Summary {
         /// Where the answer goes.

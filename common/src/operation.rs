@@ -241,6 +241,11 @@ impl Operation {
         !matches!(self.kind, Kind::CeColl | Kind::CollApi)
     }
 
+    /// Whether its kernel's time is still to come: of a call that NCCL launches without telling of it, its launch is, too.
+    pub fn awaits_events(&self, kernel: Kernel) -> bool {
+        kernel.is_awaited() || self.kind == Kind::CollApi && !kernel.is_settled()
+    }
+
     /// Whether kernel channels of it are to come, as far as anybody knows.
     fn has_channels(&self, kernel: Kernel) -> bool {
         self.has_kernels() && !kernel.unstamped
@@ -250,7 +255,7 @@ impl Operation {
     /// kernel channels as channels, a P2p has at most as many.
     pub fn looks_done(&self, kernel: Kernel) -> bool {
         let wanted = if self.kind == Kind::Coll { u32::from(self.channels) } else { 1 };
-        self.is_quiet() && !kernel.is_awaited() && (!self.has_channels(kernel) || self.kernels >= wanted.max(1))
+        self.is_quiet() && !self.awaits_events(kernel) && (!self.has_channels(kernel) || self.kernels >= wanted.max(1))
     }
 
     /// A collective runs on as many kernel channels as channels, a P2p on at most as many.
@@ -261,7 +266,7 @@ impl Operation {
     /// As many kernel channels as channels have ended: no more will come, even of a P2p.
     pub fn is_complete(&self, kernel: Kernel) -> bool {
         let channels = !self.has_channels(kernel) || self.kernels > 0 && self.kernels >= u32::from(self.channels);
-        self.is_quiet() && !kernel.is_awaited() && channels
+        self.is_quiet() && !self.awaits_events(kernel) && channels
     }
 
     /// A collective, by kernel or by copy engine.
@@ -304,10 +309,11 @@ impl Operation {
     }
 
     /// Why the GPU has not timed it.
-    pub fn untimed(&self, kernel: Kernel) -> Untimed {
+    pub fn untimed(&self, kernel: Kernel, has_launches: bool) -> Untimed {
         match kernel.when {
             When::Untimed(cause) => cause,
-            When::Unheard if self.stamped == 0 => Untimed::Graph,
+            // replays are told of without a launch
+            When::Unheard if self.stamped == 0 && has_launches => Untimed::Graph,
             _ => Untimed::NotBelieved,
         }
     }

@@ -1,8 +1,8 @@
-/* Arbitrary callbacks: fuzz_host LIBRARY VERSION SEED MILLISECONDS [careful]. One to three threads at a time call what is not even odd:
- * handles and contexts of theirs, of others, stopped, ended, invented; every type and state; strings that are missing or strange.
- * A careful one stops each event and ends each communicator once: nothing but what it starts can be refused then. Prints what became of
- * all callbacks. */
-#include "plugin.h"
+/* Arbitrary callbacks: fuzz_host LIBRARY VERSION SEED MILLISECONDS [careful] [DRIVER]. One to three threads at a time call what is not even
+ * odd: handles and contexts of theirs, of others, stopped, ended, invented; every type and state; strings that are missing or strange.
+ * A careful one stops each event and ends each communicator once: nothing but what it starts can be refused then. DRIVER is the stand-in for
+ * CUDA's driver, of which sooner or later a function fails. Prints what became of all callbacks. */
+#include "driver.h"
 #include <malloc.h>
 #include <pthread.h>
 
@@ -75,11 +75,45 @@ static const char *some_name(struct random *random, char *place) {
 
 static uint64_t some_type(struct random *random) {
   static const uint64_t usual[] = {COLL, COLL, P2P, PROXY_OP, PROXY_OP, PROXY_STEP, PROXY_STEP, PROXY_STEP, KERNEL_CH, KERNEL_CH, COLL_API, P2P_API, GROUP_API};
+  static const uint64_t launched[] = {KERNEL_LAUNCH, KERNEL_LAUNCH, GROUP, CE_COLL, COLL_API};
   switch (below(random, 16)) {
+    case 2 ... 5: return driver ? launched[below(random, sizeof launched / sizeof *launched)] : usual[below(random, sizeof usual / sizeof *usual)];
     case 0: return 1ULL << below(random, 64);
     case 1: return below(random, 100) ? 1ULL << below(random, 16) : next(random);
     default: return usual[below(random, sizeof usual / sizeof *usual)];
   }
+}
+
+/* GPUs, and their streams: some that are done at once, one that is now and then at work, and one that somebody captures for ever. A
+ * thread has one GPU for as long as it lives. Time on them is that of the machine. Not stream 0, which is another one on another thread:
+ * NCCL ends a launch on the thread that began it. */
+enum { GPUS = 3, STREAMS = 4, AT_WORK = 2, CAPTURED = 3 };
+static void *gpus[GPUS], *streams[GPUS][STREAMS];
+static _Thread_local int own_gpu = -1;
+
+static void *some_stream(struct random *random) {
+  if (!driver || own_gpu < 0) return NULL;
+  uint64_t time = gpu_clock();
+  driver->set_time(time);
+  if (below(random, 100) == 0) driver->set_busy(streams[own_gpu][AT_WORK], time + any(random) % 100000000);
+  return streams[own_gpu][below(random, STREAMS)];
+}
+
+static void make_gpus(void) {
+  for (int i = 0; i < GPUS; i++) {
+    gpus[i] = driver->make_context(i);
+    for (int j = 0; j < STREAMS; j++) streams[i][j] = driver->make_stream();
+    driver->begin_capture(streams[i][CAPTURED], CAPTURE_GLOBAL);
+  }
+}
+
+/* One of the functions fails, after some thousands of calls or at once, once or for ever. Half of the runs have none that does. */
+static void plan_failure(struct random *random) {
+  static const int errors[] = {ERROR_INVALID_VALUE, ERROR_OUT_OF_MEMORY, ERROR_DEINITIALIZED, ERROR_ILLEGAL_ADDRESS, ERROR_CONTEXT_IS_DESTROYED};
+  if (below(random, 2)) return;
+  enum driver_function function = (enum driver_function)below(random, DRIVER_FUNCTION_COUNT);
+  uint64_t from = 1 + any(random) % 50000, times = below(random, 2) ? 1 : UINT64_MAX;
+  driver->fail(function, from, times, errors[below(random, sizeof errors / sizeof *errors)]);
 }
 
 /* What became of an event. */
@@ -98,6 +132,7 @@ static void note(const struct event *event, void *handle) {
     case PROXY_OP: event->pid == getpid() ? (given = &made.proxies) : (never = &made.foreign); break;
     case PROXY_STEP: event->parent ? (given = &made.steps) : (never = &made.parentless); break;
     case KERNEL_CH: event->parent ? (given = &made.kernels) : (never = &made.parentless); break;
+    case KERNEL_LAUNCH: made.unused++; return; /* it may have a handle, and nothing is recorded of it */
     default: never = &made.unused; break;
   }
   check(given || !handle, "a handle for an event of type 0x%llx", (unsigned long long)type);
@@ -115,7 +150,7 @@ static void start_something(struct random *random) {
     .send = (int)below(random, 3) - 1, .step = (int)below(random, 16),
     .ptimer = below(random, 4) ? gpu_clock() - below(random, 1000) : any(random)};
   if (below(random, 50) == 0) event.datatype = NULL;
-  void *handle = start(some_context(random), &event);
+  void *context = some_context(random), *handle = driver ? start_on(context, &event, some_stream(random)) : start(context, &event);
   note(&event, handle);
   if (careful && handle) {
     state(handle, KERNEL_CH_STOP, gpu_clock());
@@ -145,6 +180,10 @@ static void finalize_something(void *context) {
 
 static void *batch(void *seed) {
   struct random random = {(uint64_t)(uintptr_t)seed};
+  if (driver) {
+    own_gpu = (int)below(&random, GPUS + 1) - 1;
+    driver->set_current(own_gpu < 0 ? NULL : gpus[own_gpu]);
+  }
   for (int i = 0; i < BATCH; i++) {
     uint64_t choice = below(&random, 1000);
     if (choice < 450) start_something(&random);
@@ -172,12 +211,17 @@ static void print_heap(void) {
 }
 
 int main(int count, char **arguments) {
-  check(count == 5 || count == 6, "usage: fuzz_host LIBRARY VERSION SEED MILLISECONDS [careful]");
-  careful = count == 6;
+  check(count >= 5 && count <= 7, "usage: fuzz_host LIBRARY VERSION SEED MILLISECONDS [careful] [DRIVER]");
+  careful = count > 5 && strcmp(arguments[5], "careful") == 0;
   library_path = arguments[1];
   take_version(arguments[2]);
   struct random random = {strtoull(arguments[3], NULL, 0)};
   long milliseconds = atol(arguments[4]);
+  if (count == 6 + careful) {
+    load_driver(arguments[count - 1]);
+    make_gpus();
+    plan_failure(&random);
+  }
   /* called after the library's own, which is registered later */
   atexit(print_heap);
   load();

@@ -5,40 +5,20 @@ counts them, and times by CUDA events; the plugin writes its summary beside it."
 
 import collections
 import json
-import os
-import subprocess
 import sys
 import time
 
+import ranks
+
 WHAT, RANKS, DIRECTORY = sys.argv[1], int(sys.argv[2]), sys.argv[3]
-RANK = os.environ.get("PROGRAM_RANK")
-
-
-def start_ranks():
-    """One process a rank; the nodes are pretended."""
-    nodes = int(os.environ.get("NODES", "1"))
-    processes = []
-    for rank in range(1 if WHAT == "single" else RANKS):
-        environment = dict(
-            os.environ,
-            PROGRAM_RANK=str(rank),
-            NCCL_SCOREP_SUMMARY=f"{DIRECTORY}/summary.{rank}.json",
-            SECOND_PLUGIN_REPORT=f"{DIRECTORY}/second.{rank}.json",
-        )
-        if nodes > 1:
-            environment["NCCL_HOSTID"] = f"node{rank * nodes // RANKS}"
-        processes.append(subprocess.Popen([sys.executable, *sys.argv], env=environment))
-    codes = [process.wait() for process in processes]
-    sys.exit(max(abs(code) for code in codes))
-
+RANK = ranks.own()
 
 if RANK is None:
-    start_ranks()
+    ranks.end(ranks.start(1 if WHAT == "single" else RANKS, DIRECTORY))
 
 import torch  # noqa: E402
 import torch.distributed as dist  # noqa: E402
 
-RANK = int(RANK)
 did = collections.defaultdict(lambda: [0, 0])
 times = {}
 
@@ -50,7 +30,7 @@ def count(function, nbytes, times_done=1):
 
 def write():
     with open(f"{DIRECTORY}/did.{RANK}.json", "w") as file:
-        json.dump({"did": did, "times": times}, file)
+        json.dump({"did": did, "times": times, "nccl": ranks.nccl_release()}, file)
 
 
 def collectives():
@@ -77,6 +57,28 @@ def collectives():
         count("Send", tensor.nbytes // RANKS, RANKS)
         count("Recv", tensor.nbytes // RANKS, RANKS)
     torch.cuda.synchronize()
+
+
+def broadcasts():
+    """Broadcasts among all other collectives: a loop that NCCL 2.29 and 2.30 never end where a plugin asks for kernel events."""
+    for size in (4, 512, 64 << 10, 8 << 20):
+        tensor = torch.ones(size // 4, device="cuda")
+        gathered = torch.empty(size // 4 * RANKS, device="cuda")
+        for _ in range(10):
+            dist.all_reduce(tensor)
+            count("AllReduce", size)
+            dist.all_gather_into_tensor(gathered, tensor)
+            count("AllGather", size)
+            dist.reduce_scatter_tensor(tensor, gathered)
+            count("ReduceScatter", size)
+            dist.broadcast(tensor, 0)
+            count("Broadcast", size)
+            dist.reduce(tensor, RANKS - 1)
+            count("Reduce", size)
+            dist.all_to_all_single(torch.empty_like(gathered), gathered)
+            count("Send", size, RANKS)
+            count("Recv", size, RANKS)
+        torch.cuda.synchronize()
 
 
 def timing():
@@ -151,9 +153,7 @@ def single():
 if WHAT == "single":
     single()
 else:
-    torch.cuda.set_device(RANK)
-    store = dist.FileStore(f"{DIRECTORY}/store", RANKS)
-    dist.init_process_group("nccl", store=store, rank=RANK, world_size=RANKS, device_id=torch.device("cuda", RANK))
+    ranks.join(RANK, RANKS, DIRECTORY)
     globals()[WHAT]()
     dist.destroy_process_group()
 write()

@@ -4,41 +4,22 @@
 #   tests/gpu/run.sh [LIBRARY] [SECOND_PLUGIN]...
 #
 # LIBRARY is libscorep_substrate_nccl.so (default: target/shipped/release); a recording is played with the tool beside it. Each SECOND_PLUGIN
-# (tests/hosts/second_plugin.c, which cargo compiles) is chained.
+# (tests/hosts/second_plugin.c, which cargo compiles) is chained. NCCL_LIBRARY is the file of another NCCL than PyTorch's, ONLY an expression for the
+# names of the runs that are wanted. What GPU times are worth is shown by truth.sh, which is called at the end unless ONLY is set; what they
+# cost, by cost.sh.
 # Prints one line a run and a total; exit status 1 when one of them is wrong. Where there is no GPU it says so and that is all.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-library=$(realpath "${1:-$here/../../target/shipped/release/libscorep_substrate_nccl.so}")
-TOOL=$(dirname "$library")/scorep-nccl
-export TOOL
-
-python=${PYTHON:-python3}
-gpus=$("$python" -c 'import torch; print(torch.cuda.device_count())' 2>/dev/null || echo 0)
-if [ "$gpus" -lt 1 ]; then
-  echo "skipped: no GPU, or no PyTorch that sees one"
-  exit 0
-fi
-[ -f "$library" ] || { echo "$library is missing: build it first (make library tool)"; exit 1; }
-
-# KEEP names a directory for what the runs write; without it that is removed
-scratch=${KEEP:-$(mktemp -d)}
-[ -n "${KEEP:-}" ] || trap 'rm -rf "$scratch"' EXIT
-mkdir -p "$scratch"
-ln -s "$library" "$scratch/libnccl-profiler-scorep.so"
-export LD_LIBRARY_PATH="$scratch${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
-export NCCL_PROFILER_PLUGIN=scorep
-
-"$python" - <<'END'
-import torch
-print(f"{torch.cuda.device_count()} x {torch.cuda.get_device_name(0)}, PyTorch {torch.__version__}, NCCL {'.'.join(map(str, torch.cuda.nccl.version()))}")
-END
+# shellcheck source=tests/gpu/setup.sh
+. "$here/setup.sh" "${1:-}"
 
 wrong=0
 runs=0
 # name, ranks, what the program does, settings
 run() {
-  local name=$1 ranks=$2 program=$3
+  local name=$1 ranks=$2 program=$3 result
   shift 3
+  [[ $name =~ ${ONLY:-} ]] || return
   if [ "$ranks" -gt "$gpus" ]; then
     echo "skipped  $name: needs $ranks GPUs, there are $gpus"
     return
@@ -46,7 +27,7 @@ run() {
   local out="$scratch/$runs"
   mkdir "$out"
   runs=$((runs + 1))
-  if env "$@" timeout --kill-after=10 150 "$python" "$here/program.py" "$program" "$ranks" "$out" >"$out/log" 2>&1 &&
+  if env "${nccl[@]}" "$@" timeout --kill-after=10 150 "$python" "$here/program.py" "$program" "$ranks" "$out" >"$out/log" 2>&1 &&
     result=$("$python" "$here/check.py" "$program" "$out" "$@" 2>&1); then
     echo "right    $name: $result"
   else
@@ -97,5 +78,19 @@ for ranks in 2 4; do
 done
 run "light, 2 ranks, two nodes, times" 2 timing NCCL_RUNTIME_CONNECT=0 NCCL_SCOREP_PRESET=light NODES=2 $sockets
 
+# each source of GPU times
+for gpu_time in stamps events off; do
+  run "network, 2 ranks, one node, GPU times: $gpu_time" 2 collectives NCCL_SCOREP_GPU_TIME=$gpu_time
+  run "network, 2 ranks, two nodes, GPU times: $gpu_time" 2 collectives NCCL_SCOREP_GPU_TIME=$gpu_time NODES=2 $sockets
+done
+
+# this never ends in NCCL 2.29 and 2.30 where kernel events are asked for
+run "network, 2 ranks, one node, broadcasts" 2 broadcasts
+run "network, 2 ranks, two nodes, broadcasts" 2 broadcasts NODES=2 $sockets
+run "network, 4 ranks, one node, broadcasts" 4 broadcasts
+
 echo "$runs runs, $wrong wrong"
+if [ -z "${ONLY:-}" ]; then
+  KEEP="$scratch/truth" "$here/truth.sh" "$library" || wrong=$((wrong + 1))
+fi
 [ "$wrong" -eq 0 ]

@@ -54,7 +54,7 @@ impl Assembly {
             let read = many && operation.active < horizon && is_complete;
             let passed = operation.active < silent && operation.order < witness;
             let given_up = operation.unfinished && operation.active < overdue;
-            let over = !kernel.is_awaited() && (complete || read || passed || given_up);
+            let over = !operation.awaits_events(kernel) && (complete || read) || !kernel.is_awaited() && (passed || given_up);
             let looks_done = operation.looks_done(kernel);
             let crowded_out = operation.order < full && (overfull || operation.active < horizon && looks_done);
             operation.is_quiet() && (over || crowded_out)
@@ -191,7 +191,8 @@ impl Deciding<'_> {
                 *self.events_ahead = Some(self.events_ahead.map_or(ahead, |least| least.min(ahead)));
             }
         }
-        take(operation, Judged { verdict, kernel, events_ahead: self.events_ahead.unwrap_or(0) });
+        let (events_ahead, has_launches) = (self.events_ahead.unwrap_or(0), self.kernels.expects_launches());
+        take(operation, Judged { verdict, kernel, events_ahead, has_launches });
     }
 }
 

@@ -86,9 +86,11 @@ impl Recorder {
             _ => 0,
         };
         let (handle, _) = self.ordered(cell, kind, (context, index), parent, payload, distance);
-        if silent {
+        if timed && (silent || call.captured) {
             context.doubt();
-            cell.launching.name_silent(handle);
+            if silent {
+                cell.launching.name_silent(handle);
+            }
         }
         if handle != 0 {
             // the stop of an event without a handle would not be told; the start was stamped just now

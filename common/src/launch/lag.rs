@@ -11,6 +11,10 @@ const SOME: u32 = 64;
 /// Nanoseconds for which stamps are not asked for, at first; twice as long each time, up to the most.
 const PAUSE: u64 = 1_000_000_000;
 const LONGEST: u64 = 64 * PAUSE;
+/// They are asked for again sooner where there are no more kernel channels a second than this, for so many nanoseconds: NCCL's thread takes about a
+/// microsecond for each.
+const BEARABLE: f64 = 400e3;
+const WHILE: u64 = 50_000_000;
 
 /// Whether the GPU's stamps are wanted just now.
 #[derive(Debug)]
@@ -35,11 +39,13 @@ impl Stamps {
 pub struct Lag {
     least: f64,
     stamps: u32,
+    /// Kernel channels of the operations that began, whether or not they were asked for.
+    channels: u64,
 }
 
 impl Default for Lag {
     fn default() -> Self {
-        Self { least: f64::INFINITY, stamps: 0 }
+        Self { least: f64::INFINITY, stamps: 0, channels: 0 }
     }
 }
 
@@ -51,10 +57,17 @@ impl Lag {
         self.stamps += 1;
     }
 
+    /// An operation began that runs on so many channels.
+    #[inline]
+    pub fn began(&mut self, channels: u8) {
+        self.channels += u64::from(channels);
+    }
+
     /// Takes in another communicator's.
     pub fn merge(&mut self, other: Self) {
         self.least = self.least.min(other.least);
         self.stamps += other.stamps;
+        self.channels += other.channels;
     }
 }
 
@@ -63,11 +76,14 @@ impl Lag {
 pub struct Pause {
     length: u64,
     until: u64,
+    /// Since when kernel channels are counted, and how many there were.
+    since: u64,
+    channels: u64,
 }
 
 impl Default for Pause {
     fn default() -> Self {
-        Self { length: PAUSE, until: 0 }
+        Self { length: PAUSE, until: 0, since: 0, channels: 0 }
     }
 }
 
@@ -75,7 +91,7 @@ impl Pause {
     /// A round is over at a time, nanoseconds, in which stamps came so late. They may be done without only where events time kernels.
     pub fn look(&mut self, stamps: &Stamps, lag: Lag, now: u64, has_events: bool) {
         if !stamps.are_wanted() {
-            if now >= self.until || !has_events {
+            if now >= self.until || !has_events || self.is_bearable(lag.channels, now) {
                 stamps.0.store(true, Ordering::Relaxed);
             }
             return;
@@ -86,7 +102,20 @@ impl Pause {
             self.length = if is_again && self.until > 0 { (2 * self.length).min(LONGEST) } else { PAUSE };
             self.until = now.saturating_add(self.length);
             stamps.0.store(false, Ordering::Relaxed);
+            (self.since, self.channels) = (now, 0);
         }
+    }
+
+    /// Whether there were few enough kernel channels for a while.
+    fn is_bearable(&mut self, channels: u64, now: u64) -> bool {
+        self.channels += channels;
+        let passed = now.saturating_sub(self.since);
+        if passed < WHILE {
+            return false;
+        }
+        let a_second = self.channels as f64 * 1e9 / passed as f64;
+        (self.since, self.channels) = (now, 0);
+        a_second <= BEARABLE
     }
 }
 
@@ -100,6 +129,20 @@ mod tests {
         lag
     }
 
+    fn channels(count: u64) -> Lag {
+        Lag { channels: count, ..Lag::default() }
+    }
+
+    #[test]
+    fn stamps_are_asked_for_again_as_soon_as_there_is_little_to_tell() {
+        let (stamps, mut pause, millisecond) = (Stamps::default(), Pause::default(), 1_000_000);
+        pause.look(&stamps, lag(64, 1e6), 1000 * millisecond, true);
+        for (now, count, wanted) in [(1049, 0, false), (1051, 51_000, false), (1102, 20_000, true)] {
+            pause.look(&stamps, channels(count), now * millisecond, true);
+            assert_eq!(stamps.are_wanted(), wanted, "{now}");
+        }
+    }
+
     #[test]
     fn stamps_are_done_without_while_they_come_late_and_for_longer_each_time() {
         let (stamps, mut pause, second) = (Stamps::default(), Pause::default(), 1_000_000_000);
@@ -110,7 +153,7 @@ mod tests {
         let mut now = second;
         for length in [1, 2, 4, 8, 16, 32, 64, 64] {
             pause.look(&stamps, lag(64, 1e6), now, true);
-            pause.look(&stamps, Lag::default(), now + length * second - 1, true);
+            pause.look(&stamps, channels(length * 1_000_000), now + length * second - 1, true);
             assert!(!stamps.are_wanted(), "{length}");
             now += length * second;
             pause.look(&stamps, Lag::default(), now, true);

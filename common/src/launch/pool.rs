@@ -1,13 +1,13 @@
 //! Launches that are free, with their events: some for each context of CUDA's, made where they are used and used again.
 //!
-//! An event belongs to the context that it was made in, so it is made on a thread that launches there. It is never destroyed: a context takes
-//! its events with it.
+//! An event belongs to the context that it was made in, so it is made on a thread that launches there. When a context's last communicator ends, its
+//! events are destroyed: what the program does with the context after that, such as `cudaDeviceReset`, must not find us asking about them.
 
 use super::{Launch, News, Recorded, Source};
 use crate::cuda::{Calls, Context, Driver};
 use crossbeam_channel::{Receiver, Sender, TrySendError};
 use once_cell::sync::OnceCell;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
 /// Launches of a process that may be under way, about: those beyond have no time.
 const MOST: usize = 4096;
@@ -24,12 +24,16 @@ struct Pool {
     context: Context,
     free: Receiver<Box<Launch>>,
     give_back: Sender<Box<Launch>>,
+    /// Communicators that live there.
+    communicators: AtomicUsize,
+    /// How often the last one has ended: launches of before are not used again.
+    generation: AtomicU32,
 }
 
 impl Pool {
     fn new(context: Context) -> Self {
         let (give_back, free) = crossbeam_channel::bounded(MOST);
-        Self { context, free, give_back }
+        Self { context, free, give_back, communicators: AtomicUsize::new(0), generation: AtomicU32::new(0) }
     }
 }
 
@@ -65,16 +69,44 @@ impl Default for Launches {
 impl Launches {
     /// A communicator begins whose launches are to be timed by events: looks the driver up, once, and makes the first events where a context
     /// is current. Not for the hot path.
-    pub fn begin(&self) {
-        let Some(driver) = self.driver.get_or_init(Driver::look_up) else { return };
-        if let Some(calls) = driver.calls()
-            && let Some(context) = calls.context()
-            && let Some((_, pool)) = self.pool(context)
-            && pool.free.is_empty()
-        {
+    ///
+    /// Gives the number of the context's pool, for [`Launches::leave`].
+    pub fn begin(&self) -> Option<u32> {
+        let driver = self.driver.get_or_init(Driver::look_up).as_ref()?;
+        self.on.store(!driver.is_over(), Ordering::Relaxed);
+        let calls = driver.calls()?;
+        let context = calls.context()?;
+        let (number, pool) = self.pool(context)?;
+        pool.communicators.fetch_add(1, Ordering::AcqRel);
+        if pool.free.is_empty() {
             self.make(&calls, context);
         }
-        self.on.store(true, Ordering::Relaxed);
+        Some(number as u32)
+    }
+
+    /// A communicator has ended whose context has that pool. True when it was the last one there: then the pool is to be closed.
+    pub fn leave(&self, pool: u32) -> bool {
+        let pool = self.pools.get(pool as usize).and_then(OnceCell::get);
+        pool.is_some_and(|pool| pool.communicators.fetch_sub(1, Ordering::AcqRel) == 1)
+    }
+
+    /// Destroys a pool's events, and those of the launches that were `left`. The collector calls this, which asks about none of them any more.
+    pub fn close(&self, number: u32, left: Vec<Box<Launch>>) {
+        let Some(pool) = self.pools.get(number as usize).and_then(OnceCell::get) else { return };
+        if pool.communicators.load(Ordering::Acquire) > 0 {
+            // another one came meanwhile
+            return left.into_iter().for_each(|launch| self.give_back(launch));
+        }
+        pool.generation.fetch_add(1, Ordering::AcqRel);
+        let calls = self.driver().and_then(Driver::calls);
+        let relaxed = calls.as_ref().and_then(Calls::relaxed);
+        for launch in pool.free.try_iter().chain(left) {
+            self.made.fetch_sub(1, Ordering::Relaxed);
+            if let (Source::Events { first, last, .. }, Some(relaxed)) = (launch.source, &relaxed) {
+                relaxed.destroy(first);
+                relaxed.destroy(last);
+            }
+        }
     }
 
     /// Whether launches are timed, by events or by a recording.
@@ -140,9 +172,11 @@ impl Launches {
             self.made.fetch_sub(BATCH, Ordering::Relaxed);
             return;
         }
+        let Some(relaxed) = calls.relaxed() else { return };
         for _ in 0..BATCH {
-            let (Some(first), Some(last)) = (calls.create(), calls.create()) else { return };
-            let launch = Launch::new(Source::Events { pool: number, first, last });
+            let (Some(first), Some(last)) = (relaxed.create(), relaxed.create()) else { return };
+            let generation = pool.generation.load(Ordering::Acquire);
+            let launch = Launch::new(Source::Events { pool: number, generation, first, last });
             let _ = pool.give_back.try_send(Box::new(launch));
         }
     }
@@ -150,10 +184,15 @@ impl Launches {
     /// A launch is over, or did not begin.
     pub fn give_back(&self, mut launch: Box<Launch>) {
         (launch.kernel, launch.number, launch.after) = (None, 0, 0);
-        if let Source::Events { pool, .. } = launch.source
+        if let Source::Events { pool, generation, .. } = launch.source
             && let Some(pool) = self.pools.get(pool).and_then(OnceCell::get)
         {
-            let _ = pool.give_back.try_send(launch);
+            if pool.generation.load(Ordering::Acquire) == generation {
+                let _ = pool.give_back.try_send(launch);
+            } else {
+                // its context may be gone, and its events with it
+                self.made.fetch_sub(1, Ordering::Relaxed);
+            }
         }
     }
 

@@ -1,7 +1,7 @@
 //! The collector's side of launches: asks whether their events have happened, and when.
 //!
-//! CUDA tells the time between two events, not when they happened. So each is placed behind the one before, on a clock that begins near the
-//! system's real time: the GPU's own, whose stamps have another epoch (seen on H200s: no drift between the two within a microsecond).
+//! CUDA tells the time between two events, not when they happened. So each is placed behind the one before, on a clock whose first event
+//! happens when it is recorded, by the system's real time: the GPU's own, whose stamps have another epoch (seen on H200s: no drift between the two within a microsecond).
 //!
 //! The first event happens as soon as the stream is free, which may be before the host has launched the kernel. No kernel begins before its
 //! launch, so its begin is the later of the first event and the launch's end, brought to the events' clock by the smallest (event - time of
@@ -10,15 +10,18 @@
 
 use super::pool::Launches;
 use super::{KernelId, KernelTime, Launch, News, Source, Untimed};
-use crate::cuda::Event;
+use crate::cuda::{Calls, Event};
 use crate::handle::Handle;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
 /// Nanoseconds after which the smallest difference is looked for anew; that of up to twice as long is used.
-const RECENT: f64 = 2e9;
+const RECENT: f64 = 1e9;
 /// Between two events with a kernel between them lie at least so many nanoseconds: less means that the kernel was launched elsewhere.
-const LEAST: u64 = 3_000;
+const LEAST: u64 = 5_000;
+
+/// An event that waited for the kernel before happens so soon after that one's last event, nanoseconds: 2.4 to 3.3 us, seen on H200s.
+const BEHIND: u64 = 4_000;
 
 /// The event that the next ones are placed behind, of a context.
 #[derive(Debug)]
@@ -51,6 +54,8 @@ struct Least {
     since: u64,
     current: Option<Pair>,
     previous: Option<Pair>,
+    /// When the last kernel's last event happened, nanoseconds of the events' clock.
+    last: Option<u64>,
 }
 
 impl Least {
@@ -81,8 +86,6 @@ pub struct Outcome {
     pub kernel: KernelId,
     /// Number under which a recording knows it.
     pub number: u64,
-    /// When the two events happened, nanoseconds of the events' clock; of a launch that a recording does not know.
-    pub events: Option<(u64, u64)>,
     /// When the kernel ran.
     pub time: Result<KernelTime, Untimed>,
 }
@@ -95,6 +98,8 @@ pub struct Times {
     references: FxHashMap<usize, Reference>,
     /// In the order in which they were learnt.
     recorded: VecDeque<Box<Launch>>,
+    /// The system's real time at some time in ticks: where events' clocks begin.
+    epoch: Option<Pair>,
     /// Of each communicator, which knows one GPU.
     hosts: FxHashMap<u64, Least>,
 }
@@ -120,23 +125,28 @@ impl Times {
             return;
         }
         let Some(driver) = launches.driver() else { return };
-        if let Some(calls) = driver.calls() {
+        let calls = driver.calls();
+        if let Some(calls) = calls.as_ref().and_then(Calls::relaxed) {
             let Self { under_way, references, hosts, .. } = self;
+            let epoch = *self.epoch.get_or_insert_with(|| Pair { ticks: now(), time: real_time() });
             for (&(pool, _), queue) in under_way.iter_mut() {
-                while let Some(Source::Events { first, last, .. }) = queue.front().map(|launch| launch.source) {
+                while let Some((Source::Events { first, last, .. }, before)) =
+                    queue.front().map(|launch| (launch.source, launch.before))
+                {
                     let Some(lasted) = calls.elapsed(first, last) else { break };
                     let learnt = now();
                     let place =
                         |reference: &Reference| Some(reference.time.saturating_add_signed(calls.elapsed(reference.event, last)?));
                     let stopped = match references.get(&pool) {
                         Some(reference) => place(reference),
-                        None => Some(real_time()),
+                        None => Some(epoch.at(before, scale).saturating_add(lasted.max(0).cast_unsigned())),
                     };
-                    let (Some(stopped), Some(launch)) = (stopped, queue.pop_front()) else { break };
+                    let Some(stopped) = stopped else { break };
+                    let Some(launch) = queue.pop_front() else { break };
                     let events = (stopped.saturating_sub(lasted.max(0).cast_unsigned()), stopped);
                     if let Some(kernel) = launch.kernel {
                         let time = begin(hosts.entry(kernel.context.raw()).or_default(), &launch, events, learnt, scale);
-                        each(Outcome { kernel, number: launch.number, events: Some(events), time });
+                        each(Outcome { kernel, number: launch.number, time });
                     }
                     let reference = Reference { launch, event: last, time: stopped };
                     if let Some(before) = references.insert(pool, reference) {
@@ -163,16 +173,32 @@ impl Times {
             if let (Source::Recording(times), Some(kernel)) = (launch.source, launch.kernel) {
                 let host = self.hosts.entry(kernel.context.raw()).or_default();
                 let time = begin(host, &launch, (times.first, times.last), times.learnt, scale);
-                each(Outcome { kernel, number: 0, events: None, time });
+                // the recorder knew better what the host did when
+                let time = time.map(|time| KernelTime { start: times.begin.unwrap_or(time.start), ..time });
+                each(Outcome { kernel, number: 0, time });
             }
         }
+    }
+
+    /// Asks about no events of that pool any more, and gives up their launches.
+    pub fn close(&mut self, pool: u32, mut each: impl FnMut(Outcome)) -> Vec<Box<Launch>> {
+        let pool = pool as usize;
+        let mut left: Vec<Box<Launch>> = self.references.remove(&pool).map(|reference| reference.launch).into_iter().collect();
+        let of_pool: Vec<(usize, usize)> = self.under_way.keys().copied().filter(|(of, _)| *of == pool).collect();
+        for launch in of_pool.into_iter().filter_map(|key| self.under_way.remove(&key)).flatten() {
+            if let Some(kernel) = launch.kernel {
+                each(Outcome { kernel, number: 0, time: Err(Untimed::NotBelieved) });
+            }
+            left.push(launch);
+        }
+        left
     }
 
     /// No time is to come any more.
     fn give_up(&mut self, cause: Untimed, each: &mut impl FnMut(Outcome)) {
         let left = self.under_way.drain().flat_map(|(_, queue)| queue).chain(self.recorded.drain(..));
         for kernel in left.filter_map(|launch| launch.kernel) {
-            each(Outcome { kernel, number: 0, events: None, time: Err(cause) });
+            each(Outcome { kernel, number: 0, time: Err(cause) });
         }
     }
 
@@ -185,12 +211,18 @@ impl Times {
 /// When the kernel between two events ran.
 fn begin(host: &mut Least, launch: &Launch, (first, last): (u64, u64), learnt: u64, scale: f64) -> Result<KernelTime, Untimed> {
     let &Launch { before, after, .. } = launch;
-    host.observe(Pair { ticks: before, time: first }, scale);
-    if last.saturating_sub(first) < LEAST {
+    // right behind another kernel the event has most likely waited for that one, and tells nothing of the host's clock
+    let has_waited = host.last.replace(last).is_some_and(|ended| first.abs_diff(ended) < BEHIND);
+    let mut start = first;
+    if !has_waited {
+        host.observe(Pair { ticks: before, time: first }, scale);
+        start = host.at(after, scale).map_or(first, |launched| first.max(launched));
+    }
+    // launched elsewhere, or over before the launch had returned: nobody knows when it began
+    if last.saturating_sub(first) < LEAST || start >= last {
         return Err(Untimed::NotBelieved);
     }
-    let launched = host.at(after, scale).unwrap_or(first);
-    Ok(KernelTime { start: first.max(launched).min(last), stop: last, first, before, learnt })
+    Ok(KernelTime { start, stop: last, first, before, learnt })
 }
 
 /// The system's real time, nanoseconds.
@@ -198,22 +230,36 @@ fn real_time() -> u64 {
     std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(1 << 60, |since| since.as_nanos() as u64)
 }
 
-/// Takes what came of launches from those that told, for the communicators: `launched` and `untimed` hear of each kernel before its time.
-pub fn take_news(
-    launches: &Launches,
-    times: &mut Times,
-    mut launched: impl FnMut(KernelId, bool),
-    mut untimed: impl FnMut(KernelId, Untimed, bool),
-) {
+/// What the collector hears of a kernel.
+#[derive(Debug, Clone, Copy)]
+pub enum OfKernel {
+    /// It was launched, and its time is to come.
+    Launched {
+        /// The GPU's stamps were asked for, too.
+        stamps: bool,
+    },
+    /// It has no events.
+    Untimed {
+        /// Why.
+        cause: Untimed,
+        /// As above.
+        stamps: bool,
+    },
+    /// It ran then, or its events tell nothing.
+    Ran(Result<KernelTime, Untimed>),
+}
+
+/// Takes in what the threads that launch have told; `each` hears of every kernel before its time.
+pub fn take_news(launches: &Launches, times: &mut Times, mut each: impl FnMut(KernelId, OfKernel)) {
     for news in launches.heard() {
         match news {
             News::Launched(launch) => {
                 if let Some(kernel) = launch.kernel {
-                    launched(kernel, launch.stamps);
+                    each(kernel, OfKernel::Launched { stamps: launch.stamps });
                 }
                 times.await_launch(launch);
             }
-            News::Untimed { kernel, cause, stamps } => untimed(kernel, cause, stamps),
+            News::Untimed { kernel, cause, stamps } => each(kernel, OfKernel::Untimed { cause, stamps }),
         }
     }
 }

@@ -77,8 +77,8 @@ pub(crate) struct Launching {
     /// The first silent call of the group: its place in the order of starts plus one, 0 for none; its context, stream and handle.
     silent: [AtomicU64; 4],
     around_silent: Held,
-    /// What a recording tells of the next launch: first and last event, and when they were learnt; all 0 for nothing.
-    recorded: [AtomicU64; 3],
+    /// What a recording tells of the next launch: first and last event, when they were learnt, and the kernel's begin; 0 for what it does not tell.
+    recorded: [AtomicU64; 4],
 }
 
 impl Launching {
@@ -97,7 +97,8 @@ impl Launching {
                 self.first.store(order + 1, Ordering::Relaxed);
                 0
             }
-            first => order.wrapping_sub(first - 1),
+            // one of another communicator, of which no Group has told
+            first => order.checked_sub(first - 1).unwrap_or(0),
         }
     }
 
@@ -209,17 +210,20 @@ impl Launching {
     }
 
     /// A recording tells when the next launch's events happened.
-    pub(crate) fn record_next(&self, Recorded { first, last, learnt }: Recorded) {
-        for (place, value) in self.recorded.iter().zip([first, last, learnt]) {
+    pub(crate) fn record_next(&self, Recorded { first, begin, last, learnt }: Recorded) {
+        for (place, value) in self.recorded.iter().zip([first, last, learnt, begin.unwrap_or(0)]) {
             place.store(value, Ordering::Relaxed);
         }
     }
 
     /// What it told, once.
     pub(crate) fn take_recorded(&self) -> Option<Recorded> {
-        let [first, last, learnt] = &self.recorded;
+        let [first, last, learnt, begin] = &self.recorded;
         let told = last.load(Ordering::Relaxed);
         last.store(0, Ordering::Relaxed);
-        (told != 0).then(|| Recorded { first: first.load(Ordering::Relaxed), last: told, learnt: learnt.load(Ordering::Relaxed) })
+        (told != 0).then(|| {
+            let [first, begin, learnt] = [first, begin, learnt].map(|place| place.load(Ordering::Relaxed));
+            Recorded { first, begin: Some(begin).filter(|&begin| begin != 0), last: told, learnt }
+        })
     }
 }

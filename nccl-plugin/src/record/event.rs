@@ -43,10 +43,11 @@ pub(super) enum What {
     Finalize {
         context: u64,
     },
-    /// Events around a launch have happened: nanoseconds of their clock.
+    /// Events around a launch have happened, and its kernel began: nanoseconds of the events' clock.
     Kernel {
         handle: u64,
         first: u64,
+        begin: u64,
         last: u64,
     },
 }

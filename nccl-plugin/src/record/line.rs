@@ -91,8 +91,8 @@ impl Display for Line<'_> {
             }
             What::Stop { handle } => write!(f, "\"cb\":\"stop\",\"h\":{handle}")?,
             What::Finalize { context } => write!(f, "\"cb\":\"finalize\",\"ctx\":{context}")?,
-            What::Kernel { handle, first, last } => {
-                write!(f, "\"cb\":\"kernel\",\"h\":{handle},\"first\":{first},\"last\":{last}")?;
+            What::Kernel { handle, first, begin, last } => {
+                write!(f, "\"cb\":\"kernel\",\"h\":{handle},\"first\":{first},\"begin\":{begin},\"last\":{last}")?;
             }
         }
         f.write_str("}")
@@ -200,8 +200,8 @@ mod tests {
         assert_eq!(line(What::State { handle: 2, state: 9, value: Some(u64::MAX) }), expected);
         assert_eq!(line(What::State { handle: 2, state: 23, value: None }), r#"{"t":5,"tid":1,"cb":"state","h":2,"state":23}"#);
         assert_eq!(line(What::Stop { handle: 2 }), r#"{"t":5,"tid":1,"cb":"stop","h":2}"#);
-        let kernel = What::Kernel { handle: 2, first: 3, last: 9 };
-        assert_eq!(line(kernel), r#"{"t":5,"tid":1,"cb":"kernel","h":2,"first":3,"last":9}"#);
+        let kernel = What::Kernel { handle: 2, first: 3, begin: 4, last: 9 };
+        assert_eq!(line(kernel), r#"{"t":5,"tid":1,"cb":"kernel","h":2,"first":3,"begin":4,"last":9}"#);
         assert_eq!(line(What::Finalize { context: 1 }), r#"{"t":5,"tid":1,"cb":"finalize","ctx":1}"#);
     }
 }

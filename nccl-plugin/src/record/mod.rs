@@ -15,8 +15,9 @@ mod strings;
 
 use crate::descriptor::Descriptor;
 use crate::tap::Introduction;
+use common::launch::{self, KernelTime};
 use common::thread::ThreadCell;
-use common::{control, launch, log};
+use common::{control, log};
 use event::{Event, Record, What};
 use file::{Meta, Place};
 use line::{Communicator, Words};
@@ -68,9 +69,9 @@ impl Recording {
     pub fn begin(directory: &Path, bytes: usize, version: u32) -> Option<&'static Self> {
         let recording = RECORDING.get_or_init(|| {
             let made = Self::new(directory, bytes, version).and_then(|made| at_exit().map(|()| made));
-            launch::watch(|number, events| {
+            launch::watch(|number, time| {
                 if let Some(recording) = RECORDING.get().and_then(Option::as_ref) {
-                    recording.kernel(number, events);
+                    recording.kernel(number, time);
                 }
             });
             let complain = |error| log::warn(&format!("no recording in {}: {error}", directory.display()));
@@ -141,8 +142,8 @@ impl Recording {
     }
 
     /// The two events around a launch have happened. On the collector's thread.
-    fn kernel(&self, handle: u64, (first, last): (u64, u64)) {
-        self.keep_now(What::Kernel { handle, first, last });
+    fn kernel(&self, handle: u64, KernelTime { first, start: begin, stop: last, .. }: KernelTime) {
+        self.keep_now(What::Kernel { handle, first, begin, last });
     }
 
     /// NCCL destroyed a communicator.

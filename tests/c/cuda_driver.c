@@ -1,0 +1,316 @@
+/* A stand-in for CUDA's driver, libcuda.so.1, with the functions that the library uses and no others. A GPU is a clock that the host
+ * sets; a stream is how long it is at work (cuda_driver.h). Functions answer as the driver's do, and fail when they are told to.
+ * What would harm a job or give wrong times ends the process with a line that says what it was: calls that break a capture under
+ * way, a record into a captured stream, events and streams of different contexts or of none, calls from where CUDA must not be
+ * called.
+ *
+ * Held against driver 580 on an H200: an event that was never recorded and events of two contexts are CUDA_ERROR_INVALID_HANDLE there,
+ * those of a destroyed context CUDA_ERROR_CONTEXT_IS_DESTROYED; elapsed times and records need no current context; who uses an event
+ * whose context was reset meanwhile crashes. Of captures the stand-in is stricter: there, of calls about events, cuEventQuery alone broke
+ * one. */
+#include "cuda_driver.h"
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define API __attribute__((visibility("default")))
+
+enum { MOST_EVENTS = 1 << 20, MOST_STREAMS = 4096, MOST_CONTEXTS = 256 };
+
+/* Handles are numbers: nothing that the library hands in is followed. */
+enum { FIRST_CONTEXT = 0x10000, FIRST_STREAM = 0x20000, FIRST_EVENT = 0x1000000 };
+
+struct context { double ppm; bool destroyed; int resets; uint64_t busy; };
+struct stream { int context, resets; uint64_t busy; bool captured; enum capture_mode mode; pthread_t captures; };
+struct event { int context, resets; enum { NEW, RECORDED, NOT_RECORDED, DESTROYED } state; uint64_t happens; };
+struct failure { uint64_t from, times; int error; };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static uint64_t now, calls[DRIVER_FUNCTION_COUNT], pending_records;
+static struct context contexts[MOST_CONTEXTS];
+static struct stream streams[MOST_STREAMS];
+static struct event events[MOST_EVENTS];
+static int context_count, stream_count, event_count, destroyed_events;
+static struct failure failures[DRIVER_FUNCTION_COUNT];
+static bool deinitialized;
+static pid_t owner;
+static _Thread_local enum capture_mode thread_mode = CAPTURE_GLOBAL;
+static _Thread_local int current = -1;
+static _Thread_local bool forbidden;
+
+#define NAME_FUNCTION(name) #name,
+static const char *const names[] = {DRIVER_FUNCTIONS(NAME_FUNCTION)};
+
+/* The process ends: the library did what it must not. */
+static _Noreturn void wrong(enum driver_function function, const char *what) {
+  fprintf(stderr, "libcuda stand-in: %s: %s\n", names[function], what);
+  abort();
+}
+
+/* What holds for every call: its error, if it fails. Takes the lock. */
+static int enter(enum driver_function function) {
+  pthread_mutex_lock(&lock);
+  calls[function]++;
+  if (forbidden) wrong(function, "called within a callback of CUDA's");
+  if (getpid() != owner) wrong(function, "called in a forked process");
+  if (deinitialized && function != OF_cuGetErrorName) return ERROR_DEINITIALIZED;
+  const struct failure *failure = &failures[function];
+  bool fails = failure->times > 0 && calls[function] >= failure->from && calls[function] - failure->from < failure->times;
+  return fails ? failure->error : ERROR_SUCCESS;
+}
+
+static int leave(int error) {
+  pthread_mutex_unlock(&lock);
+  return error;
+}
+
+/* Whether a call that a capture does not bear is one, by the rules of cuThreadExchangeStreamCaptureMode. */
+static bool breaks_a_capture(void) {
+  if (thread_mode == CAPTURE_RELAXED) return false;
+  for (int i = 0; i < stream_count; i++) {
+    const struct stream *stream = &streams[i];
+    if (!stream->captured || stream->mode == CAPTURE_RELAXED) continue;
+    if (pthread_equal(stream->captures, pthread_self())) return true;
+    if (thread_mode == CAPTURE_GLOBAL && stream->mode == CAPTURE_GLOBAL) return true;
+  }
+  return false;
+}
+
+static struct event *event_of(enum driver_function function, void *handle) {
+  uintptr_t place = (uintptr_t)handle - FIRST_EVENT;
+  if ((uintptr_t)handle < FIRST_EVENT || place >= (uintptr_t)event_count) wrong(function, "there is no such event");
+  if (events[place].resets != contexts[events[place].context].resets) wrong(function, "an event of a context that was reset");
+  if (events[place].state == DESTROYED) wrong(function, "an event that was destroyed");
+  return &events[place];
+}
+
+/* The stream's, or NULL for stream 0. */
+static struct stream *stream_of(enum driver_function function, void *handle) {
+  uintptr_t place = (uintptr_t)handle - FIRST_STREAM;
+  if (handle == NULL) return NULL;
+  if ((uintptr_t)handle < FIRST_STREAM || place >= (uintptr_t)stream_count) wrong(function, "there is no such stream");
+  if (streams[place].resets != contexts[streams[place].context].resets) wrong(function, "a stream of a context that was reset");
+  return &streams[place];
+}
+
+API int cuCtxGetCurrent(void **context) {
+  int error = enter(OF_cuCtxGetCurrent);
+  if (error) return leave(error);
+  *context = current < 0 ? NULL : (void *)(uintptr_t)(FIRST_CONTEXT + current);
+  return leave(ERROR_SUCCESS);
+}
+
+API int cuEventCreate(void **event, unsigned flags) {
+  int error = enter(OF_cuEventCreate);
+  if (breaks_a_capture()) wrong(OF_cuEventCreate, "breaks a capture");
+  if (error) return leave(error);
+  if (current < 0) return leave(ERROR_INVALID_CONTEXT);
+  if (contexts[current].destroyed) return leave(ERROR_CONTEXT_IS_DESTROYED);
+  if (flags != 0) wrong(OF_cuEventCreate, "the event would have no time, or wait");
+  if (event_count == MOST_EVENTS) wrong(OF_cuEventCreate, "too many events");
+  events[event_count] = (struct event){.context = current, .resets = contexts[current].resets};
+  *event = (void *)(uintptr_t)(FIRST_EVENT + event_count++);
+  return leave(ERROR_SUCCESS);
+}
+
+API int cuEventDestroy_v2(void *handle) {
+  int error = enter(OF_cuEventDestroy_v2);
+  if (breaks_a_capture()) wrong(OF_cuEventDestroy_v2, "breaks a capture");
+  struct event *event = event_of(OF_cuEventDestroy_v2, handle);
+  if (error) return leave(error);
+  if (contexts[event->context].destroyed) return leave(ERROR_CONTEXT_IS_DESTROYED);
+  event->state = DESTROYED;
+  destroyed_events++;
+  return leave(ERROR_SUCCESS);
+}
+
+API int cuEventRecord(void *handle, void *of) {
+  int error = enter(OF_cuEventRecord);
+  struct event *event = event_of(OF_cuEventRecord, handle);
+  struct stream *stream = stream_of(OF_cuEventRecord, of);
+  int context = stream ? stream->context : current;
+  if (context < 0) wrong(OF_cuEventRecord, "stream 0 of no context");
+  if (event->context != context) wrong(OF_cuEventRecord, "the event is another context's than the stream");
+  if (stream && stream->captured) wrong(OF_cuEventRecord, "the stream is captured");
+  if (!error && contexts[context].destroyed) error = ERROR_CONTEXT_IS_DESTROYED;
+  if (error) {
+    event->state = NOT_RECORDED;
+    return leave(error);
+  }
+  pending_records += event->state == RECORDED && event->happens > now;
+  uint64_t busy = stream ? stream->busy : contexts[context].busy;
+  event->state = RECORDED, event->happens = busy > now ? busy : now;
+  return leave(ERROR_SUCCESS);
+}
+
+API int cuEventElapsedTime(float *milliseconds, void *first, void *last) {
+  int error = enter(OF_cuEventElapsedTime);
+  if (breaks_a_capture()) wrong(OF_cuEventElapsedTime, "breaks a capture");
+  const struct event *events[] = {event_of(OF_cuEventElapsedTime, first), event_of(OF_cuEventElapsedTime, last)};
+  if (events[0]->context != events[1]->context) wrong(OF_cuEventElapsedTime, "events of two contexts");
+  if (events[0]->state == NEW || events[1]->state == NEW) wrong(OF_cuEventElapsedTime, "an event that was never recorded");
+  if (error) return leave(error);
+  const struct context *context = &contexts[events[0]->context];
+  if (context->destroyed) return leave(ERROR_CONTEXT_IS_DESTROYED);
+  if (events[0]->state != RECORDED || events[1]->state != RECORDED) return leave(ERROR_INVALID_HANDLE);
+  if (events[0]->happens > now || events[1]->happens > now) return leave(ERROR_NOT_READY);
+  double nanoseconds = (double)(int64_t)(events[1]->happens - events[0]->happens);
+  *milliseconds = (float)(nanoseconds * (1 + context->ppm * 1e-6) / 1e6);
+  return leave(ERROR_SUCCESS);
+}
+
+API int cuStreamIsCapturing(void *of, int *status) {
+  int error = enter(OF_cuStreamIsCapturing);
+  const struct stream *stream = stream_of(OF_cuStreamIsCapturing, of);
+  int context = stream ? stream->context : current;
+  if (!error && context < 0) error = ERROR_INVALID_CONTEXT;
+  if (!error && contexts[context].destroyed) error = ERROR_CONTEXT_IS_DESTROYED;
+  if (!error) *status = stream && stream->captured;
+  return leave(error);
+}
+
+API int cuThreadExchangeStreamCaptureMode(int *mode) {
+  int error = enter(OF_cuThreadExchangeStreamCaptureMode);
+  if (*mode < CAPTURE_GLOBAL || *mode > CAPTURE_RELAXED) wrong(OF_cuThreadExchangeStreamCaptureMode, "there is no such mode");
+  if (error) return leave(error);
+  int before = (int)thread_mode;
+  thread_mode = (enum capture_mode)*mode, *mode = before;
+  return leave(ERROR_SUCCESS);
+}
+
+API int cuGetErrorName(int number, const char **name) {
+  int error = enter(OF_cuGetErrorName);
+  *name = NULL;
+#define FIND_ERROR(known, value) if (number == (value)) *name = (value) ? "CUDA_ERROR_" #known : "CUDA_" #known;
+  if (!error) { DRIVER_ERRORS(FIND_ERROR) }
+  return leave(error ? error : *name ? ERROR_SUCCESS : ERROR_INVALID_VALUE);
+}
+
+/* The host's side. */
+
+static void check(bool right, const char *what) {
+  if (right) return;
+  fprintf(stderr, "libcuda stand-in: the host: %s\n", what);
+  abort();
+}
+
+static int context_of(void *handle) {
+  uintptr_t place = (uintptr_t)handle - FIRST_CONTEXT;
+  check((uintptr_t)handle >= FIRST_CONTEXT && place < (uintptr_t)context_count, "there is no such context");
+  return (int)place;
+}
+
+/* NULL for stream 0. */
+static struct stream *own_stream(void *handle) {
+  uintptr_t place = (uintptr_t)handle - FIRST_STREAM;
+  if (handle == NULL) return NULL;
+  check((uintptr_t)handle >= FIRST_STREAM && place < (uintptr_t)stream_count, "there is no such stream");
+  return &streams[place];
+}
+
+/* Time never goes back. */
+static void set_time(uint64_t time) {
+  pthread_mutex_lock(&lock);
+  if (time > now) now = time;
+  pthread_mutex_unlock(&lock);
+}
+
+static void *make_context(double ppm) {
+  pthread_mutex_lock(&lock);
+  check(context_count < MOST_CONTEXTS, "too many contexts");
+  contexts[current = context_count++] = (struct context){.ppm = ppm};
+  pthread_mutex_unlock(&lock);
+  return (void *)(uintptr_t)(FIRST_CONTEXT + current);
+}
+
+static void set_current(void *context) {
+  pthread_mutex_lock(&lock);
+  current = context ? context_of(context) : -1;
+  pthread_mutex_unlock(&lock);
+}
+
+static void destroy_context(void *context) {
+  pthread_mutex_lock(&lock);
+  contexts[context_of(context)].destroyed = true;
+  pthread_mutex_unlock(&lock);
+}
+
+static void reset_context(void *context) {
+  pthread_mutex_lock(&lock);
+  contexts[context_of(context)].resets++, contexts[context_of(context)].busy = 0;
+  pthread_mutex_unlock(&lock);
+}
+
+static void *make_stream(void) {
+  pthread_mutex_lock(&lock);
+  check(stream_count < MOST_STREAMS && current >= 0, "too many streams, or no context");
+  int place = stream_count++;
+  streams[place] = (struct stream){.context = current, .resets = contexts[current].resets};
+  pthread_mutex_unlock(&lock);
+  return (void *)(uintptr_t)(FIRST_STREAM + place);
+}
+
+static void set_busy(void *handle, uint64_t until) {
+  pthread_mutex_lock(&lock);
+  struct stream *stream = own_stream(handle);
+  check(stream || current >= 0, "stream 0 of no context");
+  *(stream ? &stream->busy : &contexts[current].busy) = until;
+  pthread_mutex_unlock(&lock);
+}
+
+static void begin_capture(void *handle, enum capture_mode mode) {
+  pthread_mutex_lock(&lock);
+  struct stream *stream = own_stream(handle);
+  check(stream && !stream->captured, "stream 0, or a stream that is captured already, cannot be captured");
+  stream->captured = true, stream->mode = mode, stream->captures = pthread_self();
+  pthread_mutex_unlock(&lock);
+}
+
+static void end_capture(void *handle) {
+  pthread_mutex_lock(&lock);
+  struct stream *stream = own_stream(handle);
+  check(stream && stream->captured, "the stream is not captured");
+  stream->captured = false;
+  pthread_mutex_unlock(&lock);
+}
+
+static enum capture_mode mode(void) { return thread_mode; }
+static void forbid(bool is_forbidden) { forbidden = is_forbidden; }
+
+static void fail(enum driver_function function, uint64_t from, uint64_t times, int error) {
+  pthread_mutex_lock(&lock);
+  failures[function] = (struct failure){from, times, error};
+  pthread_mutex_unlock(&lock);
+}
+
+static void deinitialize(void) {
+  pthread_mutex_lock(&lock);
+  deinitialized = true;
+  pthread_mutex_unlock(&lock);
+}
+
+static uint64_t locked(const uint64_t *value) {
+  pthread_mutex_lock(&lock);
+  uint64_t found = *value;
+  pthread_mutex_unlock(&lock);
+  return found;
+}
+
+static uint64_t calls_of(enum driver_function function) { return locked(&calls[function]); }
+static uint64_t recorded_while_pending(void) { return locked(&pending_records); }
+
+static uint64_t made_events(void) {
+  pthread_mutex_lock(&lock);
+  uint64_t made = (uint64_t)(event_count - destroyed_events);
+  pthread_mutex_unlock(&lock);
+  return made;
+}
+
+API const struct driver_control *driver_control(void) {
+  static const struct driver_control control = {
+    set_time, make_context, set_current, destroy_context, reset_context, make_stream,  set_busy,    begin_capture, end_capture,
+    mode,     forbid,       fail,        deinitialize,    calls_of,      made_events,  recorded_while_pending};
+  owner = getpid();
+  return &control;
+}

@@ -1,0 +1,133 @@
+/* Ends: of communicators and of the process, with kernels under way. */
+#ifndef ENDS_H
+#define ENDS_H
+
+#include "launches.h"
+#include <sys/wait.h>
+
+/* A communicator is destroyed before its kernels are over; they have their times. */
+static void destroyed_amidst(void) {
+  struct communicator other = communicator_alone(0xac, 0, 2), of = communicator(0xab, 0, 2, other.gpu, driver->make_stream());
+  for (int round = 0; round < 5; round++) {
+    for (int i = 0; i < 5; i++) enqueue_work(&of, all_reduce("TREE"), 100 * MICROSECONDS);
+    finalize(of.context);
+    enqueue_work(&other, all_reduce("TREE"), 2 * MILLISECONDS);
+    flush();
+    go_on_to(other.busy + MILLISECONDS);
+    flush();
+    of = communicator(0xab, 0, 2, other.gpu, of.stream);
+    of.sequence = 0;
+  }
+  end(&of);
+  end(&other);
+}
+
+/* Communicators come and go, on GPUs that come and go: contexts are not used again, nor are their events. */
+static void made_again(void) {
+  void *gpu = driver->make_context(0), *stream = driver->make_stream();
+  for (int i = 0; i < 200; i++) {
+    struct communicator of = communicator(0xab, 0, 2, gpu, stream);
+    enqueue_alone(&of, all_reduce("TREE"), 3, 100 * MICROSECONDS);
+    finalize(of.context);
+    pass(MILLISECONDS);
+    flush();
+  }
+  check(driver->events() <= 4 * 64, "%lu events", (unsigned long)driver->events());
+}
+
+/* The program resets its GPU when it is done with NCCL, as many do at their end: nobody has asked about the last kernels. */
+static void reset_at_the_end(void) {
+  struct communicator of = communicator_alone(0xab, 0, 2);
+  enqueue_alone(&of, all_reduce("TREE"), 10, 100 * MICROSECONDS);
+  puts("any");
+  for (int i = 0; i < CAUSE_COUNT; i++) untimed[i] = ANY;
+  finalize(of.context);
+  driver->reset_context(of.gpu);
+  flush();
+}
+
+/* And goes on: the context has the same handle, and events of before must not be used. */
+static void reset_and_again(void) {
+  void *gpu = driver->make_context(0);
+  for (int i = 0; i < 5; i++) {
+    struct communicator of = communicator(0xab, 0, 2, gpu, driver->make_stream());
+    enqueue_alone(&of, all_reduce("TREE"), 10, 100 * MICROSECONDS);
+    end(&of);
+    driver->reset_context(gpu);
+  }
+}
+
+/* Kernels under way at the end have no time; the end waits for none. */
+static void exit_amidst(void) {
+  struct communicator of = communicator_alone(0xab, 0, 2);
+  enqueue_alone(&of, all_reduce("TREE"), 10, 100 * MICROSECONDS);
+  has_events = false;
+  for (int i = 0; i < 3; i++) enqueue_work(&of, all_reduce("TREE"), SECONDS);
+  for (int i = 0; i < CAUSE_COUNT; i++) untimed[i] = ANY;
+  want.unfinished = ANY;
+}
+
+/* Those that are over by then have theirs, though nobody has asked. */
+static void exit_unasked(void) {
+  struct communicator of = communicator_alone(0xab, 0, 2);
+  enqueue_alone(&of, all_reduce("TREE"), 10, 100 * MICROSECONDS);
+}
+
+/* The end comes within a launch. */
+static void exit_in_a_launch(void) {
+  struct communicator of = communicator_alone(0xab, 0, 2);
+  enqueue_alone(&of, all_reduce("TREE"), 10, 100 * MICROSECONDS);
+  struct work work = all_reduce("TREE");
+  struct calls calls = call(&of, &work, 1, false);
+  start_on(of.context, &(struct event){.type = KERNEL_LAUNCH, .parent = calls.group}, of.stream);
+  want.invisible = ANY;
+}
+
+static _Noreturn void *launches_for_ever(void *unused) {
+  (void)unused;
+  struct communicator of = communicator_alone(0xac, 0, 2);
+  struct work work = all_reduce("TREE");
+  for (;;) {
+    struct calls calls = call(&of, &work, 1, false);
+    launch_kernel(&of, &calls, 20 * MICROSECONDS);
+    operate(&of, &work, 1, &calls);
+    group_ends(&calls);
+  }
+}
+
+/* Threads go on launching while the process ends. */
+static void exit_under_threads(void) {
+  struct communicator of = communicator_alone(0xab, 0, 2);
+  is_any_time_right = true;
+  enqueue_alone(&of, all_reduce("TREE"), 10, 100 * MICROSECONDS);
+  pthread_t thread;
+  for (int i = 0; i < 2; i++) check(pthread_create(&thread, NULL, launches_for_ever, NULL) == 0, "no thread");
+  uint64_t before = now();
+  while (now() < before + 10 * MILLISECONDS) usleep(100);
+  puts("unknown");
+}
+
+/* In a forked process CUDA may not be called, whatever NCCL calls there. */
+static void forked(void) {
+  struct communicator of = communicator_alone(0xab, 0, 2);
+  enqueue_alone(&of, all_reduce("TREE"), 10, 100 * MICROSECONDS);
+  struct work work = all_reduce("TREE");
+  fflush(NULL);
+  pid_t child = fork();
+  check(child >= 0, "no fork");
+  if (child == 0) {
+    struct calls calls = call(&of, &work, 1, false);
+    struct event event = {.type = KERNEL_LAUNCH, .parent = calls.group};
+    void *handle = start_on(of.context, &event, of.stream);
+    stop_on(handle);
+    group_ends(&calls);
+    finalize(of.context);
+    _exit(0);
+  }
+  int status;
+  check(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child ends with %d", status);
+  enqueue_alone(&of, all_reduce("TREE"), 10, 100 * MICROSECONDS);
+  end(&of);
+}
+
+#endif

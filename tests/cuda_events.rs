@@ -1,0 +1,344 @@
+//! Times by CUDA's events, without a GPU: NCCL's side (tests/c/events_host.c) with a stand-in for CUDA's driver (tests/c/cuda_driver.c)
+//! in the process, against the shipped library. The stand-in ends the process where the library would harm a job. The host says which
+//! operation is timed by what, and from when to when; that is compared with the summary.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+mod events;
+mod host;
+mod tool;
+
+use events::{Played, WITH_EVENTS, of};
+use std::collections::BTreeSet;
+use std::process::Command;
+
+/// Through each version that tells of launches, by default and with events alone.
+macro_rules! scenarios {
+    ($($name:ident;)*) => {
+        const SCENARIOS: &[&str] = &[$(stringify!($name)),*];
+        $(
+            #[test]
+            fn $name() {
+                for version in WITH_EVENTS {
+                    of(stringify!($name), version).play().check();
+                    of(stringify!($name), version).gpu_time("events").play().check();
+                }
+            }
+        )*
+    };
+}
+
+scenarios! {
+    ring;
+    tree;
+    alternating;
+    sends;
+    lone_sends;
+    exchange;
+    all_to_all;
+    idle_and_busy;
+    busy_from_the_first;
+    slow_first_launch;
+    late_return;
+    several_gpus;
+    no_context;
+    nothing;
+    mixture;
+    threads;
+    graphs;
+    graph_told_of_once;
+    capture_elsewhere;
+    capture_here;
+    host_callbacks;
+    never_over;
+    destroyed_never_over;
+    context_goes_at_the_end;
+    pool_exhausted;
+    few_events;
+    launches_without_operations;
+    destroyed_amidst;
+    made_again;
+    reset_at_the_end;
+    reset_and_again;
+    exit_amidst;
+    exit_unasked;
+    exit_in_a_launch;
+    exit_under_threads;
+    forked;
+}
+
+/// Those with a test of their own below.
+const OTHERS: [&str; 17] = [
+    "context_goes",
+    "copy_engine",
+    "drift",
+    "driver_goes_at_the_end",
+    "fails",
+    "fails_once",
+    "fails_without_a_name",
+    "late_stamps",
+    "long_job",
+    "many_kernels",
+    "misuse",
+    "no_calls",
+    "silent_broadcast_and_ring",
+    "silent_broadcasts",
+    "small_ones",
+    "stand_in",
+    "unknown_error",
+];
+
+#[test]
+fn every_scenario_of_the_host_is_played() {
+    let listed = tool::succeed(&mut Command::new(env!("HOST_EVENTS_HOST")));
+    let listed: BTreeSet<&str> = listed.lines().collect();
+    let played: BTreeSet<&str> = SCENARIOS.iter().chain(&OTHERS).copied().collect();
+    assert_eq!(listed, played);
+}
+
+/// The stand-in answers as CUDA's driver does, and sees what would do harm.
+#[test]
+fn the_stand_in_is_a_driver_that_sees_what_does_harm() {
+    let output = of("stand_in", 7).run();
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    let misuses = [
+        "cuEventRecord: there is no such event",
+        "cuEventRecord: there is no such stream",
+        "cuEventRecord: the event is another context's than the stream",
+        "cuEventRecord: the event is another context's than the stream",
+        "cuEventElapsedTime: events of two contexts",
+        "cuEventElapsedTime: an event that was never recorded",
+        "cuEventCreate: the event would have no time, or wait",
+        "cuEventRecord: the stream is captured",
+        "cuEventCreate: breaks a capture",
+        "cuEventElapsedTime: breaks a capture",
+        "cuEventCreate: breaks a capture",
+        "cuThreadExchangeStreamCaptureMode: there is no such mode",
+        "cuCtxGetCurrent: called within a callback of CUDA's",
+        "cuCtxGetCurrent: called in a forked process",
+        "cuEventRecord: an event of a context that was reset",
+        "cuEventRecord: a stream of a context that was reset",
+    ];
+    for (number, misuse) in (0..).zip(misuses) {
+        let output = of("misuse", 7).number(number).run();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && said == format!("libcuda stand-in: {misuse}\n"), "{number}: {said}");
+    }
+}
+
+/// Functions and algorithms of every sort.
+const CASES: [&str; 7] = ["ring", "tree", "sends", "lone_sends", "exchange", "all_to_all", "alternating"];
+
+#[test]
+fn with_stamps_alone_no_function_of_cudas_is_called() {
+    for version in WITH_EVENTS {
+        for scenario in CASES {
+            let played = of(scenario, version).gpu_time("stamps").play();
+            played.check();
+            assert_eq!(played.event_timed(), 0, "{}", played.what());
+        }
+        of("no_calls", version).gpu_time("stamps").play().check();
+    }
+}
+
+#[test]
+fn without_gpu_times_nothing_is_timed_by_the_gpu_and_nothing_is_missed() {
+    for version in WITH_EVENTS {
+        for settings in [("NCCL_SCOREP_GPU_TIME", "off"), ("NCCL_SCOREP_PRESET", "api")] {
+            for scenario in CASES.into_iter().chain(["no_calls"]) {
+                let played = of(scenario, version).setting(settings.0, settings.1).play();
+                played.check();
+                assert_eq!((played.gpu_timed(), played.untimed()), (0, 0), "{}", played.what());
+            }
+        }
+    }
+}
+
+/// Within NCCL's barriers, CUDA must not be called.
+#[test]
+fn with_nccls_launch_mode_group_no_function_of_cudas_is_called() {
+    for version in WITH_EVENTS {
+        for gpu_time in ["auto", "events"] {
+            of("no_calls", version).gpu_time(gpu_time).setting("NCCL_LAUNCH_MODE", "GROUP").play().check();
+        }
+    }
+}
+
+#[test]
+fn without_cuda_in_the_process_there_are_stamps_alone() {
+    for version in WITH_EVENTS {
+        for gpu_time in ["auto", "events"] {
+            let played = of("no_calls", version).gpu_time(gpu_time).without_driver().play();
+            played.check();
+            assert_eq!(played.event_timed(), 0, "{}", played.what());
+        }
+    }
+}
+
+/// A mask that has no launches has no events.
+#[test]
+fn a_mask_without_launches_is_a_mask_without_events() {
+    for version in WITH_EVENTS {
+        let played = of("no_calls", version).setting("NCCL_SCOREP_MASK", "0x746").play();
+        played.check();
+        assert_eq!(played.event_timed(), 0, "{}", played.what());
+    }
+}
+
+/// NCCL 2.29 to before 2.31.2 may hang with kernel stamps, unless a variable is set: every kernel is timed all the same.
+#[test]
+fn where_stamps_can_hang_a_job_events_are_enough() {
+    for scenario in CASES {
+        of(scenario, 6).without_setting("NCCL_ALLGATHERV_ENABLE").play().check();
+    }
+}
+
+/// NCCL tells of a broadcast's call and no more, in the releases that do so by default.
+#[test]
+fn broadcasts_that_nccl_reports_no_further_are_timed() {
+    for version in [6, 7] {
+        for gpu_time in ["auto", "events", "stamps", "off"] {
+            of("silent_broadcasts", version).gpu_time(gpu_time).without_setting("NCCL_ALLGATHERV_ENABLE").play().check();
+        }
+        of("silent_broadcast_and_ring", version).without_setting("NCCL_ALLGATHERV_ENABLE").play().check();
+    }
+}
+
+#[test]
+fn collectives_by_copy_engine_are_timed() {
+    for version in [6, 7] {
+        for gpu_time in ["auto", "events", "stamps", "off"] {
+            of("copy_engine", version).gpu_time(gpu_time).play().check();
+        }
+    }
+}
+
+/// The stand-in's functions, and what a line about one must say.
+const FUNCTIONS: [&str; 7] = [
+    "cuCtxGetCurrent",
+    "cuEventCreate",
+    "cuEventRecord",
+    "cuEventElapsedTime",
+    "cuStreamIsCapturing",
+    "cuThreadExchangeStreamCaptureMode",
+    "cuGetErrorName",
+];
+
+/// One line, and what it must contain.
+fn check_line(played: &Played, words: &[&str]) {
+    let lines = played.lines();
+    assert!(lines.len() == 1 && words.iter().all(|word| lines[0].contains(word)), "{}: {words:?} {lines:?}", played.what());
+}
+
+#[test]
+fn a_function_that_fails_ends_events_and_nothing_else() {
+    for version in WITH_EVENTS {
+        for (place, function) in FUNCTIONS.into_iter().enumerate() {
+            for call in [1, 2, 3, 10, 50] {
+                let number = place as i64 * 100 + call;
+                let played = of("fails", version).number(number).play();
+                played.check();
+                // what nobody calls does not fail; a stream whose state nobody knows is left alone
+                if !["cuStreamIsCapturing", "cuGetErrorName"].contains(&function) && played.says("failed") {
+                    check_line(&played, &[function, "CUDA_ERROR_LAUNCH_FAILED", "719"]);
+                }
+                assert!(
+                    call > 10 || played.says("failed") || function == "cuGetErrorName",
+                    "{}: it is not called",
+                    played.what()
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_function_that_fails_once_is_not_called_again() {
+    for version in WITH_EVENTS {
+        for (place, function) in FUNCTIONS.into_iter().enumerate() {
+            if ["cuStreamIsCapturing", "cuGetErrorName"].contains(&function) {
+                continue;
+            }
+            for call in [1, 10] {
+                let played = of("fails_once", version).number(place as i64 * 100 + call).play();
+                played.check();
+                check_line(&played, &[function, "CUDA_ERROR_LAUNCH_FAILED", "719"]);
+            }
+        }
+    }
+}
+
+#[test]
+fn an_error_without_a_name_is_told_by_its_number() {
+    let played = of("fails_without_a_name", 7).play();
+    played.check();
+    check_line(&played, &["cuEventRecord", "719"]);
+    let played = of("unknown_error", 7).play();
+    played.check();
+    check_line(&played, &["cuEventRecord", "12345"]);
+}
+
+#[test]
+fn a_context_that_goes_ends_events_and_nothing_else() {
+    for version in WITH_EVENTS {
+        let played = of("context_goes", version).play();
+        played.check();
+        check_line(&played, &["CUDA_ERROR_CONTEXT_IS_DESTROYED", "709"]);
+    }
+}
+
+#[test]
+fn a_driver_that_shuts_down_before_the_figures_are_written_takes_none_away() {
+    let played = of("driver_goes_at_the_end", 7).play();
+    played.check();
+    assert!(played.gpu_timed() >= 10 && played.lines().len() <= 1, "{:?}", played.lines());
+}
+
+/// Clocks drift by some parts per million. A begin that goes by the host's clock may then be off by what they drift in the four seconds
+/// for which the library believes that it knows where that lies, but by no more than the launch takes.
+#[test]
+fn a_clock_that_drifts_makes_no_time_wrong() {
+    for (ppm, tolerance) in [(0, 0.3), (1, 4.3), (-1, 4.3), (20, 5.3), (-20, 5.3)] {
+        of("drift", 7).number(ppm).play().check_within(tolerance);
+    }
+}
+
+#[test]
+fn a_job_may_go_on_for_a_month() {
+    for version in WITH_EVENTS {
+        of("long_job", version).play().check();
+    }
+}
+
+/// Events cost the GPU some microseconds a kernel: where kernels are many, some of them are timed.
+#[test]
+fn a_bounded_share_of_many_kernels_is_timed() {
+    for (connections, most) in [("8", 10_000), ("1", 1_500)] {
+        let played = of("many_kernels", 7).setting("CUDA_DEVICE_MAX_CONNECTIONS", connections).play();
+        played.check();
+        let (kernels, timed) = (played.number("kernels"), played.number("timed"));
+        // this machine may do more in one second than in the one before, by which the share goes
+        assert!(timed > 0 && timed <= kernels && timed < 2 * most, "{}: {timed} of {kernels} a second", played.what());
+        assert!(kernels < 2 * most || timed < kernels, "{}: all of {kernels} a second", played.what());
+    }
+    // who asks for events gets all of them
+    let played = of("many_kernels", 7).gpu_time("events").play();
+    played.check();
+    assert_eq!(played.untimed_for("not_chosen"), 0, "{}", played.what());
+}
+
+#[test]
+fn where_stamps_come_late_events_take_their_place_for_a_while() {
+    for version in WITH_EVENTS {
+        let played = of("late_stamps", version).play();
+        played.check();
+        assert!(played.event_timed() >= played.number("without"), "{}", played.what());
+    }
+}
+
+#[test]
+fn operations_that_are_not_recorded_are_not_missed() {
+    for version in WITH_EVENTS {
+        of("small_ones", version).setting("NCCL_SCOREP_MIN_BYTES", "1000").play().check();
+    }
+}

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# What the library costs on GPUs, in turn with no plugin and an empty one: an all-reduce of 8 B to 64 MiB, and steps of
+# a training.
+#
+#   tests/gpu/cost.sh [LIBRARY] [latency|steps]...
+#
+# LIBRARY is libscorep_substrate_nccl.so (default: target/shipped/release). RANKS (2) and ROUNDS (3) may be set, and
+# NCCL_LIBRARY, the file of another NCCL than PyTorch's. Three rounds take 5 minutes each. Exit status 1 when the
+# default costs more than it should.
+set -uo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=tests/gpu/setup.sh
+. "$here/setup.sh" "${1:-}"
+[ $# -gt 0 ] && shift
+ranks=${RANKS:-2}
+if [ "$gpus" -lt "$ranks" ]; then
+  echo "skipped: $ranks GPUs are needed, there are $gpus"
+  exit 0
+fi
+
+# both are compiled where they run, and need no headers of CUDA or NCCL
+compiler=${CC:-$(command -v cc || command -v gcc)}
+"$compiler" -std=gnu11 -O2 "$here/latency.c" -o "$scratch/latency" -ldl || exit 1
+"$compiler" -std=gnu11 -O2 -shared -fPIC "$here/empty_plugin.c" -o "$scratch/libnccl-profiler-empty.so" || exit 1
+read -r libcudart libnccl < <("$python" - <<'END'
+import re
+import torch
+mapped = set(re.findall(r"\S+/lib(?:cudart|nccl)\.so[.\d]*", open("/proc/self/maps").read()))
+print(*(next(path for path in mapped if f"/{name}.so" in path) for name in ("libcudart", "libnccl")))
+END
+)
+
+# each setting says itself which plugin it has
+unset NCCL_PROFILER_PLUGIN NCCL_SCOREP_GPU_TIME
+wrong=0
+for part in "${@:-latency steps}"; do
+  for each in $part; do
+    arguments=("$each" "$ranks" "$scratch" "$scratch/latency" "$libcudart" "${NCCL_LIBRARY:-$libnccl}")
+    "$python" "$here/cost.py" "${arguments[@]}" || wrong=1
+  done
+done
+exit "$wrong"

@@ -1,0 +1,66 @@
+"""The ranks of a program: each is a process of its own, started by one that imports neither PyTorch nor CUDA. The nodes
+are pretended."""
+
+import ctypes
+import os
+import subprocess
+import sys
+
+
+def own():
+    """The number of this rank; `None` in the process that starts the ranks."""
+    rank = os.environ.get("PROGRAM_RANK")
+    return None if rank is None else int(rank)
+
+
+def start(ranks, directory, recorded=False, **options):
+    """Starts this program once more for each rank. Rank r's plugin writes its summary to DIRECTORY/summary.r.json, and
+    its recording into DIRECTORY/recording.r."""
+    nodes = int(os.environ.get("NODES", "1"))
+    processes = []
+    for rank in range(ranks):
+        environment = dict(
+            os.environ,
+            PROGRAM_RANK=str(rank),
+            NCCL_SCOREP_SUMMARY=f"{directory}/summary.{rank}.json",
+            SECOND_PLUGIN_REPORT=f"{directory}/second.{rank}.json",
+        )
+        if recorded:
+            environment["NCCL_SCOREP_RECORD"] = f"{directory}/recording.{rank}"
+        if nodes > 1:
+            environment["NCCL_HOSTID"] = f"node{rank * nodes // ranks}"
+        processes.append(subprocess.Popen([sys.executable, *sys.argv], env=environment, **options))
+    return processes
+
+
+def end(processes):
+    """Waits for all ranks. When one fails the others would wait for it for ever: they are ended. Exits with the worst
+    status."""
+    codes = []
+    while len(codes) < len(processes):
+        for process in processes:
+            try:
+                process.wait(0.05)
+            except subprocess.TimeoutExpired:
+                continue
+            if process.returncode and not any(codes):
+                [other.kill() for other in processes if other.poll() is None]
+        codes = [process.returncode for process in processes if process.poll() is not None]
+    sys.exit(max(abs(code) for code in codes))
+
+
+def join(rank, ranks, directory):
+    """Makes the calling process that rank of PyTorch's process group, with a GPU of its own."""
+    import torch
+    import torch.distributed as dist
+
+    torch.cuda.set_device(rank)
+    store = dist.FileStore(f"{directory}/store", ranks)
+    dist.init_process_group("nccl", store=store, rank=rank, world_size=ranks, device_id=torch.device("cuda", rank))
+
+
+def nccl_release():
+    """Of the NCCL that is loaded (PyTorch tells the one that it was built with), as 22809 or 23203."""
+    release = ctypes.c_int()
+    ctypes.CDLL("libnccl.so.2").ncclGetVersion(ctypes.byref(release))
+    return release.value
