@@ -1,6 +1,7 @@
 //! The child process of a replay: reads one capture, plays it, leaves the trace where the parent wants it. The library itself writes
 //! the summary, to the file that the environment names.
 
+use crate::capture::Capture;
 use crate::host::play::{self, Plan};
 use crate::library::Links;
 use crate::{capture, replay};
@@ -35,9 +36,21 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
     }
 }
 
+/// The environment says what NCCL was told in the recorded process, not what it is told here.
+fn play_as_recorded(capture: &Capture) {
+    let told = if capture.tells_of_broadcasts() { "0" } else { "1" };
+    // SAFETY: there is no other thread yet, and nothing else has been loaded.
+    unsafe { std::env::set_var("NCCL_ALLGATHERV_ENABLE", told) };
+}
+
 fn replay_one(arguments: &Arguments) -> Result<(), String> {
     let at = |path: &PathBuf, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
     let capture = capture::read(&arguments.capture).map_err(|error| error.to_string())?;
+    if let (count, Some((cb, line))) = (capture.skipped.count, &capture.skipped.first) {
+        let path = arguments.capture.display();
+        eprintln!("{path}:{line}: \"{cb}\" is not known to this version; lines of such kinds that were skipped: {count}");
+    }
+    play_as_recorded(&capture);
     let links = Links::of(&arguments.links);
     let tell = |number: usize| {
         // nobody need listen

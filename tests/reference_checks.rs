@@ -12,103 +12,15 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use reference::compare::compare;
 use reference::fit::{Fit, fit};
-use reference::{Reference, json, summarise, transfers};
+use reference::operations::OperationRow;
+use reference::{Reference, Sources, json, summarise_by, transfers};
 use serde_json::{Value, json};
 
 /// A process with rank 0 of communicator ab and rank 1 of communicator cd.
-const FIRST: &str = r#"{"cb":"meta","format":1,"api":5,"mask":4095,"pid":10,"real0":0,"mono0":0,"dropped":0}
-{"t":0,"tid":1,"cb":"init","ctx":1,"comm":"ab","name":"","nnodes":2,"nranks":2,"rank":0}
-{"t":0,"tid":1,"cb":"init","ctx":2,"comm":"cd","name":"pair","nnodes":1,"nranks":2,"rank":1}
-{"t":0,"tid":1,"cb":"start","ctx":1,"h":1,"type":"CollApi","parent":0,"rank":0,"func":"AllReduce","count":100}
-{"t":0,"tid":1,"cb":"start","ctx":1,"h":2,"type":"Coll","parent":1,"rank":0,"func":"AllReduce","count":100,"dtype":"ncclBfloat16"}
-{"t":0,"tid":1,"cb":"stop","h":1}
-{"t":0,"tid":1,"cb":"stop","h":2}
-{"t":0,"tid":2,"cb":"start","ctx":1,"h":3,"type":"KernelCh","parent":2,"rank":0,"ch":0,"ptimer":1000}
-{"t":0,"tid":2,"cb":"start","ctx":1,"h":4,"type":64,"parent":2,"rank":0,"ch":1,"ptimer":1500}
-{"t":0,"tid":2,"cb":"state","h":3,"state":22,"arg":6000}
-{"t":0,"tid":2,"cb":"stop","h":3}
-{"t":0,"tid":2,"cb":"state","h":4,"state":22,"arg":4000}
-{"t":0,"tid":2,"cb":"stop","h":4}
-{"t":0,"tid":1,"cb":"start","ctx":1,"h":5,"type":"Coll","parent":1,"rank":0,"func":"AllReduce","count":100,"dtype":"Bfloat16"}
-{"t":0,"tid":1,"cb":"stop","h":5}
-{"t":0,"tid":2,"cb":"start","ctx":1,"h":6,"type":"KernelCh","parent":5,"rank":0,"ch":0,"ptimer":10000}
-{"t":0,"tid":2,"cb":"state","h":6,"state":22,"arg":13000}
-{"t":0,"tid":2,"cb":"stop","h":6}
-{"t":0,"tid":1,"cb":"start","ctx":1,"h":7,"type":"P2pApi","parent":0,"rank":0,"func":"Send","count":8}
-{"t":0,"tid":1,"cb":"start","ctx":1,"h":8,"type":"P2p","parent":7,"rank":0,"func":"Send","count":8,"dtype":"ncclFloat64","peer":1}
-{"t":0,"tid":1,"cb":"stop","h":8}
-{"t":0,"tid":2,"cb":"start","ctx":1,"h":9,"type":"ProxyOp","parent":8,"rank":0,"pid":10,"ch":3,"peer":1,"nsteps":4,"chunk":1,"send":1}
-{"t":1000,"tid":2,"cb":"start","ctx":1,"h":10,"type":"ProxyStep","parent":9,"rank":0,"step":0}
-{"t":1100,"tid":2,"cb":"state","h":10,"state":8,"arg":0}
-{"t":1200,"tid":2,"cb":"state","h":10,"state":20,"arg":0}
-{"t":1300,"tid":2,"cb":"state","h":10,"state":9,"arg":7}
-{"t":2000,"tid":2,"cb":"state","h":10,"state":9,"arg":1000}
-{"t":4000,"tid":2,"cb":"stop","h":10}
-{"t":2000,"tid":2,"cb":"start","ctx":1,"h":11,"type":"ProxyStep","parent":9,"rank":0,"step":1}
-{"t":3000,"tid":2,"cb":"state","h":11,"state":9,"arg":2000}
-{"t":6000,"tid":2,"cb":"stop","h":11}
-{"t":9000,"tid":2,"cb":"start","ctx":1,"h":12,"type":"ProxyStep","parent":9,"rank":0,"step":2}
-{"t":10000,"tid":2,"cb":"state","h":12,"state":9,"arg":3000}
-{"t":14000,"tid":2,"cb":"stop","h":12}
-{"t":14000,"tid":2,"cb":"start","ctx":1,"h":13,"type":"ProxyStep","parent":9,"rank":0,"step":3}
-{"t":14000,"tid":2,"cb":"state","h":13,"state":9,"arg":9999}
-{"t":15000,"tid":2,"cb":"stop","h":9}
-{"t":0,"tid":2,"cb":"start","ctx":1,"h":14,"type":"ProxyOp","parent":8,"rank":0,"pid":10,"ch":4,"peer":1,"nsteps":1,"chunk":1,"send":1}
-{"t":0,"tid":2,"cb":"start","ctx":1,"h":15,"type":"ProxyStep","parent":14,"rank":0,"step":0}
-{"t":20000,"tid":2,"cb":"state","h":15,"state":9,"arg":3000}
-{"t":25000,"tid":2,"cb":"stop","h":15}
-{"t":25000,"tid":2,"cb":"stop","h":14}
-{"t":0,"tid":2,"cb":"start","ctx":1,"h":16,"type":"ProxyOp","parent":5,"rank":0,"pid":10,"ch":5,"peer":1,"nsteps":1,"chunk":1,"send":0}
-{"t":0,"tid":2,"cb":"start","ctx":1,"h":17,"type":"ProxyStep","parent":16,"rank":0,"step":0}
-{"t":0,"tid":2,"cb":"state","h":17,"state":9,"arg":777}
-{"t":1,"tid":2,"cb":"stop","h":17}
-{"t":1,"tid":2,"cb":"stop","h":16}
-{"t":0,"tid":2,"cb":"start","ctx":1,"h":18,"type":"ProxyOp","parent":5,"rank":0,"pid":99,"ch":6,"peer":1,"nsteps":1,"chunk":1,"send":1}
-{"t":0,"tid":2,"cb":"start","ctx":1,"h":19,"type":"ProxyStep","parent":18,"rank":0,"step":0}
-{"t":0,"tid":2,"cb":"state","h":19,"state":9,"arg":888}
-{"t":1,"tid":2,"cb":"stop","h":19}
-{"t":1,"tid":2,"cb":"stop","h":18}
-{"t":0,"tid":1,"cb":"start","ctx":1,"h":20,"type":"P2pApi","parent":0,"rank":0,"func":"Send","count":1}
-{"t":0,"tid":1,"cb":"start","ctx":1,"h":21,"type":"P2p","parent":20,"rank":0,"func":"Send","count":1,"dtype":"ncclFloat8e4m3","peer":0}
-{"t":0,"tid":1,"cb":"stop","h":21}
-{"t":0,"tid":1,"cb":"start","ctx":1,"h":22,"type":"CollApi","parent":0,"rank":0,"func":"AllReduce","count":1}
-{"t":0,"tid":1,"cb":"start","ctx":1,"h":23,"type":"Coll","parent":22,"rank":0,"func":"AllReduce","count":1,"dtype":"ncclInt32"}
-{"t":0,"tid":1,"cb":"stop","h":23}
-{"t":0,"tid":2,"cb":"start","ctx":1,"h":24,"type":"KernelCh","parent":23,"rank":0,"ch":0,"ptimer":30000}
-{"t":0,"tid":2,"cb":"state","h":24,"state":22,"arg":90000}
-{"t":0,"tid":2,"cb":"stop","h":24}
-{"t":0,"tid":1,"cb":"start","ctx":1,"h":25,"type":"P2p","parent":0,"rank":0,"func":"Recv","count":3,"dtype":"ncclUint64","peer":1}
-{"t":0,"tid":1,"cb":"stop","h":25}
-{"t":0,"tid":2,"cb":"start","ctx":1,"h":26,"type":"KernelCh","parent":25,"rank":0,"ch":0,"ptimer":30000}
-{"t":0,"tid":1,"cb":"start","ctx":2,"h":27,"type":"CollApi","parent":0,"rank":0,"func":"Broadcast","count":1}
-{"t":0,"tid":1,"cb":"start","ctx":2,"h":28,"type":"CollApi","parent":0,"rank":0,"func":"AllGather","count":1}
-{"t":0,"tid":1,"cb":"start","ctx":2,"h":29,"type":"Coll","parent":28,"rank":1,"func":"AllGather","count":6,"dtype":"ncclInt8"}
-{"t":0,"tid":2,"cb":"start","ctx":2,"h":30,"type":"KernelCh","parent":29,"rank":0,"ch":0,"ptimer":1}
-{"t":0,"tid":2,"cb":"state","h":30,"state":22,"arg":2}
-{"t":0,"tid":2,"cb":"stop","h":30}
-{"t":0,"tid":1,"cb":"stop","h":29}
-{"t":0,"tid":1,"cb":"start","ctx":2,"h":31,"type":"P2pApi","parent":0,"rank":0,"func":"Send","count":1}
-{"t":0,"tid":1,"cb":"start","ctx":2,"h":32,"type":"0x10000","parent":0,"rank":0}
-{"t":0,"tid":1,"cb":"finalize","ctx":2}
-{"t":0,"tid":1,"cb":"finalize","ctx":1}
-"#;
+const FIRST: &str = include_str!("reference/by_hand/first.jsonl");
 
 /// A process with rank 1 of communicator ab, under an interface that reports no API calls.
-const SECOND: &str = r#"{"cb":"meta","format":1,"api":4,"mask":255,"pid":11,"real0":0,"mono0":0,"dropped":0}
-{"t":0,"tid":1,"cb":"init","ctx":1,"comm":"00000000000000ab","name":"","nnodes":2,"nranks":2,"rank":1}
-{"t":0,"tid":1,"cb":"start","ctx":1,"h":1,"type":"P2pApi","parent":0,"rank":0,"func":"Send","count":1}
-{"t":0,"tid":1,"cb":"start","ctx":1,"h":2,"type":"Coll","parent":0,"rank":1,"func":"AllReduce","count":100,"dtype":"ncclBfloat16"}
-{"t":0,"tid":1,"cb":"stop","h":2}
-{"t":0,"tid":2,"cb":"start","ctx":1,"h":3,"type":"ProxyOp","parent":2,"rank":1,"pid":11,"ch":0,"peer":0,"nsteps":2,"chunk":1,"send":1}
-{"t":0,"tid":2,"cb":"start","ctx":1,"h":4,"type":"ProxyStep","parent":3,"rank":1,"step":0}
-{"t":0,"tid":2,"cb":"start","ctx":1,"h":5,"type":"ProxyStep","parent":3,"rank":1,"step":1}
-{"t":1000,"tid":2,"cb":"state","h":4,"state":9,"arg":500}
-{"t":1500,"tid":2,"cb":"state","h":5,"state":9,"arg":500}
-{"t":2000,"tid":2,"cb":"stop","h":4}
-{"t":2500,"tid":2,"cb":"stop","h":5}
-{"t":2500,"tid":2,"cb":"stop","h":3}
-{"t":0,"tid":1,"cb":"finalize","ctx":1}
-"#;
+const SECOND: &str = include_str!("reference/by_hand/second.jsonl");
 
 /// What the summary of the two must say.
 fn by_hand() -> Value {
@@ -119,9 +31,12 @@ fn by_hand() -> Value {
             // Unfinished: the send (handle 8), whose last step (13) never stops, and the receive (25), whose kernel channel (26)
             // never does. Invisible: calls 27 and 31. Out of step: 23, after the send to oneself (21), and 29, after call 27.
             {"process": 0, "pid": 1, "callbacks": 74, "events": 32, "windows": 2, "dropped": 0, "unfinished": 2,
-             "invisible": 2, "out_of_step": 2, "ignored_handles": 0, "peak_memory_bytes": 3},
+             "invisible": 2, "out_of_step": 2, "ignored_handles": 0, "peak_memory_bytes": 3,
+             // All but handles 2 and 5, whose stamps are right.
+             "untimed": {"graph": 0, "no_event": 1, "cuda_failed": 0, "not_chosen": 1, "not_believed": 3}},
             {"process": 1, "pid": 4, "callbacks": 13, "events": 5, "windows": 5, "dropped": 0, "unfinished": 0,
-             "invisible": 0, "out_of_step": 0, "ignored_handles": 0, "peak_memory_bytes": 6},
+             "invisible": 0, "out_of_step": 0, "ignored_handles": 0, "peak_memory_bytes": 6,
+             "untimed": {"graph": 1, "no_event": 0, "cuda_failed": 0, "not_chosen": 0, "not_believed": 0}},
         ],
         "communicators": [
             {"comm": ab, "nranks": 2, "nnodes": 2, "name": "",
@@ -131,17 +46,17 @@ fn by_hand() -> Value {
         "operations": [
             // 2 x 100 elements of 2 bytes, 6000 - 1000 ns and 13000 - 10000 ns; and 1 of 4 bytes, out of step.
             {"comm": ab, "rank": 0, "kind": "Coll", "func": "AllReduce", "peer": null, "count": 3, "bytes": 404,
-             "gpu_timed": 2, "time_us": 8.0, "min_us": 3.0, "max_us": 5.0},
+             "gpu_timed": 2, "event_timed": 0, "time_us": 8.0, "min_us": 3.0, "max_us": 5.0},
             {"comm": ab, "rank": 0, "kind": "P2p", "func": "Recv", "peer": 1, "count": 1, "bytes": 24,
-             "gpu_timed": 0, "time_us": 0.0, "min_us": null, "max_us": null},
+             "gpu_timed": 0, "event_timed": 0, "time_us": 0.0, "min_us": null, "max_us": null},
             {"comm": ab, "rank": 0, "kind": "P2p", "func": "Send", "peer": 0, "count": 1, "bytes": 1,
-             "gpu_timed": 0, "time_us": 0.0, "min_us": null, "max_us": null},
+             "gpu_timed": 0, "event_timed": 0, "time_us": 0.0, "min_us": null, "max_us": null},
             {"comm": ab, "rank": 0, "kind": "P2p", "func": "Send", "peer": 1, "count": 1, "bytes": 64,
-             "gpu_timed": 0, "time_us": 0.0, "min_us": null, "max_us": null},
+             "gpu_timed": 0, "event_timed": 0, "time_us": 0.0, "min_us": null, "max_us": null},
             {"comm": ab, "rank": 1, "kind": "Coll", "func": "AllReduce", "peer": null, "count": 1, "bytes": 200,
-             "gpu_timed": 0, "time_us": 0.0, "min_us": null, "max_us": null},
+             "gpu_timed": 0, "event_timed": 0, "time_us": 0.0, "min_us": null, "max_us": null},
             {"comm": cd, "rank": 1, "kind": "Coll", "func": "AllGather", "peer": null, "count": 1, "bytes": 6,
-             "gpu_timed": 0, "time_us": 0.0, "min_us": null, "max_us": null},
+             "gpu_timed": 0, "event_timed": 0, "time_us": 0.0, "min_us": null, "max_us": null},
         ],
         "transfers": [
             // Steps 10, 11, 12, 15: 1000 bytes in 2 us, 2000 in 3, 3000 in 4, 3000 in 5; from 2 to 4, 3 to 6, 10 to 14 and 20 to
@@ -170,6 +85,10 @@ fn by_hand() -> Value {
 }
 
 fn summarise_texts(texts: &[&str]) -> Reference {
+    summarise_texts_by(texts, Sources::Both)
+}
+
+fn summarise_texts_by(texts: &[&str], sources: Sources) -> Reference {
     let folder = tempfile::tempdir().unwrap();
     let mut paths = Vec::new();
     for (rank, text) in texts.iter().enumerate() {
@@ -179,7 +98,7 @@ fn summarise_texts(texts: &[&str]) -> Reference {
         encoder.finish().unwrap();
         paths.push(path);
     }
-    summarise(&paths).unwrap()
+    summarise_by(&paths, sources).unwrap()
 }
 
 fn reference() -> Reference {
@@ -282,6 +201,41 @@ fn in_step_to_the_end() {
     assert_eq!((process.out_of_step, process.invisible, process.unfinished), (0, 1, 2));
     let reduce = &reference.operations[0];
     assert_eq!((reduce.gpu_timed, reduce.time_us, reduce.max_us), (3, 68.0, Some(60.0)));
+}
+
+/// Kernels of one communicator, in the order of their launches: an all-reduce by TREE, without events; a send and a receive in one kernel; an
+/// all-reduce by PAT, alone; one by TREE with events that no kernel can be between; two silent broadcasts in a group; one without events.
+const KERNELS: &str = include_str!("reference/by_hand/kernels.jsonl");
+
+#[test]
+fn times_of_kernels_worked_out_by_hand() {
+    let row = |kind: &str, func: &str, peer, counts: [usize; 3], bytes, [sum, min, max]: [f64; 3]| {
+        let of = |time| if counts[1] > 0 { Some(time) } else { None };
+        let (comm, kind, func) = ("00000000000000ef".into(), kind.into(), func.into());
+        let [count, gpu_timed, event_timed] = counts;
+        let (min_us, max_us) = (of(min), of(max));
+        OperationRow { comm, rank: 0, kind, func, peer, count, bytes, gpu_timed, event_timed, time_us: sum, min_us, max_us }
+    };
+    let of = |sources| {
+        let reference = summarise_texts_by(&[KERNELS], sources);
+        let process = &reference.processes[0];
+        assert_eq!((process.callbacks, process.events, process.unfinished, process.out_of_step), (50, 21, 0, 0));
+        let (invisible, untimed) = (process.invisible, process.untimed);
+        (reference.operations, invisible, untimed)
+    };
+    // The events' clock is 1000500 ns ahead of the host's at most. The first event before the send and the receive happened at once, when
+    // the host was not done with the launch: from 12000 + 1000500 to 1030500 ns. That before the third kernel had to wait: 1054500 to
+    // 1064500 ns. The broadcasts' group was over at 85000: 85000 + 1000500 to 1100600 ns.
+    let broadcasts = row("Coll", "Broadcast", None, [2, 2, 2], 28, [30.2, 15.1, 15.1]);
+    let p2p = |func: &str| row("P2p", func, Some(1), [1, 1, 1], 1, [18.0; 3]);
+    let all_reduces = |timed: [usize; 3], time| row("Coll", "AllReduce", None, timed, 3, [time; 3]);
+    let rest = [broadcasts, p2p("Recv"), p2p("Send")];
+    let with = |first: OperationRow| [vec![first], rest.to_vec()].concat();
+    assert_eq!(of(Sources::Both), (with(all_reduces([3, 1, 0], 7.0)), 1, 2));
+    assert_eq!(of(Sources::Events), (with(all_reduces([3, 1, 1], 10.0)), 1, 2));
+    let untimed = |func: &str| row("P2p", func, Some(1), [1, 0, 0], 1, [0.0; 3]);
+    let by_stamps = vec![all_reduces([3, 1, 0], 7.0), untimed("Recv"), untimed("Send")];
+    assert_eq!(of(Sources::Stamps), (by_stamps, 3, 4));
 }
 
 #[test]

@@ -17,6 +17,7 @@ use crate::handle::Handle;
 use crate::in_step::{Cause, InStep, Verdict};
 use crate::kernels::{Kernel, Kernels, When};
 use crate::kind::Kind;
+use crate::launch::Untimed;
 use crate::launch::lag::Lag;
 use crate::name::Name;
 use crate::operation::{Operation, Timing, moment};
@@ -39,16 +40,24 @@ pub struct Judged {
     pub verdict: Verdict,
     /// Its kernel.
     pub kernel: Kernel,
-    /// By how many nanoseconds the events' clock is ahead of the GPU's, as far as is known.
-    pub events_ahead: i64,
-    /// Launches are told of: of a kernel without one that is known.
-    pub has_launches: bool,
+    /// Why a kernel has no time of whose launch nobody has heard.
+    pub unheard: Untimed,
 }
 
 impl Judged {
     /// The operation's time.
     pub fn timing(&self, operation: &Operation) -> Timing {
         operation.timing(self.verdict, self.kernel)
+    }
+}
+
+/// Why a kernel has no time of whose launch nobody has heard: a graph's replay has none, and in a communicator with graphs NCCL tells of launches on
+/// one thread and of their operations on another; or the launch was heard of too late.
+fn cause_of_silence(kernels: &Kernels, news_lost: bool) -> Untimed {
+    match (kernels.expects_launches(), news_lost) {
+        (false, _) => Untimed::NotBelieved,
+        (true, false) => Untimed::Graph,
+        (true, true) => Untimed::NoEvent,
     }
 }
 
@@ -78,17 +87,14 @@ pub struct Assembly {
     kernels: Kernels,
     /// Calls so far that NCCL launches without telling of it.
     silent: u64,
-    /// By how many nanoseconds the events' clock is ahead of the GPU's, at most: what events tell of comes after what stamps do.
-    events_ahead: Option<i64>,
     /// How events' clock runs, where somebody wants to know when operations ran.
     events_track: Option<GpuTrack>,
     /// How late stamps came, and how many kernel channels are to be told of.
     lag: Lag,
     /// Stamps are not used, whatever they say.
     ignores_stamps: bool,
-    /// Calls were captured into a CUDA graph.
-    has_graph: bool,
-    counts_self: bool,
+    /// News of launches were lost, since the collector did not hear them in time.
+    news_lost: bool,
     /// Operations with nothing more to come, whose stamps are still in doubt, by order.
     undecided: BTreeMap<u64, Operation>,
     /// Transfers seen since they were last taken.
@@ -237,8 +243,8 @@ impl Assembly {
                 operation.heard = false;
                 let kernel = kernels.get(operation.first_of_kernel());
                 let verdict = judge(steps, clock, *nanoseconds_per_tick, operation);
-                let has_launches = kernels.expects_launches();
-                each(operation, Judged { verdict, kernel, events_ahead: self.events_ahead.unwrap_or(0), has_launches });
+                let unheard = cause_of_silence(kernels, self.news_lost);
+                each(operation, Judged { verdict, kernel, unheard });
                 if many && operation.is_complete(kernel) {
                     complete.push(handle);
                 }
@@ -261,7 +267,6 @@ impl Assembly {
     /// How its operations are timed, besides.
     pub fn time_by(&mut self, timed: &Timed) {
         self.gpu_tick = timed.gpu_tick;
-        self.counts_self = timed.counts_self;
     }
 
     /// Launches are told of, and events time them.
@@ -272,6 +277,11 @@ impl Assembly {
     /// Whether they are.
     pub fn expects_launches(&self) -> bool {
         self.kernels.expects_launches()
+    }
+
+    /// Whether news of launches were lost.
+    pub fn lose_news(&mut self, lost: bool) {
+        self.news_lost = lost;
     }
 
     /// Stamps are used, or not, whatever they say.
@@ -343,9 +353,8 @@ impl Assembly {
             call = self.calls.remove(event.handle);
         }
         operation.called = call.and_then(|call| moment(call.time));
-        // NCCL counts an operation's works when it is launched, those of a replay when it runs or not at all
-        if self.has_graph && call.is_some_and(|call| !call.captured) && !self.no_kernel_events {
-            self.steps.condemn(operation.order, Cause::BesideGraph);
+        if call.is_some_and(|call| !call.captured) && !self.no_kernel_events {
+            self.steps.launched(operation.order);
         }
         self.steps.clear(event.parent);
         self.kernels.begun(operation.first_of_kernel(), operation.distance, event.handle);
@@ -353,11 +362,7 @@ impl Assembly {
             return;
         }
         if operation.peer() == Some(self.rank) && !self.no_kernel_events {
-            if self.kernels.expects_launches() && !self.counts_self {
-                self.steps.condemn(operation.order, Cause::ToOneself);
-            } else {
-                self.steps.suspect(operation.order, event.handle, false, Cause::ToOneself);
-            }
+            self.steps.suspect(operation.order, event.handle, false, Cause::ToOneself);
         }
         self.lag.began(operation.channels);
         self.operations.insert(event.handle, operation);
@@ -366,10 +371,13 @@ impl Assembly {
     fn call_begun(&mut self, event: &Recorded) {
         let [_, flags, function, word] = event.payload();
         let (order, distance) = order::unpack(word);
+        let [captured, silent] = [flags & 1 != 0, flags & 2 != 0];
+        if captured {
+            self.steps.captured(order);
+        }
         if !self.steps.seen(order) {
             return;
         }
-        let [captured, silent] = [flags & 1 != 0, flags & 2 != 0];
         if silent {
             let operation = Operation::of_call(event, self.silent);
             self.silent += 1;
@@ -378,7 +386,6 @@ impl Assembly {
             self.operations.insert(event.handle, operation);
             return;
         }
-        self.has_graph |= captured;
         self.calls.insert(event.handle, Call { order, time: event.start, captured });
         if event.kind == Kind::CollApi && !self.no_kernel_events {
             let cause = Cause::Unfollowed(Name::from_bits(function as u8));

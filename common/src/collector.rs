@@ -33,8 +33,7 @@ const PLENTY: u32 = 16_384;
 const SLEEP: Duration = Duration::from_secs(1);
 /// Rounds without news after which the collector sleeps.
 const IDLE_ROUNDS: u32 = 100;
-/// Rounds for which what is heard of a communicator's launches waits for the communicator, and how much of it.
-const PATIENT_ROUNDS: u32 = 100;
+/// What may wait that is heard of launches of communicators that are not known yet.
 const MOST_HEARD: usize = 4096;
 /// How long the last flush waits for callbacks that are under way, nanoseconds, and rounds that it makes at least: a machine that
 /// stands still for a while must not end it early.
@@ -58,13 +57,11 @@ pub fn spawn(inbox: Receiver<Message>, closed: Receiver<u32>) -> io::Result<Thre
 struct Heard {
     kernel: KernelId,
     news: OfKernel,
-    /// Rounds for which its communicator was not known.
-    rounds: u32,
 }
 
 impl Heard {
     fn of(Outcome { kernel, time, .. }: Outcome) -> Self {
-        Self { kernel, news: OfKernel::Ran(time), rounds: 0 }
+        Self { kernel, news: OfKernel::Ran(time) }
     }
 }
 
@@ -151,7 +148,6 @@ impl Collector {
                 }
                 Message::Told { index, id, name, rank } => self.tell(index, id, name, rank),
                 Message::Ended { id, time } => {
-                    self.launches.forget(id);
                     let communicator = self.communicators.get_mut(&id.index());
                     if let Some(communicator) = communicator.filter(|communicator| communicator.id() == id) {
                         communicator.end(time);
@@ -229,7 +225,13 @@ impl Collector {
         let Self { recorder, communicators, graces, figures, .. } = self;
         let in_turn = communicators.values_mut().inspect(|communicator| communicator.close_old_window(recorder, now, most_ticks));
         let round = round::follow(in_turn, Course { recorder, now, hasty }, graces, figures);
-        communicators.retain(|_, communicator| !communicator.is_over());
+        let Self { communicators, launches, .. } = self;
+        communicators.retain(|_, communicator| {
+            if communicator.is_over() {
+                launches.forget(communicator.id());
+            }
+            !communicator.is_over()
+        });
         self.introductions.forget(self.figures.totals.take_handed_over());
         self.figures.update_board();
         self.pause_stamps();
@@ -252,35 +254,33 @@ impl Collector {
             return;
         }
         share.look(&recorder.share, clock::monotonic(), *in_one_queue);
-        times::take_news(&recorder.launches, launches, |kernel, news| heard.push(Heard { kernel, news, rounds: 0 }));
+        // what a recording has learnt until then is among the news
+        let known = CLOCK.now();
+        times::take_news(&recorder.launches, launches, |kernel, news| heard.push(Heard { kernel, news }));
         if figures.knows_tick {
-            launches.look(
-                &recorder.launches,
-                || CLOCK.now(),
-                figures.nanoseconds_per_tick,
-                |outcome| {
-                    if let Ok(time) = outcome.time {
-                        launch::report(outcome.number, time);
-                    }
-                    heard.push(Heard::of(outcome));
-                },
-            );
+            launches.look(&recorder.launches, known, figures.nanoseconds_per_tick, |outcome| {
+                if let Ok(time) = outcome.time {
+                    launch::report(outcome.number, time);
+                }
+                heard.push(Heard::of(outcome));
+            });
         }
         self.hand_on();
         self.tell_failure();
     }
 
-    /// A communicator may begin to launch before it is known here: what is heard of it waits for some rounds.
+    /// A communicator may launch before it is known here: what is heard of it waits.
     fn hand_on(&mut self) {
-        for mut heard in std::mem::take(&mut self.heard) {
-            let Heard { kernel: KernelId { context, order }, news, rounds } = heard;
+        for heard in std::mem::take(&mut self.heard) {
+            let Heard { kernel: KernelId { context, order }, news } = heard;
             match self.communicators.get_mut(&context.index()).filter(|found| found.id() == context) {
                 Some(communicator) => communicator.heard(order, news),
-                None if rounds < PATIENT_ROUNDS && self.heard.len() < MOST_HEARD => {
-                    heard.rounds += 1;
-                    self.heard.push(heard);
+                None => {
+                    let is_to_come = self.recorder.contexts.find_for_child(context.raw()).is_some();
+                    if is_to_come && self.heard.len() < MOST_HEARD {
+                        self.heard.push(heard);
+                    }
                 }
-                None => {}
             }
         }
     }

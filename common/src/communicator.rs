@@ -164,6 +164,7 @@ impl Communicator {
         self.assembly.use_stamps(recorder.settings.gpu_time.has_stamps());
         if self.wants_launches && recorder.launches.are_timed() {
             self.assembly.expect_launches();
+            self.assembly.lose_news(recorder.launches.have_lost_news());
         }
         self.take_place(rank, figures);
         let mut order: [u32; WINDOWS as usize] = std::array::from_fn(|index| index as u32);
@@ -306,13 +307,16 @@ impl Communicator {
         self.take_losses(figures);
         if let Some(cause) = self.assembly.out_of_step() {
             context.doubt();
-            self.tell_out_of_step(cause, figures);
+            // whether events time these is known for certain in the end
+            if !self.wants_launches {
+                self.tell_out_of_step(cause, figures);
+            }
         }
     }
 
-    /// A person is told, unless events time what stamps do not.
+    /// A person is told, once an operation has stamps that are not used, unless events time what stamps do not.
     fn tell_out_of_step(&self, cause: Cause, figures: &mut Figures) {
-        if !self.assembly.expects_launches() {
+        if figures.totals.out_of_step > 0 && !self.assembly.expects_launches() {
             figures.out_of_step(cause);
         }
     }
@@ -323,7 +327,7 @@ impl Communicator {
         assembly.end(|operation, judged| take(operation, judged, (collectives, *nranks), (rank, place), figures));
         self.take_losses(figures);
         // a short run has settled nothing before
-        if let Some(cause) = self.assembly.out_of_step().filter(|_| figures.totals.out_of_step > 0) {
+        if let Some(cause) = self.assembly.out_of_step() {
             self.tell_out_of_step(cause, figures);
         }
     }

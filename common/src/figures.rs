@@ -32,10 +32,13 @@ pub struct Figures {
     pub nanoseconds_per_tick: f64,
     /// Whether that is more than a guess: in its first millisecond nobody knows.
     pub knows_tick: bool,
-    /// Times with a GPU-timed operation under way, nanoseconds of the GPU's clock.
+    /// Times with an operation under way that stamps time, nanoseconds of the GPU's clock.
     busy: Intervals<MOST_APART>,
     /// Those of this round, which come by communicator.
     busy_now: Vec<(u64, u64)>,
+    /// The same by events, which have a clock of their own.
+    busy_by_events: Intervals<MOST_APART>,
+    busy_by_events_now: Vec<(u64, u64)>,
     /// Times with a send under way, ticks.
     net: Intervals<MOST_APART>,
     /// Those of this round, which come by communicator.
@@ -57,6 +60,8 @@ impl Default for Figures {
             knows_tick: false,
             busy: Intervals::default(),
             busy_now: Vec::new(),
+            busy_by_events: Intervals::default(),
+            busy_by_events_now: Vec::new(),
             net: Intervals::default(),
             net_now: Vec::new(),
             told_out_of_step: false,
@@ -131,9 +136,8 @@ impl Figures {
             Some((start, stop)) => {
                 // a longer time holds all of the one that was added before; where the GPU's is known, no other time was credited yet
                 if stop - start > operation.credited {
-                    let ahead = if timing.source() == Source::Events { judged.events_ahead } else { 0 };
-                    let [start, stop] = [start, stop].map(|time| time.saturating_add_signed(ahead.saturating_neg()));
-                    intervals::push(&mut self.busy_now, start, stop);
+                    let by_events = timing.source() == Source::Events;
+                    intervals::push(if by_events { &mut self.busy_by_events_now } else { &mut self.busy_now }, start, stop);
                 }
                 credit_time(operation, stop - start);
             }
@@ -153,7 +157,7 @@ impl Figures {
         } else {
             credit_time(operation, timing.nanoseconds(self.nanoseconds_per_tick));
             if self.wants_gpu_times {
-                self.totals.untimed[operation.untimed(judged.kernel, judged.has_launches) as usize - 1] += 1;
+                self.totals.untimed[operation.untimed(judged.kernel, judged.unheard) as usize - 1] += 1;
             }
         }
         if let Some(timeline) = &mut self.timeline {
@@ -196,12 +200,12 @@ impl Figures {
 
     /// Brings the counters up to date that are not added to one by one.
     pub fn update_board(&mut self) {
-        let Self { busy, busy_now, net, net_now, .. } = self;
-        busy_now.sort_by_key(|&(start, _)| start);
-        busy_now.drain(..).for_each(|(start, stop)| busy.add(start, stop));
-        net_now.sort_by_key(|&(start, _)| start);
-        net_now.drain(..).for_each(|(start, stop)| net.add(start, stop));
-        board::raise(Fixed::BusyTime as usize, self.busy.total());
+        let Self { busy, busy_now, busy_by_events, busy_by_events_now, net, net_now, .. } = self;
+        for (all, now) in [(&mut *busy, busy_now), (&mut *busy_by_events, busy_by_events_now), (&mut *net, net_now)] {
+            now.sort_by_key(|&(start, _)| start);
+            now.drain(..).for_each(|(start, stop)| all.add(start, stop));
+        }
+        board::raise(Fixed::BusyTime as usize, busy.total() + busy_by_events.total());
         board::raise(Fixed::NetTime as usize, (self.net.total() as f64 * self.nanoseconds_per_tick) as u64);
         board::raise(Fixed::InvisibleOps as usize, self.totals.invisible);
         board::raise(Fixed::OutOfStep as usize, self.totals.out_of_step);
@@ -229,6 +233,7 @@ mod tests {
     use crate::handle::Handle;
     use crate::kernels::Kernel;
     use crate::kind::Kind;
+    use crate::launch::Untimed;
     use crate::mapping::Mapping;
     use crate::slot::Slot;
 
@@ -242,7 +247,7 @@ mod tests {
         let mut operation = Operation::new(&event);
         operation.stop = crate::operation::moment(4000);
         let mut figures = Figures::default();
-        let judged = |verdict| Judged { verdict, kernel: Kernel::default(), events_ahead: 0, has_launches: false };
+        let judged = |verdict| Judged { verdict, kernel: Kernel::default(), unheard: Untimed::NotBelieved };
         for (stamps, busy) in [((500, 550), 50), ((500, 550), 50), ((510, 520), 50), ((490, 580), 90)] {
             operation.kernel_ended(Some(stamps));
             figures.credit(&mut operation, judged(Verdict::InStep));

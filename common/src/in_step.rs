@@ -63,6 +63,10 @@ pub struct InStep {
     suspects: BTreeMap<u64, Suspect>,
     /// Their orders by their handles.
     orders: FxHashMap<u64, u64>,
+    /// The first call that was captured into a CUDA graph, by order.
+    captured: Option<u64>,
+    /// Operations that were launched outside of graphs and have unseen starts before them, by order.
+    launched: BTreeSet<u64>,
     uncounted: Option<u64>,
     cause: Option<Cause>,
 }
@@ -81,7 +85,36 @@ impl InStep {
         while self.ahead.remove(&self.seen) {
             self.seen += 1;
         }
+        while let Some(order) = self.launched.pop_first() {
+            if order >= self.seen {
+                self.launched.insert(order);
+                break;
+            }
+            self.hold_against_graphs(order);
+        }
         true
+    }
+
+    /// A call of that order was captured into a CUDA graph. To be told before it is [`InStep::seen`].
+    pub fn captured(&mut self, order: u64) {
+        self.captured = Some(self.captured.map_or(order, |first| first.min(order)));
+    }
+
+    /// An operation of that order was launched outside of graphs. NCCL counts its works then, and those of a graph's replays when they run, or not at
+    /// all: beside graphs they are not in step.
+    pub fn launched(&mut self, order: u64) {
+        // which calls were captured before is known once all starts before were seen
+        if order < self.seen {
+            self.hold_against_graphs(order);
+        } else {
+            self.launched.insert(order);
+        }
+    }
+
+    fn hold_against_graphs(&mut self, order: u64) {
+        if self.captured.is_some_and(|captured| captured < order) {
+            self.condemn(order, Cause::BesideGraph);
+        }
     }
 
     /// The order that all starts were seen before.
@@ -259,6 +292,28 @@ mod tests {
         assert_eq!(steps.verdict(3), Verdict::InStep, "there is no room for more doubts");
         ended.end();
         assert_eq!(ended.verdict(3), Verdict::OutOfStep);
+    }
+
+    #[test]
+    fn an_operation_beside_graphs_is_out_of_step_in_whatever_order_things_are_read() {
+        let mut in_order = with_seen(5);
+        in_order.captured(1);
+        in_order.launched(3);
+        let mut steps = with_seen(1);
+        assert!(steps.seen(3) && steps.seen(4));
+        steps.launched(3);
+        steps.captured(1);
+        assert!(steps.seen(1) && steps.seen(2));
+        for steps in [&in_order, &steps] {
+            assert_eq!([2, 3, 4].map(|order| steps.verdict(order)), {
+                use Verdict::{InStep, OutOfStep};
+                [InStep, OutOfStep, OutOfStep]
+            });
+        }
+        let mut before = with_seen(5);
+        before.launched(2);
+        before.captured(3);
+        assert_eq!(before.verdict(4), Verdict::InStep);
     }
 
     #[test]

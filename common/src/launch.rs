@@ -30,7 +30,7 @@ pub struct KernelId {
 pub enum Untimed {
     /// It was captured into a CUDA graph, or NCCL told of its operations where no launch was seen, as at a graph's replay.
     Graph = 1,
-    /// No event was free.
+    /// No event was free, or the collector did not hear of the launch in time.
     NoEvent = 2,
     /// A call of CUDA's failed.
     CudaFailed = 3,

@@ -309,11 +309,10 @@ impl Operation {
     }
 
     /// Why the GPU has not timed it.
-    pub fn untimed(&self, kernel: Kernel, has_launches: bool) -> Untimed {
+    pub fn untimed(&self, kernel: Kernel, unheard: Untimed) -> Untimed {
         match kernel.when {
             When::Untimed(cause) => cause,
-            // replays are told of without a launch
-            When::Unheard if self.stamped == 0 && has_launches => Untimed::Graph,
+            When::Unheard if self.stamped == 0 => unheard,
             _ => Untimed::NotBelieved,
         }
     }

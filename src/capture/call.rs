@@ -18,6 +18,25 @@ pub(crate) struct Call {
     pub(crate) what: What,
 }
 
+/// The time of a kernel by two CUDA events around its launch, as the recording plugin learnt it: no callback of NCCL's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Kernel {
+    /// Nanoseconds since [`mono0`](super::Meta::mono0), when the plugin learnt it.
+    pub(crate) t: u64,
+    /// Line of the capture, from 1.
+    pub(crate) line: u32,
+    /// Handle of the `KernelLaunch`, `CeColl` or `CollApi` that the events were recorded around.
+    pub(crate) h: u64,
+    /// The event before the launch, nanoseconds on the events' clock, which has an epoch of its own.
+    pub(crate) first: u64,
+    /// The event behind it, on the same clock.
+    pub(crate) last: u64,
+    /// When the kernel began, on the same clock, as far as the recording plugin knew.
+    pub(crate) begin: Option<u64>,
+    /// Nanoseconds since [`mono0`](super::Meta::mono0), right before the first event was recorded; without it, the start's `t` stands for it.
+    pub(crate) at: Option<u64>,
+}
+
 /// Which callback it was. Contexts and handles are the recording plugin's; a replay gives out its own.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum What {

@@ -54,7 +54,7 @@ pub(crate) enum Problem {
     Format { found: i128 },
     #[error("no call after the meta line: nothing was recorded (did NCCL load the recording plugin?)")]
     NoCall,
-    #[error("callback \"{0}\" is not known (known: init, start, state, stop, finalize)")]
+    #[error("callback \"{0}\" is not known (known: init, start, state, stop, finalize, kernel)")]
     Callback(String),
     #[error("event type \"{0}\" is not known (known: {known}; a newer type can be given by its number)", known = NAMES.join(", "))]
     EventName(String),

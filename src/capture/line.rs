@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::call::{Call, Event, LAST_STATE, What};
+use super::call::{Call, Event, Kernel, LAST_STATE, What};
 use super::error::Problem;
 use super::value::{Kind, Number, Text};
 use super::{FORMAT, Meta};
@@ -67,6 +67,25 @@ pub(super) struct Line<'a> {
     real0: Option<Number>,
     mono0: Option<Number>,
     dropped: Option<Number>,
+    first: Option<Number>,
+    last: Option<Number>,
+    begin: Option<Number>,
+    at: Option<Number>,
+}
+
+/// What a line after the first is.
+pub(super) enum Content {
+    Call(Call),
+    Kernel(Kernel),
+    /// A line that only a newer recorder writes.
+    Unknown(Unknown),
+}
+
+/// What can be said of a line whose `cb` is not known.
+pub(super) struct Unknown {
+    pub(super) cb: String,
+    pub(super) h: Option<u64>,
+    pub(super) ctx: Option<u32>,
 }
 
 impl<'a> Line<'a> {
@@ -106,7 +125,7 @@ impl<'a> Line<'a> {
     }
 
     /// The line as one after the first.
-    pub(super) fn call(&self, line: u32, strings: &mut Strings) -> Result<Call, Problem> {
+    pub(super) fn content(&self, line: u32, strings: &mut Strings) -> Result<Content, Problem> {
         let what = match self.cb.as_ref().ok_or(Problem::Missing("cb"))?.0.as_ref() {
             "start" => self.start(strings)?,
             "state" => What::State {
@@ -125,13 +144,37 @@ impl<'a> Line<'a> {
             },
             "finalize" => What::Finalize { ctx: int("ctx", self.ctx)? },
             "meta" => return Err(Problem::MetaAgain),
-            other => return Err(Problem::Callback(other.to_owned())),
+            "kernel" => {
+                let t = self.time_and_thread()?.0;
+                let (h, first, last) = (int("h", self.h)?, int("first", self.first)?, int("last", self.last)?);
+                let begin = self.begin.map(|begin| int("begin", Some(begin))).transpose()?;
+                let at = self.at.map(|at| int("at", Some(at))).transpose()?;
+                return Ok(Content::Kernel(Kernel { t, line, h, first, last, begin, at }));
+            }
+            other => return self.unknown(other).map(Content::Unknown),
         };
+        let (t, tid) = self.time_and_thread()?;
+        Ok(Content::Call(Call { t, tid, line, what }))
+    }
+
+    /// A line of a kind that is not known: a word, with a time and a thread as all lines have them.
+    fn unknown(&self, cb: &str) -> Result<Unknown, Problem> {
+        let is_word = !cb.is_empty() && cb.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+        if !is_word || self.time_and_thread().is_err() {
+            return Err(Problem::Callback(cb.to_owned()));
+        }
+        let h = self.h.map(|h| int("h", Some(h))).transpose()?;
+        let ctx = self.ctx.map(|ctx| int("ctx", Some(ctx))).transpose()?;
+        Ok(Unknown { cb: cb.to_owned(), h, ctx })
+    }
+
+    /// What every line but the first begins with.
+    fn time_and_thread(&self) -> Result<(u64, u32), Problem> {
         let tid = int("tid", self.tid)?;
         if tid == 0 {
             return Err(Problem::Range { field: "tid", value: 0, range: "1 to 4294967295" });
         }
-        Ok(Call { t: int("t", self.t)?, tid, line, what })
+        Ok((int("t", self.t)?, tid))
     }
 
     fn start(&self, strings: &mut Strings) -> Result<What, Problem> {

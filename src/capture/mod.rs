@@ -2,7 +2,9 @@
 //!
 //! A replay hands the calls of a capture to a plugin that believes its host. So everything a host would never do (a handle that
 //! was never given out, a state that does not exist, a channel that is no channel) is found here, before the first call is made,
-//! and reported with file and line. What a newer NCCL may well do, an event of a type this tool has never heard of, passes.
+//! and reported with file and line. What a newer NCCL may well do, an event of a type this tool has never heard of, passes. A line
+//! that a newer recorder may write (its `cb` is a word that is not known; it has a time and a thread; a handle or a context in it is
+//! one that was given out) is skipped and counted.
 //!
 //! | file | task |
 //! |---|---|
@@ -25,17 +27,17 @@ mod value;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-pub(crate) use call::{Call, Event, What};
+pub(crate) use call::{Call, Event, Kernel, What};
 pub(crate) use error::{CaptureError, Problem};
 
-use line::{Line, Strings};
+use line::{Content, Line, Strings};
 use seen::Seen;
 use text::Text;
 
 /// The format of captures that this tool reads, as the meta line gives it.
 pub(crate) const FORMAT: u32 = 1;
 
-/// All callbacks of one process, in the order in which NCCL made them.
+/// All callbacks of one process, in the order in which NCCL made them, and what the recording plugin learnt besides.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Capture {
     /// Where it was read from.
@@ -44,6 +46,30 @@ pub(crate) struct Capture {
     pub(crate) meta: Meta,
     /// The calls; never empty. Times of different threads may fall from one call to the next, the order is the recorded one.
     pub(crate) lines: Vec<Call>,
+    /// Times of kernels, in the order in which they were learnt.
+    pub(crate) kernels: Vec<Kernel>,
+    /// Lines of kinds that this tool does not know.
+    pub(crate) skipped: Skipped,
+}
+
+/// Lines that were skipped because only a newer tool knows what they say.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Skipped {
+    /// How many there are.
+    pub(crate) count: usize,
+    /// The `cb` of the first, and its line.
+    pub(crate) first: Option<(String, u32)>,
+}
+
+impl Capture {
+    /// Whether NCCL told of a broadcast beyond its call: releases from 2.29 on do so only with `NCCL_ALLGATHERV_ENABLE=0`.
+    pub(crate) fn tells_of_broadcasts(&self) -> bool {
+        let is_broadcast = |call: &Call| match &call.what {
+            What::Start { event: Event::Coll { func, .. }, .. } => func.as_deref() == Some("Broadcast"),
+            _ => false,
+        };
+        self.lines.iter().any(is_broadcast)
+    }
 }
 
 /// The first line of a capture.
@@ -75,26 +101,37 @@ pub(crate) fn read(path: &Path) -> Result<Capture, CaptureError> {
     };
     let file = File::open(path).map_err(whole)?;
     let mut text = Text::new(file).map_err(|problem| at(1, problem))?;
-    let (meta, lines) = read_text(&mut text).map_err(|problem| at(text.line(), problem))?;
-    Ok(Capture { path: path.into(), meta, lines })
+    read_text(path, &mut text).map_err(|problem| at(text.line(), problem))
 }
 
 /// Everything in the text; on an error the text stands at the line that is wrong.
-fn read_text(text: &mut Text) -> Result<(Meta, Vec<Call>), Problem> {
+fn read_text(path: &Path, text: &mut Text) -> Result<Capture, Problem> {
     let first = text.next()?.ok_or(Problem::Empty)?;
     let meta = Line::parse(first)?.meta()?;
     let mut strings = Strings::default();
     let mut seen = Seen::default();
-    let mut lines = Vec::new();
+    let (mut lines, mut kernels, mut skipped) = (Vec::new(), Vec::new(), Skipped::default());
     loop {
         let number = text.line().saturating_add(1);
         let Some(bytes) = text.next()? else { break };
-        let call = Line::parse(bytes)?.call(number, &mut strings)?;
-        seen.check(&call)?;
-        lines.push(call);
+        match Line::parse(bytes)?.content(number, &mut strings)? {
+            Content::Call(call) => {
+                seen.check(&call)?;
+                lines.push(call);
+            }
+            Content::Kernel(kernel) => {
+                seen.check_kernel(&kernel)?;
+                kernels.push(kernel);
+            }
+            Content::Unknown(unknown) => {
+                seen.check_unknown(&unknown)?;
+                skipped.count += 1;
+                skipped.first.get_or_insert((unknown.cb, number));
+            }
+        }
     }
     if lines.is_empty() {
         return Err(Problem::NoCall);
     }
-    Ok((meta, lines))
+    Ok(Capture { path: path.into(), meta, lines, kernels, skipped })
 }

@@ -6,8 +6,9 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use super::call::{Call, What};
+use super::call::{Call, Kernel, What};
 use super::error::Problem;
+use super::line::Unknown;
 
 /// Handles and contexts given out so far, each with its line.
 #[derive(Default)]
@@ -31,6 +32,18 @@ impl Seen {
             What::State { h, .. } | What::Stop { h } => self.handle("h", h),
             What::Finalize { ctx } => self.context(ctx),
         }
+    }
+
+    /// Checks what a kernel's time is of.
+    pub(super) fn check_kernel(&self, kernel: &Kernel) -> Result<(), Problem> {
+        self.handle("h", kernel.h)
+    }
+
+    /// A line of an unknown kind may be skipped where it tells of what the file knows; otherwise the line is no recorder's.
+    pub(super) fn check_unknown(&self, unknown: &Unknown) -> Result<(), Problem> {
+        let known = unknown.h.is_none_or(|h| self.handles.contains_key(&h))
+            && unknown.ctx.is_none_or(|ctx| self.contexts.contains_key(&ctx));
+        if known { Ok(()) } else { Err(Problem::Callback(unknown.cb.clone())) }
     }
 
     fn initialise(&mut self, ctx: u32, line: u32) -> Result<(), Problem> {

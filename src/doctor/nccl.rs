@@ -66,6 +66,8 @@ fn of_release(around: &Surroundings, release: Release) -> Vec<Finding> {
     let settings = around.settings().0;
     // every type that any version has
     let Asked { mask, left_out, has_events } = asked::types(&settings, release, u64::MAX, |name| around.text(name));
+    // launches are told of from then on
+    let has_events = has_events && release >= release::of_interface(5);
     for trouble in left_out.iter().filter(|_| !has_events) {
         let (name, value) = trouble.cure;
         let what = format!("GPU times are off, since with NCCL {release} {}", trouble.what);
@@ -118,14 +120,18 @@ mod tests {
 
     #[test]
     fn each_release_has_its_trouble() {
-        let cured = [("NCCL_ALLGATHERV_ENABLE", "0")];
+        let (cured, stamps) = (("NCCL_ALLGATHERV_ENABLE", "0"), ("NCCL_SCOREP_GPU_TIME", "stamps"));
         assert_eq!(codes(22_504, &[]), ["nccl-untimed"]);
-        assert_eq!(codes(22_809, &[]), ["nccl-alltoall"]);
-        assert_eq!(codes(22_902, &[]), ["nccl-no-gpu-times"]);
-        assert_eq!(codes(22_902, &[("NCCL_SCOREP_TRUST_NCCL", "on")]), ["nccl-hang", "nccl-alltoall"]);
-        assert_eq!(codes(23_007, &cured), ["nccl-alltoall"]);
-        assert_eq!(codes(23_102, &[]), ["nccl-broadcast", "nccl-kernel-cost"]);
-        assert_eq!(codes(23_203, &cured), ["nccl-kernel-cost"]);
+        assert_eq!(codes(22_705, &[]), ["nccl-alltoall"]);
+        assert_eq!(codes(22_809, &[stamps]), ["nccl-alltoall"]);
+        assert_eq!(codes(22_902, &[stamps]), ["nccl-no-gpu-times"]);
+        assert_eq!(codes(22_902, &[stamps, ("NCCL_SCOREP_TRUST_NCCL", "on")]), ["nccl-hang", "nccl-alltoall"]);
+        assert_eq!(codes(23_007, &[stamps, cured]), ["nccl-alltoall"]);
+        assert_eq!(codes(23_102, &[stamps]), ["nccl-broadcast", "nccl-kernel-cost"]);
+        assert_eq!(codes(23_203, &[stamps, cured]), ["nccl-kernel-cost"]);
+        // where events time the others
+        assert!(codes(22_809, &[]).is_empty() && codes(22_902, &[]).is_empty());
+        assert_eq!(codes(23_203, &[]), ["nccl-kernel-cost"]);
         assert_eq!(codes(24_000, &[("NCCL_SCOREP_PRESET", "api")]), ["nccl-newer"]);
     }
 }

@@ -5,6 +5,7 @@
 
 pub(crate) mod clock;
 pub(crate) mod descriptor;
+mod kernels;
 mod nccl;
 pub(crate) mod play;
 pub(crate) mod scorep;

@@ -3,6 +3,7 @@
 
 use super::HostError;
 use super::descriptor::{self, Descriptor, Place, Strings};
+use super::kernels::Kernels;
 use super::table::{Functions, Introduction, NEWEST, OLDEST, Table};
 use crate::capture::{Call, Event, Meta, What};
 use libloading::os::unix::Library;
@@ -14,6 +15,7 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Nccl {
     path: PathBuf,
     meta: Meta,
+    kernels: Kernels,
     /// The version to speak, where it is given.
     interface: Option<u32>,
     /// Loaded for the first communicator, and again when there was none left.
@@ -30,10 +32,11 @@ pub(crate) struct Nccl {
 impl Nccl {
     /// For one capture; `path` is the library under its NCCL name. Without `interface`, the newest version that the library
     /// exports is spoken, at most the capture's.
-    pub(crate) fn new(path: &Path, meta: Meta, interface: Option<u32>) -> Self {
+    pub(crate) fn new(path: &Path, meta: Meta, kernels: Kernels, interface: Option<u32>) -> Self {
         Self {
             path: path.into(),
             meta,
+            kernels,
             interface,
             loaded: None,
             alive: HashSet::new(),
@@ -42,6 +45,12 @@ impl Nccl {
             handles: HashMap::new(),
             groups: HashMap::new(),
         }
+    }
+
+    /// What the clock shows during a call: when it was made, or, of a launch, when its first event was recorded.
+    pub(crate) fn time(&self, call: &Call) -> u64 {
+        let made = self.meta.mono0.saturating_add(call.t);
+        self.kernels.recorded_at(call).map_or(made, |recorded| recorded.max(made))
     }
 
     /// Makes one recorded call. Handles, contexts and the process id become this run's.
@@ -109,6 +118,7 @@ impl Nccl {
         let context = self.contexts.get(&context).copied().unwrap_or(0);
         // what an earlier event left here: NCCL does not clear it
         let mut handle = u64::MAX as *mut c_void;
+        self.kernels.before_start(h);
         // SAFETY: the descriptor is laid out for `api`, the table's version; its strings live as long as the process.
         unsafe { (table.start)(context as *mut c_void, &raw mut handle, descriptor.as_ptr()) };
         handle as u64

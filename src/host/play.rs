@@ -1,5 +1,6 @@
 //! Plays a capture: each recorded thread on a thread of its own, the calls in the recorded order, the clock showing their times.
 
+use super::kernels::{Kernels, Tell};
 use super::nccl::Nccl;
 use super::scorep::MetricPlugin;
 use super::{HostError, clock, open, symbol};
@@ -33,6 +34,8 @@ pub(crate) struct Plan<'a> {
 struct Stage {
     nccl: Nccl,
     next: usize,
+    /// Kernels whose line has been passed.
+    passed: usize,
     failed: Option<HostError>,
 }
 
@@ -40,28 +43,33 @@ struct Player<'a> {
     capture: &'a Capture,
     plan: &'a Plan<'a>,
     counters: &'a MetricPlugin,
-    flush: Flush,
+    library: Functions,
     stage: Mutex<Stage>,
     turn: Condvar,
 }
 
-/// `scorep_nccl_flush`, and the library it lives in.
-struct Flush {
-    function: unsafe extern "C" fn(u32) -> i32,
+/// The functions that the library has for a replay, and the library they live in.
+struct Functions {
+    flush: unsafe extern "C" fn(u32) -> i32,
+    /// An older library has none.
+    kernel_events: Option<Tell>,
     _library: Library,
 }
 
-impl Flush {
+impl Functions {
     fn find(links: &Links) -> Result<Self, HostError> {
         let library = open(&links.counters)?;
         // SAFETY: the symbol has this type.
-        let found = unsafe { symbol::<unsafe extern "C" fn(u32) -> i32>(&library, &links.counters, "scorep_nccl_flush") }?;
-        Ok(Self { function: *found, _library: library })
+        let flush = *unsafe { symbol::<unsafe extern "C" fn(u32) -> i32>(&library, &links.counters, "scorep_nccl_flush") }?;
+        // SAFETY: the symbol has this type.
+        let kernel_events = unsafe { symbol::<Tell>(&library, &links.counters, "scorep_nccl_kernel_events") };
+        Ok(Self { flush, kernel_events: kernel_events.ok().map(|found| *found), _library: library })
     }
 
-    fn wait(&self) {
+    /// Waits until the collector has caught up.
+    fn flush(&self) {
         // SAFETY: takes any number of milliseconds.
-        unsafe { (self.function)(PATIENCE) };
+        unsafe { (self.flush)(PATIENCE) };
     }
 }
 
@@ -71,7 +79,8 @@ impl Flush {
 /// When the library cannot be loaded, or answers what a host would not go on with.
 pub(crate) fn play(capture: &Capture, name: &str, plan: &Plan<'_>) -> Result<ProcessTrace, HostError> {
     let base = capture.meta.mono0;
-    let times = || capture.lines.iter().map(|call| base.saturating_add(call.t));
+    let learnt = capture.kernels.iter().map(|kernel| kernel.t);
+    let times = || capture.lines.iter().map(|call| call.t).chain(learnt.clone()).map(|t| base.saturating_add(t));
     let (begin, end) = (times().min().unwrap_or(base), times().max().unwrap_or(base));
     clock::set(begin);
     let counter_tokens: Vec<String> = common::metric::counters().iter().map(|counter| counter.name.clone()).collect();
@@ -82,12 +91,15 @@ pub(crate) fn play(capture: &Capture, name: &str, plan: &Plan<'_>) -> Result<Pro
     series.begin();
     counters.begin();
 
+    let library = Functions::find(plan.links)?;
+    let kernels = Kernels::of(capture, library.kernel_events);
+    let nccl = Nccl::new(&plan.links.nccl, capture.meta, kernels, plan.interface);
     let player = Player {
         capture,
         plan,
         counters: &counters,
-        flush: Flush::find(plan.links)?,
-        stage: Mutex::new(Stage { nccl: Nccl::new(&plan.links.nccl, capture.meta, plan.interface), next: 0, failed: None }),
+        library,
+        stage: Mutex::new(Stage { nccl, next: 0, passed: 0, failed: None }),
         turn: Condvar::new(),
     };
     let mut visits = player.run(main_ids, begin);
@@ -173,8 +185,9 @@ impl Player<'_> {
                 break;
             }
             while let Some(call) = lines.get(stage.next).filter(|call| call.tid == tid) {
+                self.pass_kernels(&mut stage, call.line);
                 let time = self.capture.meta.mono0.saturating_add(call.t);
-                clock::set(time);
+                clock::set(stage.nccl.time(call));
                 visits.before(&call.what, time);
                 if let Err(error) = stage.nccl.call(call) {
                     stage.failed = Some(error);
@@ -183,13 +196,21 @@ impl Player<'_> {
                 visits.after(&call.what, time);
                 stage.next += 1;
                 if stage.next.is_multiple_of(CALLS_AT_A_TIME) {
-                    self.flush.wait();
+                    self.library.flush();
                     (self.plan.progress)(stage.next);
                 }
             }
             self.turn.notify_all();
         }
         self.turn.notify_all();
+    }
+
+    /// The clock moves on past the lines before this one that make no call.
+    fn pass_kernels(&self, stage: &mut Stage, line: u32) {
+        while let Some(kernel) = self.capture.kernels.get(stage.passed).filter(|kernel| kernel.line < line) {
+            clock::set(self.capture.meta.mono0.saturating_add(kernel.t));
+            stage.passed += 1;
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Stage> {
@@ -250,7 +271,7 @@ impl<'a> Visits<'a> {
         let counters = self.player.counters;
         let ids = self.ids.get_or_insert_with(|| counters.add_counters().unwrap_or_default());
         // the program took its time for what a replay does at once, so the collector had its time, too
-        self.player.flush.wait();
+        self.player.library.flush();
         let time = self.moments.last().map_or(time, |last| last.time.max(time));
         let values = counters.read(ids);
         self.moments.push(Moment { time, enter, region: region.into(), values });

@@ -98,6 +98,7 @@ static void enqueue_silent(struct communicator *of, int count, uint64_t length) 
   uint64_t begun = now();
   pass(launch_time);
   run(of, begun, length);
+  if (count > 1) of->latest.launched = of->latest.first;
   group_ends(&calls);
 }
 
@@ -111,6 +112,8 @@ static inline void enqueue_copies(struct communicator *of, struct work work, uin
   check(handle != NULL, "a collective by copy engine has no handle");
   pass(launch_time);
   run(of, begun, length);
+  /* the first copies may have begun as soon as the stream was free */
+  of->latest.launched = of->latest.first;
   stop_on(handle);
   group_ends(&calls);
   print_work(of, &work, is_gpu_time("stamps") || is_gpu_time("off") || !has_events ? BY_ENQUEUE : BY_EVENTS);

@@ -154,7 +154,7 @@ class Recording:
             self._calls_of.setdefault(started["parent"], []).append(started)
 
     def _kernel(self, line):
-        self._started.setdefault(line["h"], {})["events"] = (line["first"], line["last"], line["t"])
+        self._started.setdefault(line["h"], {})["events"] = (line["first"], line["last"], line["t"], line.get("begin"))
 
     def _resolved(self, entry):
         """A launch with its events; or, of a call of ncclGroupEnd, the launch of the broadcasts that NCCL told no more
@@ -202,7 +202,11 @@ class Recording:
         waited for nothing."""
         times, hosts = {}, {}
         for launch in sorted((launch for launch in self.launches if launch.events), key=lambda launch: launch.events[2]):
-            first, last, _ = launch.events
+            first, last, _, begin = launch.events
+            if begin is not None:
+                # as the library had it, which read the clock nearer to the events: CUPTI says whether it is right
+                times[id(launch)] = last - begin
+                continue
             host = hosts.setdefault(launch.communicator, {"since": 0, "current": None, "previous": None, "last": None})
             known = [offset for offset in (host["current"], host["previous"]) if offset is not None]
             has_waited = host["last"] is not None and abs(first - host["last"]) < BEHIND

@@ -19,12 +19,17 @@ enum Expected {
     Object(Vec<(&'static str, Expected)>),
     /// A count that no capture determines.
     AnyCount,
+    /// Counts by reason: which reason it was, no capture determines.
+    Untimed(usize),
 }
 
-use Expected::{AnyCount, Exactly, Fitted, Object, Time};
+use Expected::{AnyCount, Exactly, Fitted, Object, Time, Untimed};
 
 /// A row: the fields that identify it, and the others.
 type Row = (Vec<(&'static str, Value)>, Vec<(&'static str, Expected)>);
+
+/// Reasons for which an operation has no time of the GPU's.
+const REASONS: [&str; 5] = ["graph", "no_event", "cuda_failed", "not_chosen", "not_believed"];
 
 /// Fits that are meant to be 0 need some room, too.
 const FLOOR: f64 = 1e-9;
@@ -92,6 +97,12 @@ fn check(actual: &Value, expected: &Expected, place: &str, differences: &mut Vec
         Fitted(value) => check_near(actual, *value, 1e-6, place, differences),
         Object(fields) if actual.is_object() => check_fields(actual, fields, place, differences),
         Object(_) => differences.push(format!("{place}: {actual} instead of an object")),
+        Untimed(expected) => {
+            let counts = REASONS.map(|reason| actual[reason].as_u64());
+            if counts.into_iter().sum::<Option<u64>>() != Some(*expected as u64) {
+                differences.push(format!("{place}: {actual} instead of {expected} in all"));
+            }
+        }
         AnyCount if actual.is_u64() => {}
         AnyCount => differences.push(format!("{place}: {actual} instead of a count")),
     }
@@ -143,6 +154,7 @@ fn processes(reference: &Reference) -> Vec<Row> {
             ("out_of_step", Exactly(json!(row.out_of_step))),
             ("ignored_handles", Exactly(json!(row.ignored_handles))),
             ("peak_memory_bytes", AnyCount),
+            ("untimed", Untimed(row.untimed)),
         ];
         (vec![("process", json!(row.process))], fields)
     };
@@ -176,6 +188,7 @@ fn operations(reference: &Reference) -> Vec<Row> {
             ("count", Exactly(json!(row.count))),
             ("bytes", Exactly(json!(row.bytes))),
             ("gpu_timed", Exactly(json!(row.gpu_timed))),
+            ("event_timed", Exactly(json!(row.event_timed))),
             ("time_us", Time(row.time_us)),
             ("min_us", or_null(row.min_us, Time)),
             ("max_us", or_null(row.max_us, Time)),

@@ -14,11 +14,25 @@ pub(crate) struct Recording {
     /// Version of the profiler interface.
     pub(crate) api: i64,
     pub(crate) pid: i64,
-    /// Lines but for the first.
+    /// Lines but for the first, and for those of kernels.
     pub(crate) callbacks: usize,
     pub(crate) contexts: BTreeMap<i64, Context>,
     /// In the order of their start lines.
     pub(crate) events: Vec<Event>,
+    /// Times of kernels, by the handle of what the two CUDA events are around.
+    pub(crate) kernels: HashMap<i64, KernelLine>,
+}
+
+/// When two CUDA events happened, ns of the events' clock.
+pub(crate) struct KernelLine {
+    /// When that was learnt.
+    pub(crate) t: i64,
+    pub(crate) first: i64,
+    pub(crate) last: i64,
+    /// When the kernel began, if that is told.
+    pub(crate) begin: Option<i64>,
+    /// When the first one was recorded, if that is told.
+    pub(crate) at: Option<i64>,
 }
 
 /// A communicator as one rank of it was told.
@@ -35,6 +49,8 @@ pub(crate) struct Context {
 pub(crate) struct Event {
     pub(crate) kind: String,
     pub(crate) ctx: i64,
+    /// Thread of the start.
+    pub(crate) tid: i64,
     /// Place of the parent in [`Recording::events`].
     pub(crate) parent: Option<usize>,
     /// Places of the children in [`Recording::events`].
@@ -74,9 +90,10 @@ pub(crate) fn read(path: &Path) -> Result<Recording, Box<dyn Error>> {
     let mut recording = Recording {
         api: int(meta, "api")?,
         pid: int(meta, "pid")?,
-        callbacks: lines.len() - 1,
+        callbacks: lines.iter().skip(1).filter(|line| line["cb"] != "kernel").count(),
         contexts: BTreeMap::new(),
         events: Vec::new(),
+        kernels: HashMap::new(),
     };
     let mut places = HashMap::new();
     for line in lines.into_iter().skip(1) {
@@ -103,6 +120,7 @@ pub(crate) fn read(path: &Path) -> Result<Recording, Box<dyn Error>> {
                 recording.events.push(Event {
                     kind: kind(&line["type"]),
                     ctx: int(&line, "ctx")?,
+                    tid: int(&line, "tid")?,
                     parent,
                     children: Vec::new(),
                     start: line,
@@ -119,6 +137,12 @@ pub(crate) fn read(path: &Path) -> Result<Recording, Box<dyn Error>> {
             Some("stop") => {
                 let event = &mut recording.events[*places.get(&int(&line, "h")?).ok_or("a stop of no event")?];
                 event.stop = event.stop.or(Some(int(&line, "t")?));
+            }
+            Some("kernel") => {
+                let [t, first, last] = [int(&line, "t")?, int(&line, "first")?, int(&line, "last")?];
+                let [begin, at] = ["begin", "at"].map(|field| line[field].as_i64());
+                let kernel = KernelLine { t, first, last, begin, at };
+                recording.kernels.entry(int(&line, "h")?).or_insert(kernel);
             }
             Some("finalize") => {}
             other => return Err(format!("callback {other:?}").into()),

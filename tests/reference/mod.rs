@@ -7,14 +7,17 @@
 //! |---|---|
 //! | `json.rs` | the captures, as events with their states, stop and children |
 //! | `operations.rs` | collectives and sends/receives: which are GPU-timed, and their times |
+//! | `kernels.rs` | which operations share a kernel, and its time by CUDA events |
 //! | `transfers.rs` | what crossed the network, by pair of ranks and by channel |
 //! | `fit.rs` | the straight line through sizes and times |
 //! | `compare.rs` | every difference between a summary and this |
+//! | `by_hand/` | captures whose figures tests/reference_checks.rs has worked out by hand |
 #![allow(dead_code, reason = "each test target uses a part of its own")]
 
 pub(crate) mod compare;
 pub(crate) mod fit;
 pub(crate) mod json;
+pub(crate) mod kernels;
 pub(crate) mod operations;
 pub(crate) mod transfers;
 
@@ -25,6 +28,15 @@ use std::path::Path;
 use json::Recording;
 use operations::OperationRow;
 use transfers::{ChannelRow, TransferRow};
+
+/// What times of the GPU's are taken from, as `NCCL_SCOREP_GPU_TIME` tells the library.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sources {
+    /// `auto`: stamps where they can be believed, else events.
+    Both,
+    Stamps,
+    Events,
+}
 
 /// What the summary of a run must say (less what no capture determines: process ids, windows and memory).
 #[derive(Debug, Clone, PartialEq)]
@@ -47,6 +59,8 @@ pub(crate) struct ProcessRow {
     pub(crate) invisible: usize,
     pub(crate) out_of_step: usize,
     pub(crate) ignored_handles: usize,
+    /// Operations without a time of the GPU's, whatever the reason.
+    pub(crate) untimed: usize,
 }
 
 /// One communicator, whose ranks may lie in several processes or in one.
@@ -62,22 +76,28 @@ pub(crate) struct CommunicatorRow {
 
 /// The reference of a run whose captures are these, process by process.
 pub(crate) fn summarise<P: AsRef<Path>>(paths: &[P]) -> Result<Reference, Box<dyn Error>> {
+    summarise_by(paths, Sources::Both)
+}
+
+/// The same with times from some sources only.
+pub(crate) fn summarise_by<P: AsRef<Path>>(paths: &[P], sources: Sources) -> Result<Reference, Box<dyn Error>> {
     let mut recordings = Vec::new();
     for path in paths {
         recordings.push(json::read(path.as_ref())?);
     }
     let all = recordings.iter().collect::<Vec<_>>();
+    let processes = recordings.iter().enumerate().map(|(process, recording)| process_row(process, recording, sources));
     Ok(Reference {
-        processes: recordings.iter().enumerate().map(|(process, recording)| process_row(process, recording)).collect(),
+        processes: processes.collect::<Result<_, _>>()?,
         communicators: communicator_rows(&recordings),
-        operations: operations::rows(&all)?,
+        operations: operations::rows(&all, sources)?,
         transfers: transfers::rows(&all)?,
         channels: transfers::channel_rows(&all)?,
     })
 }
 
-fn process_row(process: usize, recording: &Recording) -> ProcessRow {
-    ProcessRow {
+fn process_row(process: usize, recording: &Recording, sources: Sources) -> Result<ProcessRow, Box<dyn Error>> {
+    Ok(ProcessRow {
         process,
         callbacks: recording.callbacks,
         events: recording.events.len(),
@@ -85,9 +105,10 @@ fn process_row(process: usize, recording: &Recording) -> ProcessRow {
         dropped: 0,
         ignored_handles: 0,
         unfinished: operations::unfinished(recording),
-        invisible: operations::invisible(recording),
+        invisible: operations::invisible(recording, sources),
         out_of_step: operations::out_of_step(recording),
-    }
+        untimed: operations::untimed(recording, sources)?,
+    })
 }
 
 fn communicator_rows(recordings: &[Recording]) -> Vec<CommunicatorRow> {

@@ -1,9 +1,11 @@
 //! Collectives and sends/receives: which are GPU-timed, and their times.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 
+use super::Sources;
 use super::json::{Event, Recording, int};
+use super::kernels::Kernels;
 
 /// All operations of one rank of a communicator with one function (and one peer).
 #[derive(Debug, Clone, PartialEq)]
@@ -16,6 +18,8 @@ pub(crate) struct OperationRow {
     pub(crate) count: usize,
     pub(crate) bytes: i64,
     pub(crate) gpu_timed: usize,
+    /// Those of them whose time is that between two CUDA events.
+    pub(crate) event_timed: usize,
     pub(crate) time_us: f64,
     pub(crate) min_us: Option<f64>,
     pub(crate) max_us: Option<f64>,
@@ -42,41 +46,54 @@ pub(crate) struct Operation {
 
 /// The operations of one process, in the order of their start lines.
 pub(crate) fn each(recording: &Recording) -> Result<Vec<Operation>, Box<dyn Error>> {
-    let uncounted = first_uncounted(recording);
-    let operations = recording.events.iter().enumerate().filter(|(_, event)| event.is_operation());
+    Ok(timed(recording, Sources::Both)?.into_iter().map(|(operation, _)| operation).collect())
+}
+
+/// The same with whether the time of each is one by CUDA events.
+pub(crate) fn timed(recording: &Recording, sources: Sources) -> Result<Vec<(Operation, bool)>, Box<dyn Error>> {
+    let kernels = Kernels::of(recording);
+    let by_stamps = if sources == Sources::Events { BTreeMap::new() } else { by_stamps(recording, &kernels) };
+    let by_events = if sources == Sources::Stamps { BTreeMap::new() } else { kernels.times(recording) };
+    let is_one = |place: &usize, event: &Event| event.is_operation() || event.kind == "CollApi" && by_events.contains_key(place);
+    let operations = recording.events.iter().enumerate().filter(|(place, event)| is_one(place, event));
     let operations = operations.map(|(place, event)| {
         let context = recording.context(event)?;
-        Ok(Operation {
+        let (stamped, between_events) = (by_stamps.get(&place), by_events.get(&place));
+        let operation = Operation {
             comm: context.comm.clone(),
             rank: context.rank,
-            kind: event.kind.clone(),
+            kind: if event.kind == "P2p" { "P2p" } else { "Coll" }.to_owned(),
             func: event.start["func"].as_str().unwrap_or_default().to_owned(),
             peer: if event.kind == "P2p" { Some(int(&event.start, "peer")?) } else { None },
             sequence: event.start["seq"].as_i64(),
             bytes: int(&event.start, "count")? * type_size(event.start["dtype"].as_str().unwrap_or_default())?,
             algorithm: event.start["algo"].as_str().map(str::to_owned),
             protocol: event.start["proto"].as_str().map(str::to_owned),
-            gpu_us: gpu_time(recording, place, &uncounted),
-        })
+            gpu_us: stamped.or(between_events).copied(),
+        };
+        Ok((operation, stamped.is_none() && between_events.is_some()))
     });
     operations.collect()
 }
 
+/// Bytes, time, and whether that is by events.
+type Timed = (i64, Option<f64>, bool);
+
 type Key = (String, i64, String, String, Option<i64>);
 
 /// The rows of all processes, by key.
-pub(crate) fn rows(recordings: &[&Recording]) -> Result<Vec<OperationRow>, Box<dyn Error>> {
-    let mut groups: BTreeMap<Key, Vec<(i64, Option<f64>)>> = BTreeMap::new();
+pub(crate) fn rows(recordings: &[&Recording], sources: Sources) -> Result<Vec<OperationRow>, Box<dyn Error>> {
+    let mut groups: BTreeMap<Key, Vec<Timed>> = BTreeMap::new();
     for recording in recordings {
-        for Operation { comm, rank, kind, func, peer, bytes, gpu_us, .. } in each(recording)? {
-            groups.entry((comm, rank, kind, func, peer)).or_default().push((bytes, gpu_us));
+        for (Operation { comm, rank, kind, func, peer, bytes, gpu_us, .. }, by_events) in timed(recording, sources)? {
+            groups.entry((comm, rank, kind, func, peer)).or_default().push((bytes, gpu_us, by_events));
         }
     }
     Ok(groups.into_iter().map(|(key, operations)| row(key, &operations)).collect())
 }
 
-fn row((comm, rank, kind, func, peer): Key, operations: &[(i64, Option<f64>)]) -> OperationRow {
-    let times = operations.iter().filter_map(|&(_, time)| time).collect::<Vec<_>>();
+fn row((comm, rank, kind, func, peer): Key, operations: &[Timed]) -> OperationRow {
+    let times = operations.iter().filter_map(|&(_, time, _)| time).collect::<Vec<_>>();
     OperationRow {
         comm,
         rank,
@@ -84,8 +101,9 @@ fn row((comm, rank, kind, func, peer): Key, operations: &[(i64, Option<f64>)]) -
         func,
         peer,
         count: operations.len(),
-        bytes: operations.iter().map(|&(bytes, _)| bytes).sum(),
+        bytes: operations.iter().map(|&(bytes, ..)| bytes).sum(),
         gpu_timed: times.len(),
+        event_timed: operations.iter().filter(|&&(_, _, by_events)| by_events).count(),
         // Not sum(), which makes -0 of nothing.
         time_us: times.iter().fold(0.0, |sum, time| sum + time),
         min_us: times.iter().copied().reduce(f64::min),
@@ -104,11 +122,21 @@ fn type_size(name: &str) -> Result<i64, Box<dyn Error>> {
     }
 }
 
-/// The operation's time on the GPU, from the first start of its kernel channels to their last stop, when it has stamps that can be
-/// believed. In us.
+/// The time of each operation with stamps that can be believed, from the first start of its kernel channels to their last stop. In us.
+fn by_stamps(recording: &Recording, kernels: &Kernels) -> BTreeMap<usize, f64> {
+    let uncounted = first_uncounted(recording);
+    let alone = kernels.alone().into_iter().filter(|&place| recording.events[place].is_operation());
+    alone.filter_map(|place| Some((place, gpu_time(recording, place, &uncounted)?))).collect()
+}
+
+/// The time of one that has its kernel to itself. A block's first thread takes the stamps; only where it works as long as all others, which
+/// is so of a send, of a receive and of two algorithms, are they the kernel's.
 fn gpu_time(recording: &Recording, place: usize, uncounted: &BTreeMap<i64, usize>) -> Option<f64> {
     let event = &recording.events[place];
-    let in_step = uncounted.get(&event.ctx).is_none_or(|&first| place <= first);
+    if event.kind == "Coll" && !matches!(event.start["algo"].as_str(), Some("RING" | "PAT")) {
+        return None;
+    }
+    let in_step = uncounted.get(&event.ctx).is_none_or(|&first| place < first);
     // a collective runs on all of its channels; one that is missing may have run longer
     let channels = if event.kind == "Coll" { event.start["nch"].as_u64().unwrap_or(0) as usize } else { 0 };
     let whole = recording.children(event, "KernelCh").filter(|channel| stamps(channel).is_some()).count() >= channels;
@@ -128,15 +156,24 @@ fn stamped_time(recording: &Recording, event: &Event) -> Option<f64> {
 }
 
 /// For each context that has one, the place of the first start line whose work NCCL does not number: a send to oneself that never
-/// gets a kernel channel, or a collective call that never becomes a collective.
+/// gets a kernel channel, a collective call that never becomes a collective, or an operation that is launched beside a CUDA graph of its
+/// communicator, whose replays NCCL numbers when they run.
 fn first_uncounted(recording: &Recording) -> BTreeMap<i64, usize> {
     let mut first = BTreeMap::new();
+    let mut with_graph = BTreeSet::new();
     for (place, event) in recording.events.iter().enumerate() {
         let rank = recording.contexts.get(&event.ctx).map(|context| context.rank);
         let to_oneself = event.kind == "P2p" && event.start["peer"].as_i64() == rank;
         let unstamped = to_oneself && !recording.has_child(event, "KernelCh");
         let unseen = event.kind == "CollApi" && !recording.has_child(event, "Coll");
-        if unstamped || unseen {
+        let is_call = |event: &Event| event.kind == "CollApi" || event.kind == "P2pApi";
+        let captured = |event: &Event| event.start["graph"] == 1;
+        if is_call(event) && captured(event) {
+            with_graph.insert(event.ctx);
+        }
+        let call = event.parent.map(|parent| &recording.events[parent]).filter(|parent| is_call(parent));
+        let beside_graph = event.is_operation() && call.is_some_and(|call| !captured(call)) && with_graph.contains(&event.ctx);
+        if unstamped || unseen || beside_graph {
             first.entry(event.ctx).or_insert(place);
         }
     }
@@ -148,16 +185,23 @@ pub(crate) fn out_of_step(recording: &Recording) -> usize {
     let uncounted = first_uncounted(recording);
     let operations = recording.events.iter().enumerate().filter(|(_, event)| event.is_operation());
     let stamped = operations.filter(|(_, event)| stamped_time(recording, event).is_some());
-    stamped.filter(|(place, event)| uncounted.get(&event.ctx).is_some_and(|first| place > first)).count()
+    stamped.filter(|(place, event)| uncounted.get(&event.ctx).is_some_and(|first| place >= first)).count()
 }
 
-/// Calls of the application that never become an operation. Before interface v5 NCCL reports no calls.
-pub(crate) fn invisible(recording: &Recording) -> usize {
+/// Operations without a time of the GPU's.
+pub(crate) fn untimed(recording: &Recording, sources: Sources) -> Result<usize, Box<dyn Error>> {
+    Ok(timed(recording, sources)?.iter().filter(|(operation, _)| operation.gpu_us.is_none()).count())
+}
+
+/// Calls of the application that never become an operation, and that no events time. Before interface v5 NCCL reports no calls.
+pub(crate) fn invisible(recording: &Recording, sources: Sources) -> usize {
     if recording.api < 5 {
         return 0;
     }
+    let timed = if sources == Sources::Stamps { BTreeMap::new() } else { Kernels::of(recording).times(recording) };
     let followed = |event: &Event, kinds: &[&str]| kinds.iter().any(|kind| recording.has_child(event, kind));
-    let calls = recording.events.iter().filter(|event| match event.kind.as_str() {
+    let calls = recording.events.iter().enumerate().filter(|(place, event)| match event.kind.as_str() {
+        "CollApi" if timed.contains_key(place) => false,
         "CollApi" => !followed(event, &["Coll", "CeColl"]),
         "P2pApi" => !followed(event, &["P2p"]),
         _ => false,

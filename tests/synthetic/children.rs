@@ -13,7 +13,9 @@ impl Maker<'_> {
     pub(super) fn children(&mut self, rank: &Rank, operation: u64, nch: u32, peer: Option<u32>) -> Vec<Task> {
         let mut tasks = Vec::new();
         let oneself = peer == Some(rank.rank);
-        if self.chance(if oneself { 30 } else { self.habits.kernels }) {
+        // before v7 no NCCL has kernel channels for what stays on one GPU; beside events the library knows that without having seen it
+        let to_oneself = if self.habits.api < 7 && self.habits.events > 0 { 0 } else { 30 };
+        if self.chance(if oneself { to_oneself } else { self.habits.kernels }) {
             let odd = self.chance(self.habits.odd_kernels);
             let count = if odd { self.rng.u32(0..nch + 4) } else { nch.max(1) };
             for channel in 0..count {

@@ -56,6 +56,14 @@ pub(super) struct Habits {
     pub(super) invisible: u32,
     /// Calls that are captured and replayed.
     pub(super) graphs: u32,
+    /// Whether NCCL tells of kernels (Group).
+    pub(super) groups: bool,
+    /// Operations that are in one kernel with the one before.
+    pub(super) together: u32,
+    /// Launches whose kernels have a time by events.
+    pub(super) events: u32,
+    /// Collectives whose stamps are not their kernel's time.
+    pub(super) other_algorithms: u32,
     pub(super) noise: u32,
     /// Missing states and stops, in a thousand.
     pub(super) missing: u32,
@@ -78,6 +86,8 @@ impl Habits {
         let (graphs, noise, missing) = (sometimes(30, 30), sometimes(70, 40), sometimes(25, 30));
         let (repeated, nameless, restarts) = (sometimes(25, 30), sometimes(25, 20), sometimes(25, 30));
         let (foreign, again, endless) = (sometimes(25, 20), sometimes(50, 60), sometimes(30, 40));
+        let (together, events, other_algorithms) = (sometimes(60, 60), sometimes(60, 90), sometimes(50, 40));
+        let groups = rng.u32(0..100) < 80;
         let late = match rng.u32(0..3) {
             _ if !late => Late::Never,
             0 => Late::Silence(rng.u64(100_000_000..5_000_000_000)),
@@ -102,6 +112,10 @@ impl Habits {
             to_oneself,
             invisible,
             graphs,
+            groups,
+            together,
+            events,
+            other_algorithms,
             noise,
             missing,
             repeated,

@@ -6,13 +6,15 @@
 //! | `play.rs` | puts the callbacks of many threads into one order, with times |
 //! | `habits.rs` | what NCCL does in this run, and how often |
 //! | `process.rs` | communicators, calls and operations of one process |
+//! | `launches.rs` | kernels: their launches, the operations in them, their times by events |
 //! | `children.rs` | kernel channels, proxy operations and their steps |
 //!
-//! Left out is what nobody has settled: kernel channels that stop before they start, stamps of channels that never stop, another
+//! Left out is what nobody has settled: launches of two kernels at a time on one thread, silent broadcasts with events, kernel channels that stop before they start, stamps of channels that never stop, another
 //! process' operations below operations of this one, calls after the last communicator of a process is gone.
 
 mod children;
 mod habits;
+mod launches;
 mod play;
 mod process;
 

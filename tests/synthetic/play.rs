@@ -1,9 +1,11 @@
 //! Puts the callbacks of many threads into one order: each thing that happens is a task, and a seed decides whose turn it is.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 use fastrand::Rng;
 use serde_json::{Value, json};
+
+use super::launches::LEARNER;
 
 /// A callback that has no time yet.
 pub(super) struct Step {
@@ -61,10 +63,27 @@ fn stamp(line: &mut Value, gpu_now: u64) {
     }
 }
 
+/// The events' clock at the first time, and nanoseconds by which it is ahead of the one of the communicator before.
+const EVENTS_EPOCH: u64 = 1_795_151_300_000_000_000;
+
+/// Gives a kernel's time, which says how long after its launch's begin it began and how long it took, its times on the events' clock. Gives
+/// when it had ended.
+fn time_kernel(line: &mut Value, launched: &HashMap<u64, u64>, ctx: u32) -> u64 {
+    let number = |field: &str| line[field].as_u64().unwrap();
+    let first = launched[&number("h")] + number("first");
+    let last = first + number("last");
+    let epoch = EVENTS_EPOCH + GPU_OFFSET * u64::from(ctx);
+    (line["first"], line["last"]) = (json!(epoch + first), json!(epoch + last));
+    last
+}
+
 /// All tasks in one order, with times.
 pub(super) fn play(mut tasks: Vec<Task>, first: u64, rng: &mut Rng) -> Vec<Value> {
-    let skews: Vec<u64> = (0..64).map(|_| rng.u64(0..SKEW)).collect();
+    let mut skews: Vec<u64> = (0..64).map(|_| rng.u64(0..SKEW)).collect();
+    // what is learnt was before that
+    skews[LEARNER as usize] = 0;
     let mut now = first + SKEW;
+    let mut launched: HashMap<u64, u64> = HashMap::new();
     let mut lines = Vec::new();
     while !tasks.is_empty() {
         let place = turn(&mut tasks, rng);
@@ -77,6 +96,11 @@ pub(super) fn play(mut tasks: Vec<Task>, first: u64, rng: &mut Rng) -> Vec<Value
             let Some(step) = tasks[place].steps.pop_front() else { break };
             now += step.gap;
             let mut line = step.call;
+            if line["type"] == "KernelLaunch" {
+                launched.insert(line["h"].as_u64().unwrap(), now);
+            } else if line["cb"] == "kernel" {
+                now = now.max(time_kernel(&mut line, &launched, tasks[place].ctx));
+            }
             stamp(&mut line, GPU_EPOCH + now + GPU_OFFSET * u64::from(tasks[place].ctx));
             line["t"] = json!(now - skews[step.tid as usize % skews.len()]);
             line["tid"] = json!(step.tid);

@@ -216,16 +216,14 @@ impl Maker<'_> {
         let replays = if graph { self.rng.u32(1..4) } else { 1 };
         for _ in 0..replays {
             let launcher = if graph { 1 + (tid % 6) } else { tid };
-            for (call, what) in &operations {
-                self.operation(rank, launcher, p2p, *call, what, steps);
-            }
+            self.kernels(rank, launcher, p2p, graph, &operations, steps);
         }
         if api {
             steps.push(self.stop(tid, group));
         }
     }
 
-    fn operation(&mut self, rank: &Rank, tid: u32, p2p: bool, call: u64, what: &Value, steps: &mut Vec<Step>) {
+    pub(super) fn operation(&mut self, rank: &Rank, tid: u32, p2p: bool, call: u64, what: &Value, steps: &mut Vec<Step>) {
         let h = self.handle();
         let nch = *self.rng.choice(&[0, 1, 1, 2, 2, 3, 4, 5, 8, 16, 32]).unwrap();
         let oneself = p2p && self.chance(self.habits.to_oneself);
@@ -235,7 +233,8 @@ impl Maker<'_> {
         if p2p {
             more["peer"] = json!(peer);
         } else {
-            let sequence = [("seq", json!(h)), ("nwarps", json!(16)), ("algo", json!("RING")), ("proto", json!("LL"))];
+            let algorithm = self.algorithm();
+            let sequence = [("seq", json!(h)), ("nwarps", json!(16)), ("algo", algorithm), ("proto", json!("LL"))];
             sequence.into_iter().for_each(|(field, value)| more[field] = value);
         }
         steps.push(self.start(tid, rank, h, if p2p { "P2p" } else { "Coll" }, call, more));
@@ -258,9 +257,8 @@ impl Maker<'_> {
 
     /// What nobody needs.
     fn noise(&mut self, rank: &Rank, steps: &mut Vec<Step>) {
-        let kind = self.rng.usize(0..5);
+        let kind = self.rng.usize(1..5);
         let (name, more) = match kind {
-            0 => ("Group", json!({})),
             1 if self.habits.api > 4 => ("KernelLaunch", json!({"stream": "0"})),
             2 => ("NetPlugin", json!({})),
             _ => ("ProxyCtrl", json!({})),

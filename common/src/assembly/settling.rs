@@ -1,11 +1,12 @@
 //! When nothing more will come of an operation, and whether the GPU's stamps of it are believed.
 
-use super::{Assembly, Judged};
+use super::{Assembly, Judged, cause_of_silence};
 use crate::control;
 use crate::gpu_clock::GpuClock;
 use crate::gpu_track::GpuTrack;
 use crate::in_step::{Cause, InStep, Verdict};
-use crate::kernels::{Kernels, When};
+use crate::kernels::Kernels;
+use crate::launch::Untimed;
 use crate::operation::{Operation, Timing};
 use crate::operations::Chosen;
 use std::collections::VecDeque;
@@ -83,10 +84,10 @@ impl Assembly {
 
     fn settle_those(&mut self, those: Chosen, mut take: impl FnMut(&mut Operation, Judged)) {
         let no_kernels = self.no_kernel_events;
-        let Self { operations, undecided, completed, steps, clock, track, kernels, events_ahead, .. } = self;
+        let unheard = cause_of_silence(&self.kernels, self.news_lost);
+        let Self { operations, undecided, completed, steps, clock, track, kernels, .. } = self;
         let apart = (1e8 / self.nanoseconds_per_tick) as u64;
-        let mut deciding =
-            Deciding { steps, clock, track, kernels, events_ahead, nanoseconds_per_tick: self.nanoseconds_per_tick };
+        let mut deciding = Deciding { steps, clock, track, kernels, unheard, nanoseconds_per_tick: self.nanoseconds_per_tick };
         operations.take_out(those, |operation| {
             control::beat();
             if no_kernels || operation.is_complete(deciding.kernels.get(operation.first_of_kernel())) {
@@ -146,8 +147,9 @@ impl Assembly {
 
     /// Hands on what can be decided, in the order of starts.
     fn decide(&mut self, take: &mut impl FnMut(&mut Operation, Judged)) {
-        let Self { undecided, steps, clock, track, kernels, events_ahead, nanoseconds_per_tick, .. } = self;
-        let mut deciding = Deciding { steps, clock, track, kernels, events_ahead, nanoseconds_per_tick: *nanoseconds_per_tick };
+        let unheard = cause_of_silence(&self.kernels, self.news_lost);
+        let Self { undecided, steps, clock, track, kernels, nanoseconds_per_tick, .. } = self;
+        let mut deciding = Deciding { steps, clock, track, kernels, unheard, nanoseconds_per_tick: *nanoseconds_per_tick };
         while let Some(entry) = undecided.first_entry() {
             if deciding.steps.verdict(*entry.key()) == Verdict::Undecided {
                 break;
@@ -172,7 +174,7 @@ struct Deciding<'a> {
     clock: &'a GpuClock,
     track: &'a mut Option<GpuTrack>,
     kernels: &'a Kernels,
-    events_ahead: &'a mut Option<i64>,
+    unheard: Untimed,
     nanoseconds_per_tick: f64,
 }
 
@@ -181,18 +183,12 @@ impl Deciding<'_> {
     fn hand_on(&mut self, operation: &mut Operation, take: &mut impl FnMut(&mut Operation, Judged)) {
         let verdict = judge(self.steps, self.clock, self.nanoseconds_per_tick, operation);
         let kernel = self.kernels.get(operation.first_of_kernel());
-        if let Timing::Stamps { start, stop } = operation.timing(verdict, kernel) {
-            if let (Some(called), Some(track)) = (operation.called, self.track.as_mut()) {
-                track.enqueued(called.get(), start);
-            }
-            if let When::Timed(time) = kernel.when {
-                // the event behind a kernel happens after its last stamp
-                let ahead = time.stop.wrapping_sub(stop) as i64;
-                *self.events_ahead = Some(self.events_ahead.map_or(ahead, |least| least.min(ahead)));
-            }
+        if let (Timing::Stamps { start, .. }, Some(called), Some(track)) =
+            (operation.timing(verdict, kernel), operation.called, self.track.as_mut())
+        {
+            track.enqueued(called.get(), start);
         }
-        let (events_ahead, has_launches) = (self.events_ahead.unwrap_or(0), self.kernels.expects_launches());
-        take(operation, Judged { verdict, kernel, events_ahead, has_launches });
+        take(operation, Judged { verdict, kernel, unheard: self.unheard });
     }
 }
 

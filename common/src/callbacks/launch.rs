@@ -164,17 +164,23 @@ impl Recorder {
         }
     }
 
-    /// All its copies are in the stream.
+    /// All its copies are in the stream, and the first may have begun long before.
     pub(super) fn copies_end(&self, cell: &ThreadCell) {
         if let Some(launch) = cell.launching.take() {
-            self.end_and_tell(cell, launch);
+            self.end_and_tell(cell, launch, false);
         }
     }
 
-    fn end_and_tell(&self, cell: &ThreadCell, launch: Box<Launch>) {
+    /// `is_one`: one kernel, whose launch has just returned; else the first one may have begun as soon as the stream was free.
+    fn end_and_tell(&self, cell: &ThreadCell, launch: Box<Launch>, is_one: bool) {
         let kernel = launch.kernel;
         match (self.end_events(cell, launch), kernel) {
-            (Some(launch), _) => self.launches.tell(News::Launched(launch)),
+            (Some(mut launch), _) => {
+                if !is_one {
+                    launch.after = launch.before.max(1);
+                }
+                self.launches.tell(News::Launched(launch));
+            }
             (None, Some(kernel)) => self.launches.tell(News::Untimed { kernel, cause: Untimed::CudaFailed, stamps: false }),
             (None, None) => {}
         }
@@ -206,7 +212,7 @@ impl Recorder {
     #[inline]
     pub(super) fn group_has_launched(&self, cell: &ThreadCell) {
         if let Some(launch) = cell.launching.end_silent() {
-            self.end_and_tell(cell, launch);
+            self.end_and_tell(cell, launch, !cell.launching.has_several_calls());
         }
     }
 

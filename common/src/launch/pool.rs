@@ -47,6 +47,8 @@ pub struct Launches {
     replays: AtomicBool,
     pools: [OnceCell<Pool>; CONTEXTS],
     made: AtomicUsize,
+    /// Set once the collector could not be told of a launch.
+    lost: AtomicBool,
     news: Sender<News>,
     inbox: Receiver<News>,
 }
@@ -60,6 +62,7 @@ impl Default for Launches {
             replays: AtomicBool::new(false),
             pools: [const { OnceCell::new() }; CONTEXTS],
             made: AtomicUsize::new(0),
+            lost: AtomicBool::new(false),
             news,
             inbox,
         }
@@ -198,9 +201,16 @@ impl Launches {
 
     /// Tells the collector. When it hears nothing for long, news are lost: their operations have no time.
     pub fn tell(&self, news: News) {
-        if let Err(TrySendError::Full(News::Launched(launch))) = self.news.try_send(news) {
+        let Err(TrySendError::Full(news)) = self.news.try_send(news) else { return };
+        self.lost.store(true, Ordering::Relaxed);
+        if let News::Launched(launch) = news {
             self.give_back(launch);
         }
+    }
+
+    /// Whether the collector could once not be told.
+    pub fn have_lost_news(&self) -> bool {
+        self.lost.load(Ordering::Relaxed)
     }
 
     /// What the collector has not heard yet.

@@ -9,9 +9,10 @@
 //! for 95 % (docs/gpu-test.md).
 
 use super::pool::Launches;
-use super::{KernelId, KernelTime, Launch, News, Source, Untimed};
+use super::{KernelId, KernelTime, Launch, News, Recorded, Source, Untimed};
 use crate::cuda::{Calls, Event};
 use crate::handle::Handle;
+use crate::recorder::CLOCK;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
@@ -118,9 +119,9 @@ impl Times {
         }
     }
 
-    /// Gives `each` what has become of launches; `now` reads the events' clock in ticks, of which one is worth `scale` nanoseconds.
-    pub fn look(&mut self, launches: &Launches, now: impl Fn() -> u64, scale: f64, mut each: impl FnMut(Outcome)) {
-        self.look_at_recorded(now(), scale, &mut each);
+    /// Gives `each` what has become of launches, of a recording what was learnt until `known`, ticks, of which one is worth `scale` nanoseconds.
+    pub fn look(&mut self, launches: &Launches, known: u64, scale: f64, mut each: impl FnMut(Outcome)) {
+        self.look_at_recorded(known, scale, &mut each);
         if self.under_way.is_empty() {
             return;
         }
@@ -128,13 +129,13 @@ impl Times {
         let calls = driver.calls();
         if let Some(calls) = calls.as_ref().and_then(Calls::relaxed) {
             let Self { under_way, references, hosts, .. } = self;
-            let epoch = *self.epoch.get_or_insert_with(|| Pair { ticks: now(), time: real_time() });
+            let epoch = *self.epoch.get_or_insert_with(|| Pair { ticks: CLOCK.now(), time: real_time() });
             for (&(pool, _), queue) in under_way.iter_mut() {
                 while let Some((Source::Events { first, last, .. }, before)) =
                     queue.front().map(|launch| (launch.source, launch.before))
                 {
                     let Some(lasted) = calls.elapsed(first, last) else { break };
-                    let learnt = now();
+                    let learnt = CLOCK.now();
                     let place =
                         |reference: &Reference| Some(reference.time.saturating_add_signed(calls.elapsed(reference.event, last)?));
                     let stopped = match references.get(&pool) {
@@ -172,9 +173,13 @@ impl Times {
             let Some(launch) = self.recorded.pop_front() else { break };
             if let (Source::Recording(times), Some(kernel)) = (launch.source, launch.kernel) {
                 let host = self.hosts.entry(kernel.context.raw()).or_default();
-                let time = begin(host, &launch, (times.first, times.last), times.learnt, scale);
+                let Recorded { first, last: stop, learnt, .. } = times;
+                let worked_out = begin(host, &launch, (first, stop), learnt, scale);
                 // the recorder knew better what the host did when
-                let time = time.map(|time| KernelTime { start: times.begin.unwrap_or(time.start), ..time });
+                let time = match times.begin {
+                    Some(start) => Ok(KernelTime { start, stop, first, before: launch.before, learnt }),
+                    None => worked_out,
+                };
                 each(Outcome { kernel, number: 0, time });
             }
         }

@@ -98,7 +98,7 @@ impl Launching {
                 0
             }
             // one of another communicator, of which no Group has told
-            first => order.checked_sub(first - 1).unwrap_or(0),
+            first => order.saturating_sub(first - 1),
         }
     }
 
@@ -131,6 +131,11 @@ impl Launching {
         let Calls { context: of, count, function, class } = &self.calls;
         let only = count.load(Ordering::Relaxed) == 1 && of.load(Ordering::Relaxed) == u64::from(context);
         only.then(|| (Name::from_bits(function.load(Ordering::Relaxed)), class.load(Ordering::Relaxed)))
+    }
+
+    /// Whether there is more than one call in the group.
+    pub(crate) fn has_several_calls(&self) -> bool {
+        self.calls.count.load(Ordering::Relaxed) > 1
     }
 
     /// A launch is under way. Gives one that no operation has followed.

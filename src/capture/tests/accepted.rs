@@ -24,11 +24,13 @@ fn every_recorded_capture_is_read() {
             let capture = read(path).unwrap();
             let unknown = |call: &&Call| matches!(&call.what, What::Start { event: Event::Unknown { .. }, .. });
             assert_eq!(capture.lines.iter().find(unknown), None, "{}", path.display());
-            assert_eq!(capture.lines.last().unwrap().line as usize, capture.lines.len() + 1);
+            assert_eq!(capture.skipped, Skipped::default(), "{}", path.display());
+            let last = capture.lines.last().unwrap().line.max(capture.kernels.last().map_or(0, |kernel| kernel.line));
+            assert_eq!(last as usize, capture.lines.len() + capture.kernels.len() + 1);
             files += 1;
         }
     }
-    assert_eq!(files, 48);
+    assert_eq!(files, 62);
 }
 
 #[test]
@@ -51,6 +53,30 @@ fn a_capture_is_read_as_it_stands() {
     ];
     let expected = (2..).zip(expected).map(|(line, (t, tid, what))| Call { t, tid, line, what });
     assert_eq!(capture.lines, expected.collect::<Vec<_>>());
+    assert_eq!((capture.kernels, capture.skipped), (vec![], Skipped::default()));
+}
+
+#[test]
+fn times_of_kernels_are_no_calls() {
+    let launch = start("\"KernelLaunch\"", ",\"stream\":\"0\"");
+    let kernel = r#"{"t":9,"tid":3,"cb":"kernel","h":2,"first":18446744073709551614,"last":18446744073709551615}"#;
+    let again = r#"{"t":9,"tid":3,"cb":"kernel","h":2,"first":1,"last":2,"begin":3,"at":4}"#;
+    let stop = r#"{"t":10,"tid":2,"cb":"stop","h":2}"#;
+    let capture = read_lines(&[META, INIT, GROUP, &launch, kernel, again, stop]).unwrap();
+    let of_launch = Kernel { t: 9, line: 5, h: 2, first: u64::MAX - 1, last: u64::MAX, begin: None, at: None };
+    assert_eq!(capture.kernels, [of_launch, Kernel { line: 6, first: 1, last: 2, begin: Some(3), at: Some(4), ..of_launch }]);
+    assert_eq!(capture.lines.iter().map(|call| call.line).collect::<Vec<_>>(), [2, 3, 4, 7]);
+}
+
+#[test]
+fn lines_that_only_a_newer_recorder_writes_are_skipped_and_counted() {
+    let pause = r#"{"t":4,"tid":9,"cb":"pause","h":1,"later":[{"x":1.5}]}"#;
+    let gpu_clock = r#"{"t":5,"tid":1,"cb":"gpu_clock","ctx":1}"#;
+    let capture = read_lines(&[META, INIT, pause, GROUP, pause, gpu_clock]);
+    assert!(capture.is_err(), "handle 1 is not known yet on line 3");
+    let capture = read_lines(&[META, INIT, GROUP, pause, gpu_clock, pause]).unwrap();
+    assert_eq!(capture.skipped, Skipped { count: 3, first: Some(("pause".into(), 4)) });
+    assert_eq!(capture.lines.len(), 2);
 }
 
 #[test]

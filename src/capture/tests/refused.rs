@@ -95,8 +95,15 @@ fn lines_that_do_not_parse() {
 
 #[test]
 fn unknown_callbacks_types_and_states() {
-    let callback = "callback \"pause\" is not known (known: init, start, state, stop, finalize)";
-    assert_eq!(error_at_4(r#"{"t":3,"tid":1,"cb":"pause","h":1}"#), callback);
+    // a newer recorder's line has a word, a time, a thread, and tells of what the file knows
+    let callback = |cb: &str| format!("callback \"{cb}\" is not known (known: init, start, state, stop, finalize, kernel)");
+    assert_eq!(error_at_4(r#"{"t":3,"tid":1,"cb":"pause","h":9}"#), callback("pause"));
+    assert_eq!(error_at_4(r#"{"t":3,"tid":1,"cb":"pause","ctx":9}"#), callback("pause"));
+    assert_eq!(error_at_4(r#"{"tid":1,"cb":"pause","h":1}"#), callback("pause"));
+    assert_eq!(error_at_4(r#"{"t":3,"tid":0,"cb":"pause","h":1}"#), callback("pause"));
+    for cb in ["", "Start", "pa use", "st\u{fffd}p", "stop1"] {
+        assert_eq!(error_at_4(&format!(r#"{{"t":3,"tid":1,"cb":"{cb}","h":1}}"#)), callback(cb));
+    }
     let error = error_at_4(&start("\"Colt\"", ""));
     assert!(error.starts_with("event type \"Colt\" is not known (known: Group, Coll, "), "{error}");
     assert!(error.ends_with("KernelPhase; a newer type can be given by its number)"), "{error}");
@@ -113,6 +120,7 @@ fn handles_and_contexts_that_were_never_given_out() {
     let never = |field: &str| format!("handle 9 in field \"{field}\" was never started before this line");
     assert_eq!(error_at_4(r#"{"t":3,"tid":1,"cb":"state","h":9,"state":1}"#), never("h"));
     assert_eq!(error_at_4(r#"{"t":3,"tid":1,"cb":"stop","h":9}"#), never("h"));
+    assert_eq!(error_at_4(r#"{"t":3,"tid":1,"cb":"kernel","h":9,"first":1,"last":2}"#), never("h"));
     assert_eq!(error_at_4(&start("\"Group\"", "").replace("\"parent\":1", "\"parent\":9")), never("parent"));
     let itself = start("\"Group\"", "").replace("\"parent\":1", "\"parent\":2");
     assert_eq!(error_at_4(&itself), "handle 2 in field \"parent\" was never started before this line");
@@ -135,6 +143,7 @@ fn missing_fields_and_numbers_out_of_range() {
     assert_eq!(error_at_4(&start("\"Group\"", "").replace("\"type\"", "\"typo\"")), "field \"type\" is missing");
     assert_eq!(error_at_4(&start("\"KernelCh\"", ",\"ch\":1")), "field \"ptimer\" is missing");
     assert_eq!(error_at_4(&start("64", ",\"ptimer\":1")), "field \"ch\" is missing");
+    assert_eq!(error_at_4(r#"{"t":3,"tid":1,"cb":"kernel","h":1,"first":1}"#), "field \"last\" is missing");
     assert_eq!(error_at_4(&start("\"KernelLaunch\"", "")), "field \"stream\" is missing");
     let tid = error_at_4(r#"{"t":3,"tid":0,"cb":"stop","h":1}"#);
     assert_eq!(tid, "field \"tid\" is 0, which is not within 1 to 4294967295");

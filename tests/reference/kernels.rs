@@ -1,0 +1,141 @@
+//! Kernels: which operations each of them runs, and the time that CUDA events around its launch give it.
+//!
+//! NCCL tells of a kernel in this order, on one thread: its launch begins (KernelLaunch), the launch has returned, Group, and then its
+//! operations, up to the thread's next Group. Where no Group has started on the thread, each operation is taken for a kernel of its own.
+//!
+//! The first event happens as soon as the stream is free, but no kernel begins before the host has launched it. What the events' clock shows at
+//! that moment is told by the smallest difference (event - time of its record) that was seen of late: that of an event that waited for nothing.
+//! One that happens right behind another kernel has most likely waited for that one: it is its kernel's begin.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::json::{Event, KernelLine, Recording};
+
+/// The smallest difference is looked for anew after so many nanoseconds; that of the time before, up to twice as long ago, still counts.
+const OF_LATE: i64 = 1_000_000_000;
+/// Nanoseconds that two events with a kernel between them are apart at least.
+const LEAST: i64 = 5_000;
+/// An event so many nanoseconds behind the one before it has waited for that one's kernel.
+const BEHIND: i64 = 4_000;
+
+/// One kernel; places are those of [`Recording::events`].
+#[derive(Debug, Default)]
+struct Kernel {
+    /// Its KernelLaunch, or the silent call that launched it.
+    launch: Option<usize>,
+    operations: Vec<usize>,
+}
+
+/// What is known of the kernels of a process.
+pub(crate) struct Kernels(Vec<Kernel>);
+
+impl Kernels {
+    pub(crate) fn of(recording: &Recording) -> Self {
+        let mut kernels: Vec<Kernel> = Vec::new();
+        // by thread: the launch whose operations are to come, and the kernel whose operations come
+        let mut launched: HashMap<i64, usize> = HashMap::new();
+        let mut current: HashMap<i64, usize> = HashMap::new();
+        for (place, event) in recording.events.iter().enumerate() {
+            match event.kind.as_str() {
+                "KernelLaunch" => _ = launched.insert(event.tid, place),
+                "Group" => {
+                    current.insert(event.tid, kernels.len());
+                    kernels.push(Kernel { launch: launched.remove(&event.tid), operations: Vec::new() });
+                }
+                "Coll" | "P2p" => match current.get(&event.tid) {
+                    Some(&kernel) => kernels[kernel].operations.push(place),
+                    None => kernels.push(Kernel { launch: launched.remove(&event.tid), operations: vec![place] }),
+                },
+                _ => {}
+            }
+        }
+        kernels.extend(silent(recording));
+        Self(kernels)
+    }
+
+    /// Operations that have their kernel to themselves.
+    pub(crate) fn alone(&self) -> Vec<usize> {
+        self.0.iter().filter(|kernel| kernel.operations.len() == 1).map(|kernel| kernel.operations[0]).collect()
+    }
+
+    /// The time of each operation whose kernel's launch has events, in us.
+    pub(crate) fn times(&self, recording: &Recording) -> BTreeMap<usize, f64> {
+        let timed = self.0.iter().filter_map(|kernel| {
+            let launch = &recording.events[kernel.launch?];
+            let line = recording.kernels.get(&launch.start["h"].as_i64()?)?;
+            let [begin, end] = host_times(recording, launch, line)?;
+            Some((begin, end, line, launch.ctx, kernel))
+        });
+        let mut timed = timed.collect::<Vec<_>>();
+        timed.sort_by_key(|&(begin, _, line, ..)| (line.t, begin));
+        let mut smallest: HashMap<i64, Smallest> = HashMap::new();
+        let mut ended: HashMap<i64, i64> = HashMap::new();
+        let mut times = BTreeMap::new();
+        for (recorded, launched, &KernelLine { first, last, begin, .. }, ctx, kernel) in timed {
+            let has_waited = ended.insert(ctx, last).is_some_and(|ended| (first - ended).abs() < BEHIND);
+            let soonest = if has_waited {
+                first
+            } else {
+                first.max(launched + smallest.entry(ctx).or_default().with(recorded, first - recorded))
+            };
+            if last - first >= LEAST && soonest < last {
+                let begin = begin.unwrap_or(soonest);
+                times.extend(kernel.operations.iter().map(|&place| (place, (last - begin) as f64 / 1000.0)));
+            }
+        }
+        times
+    }
+}
+
+/// The smallest difference of late, of one communicator.
+#[derive(Default)]
+struct Smallest {
+    since: i64,
+    current: Option<i64>,
+    before: Option<i64>,
+}
+
+impl Smallest {
+    /// What it is with one more, seen at that time.
+    fn with(&mut self, time: i64, difference: i64) -> i64 {
+        let age = time - self.since;
+        if self.current.is_none() || age >= OF_LATE {
+            self.before = self.current.filter(|_| age < 2 * OF_LATE);
+            (self.since, self.current) = (time, None);
+        }
+        let current = self.current.map_or(difference, |current| current.min(difference));
+        self.current = Some(current);
+        self.before.map_or(current, |before| before.min(current))
+    }
+}
+
+/// Calls that NCCL reports no further, where there are events around what they launch: those of one group share its kernel.
+fn silent(recording: &Recording) -> Vec<Kernel> {
+    let mut kernels: Vec<Kernel> = Vec::new();
+    let mut of_group: HashMap<(Option<usize>, i64), usize> = HashMap::new();
+    for (place, event) in recording.events.iter().enumerate() {
+        if event.kind != "CollApi" || !event.children.is_empty() {
+            continue;
+        }
+        let key = (event.parent, event.ctx);
+        match of_group.get(&key) {
+            Some(&kernel) => kernels[kernel].operations.push(place),
+            None => {
+                of_group.insert(key, kernels.len());
+                kernels.push(Kernel { launch: Some(place), operations: vec![place] });
+            }
+        }
+    }
+    kernels
+}
+
+/// When the first event was recorded and the launch had returned on the host's clock, ns. A silent call is launched at its group's end.
+fn host_times(recording: &Recording, launch: &Event, line: &KernelLine) -> Option<[i64; 2]> {
+    if launch.kind == "CollApi" {
+        let group = &recording.events[launch.parent?];
+        let end = group.states.iter().find(|line| line["state"] == 24)?;
+        return Some([end["t"].as_i64()?, group.stop?]);
+    }
+    let began = launch.start["t"].as_i64()?;
+    Some([line.at.map_or(began, |at| at.max(began)), launch.stop?])
+}
