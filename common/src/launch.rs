@@ -55,6 +55,17 @@ impl Untimed {
         }
     }
 
+    /// In words, behind the number of operations.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Graph => "operations have no GPU time: they are of CUDA graphs, or beside them",
+            Self::NoEvent => "operations have no GPU time: no CUDA event was free",
+            Self::CudaFailed => "operations have no GPU time: a call of CUDA's failed",
+            Self::NotChosen => "operations have no GPU time: they were left out to spare the job the cost of events",
+            Self::NotBelieved => "operations have no GPU time: neither stamps nor events can be theirs",
+        }
+    }
+
     /// As a byte holds it.
     pub fn from_bits(bits: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|cause| *cause as u8 == bits)

@@ -4,6 +4,7 @@ mod arrivals;
 mod communicators;
 mod figure;
 
+use crate::launch::Untimed;
 use crate::summary::{Operations, Process, Summary};
 use comfy_table::{CellAlignment, Table, presets};
 use figure::{bytes, count, number};
@@ -132,7 +133,7 @@ fn transfers(summary: &Summary) -> Table {
 fn notes(summary: &Summary) -> Vec<String> {
     let sum = |field: fn(&Process) -> u64| summary.processes.iter().map(field).sum::<u64>();
     let all = [
-        (sum(|process| process.out_of_step), "operations have no GPU time: NCCL may have given them the stamps of others"),
+        (sum(|process| process.out_of_step), "operations have GPU stamps that may be those of others, which are not used"),
         (sum(|process| process.invisible), "calls of NCCL's API were reported no further: nothing is known of what they did"),
         (sum(|process| process.unfinished), "operations never ended"),
         (
@@ -145,10 +146,14 @@ fn notes(summary: &Summary) -> Vec<String> {
         (sum(|process| process.skipped), "operations are smaller than NCCL_SCOREP_MIN_BYTES and were skipped"),
         (sum(|process| process.orphans), "events belong to no operation that was recorded"),
     ];
+    let untimed = Untimed::ALL.map(|cause| {
+        let of = |process: &Process| process.untimed.get(cause.name()).copied().unwrap_or(0);
+        (summary.processes.iter().map(of).sum::<u64>(), cause.meaning())
+    });
     let told: std::collections::BTreeSet<&String> =
         summary.processes.iter().flat_map(|process| &process.notes).chain(&summary.notes).collect();
     let told = told.into_iter().map(|note| format!("note: {note}"));
-    let notable = all.into_iter().filter(|(number, _)| *number > 0);
+    let notable = all.into_iter().chain(untimed).filter(|(number, _)| *number > 0);
     notable.map(|(number, text)| format!("note: {} {text}", count(number))).chain(told).collect()
 }
 
