@@ -120,12 +120,14 @@ pub struct Launch {
     pub before: u64,
     /// When the launch had returned, ticks; 0 before.
     pub after: u64,
+    /// Whether it returned right then. The end of a group of calls comes some time after, maybe when the kernel is over.
+    pub is_exact: bool,
 }
 
 impl Launch {
     /// One that is not under way.
     pub fn new(source: Source) -> Self {
-        Self { source, stream: 0, kernel: None, stamps: false, number: 0, before: 0, after: 0 }
+        Self { source, stream: 0, kernel: None, stamps: false, number: 0, before: 0, after: 0, is_exact: true }
     }
 
     /// Whether it has returned: both events are recorded.

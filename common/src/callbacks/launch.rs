@@ -171,11 +171,12 @@ impl Recorder {
         }
     }
 
-    /// `is_one`: one kernel, whose launch has just returned; else the first one may have begun as soon as the stream was free.
+    /// `is_one`: one kernel, whose launch has returned a while ago; else the first one may have begun as soon as the stream was free.
     fn end_and_tell(&self, cell: &ThreadCell, launch: Box<Launch>, is_one: bool) {
         let kernel = launch.kernel;
         match (self.end_events(cell, launch), kernel) {
             (Some(mut launch), _) => {
+                launch.is_exact = false;
                 if !is_one {
                     launch.after = launch.before.max(1);
                 }

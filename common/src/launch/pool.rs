@@ -186,7 +186,7 @@ impl Launches {
 
     /// A launch is over, or did not begin.
     pub fn give_back(&self, mut launch: Box<Launch>) {
-        (launch.kernel, launch.number, launch.after) = (None, 0, 0);
+        (launch.kernel, launch.number, launch.after, launch.is_exact) = (None, 0, 0, true);
         if let Source::Events { pool, generation, .. } = launch.source
             && let Some(pool) = self.pools.get(pool).and_then(OnceCell::get)
         {

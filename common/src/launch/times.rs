@@ -223,6 +223,9 @@ fn begin(host: &mut Least, launch: &Launch, (first, last): (u64, u64), learnt: u
         host.observe(Pair { ticks: before, time: first }, scale);
         start = host.at(after, scale).map_or(first, |launched| first.max(launched));
     }
+    if start >= last && !launch.is_exact {
+        start = first;
+    }
     // launched elsewhere, or over before the launch had returned: nobody knows when it began
     if last.saturating_sub(first) < LEAST || start >= last {
         return Err(Untimed::NotBelieved);
