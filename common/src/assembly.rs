@@ -3,10 +3,13 @@
 //! A child may be read before its parent (another thread's block) and long after it (the parent's window was taken apart). So
 //! parents are found by handle: among those known, else in the slot that the handle names.
 
+mod launches;
 mod listening;
 mod settling;
 mod steps;
 
+pub use self::launches::Judged;
+use self::launches::cause_of_silence;
 use self::settling::judge;
 use crate::calls::{Call, Calls};
 use crate::control;
@@ -14,13 +17,12 @@ use crate::event::Timed;
 use crate::gpu_clock::GpuClock;
 use crate::gpu_track::GpuTrack;
 use crate::handle::Handle;
-use crate::in_step::{Cause, InStep, Verdict};
-use crate::kernels::{Kernel, Kernels, When};
+use crate::in_step::{Cause, InStep};
+use crate::kernels::Kernels;
 use crate::kind::Kind;
-use crate::launch::Untimed;
 use crate::launch::lag::Lag;
 use crate::name::Name;
-use crate::operation::{Operation, Timing, moment};
+use crate::operation::{Operation, moment};
 use crate::operations::Operations;
 use crate::order;
 use crate::pool::Pool;
@@ -32,44 +34,6 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// Places that are kept at hand when few are needed.
 const FEW: usize = 256;
-
-/// What is known of an operation's time.
-#[derive(Debug, Clone, Copy)]
-pub struct Judged {
-    /// Whether its stamps are its own.
-    pub verdict: Verdict,
-    /// Its kernel.
-    pub kernel: Kernel,
-    /// Why a kernel has no time of whose launch nobody has heard.
-    pub unheard: Untimed,
-}
-
-impl Judged {
-    /// The operation's time.
-    pub fn timing(&self, operation: &Operation) -> Timing {
-        operation.timing(self.verdict, self.kernel)
-    }
-}
-
-/// Why a kernel has no time of whose launch nobody has heard: a graph's replay has none, and in a communicator with graphs NCCL tells of launches on
-/// one thread and of their operations on another; or the launch was heard of too late.
-fn cause_of_silence(kernels: &Kernels, news_lost: bool) -> Untimed {
-    match (kernels.expects_launches(), news_lost) {
-        (false, _) => Untimed::NotBelieved,
-        (true, false) => Untimed::Graph,
-        (true, true) => Untimed::NoEvent,
-    }
-}
-
-/// Something was heard of all these operations.
-fn hear_all(operations: &mut Operations, touched: &mut Vec<u64>, handles: &[u64]) {
-    for &handle in handles {
-        if let Some(found) = operations.get_mut(handle).filter(|found| !found.heard) {
-            found.heard = true;
-            touched.push(handle);
-        }
-    }
-}
 
 /// The state of one communicator's operations.
 #[derive(Debug, Default)]
@@ -267,47 +231,6 @@ impl Assembly {
     /// How its operations are timed, besides.
     pub fn time_by(&mut self, timed: &Timed) {
         self.gpu_tick = timed.gpu_tick;
-    }
-
-    /// Launches are told of, and events time them.
-    pub fn expect_launches(&mut self) {
-        self.kernels.expect_launches();
-    }
-
-    /// Whether they are.
-    pub fn expects_launches(&self) -> bool {
-        self.kernels.expects_launches()
-    }
-
-    /// Whether news of launches were lost.
-    pub fn lose_news(&mut self, lost: bool) {
-        self.news_lost = lost;
-    }
-
-    /// Stamps are used, or not, whatever they say.
-    pub fn use_stamps(&mut self, wanted: bool) {
-        self.ignores_stamps = !wanted;
-    }
-
-    /// Whether there was a call that NCCL launches without telling of it.
-    fn has_silent_calls(&self) -> bool {
-        self.silent > 0
-    }
-
-    /// Something is heard of a kernel's launch: that its time is to come, or that there is none.
-    pub fn launched(&mut self, first: u64, stamps: bool, when: When) {
-        let Self { kernels, operations, touched, .. } = self;
-        hear_all(operations, touched, kernels.launched(first, stamps, when));
-    }
-
-    /// A kernel's time is known, or will not be.
-    pub fn timed(&mut self, first: u64, when: When) {
-        let Self { kernels, operations, touched, events_track, .. } = self;
-        if let (When::Timed(time), Some(track)) = (when, events_track) {
-            track.told(time.learnt, time.stop);
-            track.enqueued(time.before, time.first);
-        }
-        hear_all(operations, touched, kernels.learn(first, when));
     }
 
     /// Operations or calls from that order on may be missing.

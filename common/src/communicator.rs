@@ -1,5 +1,7 @@
 //! One rank of one communicator, as the collector follows it.
 
+mod taking;
+
 use crate::assembly::{Assembly, Judged};
 use crate::config::{Regression, Settings};
 use crate::context::Context;
@@ -9,17 +11,16 @@ use crate::grace::Graces;
 use crate::handle::Handle;
 use crate::in_step::{Cause, Verdict};
 use crate::kernels::When;
-use crate::kind::Kind;
 use crate::launch::times::OfKernel;
-use crate::operation::{Operation, Source};
+use crate::operation::Operation;
 use crate::rate::Rate;
 use crate::reader::Reader;
 use crate::recorder::Recorder;
 use crate::round::{Course, Round};
-use crate::series;
 use crate::totals::Rank;
 use crate::traffic::Traffic;
 use crate::window::{WINDOWS, WindowState};
+use taking::{Collectives, take};
 
 /// How long an operation must have been over on the GPU before what started earlier is taken to have had its time, in settling times
 /// (`NCCL_SCOREP_SETTLE_SECONDS`).
@@ -34,47 +35,6 @@ const PRESSED: u64 = 1_000_000_000;
 const MOST_EVENTS: u32 = 16_384;
 /// How long a destroyed communicator is kept for late events, in settling times.
 const LINGER: f64 = 120.0;
-
-/// GPU-timed collectives since the last window, for the series.
-#[derive(Debug, Default)]
-struct Collectives {
-    count: u64,
-    nanoseconds: u64,
-    bus_bytes: f64,
-    bus_nanoseconds: u64,
-}
-
-impl Collectives {
-    fn add(&mut self, operation: &Operation, judged: Judged, nranks: i32) {
-        if !(series::are_wanted() && operation.is_collective()) {
-            return;
-        }
-        let Some((start, stop)) = judged.timing(operation).on_gpu() else { return };
-        self.count += 1;
-        self.nanoseconds += stop - start;
-        if let Some(bytes) = operation.bus_bytes(nranks) {
-            self.bus_bytes += bytes;
-            self.bus_nanoseconds += stop - start;
-        }
-    }
-}
-
-/// Takes in an operation of which nothing more will come.
-fn take(
-    operation: &mut Operation,
-    judged: Judged,
-    (collectives, nranks): (&mut Collectives, i32),
-    (rank, place): (Rank, Option<u16>),
-    figures: &mut Figures,
-) {
-    if operation.kind == Kind::CollApi && judged.timing(operation).source() != Source::Events {
-        // a call that NCCL reports no further, and of which events tell nothing either
-        figures.totals.invisible += 1;
-        return;
-    }
-    collectives.add(operation, judged, nranks);
-    figures.settle(rank, place, operation, judged);
-}
 
 /// The collector's view of a communicator.
 #[derive(Debug)]

@@ -5,7 +5,7 @@
 //!
 //! While a thread captures a CUDA graph in the global mode, calls of others that might wait or take memory would break that capture: making an
 //! event, and asking when it happened. They are made in the relaxed capture mode ([`Relaxed`]). Work for a stream that is not captured, as
-//! an event's record is, is no such call. Score-P sees none of them ([`Unseen`]).
+//! an event's record is, is no such call. Score-P sees none of them (`unseen`).
 
 use crate::unseen::{Inside, Unseen};
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};

@@ -72,6 +72,7 @@ pub mod text;
 mod textfile;
 pub mod thread;
 pub mod timeline;
+pub mod timing;
 pub mod totals;
 pub mod traffic;
 mod unseen;

@@ -1,6 +1,7 @@
 //! When nothing more will come of an operation, and whether the GPU's stamps of it are believed.
 
-use super::{Assembly, Judged, cause_of_silence};
+use super::Assembly;
+use super::launches::{Judged, cause_of_silence};
 use crate::control;
 use crate::gpu_clock::GpuClock;
 use crate::gpu_track::GpuTrack;

@@ -1,0 +1,89 @@
+//! What is heard of the launches of a communicator's kernels, and what follows for the time of its operations.
+
+use super::Assembly;
+use crate::in_step::Verdict;
+use crate::kernels::{Kernel, Kernels, When};
+use crate::launch::Untimed;
+use crate::operation::{Operation, Timing};
+use crate::operations::Operations;
+
+/// What is known of an operation's time.
+#[derive(Debug, Clone, Copy)]
+pub struct Judged {
+    /// Whether its stamps are its own.
+    pub verdict: Verdict,
+    /// Its kernel.
+    pub kernel: Kernel,
+    /// Why a kernel has no time of whose launch nobody has heard.
+    pub unheard: Untimed,
+}
+
+impl Judged {
+    /// The operation's time.
+    pub fn timing(&self, operation: &Operation) -> Timing {
+        operation.timing(self.verdict, self.kernel)
+    }
+}
+
+/// Why a kernel has no time of whose launch nobody has heard: a graph's replay has none, and in a communicator with graphs NCCL tells of launches on
+/// one thread and of their operations on another; or the launch was heard of too late.
+pub(super) fn cause_of_silence(kernels: &Kernels, news_lost: bool) -> Untimed {
+    match (kernels.expects_launches(), news_lost) {
+        (false, _) => Untimed::NotBelieved,
+        (true, false) => Untimed::Graph,
+        (true, true) => Untimed::NoEvent,
+    }
+}
+
+/// Something was heard of all these operations.
+fn hear_all(operations: &mut Operations, touched: &mut Vec<u64>, handles: &[u64]) {
+    for &handle in handles {
+        if let Some(found) = operations.get_mut(handle).filter(|found| !found.heard) {
+            found.heard = true;
+            touched.push(handle);
+        }
+    }
+}
+
+impl Assembly {
+    /// Launches are told of, and events time them.
+    pub fn expect_launches(&mut self) {
+        self.kernels.expect_launches();
+    }
+
+    /// Whether they are.
+    pub fn expects_launches(&self) -> bool {
+        self.kernels.expects_launches()
+    }
+
+    /// Whether news of launches were lost.
+    pub fn lose_news(&mut self, lost: bool) {
+        self.news_lost = lost;
+    }
+
+    /// Stamps are used, or not, whatever they say.
+    pub fn use_stamps(&mut self, wanted: bool) {
+        self.ignores_stamps = !wanted;
+    }
+
+    /// Whether there was a call that NCCL launches without telling of it.
+    pub(super) fn has_silent_calls(&self) -> bool {
+        self.silent > 0
+    }
+
+    /// Something is heard of a kernel's launch: that its time is to come, or that there is none.
+    pub fn launched(&mut self, first: u64, stamps: bool, when: When) {
+        let Self { kernels, operations, touched, .. } = self;
+        hear_all(operations, touched, kernels.launched(first, stamps, when));
+    }
+
+    /// A kernel's time is known, or will not be.
+    pub fn timed(&mut self, first: u64, when: When) {
+        let Self { kernels, operations, touched, events_track, .. } = self;
+        if let (When::Timed(time), Some(track)) = (when, events_track) {
+            track.told(time.learnt, time.stop);
+            track.enqueued(time.before, time.first);
+        }
+        hear_all(operations, touched, kernels.learn(first, when));
+    }
+}
