@@ -28,6 +28,7 @@ fn it_exports_what_the_hosts_look_up_and_nothing_else() {
         "ncclProfiler_v6",
         "ncclProfiler_v7",
         "scorep_nccl_flush",
+        "scorep_nccl_kernel_events",
         "scorep_nccl_version",
     ];
     for text in outputs("nm", &["--dynamic", "--defined-only", "--format=posix"]) {
@@ -96,17 +97,19 @@ fn peak_memory_is_that_of_the_program_alone() {
 
 #[test]
 fn kernel_events_are_not_asked_for_where_they_can_hang_a_job() {
-    let mask = |enable: Option<&str>| {
+    let mask = |enable: Option<&str>, gpu_time: &str| {
         let mut command = Command::new(env!("HOST_ALL_REDUCE_HOST"));
         command.arg(tool::library()).arg("6").env_remove("NCCL_ALLGATHERV_ENABLE");
-        command.envs(enable.map(|value| ("NCCL_ALLGATHERV_ENABLE", value)));
+        command.envs(enable.map(|value| ("NCCL_ALLGATHERV_ENABLE", value))).env("NCCL_SCOREP_GPU_TIME", gpu_time);
         let output = command.output().unwrap();
         let mask: u64 = String::from_utf8(output.stdout).unwrap().trim().replace("mask ", "").parse().unwrap();
         (mask & 64 != 0, String::from_utf8(output.stderr).unwrap())
     };
-    assert_eq!(mask(Some("0")), (true, String::new()));
+    assert_eq!(mask(Some("0"), "auto"), (true, String::new()));
     for enable in [None, Some("1")] {
-        let (asked, said) = mask(enable);
+        // events time kernels instead
+        assert_eq!(mask(enable, "auto"), (false, String::new()));
+        let (asked, said) = mask(enable, "stamps");
         assert!(!asked && said.lines().count() == 1 && said.contains("NCCL_ALLGATHERV_ENABLE=0"), "{said}");
     }
 }

@@ -29,7 +29,7 @@ fn each_nccl_of_a_process_is_asked_for_what_it_bears() {
     assert_eq!(kernel_events(&[6], &[]), [false]);
     assert_eq!(kernel_events(&[5, 6], &[]), [true, false]);
     assert_eq!(kernel_events(&[6, 5], &[]), [false, true]);
-    let (masks, said) = masks(&[5, 6], &[("NCCL_SCOREP_PRESET", "full")]);
+    let (masks, said) = masks(&[5, 6], &[("NCCL_SCOREP_PRESET", "full"), ("NCCL_SCOREP_GPU_TIME", "stamps")]);
     assert_eq!(masks, [0xfff, 0x7fff & !KERNEL_CH]);
     assert_eq!(said.matches("GPU times are off: with NCCL of unknown release, profiler interface v6").count(), 1, "{said}");
 }
@@ -39,7 +39,7 @@ fn a_release_that_does_not_speak_the_callers_interface_is_another_nccls() {
     let linked = [("HOST_RELEASE", "22809")];
     assert_eq!(kernel_events(&[6], &linked), [false]);
     assert_eq!(kernel_events(&[5], &linked), [true]);
-    let (_, said) = masks(&[6], &[("HOST_RELEASE", "22907")]);
+    let (_, said) = masks(&[6], &[("HOST_RELEASE", "22907"), ("NCCL_SCOREP_GPU_TIME", "stamps")]);
     assert!(said.contains("GPU times are off: with NCCL 2.29.7, profiler interface v6"), "{said}");
     let chained = [("NCCL_SCOREP_CHAIN", env!("SECOND_PLUGIN_V6")), ("SECOND_PLUGIN_MASK", "64"), linked[0]];
     assert_eq!(kernel_events(&[6], &chained), [false]);

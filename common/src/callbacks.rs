@@ -175,7 +175,7 @@ impl Recorder {
                 // NCCL tells of it right before the first call in it, which tells the time
                 cell.begin_api();
                 if self.launches.are_timed() {
-                    cell.launching.begin_group(self.contexts.find(context).is_some_and(|(context, _)| context.has_stamps()));
+                    self.group_begins(cell, context);
                 }
                 Handle::group_api().raw()
             }
@@ -183,7 +183,8 @@ impl Recorder {
                 cell.launching.begin_kernel();
                 0
             }
-            Event::KernelLaunch { stream } => self.launch_begins(cell, context, *stream),
+            Event::KernelLaunch { stream } if self.launches.are_timed() => self.launch_begins(cell, context, *stream),
+            Event::KernelLaunch { .. } => 0,
             Event::Unknown => {
                 cell.unknown.one();
                 0
@@ -207,7 +208,9 @@ impl Recorder {
             }
             State::GroupEndBegins if handle == Handle::group_api().raw() => {
                 cell.enter_api(cell.now());
-                self.group_launches(cell);
+                if self.launches.are_timed() {
+                    self.group_launches(cell);
+                }
             }
             State::GroupEndBegins if self.under_way(handle).is_some() => {}
             State::Other | State::GroupEndBegins => ignore(cell, handle),
@@ -249,7 +252,9 @@ impl Recorder {
             }
             Kind::CeColl => {
                 slot.stop(generation, cell.now());
-                self.copies_end(cell);
+                if self.launches.are_timed() {
+                    self.copies_end(cell);
+                }
             }
             _ => slot.stop(generation, cell.now()),
         }
@@ -260,7 +265,10 @@ impl Recorder {
     fn stop_of_no_slot(&self, cell: &ThreadCell, handle: u64) {
         if handle == Handle::group_api().raw() {
             cell.leave_api(cell.now(), CLOCK.last_scale());
-            return self.group_has_launched(cell);
+            if self.launches.are_timed() {
+                self.group_has_launched(cell);
+            }
+            return;
         }
         if handle == Handle::kernel_launch().raw() {
             return self.launch_ends(cell);

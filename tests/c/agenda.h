@@ -130,7 +130,7 @@ static void kernel_ends(struct operation *it, int channel) {
 
 /* What the lanes must show, in ticks of Score-P's clock: truth COMM RANK FUNC PEER SEQUENCE BYTES TIMING BEGIN END. */
 static void print_truth(const struct operation *it) {
-  const char *timing = it->stamped ? "gpu" : it->transfer_bytes ? "proxy" : "enqueue";
+  const char *timing = it->stamped ? "stamps" : it->transfer_bytes ? "proxy" : "enqueue";
   uint64_t begin = it->stamped ? it->begin : it->enqueued;
   uint64_t end = it->stamped ? it->end : it->transfer_bytes ? it->transfer_end : it->enqueued + CALL_TIME;
   printf("truth\t%016lx\t%d\t%s\t%d\t%lu\t%zu\t%s\t%lu\t%lu\n", (unsigned long)it->of->id, it->of->rank, it->func, it->type == P2P ? it->peer : -1,

@@ -110,7 +110,7 @@ static void own_lanes(void) {
   uint32_t metric = new_metric("nccl_op_bytes", "", 5, 7, VALUE_UINT64, 1, 0, "B", 0, 0);
   set = new_sampling_set(1, &metric, 2, 2);
   const char *const names[] = {"nccl_timing", "nccl_algorithm", "nccl_protocol"};
-  uint32_t attributes[3], values[] = {new_string("gpu"), new_string("RING"), new_string("LL")};
+  uint32_t attributes[3], values[] = {new_string("stamps"), new_string("RING"), new_string("LL")};
   for (int i = 0; i < 3; i++) attributes[i] = new_attribute(names[i], "", ATTRIBUTE_STRING);
   number_attribute = new_attribute("nccl_sequence", "", ATTRIBUTE_UINT64);
   const char *name = number == OTHER_LANE ? "NCCL 0000000000001a2b rank 1" : "NCCL 0000000000001a2b rank 0";

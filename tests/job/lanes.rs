@@ -70,7 +70,7 @@ fn differences(wanted: &Operation, (lane, visit): Placed<'_>, rate: f64, place: 
     let away = nanoseconds(visit.begin as f64 - wanted.begin as f64);
     let [length, true_length] =
         [(visit.begin, visit.end), (wanted.begin, wanted.end)].map(|(begin, end)| nanoseconds((end - begin) as f64));
-    let on_gpu = wanted.timing == "gpu";
+    let on_gpu = wanted.timing == "stamps";
     let is_placed = if on_gpu { *place.start() - tick <= away && away <= *place.end() + tick } else { away.abs() <= tick };
     let is_long = (length - true_length).abs() <= if on_gpu { LENGTH } else { tick };
     let attribute = |name: &str| visit.attributes.get(name).map(String::as_str);

@@ -22,6 +22,9 @@ pub(crate) struct Rules {
     pub(crate) complete: bool,
 }
 
+/// Sources of a time that is the GPU's own.
+const ON_GPU: [&str; 2] = ["stamps", "events"];
+
 /// An operation as a lane shows it.
 #[derive(Debug)]
 struct Shown {
@@ -86,7 +89,7 @@ pub(crate) fn wrong(trace: &Trace, process: &Process, gpu_timed: &BTreeMap<(Stri
         .extend(shown.keys().filter(|key| !expected.contains_key(key)).map(|key| format!("{key:?} has lanes but no operations")));
     for (key, expected) in &expected {
         let shown = shown.remove(key).unwrap_or_default();
-        let by_gpu = shown.iter().filter(|shown| shown.timing == "gpu").count();
+        let by_gpu = shown.iter().filter(|shown| ON_GPU.contains(&shown.timing.as_str())).count();
         let told = gpu_timed.get(key).copied().unwrap_or(0);
         if by_gpu > told || (rules.complete && by_gpu < told) {
             wrong.push(format!("{key:?}: {by_gpu} operations at the GPU's time, {told} by the summary"));
@@ -111,7 +114,7 @@ fn operations(location: &Location, ticks_per_second: f64, wrong: &mut Vec<String
                 let attribute = |name: &str| event.attributes.get(name).filter(|value| !value.is_empty()).cloned();
                 let timing = attribute("nccl_timing").unwrap_or_default();
                 let [algorithm, protocol] = ["nccl_algorithm", "nccl_protocol"].map(attribute);
-                if open.is_some() || !["gpu", "proxy", "enqueue"].contains(&timing.as_str()) {
+                if open.is_some() || !["stamps", "events", "proxy", "enqueue"].contains(&timing.as_str()) {
                     no(&format!("{region} inside another, or timed by {timing:?}"));
                 }
                 if busbw.is_some_and(|(since, _)| since != event.time) {
@@ -170,7 +173,7 @@ fn differences(expected: &[&Operation], shown: &[Shown], ranks: i64, rules: Rule
         if shown.len() > expected.len() || (rules.complete && shown.len() < expected.len()) {
             wrong.push(format!("{likeness:?} is shown {} times instead of {}", shown.len(), expected.len()));
         }
-        let mut by_gpu: Vec<&Shown> = shown.iter().copied().filter(|shown| shown.timing == "gpu").collect();
+        let mut by_gpu: Vec<&Shown> = shown.iter().copied().filter(|shown| ON_GPU.contains(&shown.timing.as_str())).collect();
         by_gpu.sort_by(|one, other| one.length_us.total_cmp(&other.length_us));
         let mut times: Vec<f64> = expected.iter().filter_map(|operation| operation.gpu_us).collect();
         times.sort_by(f64::total_cmp);

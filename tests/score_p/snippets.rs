@@ -27,7 +27,7 @@ ENTER                                25769803776                  900  Region: "
 METRIC                               25769803776                  900  Metric: 3, 1 Value: ("nccl_pair_bytes" <15>; UINT64; 777)
 METRIC                               21474836480                 1000  Metric: 1, 1 Value: ("nccl_op_busbw" <13>; UINT64; 150000000)
 ENTER                                21474836480                 1000  Region: "ncclAllReduce" <22>
-                                                                       ADDITIONAL ATTRIBUTES: ("nccl_sequence" <4>; UINT64; 0), ("nccl_algorithm" <5>; STRING; "RING" <114>), ("nccl_protocol" <7>; STRING; "RING" <114>), ("nccl_timing" <6>; STRING; "gpu" <115>)
+                                                                       ADDITIONAL ATTRIBUTES: ("nccl_sequence" <4>; UINT64; 0), ("nccl_algorithm" <5>; STRING; "RING" <114>), ("nccl_protocol" <7>; STRING; "RING" <114>), ("nccl_timing" <6>; STRING; "stamps" <115>)
 METRIC                               21474836480                 1000  Metric: 2, 1 Value: ("nccl_op_bytes" <14>; UINT64; 4000)
 LEAVE                                21474836480                41000  Region: "ncclAllReduce" <22>
 METRIC                               21474836480                41000  Metric: 1, 1 Value: ("nccl_op_busbw" <13>; UINT64; 0)

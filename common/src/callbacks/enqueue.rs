@@ -75,26 +75,43 @@ impl Recorder {
         cell.enqueued_bytes.add(bytes);
         let (raw, Some((context, index))) = (context, self.living(cell, context)) else { return 0 };
         let function = Name::of(call.function);
-        let (mut silent, timed) = (false, self.launches.are_timed());
-        if timed {
-            cell.launching.call(index, function, bytes);
-            silent = kind == Kind::CollApi && !call.captured && context.has_silent_broadcasts() && function.is_broadcast();
-        }
-        let payload = [bytes, u64::from(call.captured) | u64::from(silent) << 1, u64::from(function.bits())];
-        let distance = |order| match Handle::parse_context(raw) {
-            Some(context) if silent => cell.launching.silent_call(KernelId { context, order }, call.stream),
-            _ => 0,
+        let payload = [bytes, u64::from(call.captured), u64::from(function.bits())];
+        let handle = if self.launches.are_timed() {
+            self.timed_call(cell, kind, (context, index, raw), parent, (payload, function, call.stream))
+        } else {
+            self.ordered(cell, kind, (context, index), parent, payload, |_| 0).0
         };
-        let (handle, _) = self.ordered(cell, kind, (context, index), parent, payload, distance);
-        if timed && (silent || call.captured) {
-            context.doubt();
-            if silent {
-                cell.launching.name_silent(handle);
-            }
-        }
         if handle != 0 {
             // the stop of an event without a handle would not be told; the start was stamped just now
             cell.enter_api(cell.recently());
+        }
+        handle
+    }
+
+    /// The same where launches are timed.
+    #[cold]
+    #[inline(never)]
+    fn timed_call(
+        &self,
+        cell: &ThreadCell,
+        kind: Kind,
+        (context, index, raw): (&Context, u32, u64),
+        parent: u64,
+        ([bytes, captured, bits], function, stream): ([u64; 3], Name, usize),
+    ) -> u64 {
+        cell.launching.call(index, function, bytes);
+        let silent = kind == Kind::CollApi && captured == 0 && context.has_silent_broadcasts() && function.is_broadcast();
+        let distance = |order| match Handle::parse_context(raw) {
+            Some(context) if silent => cell.launching.silent_call(KernelId { context, order }, stream),
+            _ => 0,
+        };
+        let payload = [bytes, captured | u64::from(silent) << 1, bits];
+        let (handle, _) = self.ordered(cell, kind, (context, index), parent, payload, distance);
+        if silent || captured != 0 {
+            context.doubt();
+        }
+        if silent {
+            cell.launching.name_silent(handle);
         }
         handle
     }
@@ -137,7 +154,8 @@ impl Recorder {
     }
 
     /// An operation of a kernel has started, at that place in the order of starts.
-    #[inline]
+    #[cold]
+    #[inline(never)]
     fn follow(&self, cell: &ThreadCell, context: &Context, index: u32, raw: u64, order: u64, operation: &Operation<'_>) {
         let distance = cell.launching.distance(order);
         if cell.launching.has_news()
@@ -149,6 +167,7 @@ impl Recorder {
     }
 
     /// A collective by copy engine: its copies are between two events, the first of which comes before it is told of elsewhere.
+    #[inline(never)]
     pub(super) fn copies(&self, cell: &ThreadCell, context: u64, parent: u64, operation: &Operation<'_>) -> u64 {
         let timed = self.launches.are_timed() && self.contexts.find(context).is_some();
         if timed {

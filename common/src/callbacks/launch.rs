@@ -18,10 +18,9 @@ type Begun = (Option<Box<Launch>>, Option<Untimed>);
 
 impl Recorder {
     /// A kernel is about to be launched into a stream. Gives the handle by which its end is told of, or 0.
+    #[cold]
+    #[inline(never)]
     pub(super) fn launch_begins(&self, cell: &ThreadCell, context: u64, stream: usize) -> u64 {
-        if !self.launches.are_timed() {
-            return 0;
-        }
         let Some((context, index)) = self.contexts.find(context) else { return 0 };
         context.ask_for_stamps(self.stamps.are_wanted());
         let launching = &cell.launching;
@@ -43,6 +42,8 @@ impl Recorder {
     }
 
     /// The launch has returned.
+    #[cold]
+    #[inline(never)]
     pub(super) fn launch_ends(&self, cell: &ThreadCell) {
         let Some(launch) = cell.launching.take() else { return };
         let (launch, untimed) = match self.end_events(cell, launch) {
@@ -165,6 +166,8 @@ impl Recorder {
     }
 
     /// All its copies are in the stream, and the first may have begun long before.
+    #[cold]
+    #[inline(never)]
     pub(super) fn copies_end(&self, cell: &ThreadCell) {
         if let Some(launch) = cell.launching.take() {
             self.end_and_tell(cell, launch, false);
@@ -188,7 +191,8 @@ impl Recorder {
     }
 
     /// The group of API calls is about to launch what is in it: events lie around that for calls that NCCL tells nothing more of.
-    #[inline]
+    #[cold]
+    #[inline(never)]
     pub(super) fn group_launches(&self, cell: &ThreadCell) {
         if let Some(silent) = cell.launching.take_silent() {
             self.silent_begins(cell, silent);
@@ -210,11 +214,19 @@ impl Recorder {
     }
 
     /// The group is over, and all that is in it was launched.
-    #[inline]
+    #[cold]
+    #[inline(never)]
     pub(super) fn group_has_launched(&self, cell: &ThreadCell) {
         if let Some(launch) = cell.launching.end_silent() {
             self.end_and_tell(cell, launch, !cell.launching.has_several_calls());
         }
+    }
+
+    /// A group of API calls begins.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn group_begins(&self, cell: &ThreadCell, context: u64) {
+        cell.launching.begin_group(self.contexts.find(context).is_some_and(|(context, _)| context.has_stamps()));
     }
 
     /// The number under which a recording knows the launch that begins on this thread.

@@ -7,6 +7,7 @@ use super::sums::{Pair, Sums};
 use crate::board;
 use crate::metric::{self, Fixed};
 use crate::name::Name;
+use crate::operation::Source;
 use crate::spread::Buckets;
 use crate::summary::hexadecimal;
 use crate::totals::{ChannelSum, OperationSum, Rank};
