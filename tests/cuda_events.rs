@@ -40,6 +40,7 @@ scenarios! {
     busy_from_the_first;
     slow_first_launch;
     late_return;
+    blocking_launch;
     several_gpus;
     no_context;
     nothing;

@@ -306,7 +306,8 @@ impl Collector {
     fn pause_stamps(&mut self) {
         let lag = std::mem::take(&mut self.figures.lag);
         let Recorder { launches, stamps, settings, .. } = self.recorder;
-        let has_events = settings.gpu_time.is_shared() && launches.are_timed() && !launches.are_replayed();
+        let has_driver = launches.driver().is_some_and(|driver| !driver.is_over());
+        let has_events = settings.gpu_time.is_shared() && launches.are_timed() && has_driver && !launches.are_replayed();
         self.pause.look(stamps, lag, clock::monotonic(), has_events);
     }
 

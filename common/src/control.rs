@@ -130,6 +130,13 @@ pub(crate) fn finish_at_exit() {
 pub(crate) fn close_launches(pool: u32) {
     let closed = ask(|done| Message::Close { pool, done }, |answer| answer.recv_timeout(LAST_LOOK).ok());
     if let (None, Some(recorder)) = (closed, recorder::begun()) {
+        let is_child = OWNER.load(Ordering::Relaxed) != std::process::id();
+        if !is_child && recorder.launches.driver().is_some_and(|driver| !driver.is_over()) {
+            log::warn(
+                "the collector did not answer in 200 ms when a GPU's last communicator ended: CUDA events time nothing from here on; \
+                 NCCL_SCOREP_GPU_TIME=stamps does without them",
+            );
+        }
         recorder.launches.end();
     }
 }

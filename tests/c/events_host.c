@@ -17,7 +17,8 @@ static const struct { const char *name; void (*play)(void); } scenarios[] = {
   SCENARIO(ring), SCENARIO(tree), SCENARIO(alternating), SCENARIO(sends), SCENARIO(lone_sends), SCENARIO(exchange), SCENARIO(all_to_all),
   SCENARIO(silent_broadcasts), SCENARIO(silent_broadcast_and_ring), SCENARIO(copy_engine),
   /* gpus.h */
-  SCENARIO(idle_and_busy), SCENARIO(busy_from_the_first), SCENARIO(slow_first_launch), SCENARIO(late_return), SCENARIO(several_gpus),
+  SCENARIO(idle_and_busy), SCENARIO(busy_from_the_first), SCENARIO(slow_first_launch), SCENARIO(late_return), SCENARIO(blocking_launch),
+  SCENARIO(several_gpus),
   SCENARIO(no_context), SCENARIO(drift), SCENARIO(long_job), SCENARIO(nothing), SCENARIO(mixture), SCENARIO(threads),
   /* captures.h */
   SCENARIO(graphs), SCENARIO(graph_told_of_once), SCENARIO(capture_elsewhere), SCENARIO(capture_here), SCENARIO(host_callbacks),

@@ -84,6 +84,28 @@ static void late_return(void) {
   end(&of);
 }
 
+/* The launch returns a few microseconds before its kernel ends, as the last event may show it with CUDA_LAUNCH_BLOCKING=1. */
+static void blocking_launch(void) {
+  struct communicator of = communicator_alone(0xab, 0, 2);
+  struct work work = all_reduce("TREE");
+  for (uint64_t i = 0; i < 20; i++) {
+    struct calls calls = call(&of, &work, 1, false);
+    uint64_t begun = now();
+    void *handle = start_on(of.context, &(struct event){.type = KERNEL_LAUNCH, .parent = calls.group}, of.stream);
+    pass(LAUNCH_TIME);
+    run(&of, begun, 400 * MICROSECONDS);
+    bool is_late = i > 4;
+    if (is_late) pass(of.latest.end - now() - (1 + i % 4) * MICROSECONDS);
+    stop_on(handle);
+    operate(&of, &work, 1, &calls);
+    group_ends(&calls);
+    of.latest.launched = of.latest.first;
+    print_work(&of, &work, is_late ? BY_ENQUEUE : BY_GPU);
+    pass(MILLISECONDS);
+  }
+  end(&of);
+}
+
 /* NCCL launches where a context is current; if there is none, nothing is recorded. */
 static void no_context(void) {
   struct communicator of = communicator_alone(0xab, 0, 2);

@@ -102,13 +102,21 @@ impl Recorder {
         cell.launching.call(index, function, bytes);
         let silent = kind == Kind::CollApi && captured == 0 && context.has_silent_broadcasts() && function.is_broadcast();
         let distance = |order| match Handle::parse_context(raw) {
-            Some(context) if silent => cell.launching.silent_call(KernelId { context, order }, stream),
+            Some(context) if silent => {
+                let (distance, replaced) = cell.launching.silent_call(KernelId { context, order }, stream);
+                self.refuse_silent(replaced);
+                distance
+            }
             _ => 0,
         };
         let payload = [bytes, captured | u64::from(silent) << 1, bits];
         let (handle, _) = self.ordered(cell, kind, (context, index), parent, payload, distance);
         if silent || captured != 0 {
             context.doubt();
+        }
+        if captured != 0 {
+            // kernels that are captured without stamps have none at any replay
+            self.stamps.want();
         }
         if silent {
             cell.launching.name_silent(handle);

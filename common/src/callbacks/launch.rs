@@ -24,11 +24,14 @@ impl Recorder {
         let Some((context, index)) = self.contexts.find(context) else { return 0 };
         context.ask_for_stamps(self.stamps.are_wanted());
         let launching = &cell.launching;
-        let begun = if self.needs_events(cell, context, index) { self.events(cell, stream) } else { (None, None) };
+        let begun = if self.needs_events(cell, context, index) { self.events(cell, stream, None) } else { (None, None) };
         let is_begun = begun.0.is_some();
         self.leave(launching.begin(begun.0, begun.1));
         // what the silent calls of this group launch cannot be told from this
-        self.leave(launching.end_silent());
+        if let Some(launch) = launching.end_silent() {
+            self.refuse_silent(launch.kernel);
+            self.leave(Some(launch));
+        }
         if is_begun { Handle::kernel_launch().raw() } else { 0 }
     }
 
@@ -67,9 +70,16 @@ impl Recorder {
         !(stamped && believed().unwrap_or(false))
     }
 
-    /// Records the first event in the stream.
+    /// A broadcast that NCCL launched without telling of it gets no time.
+    pub(super) fn refuse_silent(&self, kernel: Option<KernelId>) {
+        if let Some(kernel) = kernel {
+            self.launches.tell(News::Untimed { kernel, cause: Untimed::NotBelieved, stamps: false });
+        }
+    }
+
+    /// Records the first event in the stream, which belongs to the context of `pool` where that is known and may not be current.
     #[cold]
-    fn events(&self, cell: &ThreadCell, stream: usize) -> Begun {
+    fn events(&self, cell: &ThreadCell, stream: usize, pool: Option<u32>) -> Begun {
         if let Some(recorded) = cell.launching.take_recorded() {
             let launch = Launch { before: cell.now(), ..*self.launches.recorded(recorded) };
             return (Some(Box::new(launch)), None);
@@ -86,6 +96,12 @@ impl Recorder {
         let Some(mut launch) = self.launches.take(&calls) else {
             return if driver.is_over() { failed } else { (None, Some(Untimed::NoEvent)) };
         };
+        if let (Source::Events { pool: of, .. }, Some(pool)) = (launch.source, pool)
+            && of != pool as usize
+        {
+            self.launches.give_back(launch);
+            return (None, Some(Untimed::NotBelieved));
+        }
         launch.stream = stream;
         launch.before = cell.now();
         match Self::record_first(&calls, &launch) {
@@ -148,7 +164,7 @@ impl Recorder {
     /// A collective by copy engine begins: its copies are between two events.
     #[cold]
     pub(super) fn copies_begin(&self, cell: &ThreadCell, stream: usize) {
-        let (launch, untimed) = self.events(cell, stream);
+        let (launch, untimed) = self.events(cell, stream, None);
         self.leave(cell.launching.begin(launch, untimed));
     }
 
@@ -201,7 +217,9 @@ impl Recorder {
 
     #[cold]
     fn silent_begins(&self, cell: &ThreadCell, Silent { kernel, stream, handle }: Silent) {
-        match self.events(cell, stream) {
+        // NCCL sets the GPU only when it launches: another one may be current
+        let pool = self.contexts.find(kernel.context.raw()).and_then(|(context, _)| context.pool());
+        match self.events(cell, stream, pool) {
             (Some(mut launch), _) => {
                 (launch.kernel, launch.number) = (Some(kernel), handle);
                 self.leave(cell.launching.begin_silent(launch));

@@ -69,8 +69,9 @@ impl Context {
         let Some(mask) = self.mask() else { return };
         let word = if wanted { mask.with } else { mask.without };
         // what NCCL's own means or another plugin have changed meanwhile is left as it is
-        if [mask.with, mask.without].contains(&mask.word.load(Ordering::Relaxed)) {
-            mask.word.store(word, Ordering::Relaxed);
+        let current = mask.word.load(Ordering::Relaxed);
+        if current != word && [mask.with, mask.without].contains(&current) {
+            let _ = mask.word.compare_exchange(current, word, Ordering::Relaxed, Ordering::Relaxed);
         }
     }
 

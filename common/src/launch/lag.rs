@@ -32,6 +32,13 @@ impl Stamps {
     pub fn are_wanted(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
+
+    /// Wants them again at once.
+    pub fn want(&self) {
+        if !self.are_wanted() {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
 }
 
 /// How late stamps came.

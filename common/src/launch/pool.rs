@@ -9,7 +9,7 @@ use crossbeam_channel::{Receiver, Sender, TrySendError};
 use once_cell::sync::OnceCell;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
-/// Launches of a process that may be under way, about: those beyond have no time.
+/// Launches of a context that may be under way, about: those beyond have no time.
 const MOST: usize = 4096;
 /// Launches that are made at a time.
 const BATCH: usize = 64;
@@ -24,6 +24,8 @@ struct Pool {
     context: Context,
     free: Receiver<Box<Launch>>,
     give_back: Sender<Box<Launch>>,
+    /// Launches that were made and not given up.
+    made: AtomicUsize,
     /// Communicators that live there.
     communicators: AtomicUsize,
     /// How often the last one has ended: launches of before are not used again.
@@ -33,7 +35,8 @@ struct Pool {
 impl Pool {
     fn new(context: Context) -> Self {
         let (give_back, free) = crossbeam_channel::bounded(MOST);
-        Self { context, free, give_back, communicators: AtomicUsize::new(0), generation: AtomicU32::new(0) }
+        let [made, communicators] = [const { AtomicUsize::new(0) }; 2];
+        Self { context, free, give_back, made, communicators, generation: AtomicU32::new(0) }
     }
 }
 
@@ -46,7 +49,6 @@ pub struct Launches {
     /// Set once a recording tells when kernels ran, in the events' place.
     replays: AtomicBool,
     pools: [OnceCell<Pool>; CONTEXTS],
-    made: AtomicUsize,
     /// Set once the collector could not be told of a launch.
     lost: AtomicBool,
     news: Sender<News>,
@@ -61,7 +63,6 @@ impl Default for Launches {
             on: AtomicBool::new(false),
             replays: AtomicBool::new(false),
             pools: [const { OnceCell::new() }; CONTEXTS],
-            made: AtomicUsize::new(0),
             lost: AtomicBool::new(false),
             news,
             inbox,
@@ -104,7 +105,7 @@ impl Launches {
         let calls = self.driver().and_then(Driver::calls);
         let relaxed = calls.as_ref().and_then(Calls::relaxed);
         for launch in pool.free.try_iter().chain(left) {
-            self.made.fetch_sub(1, Ordering::Relaxed);
+            pool.made.fetch_sub(1, Ordering::Relaxed);
             if let (Source::Events { first, last, .. }, Some(relaxed)) = (launch.source, &relaxed) {
                 relaxed.destroy(first);
                 relaxed.destroy(last);
@@ -171,8 +172,8 @@ impl Launches {
     #[cold]
     fn make(&self, calls: &Calls<'_>, context: Context) {
         let Some((number, pool)) = self.pool(context) else { return };
-        if self.made.fetch_add(BATCH, Ordering::Relaxed) >= MOST {
-            self.made.fetch_sub(BATCH, Ordering::Relaxed);
+        if pool.made.fetch_add(BATCH, Ordering::Relaxed) >= MOST {
+            pool.made.fetch_sub(BATCH, Ordering::Relaxed);
             return;
         }
         let Some(relaxed) = calls.relaxed() else { return };
@@ -194,9 +195,16 @@ impl Launches {
                 let _ = pool.give_back.try_send(launch);
             } else {
                 // its context may be gone, and its events with it
-                self.made.fetch_sub(1, Ordering::Relaxed);
+                pool.made.fetch_sub(1, Ordering::Relaxed);
             }
         }
+    }
+
+    /// Whether its pool was closed since it was made: CUDA is asked about its events no more.
+    pub fn are_of_before(&self, launch: &Launch) -> bool {
+        let Source::Events { pool, generation, .. } = launch.source else { return false };
+        let pool = self.pools.get(pool).and_then(OnceCell::get);
+        pool.is_none_or(|pool| pool.generation.load(Ordering::Acquire) != generation)
     }
 
     /// Tells the collector. When it hears nothing for long, news are lost: their operations have no time.

@@ -21,6 +21,11 @@ const RECENT: f64 = 1e9;
 /// Between two events with a kernel between them lie at least so many nanoseconds: less means that the kernel was launched elsewhere.
 const LEAST: u64 = 5_000;
 
+/// A kernel that is this short by the end of its launch, nanoseconds, and whose first event happened so long before that,
+/// was most likely over when its launch returned: with CUDA_LAUNCH_BLOCKING, or on a thread that lost its processor.
+const BLINK: u64 = 8_000;
+const LONG_BEFORE: u64 = 30_000;
+
 /// An event that waited for the kernel before happens so soon after that one's last event, nanoseconds: 2.4 to 3.3 us, seen on H200s.
 const BEHIND: u64 = 4_000;
 
@@ -223,11 +228,12 @@ fn begin(host: &mut Least, launch: &Launch, (first, last): (u64, u64), learnt: u
         host.observe(Pair { ticks: before, time: first }, scale);
         start = host.at(after, scale).map_or(first, |launched| first.max(launched));
     }
-    if start >= last && !launch.is_exact {
+    let is_over = |start: u64| last.saturating_sub(start) < BLINK && start.saturating_sub(first) > LONG_BEFORE;
+    if !launch.is_exact && (start >= last || is_over(start)) {
         start = first;
     }
     // launched elsewhere, or over before the launch had returned: nobody knows when it began
-    if last.saturating_sub(first) < LEAST || start >= last {
+    if last.saturating_sub(first) < LEAST || start >= last || is_over(start) {
         return Err(Untimed::NotBelieved);
     }
     Ok(KernelTime { start, stop: last, first, before, learnt })
@@ -261,6 +267,13 @@ pub enum OfKernel {
 pub fn take_news(launches: &Launches, times: &mut Times, mut each: impl FnMut(KernelId, OfKernel)) {
     for news in launches.heard() {
         match news {
+            // its events are of a context whose last communicator has ended: CUDA may not know them any more
+            News::Launched(launch) if launches.are_of_before(&launch) => {
+                if let Some(kernel) = launch.kernel {
+                    each(kernel, OfKernel::Untimed { cause: Untimed::NotBelieved, stamps: launch.stamps });
+                }
+                launches.give_back(launch);
+            }
             News::Launched(launch) => {
                 if let Some(kernel) = launch.kernel {
                     each(kernel, OfKernel::Launched { stamps: launch.stamps });

@@ -109,6 +109,11 @@ impl ThreadCell {
         let free = |cell: &Self| cell.owned.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed).is_ok();
         if let Some((number, cell)) = Self::all().enumerate().find(|(_, cell)| free(cell)) {
             cell.api_since.store(0, Ordering::Relaxed);
+            for launch in cell.launching.forget().into_iter().flatten() {
+                if let Some(recorder) = crate::recorder::begun() {
+                    recorder.launches.give_back(launch);
+                }
+            }
             cell.now();
             // what is shown of the new thread begins at 0; what the old one did is still the process'
             for (count, retired) in [&cell.enqueued_ops, &cell.enqueued_bytes, &cell.api_time].into_iter().zip(&RETIRED) {

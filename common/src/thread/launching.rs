@@ -109,6 +109,15 @@ impl Launching {
         self.silent[0].store(0, Ordering::Relaxed);
     }
 
+    /// Another thread takes the cell over. Gives the launches that the one before has left.
+    pub(crate) fn forget(&self) -> [Option<Box<Launch>>; 2] {
+        self.first.store(NO_GROUP, Ordering::Relaxed);
+        self.untimed.store(0, Ordering::Relaxed);
+        self.recorded[1].store(0, Ordering::Relaxed);
+        self.begin_group(false);
+        [self.launch.take(), self.around_silent.take()]
+    }
+
     /// Whether the GPU's stamps were asked for when it began.
     pub(crate) fn has_stamps(&self) -> bool {
         self.stamps.load(Ordering::Relaxed)
@@ -169,19 +178,21 @@ impl Launching {
         untimed
     }
 
-    /// A call starts that NCCL will tell nothing more of. Gives how far behind the group's first such call it is.
-    pub(crate) fn silent_call(&self, kernel: KernelId, stream: usize) -> u64 {
+    /// A call starts that NCCL will tell nothing more of. Gives how far behind the group's first such call it is, and the kernel of
+    /// another communicator that it takes the place of.
+    pub(crate) fn silent_call(&self, kernel: KernelId, stream: usize) -> (u64, Option<KernelId>) {
         let [order, context, of, handle] = &self.silent;
         match order.load(Ordering::Relaxed) {
             first if first != 0 && context.load(Ordering::Relaxed) == kernel.context.raw() => {
-                kernel.order.wrapping_sub(first - 1)
+                (kernel.order.wrapping_sub(first - 1), None)
             }
-            _ => {
+            first => {
+                let replaced = first.checked_sub(1).zip(Handle::parse_context(context.load(Ordering::Relaxed)));
                 order.store(kernel.order + 1, Ordering::Relaxed);
                 context.store(kernel.context.raw(), Ordering::Relaxed);
                 of.store(stream as u64, Ordering::Relaxed);
                 handle.store(0, Ordering::Relaxed);
-                0
+                (0, replaced.map(|(order, context)| KernelId { context, order }))
             }
         }
     }
