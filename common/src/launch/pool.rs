@@ -48,7 +48,7 @@ pub struct Launches {
     on: AtomicBool,
     /// Set once a recording tells when kernels ran, in the events' place.
     replays: AtomicBool,
-    pools: [OnceCell<Pool>; CONTEXTS],
+    pools: Box<[OnceCell<Pool>]>,
     /// Set once the collector could not be told of a launch.
     lost: AtomicBool,
     news: Sender<News>,
@@ -62,7 +62,7 @@ impl Default for Launches {
             driver: OnceCell::new(),
             on: AtomicBool::new(false),
             replays: AtomicBool::new(false),
-            pools: [const { OnceCell::new() }; CONTEXTS],
+            pools: (0..CONTEXTS).map(|_| OnceCell::new()).collect(),
             lost: AtomicBool::new(false),
             news,
             inbox,
