@@ -95,7 +95,7 @@ fn what_is_wrong_with_a_trace_is_found() {
         ("\"nccl_op_bytes\" <14>; UINT64; 4000", "\"nccl_op_bytes\" <14>; UINT64; 4001", "0 times instead of 1"),
         ("\"nccl_op_bytes\" <14>; UINT64; 777", "\"nccl_pair_rate\" <14>; UINT64; 777", "without bytes"),
         ("\"proxy\"", "\"guess\"", "timed by"),
-        ("\"proxy\"", "\"gpu\"", "by the summary"),
+        ("\"proxy\"", "\"events\"", "by the summary"),
         ("UINT64; 150000000", "UINT64; 250000000", "B/s instead of"),
         ("41000  Metric: 1, 1 Value: (\"nccl_op_busbw\"", "41100  Metric: 1, 1 Value: (\"nccl_op_busbw\"", "does not end with"),
         ("1000  Metric: 1, 1 Value: (\"nccl_op_busbw\"", "990  Metric: 1, 1 Value: (\"nccl_op_busbw\"", "does not begin with"),
