@@ -81,7 +81,7 @@ mod tests {
     fn null_foreign_and_invented_numbers_are_the_cores_to_judge() {
         let numbers = Numbers::default();
         let number = numbers.of(0);
-        let unborn = Handle::new(OWN | 4, 0).raw();
+        let unborn = Handle::new(OWN | 2 << KIND_BITS, 0).raw();
         for odd in [0, 1, 0x1234, u64::MAX, number ^ 1 << 60, unborn, number | 1 << 40, Handle::new(OWN, 0).raw()] {
             assert_eq!(numbers.core(odd), odd, "{odd:x}");
         }

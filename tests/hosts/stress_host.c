@@ -49,7 +49,10 @@ static uint64_t gpu_clock(void) {
 static void *work(void *argument) {
   long number = (long)(intptr_t)argument;
   long made[3] = {0, 0, 0};
-  uint64_t coll[10] = {0, (uint64_t)(uintptr_t)"AllReduce", 0, 0, 256, 0, (uint64_t)(uintptr_t)"ncclFloat32", 2, 0, 0};
+  const char *texts[4] = {"AllReduce", "ncclFloat32", "RING", "LL"};
+  uint64_t text[4];
+  for (int i = 0; i < 4; i++) text[i] = (uint64_t)(uintptr_t)texts[i];
+  uint64_t coll[10] = {0, text[0], 0, 0, 256, 0, text[1], 2, text[2], text[3]};
   for (long i = 0; i < operations; i++) {
     void *context = contexts[(number + 2 * i) % communicators];
     void *operation = start(context, 2, NULL, coll, 10);
