@@ -87,6 +87,9 @@ pub(crate) fn expected(summary: &Value) -> Rows {
         ] {
             add(&mut rows, name, &[], None, process[field].as_f64().unwrap());
         }
+        for (cause, count) in process["untimed"].as_object().unwrap() {
+            add(&mut rows, &format!("nccl_untimed_{cause}"), &[], None, count.as_f64().unwrap());
+        }
     }
     add(&mut rows, "nccl_exports_failed", &[], None, 0.0);
     rows
