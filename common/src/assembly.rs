@@ -176,14 +176,14 @@ impl Assembly {
 
     /// True when nothing is under way and nothing is in doubt, as far as can be told without waiting.
     pub fn looks_done(&self) -> bool {
-        let complete = |operation: &Operation| operation.is_complete(self.kernels.get(operation.first_of_kernel()));
+        let complete = |operation: &Operation| operation.is_complete(operation.kernel(&self.kernels));
         self.undecided.is_empty() && self.steps.has_no_doubts() && self.operations.iter().all(complete)
     }
 
     /// True while the end of an operation, as far as it can be told without waiting, is still to come.
     pub fn awaits_operations(&self) -> bool {
         let over = |operation: &Operation| {
-            let kernel = self.kernels.get(operation.first_of_kernel());
+            let kernel = operation.kernel(&self.kernels);
             if self.no_kernel_events {
                 operation.is_quiet() && !operation.awaits_events(kernel)
             } else {
@@ -205,7 +205,7 @@ impl Assembly {
             control::beat();
             if let Some(operation) = operations.get_mut(handle) {
                 operation.heard = false;
-                let kernel = kernels.get(operation.first_of_kernel());
+                let kernel = operation.kernel(kernels);
                 let verdict = judge(steps, clock, *nanoseconds_per_tick, operation);
                 let unheard = cause_of_silence(kernels, self.news_lost);
                 each(operation, Judged { verdict, kernel, unheard });

@@ -50,7 +50,7 @@ pub fn finish() {
     tell_doubt();
     write_summary();
     // last, since it may take long
-    if OWNER.load(Ordering::Relaxed) == std::process::id() {
+    if is_own_process() {
         export::last();
     }
 }
@@ -69,7 +69,7 @@ fn write_summary() {
 fn tell_dropped() {
     static TOLD: Once = Once::new();
     let dropped = ThreadCell::all_dropped();
-    if dropped > 0 && OWNER.load(Ordering::Relaxed) == std::process::id() {
+    if dropped > 0 && is_own_process() {
         TOLD.call_once(|| {
             log::warn(&format!(
                 "{dropped} events were dropped for want of room: figures are too small. NCCL_SCOREP_MEMORY_MB makes the recording \
@@ -130,8 +130,7 @@ pub(crate) fn finish_at_exit() {
 pub(crate) fn close_launches(pool: u32) {
     let closed = ask(|done| Message::Close { pool, done }, |answer| answer.recv_timeout(LAST_LOOK).ok());
     if let (None, Some(recorder)) = (closed, recorder::begun()) {
-        let is_child = OWNER.load(Ordering::Relaxed) != std::process::id();
-        if !is_child && recorder.launches.driver().is_some_and(|driver| !driver.is_over()) {
+        if is_own_process() && recorder.launches.driver().is_some_and(|driver| !driver.is_over()) {
             log::warn(
                 "the collector did not answer in 200 ms when a GPU's last communicator ended: CUDA events time nothing from here on; \
                  NCCL_SCOREP_GPU_TIME=stamps does without them",
@@ -146,7 +145,7 @@ pub(crate) fn close_launches(pool: u32) {
 pub(crate) fn end_launches_at_exit() {
     extern "C" fn at_exit() {
         let end = || {
-            if OWNER.load(Ordering::Relaxed) == std::process::id() {
+            if is_own_process() {
                 flush(LAST_LOOK);
             }
             if let Some(recorder) = recorder::begun() {
@@ -165,10 +164,15 @@ pub(crate) fn end_launches_at_exit() {
     });
 }
 
+/// Whether this is the process that began to record: a forked child has no collector.
+fn is_own_process() -> bool {
+    OWNER.load(Ordering::Relaxed) == std::process::id()
+}
+
 /// Asks the collector, also when the plugin is off after a fault: what was recorded before counts.
 fn ask<T>(message: impl FnOnce(Sender<T>) -> Message, wait: impl FnOnce(&Receiver<T>) -> Option<T>) -> Option<T> {
     // a forked child has no collector to ask
-    if OWNER.load(Ordering::Relaxed) != std::process::id() || DEAF.load(Ordering::Relaxed) {
+    if !is_own_process() || DEAF.load(Ordering::Relaxed) {
         return None;
     }
     let (sender, answer) = crossbeam_channel::bounded(1);

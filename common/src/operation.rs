@@ -1,7 +1,7 @@
 //! An operation (Coll or P2p) as the collector puts it together from its events.
 
 use crate::in_step::Verdict;
-use crate::kernels::{Kernel, When};
+use crate::kernels::{Kernel, Kernels, When};
 use crate::kind::Kind;
 use crate::launch::Untimed;
 use crate::name::Name;
@@ -131,6 +131,11 @@ impl Operation {
     /// Place in the order of starts of its kernel's first operation.
     pub fn first_of_kernel(&self) -> u64 {
         self.order.saturating_sub(self.distance.into())
+    }
+
+    /// Its kernel, as far as it is known.
+    pub fn kernel(&self, kernels: &Kernels) -> Kernel {
+        kernels.get(self.first_of_kernel())
     }
 
     /// The other rank, of a P2p.

@@ -21,7 +21,7 @@ impl Operations {
         let mut chosen = Vec::with_capacity(handles.len());
         handles.retain(|&handle| {
             let Some(place) = self.place(handle) else { return false };
-            let is_complete = |operation: &&mut Operation| operation.is_complete(kernels.get(operation.first_of_kernel()));
+            let is_complete = |operation: &&mut Operation| operation.is_complete(operation.kernel(kernels));
             let Some(operation) = self.at(place).filter(is_complete) else { return false };
             let over = over(operation);
             if over {

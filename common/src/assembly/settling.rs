@@ -50,7 +50,7 @@ impl Assembly {
         let no_kernels = self.no_kernel_events;
         let kernels = &self.kernels;
         let over = self.operations.over(|operation| {
-            let kernel = kernels.get(operation.first_of_kernel());
+            let kernel = operation.kernel(kernels);
             let is_complete = operation.is_complete(kernel);
             let complete = operation.active < quiet && (no_kernels || is_complete);
             let read = many && operation.active < horizon && is_complete;
@@ -91,7 +91,7 @@ impl Assembly {
         let mut deciding = Deciding { steps, clock, track, kernels, unheard, nanoseconds_per_tick: self.nanoseconds_per_tick };
         operations.take_out(those, |operation| {
             control::beat();
-            if no_kernels || operation.is_complete(deciding.kernels.get(operation.first_of_kernel())) {
+            if no_kernels || operation.is_complete(operation.kernel(deciding.kernels)) {
                 note_completed(completed, apart, operation);
             }
             if undecided.is_empty() && deciding.steps.verdict(operation.order) != Verdict::Undecided {
@@ -183,7 +183,7 @@ impl Deciding<'_> {
     /// Hands on an operation that is decided.
     fn hand_on(&mut self, operation: &mut Operation, take: &mut impl FnMut(&mut Operation, Judged)) {
         let verdict = judge(self.steps, self.clock, self.nanoseconds_per_tick, operation);
-        let kernel = self.kernels.get(operation.first_of_kernel());
+        let kernel = operation.kernel(self.kernels);
         if let (Timing::Stamps { start, .. }, Some(called), Some(track)) =
             (operation.timing(verdict, kernel), operation.called, self.track.as_mut())
         {
