@@ -45,7 +45,6 @@ scenarios! {
     no_context;
     nothing;
     mixture;
-    threads;
     graphs;
     graph_told_of_once;
     capture_elsewhere;
@@ -69,7 +68,7 @@ scenarios! {
 }
 
 /// Those with a test of their own below.
-const OTHERS: [&str; 17] = [
+const OTHERS: [&str; 18] = [
     "context_goes",
     "copy_engine",
     "drift",
@@ -86,6 +85,7 @@ const OTHERS: [&str; 17] = [
     "silent_broadcasts",
     "small_ones",
     "stand_in",
+    "threads",
     "unknown_error",
 ];
 
@@ -293,6 +293,20 @@ fn a_driver_that_shuts_down_before_the_figures_are_written_takes_none_away() {
     let played = of("driver_goes_at_the_end", 7).play();
     played.check();
     assert!(played.gpu_timed() >= 10 && played.lines().len() <= 1, "{:?}", played.lines());
+}
+
+/// Whatever thread is held up in a launch, and for how long: that one has no time, and most have.
+#[test]
+fn threads_that_launch_at_once_do_not_take_times_from_one_another() {
+    for version in WITH_EVENTS {
+        for gpu_time in ["auto", "events"] {
+            let played = of("threads", version).gpu_time(gpu_time).play();
+            played.check();
+            let (timed, untimed) = (played.gpu_timed(), played.untimed_for("not_believed"));
+            assert!(timed + untimed == 2000 && timed > 1000, "{}: {timed}, {untimed}", played.what());
+            assert_eq!(played.event_timed(), timed, "{}", played.what());
+        }
+    }
 }
 
 /// Clocks drift by some parts per million. A begin that goes by the host's clock may then be off by what they drift in the four seconds
