@@ -12,7 +12,7 @@ mod launch;
 use crate::context::Context;
 use crate::control;
 use crate::event::{Communicator, Event, State};
-use crate::handle::Handle;
+use crate::handle::{Handle, Shared};
 use crate::host_region;
 use crate::kind::Kind;
 use crate::launch::Recorded;
@@ -168,7 +168,8 @@ impl Recorder {
             Event::ProxyOp(operation) => self.proxy_op(cell, context, parent, operation),
             Event::Coll(operation) => self.operation(cell, Kind::Coll, context, parent, operation),
             Event::P2p(operation) => self.operation(cell, Kind::P2p, context, parent, operation),
-            Event::CeColl(operation) => self.copies(cell, context, parent, operation),
+            // a copy: the place of one that is called with has to be in memory, and that is all events' place
+            Event::CeColl(operation) => self.copies(cell, context, parent, &{ *operation }),
             Event::CollApi(call) => self.call(cell, Kind::CollApi, context, parent, call),
             Event::P2pApi(call) => self.call(cell, Kind::P2pApi, context, parent, call),
             Event::GroupApi => {
@@ -206,7 +207,7 @@ impl Recorder {
             State::KernelChStop { ptimer } => {
                 self.amend(cell, handle, Kind::KernelCh, |slot, generation| slot.kernel_stop(generation, ptimer));
             }
-            State::GroupEndBegins if handle == Handle::group_api().raw() => {
+            State::GroupEndBegins if Handle::shared(handle) == Some(Shared::GroupApi) => {
                 cell.enter_api(cell.now());
                 if self.launches.are_timed() {
                     self.group_launches(cell);
@@ -263,19 +264,21 @@ impl Recorder {
     /// A stop of a group or a launch, or of no event of this process that is under way.
     #[inline(never)]
     fn stop_of_no_slot(&self, cell: &ThreadCell, handle: u64) {
-        if handle == Handle::group_api().raw() {
-            cell.leave_api(cell.now(), CLOCK.last_scale());
-            if self.launches.are_timed() {
-                self.group_has_launched(cell);
+        match Handle::shared(handle) {
+            Some(Shared::GroupApi) => {
+                cell.leave_api(cell.now(), CLOCK.last_scale());
+                if self.launches.are_timed() {
+                    self.group_has_launched(cell);
+                }
             }
-            return;
+            Some(Shared::KernelLaunch) => self.launch_ends(cell),
+            None => {
+                // NULL, of an event that is not recorded, is no mistake
+                cell.ignored.add(u64::from(handle != 0));
+                // a call may last for longer than its slot is kept
+                host_region::stopped(handle);
+            }
         }
-        if handle == Handle::kernel_launch().raw() {
-            return self.launch_ends(cell);
-        }
-        ignore(cell, handle);
-        // a call may last for longer than its slot is kept
-        host_region::stopped(handle);
     }
 
     /// An event of a thread without a cell, which may have been one that NCCL does not count.
@@ -331,10 +334,9 @@ impl Recorder {
     }
 }
 
-/// A handle of no event of this process that is under way, but for a state that a group or a launch does not have. NULL, of an event that is not
-/// recorded, is no mistake.
+/// A state of no event of this process that is under way. NULL, of an event that is not recorded, is no mistake, nor is a state that a group or
+/// a launch does not have.
 #[inline(never)]
 fn ignore(cell: &ThreadCell, handle: u64) {
-    let slotless = [0, Handle::group_api().raw(), Handle::kernel_launch().raw()];
-    cell.ignored.add(u64::from(!slotless.contains(&handle)));
+    cell.ignored.add(u64::from(handle != 0 && Handle::shared(handle).is_none()));
 }

@@ -22,9 +22,20 @@ const KIND_MASK: u64 = 15;
 /// The bits of the index.
 pub(crate) const INDEX_MASK: u64 = (1 << INDEX_BITS) - 1;
 /// Indices from here on name no slot: they are the handles of events that need none.
-const SLOTLESS: u32 = (1 << INDEX_BITS) - 16;
+const SLOTLESS: u64 = (1 << INDEX_BITS) - 16;
+const GROUP_API: u64 = SLOTLESS;
+const KERNEL_LAUNCH: u64 = SLOTLESS + 1;
 
 static NONCE: AtomicU8 = AtomicU8::new(0);
+
+/// What a handle stands for that many events share, since they need no slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shared {
+    /// A group of API calls.
+    GroupApi,
+    /// A launch that is timed.
+    KernelLaunch,
+}
 
 /// An event handle or a context identifier, as a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -33,12 +44,12 @@ pub struct Handle(u64);
 impl Handle {
     /// The handle of an API group: it takes no slot, since only the time between its callbacks on one thread counts.
     pub fn group_api() -> Self {
-        Self::new(SLOTLESS, 0)
+        Self::new(GROUP_API as u32, 0)
     }
 
     /// The handle of a launch that is timed: it takes no slot, since its thread knows which one it is.
     pub fn kernel_launch() -> Self {
-        Self::new(SLOTLESS + 1, 0)
+        Self::new(KERNEL_LAUNCH as u32, 0)
     }
 
     /// Packs the index of a context with its generation.
@@ -74,6 +85,17 @@ impl Handle {
         let nonce = NONCE.load(Ordering::Relaxed);
         let upper = u64::from(nonce) << GENERATION_BITS | u64::from(generation);
         (nonce != 0 && raw >> GENERATION_SHIFT == upper).then_some(Self(raw))
+    }
+
+    /// What many events share that number for.
+    #[inline(always)]
+    pub fn shared(raw: u64) -> Option<Shared> {
+        // they have neither generation nor kind
+        match raw ^ u64::from(nonce()) << 56 {
+            GROUP_API => Some(Shared::GroupApi),
+            KERNEL_LAUNCH => Some(Shared::KernelLaunch),
+            _ => None,
+        }
     }
 
     /// A number that is known to be one of this process' handles.
@@ -135,6 +157,16 @@ mod tests {
         let event = Handle::of_event(Kind::Skipped, 123_456, 0x00FF_FFFF);
         assert_eq!((event.index(), event.generation(), event.kind()), (123_456, 0x00FF_FFFF, Some(Kind::Skipped)));
         assert!(Handle::group_api().index() as usize >= crate::pool::MOST_SLOTS);
+    }
+
+    #[test]
+    fn only_what_many_events_share_is_shared() {
+        let [group, launch] = [Handle::group_api(), Handle::kernel_launch()].map(Handle::raw);
+        assert_eq!([group, launch].map(Handle::shared), [Some(Shared::GroupApi), Some(Shared::KernelLaunch)]);
+        let kind = Handle::of_event(Kind::Coll, SLOTLESS as u32, 0).raw();
+        for other in [0, 1, u64::MAX, group ^ 1 << 56, group | 1 << 40, kind, launch + 1, Handle::new(7, 0).raw()] {
+            assert_eq!(Handle::shared(other), None, "{other:x}");
+        }
     }
 
     #[test]

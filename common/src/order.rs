@@ -13,7 +13,8 @@ const FARTHEST: u64 = (1 << (64 - ORDER_BITS)) - 1;
 /// Packs a place in the order of starts, and how far behind the first of its kernel it is (0: it is the first, or a kernel of its own).
 #[inline(always)]
 pub fn pack(order: u64, distance: u64) -> u64 {
-    distance.min(FARTHEST) << ORDER_BITS | order & ((1 << ORDER_BITS) - 1)
+    // nothing happens so often that it would take more bits
+    distance.min(FARTHEST) << ORDER_BITS | order
 }
 
 /// The place in the order of starts, and the distance.

@@ -284,7 +284,9 @@ impl ThreadCell {
         let since = self.api_since.load(Ordering::Relaxed);
         self.api_since.store(0, Ordering::Relaxed);
         if let (Some(scale), true) = (nanoseconds_per_tick, since > 0) {
-            self.api_time.add((time.saturating_sub(since) as f64 * scale) as u64);
+            // signed, which takes half the instructions
+            let nanoseconds = time.saturating_sub(since).cast_signed() as f64 * scale;
+            self.api_time.add((nanoseconds as i64).cast_unsigned());
         }
     }
 }

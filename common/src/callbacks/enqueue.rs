@@ -46,7 +46,7 @@ impl Recorder {
         let distance = |order| if is_copied { 0 } else { cell.launching.distance(order) };
         let (handle, order) = self.ordered(cell, kind, (context, index), parent, [bytes, operation.sequence, shape], distance);
         if self.launches.are_timed() && !is_copied && handle != 0 {
-            self.follow(cell, context, index, raw, order, operation);
+            self.follow(cell, context, (index, raw, order), operation.peer, algorithm);
         }
         if !skipped {
             return handle;
@@ -161,17 +161,25 @@ impl Recorder {
         (handle, order)
     }
 
-    /// An operation of a kernel has started, at that place in the order of starts.
+    /// An operation of a kernel has started, at that place in the order of starts: a send or receive, or a collective by that algorithm.
+    // not the whole operation: nothing of it would be left in registers then, for whoever has no events either
     #[cold]
     #[inline(never)]
-    fn follow(&self, cell: &ThreadCell, context: &Context, index: u32, raw: u64, order: u64, operation: &Operation<'_>) {
+    fn follow(
+        &self,
+        cell: &ThreadCell,
+        context: &Context,
+        (index, raw, order): (u32, u64, u64),
+        peer: Option<i32>,
+        algorithm: Name,
+    ) {
         let distance = cell.launching.distance(order);
         if cell.launching.has_news()
             && let Some(context) = Handle::parse_context(raw)
         {
             self.tell_launch(cell, KernelId { context, order: order - distance });
         }
-        self.learn(cell, context, index, operation, distance == 0);
+        self.learn(cell, context, index, peer, distance == 0 && algorithm.is_believed());
     }
 
     /// A collective by copy engine: its copies are between two events, the first of which comes before it is told of elsewhere.

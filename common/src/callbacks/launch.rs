@@ -5,10 +5,8 @@
 
 use crate::context::Context;
 use crate::cuda::Calls;
-use crate::event::Operation;
 use crate::handle::Handle;
 use crate::launch::{KernelId, Launch, News, Source, Untimed};
-use crate::name::Name;
 use crate::recorder::Recorder;
 use crate::thread::ThreadCell;
 use crate::thread::launching::Silent;
@@ -149,15 +147,16 @@ impl Recorder {
         }
     }
 
-    /// An operation has started: what its stamps are good for tells what those of the next one like it will be.
+    /// An operation has started, a send or receive if it has a peer: whether a collective's stamps are believed tells what those of the next
+    /// one like it will be.
     #[cold]
-    pub(super) fn learn(&self, cell: &ThreadCell, context: &Context, index: u32, operation: &Operation<'_>, alone: bool) {
-        if operation.peer.is_some() {
-            if operation.peer == context.rank() && !context.counts_self() {
+    pub(super) fn learn(&self, cell: &ThreadCell, context: &Context, index: u32, peer: Option<i32>, believed: bool) {
+        if peer.is_some() {
+            if peer == context.rank() && !context.counts_self() {
                 context.doubt();
             }
         } else if let Some((function, class)) = cell.launching.only_call(index) {
-            context.learn(function, class, alone && Name::of(operation.algorithm).is_believed());
+            context.learn(function, class, believed);
         }
     }
 
