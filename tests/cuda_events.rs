@@ -68,9 +68,10 @@ scenarios! {
 }
 
 /// Those with a test of their own below.
-const OTHERS: [&str; 18] = [
+const OTHERS: [&str; 20] = [
     "context_goes",
     "copy_engine",
+    "destroy_fails",
     "drift",
     "driver_goes_at_the_end",
     "fails",
@@ -81,6 +82,7 @@ const OTHERS: [&str; 18] = [
     "many_kernels",
     "misuse",
     "no_calls",
+    "reset_amidst",
     "silent_broadcast_and_ring",
     "silent_broadcasts",
     "small_ones",
@@ -215,7 +217,7 @@ fn collectives_by_copy_engine_are_timed() {
 }
 
 /// The stand-in's functions, and what a line about one must say.
-const FUNCTIONS: [&str; 7] = [
+const FUNCTIONS: [&str; 8] = [
     "cuCtxGetCurrent",
     "cuEventCreate",
     "cuEventRecord",
@@ -223,6 +225,7 @@ const FUNCTIONS: [&str; 7] = [
     "cuStreamIsCapturing",
     "cuThreadExchangeStreamCaptureMode",
     "cuGetErrorName",
+    "cuCtxGetId",
 ];
 
 /// One line, and what it must contain.
@@ -235,7 +238,9 @@ fn check_line(played: &Played, words: &[&str]) {
 fn a_function_that_fails_ends_events_and_nothing_else() {
     for version in WITH_EVENTS {
         for (place, function) in FUNCTIONS.into_iter().enumerate() {
-            for call in [1, 2, 3, 10, 50] {
+            // a context is asked for its number once a look
+            let calls: &[i64] = if function == "cuCtxGetId" { &[1, 2, 3, 10] } else { &[1, 2, 3, 10, 50] };
+            for call in calls {
                 let number = place as i64 * 100 + call;
                 let played = of("fails", version).number(number).play();
                 played.check();
@@ -244,7 +249,7 @@ fn a_function_that_fails_ends_events_and_nothing_else() {
                     check_line(&played, &[function, "CUDA_ERROR_LAUNCH_FAILED", "719"]);
                 }
                 assert!(
-                    call > 10 || played.says("failed") || function == "cuGetErrorName",
+                    *call > 10 || played.says("failed") || function == "cuGetErrorName",
                     "{}: it is not called",
                     played.what()
                 );
@@ -270,6 +275,15 @@ fn a_function_that_fails_once_is_not_called_again() {
 }
 
 #[test]
+fn events_that_cannot_be_destroyed_end_events_and_nothing_else() {
+    for version in WITH_EVENTS {
+        let played = of("destroy_fails", version).play();
+        played.check();
+        check_line(&played, &["cuEventDestroy", "CUDA_ERROR_LAUNCH_FAILED", "719"]);
+    }
+}
+
+#[test]
 fn an_error_without_a_name_is_told_by_its_number() {
     let played = of("fails_without_a_name", 7).play();
     played.check();
@@ -285,6 +299,20 @@ fn a_context_that_goes_ends_events_and_nothing_else() {
         let played = of("context_goes", version).play();
         played.check();
         check_line(&played, &["CUDA_ERROR_CONTEXT_IS_DESTROYED", "709"]);
+    }
+}
+
+/// `cudaDeviceReset` where communicators live: the events of before are not asked about, and those of communicators made after it time kernels.
+#[test]
+fn a_gpu_that_is_reset_under_a_communicator_is_left_alone() {
+    for version in WITH_EVENTS {
+        for again in [0, 3] {
+            let played = of("reset_amidst", version).number(again).play();
+            played.check();
+            let (timed, untimed) = (played.gpu_timed(), played.untimed_for("not_believed"));
+            let communicators = again.unsigned_abs() + 1;
+            assert_eq!((timed, untimed), (10 * communicators, 3 * communicators), "{}", played.what());
+        }
     }
 }
 

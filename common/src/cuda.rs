@@ -7,9 +7,11 @@
 //! event, and asking when it happened. They are made in the relaxed capture mode ([`Relaxed`]). Work for a stream that is not captured, as
 //! an event's record is, is no such call. Score-P sees none of them (`unseen`).
 
-use crate::unseen::{Inside, Unseen};
+use crate::gate::{Gate, Inside};
+use crate::unseen::{self, Unseen};
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 /// CUDA_SUCCESS, and CUDA_ERROR_NOT_READY: what was asked about has not happened yet.
 const SUCCESS: c_int = 0;
@@ -18,6 +20,9 @@ const NOT_READY: c_int = 600;
 const RELAXED: c_int = 2;
 const NO_CAPTURE: c_int = 0;
 const DEFAULT: c_uint = 0;
+
+/// How long the end of all calls waits for one of the collector's that is under way: those take microseconds.
+const PATIENCE: Duration = Duration::from_millis(20);
 
 /// An event of CUDA's: its handle, which is never followed as a pointer. It belongs to the context that it was made in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,16 +42,18 @@ enum Function {
     EventElapsedTime,
     ThreadExchangeStreamCaptureMode,
     EventDestroy,
+    CtxGetId,
 }
 
 impl Function {
-    const NAMES: [&str; 6] = [
+    const NAMES: [&str; 7] = [
         "cuCtxGetCurrent",
         "cuEventCreate",
         "cuEventRecord",
         "cuEventElapsedTime",
         "cuThreadExchangeStreamCaptureMode",
         "cuEventDestroy",
+        "cuCtxGetId",
     ];
 }
 
@@ -61,9 +68,11 @@ pub struct Driver {
     exchange: unsafe extern "C" fn(*mut c_int) -> c_int,
     error_name: unsafe extern "C" fn(c_int, *mut *const c_char) -> c_int,
     destroy: unsafe extern "C" fn(usize) -> c_int,
+    /// CUDA 12.0 and later.
+    id: Option<unsafe extern "C" fn(usize, *mut u64) -> c_int>,
     unseen: Unseen,
-    /// Set when calls are over, for whatever reason.
-    over: AtomicBool,
+    /// Shut when calls are over, for whatever reason; the collector is inside for its own.
+    gate: Gate,
     /// The first failure: the function in the upper half, the error in the lower one; 0 for none.
     failure: AtomicU64,
 }
@@ -100,8 +109,9 @@ impl Driver {
                 exchange: function(library, c"cuThreadExchangeStreamCaptureMode")?,
                 error_name: function(library, c"cuGetErrorName")?,
                 destroy: function(library, c"cuEventDestroy_v2")?,
+                id: function(library, c"cuCtxGetId"),
                 unseen: Unseen::look_up(),
-                over: AtomicBool::new(false),
+                gate: Gate::default(),
                 failure: AtomicU64::new(0),
             })
         }
@@ -110,7 +120,7 @@ impl Driver {
     /// Whether no call may be made any more.
     #[inline]
     pub fn is_over(&self) -> bool {
-        self.over.load(Ordering::Relaxed)
+        self.gate.is_shut()
     }
 
     /// `None` when no call may be made any more.
@@ -118,9 +128,15 @@ impl Driver {
         (!self.is_over()).then_some(())
     }
 
-    /// Makes no call from here on.
+    /// Makes no call from here on, and waits for the collector's that is under way. Not for the collector itself.
     pub fn end(&self) {
-        self.over.store(true, Ordering::Relaxed);
+        self.gate.shut();
+        self.gate.wait(PATIENCE);
+    }
+
+    /// Whether one has failed.
+    pub fn has_failed(&self) -> bool {
+        self.failure.load(Ordering::Relaxed) != 0
     }
 
     /// Why calls are over, when one has failed: for a person.
@@ -139,7 +155,7 @@ impl Driver {
     }
 
     fn fail(&self, function: Function, error: c_int) {
-        self.over.store(true, Ordering::Relaxed);
+        self.gate.shut();
         let failure = (function as u64) << 32 | u64::from(error.cast_unsigned());
         let _ = self.failure.compare_exchange(0, failure, Ordering::Relaxed, Ordering::Relaxed);
     }
@@ -157,7 +173,29 @@ impl Driver {
         if self.is_over() {
             return None;
         }
-        Some(Calls { driver: self, _inside: self.unseen.enter() })
+        Some(Calls { driver: self, _unseen: self.unseen.enter() })
+    }
+
+    /// The collector's calls, which whoever ends all calls waits for. `None` when calls are over.
+    pub fn look(&self) -> Option<Look<'_>> {
+        let inside = self.gate.enter()?;
+        Some(Look { driver: self, _unseen: self.unseen.enter(), _inside: inside })
+    }
+
+    /// See [`Calls::id`].
+    fn id(&self, context: Context) -> Option<u64> {
+        self.goes_on()?;
+        let mut id = 0;
+        // SAFETY: the driver looks the context up among its own, and answers with an error where it is gone; it writes one number.
+        let result = unsafe { (self.id?)(context.0, &raw mut id) };
+        self.succeeds(Function::CtxGetId, result).map(|()| id)
+    }
+
+    /// See [`Calls::relaxed`].
+    fn relaxed(&self) -> Option<Relaxed<'_>> {
+        self.goes_on()?;
+        let mode = self.exchange(RELAXED)?;
+        Some(Relaxed { driver: self, mode })
     }
 
     /// Puts the calling thread into a capture mode. Gives the mode before.
@@ -172,7 +210,28 @@ impl Driver {
 #[derive(Debug)]
 pub struct Calls<'a> {
     driver: &'a Driver,
-    _inside: Inside,
+    _unseen: unseen::Inside,
+}
+
+/// Calls of the collector's, unseen until this is dropped.
+#[derive(Debug)]
+pub struct Look<'a> {
+    driver: &'a Driver,
+    _unseen: unseen::Inside,
+    _inside: Inside<'a>,
+}
+
+impl Look<'_> {
+    /// Whether the context is the one that it was, under that number: events of one that was reset must not be asked about. When calls are over,
+    /// nothing is asked.
+    pub fn is_there(&self, context: Context, id: Option<u64>) -> bool {
+        id.is_none() || id == self.driver.id(context) || self.driver.is_over()
+    }
+
+    /// The calling thread in the relaxed capture mode.
+    pub fn relaxed(&self) -> Option<Relaxed<'_>> {
+        self.driver.relaxed()
+    }
 }
 
 /// Calls of one thread in the relaxed capture mode until this is dropped, which break no capture.
@@ -201,10 +260,14 @@ impl Calls<'_> {
         (context != 0).then_some(Context(context))
     }
 
+    /// The context's number, which no other gets: another after a reset, though the handle is the same. `None` where nobody can tell.
+    pub fn id(&self, context: Context) -> Option<u64> {
+        self.driver.id(context)
+    }
+
     /// The same in the relaxed capture mode.
     pub fn relaxed(&self) -> Option<Relaxed<'_>> {
-        let mode = self.driver.exchange(RELAXED)?;
-        Some(Relaxed { driver: self.driver, mode })
+        self.driver.relaxed()
     }
 
     /// Whether the stream must be left alone: it is being captured into a graph, or nobody can say.

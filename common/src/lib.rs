@@ -27,6 +27,7 @@ pub mod export;
 pub mod fastest;
 pub mod figures;
 pub mod fit;
+pub mod gate;
 pub mod gpu_clock;
 pub mod gpu_track;
 pub mod grace;

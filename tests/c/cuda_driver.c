@@ -179,6 +179,16 @@ API int cuThreadExchangeStreamCaptureMode(int *mode) {
   return leave(ERROR_SUCCESS);
 }
 
+/* As documented: no two contexts have the same number, and one that was destroyed has none. */
+API int cuCtxGetId(void *context, unsigned long long *id) {
+  int error = enter(OF_cuCtxGetId);
+  uintptr_t place = (uintptr_t)context - FIRST_CONTEXT;
+  if ((uintptr_t)context < FIRST_CONTEXT || place >= (uintptr_t)context_count) wrong(OF_cuCtxGetId, "there is no such context");
+  if (!error && contexts[place].destroyed) error = ERROR_CONTEXT_IS_DESTROYED;
+  if (!error) *id = (unsigned long long)place * 1000 + (unsigned long long)contexts[place].resets;
+  return leave(error);
+}
+
 API int cuGetErrorName(int number, const char **name) {
   int error = enter(OF_cuGetErrorName);
   *name = NULL;

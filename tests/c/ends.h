@@ -57,6 +57,34 @@ static void reset_and_again(void) {
   }
 }
 
+/* The collector has just asked about events, and does so again in some milliseconds. */
+static void wait_for_a_look(void) {
+  uint64_t before = driver->calls(OF_cuEventElapsedTime), looks = driver->calls(OF_cuThreadExchangeStreamCaptureMode);
+  while (driver->calls(OF_cuEventElapsedTime) == before) usleep(10);
+  while (driver->calls(OF_cuThreadExchangeStreamCaptureMode) < looks + 2) usleep(10);
+}
+
+/* The program resets its GPU though a communicator lives there, as one that does not clean up, and makes another one NUMBER times. */
+static void reset_amidst(void) {
+  void *gpu = driver->make_context(0);
+  struct communicator of[4];
+  puts("any");
+  check(number < 4, "too many communicators");
+  for (int i = 0; i <= number; i++) {
+    of[i] = communicator(0xa0 + (uint64_t)i, 0, 2, gpu, driver->make_stream());
+    enqueue_alone(&of[i], all_reduce("TREE"), 10, 100 * MICROSECONDS);
+    flush();
+    for (int j = 0; j < 3; j++) enqueue_work(&of[i], all_reduce("TREE"), SECONDS);
+    wait_for_a_look();
+    driver->reset_context(gpu);
+  }
+  go_on_to(now() + 10 * SECONDS);
+  untimed[WHY_not_believed] = ANY;
+  flush();
+  for (int i = 0; i <= number; i++) finalize(of[i].context);
+  flush();
+}
+
 /* Kernels under way at the end have no time; the end waits for none. */
 static void exit_amidst(void) {
   struct communicator of = communicator_alone(0xab, 0, 2);

@@ -23,15 +23,15 @@ static const struct { const char *name; void (*play)(void); } scenarios[] = {
   /* captures.h */
   SCENARIO(graphs), SCENARIO(graph_told_of_once), SCENARIO(capture_elsewhere), SCENARIO(capture_here), SCENARIO(host_callbacks),
   /* failures.h */
-  SCENARIO(fails), SCENARIO(fails_once), SCENARIO(fails_without_a_name), SCENARIO(unknown_error), SCENARIO(never_over),
+  SCENARIO(fails), SCENARIO(fails_once), SCENARIO(fails_without_a_name), SCENARIO(unknown_error), SCENARIO(destroy_fails), SCENARIO(never_over),
   SCENARIO(destroyed_never_over), SCENARIO(context_goes), SCENARIO(context_goes_at_the_end), SCENARIO(driver_goes_at_the_end),
   /* bounds.h */
   SCENARIO(pool_exhausted), SCENARIO(few_events), SCENARIO(launches_without_operations), SCENARIO(many_kernels), SCENARIO(late_stamps),
   SCENARIO(no_calls), SCENARIO(small_ones),
   /* ends.h */
   SCENARIO(destroyed_amidst), SCENARIO(made_again), SCENARIO(reset_at_the_end),
-  SCENARIO(reset_and_again), SCENARIO(exit_amidst), SCENARIO(exit_unasked), SCENARIO(exit_in_a_launch), SCENARIO(exit_under_threads),
-  SCENARIO(forked),
+  SCENARIO(reset_and_again), SCENARIO(reset_amidst), SCENARIO(exit_amidst), SCENARIO(exit_unasked), SCENARIO(exit_in_a_launch),
+  SCENARIO(exit_under_threads), SCENARIO(forked),
 };
 
 /* The release that this host says it is, as a linked NCCL would. */

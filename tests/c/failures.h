@@ -73,6 +73,20 @@ static void fails_without_a_name(void) {
   fails_once();
 }
 
+/* Events cannot be destroyed: they have timed all there was, and time nothing more. */
+static void destroy_fails(void) {
+  driver->fail(OF_cuEventDestroy_v2, 3, 1, ERROR_LAUNCH_FAILED);
+  struct communicator of = communicator_alone(0xab, 0, 2);
+  some_works(&of, 5);
+  end(&of);
+  flush();
+  has_events = false, without_events = WHY_cuda_failed;
+  of = communicator(0xac, 0, 2, of.gpu, of.stream);
+  want.warnings = 1;
+  no_more_calls(&of);
+  end(&of);
+}
+
 static void unknown_error(void) {
   driver->fail(OF_cuEventRecord, 5, 1, 12345);
   struct communicator of = communicator_alone(0xab, 0, 2);

@@ -2,12 +2,13 @@
 //!
 //! An event belongs to the context that it was made in, so it is made on a thread that launches there. When a context's last communicator ends, its
 //! events are destroyed: what the program does with the context after that, such as `cudaDeviceReset`, must not find us asking about them.
+//! Where it does so before, the context has another number ([`Calls::id`]), and the events of before are forgotten.
 
 use super::{Launch, News, Recorded, Source};
-use crate::cuda::{Calls, Context, Driver};
+use crate::cuda::{Calls, Context, Driver, Look};
 use crossbeam_channel::{Receiver, Sender, TrySendError};
 use once_cell::sync::OnceCell;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// Launches of a context that may be under way, about: those beyond have no time.
 const MOST: usize = 4096;
@@ -22,6 +23,8 @@ const NEWS: usize = 4 * MOST;
 #[derive(Debug)]
 struct Pool {
     context: Context,
+    /// The context's number plus one when a communicator began there last; 0 where nobody can tell.
+    id: AtomicU64,
     free: Receiver<Box<Launch>>,
     give_back: Sender<Box<Launch>>,
     /// Launches that were made and not given up.
@@ -36,7 +39,27 @@ impl Pool {
     fn new(context: Context) -> Self {
         let (give_back, free) = crossbeam_channel::bounded(MOST);
         let [made, communicators] = [const { AtomicUsize::new(0) }; 2];
-        Self { context, free, give_back, made, communicators, generation: AtomicU32::new(0) }
+        Self { context, id: AtomicU64::new(0), free, give_back, made, communicators, generation: AtomicU32::new(0) }
+    }
+
+    /// The context's number, if somebody could tell.
+    fn id(&self) -> Option<u64> {
+        self.id.load(Ordering::Acquire).checked_sub(1)
+    }
+
+    /// A communicator begins in the context of that number: where it is another than before, its events are gone.
+    fn begin(&self, id: Option<u64>) {
+        let id = id.map_or(0, |id| id.wrapping_add(1));
+        if self.id.swap(id, Ordering::AcqRel) != id {
+            self.forget();
+        }
+    }
+
+    /// The events are used no more, nor asked about, nor destroyed.
+    fn forget(&self) {
+        self.generation.fetch_add(1, Ordering::AcqRel);
+        let forgotten = self.free.try_iter().count();
+        self.made.fetch_sub(forgotten, Ordering::Relaxed);
     }
 }
 
@@ -77,10 +100,12 @@ impl Launches {
     /// Gives the number of the context's pool, for [`Launches::leave`].
     pub fn begin(&self) -> Option<u32> {
         let driver = self.driver.get_or_init(Driver::look_up).as_ref()?;
-        self.on.store(!driver.is_over(), Ordering::Relaxed);
+        // after a failure launches are told of, as those that CUDA does not time
+        self.on.store(!driver.is_over() || driver.has_failed(), Ordering::Relaxed);
         let calls = driver.calls()?;
         let context = calls.context()?;
         let (number, pool) = self.pool(context)?;
+        pool.begin(calls.id(context));
         pool.communicators.fetch_add(1, Ordering::AcqRel);
         if pool.free.is_empty() {
             self.make(&calls, context);
@@ -101,15 +126,29 @@ impl Launches {
             // another one came meanwhile
             return left.into_iter().for_each(|launch| self.give_back(launch));
         }
+        let look = self.driver().and_then(Driver::look);
+        if !look.as_ref().is_some_and(|look| look.is_there(pool.context, pool.id())) {
+            let left = left.len();
+            pool.made.fetch_sub(left, Ordering::Relaxed);
+            return pool.forget();
+        }
         pool.generation.fetch_add(1, Ordering::AcqRel);
-        let calls = self.driver().and_then(Driver::calls);
-        let relaxed = calls.as_ref().and_then(Calls::relaxed);
+        let relaxed = look.as_ref().and_then(Look::relaxed);
         for launch in pool.free.try_iter().chain(left) {
             pool.made.fetch_sub(1, Ordering::Relaxed);
             if let (Source::Events { first, last, .. }, Some(relaxed)) = (launch.source, &relaxed) {
                 relaxed.destroy(first);
                 relaxed.destroy(last);
             }
+        }
+    }
+
+    /// Looks whether the context of that pool is there as it was. If not, its launches are of before from here on.
+    pub fn find_again(&self, pool: usize, look: &Look<'_>) {
+        if let Some(pool) = self.pools.get(pool).and_then(OnceCell::get)
+            && !look.is_there(pool.context, pool.id())
+        {
+            pool.forget();
         }
     }
 
@@ -200,7 +239,7 @@ impl Launches {
         }
     }
 
-    /// Whether its pool was closed since it was made: CUDA is asked about its events no more.
+    /// Whether its pool was closed since it was made, or its context reset: CUDA is asked about its events no more.
     pub fn are_of_before(&self, launch: &Launch) -> bool {
         let Source::Events { pool, generation, .. } = launch.source else { return false };
         let pool = self.pools.get(pool).and_then(OnceCell::get);

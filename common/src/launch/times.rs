@@ -10,7 +10,7 @@
 
 use super::pool::Launches;
 use super::{KernelId, KernelTime, Launch, News, Recorded, Source, Untimed};
-use crate::cuda::{Calls, Event};
+use crate::cuda::{Event, Look};
 use crate::handle::Handle;
 use crate::recorder::CLOCK;
 use rustc_hash::FxHashMap;
@@ -131,21 +131,26 @@ impl Times {
             return;
         }
         let Some(driver) = launches.driver() else { return };
-        let calls = driver.calls();
-        if let Some(calls) = calls.as_ref().and_then(Calls::relaxed) {
+        let look = driver.look();
+        for &(pool, _) in self.under_way.keys() {
+            look.iter().for_each(|look| launches.find_again(pool, look));
+        }
+        if let Some(calls) = look.as_ref().and_then(Look::relaxed) {
             let Self { under_way, references, hosts, .. } = self;
             let epoch = *self.epoch.get_or_insert_with(|| Pair { ticks: CLOCK.now(), time: real_time() });
             for (&(pool, _), queue) in under_way.iter_mut() {
-                while let Some((Source::Events { first, last, .. }, before)) =
-                    queue.front().map(|launch| (launch.source, launch.before))
-                {
+                while let Some(launch) = queue.front() {
+                    let Source::Events { first, last, .. } = launch.source else { break };
+                    if launches.are_of_before(launch) {
+                        lose(queue.pop_front(), launches, &mut each);
+                        continue;
+                    }
                     let Some(lasted) = calls.elapsed(first, last) else { break };
                     let learnt = CLOCK.now();
-                    let place =
-                        |reference: &Reference| Some(reference.time.saturating_add_signed(calls.elapsed(reference.event, last)?));
-                    let stopped = match references.get(&pool) {
-                        Some(reference) => place(reference),
-                        None => Some(epoch.at(before, scale).saturating_add(lasted.max(0).cast_unsigned())),
+                    let of_now = |reference: &&Reference| !launches.are_of_before(&reference.launch);
+                    let stopped = match references.get(&pool).filter(of_now) {
+                        Some(of) => calls.elapsed(of.event, last).map(|after| of.time.saturating_add_signed(after)),
+                        None => Some(epoch.at(launch.before, scale).saturating_add(lasted.max(0).cast_unsigned())),
                     };
                     let Some(stopped) = stopped else { break };
                     let Some(launch) = queue.pop_front() else { break };
@@ -163,7 +168,7 @@ impl Times {
             under_way.retain(|_, queue| !queue.is_empty());
         }
         if driver.is_over() {
-            let cause = if driver.failure().is_some() { Untimed::CudaFailed } else { Untimed::NotBelieved };
+            let cause = if driver.has_failed() { Untimed::CudaFailed } else { Untimed::NotBelieved };
             self.give_up(cause, &mut each);
         }
     }
@@ -216,6 +221,15 @@ impl Times {
     pub fn forget(&mut self, context: Handle) {
         self.hosts.remove(&context.raw());
     }
+}
+
+/// Nobody will know when it ran.
+fn lose(launch: Option<Box<Launch>>, launches: &Launches, each: &mut impl FnMut(Outcome)) {
+    let Some(launch) = launch else { return };
+    if let Some(kernel) = launch.kernel {
+        each(Outcome { kernel, number: 0, time: Err(Untimed::NotBelieved) });
+    }
+    launches.give_back(launch);
 }
 
 /// When the kernel between two events ran.

@@ -10,6 +10,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod blocks;
+mod gate;
 mod hand_over;
 
 use common::communicator::Communicator;
