@@ -54,6 +54,10 @@ fn main() -> Result<(), Failure> {
     let nccl = out.join("libnccl-stand-in.so");
     compile("tests/hosts/nccl_library.c", &nccl, &["-shared", "-fPIC"], &[])?;
     println!("cargo::rustc-env=NCCL_STAND_IN={}", nccl.display());
+    // named as AMD's is
+    let rccl = out.join("librccl.so.1");
+    compile("tests/hosts/nccl_library.c", &rccl, &["-shared", "-fPIC"], &[])?;
+    println!("cargo::rustc-env=RCCL_STAND_IN={}", rccl.display());
     let names = out.join("libslow_names.so");
     compile("tests/hosts/slow_names.c", &names, &["-shared", "-fPIC"], &[])?;
     println!("cargo::rustc-env=SLOW_NAMES={}", names.display());

@@ -5,6 +5,7 @@
 mod tool;
 
 const KERNEL_CH: u32 = 1 << 6;
+const KERNEL_LAUNCH: u32 = 1 << 11;
 
 /// The masks that NCCLs of these interface versions get, one after the other in one process, and what is said.
 fn masks(versions: &[u32], settings: &[(&str, &str)]) -> (Vec<u32>, String) {
@@ -50,4 +51,19 @@ fn a_release_that_does_not_speak_the_callers_interface_is_another_nccls() {
 fn the_variable_that_cures_it_brings_kernel_events_back() {
     assert_eq!(kernel_events(&[5, 6], &[("NCCL_ALLGATHERV_ENABLE", "0")]), [true, true]);
     assert_eq!(kernel_events(&[6], &[("NCCL_SCOREP_TRUST_NCCL", "on")]), [true]);
+}
+
+/// AMD's GPUs have no events of CUDA's, so launches are not asked for.
+#[test]
+fn rccl_is_asked_for_stamps_alone() {
+    let rccl = ("HOST_NCCL", env!("RCCL_STAND_IN"));
+    let of = |version, gpu_time: &str| {
+        let (masks, said) = masks(&[version], &[rccl, ("NCCL_SCOREP_GPU_TIME", gpu_time)]);
+        (masks[0] & KERNEL_CH != 0, masks[0] & KERNEL_LAUNCH != 0, said)
+    };
+    assert_eq!(of(5, "auto"), (true, false, String::new()));
+    let (stamps, launches, said) = of(6, "auto");
+    assert!(!stamps && !launches && said.contains("GPU times are off: with NCCL of unknown release"), "{said}");
+    let (stamps, launches, said) = of(5, "events");
+    assert!(!stamps && !launches && said.contains("the caller is RCCL"), "{said}");
 }

@@ -3,9 +3,9 @@
 use crate::asked::{self, Asked};
 use crate::kind::event;
 use crate::logger::Logger;
-use crate::release::Caller;
+use crate::release::{self, Caller};
 use crate::shared_memory::{self, LEAST};
-use common::config::Settings;
+use common::config::{GpuTime, Settings};
 use common::{log, notes, recorder};
 use std::path::Path;
 use std::sync::{Mutex, Once, PoisonError};
@@ -21,9 +21,13 @@ pub(crate) fn mask(caller: Caller, known: u64, logger: Logger) -> u64 {
     if let Some(&(_, mask)) = settled.iter().find(|(other, _)| *other == caller) {
         return mask;
     }
-    let settings = recorder.settings();
-    let asked = asked::types(settings, caller.release, known, |name| std::env::var(name).ok());
-    introduce(&logger, caller, settings, &asked);
+    let mut settings = recorder.settings().clone();
+    if release::is_rccl(logger.address()) {
+        warn_of_no_cuda(&settings);
+        settings.gpu_time = settings.gpu_time.without_events();
+    }
+    let asked = asked::types(&settings, caller.release, known, |name| std::env::var(name).ok());
+    introduce(&logger, caller, &settings, &asked);
     warn(&asked, caller);
     settled.push((caller, asked.mask));
     asked.mask
@@ -52,6 +56,16 @@ fn warn(asked: &Asked, caller: Caller) {
         warn_of_shared_memory();
     }
     warn_of_copies();
+}
+
+/// AMD's GPUs have no events of CUDA's.
+fn warn_of_no_cuda(settings: &Settings) {
+    if settings.gpu_time == GpuTime::Events {
+        let line =
+            "GPU times are off: NCCL_SCOREP_GPU_TIME=events asks for CUDA's events, and the caller is RCCL. Set it to stamps";
+        log::warn(line);
+        notes::add(line.into());
+    }
 }
 
 /// Once, if there is too little for kernel events.

@@ -77,6 +77,15 @@ impl GpuTime {
         matches!(self, Self::Auto | Self::Events)
     }
 
+    /// The same where there is no CUDA, and so none of its events.
+    pub fn without_events(self) -> Self {
+        match self {
+            Self::Auto => Self::Stamps,
+            Self::Events => Self::Off,
+            Self::Stamps | Self::Off => self,
+        }
+    }
+
     /// Whether events are left out where they would cost the job much.
     pub fn is_shared(self) -> bool {
         self == Self::Auto
