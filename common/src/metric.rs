@@ -68,16 +68,6 @@ fixed! {
     GpuTimedOps = "nccl_gpu_timed_ops", c"#", Process, "Operations whose time is the GPU's own";
     /// Event-timed operations.
     EventTimedOps = "nccl_event_timed_ops", c"#", Process, "Operations whose time is the GPU's own, from CUDA's events";
-    /// Untimed: graph. The causes are in the order of their numbers.
-    UntimedGraph = "nccl_untimed_graph", c"#", Process, "Operations without a GPU time: of CUDA graphs";
-    /// Untimed: no event.
-    UntimedNoEvent = "nccl_untimed_no_event", c"#", Process, "Operations without a GPU time: no CUDA event was free";
-    /// Untimed: CUDA failed.
-    UntimedCudaFailed = "nccl_untimed_cuda_failed", c"#", Process, "Operations without a GPU time: a call of CUDA's failed";
-    /// Untimed: not chosen.
-    UntimedNotChosen = "nccl_untimed_not_chosen", c"#", Process, "Operations without a GPU time: left out to spare the job the cost of events";
-    /// Untimed: not believed.
-    UntimedNotBelieved = "nccl_untimed_not_believed", c"#", Process, "Operations without a GPU time: neither stamps nor events can be theirs";
     /// Out of step.
     OutOfStep = "nccl_out_of_step", c"#", Process, "Operations whose GPU stamps may be another operation's and are not used";
     /// Unfinished.
@@ -92,6 +82,16 @@ fixed! {
     EnqueuedBytes = "nccl_enqueued_bytes", c"B", Thread, "Bytes of the operations enqueued by calls of this thread";
     /// API time.
     ApiTime = "nccl_api_time", c"ns", Thread, "Time this thread spent inside NCCL's API";
+    /// Untimed: graph. The causes are in the order of their numbers.
+    UntimedGraph = "nccl_untimed_graph", c"#", Process, "Operations without a GPU time: of CUDA graphs";
+    /// Untimed: no event.
+    UntimedNoEvent = "nccl_untimed_no_event", c"#", Process, "Operations without a GPU time: no CUDA event was free";
+    /// Untimed: CUDA failed.
+    UntimedCudaFailed = "nccl_untimed_cuda_failed", c"#", Process, "Operations without a GPU time: a call of CUDA's failed";
+    /// Untimed: not chosen.
+    UntimedNotChosen = "nccl_untimed_not_chosen", c"#", Process, "Operations without a GPU time: left out to spare the job the cost of events";
+    /// Untimed: not believed.
+    UntimedNotBelieved = "nccl_untimed_not_believed", c"#", Process, "Operations without a GPU time: neither stamps nor events can be theirs";
 }
 
 /// What is shown by default: each counter costs at every enter and leave.
