@@ -64,11 +64,12 @@ scenarios! {
     exit_unasked;
     exit_in_a_launch;
     exit_under_threads;
+    thread_dies;
     forked;
 }
 
 /// Those with a test of their own below.
-const OTHERS: [&str; 20] = [
+const OTHERS: [&str; 23] = [
     "context_goes",
     "copy_engine",
     "destroy_fails",
@@ -78,6 +79,7 @@ const OTHERS: [&str; 20] = [
     "fails_once",
     "fails_without_a_name",
     "late_stamps",
+    "late_stamps_and_capture",
     "long_job",
     "many_kernels",
     "misuse",
@@ -85,6 +87,8 @@ const OTHERS: [&str; 20] = [
     "reset_amidst",
     "silent_broadcast_and_ring",
     "silent_broadcasts",
+    "silent_elsewhere",
+    "silent_together",
     "small_ones",
     "stand_in",
     "threads",
@@ -204,6 +208,18 @@ fn broadcasts_that_nccl_reports_no_further_are_timed() {
             of("silent_broadcasts", version).gpu_time(gpu_time).without_setting("NCCL_ALLGATHERV_ENABLE").play().check();
         }
         of("silent_broadcast_and_ring", version).without_setting("NCCL_ALLGATHERV_ENABLE").play().check();
+    }
+}
+
+/// Nobody knows the stream's GPU, or which of two kernels is whose.
+#[test]
+fn broadcasts_that_are_reported_no_further_are_timed_where_it_is_known_what_is_theirs() {
+    for version in [6, 7] {
+        for gpu_time in ["auto", "events"] {
+            for scenario in ["silent_elsewhere", "silent_together"] {
+                of(scenario, version).gpu_time(gpu_time).without_setting("NCCL_ALLGATHERV_ENABLE").play().check();
+            }
+        }
     }
 }
 
@@ -376,6 +392,13 @@ fn where_stamps_come_late_events_take_their_place_for_a_while() {
         let played = of("late_stamps", version).play();
         played.check();
         assert!(played.event_timed() >= played.number("without"), "{}", played.what());
+    }
+}
+
+#[test]
+fn a_capture_asks_for_stamps_at_once() {
+    for version in WITH_EVENTS {
+        of("late_stamps_and_capture", version).play().check();
     }
 }
 

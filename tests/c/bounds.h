@@ -90,20 +90,25 @@ static void many_kernels(void) {
   end(&of);
 }
 
-/* NCCL tells of stamps half a millisecond late: for a second it is asked for none, and kernels have events; then again. */
-static void late_stamps(void) {
-  struct communicator of = communicator_alone(0xab, 0, 2);
-  enqueue_alone(&of, all_reduce("RING"), 100, 100 * MICROSECONDS);
+/* NCCL tells of stamps half a millisecond late, until it is asked for none. */
+static void be_late(struct communicator *of) {
+  enqueue_alone(of, all_reduce("RING"), 100, 100 * MICROSECONDS);
   flush();
   check(is_asked(KERNEL_CH), "stamps are not asked for");
   stamps_told_after = 500 * MICROSECONDS;
   while (is_asked(KERNEL_CH)) {
     /* many at a time, so that the collector hears of some together */
-    for (int i = 0; i < 100; i++) enqueue_work(&of, all_reduce("RING"), 10 * MICROSECONDS);
-    settle(&of);
-    enqueue_alone(&of, all_reduce("RING"), 1, 100 * MICROSECONDS);
+    for (int i = 0; i < 100; i++) enqueue_work(of, all_reduce("RING"), 10 * MICROSECONDS);
+    settle(of);
+    enqueue_alone(of, all_reduce("RING"), 1, 100 * MICROSECONDS);
   }
   stamps_told_after = 1500;
+}
+
+/* Then kernels have events for a second; then it is asked again. */
+static void late_stamps(void) {
+  struct communicator of = communicator_alone(0xab, 0, 2);
+  be_late(&of);
   int without = 0;
   while (!is_asked(KERNEL_CH)) {
     enqueue_alone(&of, all_reduce("RING"), 1, 100 * MICROSECONDS);
@@ -113,6 +118,23 @@ static void late_stamps(void) {
   printf("without %d\n", without);
   enqueue_alone(&of, all_reduce("RING"), 20, 100 * MICROSECONDS);
   check(is_asked(KERNEL_CH), "stamps are not asked for again");
+  puts("any");
+  end(&of);
+}
+
+/* A kernel that is captured without stamps would have none at any replay: they are asked for at once. */
+static void late_stamps_and_capture(void) {
+  struct communicator of = communicator_alone(0xab, 0, 2);
+  be_late(&of);
+  struct work work = all_reduce("RING");
+  driver->begin_capture(of.stream, CAPTURE_GLOBAL);
+  struct calls calls = call(&of, &work, 1, true);
+  launch_kernel(&of, &calls, 0);
+  bool asked = is_asked(KERNEL_CH);
+  group_ends(&calls);
+  driver->end_capture(of.stream);
+  check(asked, "stamps are not asked for in a capture");
+  want.invisible = want.out_of_step = want.warnings = ANY;
   puts("any");
   end(&of);
 }

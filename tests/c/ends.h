@@ -111,6 +111,43 @@ static void exit_in_a_launch(void) {
   want.invisible = ANY;
 }
 
+static void *launches_and_dies(void *of) {
+  struct work work = all_reduce("TREE");
+  struct calls calls = call(of, &work, 1, false);
+  launch_kernel(of, &calls, 500 * MICROSECONDS);
+  group_ends(&calls);
+  return NULL;
+}
+
+/* What starts on a new thread, whose memory is a dead one's. */
+static void *operates(void *of) {
+  struct work work = all_reduce("NVLS");
+  struct calls calls = {.mask = mask_given};
+  operate(of, &work, 1, &calls);
+  has_events = false;
+  print_work(of, &work, BY_ENQUEUE);
+  has_events = true;
+  return NULL;
+}
+
+/* A thread dies between a launch and its operations: they are not another thread's. */
+static void thread_dies(void) {
+  struct communicator of = communicator_alone(0xab, 0, 2);
+  enqueue_alone(&of, all_reduce("TREE"), 3, 100 * MICROSECONDS);
+  pthread_t thread;
+  for (int i = 0; i < 5; i++) {
+    check(pthread_create(&thread, NULL, launches_and_dies, &of) == 0, "no thread");
+    pthread_join(thread, NULL);
+    go_on_to(of.busy + MILLISECONDS);
+    check(pthread_create(&thread, NULL, operates, &of) == 0, "no thread");
+    pthread_join(thread, NULL);
+    enqueue_alone(&of, all_reduce("TREE"), 1, 100 * MICROSECONDS);
+  }
+  for (int i = 0; i < CAUSE_COUNT; i++) untimed[i] = ANY;
+  want.invisible = want.out_of_step = want.warnings = ANY;
+  end(&of);
+}
+
 static _Noreturn void *launches_for_ever(void *unused) {
   (void)unused;
   struct communicator of = communicator_alone(0xac, 0, 2);

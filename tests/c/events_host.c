@@ -15,7 +15,8 @@ static const struct { const char *name; void (*play)(void); } scenarios[] = {
   SCENARIO(stand_in), SCENARIO(misuse),
   /* timings.h */
   SCENARIO(ring), SCENARIO(tree), SCENARIO(alternating), SCENARIO(sends), SCENARIO(lone_sends), SCENARIO(exchange), SCENARIO(all_to_all),
-  SCENARIO(silent_broadcasts), SCENARIO(silent_broadcast_and_ring), SCENARIO(copy_engine),
+  SCENARIO(silent_broadcasts), SCENARIO(silent_broadcast_and_ring), SCENARIO(silent_elsewhere), SCENARIO(silent_together),
+  SCENARIO(copy_engine),
   /* gpus.h */
   SCENARIO(idle_and_busy), SCENARIO(busy_from_the_first), SCENARIO(slow_first_launch), SCENARIO(late_return), SCENARIO(blocking_launch),
   SCENARIO(several_gpus),
@@ -27,11 +28,11 @@ static const struct { const char *name; void (*play)(void); } scenarios[] = {
   SCENARIO(destroyed_never_over), SCENARIO(context_goes), SCENARIO(context_goes_at_the_end), SCENARIO(driver_goes_at_the_end),
   /* bounds.h */
   SCENARIO(pool_exhausted), SCENARIO(few_events), SCENARIO(launches_without_operations), SCENARIO(many_kernels), SCENARIO(late_stamps),
-  SCENARIO(no_calls), SCENARIO(small_ones),
+  SCENARIO(late_stamps_and_capture), SCENARIO(no_calls), SCENARIO(small_ones),
   /* ends.h */
   SCENARIO(destroyed_amidst), SCENARIO(made_again), SCENARIO(reset_at_the_end),
   SCENARIO(reset_and_again), SCENARIO(reset_amidst), SCENARIO(exit_amidst), SCENARIO(exit_unasked), SCENARIO(exit_in_a_launch),
-  SCENARIO(exit_under_threads), SCENARIO(forked),
+  SCENARIO(exit_under_threads), SCENARIO(thread_dies), SCENARIO(forked),
 };
 
 /* The release that this host says it is, as a linked NCCL would. */

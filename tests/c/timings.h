@@ -101,6 +101,65 @@ static void silent_broadcasts(void) {
   end(&of);
 }
 
+/* At the group's end another GPU is current: NCCL sets its own only to launch. Nothing of that other GPU's is recorded into the stream. */
+static void silent_elsewhere(void) {
+  struct communicator of = communicator_alone(0xab, 0, 2), other = communicator_alone(0xac, 0, 2), elsewhere = of;
+  elsewhere.gpu = other.gpu;
+  enqueue_alone(&of, all_reduce("TREE"), 3, 300 * MICROSECONDS);
+  enqueue_alone(&other, all_reduce("TREE"), 3, 300 * MICROSECONDS);
+  struct work work = broadcast();
+  for (int i = 0; i < 5; i++) {
+    struct calls calls = call(&elsewhere, &work, 1, false);
+    uint64_t begun = now();
+    pass(launch_time);
+    run(&of, begun, 100 * MICROSECONDS);
+    driver->set_current(other.gpu);
+    group_ends(&calls);
+    want.invisible++;
+    settle(&of);
+    enqueue_alone(&of, all_reduce("TREE"), 1, 300 * MICROSECONDS);
+  }
+  want.out_of_step = want.warnings = ANY;
+  end(&of);
+  end(&other);
+}
+
+/* Two communicators' broadcasts in one group: events lie around the last one's. */
+static void silent_together(void) {
+  struct communicator first = communicator_alone(0xab, 0, 2), last = communicator(0xac, 0, 2, first.gpu, driver->make_stream());
+  enqueue_alone(&first, all_reduce("TREE"), 3, 300 * MICROSECONDS);
+  enqueue_alone(&last, all_reduce("TREE"), 3, 300 * MICROSECONDS);
+  struct work work = broadcast();
+  for (int i = 0; i < 5; i++) {
+    struct event event = {.type = GROUP_API};
+    void *group = start_on(first.context, &event, NULL);
+    state_on(group, GROUP_START_RETURNS);
+    for (int j = 0; j < 2; j++) {
+      struct communicator *of = j ? &last : &first;
+      event = a_call(COLL_API, work.func, false);
+      event.parent = group, event.count = work.count;
+      void *call = start_on(of->context, &event, of->stream);
+      pass(CALL_TIME);
+      stop_on(call);
+    }
+    state_on(group, GROUP_END_BEGINS);
+    uint64_t begun = now();
+    pass(launch_time);
+    run(&first, begun, 100 * MICROSECONDS);
+    pass(launch_time);
+    run(&last, begun, 100 * MICROSECONDS);
+    last.latest.launched = last.latest.first;
+    stop_on(group);
+    want.invisible++;
+    print_work(&last, &work, BY_EVENTS);
+    settle(&first);
+    settle(&last);
+  }
+  want.out_of_step = want.warnings = ANY;
+  end(&first);
+  end(&last);
+}
+
 /* They end stamps that are right; what comes then is timed by events. */
 static void silent_broadcast_and_ring(void) {
   struct communicator of = communicator_alone(0xab, 0, 2);
