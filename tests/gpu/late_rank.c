@@ -3,26 +3,12 @@
  * `scorep --user --nocompiler gcc late_rank.c -ldl`; both libraries are loaded at run time, so neither CUDA nor NCCL need be installed there.
  * What must come out is in docs/gpu-test.md. */
 #define _GNU_SOURCE
-#include <dlfcn.h>
+#include "loaded.h"
 #include <scorep/SCOREP_User.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 enum { MOST = 16, ROUNDS = 40, GATHERS = 10, FLOAT32 = 7, SUM = 0, SLOW_COUNT = 4096 };
 static const size_t LARGEST = 16 << 20;
-
-static void *library(const char *path) {
-  void *handle = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
-  if (!handle) fprintf(stderr, "%s\n", dlerror()), exit(1);
-  return handle;
-}
-
-static void *symbol(void *library, const char *name) {
-  void *found = dlsym(library, name);
-  if (!found) fprintf(stderr, "no %s\n", name), exit(1);
-  return found;
-}
 
 static int (*set_device)(int), (*allocate)(void **, size_t), (*create_stream)(void **), (*synchronize)(void *);
 static int (*launch)(void *, void (*)(void *), void *);

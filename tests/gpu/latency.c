@@ -7,9 +7,7 @@
  * plugin is this library. Both libraries are loaded at run time, so neither CUDA nor NCCL need be installed where it is
  * compiled: gcc -O2 latency.c -ldl. */
 #define _GNU_SOURCE
-#include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include "loaded.h"
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -27,18 +25,6 @@ struct order {
 
 static void check(int failed, const char *what) {
   if (failed) fprintf(stderr, "latency: %s failed: %d\n", what, failed), _exit(1);
-}
-
-static void *library(const char *path) {
-  void *handle = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
-  if (!handle) fprintf(stderr, "%s\n", dlerror()), exit(1);
-  return handle;
-}
-
-static void *symbol(void *library, const char *name) {
-  void *found = dlsym(library, name);
-  if (!found) fprintf(stderr, "no %s\n", name), exit(1);
-  return found;
 }
 
 static int (*set_device)(int), (*allocate)(void **, size_t), (*create_stream)(void **, unsigned), (*synchronize)(void *);
