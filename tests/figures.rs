@@ -5,7 +5,7 @@
 mod reference;
 mod tool;
 
-use reference::compare::compare;
+use reference::compare::{compare, compare_counters};
 
 #[test]
 fn every_recorded_run_gives_the_reference_figures() {
@@ -13,7 +13,7 @@ fn every_recorded_run_gives_the_reference_figures() {
     for (name, path) in tool::runs() {
         let summary = tool::summary(tool::tool().arg("replay").arg(&path).args(["--format", "json"]));
         let expected = reference::summarise(&tool::captures(&path)).unwrap();
-        let differences = compare(&summary, &expected);
+        let differences = [compare(&summary, &expected), compare_counters(&summary, &expected)].concat();
         wrong.extend(differences.iter().map(|difference| format!("{name}: {difference}")));
     }
     assert!(wrong.is_empty(), "{} differences:\n{}", wrong.len(), wrong.join("\n"));

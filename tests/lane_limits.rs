@@ -309,7 +309,15 @@ fn tokens_name_counters() {
         let names: Vec<String> = job.only().lines("value").map(|fields| fields[1].to_owned()).collect();
         (names, job.said().into_iter().map(str::to_owned).collect::<Vec<_>>())
     };
-    let default = ["nccl_ops", "nccl_bytes", "nccl_busy_time", "nccl_net_bytes", "nccl_enqueued_bytes", "nccl_api_time"];
+    let default = [
+        "nccl_ops",
+        "nccl_bytes",
+        "nccl_busy_time",
+        "nccl_net_bytes",
+        "nccl_gpu_timed_ops",
+        "nccl_enqueued_bytes",
+        "nccl_api_time",
+    ];
     assert_eq!(counters("default"), (default.map(str::to_owned).to_vec(), vec![]));
     let (all, said) = counters("*");
     assert!((7..=20).contains(&all.len()) && said.is_empty(), "{all:?}");

@@ -80,7 +80,7 @@ fn regions_counters_and_attributes_are_defined_as_what_they_are() {
     // unit, any mode, exclusive: a sum in the profile
     let bytes = metric("nccl_op_bytes").unwrap();
     assert!(bytes.starts_with("B ") && bytes.ends_with(" 0"), "{bytes}");
-    assert!(metric("nccl_op_busbw").unwrap().starts_with("B/s "));
+    assert!(metric("nccl_op_effective_busbw").unwrap().starts_with("B/s "));
     let attributes: BTreeSet<Vec<&str>> = process.lines("attribute").collect();
     let expected =
         [["nccl_algorithm", "10"], ["nccl_peer", "7"], ["nccl_protocol", "10"], ["nccl_sequence", "7"], ["nccl_timing", "10"]];
@@ -93,16 +93,16 @@ fn bus_bandwidth_is_shown_while_an_operation_lasts() {
     let job = plan("lanes", 0).run();
     let lanes = job.only().lanes();
     let lane = &lanes["NCCL 0000000000001a2b rank 0"];
-    assert!(lane.visits.iter().all(|visit| visit.counter("nccl_op_busbw").is_none()));
+    assert!(lane.visits.iter().all(|visit| visit.counter("nccl_op_effective_busbw").is_none()));
     for visit in &lane.visits {
         let seconds = (visit.end - visit.begin) as f64 / 1e9;
         // an all-reduce among four
         let expected = visit.counter("nccl_op_bytes").unwrap() as f64 * 1.5 / seconds;
-        let shown = lane.shown("nccl_op_busbw", visit.begin + 1).unwrap() as f64;
+        let shown = lane.shown("nccl_op_effective_busbw", visit.begin + 1).unwrap() as f64;
         assert!((shown / expected - 1.0).abs() < 0.01, "{shown} instead of {expected}");
     }
     let end = lane.visits.last().unwrap().end;
-    assert_eq!(lane.shown("nccl_op_busbw", end), Some(0));
+    assert_eq!(lane.shown("nccl_op_effective_busbw", end), Some(0));
 }
 
 #[test]

@@ -183,9 +183,11 @@ fn wrong_times(timed: &[True], told: &Told) -> Option<String> {
     let most = timed.iter().map(|operation| operation.us + MOST_US);
     let smallest = least.clone().fold(f64::MAX, f64::min)..=most.clone().fold(f64::MAX, f64::min);
     let largest = least.fold(f64::MIN, f64::max)..=most.fold(f64::MIN, f64::max);
+    // of fewer, the first ones may be all
+    let nearly_all = timed.len() * 10 >= told.count * 9;
     let is_right = (told.us - sum).abs() <= within
         && told.min_us.is_some_and(|us| smallest.contains(&us))
-        && told.max_us.is_some_and(|us| largest.contains(&us));
+        && if nearly_all { told.max_us.is_some_and(|us| largest.contains(&us)) } else { told.max_us.is_none() };
     let kernels = || format!("{} kernels of {sum:.1} us in all (within {within:.1})", timed.len());
     (!is_right).then(|| format!("{}, the smallest {smallest:.1?}, the largest {largest:.1?}, told {told:?}", kernels()))
 }
@@ -241,7 +243,7 @@ fn every_planted_fault_is_found() {
                 };
                 assert!(found(|told| told.count += 1) && found(|told| told.event_timed = told.count + 1), "{name}, {mode}");
                 if timed.contains(&key) {
-                    assert!(found(|told| told.max_us = told.max_us.map(|us| us + 300.0)), "{name}, {mode}: {key:?}");
+                    assert!(found(|told| told.max_us = Some(told.max_us.unwrap_or(0.0) + 300.0)), "{name}, {mode}: {key:?}");
                     let too_long = |told: &mut Told| told.us += 10.0 * told.gpu_timed as f64 + 0.02 * told.us + 2.0 * FIRST_US;
                     assert!(found(|told| told.min_us = None) && found(too_long), "{name}, {mode}: {key:?}");
                 }

@@ -1,16 +1,16 @@
 //! The figures of the process: sums, unions and series, kept together with the board's counters.
 
 use crate::assembly::Judged;
-use crate::in_step::{Cause, Verdict};
+use crate::in_step::Cause;
 use crate::intervals::{self, Intervals};
 use crate::launch::lag::Lag;
 use crate::metric::{self, Fixed, PerFunction};
+use crate::missing::Missing;
 use crate::operation::{Operation, Source};
 use crate::rate::Rate;
 use crate::sent::{Sent, ToPeer};
 use crate::series::SeriesStore;
 use crate::spread;
-use crate::thread::ThreadCell;
 use crate::timeline::Timeline;
 use crate::totals::{Rank, Totals};
 use crate::traffic::Traffic;
@@ -129,22 +129,13 @@ impl Figures {
             }
         }
         let timing = judged.timing(operation);
-        if !operation.is_certain(judged.verdict, judged.kernel) {
-            return;
+        let Some((start, stop)) = timing.on_gpu().filter(|_| operation.is_certain(judged.verdict, judged.kernel)) else { return };
+        // a longer time holds all of the one that was added before
+        if stop - start > operation.credited {
+            let by_events = timing.source() == Source::Events;
+            intervals::push(if by_events { &mut self.busy_by_events_now } else { &mut self.busy_now }, start, stop);
         }
-        match timing.on_gpu() {
-            Some((start, stop)) => {
-                // a longer time holds all of the one that was added before; where the GPU's is known, no other time was credited yet
-                if stop - start > operation.credited {
-                    let by_events = timing.source() == Source::Events;
-                    intervals::push(if by_events { &mut self.busy_by_events_now } else { &mut self.busy_now }, start, stop);
-                }
-                credit_time(operation, stop - start);
-            }
-            // in step, the GPU's time may still come
-            None if judged.verdict == Verdict::InStep => {}
-            None => credit_time(operation, timing.nanoseconds(self.nanoseconds_per_tick)),
-        }
+        credit_time(operation, stop - start);
     }
 
     /// Takes in an operation of which nothing more will come; `place` is its rank's on the timeline.
@@ -155,13 +146,14 @@ impl Figures {
             board::add(Fixed::GpuTimedOps as usize, 1);
             board::add(Fixed::EventTimedOps as usize, u64::from(timing.source() == Source::Events));
         } else {
-            credit_time(operation, timing.nanoseconds(self.nanoseconds_per_tick));
+            let sum = if timing.source() == Source::Proxy { Fixed::ProxyTime } else { Fixed::EnqueueTime };
+            board::add(sum as usize, timing.nanoseconds(self.nanoseconds_per_tick));
             if self.wants_gpu_times {
                 self.totals.untimed[operation.untimed(judged.kernel, judged.unheard) as usize - 1] += 1;
             }
         }
         if let Some(timeline) = &mut self.timeline {
-            timeline.operation(place, operation, timing);
+            timeline.operation(place, operation, timing, !judged.kernel.shared);
         }
         self.totals.operation(rank, operation, judged.verdict, timing, self.nanoseconds_per_tick);
     }
@@ -210,16 +202,24 @@ impl Figures {
         board::raise(Fixed::InvisibleOps as usize, self.totals.invisible);
         board::raise(Fixed::OutOfStep as usize, self.totals.out_of_step);
         board::raise(Fixed::UnfinishedOps as usize, self.totals.unfinished);
-        board::raise(Fixed::Dropped as usize, ThreadCell::all_dropped());
+        let missing = Missing::of_threads();
+        board::raise(Fixed::Dropped as usize, missing.dropped);
+        board::raise(Fixed::SkippedOps as usize, missing.skipped);
+        board::raise(Fixed::ForeignProxyOps as usize, missing.foreign_proxy_ops);
+        board::raise(Fixed::Incomplete as usize, missing.sum(&self.totals));
         for (counter, count) in (Fixed::UntimedGraph as usize..).zip(self.totals.untimed) {
             board::raise(counter, count);
         }
     }
 }
 
+/// Adds a GPU time to the sums, of a kernel's operations with the first one: they share it.
 fn credit_time(operation: &mut Operation, nanoseconds: u64) {
     let more = nanoseconds.saturating_sub(operation.credited);
     operation.credited = operation.credited.max(nanoseconds);
+    if !operation.is_first_of_kernel() {
+        return;
+    }
     let sum = if operation.is_collective() { Fixed::CollectiveTime } else { Fixed::P2pTime };
     board::add(sum as usize, more);
     if let Some(function) = operation.function.function() {
@@ -231,6 +231,7 @@ fn credit_time(operation: &mut Operation, nanoseconds: u64) {
 mod tests {
     use super::*;
     use crate::handle::Handle;
+    use crate::in_step::Verdict;
     use crate::kernels::Kernel;
     use crate::kind::Kind;
     use crate::launch::Untimed;
@@ -256,6 +257,6 @@ mod tests {
         }
         figures.credit(&mut operation, judged(Verdict::OutOfStep));
         figures.update_board();
-        assert_eq!((figures.busy.total(), operation.credited), (90, 3000), "the time of its enqueue");
+        assert_eq!((figures.busy.total(), operation.credited), (90, 90), "no time but the GPU's");
     }
 }

@@ -45,6 +45,7 @@ pub mod log;
 pub mod mapping;
 pub mod message;
 pub mod metric;
+pub mod missing;
 pub mod name;
 pub mod notes;
 pub mod operation;

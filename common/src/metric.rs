@@ -55,9 +55,9 @@ fixed! {
     /// Bytes.
     Bytes = "nccl_bytes", c"B", Process, "Bytes of the operations done: elements times their size";
     /// Collective time.
-    CollectiveTime = "nccl_collective_time", c"ns", Process, "Sum of the collective operations' times";
+    CollectiveTime = "nccl_collective_time", c"ns", Process, "Sum of the GPU times of collective operations; a kernel counts once";
     /// Point-to-point time.
-    P2pTime = "nccl_p2p_time", c"ns", Process, "Sum of the point-to-point operations' times";
+    P2pTime = "nccl_p2p_time", c"ns", Process, "Sum of the GPU times of point-to-point operations; a kernel counts once";
     /// Busy time.
     BusyTime = "nccl_busy_time", c"ns", Process, "Time with at least one GPU-timed operation under way";
     /// Network bytes.
@@ -82,6 +82,16 @@ fixed! {
     EnqueuedBytes = "nccl_enqueued_bytes", c"B", Thread, "Bytes of the operations enqueued by calls of this thread";
     /// API time.
     ApiTime = "nccl_api_time", c"ns", Thread, "Time this thread spent inside NCCL's API";
+    /// Incomplete.
+    Incomplete = "nccl_incomplete", c"#", Process, "All that the figures lack, of whatever kind: 0 only where nothing is missing";
+    /// Proxy time.
+    ProxyTime = "nccl_proxy_time", c"ns", Process, "Operations without a GPU time: sum of the times from enqueue to the last proxy operation's stop";
+    /// Enqueue time.
+    EnqueueTime = "nccl_enqueue_time", c"ns", Process, "Operations with neither a GPU time nor proxy operations: sum of the times of their enqueue on the host";
+    /// Skipped.
+    SkippedOps = "nccl_skipped_ops", c"#", Process, "Operations smaller than NCCL_SCOREP_MIN_BYTES, which are not recorded";
+    /// Foreign.
+    ForeignProxyOps = "nccl_foreign_proxy_ops", c"#", Process, "Proxy operations for other processes (PXN), which are not followed";
     /// Untimed: graph. The causes are in the order of their numbers.
     UntimedGraph = "nccl_untimed_graph", c"#", Process, "Operations without a GPU time: of CUDA graphs";
     /// Untimed: no event.
@@ -95,8 +105,8 @@ fixed! {
 }
 
 /// What is shown by default: each counter costs at every enter and leave.
-pub const DEFAULT: [Fixed; 6] =
-    [Fixed::Ops, Fixed::Bytes, Fixed::BusyTime, Fixed::NetBytes, Fixed::EnqueuedBytes, Fixed::ApiTime];
+pub const DEFAULT: [Fixed; 7] =
+    [Fixed::Ops, Fixed::Bytes, Fixed::BusyTime, Fixed::NetBytes, Fixed::GpuTimedOps, Fixed::EnqueuedBytes, Fixed::ApiTime];
 
 /// What is counted of each function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,7 +123,7 @@ pub enum PerFunction {
 const PER_FUNCTION: [(&str, &CStr, &str); 3] = [
     ("ops", c"#", "operations done"),
     ("bytes", c"B", "bytes of the operations done"),
-    ("time", c"ns", "sum of the operations' times"),
+    ("time", c"ns", "sum of the GPU times; a kernel counts once"),
 ];
 
 /// Number of counters.

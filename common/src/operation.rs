@@ -133,6 +133,11 @@ impl Operation {
         self.order.saturating_sub(self.distance.into())
     }
 
+    /// Whether it started first of its kernel's operations: a sum of kernels' times counts the kernel with it.
+    pub fn is_first_of_kernel(&self) -> bool {
+        self.distance == 0
+    }
+
     /// Its kernel, as far as it is known.
     pub fn kernel(&self, kernels: &Kernels) -> Kernel {
         kernels.get(self.first_of_kernel())

@@ -3,12 +3,12 @@
 mod arrivals;
 mod communicators;
 mod figure;
+mod operations;
 
 use crate::launch::Untimed;
-use crate::summary::{Operations, Process, Summary};
+use crate::summary::{Process, Summary};
 use comfy_table::{CellAlignment, Table, presets};
 use figure::{bytes, count, number};
-use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Rows of a table that a person reads.
@@ -17,9 +17,7 @@ const MOST: usize = 20;
 /// The tables: operations by function, transfers by pair of ranks, who arrives late, and what was not measured.
 pub fn tables(summary: &Summary) -> String {
     let mut text = communicators::tables(summary);
-    if !summary.operations.is_empty() {
-        let _ = writeln!(text, "Operations, all ranks together; times are the GPU's own\n{}\n", operations(summary));
-    }
+    text += &operations::tables(summary);
     if summary.transfers.is_empty() {
         let _ = writeln!(
             text,
@@ -49,47 +47,6 @@ fn table(header: &[&str], left: usize) -> Table {
     table.load_preset(presets::UTF8_FULL_CONDENSED).set_header(header);
     for column in table.column_iter_mut().skip(left) {
         column.set_cell_alignment(CellAlignment::Right);
-    }
-    table
-}
-
-/// Sums over communicators and ranks.
-#[derive(Debug, Default)]
-struct Sum {
-    count: u64,
-    bytes: u64,
-    gpu_timed: u64,
-    time_us: f64,
-    max_us: Option<f64>,
-}
-
-impl Sum {
-    fn add(&mut self, row: &Operations) {
-        self.count += row.count;
-        self.bytes += row.bytes;
-        self.gpu_timed += row.gpu_timed;
-        self.time_us += row.time_us;
-        self.max_us = self.max_us.into_iter().chain(row.max_us).reduce(f64::max);
-    }
-}
-
-fn operations(summary: &Summary) -> Table {
-    let mut sums: BTreeMap<(&str, &str), Sum> = BTreeMap::new();
-    for row in &summary.operations {
-        sums.entry((&row.kind, &row.func)).or_default().add(row);
-    }
-    let mut table = table(&["kind", "function", "count", "bytes", "GPU-timed", "mean us", "max us"], 2);
-    for ((kind, function), sum) in sums {
-        let mean = (sum.gpu_timed > 0).then(|| sum.time_us / sum.gpu_timed as f64);
-        table.add_row([
-            kind.to_owned(),
-            function.to_owned(),
-            count(sum.count),
-            bytes(sum.bytes),
-            count(sum.gpu_timed),
-            number(mean, 1),
-            number(sum.max_us, 1),
-        ]);
     }
     table
 }

@@ -74,6 +74,9 @@ pub struct Process {
     pub unknown_events: u64,
     /// Events whose parent could not be found.
     pub orphans: u64,
+    /// All that the figures lack, of whatever kind: 0 only where nothing is missing.
+    #[serde(default)]
+    pub incomplete: u64,
     /// Peak resident memory of the whole process, bytes.
     pub peak_memory_bytes: u64,
     /// Final values of the counters; those that belong to threads summed over them.
@@ -130,9 +133,12 @@ pub struct Operations {
     pub event_timed: u64,
     /// Sum of times, microseconds.
     pub time_us: f64,
+    /// Sum of the times of their kernels, each of which counts with the first of its operations, microseconds.
+    #[serde(default)]
+    pub kernel_time_us: f64,
     /// Shortest.
     pub min_us: Option<f64>,
-    /// Longest.
+    /// Longest, where the GPU has timed at least 90 % of them.
     pub max_us: Option<f64>,
     /// Operations timed from the enqueue to the last proxy operation's stop.
     pub proxy_timed: u64,
@@ -142,6 +148,12 @@ pub struct Operations {
     pub enqueue_timed: u64,
     /// Sum of their times, microseconds.
     pub enqueue_time_us: f64,
+}
+
+/// Whether so many operations that were timed speak for all: at least 90 %. The first ones of a run are longer than others, and may be the only
+/// ones with a time.
+pub fn speaks_for_all(timed: u64, count: u64) -> bool {
+    timed > 0 && u128::from(timed) * 10 >= u128::from(count) * 9
 }
 
 /// Transfers of a pair of ranks.

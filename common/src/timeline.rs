@@ -39,6 +39,8 @@ pub struct Entry {
     pub protocol: Name,
     /// What the times were taken from.
     pub source: Source,
+    /// No other operation runs in its kernel, as far as is known.
+    pub alone: bool,
 }
 
 const _: () = assert!(size_of::<Entry>() <= 48, "what NCCL_SCOREP_LANE_MB promises");
@@ -114,8 +116,8 @@ impl Timeline {
         Some(place)
     }
 
-    /// Takes an operation in.
-    pub fn operation(&mut self, place: Option<u16>, operation: &Operation, timing: Timing) {
+    /// Takes an operation in, maybe `alone` in its kernel.
+    pub fn operation(&mut self, place: Option<u16>, operation: &Operation, timing: Timing, alone: bool) {
         let Some(place) = place.filter(|_| self.count < self.most) else {
             self.left_out += 1;
             return;
@@ -137,6 +139,7 @@ impl Timeline {
             algorithm: operation.algorithm,
             protocol: operation.protocol,
             source,
+            alone,
         };
         match self.chunks.last_mut().filter(|chunk| chunk.len() < CHUNK) {
             Some(chunk) => chunk.push(entry),
@@ -214,7 +217,7 @@ mod tests {
         let place = timeline.open(Rank { comm: 7, rank: 3 }, 4);
         assert_eq!(timeline.open(Rank { comm: 7, rank: 3 }, 4), place);
         for timing in [Timing::Stamps { start: 5, stop: 9 }, Timing::Proxy(30), Timing::Enqueue(1)] {
-            timeline.operation(place, &operation(), timing);
+            timeline.operation(place, &operation(), timing, true);
         }
         let times: Vec<_> = timeline.entries().map(|entry| (entry.source, entry.start, entry.stop)).collect();
         assert_eq!(times, [(Source::Stamps, 5, 9), (Source::Proxy, 1000, 1030), (Source::Enqueue, 1000, 1001)]);
@@ -228,9 +231,9 @@ mod tests {
         let mut timeline = Timeline::new(10 * size_of::<Entry>());
         let place = timeline.open(Rank { comm: 7, rank: 3 }, 4);
         for _ in 0..13 {
-            timeline.operation(place, &operation(), Timing::Enqueue(1));
+            timeline.operation(place, &operation(), Timing::Enqueue(1), true);
         }
-        timeline.operation(None, &operation(), Timing::Enqueue(1));
+        timeline.operation(None, &operation(), Timing::Enqueue(1), true);
         assert_eq!((timeline.entries().count(), timeline.left_out), (10, 4));
         for rank in 0..300 {
             timeline.open(Rank { comm: 8, rank }, 4);

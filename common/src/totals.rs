@@ -32,6 +32,8 @@ pub struct OperationSum {
     pub event_timed: u64,
     /// Sum of times.
     pub time: u64,
+    /// Sum of the times of their kernels, each of which counts with the first of its operations.
+    pub kernel_time: u64,
     /// Shortest.
     pub min: Option<u64>,
     /// Longest.
@@ -63,8 +65,8 @@ impl OperationSum {
         }
     }
 
-    /// Takes an operation in.
-    pub fn add(&mut self, bytes: u64, timing: Timing, nanoseconds_per_tick: f64) {
+    /// Takes an operation in, maybe the first of its kernel's.
+    pub fn add(&mut self, bytes: u64, timing: Timing, is_first_of_kernel: bool, nanoseconds_per_tick: f64) {
         self.count += 1;
         self.bytes = self.bytes.saturating_add(bytes);
         let time = timing.nanoseconds(nanoseconds_per_tick);
@@ -77,6 +79,7 @@ impl OperationSum {
                 self.gpu_timed += 1;
                 self.event_timed += u64::from(timing.source() == Source::Events);
                 self.time += time;
+                self.kernel_time += if is_first_of_kernel { time } else { 0 };
                 self.min = Some(self.min.map_or(time, |min| min.min(time)));
                 self.max = Some(self.max.map_or(time, |max| max.max(time)));
             }
@@ -98,6 +101,7 @@ impl OperationSum {
         self.gpu_timed += other.gpu_timed;
         self.event_timed += other.event_timed;
         self.time += other.time;
+        self.kernel_time += other.kernel_time;
         self.min = self.min.into_iter().chain(other.min).min();
         self.max = self.max.max(other.max);
         self.proxy_timed += other.proxy_timed;
@@ -316,7 +320,7 @@ impl Totals {
             self.late.len() - 1
         });
         let (_, sum) = &mut self.late[place];
-        sum.add(operation.bytes, timing, nanoseconds_per_tick);
+        sum.add(operation.bytes, timing, operation.is_first_of_kernel(), nanoseconds_per_tick);
         if let Some(&sends) = operation.sends.as_deref() {
             sum.sent(sends, nanoseconds_per_tick);
         }
@@ -348,11 +352,11 @@ mod tests {
     #[test]
     fn operations_are_summed_by_what_timed_them() {
         let mut sum = OperationSum::default();
-        sum.add(10, Timing::Stamps { start: 100, stop: 150 }, 1.0);
-        sum.add(10, Timing::Stamps { start: 100, stop: 130 }, 1.0);
-        sum.add(10, Timing::Proxy(7), 1.0);
-        sum.add(10, Timing::Enqueue(3), 1.0);
-        assert_eq!((sum.count, sum.bytes, sum.gpu_timed, sum.time), (4, 40, 2, 80));
+        sum.add(10, Timing::Stamps { start: 100, stop: 150 }, true, 1.0);
+        sum.add(10, Timing::Stamps { start: 100, stop: 130 }, false, 1.0);
+        sum.add(10, Timing::Proxy(7), true, 1.0);
+        sum.add(10, Timing::Enqueue(3), true, 1.0);
+        assert_eq!((sum.count, sum.bytes, sum.gpu_timed, sum.time, sum.kernel_time), (4, 40, 2, 80, 50));
         assert_eq!((sum.min, sum.max), (Some(30), Some(50)));
         assert_eq!((sum.proxy_timed, sum.proxy_ticks, sum.enqueue_timed, sum.enqueue_ticks), (1, 7, 1, 3));
     }
@@ -377,7 +381,7 @@ mod tests {
             totals.channels.entry((rank, 0, 3)).or_default().add(&transfer, 1.0);
             let key = (rank, true, Name::of(Some(c"AllReduce")), None);
             totals.meet(rank);
-            totals.operations.entry(key).or_default().add(4, Timing::Stamps { start: 0, stop: rank.comm }, 1.0);
+            totals.operations.entry(key).or_default().add(4, Timing::Stamps { start: 0, stop: rank.comm }, true, 1.0);
             totals.close(rank);
         }
         let others = Rank { comm: OTHERS, rank: 1 };

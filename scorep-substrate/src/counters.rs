@@ -187,17 +187,25 @@ mod tests {
     fn a_counter_that_two_tokens_name_is_shown_once() {
         // SAFETY: takes nothing.
         assert_eq!(unsafe { initialize() }, 0);
-        assert_eq!([c"nccl_bytes", c"default", c"nccl_ops", c"*", c"nope"].map(told), [1, 5, 0, 14, 0]);
+        assert_eq!([c"nccl_bytes", c"default", c"nccl_ops", c"*", c"nope"].map(told), [1, 6, 0, 13, 0]);
         // SAFETY: takes nothing.
         assert_eq!(unsafe { initialize() }, 0);
-        assert_eq!(told(c"default"), 6);
+        assert_eq!(told(c"default"), 7);
     }
 
     #[test]
     fn tokens_select_counters() {
         assert_eq!(names(" nccl_bytes "), ["nccl_bytes"]);
         assert_eq!(names("nccl_allreduce_time"), ["nccl_allreduce_time"]);
-        let default = ["nccl_ops", "nccl_bytes", "nccl_busy_time", "nccl_net_bytes", "nccl_enqueued_bytes", "nccl_api_time"];
+        let default = [
+            "nccl_ops",
+            "nccl_bytes",
+            "nccl_busy_time",
+            "nccl_net_bytes",
+            "nccl_gpu_timed_ops",
+            "nccl_enqueued_bytes",
+            "nccl_api_time",
+        ];
         assert_eq!(names("default"), default);
         assert_eq!((names("*").len(), names("*")[2]), (20, "nccl_collective_time"));
         assert!(select("no such").is_empty());

@@ -126,6 +126,24 @@ impl Run {
             Vec::new()
         };
         let timed = (!once).then(|| format!("not every operation is timed once: {timed:?}"));
-        timed.into_iter().chain(wrong).collect()
+        timed.into_iter().chain(wrong).chain(self.unsaid()).collect()
+    }
+
+    /// Whatever is missing is said by one number, and by counters of its own.
+    fn unsaid(&self) -> Vec<String> {
+        let kinds = ["dropped", "unfinished", "invisible", "foreign_proxy_ops", "skipped", "unknown_events", "orphans"];
+        let wrong = |process: &Value| {
+            let untimed = process["untimed"].as_object().unwrap().values().map(|count| count.as_u64().unwrap());
+            let missing = kinds.iter().map(|kind| process[kind].as_u64().unwrap()).chain(untimed).sum::<u64>();
+            let counters = [
+                ("nccl_incomplete", missing),
+                ("nccl_skipped_ops", process["skipped"].as_u64().unwrap()),
+                ("nccl_foreign_proxy_ops", process["foreign_proxy_ops"].as_u64().unwrap()),
+            ];
+            let counted = |&(counter, value): &(&str, u64)| process["counters"][counter] == value;
+            let right = process["incomplete"] == missing && counters.iter().all(counted);
+            (!right).then(|| format!("incomplete is {}, {counters:?} in {}", process["incomplete"], process["counters"]))
+        };
+        self.summaries.iter().flat_map(|summary| summary["processes"].as_array().unwrap()).filter_map(wrong).collect()
     }
 }

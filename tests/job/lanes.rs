@@ -46,7 +46,7 @@ pub(crate) fn wrong(process: &Process, rate: f64, place: &RangeInclusive<f64>) -
     let mut found = visits(&lanes);
     let mut wanted: BTreeMap<_, Vec<Operation>> = BTreeMap::new();
     for operation in process.operations() {
-        wanted.entry((operation.comm.clone(), operation.rank, format!("nccl{}", operation.func))).or_default().push(operation);
+        wanted.entry((operation.comm.clone(), operation.rank, region(&operation))).or_default().push(operation);
     }
     assert!(!wanted.is_empty(), "the host made no operation");
     let mut wrong = Vec::new();
@@ -60,6 +60,12 @@ pub(crate) fn wrong(process: &Process, rate: f64, place: &RangeInclusive<f64>) -
     }
     wrong.extend(found.keys().map(|key| format!("nobody made {key:?}")));
     wrong
+}
+
+/// The name of an operation's region.
+pub(crate) fn region(operation: &Operation) -> String {
+    let is_gpu_timed = ["stamps", "events"].contains(&operation.timing.as_str());
+    format!("nccl{}{}", operation.func, if is_gpu_timed { "" } else { " (not GPU-timed)" })
 }
 
 /// In what a region differs from its operation.

@@ -48,6 +48,21 @@ pub(crate) fn compare(actual: &Value, expected: &Reference) -> Vec<String> {
     differences
 }
 
+/// The processes' counters of times are the sums of their kernels' times.
+pub(crate) fn compare_counters(actual: &Value, expected: &Reference) -> Vec<String> {
+    let mut differences = Vec::new();
+    for (counter, kind) in [("nccl_collective_time", "Coll"), ("nccl_p2p_time", "P2p")] {
+        let processes = actual["processes"].as_array().into_iter().flatten();
+        let found: Option<u64> = processes.map(|process| process["counters"][counter].as_u64()).sum();
+        let rows = expected.operations.iter().filter(|row| row.kind == kind);
+        let wanted: f64 = rows.map(|row| row.kernel_time_us * 1e3).sum();
+        if found.is_none_or(|found| (found as f64 - wanted).abs() > 0.001 * wanted + 1.0) {
+            differences.push(format!("{counter}: {found:?} instead of {wanted}"));
+        }
+    }
+    differences
+}
+
 fn compare_rows(section: &str, actual: &[Value], expected: &[Row], differences: &mut Vec<String>) {
     let columns = expected.first().map(|(key, _)| key.iter().map(|&(field, _)| field).collect::<Vec<_>>());
     let Some(columns) = columns else {
@@ -190,6 +205,7 @@ fn operations(reference: &Reference) -> Vec<Row> {
             ("gpu_timed", Exactly(json!(row.gpu_timed))),
             ("event_timed", Exactly(json!(row.event_timed))),
             ("time_us", Time(row.time_us)),
+            ("kernel_time_us", Time(row.kernel_time_us)),
             ("min_us", or_null(row.min_us, Time)),
             ("max_us", or_null(row.max_us, Time)),
         ];

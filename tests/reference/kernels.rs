@@ -7,7 +7,7 @@
 //! that moment is told by the smallest difference (event - time of its record) that was seen of late: that of an event that waited for nothing.
 //! One that happens right behind another kernel has most likely waited for that one: it is its kernel's begin.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::json::{Event, KernelLine, Recording};
 
@@ -56,6 +56,11 @@ impl Kernels {
     /// Operations that have their kernel to themselves.
     pub(crate) fn alone(&self) -> Vec<usize> {
         self.0.iter().filter(|kernel| kernel.operations.len() == 1).map(|kernel| kernel.operations[0]).collect()
+    }
+
+    /// The first operation of each.
+    pub(crate) fn firsts(&self) -> BTreeSet<usize> {
+        self.0.iter().filter_map(|kernel| kernel.operations.first().copied()).collect()
     }
 
     /// The time of each operation whose kernel's launch has events, in us.

@@ -21,7 +21,10 @@ pub(crate) struct OperationRow {
     /// Those of them whose time is that between two CUDA events.
     pub(crate) event_timed: usize,
     pub(crate) time_us: f64,
+    /// The same of the first operation of each kernel alone.
+    pub(crate) kernel_time_us: f64,
     pub(crate) min_us: Option<f64>,
+    /// Where at least nine of ten are timed.
     pub(crate) max_us: Option<f64>,
 }
 
@@ -42,16 +45,21 @@ pub(crate) struct Operation {
     pub(crate) protocol: Option<String>,
     /// The GPU's time, where it can be believed.
     pub(crate) gpu_us: Option<f64>,
+    /// Whether that is one by CUDA events.
+    pub(crate) by_events: bool,
+    /// Whether it is the first of its kernel.
+    pub(crate) is_first: bool,
 }
 
 /// The operations of one process, in the order of their start lines.
 pub(crate) fn each(recording: &Recording) -> Result<Vec<Operation>, Box<dyn Error>> {
-    Ok(timed(recording, Sources::Both)?.into_iter().map(|(operation, _)| operation).collect())
+    timed(recording, Sources::Both)
 }
 
-/// The same with whether the time of each is one by CUDA events.
-pub(crate) fn timed(recording: &Recording, sources: Sources) -> Result<Vec<(Operation, bool)>, Box<dyn Error>> {
+/// The same with times from these sources.
+pub(crate) fn timed(recording: &Recording, sources: Sources) -> Result<Vec<Operation>, Box<dyn Error>> {
     let kernels = Kernels::of(recording);
+    let firsts = kernels.firsts();
     let by_stamps = if sources == Sources::Events { BTreeMap::new() } else { by_stamps(recording, &kernels) };
     let by_events = if sources == Sources::Stamps { BTreeMap::new() } else { kernels.times(recording) };
     let is_one = |place: &usize, event: &Event| event.is_operation() || event.kind == "CollApi" && by_events.contains_key(place);
@@ -59,7 +67,7 @@ pub(crate) fn timed(recording: &Recording, sources: Sources) -> Result<Vec<(Oper
     let operations = operations.map(|(place, event)| {
         let context = recording.context(event)?;
         let (stamped, between_events) = (by_stamps.get(&place), by_events.get(&place));
-        let operation = Operation {
+        Ok(Operation {
             comm: context.comm.clone(),
             rank: context.rank,
             kind: if event.kind == "P2p" { "P2p" } else { "Coll" }.to_owned(),
@@ -70,14 +78,15 @@ pub(crate) fn timed(recording: &Recording, sources: Sources) -> Result<Vec<(Oper
             algorithm: event.start["algo"].as_str().map(str::to_owned),
             protocol: event.start["proto"].as_str().map(str::to_owned),
             gpu_us: stamped.or(between_events).copied(),
-        };
-        Ok((operation, stamped.is_none() && between_events.is_some()))
+            by_events: stamped.is_none() && between_events.is_some(),
+            is_first: firsts.contains(&place),
+        })
     });
     operations.collect()
 }
 
-/// Bytes, time, and whether that is by events.
-type Timed = (i64, Option<f64>, bool);
+/// Bytes, time, whether that is by events, and whether the operation is the first of its kernel.
+type Timed = (i64, Option<f64>, bool, bool);
 
 type Key = (String, i64, String, String, Option<i64>);
 
@@ -85,15 +94,18 @@ type Key = (String, i64, String, String, Option<i64>);
 pub(crate) fn rows(recordings: &[&Recording], sources: Sources) -> Result<Vec<OperationRow>, Box<dyn Error>> {
     let mut groups: BTreeMap<Key, Vec<Timed>> = BTreeMap::new();
     for recording in recordings {
-        for (Operation { comm, rank, kind, func, peer, bytes, gpu_us, .. }, by_events) in timed(recording, sources)? {
-            groups.entry((comm, rank, kind, func, peer)).or_default().push((bytes, gpu_us, by_events));
+        for operation in timed(recording, sources)? {
+            let Operation { comm, rank, kind, func, peer, bytes, gpu_us, by_events, is_first, .. } = operation;
+            groups.entry((comm, rank, kind, func, peer)).or_default().push((bytes, gpu_us, by_events, is_first));
         }
     }
     Ok(groups.into_iter().map(|(key, operations)| row(key, &operations)).collect())
 }
 
 fn row((comm, rank, kind, func, peer): Key, operations: &[Timed]) -> OperationRow {
-    let times = operations.iter().filter_map(|&(_, time, _)| time).collect::<Vec<_>>();
+    let times = operations.iter().filter_map(|&(_, time, ..)| time).collect::<Vec<_>>();
+    let of_firsts = operations.iter().filter(|&&(.., is_first)| is_first).filter_map(|&(_, time, ..)| time);
+    let nearly_all = times.len() as f64 >= 0.9 * operations.len() as f64;
     OperationRow {
         comm,
         rank,
@@ -103,11 +115,12 @@ fn row((comm, rank, kind, func, peer): Key, operations: &[Timed]) -> OperationRo
         count: operations.len(),
         bytes: operations.iter().map(|&(bytes, ..)| bytes).sum(),
         gpu_timed: times.len(),
-        event_timed: operations.iter().filter(|&&(_, _, by_events)| by_events).count(),
+        event_timed: operations.iter().filter(|&&(_, _, by_events, _)| by_events).count(),
         // Not sum(), which makes -0 of nothing.
         time_us: times.iter().fold(0.0, |sum, time| sum + time),
+        kernel_time_us: of_firsts.fold(0.0, |sum, time| sum + time),
         min_us: times.iter().copied().reduce(f64::min),
-        max_us: times.iter().copied().reduce(f64::max),
+        max_us: times.iter().copied().reduce(f64::max).filter(|_| nearly_all),
     }
 }
 
@@ -190,7 +203,7 @@ pub(crate) fn out_of_step(recording: &Recording) -> usize {
 
 /// Operations without a time of the GPU's.
 pub(crate) fn untimed(recording: &Recording, sources: Sources) -> Result<usize, Box<dyn Error>> {
-    Ok(timed(recording, sources)?.iter().filter(|(operation, _)| operation.gpu_us.is_none()).count())
+    Ok(timed(recording, sources)?.iter().filter(|operation| operation.gpu_us.is_none()).count())
 }
 
 /// Calls of the application that never become an operation, and that no events time. Before interface v5 NCCL reports no calls.

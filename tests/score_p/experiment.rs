@@ -24,8 +24,8 @@ const NAMES: [&str; 4] =
 pub(crate) const REGIONS: [&str; 3] = ["forward", "backward", "step"];
 
 /// What `default` stands for.
-pub(crate) const COUNTERS: [&str; 6] =
-    ["nccl_ops", "nccl_bytes", "nccl_busy_time", "nccl_net_bytes", "nccl_enqueued_bytes", "nccl_api_time"];
+pub(crate) const COUNTERS: [&str; 7] =
+    ["nccl_ops", "nccl_bytes", "nccl_busy_time", "nccl_net_bytes", "nccl_gpu_timed_ops", "nccl_enqueued_bytes", "nccl_api_time"];
 
 /// What a user sets to see NCCL in a Score-P run.
 pub(crate) const SETTINGS: [(&str, &str); 8] = [

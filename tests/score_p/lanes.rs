@@ -24,6 +24,8 @@ pub(crate) struct Rules {
 
 /// Sources of a time that is the GPU's own.
 const ON_GPU: [&str; 2] = ["stamps", "events"];
+/// Behind the names of the others' regions.
+const NOT_ON_GPU: &str = " (not GPU-timed)";
 
 /// An operation as a lane shows it.
 #[derive(Debug)]
@@ -120,13 +122,17 @@ fn operations(location: &Location, ticks_per_second: f64, wrong: &mut Vec<String
                 if busbw.is_some_and(|(since, _)| since != event.time) {
                     no("a bandwidth that does not begin with its operation");
                 }
-                let func = region.strip_prefix("nccl").unwrap_or("?").to_owned();
+                let on_gpu = ON_GPU.contains(&timing.as_str());
+                if region.ends_with(NOT_ON_GPU) == on_gpu {
+                    no(&format!("{region} is timed by {timing:?}"));
+                }
+                let func = region.strip_prefix("nccl").unwrap_or("?").trim_end_matches(NOT_ON_GPU).to_owned();
                 let sequence = attribute("nccl_sequence").and_then(|number| number.parse().ok());
                 let busbw = busbw.map(|(_, value)| value);
                 let shown = Shown { func, sequence, algorithm, protocol, timing, bytes: -1, busbw, length_us: 0.0 };
                 open = Some((event.time, shown));
             }
-            What::Metric(values) => match (values.get("nccl_op_bytes"), values.get("nccl_op_busbw"), &mut open) {
+            What::Metric(values) => match (values.get("nccl_op_bytes"), values.get("nccl_op_effective_busbw"), &mut open) {
                 (Some(&bytes), None, Some((_, shown))) if shown.bytes == -1 => shown.bytes = bytes as i64,
                 (None, Some(0), None) if busbw.take().is_some() => {
                     let left =
@@ -253,10 +259,11 @@ pub(crate) fn wrong_in_profile(profile: &Profile, process: &Process, rules: Rule
     }
     let mut wrong = Vec::new();
     for (func, operations) in expected {
-        let sum = |metric| {
-            profile.lanes(&process.name).map(|(lane, _)| profile.value(&format!("nccl{func}"), lane, metric)).sum::<f64>()
-        };
-        let [visits, bytes, time_us] = [sum("visits"), sum("nccl_op_bytes"), sum("time") * 1e6];
+        let of =
+            |region: &str, metric| profile.lanes(&process.name).map(|(lane, _)| profile.value(region, lane, metric)).sum::<f64>();
+        let regions = [format!("nccl{func}"), format!("nccl{func}{NOT_ON_GPU}")];
+        let sum = |metric| regions.iter().map(|region| of(region, metric)).sum::<f64>();
+        let [visits, bytes, time_us] = [sum("visits"), sum("nccl_op_bytes"), of(&regions[0], "time") * 1e6];
         let count = operations.len() as f64;
         let all_bytes = operations.iter().map(|operation| operation.bytes).sum::<i64>() as f64;
         let too_many = visits > count || bytes > all_bytes;
@@ -265,9 +272,9 @@ pub(crate) fn wrong_in_profile(profile: &Profile, process: &Process, rules: Rule
         }
         // cube_dump prints six digits
         let room = count * rules.tolerance_us + time_us * 1e-4;
-        let on_gpu: Option<f64> = operations.iter().map(|operation| operation.gpu_us).sum();
-        if rules.complete && on_gpu.is_some_and(|gpu| (time_us - gpu).abs() > room) {
-            wrong.push(format!("{}: {func} has {time_us} us instead of {on_gpu:?}", process.name));
+        let on_gpu = operations.iter().filter_map(|operation| operation.gpu_us).fold(0.0, |sum, time| sum + time);
+        if rules.complete && (time_us - on_gpu).abs() > room {
+            wrong.push(format!("{}: {func} has {time_us} us instead of {on_gpu}", process.name));
         }
     }
     wrong

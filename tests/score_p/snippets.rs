@@ -25,16 +25,16 @@ METRIC                                         0                  500  Metric: 0
 ENTER                                          0                  500  Region: "forward" <19>
 ENTER                                25769803776                  900  Region: "NCCL transfers" <23>
 METRIC                               25769803776                  900  Metric: 3, 1 Value: ("nccl_pair_bytes" <15>; UINT64; 777)
-METRIC                               21474836480                 1000  Metric: 1, 1 Value: ("nccl_op_busbw" <13>; UINT64; 150000000)
+METRIC                               21474836480                 1000  Metric: 1, 1 Value: ("nccl_op_effective_busbw" <13>; UINT64; 150000000)
 ENTER                                21474836480                 1000  Region: "ncclAllReduce" <22>
                                                                        ADDITIONAL ATTRIBUTES: ("nccl_sequence" <4>; UINT64; 0), ("nccl_algorithm" <5>; STRING; "RING" <114>), ("nccl_protocol" <7>; STRING; "RING" <114>), ("nccl_timing" <6>; STRING; "stamps" <115>)
 METRIC                               21474836480                 1000  Metric: 2, 1 Value: ("nccl_op_bytes" <14>; UINT64; 4000)
 LEAVE                                21474836480                41000  Region: "ncclAllReduce" <22>
-METRIC                               21474836480                41000  Metric: 1, 1 Value: ("nccl_op_busbw" <13>; UINT64; 0)
-ENTER                                21474836480                41000  Region: "ncclSend" <24>
+METRIC                               21474836480                41000  Metric: 1, 1 Value: ("nccl_op_effective_busbw" <13>; UINT64; 0)
+ENTER                                21474836480                41000  Region: "ncclSend (not GPU-timed)" <24>
                                                                        ADDITIONAL ATTRIBUTES: ("nccl_timing" <6>; STRING; "proxy" <116>)
 METRIC                               21474836480                41000  Metric: 2, 1 Value: ("nccl_op_bytes" <14>; UINT64; 777)
-LEAVE                                21474836480                52000  Region: "ncclSend" <24>
+LEAVE                                21474836480                52000  Region: "ncclSend (not GPU-timed)" <24>
 METRIC                                         0                60000  Metric: 0, 2 Values: ("nccl_ops" <8>; UINT64; 2), ("nccl_bytes" <6>; UINT64; 4777)
 LEAVE                                          0                60000  Region: "forward" <19>
 LEAVE                                25769803776                70000  Region: "NCCL transfers" <23>
@@ -48,7 +48,20 @@ fn operation(func: &str, sequence: Option<i64>, bytes: i64, gpu_us: Option<f64>)
     let peer = if sequence.is_some() { None } else { Some(2) };
     let algorithm = sequence.map(|_| "RING".to_owned());
     let (comm, func) = ("0123456789abcdef".into(), func.into());
-    Operation { comm, rank: 0, kind, func, peer, sequence, bytes, protocol: algorithm.clone(), algorithm, gpu_us }
+    Operation {
+        comm,
+        rank: 0,
+        kind,
+        func,
+        peer,
+        sequence,
+        bytes,
+        protocol: algorithm.clone(),
+        algorithm,
+        gpu_us,
+        by_events: false,
+        is_first: true,
+    }
 }
 
 fn process() -> Process {
@@ -87,18 +100,28 @@ fn what_is_wrong_with_a_trace_is_found() {
     let cases = [
         ("41000  Region: \"ncclAllReduce\"", "38000  Region: \"ncclAllReduce\"", "instead of 39.5 us"),
         ("41000  Region: \"ncclAllReduce\"", "43000  Region: \"ncclAllReduce\"", "longer than any"),
-        ("52000  Region: \"ncclSend\"", "40000  Region: \"ncclSend\"", "comes after"),
+        ("52000  Region: \"ncclSend", "40000  Region: \"ncclSend", "comes after"),
         ("LEAVE                                21474836480                52000", "NOTHING", "never left"),
-        ("52000  Region: \"ncclSend\"", "52000  Region: \"ncclRecv\"", "out of turn"),
+        ("52000  Region: \"ncclSend", "52000  Region: \"ncclRecv", "out of turn"),
         ("\"nccl_sequence\" <4>; UINT64; 0", "\"nccl_sequence\" <4>; UINT64; 1", "0 times instead of 1"),
         ("\"nccl_algorithm\" <5>; STRING; \"RING\"", "\"nccl_algorithm\" <5>; STRING; \"TREE\"", "0 times instead of 1"),
         ("\"nccl_op_bytes\" <14>; UINT64; 4000", "\"nccl_op_bytes\" <14>; UINT64; 4001", "0 times instead of 1"),
         ("\"nccl_op_bytes\" <14>; UINT64; 777", "\"nccl_pair_rate\" <14>; UINT64; 777", "without bytes"),
         ("\"proxy\"", "\"guess\"", "timed by"),
         ("\"proxy\"", "\"events\"", "by the summary"),
+        ("\"proxy\"", "\"stamps\"", "is timed by"),
+        ("ncclSend (not GPU-timed)\" <24>", "ncclSend\" <24>", "is timed by"),
         ("UINT64; 150000000", "UINT64; 250000000", "B/s instead of"),
-        ("41000  Metric: 1, 1 Value: (\"nccl_op_busbw\"", "41100  Metric: 1, 1 Value: (\"nccl_op_busbw\"", "does not end with"),
-        ("1000  Metric: 1, 1 Value: (\"nccl_op_busbw\"", "990  Metric: 1, 1 Value: (\"nccl_op_busbw\"", "does not begin with"),
+        (
+            "41000  Metric: 1, 1 Value: (\"nccl_op_effective_busbw\"",
+            "41100  Metric: 1, 1 Value: (\"nccl_op_effective_busbw\"",
+            "does not end with",
+        ),
+        (
+            "1000  Metric: 1, 1 Value: (\"nccl_op_effective_busbw\"",
+            "990  Metric: 1, 1 Value: (\"nccl_op_effective_busbw\"",
+            "does not begin with",
+        ),
         ("\"nccl_pair_bytes\" <15>; UINT64; 777", "\"nccl_pair_bytes\" <15>; UINT64; 776", "776 B instead of"),
         ("UINT64; 0), (\"nccl_bytes\"", "UINT64; 3), (\"nccl_bytes\"", "falls"),
         ("60000  Metric", "59000  Metric", "no counters"),
@@ -135,7 +158,7 @@ app  [ ( id=0,   mod=), -1, -1, paradigm=measurement, role=artificial, url=, des
   |-forward  [ ( id=1,   mod=), -1, -1, paradigm=user, role=user, url=, descr=, mode=]
   |-KERNELS  [ ( id=2,   mod=), -1, -1, paradigm=cuda, role=artificial, url=, descr=, mode=]
     |-ncclAllReduce  [ ( id=3,   mod=), -1, -1, paradigm=cuda, role=all2all, url=, descr=, mode=]
-    |-ncclSend  [ ( id=4,   mod=), -1, -1, paradigm=cuda, role=point2point, url=, descr=, mode=]
+    |-ncclSend (not GPU-timed)  [ ( id=4,   mod=), -1, -1, paradigm=cuda, role=point2point, url=, descr=, mode=]
 ";
 
 const VALUES: &str = "\

@@ -90,7 +90,15 @@ pub(crate) fn families(sums: &Sums, identity: &Identity, peers: &mut Peers, fail
         Fixed::UntimedNotChosen,
         Fixed::UntimedNotBelieved,
     ];
-    let lost = [Fixed::Dropped, Fixed::UnfinishedOps, Fixed::InvisibleOps, Fixed::OutOfStep];
+    let lost = [
+        Fixed::Incomplete,
+        Fixed::Dropped,
+        Fixed::UnfinishedOps,
+        Fixed::InvisibleOps,
+        Fixed::SkippedOps,
+        Fixed::ForeignProxyOps,
+        Fixed::OutOfStep,
+    ];
     made.extend(lost.into_iter().chain(untimed).filter_map(|counter| {
         let about = metric::counters().get(counter as usize)?;
         let value = Value::Sum(board::read(counter as usize));

@@ -24,7 +24,7 @@ pub(super) fn tables(summary: &Summary) -> String {
         let sum = sums.entry(&row.comm).or_default();
         sum.operations += row.count;
         sum.bytes = sum.bytes.saturating_add(row.bytes);
-        sum.gpu_time_us += row.time_us;
+        sum.gpu_time_us += row.kernel_time_us;
     }
     let of = |comm: &str| sums.get(comm).copied().unwrap_or_default();
     let mut communicators: Vec<_> = summary.communicators.iter().collect();
@@ -42,7 +42,7 @@ pub(super) fn tables(summary: &Summary) -> String {
             number(Some(sum.gpu_time_us / 1e3), 3),
         ]);
     }
-    let mut text = format!("Communicators, all of their ranks together; times are the GPU's own, summed up\n{table}\n");
+    let mut text = format!("Communicators, all of their ranks together; times are those of kernels, summed up\n{table}\n");
     if let Some(others) = communicators.len().checked_sub(MOST).filter(|&others| others > 0) {
         let _ = writeln!(text, "and {} more", count(others as u64));
     }

@@ -1,10 +1,11 @@
 //! The summary of this process, from its figures.
 
-use super::{Channel, Communicator, Operations, Process, RankPlace, SCHEMA, Summary, Transfers};
+use super::{Channel, Communicator, Operations, Process, RankPlace, SCHEMA, Summary, Transfers, speaks_for_all};
 use crate::event::Communicator as Introduction;
 use crate::figures::Figures;
 use crate::launch::Untimed;
 use crate::metric::{self, Fixed};
+use crate::missing::Missing;
 use crate::rate::Rate;
 use crate::recorder::Recorder;
 use crate::thread::ThreadCell;
@@ -132,8 +133,9 @@ fn operations(&(rank, is_coll, function, peer): &OperationKey, sum: &OperationSu
         gpu_timed: sum.gpu_timed,
         event_timed: sum.event_timed,
         time_us: microseconds(sum.time),
+        kernel_time_us: microseconds(sum.kernel_time),
         min_us: sum.min.map(microseconds),
-        max_us: sum.max.map(microseconds),
+        max_us: sum.max.filter(|_| speaks_for_all(sum.gpu_timed, sum.count)).map(microseconds),
         proxy_timed: sum.proxy_timed,
         proxy_time_us: sum.proxy_ticks as f64 * scale,
         enqueue_timed: sum.enqueue_timed,
@@ -151,22 +153,24 @@ fn process(totals: &Totals) -> Process {
         .map(|(place, counter)| (counter.name.clone(), board::read(place)))
         .collect();
     counters.extend(of_threads.map(|(counter, value)| (metric::counters()[counter as usize].name.clone(), value)));
+    let missing = Missing::of_threads();
     Process {
         process: 0,
         pid: std::process::id(),
         callbacks: callbacks(),
         events: total(|cell| cell.events.get()).saturating_add(ThreadCell::without()[1]),
         windows: totals.windows,
-        dropped: ThreadCell::all_dropped(),
+        dropped: missing.dropped,
         unfinished: totals.unfinished,
         invisible: totals.invisible,
         out_of_step: totals.out_of_step,
         untimed: Untimed::ALL.into_iter().zip(totals.untimed).map(|(cause, count)| (cause.name().to_owned(), count)).collect(),
         ignored_handles: total(|cell| cell.ignored.get()),
-        foreign_proxy_ops: total(|cell| cell.foreign.get()),
-        skipped: total(|cell| cell.skipped.get()),
-        unknown_events: total(|cell| cell.unknown.get()),
-        orphans: totals.orphans + total(|cell| cell.parentless.get()),
+        foreign_proxy_ops: missing.foreign_proxy_ops,
+        skipped: missing.skipped,
+        unknown_events: missing.unknown_events,
+        orphans: totals.orphans + missing.parentless,
+        incomplete: missing.sum(totals),
         peak_memory_bytes: peak_memory(),
         counters,
         notes: notes(totals),

@@ -107,7 +107,19 @@ mod tests {
 
     fn entry(place: u16, start: u64, stop: u64, source: Source) -> Entry {
         let name = Name::default();
-        Entry { start, stop, bytes: 1, sequence: 0, peer: -1, place, function: name, algorithm: name, protocol: name, source }
+        Entry {
+            start,
+            stop,
+            bytes: 1,
+            sequence: 0,
+            peer: -1,
+            place,
+            function: name,
+            algorithm: name,
+            protocol: name,
+            source,
+            alone: true,
+        }
     }
 
     fn timeline(entries: &[Entry]) -> Timeline {

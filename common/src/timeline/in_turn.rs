@@ -75,6 +75,7 @@ mod tests {
             algorithm: name,
             protocol: name,
             source: Source::Stamps,
+            alone: true,
         }
     }
 

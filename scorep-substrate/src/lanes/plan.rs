@@ -135,6 +135,7 @@ mod tests {
             algorithm: name,
             protocol: name,
             source,
+            alone: true,
         };
         let rate = Rate::of(&PairSum::default(), common::config::Regression::Min, 1.0);
         let window = |&(place, peer, start, stop, bytes): &_| PairWindow { place, peer, start, stop, bytes, rate };

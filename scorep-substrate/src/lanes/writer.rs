@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) struct Writer<'a> {
     measurement: &'a Measurement,
     history: &'a History,
-    regions: BTreeMap<Name, RegionHandle>,
+    regions: BTreeMap<RegionKey, RegionHandle>,
     strings: BTreeMap<&'static str, StringHandle>,
     names: BTreeMap<Name, StringHandle>,
     sequence: AttributeHandle,
@@ -40,10 +40,10 @@ pub(super) struct OpenLane<'a> {
     location: Location,
     /// Operations that are written.
     pub(super) written: usize,
-    /// Operations until each function of the lane has been there once.
+    /// Operations until each region of the lane has been there once.
     pub(super) beginning: usize,
-    /// Functions that are in the location's profile.
-    functions: BTreeSet<Name>,
+    /// Regions that are in the location's profile.
+    regions: BTreeSet<RegionKey>,
 }
 
 /// The definitions of rank pairs.
@@ -52,6 +52,14 @@ struct PairDefinitions {
     bytes: SamplingSetHandle,
     /// Rate, latency and R2, where a trace is written.
     figures: Option<[SamplingSetHandle; 3]>,
+}
+
+/// What a region is named by: the function, and whether the GPU has timed the operation. A time that is not the GPU's own is not to be added to those
+/// that are.
+type RegionKey = (Name, bool);
+
+fn region_key(operation: &Entry) -> RegionKey {
+    (operation.function, operation.source.is_gpu())
 }
 
 /// What kind of communication a function is.
@@ -85,7 +93,7 @@ impl<'a> Writer<'a> {
             algorithm: string(c"nccl_algorithm", c"NCCL's algorithm"),
             protocol: string(c"nccl_protocol", c"NCCL's protocol"),
             peer: number(c"nccl_peer", c"The other rank"),
-            timing: string(c"nccl_timing", c"What the time was taken from: gpu, proxy or enqueue"),
+            timing: string(c"nccl_timing", c"What the time was taken from: stamps, events, proxy or enqueue"),
             bytes: measurement.counter(
                 c"nccl_op_bytes",
                 c"Bytes of the operation: elements times their size",
@@ -93,8 +101,8 @@ impl<'a> Writer<'a> {
                 c"B",
             ),
             bus: measurement.is_tracing().then(|| {
-                let description = c"Bus bandwidth of the operation as nccl-tests defines it";
-                measurement.counter(c"nccl_op_busbw", description, MODE_ABSOLUTE_NEXT, c"B/s")
+                let description = c"Bus bandwidth of the operation, as nccl-tests defines it, over a time that holds the wait for the last rank";
+                measurement.counter(c"nccl_op_effective_busbw", description, MODE_ABSOLUTE_NEXT, c"B/s")
             }),
         }
     }
@@ -108,15 +116,15 @@ impl<'a> Writer<'a> {
         }
         let location = spare::take(self.measurement, &name)?;
         let operations = self.history.of(lane.place);
-        let function = |number: &u32| operations.get(*number as usize).map(|operation| operation.function);
-        let mut functions = BTreeSet::new();
+        let key = |number: &u32| operations.get(*number as usize).map(region_key);
+        let mut regions = BTreeSet::new();
         let mut beginning = 0;
-        for (place, function) in lane.operations.iter().map(function).enumerate() {
-            if functions.insert(function) {
+        for (place, key) in lane.operations.iter().map(key).enumerate() {
+            if regions.insert(key) {
                 beginning = place + 1;
             }
         }
-        Some(OpenLane { lane, location, written: 0, beginning, functions: BTreeSet::new() })
+        Some(OpenLane { lane, location, written: 0, beginning, regions: BTreeSet::new() })
     }
 
     /// Writes the operations of a lane up to that one. Gives the number of those that Score-P had no memory for.
@@ -128,15 +136,16 @@ impl<'a> Writer<'a> {
         open.written = end;
         let mut without = 0;
         for operation in open.lane.operations[begin..end].iter().filter_map(|&number| operations.get(number as usize)) {
-            if !open.functions.contains(&operation.function) {
+            let key = region_key(operation);
+            if !open.regions.contains(&key) {
                 if !self.measurement.has_room_for_region() {
                     without += 1;
                     continue;
                 }
-                open.functions.insert(operation.function);
+                open.regions.insert(key);
             }
             let bus = self.bus.zip(self.bus_bandwidth(operation, rank.nranks));
-            let region = self.region(operation.function);
+            let region = self.region(key);
             if let Some((counter, bus)) = bus {
                 self.measurement.count(location, operation.start, counter, bus);
             }
@@ -151,12 +160,12 @@ impl<'a> Writer<'a> {
         without
     }
 
-    /// Bytes a second, of operations timed by the GPU.
+    /// Bytes a second, of operations timed by the GPU. Of those that share a kernel nobody knows which bytes took how long.
     fn bus_bandwidth(&self, operation: &Entry, nranks: i32) -> Option<u64> {
         let ticks = operation.stop - operation.start;
         let bytes = bus_bytes(operation.function, operation.bytes, nranks)?;
         let seconds = ticks as f64 * self.history.nanoseconds_per_tick / 1e9;
-        whole((operation.source.is_gpu() && ticks > 0).then(|| bytes / seconds))
+        whole((operation.source.is_gpu() && operation.alone && ticks > 0).then(|| bytes / seconds))
     }
 
     /// Says on the next event what else is known of the operation.
@@ -177,9 +186,11 @@ impl<'a> Writer<'a> {
         measurement.say(location, self.timing, string);
     }
 
-    fn region(&mut self, function: Name) -> RegionHandle {
-        let measurement = self.measurement;
-        *self.regions.entry(function).or_insert_with(|| measurement.region(&format!("nccl{}", function.text()), kind(function)))
+    fn region(&mut self, key: RegionKey) -> RegionHandle {
+        let (measurement, (function, is_gpu_timed)) = (self.measurement, key);
+        let suffix = if is_gpu_timed { "" } else { " (not GPU-timed)" };
+        let name = || format!("nccl{}{suffix}", function.text());
+        *self.regions.entry(key).or_insert_with(|| measurement.region(&name(), kind(function)))
     }
 
     /// Makes the location of a rank pair.

@@ -1,0 +1,53 @@
+//! What the figures of a process lack, by its kind.
+
+use crate::thread::ThreadCell;
+use crate::totals::Totals;
+
+/// What threads know of it; the rest is in [`Totals`]. Counts since the process began, which never fall.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Missing {
+    /// Events not recorded for want of room.
+    pub dropped: u64,
+    /// Operations that are too small to be recorded.
+    pub skipped: u64,
+    /// Proxy operations of other processes (PXN).
+    pub foreign_proxy_ops: u64,
+    /// Events of a type that this version does not know.
+    pub unknown_events: u64,
+    /// Events whose parent was not recorded.
+    pub parentless: u64,
+}
+
+impl Missing {
+    /// Of all threads so far.
+    pub fn of_threads() -> Self {
+        let mut missing = Self { dropped: ThreadCell::all_dropped(), ..Self::default() };
+        for cell in ThreadCell::all() {
+            missing.skipped += cell.skipped.get();
+            missing.foreign_proxy_ops += cell.foreign.get();
+            missing.unknown_events += cell.unknown.get();
+            missing.parentless += cell.parentless.get();
+        }
+        missing
+    }
+
+    /// All that is missing: 0 only where nothing is. An operation may be in it more than once, as one that never ended and has no GPU time.
+    pub fn sum(&self, totals: &Totals) -> u64 {
+        let Self { dropped, skipped, foreign_proxy_ops, unknown_events, parentless } = *self;
+        let of_totals = totals.unfinished + totals.invisible + totals.orphans + totals.untimed.iter().sum::<u64>();
+        of_totals + dropped + skipped + foreign_proxy_ops + unknown_events + parentless
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whatever_is_missing_counts() {
+        let mut totals = Totals::default();
+        (totals.unfinished, totals.invisible, totals.orphans, totals.untimed) = (1, 2, 4, [8, 16, 32, 64, 128]);
+        let missing = Missing { dropped: 256, skipped: 512, foreign_proxy_ops: 1024, unknown_events: 2048, parentless: 4096 };
+        assert_eq!((missing.sum(&totals), Missing::default().sum(&Totals::default())), (8191, 0));
+    }
+}

@@ -1,0 +1,125 @@
+//! How often each function was done, and what its operations took.
+
+use super::figure::{bytes, count, number};
+use super::table;
+use crate::summary::{Operations, Summary, speaks_for_all};
+use std::collections::BTreeMap;
+
+/// Operations of a function, over communicators and ranks.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sum {
+    count: u64,
+    bytes: u64,
+    gpu_timed: u64,
+    time_us: f64,
+    min_us: Option<f64>,
+    max_us: Option<f64>,
+    /// Rows whose longest time is not known.
+    unknown: u64,
+}
+
+impl Sum {
+    fn add(&mut self, row: &Operations) {
+        self.count += row.count;
+        self.bytes = self.bytes.saturating_add(row.bytes);
+        self.gpu_timed += row.gpu_timed;
+        self.time_us += row.time_us;
+        self.min_us = self.min_us.into_iter().chain(row.min_us).reduce(f64::min);
+        self.max_us = self.max_us.into_iter().chain(row.max_us).reduce(f64::max);
+        self.unknown += u64::from(row.max_us.is_none());
+    }
+
+    /// Whether a mean and a maximum are those of all of them.
+    fn is_timed(&self) -> bool {
+        speaks_for_all(self.gpu_timed, self.count)
+    }
+}
+
+/// Nothing where there was no operation.
+pub(super) fn tables(summary: &Summary) -> String {
+    let mut sums: BTreeMap<(&str, &str), Sum> = BTreeMap::new();
+    for row in &summary.operations {
+        sums.entry((&row.kind, &row.func)).or_default().add(row);
+    }
+    if sums.is_empty() {
+        return String::new();
+    }
+    let mut table = table(&["kind", "function", "count", "bytes", "GPU-timed %", "min us", "mean us", "max us"], 2);
+    for ((kind, function), sum) in &sums {
+        let share = (sum.count > 0).then(|| 100.0 * sum.gpu_timed as f64 / sum.count as f64);
+        let mean = sum.is_timed().then(|| sum.time_us / sum.gpu_timed as f64);
+        table.add_row([
+            (*kind).to_owned(),
+            (*function).to_owned(),
+            count(sum.count),
+            bytes(sum.bytes),
+            number(share, 1),
+            number(sum.min_us, 1),
+            number(mean, 1),
+            number(sum.max_us.filter(|_| sum.is_timed() && sum.unknown == 0), 1),
+        ]);
+    }
+    let mut text =
+        format!("Operations, all ranks together. Times are the GPU's own and hold the wait for the last rank\n{table}\n");
+    if sums.values().any(|sum| sum.gpu_timed > 0 && !sum.is_timed()) {
+        text +=
+            "no mean and no maximum where the GPU has timed less than 90 %: the first operations, which are slow, may be those\n";
+    }
+    text.push('\n');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(rank: i32, count: u64, gpu_timed: u64, max_us: Option<f64>) -> Operations {
+        Operations {
+            comm: "00000000000000ab".into(),
+            rank,
+            kind: "Coll".into(),
+            func: "AllReduce".into(),
+            peer: None,
+            count,
+            bytes: 4096,
+            gpu_timed,
+            event_timed: 0,
+            time_us: gpu_timed as f64 * 20.0,
+            kernel_time_us: gpu_timed as f64 * 20.0,
+            min_us: (gpu_timed > 0).then_some(10.0),
+            max_us,
+            proxy_timed: 0,
+            proxy_time_us: 0.0,
+            enqueue_timed: count - gpu_timed,
+            enqueue_time_us: 0.0,
+        }
+    }
+
+    fn cells(rows: &[Operations]) -> (Vec<String>, bool) {
+        let text = tables(&Summary { operations: rows.to_vec(), ..Summary::merge(vec![]) });
+        let line = text.lines().find(|line| line.contains("AllReduce")).unwrap();
+        let cells: Vec<String> = line.split(['│', '┆']).map(|cell| cell.trim().to_owned()).collect();
+        (cells[3..9].to_vec(), text.contains("less than 90 %"))
+    }
+
+    #[test]
+    fn a_mean_is_of_nearly_all_or_not_there() {
+        let (all, said) = cells(&[row(0, 10, 9, Some(30.0)), row(1, 10, 10, Some(40.0))]);
+        assert_eq!((all, said), (["20", "8.00 KiB", "95.0", "10.0", "20.0", "40.0"].map(str::to_owned).to_vec(), false));
+        let (few, said) = cells(&[row(0, 398, 14, None)]);
+        assert_eq!((few, said), (["398", "4.00 KiB", "3.5", "10.0", "-", "-"].map(str::to_owned).to_vec(), true));
+        let (none, said) = cells(&[row(0, 5, 0, None)]);
+        assert_eq!((none, said), (["5", "4.00 KiB", "0.0", "-", "-", "-"].map(str::to_owned).to_vec(), false));
+    }
+
+    #[test]
+    fn a_maximum_that_one_rank_does_not_know_is_not_there() {
+        let (cells, _) = cells(&[row(0, 1000, 1000, Some(30.0)), row(1, 10, 2, None)]);
+        assert_eq!(cells[4..], ["20.0".to_owned(), "-".to_owned()]);
+    }
+
+    #[test]
+    fn without_operations_there_is_no_table() {
+        assert_eq!(tables(&Summary::merge(vec![])), "");
+    }
+}
