@@ -80,9 +80,12 @@ pub(crate) fn expected(summary: &Value) -> Rows {
     }
     for process in table("processes") {
         for (name, field) in [
+            ("nccl_incomplete", "incomplete"),
             ("nccl_dropped", "dropped"),
             ("nccl_unfinished_ops", "unfinished"),
             ("nccl_invisible_ops", "invisible"),
+            ("nccl_skipped_ops", "skipped"),
+            ("nccl_foreign_proxy_ops", "foreign_proxy_ops"),
             ("nccl_out_of_step", "out_of_step"),
         ] {
             add(&mut rows, name, &[], None, process[field].as_f64().unwrap());

@@ -45,7 +45,15 @@ fn over_opentelemetry(mut point: Point) -> Option<Point> {
         BASE_UNITS.iter().find_map(|(ours, theirs, scale)| Some((format!("{}{theirs}", name.strip_suffix(ours)?), *scale)));
     let (name, scale) = converted.unwrap_or_else(|| {
         // a unit that is behind the name, where it is no word of it
-        let plain = ["_size_bytes", "_num_transfers_count", "_dropped_count", "_ops_count", "_step_count", "_failed_count"];
+        let plain = [
+            "_size_bytes",
+            "_num_transfers_count",
+            "_dropped_count",
+            "_incomplete_count",
+            "_ops_count",
+            "_step_count",
+            "_failed_count",
+        ];
         let is_plain = name.starts_with("nccl_untimed_") || plain.iter().any(|ending| name.ends_with(ending));
         let unit = is_plain.then(|| name.rsplit_once('_').unwrap().0.to_owned());
         (unit.unwrap_or(name), 1.0)
