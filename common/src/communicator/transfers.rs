@@ -58,3 +58,35 @@ impl Transfers {
         over.map(|window| traffic.remove(&window).unwrap_or_default()).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::totals::Transfer;
+
+    #[test]
+    fn a_window_is_over_when_all_of_its_transfers_were_served() {
+        let rank = Rank { comm: 7, rank: 0 };
+        let sent = |stop: u64| {
+            let mut sent = Sent::default();
+            sent.add(&Transfer { start: 10, stop, bytes: 8, peer: 1, channel: 0 }, 1.0);
+            sent
+        };
+        let (mut transfers, mut figures) = (Transfers::default(), Figures::default());
+        let served = |over: &mut Vec<Traffic>| {
+            let counts = over.iter_mut().map(|traffic| (traffic.to(1).transfers, traffic.to(1).services.count()));
+            counts.collect::<Vec<_>>()
+        };
+        transfers.read(rank, 0, sent(100), &mut figures);
+        transfers.read(rank, 1, sent(50), &mut figures);
+        transfers.close(0);
+        // the next one at its place
+        transfers.read(rank, 0, sent(90), &mut figures);
+        assert_eq!(served(&mut transfers.serve(rank, 100, &mut figures)), []);
+        assert_eq!(served(&mut transfers.serve(rank, 101, &mut figures)), [(1, 1)]);
+        assert_eq!(figures.totals.pairs[&(rank, 1)].services.count(), 3);
+        (0..3).for_each(|place| transfers.close(place));
+        assert_eq!(served(&mut transfers.serve(rank, 101, &mut figures)), [(1, 1), (1, 1), (0, 0)]);
+        assert!(transfers.traffic.is_empty() && transfers.closed.is_empty());
+    }
+}
