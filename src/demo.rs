@@ -6,6 +6,7 @@ use crate::picture::{fit, recorded, rows, timeline};
 use crate::replay::{self, ReplayError, Request};
 use common::report;
 use common::summary::{Summary, Transfers};
+use common::totals::Transfer;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -97,17 +98,17 @@ fn remove_earlier_trace(directory: &Path) -> Result<(), String> {
 
 /// Draws the pair of ranks whose fit is through the most sizes.
 fn draw(arguments: &Arguments, source: &Path, summary: &Summary) -> Result<Option<PathBuf>, String> {
-    let fitted = summary.transfers.iter().filter(|pair| pair.latency_us.is_some());
+    let fitted = summary.transfers.iter().filter(|pair| pair.fit.is_some());
     let Some(pair) = fitted.max_by_key(|pair| pair.sizes) else { return Ok(None) };
-    let points = sends(source, summary, pair)?;
+    let transfers = sends(source, summary, pair)?;
     let path = arguments.output.join("fit.svg");
     let title = format!("Transfers from rank {} to rank {} of communicator {}", pair.rank, pair.peer, pair.comm);
-    fit::draw(&path, &title, &points, pair.min)?;
+    fit::draw(&path, &title, &transfers, pair.fit)?;
     Ok(Some(path))
 }
 
 /// The pair's transfers, read from the capture of the sender's process.
-fn sends(source: &Path, summary: &Summary, pair: &Transfers) -> Result<Vec<(f64, f64)>, String> {
+fn sends(source: &Path, summary: &Summary, pair: &Transfers) -> Result<Vec<Transfer>, String> {
     let communicator = summary.communicators.iter().find(|communicator| communicator.comm == pair.comm);
     let place = communicator.and_then(|communicator| communicator.ranks.iter().find(|place| place.rank == pair.rank));
     let captures = captures(source)?;
@@ -117,7 +118,9 @@ fn sends(source: &Path, summary: &Summary, pair: &Transfers) -> Result<Vec<(f64,
     let transfers = recorded::transfers(capture);
     let sender = recorded::Rank { comm, rank: pair.rank };
     let of_pair = transfers.iter().filter(|transfer| transfer.of == sender && transfer.peer == pair.peer);
-    Ok(of_pair.map(|transfer| (transfer.bytes as f64, (transfer.stop - transfer.start) as f64 / 1e3)).collect())
+    Ok(of_pair
+        .map(|&recorded::Transfer { peer, channel, bytes, start, stop, .. }| Transfer { peer, channel, bytes, start, stop })
+        .collect())
 }
 
 /// Draws a part of a run as rows of regions.

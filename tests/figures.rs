@@ -6,6 +6,8 @@ mod reference;
 mod tool;
 
 use reference::compare::{compare, compare_counters};
+use reference::json;
+use reference::transfers::{self, Regression};
 
 #[test]
 fn every_recorded_run_gives_the_reference_figures() {
@@ -17,6 +19,21 @@ fn every_recorded_run_gives_the_reference_figures() {
         wrong.extend(differences.iter().map(|difference| format!("{name}: {difference}")));
     }
     assert!(wrong.is_empty(), "{} differences:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// The median is the default.
+#[test]
+fn the_fit_goes_through_the_times_that_the_setting_names() {
+    let path = tool::run("nodes2x2_collectives");
+    let captures = tool::captures(&path).iter().map(|path| json::read(path).unwrap()).collect::<Vec<_>>();
+    let mut expected = reference::summarise(&tool::captures(&path)).unwrap();
+    for (setting, regression) in [("median", Regression::Median), ("min", Regression::Min), ("avg", Regression::Avg)] {
+        let mut command = tool::tool();
+        command.arg("replay").arg(&path).args(["--format", "json"]);
+        let summary = tool::summary(command.env("NCCL_SCOREP_REGRESSION", setting));
+        expected.transfers = transfers::rows(&captures.iter().collect::<Vec<_>>(), regression).unwrap();
+        assert_eq!(compare(&summary, &expected), Vec::<String>::new(), "{setting}");
+    }
 }
 
 /// Windows decide when figures are worked out, never what they are.

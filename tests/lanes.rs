@@ -137,7 +137,9 @@ fn check_pair(lane: &Location) {
     let at = lane.visits[0].begin;
     let [rate, latency, fit] =
         ["nccl_pair_rate", "nccl_pair_latency", "nccl_pair_r2"].map(|name| lane.shown(name, at).unwrap() as f64);
-    assert!((rate / 1e10 - 1.0).abs() < 0.01, "{}: {rate} B/s", lane.name);
+    // one after the other, each in 5 us and a nanosecond for ten bytes
+    let sustained = bytes as f64 / (40.0 * 5e-6 + bytes as f64 / 1e10);
+    assert!((rate / sustained - 1.0).abs() < 0.01, "{}: {rate} B/s", lane.name);
     assert!((latency - 5000.0).abs() < 50.0, "{}: {latency} ns", lane.name);
     assert!(fit > 999_000.0, "{}: {fit} ppm", lane.name);
 }
@@ -150,6 +152,20 @@ fn a_pair_has_a_region_for_each_window() {
     assert!(lane.visits.len() >= 3, "{:?}", lane.visits);
     let bytes: u64 = lane.visits.iter().map(|visit| visit.counter("nccl_pair_bytes").unwrap()).sum();
     assert_eq!(bytes, 10 * 60_000 * 10);
+}
+
+/// No other window's: with transfers of one size there is none.
+#[test]
+fn a_window_without_a_fit_shows_none() {
+    let job = plan("pairs_of_one_size", 0).with("NCCL_SCOREP_WINDOW_SECONDS", "1").run();
+    assert_eq!(job.said(), Vec::<&str>::new());
+    let lanes = job.only().lanes();
+    let lane = &lanes["NCCL 0000000000001a2b 0 to 1"];
+    let shown = |at: u64| ["nccl_pair_rate", "nccl_pair_latency", "nccl_pair_r2"].map(|name| lane.shown(name, at).unwrap());
+    let [first, last] = [lane.visits.first(), lane.visits.last()].map(|visit| shown(visit.unwrap().begin));
+    // 5 us and 3.2 us for 32,000 bytes
+    assert!(first[1].abs_diff(5000) < 50 && first[2] > 999_000, "{first:?}");
+    assert!((last[0] as f64 / (32_000.0 / 8.2e-6) - 1.0).abs() < 0.01 && last[1..] == [0, 0], "{last:?}");
 }
 
 #[test]

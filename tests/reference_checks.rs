@@ -6,14 +6,14 @@ mod reference;
 
 use std::fs::File;
 use std::io::Write;
-use std::path::{Path, PathBuf};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use reference::compare::compare;
-use reference::fit::{Fit, fit};
+use reference::fit::fit;
 use reference::operations::OperationRow;
-use reference::{Reference, Sources, json, summarise_by, transfers};
+use reference::transfers::{self, Regression, Service};
+use reference::{Reference, Sources, summarise_by};
 use serde_json::{Value, json};
 
 /// A process with rank 0 of communicator ab and rank 1 of communicator cd.
@@ -25,6 +25,9 @@ const SECOND: &str = include_str!("reference/by_hand/second.jsonl");
 /// What the summary of the two must say.
 fn by_hand() -> Value {
     let (ab, cd) = ("00000000000000ab", "00000000000000cd");
+    let (slope, mean, sxx) = (419_400.0 / 941_625.0, 1263.0 / 586.0, 941_625.0 / 586.0 / 900.0);
+    let latency = (1380.0 - 1263.0 * slope) / 586.0;
+    let variance: f64 = (205_200.0 - 419_400.0 * slope) / 586.0 / 900.0 / 2.0;
     json!({
         "schema": "scorep-nccl-summary-1",
         "processes": [
@@ -59,25 +62,25 @@ fn by_hand() -> Value {
              "gpu_timed": 0, "event_timed": 0, "time_us": 0.0, "kernel_time_us": 0.0, "min_us": null, "max_us": null},
         ],
         "transfers": [
-            // Steps 10, 11, 12, 15: 1000 bytes in 2 us, 2000 in 3, 3000 in 4, 3000 in 5; from 2 to 4, 3 to 6, 10 to 14 and 20 to
-            // 25 us, together 4 + 4 + 5. The fastest lie on 1 us + bytes / 1000. Of all, the means are 2250 bytes and 3.5 us, and
-            // the sums about them xx = 2750000, xy = 3500, yy = 5: slope 7/5500, latency 3.5 - 2250 x 7/5500 = 7/11,
-            // R2 = 3500^2 / (2750000 x 5) = 49/55.
-            {"comm": ab, "rank": 0, "peer": 1, "transfers": 4, "bytes": 9000, "sizes": 3,
-             "active_us": 13.0, "active_rate_mb_s": 9000.0 / 13.0,
-             "avg": {"latency_us": 7.0 / 11.0, "rate_mb_s": 5500.0 / 7.0, "r2": 49.0 / 55.0, "n": 4},
-             "min": {"latency_us": 1.0, "rate_mb_s": 1000.0, "r2": 1.0, "n": 3},
-             "rate_mb_s": 1000.0, "latency_us": 1.0},
-            // 500 bytes from 1 to 2 us and 500 from 1.5 to 2.5 us.
+            // Steps 10, 11, 12 by channel 3, and 15 by channel 4: 1000 bytes from 2 to 4 us, 2000 from 3 to 6, 3000 from 10 to 13,
+            // 8000 from 20 to 25, together 4 + 3 + 5. Step 11 waits behind 10 until 4 us, so the service times are 2, 2, 3 and 5 us,
+            // and 1, 2, 1 and 1 are in flight. In kB and us, with the weights 225, 225, 100 and 36 (900 / time^2): sums w 586,
+            // wx 1263, wy 1380, wxx 4329, wxy 3690, wyy 3600; 586 wxx - wx wx = 941625, 586 wxy - wx wy = 419400,
+            // 586 wyy - wy wy = 205200. Slope 419400 / 941625, latency (1380 - 1263 slope) / 586.
+            {"comm": ab, "rank": 0, "peer": 1, "transfers": 4, "bytes": 14000, "sizes": 4,
+             "active_us": 12.0, "sustained_rate_mb_s": 14000.0 / 12.0, "mean_in_flight": 1.25, "max_in_flight": 2,
+             "fit": {"latency_us": latency, "latency_error_us": (variance * (900.0 / 586.0 + mean * mean / sxx)).sqrt(),
+                     "rate_mb_s": 1000.0 / slope, "rate_error_mb_s": 1000.0 / slope / slope * (variance / sxx).sqrt(),
+                     "r2": 419_400.0_f64.powi(2) / (941_625.0 * 205_200.0), "n": 4}},
+            // 500 bytes from 1 to 2 us and 500 from 1.5 to 2.5 us, by one channel.
             {"comm": ab, "rank": 1, "peer": 0, "transfers": 2, "bytes": 1000, "sizes": 1,
-             "active_us": 1.5, "active_rate_mb_s": 2000.0 / 3.0, "avg": null, "min": null,
-             "rate_mb_s": 2000.0 / 3.0, "latency_us": null},
+             "active_us": 1.5, "sustained_rate_mb_s": 2000.0 / 3.0, "mean_in_flight": 1.5, "max_in_flight": 2, "fit": null},
         ],
         "channels": [
             {"comm": ab, "rank": 0, "peer": 1, "channel": 3, "transfers": 3, "bytes": 6000,
-             "mean_size_bytes": 2000.0, "mean_time_us": 3.0},
-            {"comm": ab, "rank": 0, "peer": 1, "channel": 4, "transfers": 1, "bytes": 3000,
-             "mean_size_bytes": 3000.0, "mean_time_us": 5.0},
+             "mean_size_bytes": 2000.0, "mean_time_us": 8.0 / 3.0},
+            {"comm": ab, "rank": 0, "peer": 1, "channel": 4, "transfers": 1, "bytes": 8000,
+             "mean_size_bytes": 8000.0, "mean_time_us": 5.0},
             {"comm": ab, "rank": 1, "peer": 0, "channel": 0, "transfers": 2, "bytes": 1000,
              "mean_size_bytes": 500.0, "mean_time_us": 1.0},
         ],
@@ -103,13 +106,6 @@ fn summarise_texts_by(texts: &[&str], sources: Sources) -> Reference {
 
 fn reference() -> Reference {
     summarise_texts(&[FIRST, SECOND])
-}
-
-fn captures_of(run: &str) -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/captures").join(run);
-    let mut paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect::<Vec<_>>();
-    paths.sort();
-    paths
 }
 
 #[test]
@@ -184,7 +180,9 @@ fn tolerances_are_those_promised() {
     for time in ["/operations/0/time_us", "/transfers/0/active_us", "/channels/0/mean_time_us"] {
         assert_eq!((differences(time, 1.0009), differences(time, 0.9989)), (0, 1), "{time}");
     }
-    for fitted in ["/transfers/0/avg/latency_us", "/transfers/0/min/rate_mb_s", "/transfers/0/min/r2", "/transfers/1/rate_mb_s"] {
+    for fitted in
+        ["/transfers/0/fit/latency_us", "/transfers/0/fit/rate_mb_s", "/transfers/0/fit/r2", "/transfers/0/mean_in_flight"]
+    {
         assert_eq!((differences(fitted, 1.000_000_9), differences(fitted, 0.999_998_9)), (0, 1), "{fitted}");
     }
 }
@@ -256,19 +254,37 @@ fn times_of_kernels_worked_out_by_hand() {
 
 #[test]
 fn lines_with_known_answers() {
-    // 250 ns + bytes / 2, wherever the sizes lie: 0.25 us and 2 bytes a nanosecond.
-    for offset in [0, 1_000_000_000_000] {
-        let points = [0, 2, 10, 4].map(|bytes: i64| (offset + bytes, 250 + (offset + bytes) / 2));
-        let fit = fit(&points).unwrap();
-        assert!((fit.latency_us - 0.25).abs() < 1e-3, "{fit:?}");
-        assert_eq!((fit.rate_mb_s, fit.r2, fit.n), (Some(2000.0), Some(1.0), 4));
-    }
-    let flat = Fit { latency_us: 0.7, rate_mb_s: None, r2: None, n: 3 };
-    assert_eq!(fit(&[(1, 700), (2, 700), (5, 700)]), Some(flat));
-    let falling = fit(&[(0, 300), (100, 100)]).unwrap();
-    assert_eq!(falling, Fit { latency_us: 0.3, rate_mb_s: Some(-500.0), r2: Some(1.0), n: 2 });
-    assert_eq!(fit(&[(5, 1), (5, 2)]), None);
+    // 250 ns + bytes / 2: 0.25 us and 2 bytes a nanosecond.
+    let line = |bytes: i64| (bytes, 250.0 + bytes as f64 / 2.0);
+    let exact = fit(&[0, 200, 1000, 1600].map(line)).unwrap();
+    assert!((exact.latency_us - 0.25).abs() < 1e-9 && (exact.rate_mb_s - 2000.0).abs() < 1e-6, "{exact:?}");
+    assert!(exact.latency_error_us < 1e-9 && exact.rate_error_mb_s < 1e-3 && (exact.r2 - 1.0).abs() < 1e-9 && exact.n == 4);
+    // Three sizes, a span below 8, times that are equal, that fall, and that scatter.
+    assert_eq!(fit(&[0, 200, 1600].map(line)), None);
+    assert_eq!(fit(&[0, 200, 1000, 1599].map(line)), None);
+    assert_eq!(fit(&[0, 200, 1000, 1600].map(|bytes| (bytes, 700.0))), None);
+    assert_eq!(fit(&[0, 200, 1000, 1600].map(|bytes| (bytes, 2000.0 - bytes as f64))), None);
+    assert_eq!(fit(&[(0, 300.0), (200, 900.0), (1000, 300.0), (1600, 900.0)]), None);
     assert_eq!(fit(&[]), None);
+}
+
+#[test]
+fn medians_with_known_answers() {
+    let of = |times: &[i64], regression| {
+        let services: Vec<_> = times.iter().map(|&time| Service { bytes: 8, time, in_flight: 1 }).collect();
+        transfers::points(&services, regression)[0].1
+    };
+    // 16 and 17 share a bucket, and so do 1024 to 1151.
+    for (times, median) in [
+        (&[5][..], 5.0),
+        (&[0, 0, 9], 0.0),
+        (&[1, 2, 3, 4], 2.0),
+        (&[1, 17, 16, 18, 99], 16.5),
+        (&[1, 2, 1030, 1150, 1152, 9999], 1090.0),
+    ] {
+        assert_eq!(of(times, Regression::Median), median, "{times:?}");
+    }
+    assert_eq!([Regression::Min, Regression::Avg].map(|by| of(&[7, 4, 10], by)), [4.0, 7.0]);
 }
 
 #[test]
@@ -276,35 +292,4 @@ fn unions_with_known_answers() {
     assert_eq!(transfers::union(vec![]), 0);
     // Apart, touching, overlapping, inside, the same again, empty.
     assert_eq!(transfers::union(vec![(10, 12), (0, 4), (4, 5), (11, 15), (12, 13), (0, 4), (7, 7)]), 10);
-    assert_eq!(transfers::fastest(&[(8, 3), (4, 9), (8, 2), (4, 7)]), [(4, 7), (8, 2)]);
-}
-
-/// The two passes round; sums of whole numbers do not. On real transfers both must give the same line.
-#[test]
-fn two_passes_lose_no_digits_on_real_transfers() {
-    let mut fits = 0;
-    for run in ["net2_collectives", "nodes2x2_collectives"] {
-        for path in captures_of(run) {
-            let recording = json::read(&path).unwrap();
-            let transfers = transfers::all(&[&recording]).unwrap();
-            let points = transfers::points(&transfers);
-            for points in [transfers::fastest(&points), points] {
-                let Some(fit) = fit(&points) else { continue };
-                let sum = |term: fn(i128, i128) -> i128| points.iter().map(|&(x, y)| term(x.into(), y.into())).sum::<i128>();
-                let n = points.len() as i128;
-                let (x, y) = (sum(|x, _| x), sum(|_, y| y));
-                let xx = n * sum(|x, _| x * x) - x * x;
-                let xy = n * sum(|x, y| x * y) - x * y;
-                let yy = n * sum(|_, y| y * y) - y * y;
-                let rate = 1000.0 * xx as f64 / xy as f64;
-                let latency = (y * xx - x * xy) as f64 / (n * xx) as f64 / 1000.0;
-                let r2 = (xy as f64 / xx as f64) * (xy as f64 / yy as f64);
-                for (two_passes, exact) in [(fit.rate_mb_s.unwrap(), rate), (fit.latency_us, latency), (fit.r2.unwrap(), r2)] {
-                    assert!((two_passes - exact).abs() <= 1e-11 * exact.abs(), "{two_passes} {exact} in {}", path.display());
-                }
-                fits += 1;
-            }
-        }
-    }
-    assert_eq!(fits, 12);
 }

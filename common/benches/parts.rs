@@ -5,16 +5,17 @@
 #![expect(clippy::unwrap_used, reason = "a measurement that cannot go on should stop")]
 
 use common::communicator::Communicator;
-use common::config::{Settings, Verbosity};
+use common::config::{Regression, Settings, Verbosity};
 use common::context::Contexts;
 use common::event::{Communicator as Introduction, Event, Operation, ProxyOp, State};
 use common::figures::Figures;
-use common::fit::Fit;
 use common::grace::Graces;
 use common::handle::Handle;
 use common::metric::Fixed;
+use common::rate::FittedLine;
 use common::recorder::{CLOCK, Recorder};
 use common::round::{self, Course};
+use common::services::{Service, Services};
 use common::thread::ThreadCell;
 use common::window::WindowState;
 use common::{board, grace, log};
@@ -203,21 +204,23 @@ fn rotate_windows(bencher: Bencher<'_, '_>) {
     });
 }
 
-fn fit_of(points: u64) -> Fit {
-    let mut fit = Fit::default();
-    (0..points).for_each(|point| _ = fit.add(black_box(4096 + point % 64 * 512), 10_000 + point * 7));
-    fit
+fn services_of(transfers: u64) -> Services {
+    let mut services = Services::default();
+    for number in 0..transfers {
+        services.add(Service { bytes: black_box(4096 + number % 64 * 512), ticks: 10_000 + number * 7, in_flight: 1 });
+    }
+    services
 }
 
 #[divan::bench]
-fn fit_a_thousand_points(bencher: Bencher<'_, '_>) {
-    bencher.counter(ItemsCount::new(1000_u64)).bench_local(|| fit_of(1000));
+fn take_in_a_thousand_services(bencher: Bencher<'_, '_>) {
+    bencher.counter(ItemsCount::new(1000_u64)).bench_local(|| services_of(1000));
 }
 
 #[divan::bench]
 fn line_of_a_fit(bencher: Bencher<'_, '_>) {
-    let fit = fit_of(1000);
-    bencher.bench_local(|| black_box(&fit).line());
+    let services = services_of(1000);
+    bencher.bench_local(|| FittedLine::of(black_box(&services), Regression::Median, 1.0));
 }
 
 #[divan::bench]

@@ -1,6 +1,7 @@
 //! One rank of one communicator, as the collector follows it.
 
 mod taking;
+mod transfers;
 
 use crate::assembly::{Assembly, Judged};
 use crate::config::{Regression, Settings};
@@ -13,7 +14,7 @@ use crate::in_step::{Cause, Verdict};
 use crate::kernels::When;
 use crate::launch::times::OfKernel;
 use crate::operation::Operation;
-use crate::rate::Rate;
+use crate::rate::{FittedLine, Rate};
 use crate::reader::Reader;
 use crate::recorder::Recorder;
 use crate::round::{Course, Round};
@@ -21,6 +22,7 @@ use crate::totals::Rank;
 use crate::traffic::Traffic;
 use crate::window::{WINDOWS, WindowState};
 use taking::{Collectives, take};
+use transfers::Transfers;
 
 /// How long an operation must have been over on the GPU before what started earlier is taken to have had its time, in settling times
 /// (`NCCL_SCOREP_SETTLE_SECONDS`).
@@ -45,7 +47,7 @@ pub struct Communicator {
     rank: Option<Rank>,
     readers: [Reader; WINDOWS as usize],
     /// What each window transferred.
-    traffic: [Traffic; WINDOWS as usize],
+    transfers: Transfers,
     assembly: Assembly,
     /// Its place on the timeline, and whether it has asked for one.
     place: Option<Option<u16>>,
@@ -68,7 +70,7 @@ impl Communicator {
             nranks: introduction.nranks,
             rank: None,
             readers: Default::default(),
-            traffic: Default::default(),
+            transfers: Transfers::default(),
             assembly: Assembly::default(),
             place: None,
             collectives: Collectives::default(),
@@ -135,7 +137,7 @@ impl Communicator {
             let place = index as usize;
             let begin = self.readers[place].read(&recorder.pool, window, &mut left, &mut self.assembly);
             horizon = begin.map_or(horizon, |begin| begin.min(horizon));
-            self.take_transfers(rank, place, figures);
+            self.transfers.read(rank, place, self.assembly.take_sent(), figures);
         }
         figures.lag.merge(self.assembly.take_lag());
         self.horizon = horizon;
@@ -145,7 +147,7 @@ impl Communicator {
     /// Goes on with closing windows, after [`Communicator::read`]: only now is all known that decides whether an event is still waited for. To be
     /// called again when a grace period has begun.
     pub(crate) fn close(&mut self, course: Course<'_>, graces: &mut Graces, figures: &mut Figures) {
-        let Course { recorder, now, .. } = course;
+        let recorder = course.recorder;
         let (Some(context), Some(rank)) = (recorder.contexts.at(self.id.index()), self.known()) else { return };
         let ended = self.ended.is_some();
         let [settles, lingers] = [1.0, LINGER].map(|times| self.has_ended_within(times, course, figures));
@@ -160,8 +162,8 @@ impl Communicator {
                 window.change(WindowState::Filling, WindowState::Closing);
             }
             if self.readers[place].close(&recorder.pool, window, patience, graces, &mut self.assembly) {
-                self.take_transfers(rank, place, figures);
-                self.finish_window(rank, place, now, recorder.settings.regression, figures);
+                self.transfers.read(rank, place, self.assembly.take_sent(), figures);
+                self.transfers.close(place);
             }
         }
     }
@@ -185,9 +187,10 @@ impl Communicator {
         if let Some(order) = context.lost_from() {
             self.assembly.lost_from(order);
         }
-        self.settle(rank, now, (&recorder.settings, context), figures);
         let ready = |index| context.window(index).state() == WindowState::Ready;
         self.over = self.ended.is_some() && (0..WINDOWS).all(ready);
+        self.finish_windows(rank, now, recorder.settings.regression, figures);
+        self.settle(rank, now, (&recorder.settings, context), figures);
         if self.over {
             self.settle_all(rank, figures);
             self.push_collectives(now, figures);
@@ -230,10 +233,6 @@ impl Communicator {
 
     fn is_idle(&self) -> bool {
         self.readers.iter().all(Reader::is_idle) && self.assembly.looks_done()
-    }
-
-    fn take_transfers(&mut self, rank: Rank, window: usize, figures: &mut Figures) {
-        figures.transfers(rank, self.assembly.take_sent(), &mut self.traffic[window]);
     }
 
     fn settle(&mut self, rank: Rank, now: u64, (settings, context): (&Settings, &Context), figures: &mut Figures) {
@@ -318,13 +317,20 @@ impl Communicator {
         figures.totals.orphans += orphans;
     }
 
-    /// A window was read to its end: what it transferred is fitted and shown as points of the series.
-    fn finish_window(&mut self, rank: Rank, window: usize, now: u64, regression: Regression, figures: &mut Figures) {
+    /// Finishes the windows that were read to their end and all of whose transfers were served.
+    fn finish_windows(&mut self, rank: Rank, now: u64, regression: Regression, figures: &mut Figures) {
+        let horizon = if self.over { u64::MAX } else { self.horizon };
+        for traffic in self.transfers.serve(rank, horizon, figures) {
+            self.finish_window(rank, traffic, now, regression, figures);
+        }
+    }
+
+    /// What a window transferred is fitted and shown as points of the series.
+    fn finish_window(&mut self, rank: Rank, mut traffic: Traffic, now: u64, regression: Regression, figures: &mut Figures) {
         figures.totals.windows += 1;
-        let mut traffic = std::mem::take(&mut self.traffic[window]);
-        for ((peer, channel), points) in traffic.take_channels() {
-            if let Some(latency_us) = points.latency_us(regression, figures.nanoseconds_per_tick) {
-                figures.channel_window((rank, peer, channel), latency_us);
+        for ((peer, channel), services) in traffic.take_channels() {
+            if let Some(fit) = FittedLine::of(&services, regression, figures.nanoseconds_per_tick) {
+                figures.channel_window((rank, peer, channel), fit.latency_us);
             }
         }
         for (peer, pair) in traffic.sums() {
@@ -336,8 +342,8 @@ impl Communicator {
                 figures.window(rank, peer, rate);
             }
             let of = peer.map_or_else(String::new, |peer| format!("@{peer}"));
-            figures.series.push(&format!("nccl_transfer_rate{of}"), now, rate.rate_mb_s);
-            figures.series.push(&format!("nccl_transfer_latency{of}"), now, rate.latency_us);
+            figures.series.push(&format!("nccl_transfer_rate{of}"), now, rate.sustained_mb_s);
+            figures.series.push(&format!("nccl_transfer_latency{of}"), now, rate.fit.map(|fit| fit.latency_us));
         }
         self.push_collectives(now, figures);
     }

@@ -80,7 +80,7 @@ impl Default for Settings {
             chain: None,
             record: None,
             record_bytes: 256 << 20,
-            regression: Regression::Min,
+            regression: Regression::Median,
             window_events: 50_000,
             window_seconds: 5.0,
             deadline_seconds: 60.0,
@@ -153,8 +153,9 @@ impl Settings {
             settings.record_bytes = mebibytes(value, 65_536)?;
             Some(())
         });
-        take("NCCL_SCOREP_REGRESSION", "min or avg", &mut |value| {
+        take("NCCL_SCOREP_REGRESSION", "median, min or avg", &mut |value| {
             settings.regression = match value {
+                "median" | "MEDIAN" => Regression::Median,
                 "min" | "MIN" => Regression::Min,
                 "avg" | "AVG" => Regression::Avg,
                 _ => return None,

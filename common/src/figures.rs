@@ -1,6 +1,7 @@
 //! The figures of the process: sums, unions and series, kept together with the board's counters.
 
 use crate::assembly::Judged;
+use crate::connections::Served;
 use crate::in_step::Cause;
 use crate::intervals::{self, Intervals};
 use crate::launch::lag::Lag;
@@ -8,7 +9,7 @@ use crate::metric::{self, Fixed, PerFunction};
 use crate::missing::Missing;
 use crate::operation::{Operation, Source};
 use crate::rate::Rate;
-use crate::sent::{Sent, ToPeer};
+use crate::sent::ToPeer;
 use crate::series::SeriesStore;
 use crate::spread;
 use crate::timeline::Timeline;
@@ -78,9 +79,9 @@ impl Figures {
     }
 
     /// Takes in what was sent in a window.
-    pub fn transfers(&mut self, rank: Rank, sent: Sent, window: &mut Traffic) {
+    pub fn transfers(&mut self, rank: Rank, sent: Vec<ToPeer>, window: &mut Traffic) {
         let already = self.net_now.len();
-        for ToPeer { peer, sum, channels, points, mut under_way } in sent.into_peers() {
+        for ToPeer { peer, sum, channels, mut under_way } in sent {
             under_way.sort_unstable();
             for into in [self.totals.pairs.entry((rank, peer)).or_default(), window.to(peer)] {
                 into.merge(&sum);
@@ -88,9 +89,6 @@ impl Figures {
             }
             for (channel, sum) in (0..=u8::MAX).zip(&channels).filter(|(_, sum)| sum.transfers > 0) {
                 self.totals.channels.entry((rank, peer, channel)).or_default().merge(sum);
-            }
-            for (channel, points) in (0..=u8::MAX).zip(&points).filter(|(_, points)| points.all.count() > 0) {
-                window.by(peer, channel).merge(points);
             }
             board::add(Fixed::NetBytes as usize, sum.bytes);
             self.net_now.append(&mut under_way);
@@ -101,10 +99,20 @@ impl Figures {
         now.iter().for_each(|&(start, stop)| window.under_way(start, stop));
     }
 
+    /// Takes in how transfers of a window were served.
+    pub fn served(&mut self, rank: Rank, served: &Served, window: &mut Traffic) {
+        let Served { peer, channel, services, .. } = served;
+        self.totals.pairs.entry((rank, *peer)).or_default().services.merge(services);
+        window.to(*peer).services.merge(services);
+        if spread::is_wanted() {
+            window.by(*peer, *channel).merge(services);
+        }
+    }
+
     /// What a window of a pair came to.
     pub fn window(&mut self, rank: Rank, peer: i32, rate: Rate) {
         if let Some(pair) = self.totals.pairs.get_mut(&(rank, peer)) {
-            spread::keep(&mut pair.windows, |windows| windows.add(rate.rate_mb_s, rate.latency_us));
+            spread::keep(&mut pair.windows, |windows| windows.add(rate.sustained_mb_s, rate.fit.map(|fit| fit.latency_us)));
         }
     }
 

@@ -160,13 +160,13 @@ pub fn of_function(function: usize, what: PerFunction) -> usize {
 pub const SERIES: [Series; 4] = [
     Series {
         name: "nccl_transfer_rate",
-        description: c"Transfer rate over the network, fitted or bytes over active time, per window",
+        description: c"Sustained transfer rate over the network: bytes over the time with a transfer under way, per window",
         unit: c"MB/s",
         by_peer: true,
     },
     Series {
         name: "nccl_transfer_latency",
-        description: c"Latency of transfers over the network: regression of time over size, per window",
+        description: c"Latency of transfers over the network: fit of service times over sizes, per window",
         unit: c"us",
         by_peer: true,
     },

@@ -1,80 +1,64 @@
-//! Transfer rate and latency of a pair of ranks: what is published, and when.
+//! Transfer rate and latency of a pair of ranks: the sustained rate, and the fit where there is one.
 //!
-//! Time over size is a line only where sizes have a spread and the line explains the times. Otherwise the rate is bytes over the
-//! time that at least one transfer was under way, and there is no latency.
+//! The sustained rate is bytes over the time that at least one transfer was under way: always there, and dependent on what the
+//! program sent. The fit is of service times over sizes: what one connection of the link needs for a transfer of a size.
 
 use crate::config::Regression;
-use crate::fastest::Fastest;
-use crate::fit::{Fit, Line};
+use crate::fit::Line;
+use crate::services::Services;
 use crate::totals::PairSum;
 use serde::{Deserialize, Serialize};
 
-/// Sizes that a published fit needs.
-pub const FEWEST_SIZES: u64 = 3;
-/// R² that a published fit needs.
-pub const LEAST_R2: f64 = 0.8;
+/// Sizes that a fit needs.
+pub const FEWEST_SIZES: usize = 4;
+/// By what factor the largest exceeds the smallest above 0 at least.
+pub const LEAST_SPAN: u64 = 8;
+/// By how many of its standard errors the slope exceeds 0 at least. With four sizes 4 % of pure noise does, with seven 1 %.
+pub const LEAST_ERRORS: f64 = 3.0;
 
 /// A fitted line in a person's units.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct FittedLine {
-    /// Time of a transfer of no bytes, microseconds.
+    /// Service time of a transfer of no bytes, microseconds.
     pub latency_us: f64,
-    /// Bytes per microsecond, which is 10^6 bytes per second; `None` for a line without slope.
-    pub rate_mb_s: Option<f64>,
-    /// Coefficient of determination; `None` where all times are equal.
-    pub r2: Option<f64>,
-    /// Points.
+    /// Its standard error.
+    pub latency_error_us: f64,
+    /// Bytes per microsecond, which is 10^6 bytes per second.
+    pub rate_mb_s: f64,
+    /// Its standard error.
+    pub rate_error_mb_s: f64,
+    /// Coefficient of determination.
+    pub r2: f64,
+    /// Points: one a size.
     pub n: u64,
 }
 
 impl FittedLine {
-    /// From a line in bytes and ticks.
-    pub fn new(line: Line, nanoseconds_per_tick: f64) -> Self {
+    /// Through the service times, where they say enough of a link.
+    pub fn of(services: &Services, regression: Regression, nanoseconds_per_tick: f64) -> Option<Self> {
+        Self::through(&services.points(regression), nanoseconds_per_tick)
+    }
+
+    fn through(points: &[(u64, f64)], nanoseconds_per_tick: f64) -> Option<Self> {
+        let smallest = points.iter().map(|&(size, _)| size).find(|&size| size > 0)?;
+        let (largest, _) = *points.last()?;
+        if points.len() < FEWEST_SIZES || largest / LEAST_SPAN < smallest {
+            return None;
+        }
+        let line = Line::through(points)?;
+        if line.slope <= 0.0 || line.slope < LEAST_ERRORS * line.slope_error {
+            return None;
+        }
         let microseconds = nanoseconds_per_tick / 1e3;
-        Self {
+        let rate_mb_s = 1.0 / (line.slope * microseconds);
+        Some(Self {
             latency_us: line.intercept * microseconds,
-            rate_mb_s: (line.slope != 0.0).then(|| 1.0 / (line.slope * microseconds)),
+            latency_error_us: line.intercept_error * microseconds,
+            rate_mb_s,
+            rate_error_mb_s: rate_mb_s * (line.slope_error / line.slope),
             r2: line.r2,
             n: line.n,
-        }
-    }
-
-    /// Whether it is published, through so many sizes.
-    fn is_good(&self, sizes: u64) -> bool {
-        sizes >= FEWEST_SIZES && self.r2.is_some_and(|r2| r2 >= LEAST_R2) && self.rate_mb_s.is_some_and(|rate| rate > 0.0)
-    }
-}
-
-/// What a regression goes through: all transfers, and the fastest of each size.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Points {
-    /// All.
-    pub all: Fit,
-    /// The fastest of each size.
-    pub fastest: Fastest,
-}
-
-impl Points {
-    /// Takes a transfer in.
-    pub fn add(&mut self, bytes: u64, ticks: u64) {
-        self.all.add(bytes, ticks);
-        self.fastest.add(bytes, ticks);
-    }
-
-    /// Takes in all of another.
-    pub fn merge(&mut self, other: &Self) {
-        self.all.merge(&other.all);
-        self.fastest.merge(&other.fastest);
-    }
-
-    /// The latency, where the line through them is good enough to be published.
-    pub fn latency_us(&self, regression: Regression, nanoseconds_per_tick: f64) -> Option<f64> {
-        let line = match regression {
-            Regression::Min => self.fastest.fit().line(),
-            Regression::Avg => self.all.line(),
-        };
-        let line = FittedLine::new(line?, nanoseconds_per_tick);
-        line.is_good(self.fastest.sizes()).then_some(line.latency_us)
+        })
     }
 }
 
@@ -86,42 +70,24 @@ pub struct Rate {
     /// Time with at least one transfer under way, microseconds.
     pub active_us: f64,
     /// Bytes over that time.
-    pub active_rate_mb_s: Option<f64>,
-    /// Fit over all transfers.
-    pub avg: Option<FittedLine>,
-    /// Fit over the fastest of each size.
-    pub min: Option<FittedLine>,
-    /// What is published as the rate.
-    pub rate_mb_s: Option<f64>,
-    /// What is published as the latency.
-    pub latency_us: Option<f64>,
-    /// Coefficient of determination of the line that both are of, where they are.
-    pub r2: Option<f64>,
+    pub sustained_mb_s: Option<f64>,
+    /// Transfers of a connection under way when one started, that one among them: on average, and at most.
+    pub in_flight: Option<(f64, u64)>,
+    /// The fit, where there is one.
+    pub fit: Option<FittedLine>,
 }
 
 impl Rate {
     /// Of all transfers of a pair.
     pub fn of(pair: &PairSum, regression: Regression, nanoseconds_per_tick: f64) -> Self {
-        let fitted = |line: Line| FittedLine::new(line, nanoseconds_per_tick);
-        let avg = pair.all.line().map(fitted);
-        let min = pair.fastest.fit().line().map(fitted);
-        let sizes = pair.fastest.sizes();
         let active_us = pair.active.total() as f64 * nanoseconds_per_tick / 1e3;
-        let active_rate_mb_s = (active_us > 0.0).then(|| pair.bytes as f64 / active_us);
-        let chosen = match regression {
-            Regression::Min => min,
-            Regression::Avg => avg,
-        };
-        let published = chosen.filter(|line| line.is_good(sizes));
+        let points = pair.services.points(regression);
         Self {
-            sizes,
+            sizes: points.len() as u64,
             active_us,
-            active_rate_mb_s,
-            avg,
-            min,
-            rate_mb_s: published.map_or(active_rate_mb_s, |line| line.rate_mb_s),
-            latency_us: published.map(|line| line.latency_us),
-            r2: published.and_then(|line| line.r2),
+            sustained_mb_s: (active_us > 0.0).then(|| pair.bytes as f64 / active_us),
+            in_flight: pair.services.in_flight(),
+            fit: FittedLine::through(&points, nanoseconds_per_tick),
         }
     }
 }
@@ -129,64 +95,72 @@ impl Rate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::totals::Transfer;
+    use crate::services::Service;
 
     fn pair(points: &[(u64, u64)]) -> PairSum {
         let mut pair = PairSum::default();
-        let mut start = 0;
-        for &(bytes, time) in points {
-            pair.add(&Transfer { start, stop: start + time, bytes, peer: 0, channel: 0 });
-            start += 1_000_000;
+        for (number, &(bytes, ticks)) in (0..).zip(points) {
+            pair.bytes += bytes;
+            pair.active.add(number * 1_000_000, number * 1_000_000 + ticks);
+            pair.services.add(Service { bytes, ticks, in_flight: 1 + number % 2 });
         }
         pair
     }
 
     #[test]
-    fn a_good_fit_is_published() {
-        // 5 us + 1 ns per 10 bytes, in ticks of half a nanosecond; one transfer queued behind another
-        let pair = pair(&[(1000, 10_200), (10_000, 12_000), (100_000, 30_000), (100_000, 90_000)]);
-        let rate = Rate::of(&pair, Regression::Min, 0.5);
-        assert_eq!((rate.sizes, rate.min.unwrap().n, rate.avg.unwrap().n), (3, 3, 4));
-        assert!((rate.rate_mb_s.unwrap() - 10_000.0).abs() < 1e-6);
-        assert!((rate.latency_us.unwrap() - 5.0).abs() < 1e-9);
-        assert!((rate.active_us - 71.1).abs() < 1e-9);
+    fn a_good_fit_stands_beside_the_sustained_rate() {
+        // 5 us + 1 ns per 10 bytes, in ticks of half a nanosecond; one transfer was interrupted
+        let points = [(1000, 10_200), (10_000, 12_000), (100_000, 30_000), (100_000, 30_000), (100_000, 90_000), (2000, 10_400)];
+        let rate = Rate::of(&pair(&points), Regression::Median, 0.5);
+        let fit = rate.fit.unwrap();
+        assert_eq!((rate.sizes, fit.n, rate.in_flight), (4, 4, Some((1.5, 2))));
+        for (found, expected) in
+            [(fit.rate_mb_s, 10_000.0), (fit.latency_us, 5.0), (rate.active_us, 91.3), (rate.sustained_mb_s.unwrap(), 3428.258)]
+        {
+            assert!((found / expected - 1.0).abs() < 1e-6, "{found} instead of {expected}");
+        }
+        let mean = Rate::of(&pair(&points), Regression::Avg, 0.5).fit.unwrap();
+        assert!(mean.rate_mb_s < 7000.0 && mean.rate_error_mb_s > 1.0 && mean.latency_error_us > 0.0, "{mean:?}");
     }
 
     #[test]
-    fn a_bad_fit_gives_bytes_over_active_time_and_no_latency() {
-        for points in [
-            &[(131_072, 1000), (131_072, 1200)][..],
-            &[(8, 1000), (16, 1200)],
-            &[(8, 1000), (16, 100), (32, 5000), (64, 20)],
-            &[(8, 3000), (16, 2000), (24, 1000)],
-            &[(8, 7), (16, 7), (24, 7)],
+    fn what_says_little_of_a_link_gives_no_fit() {
+        let of = |sizes: &[u64], time: fn(u64) -> u64| pair(&sizes.iter().map(|&size| (size, time(size))).collect::<Vec<_>>());
+        let line = |size| 5000 + size;
+        let found = |pair: &PairSum| {
+            [Regression::Median, Regression::Min, Regression::Avg].map(|by| Rate::of(pair, by, 1.0).fit.is_some())
+        };
+        assert_eq!(found(&of(&[0, 100, 200, 800], line)), [true; 3]);
+        // three sizes, a span below 8, the same above 0, times that fall, that are equal, and that differ for other reasons
+        for pair in [
+            of(&[100, 200, 800], line),
+            of(&[100, 200, 400, 799], line),
+            of(&[0, 200, 400, 1599], line),
+            of(&[100, 200, 400, 800], |size| 5000 - size),
+            of(&[100, 200, 400, 800], |_| 5000),
+            of(&[100, 200, 400, 800], |size| if size % 300 == 100 { 5000 } else { 9000 + size }),
         ] {
-            let rate = Rate::of(&pair(points), Regression::Min, 1.0);
-            assert_eq!(rate.latency_us, None, "{points:?}");
-            assert_eq!(rate.rate_mb_s, rate.active_rate_mb_s);
+            assert_eq!(found(&pair), [false; 3], "{pair:?}");
+            assert!(Rate::of(&pair, Regression::Median, 1.0).sustained_mb_s.is_some());
         }
     }
 
     #[test]
-    fn of_points_alone_the_latency_is_the_pairs() {
-        for (sizes, latency) in [(&[1000, 10_000, 100_000][..], Some(5.0)), (&[1000, 10_000], None), (&[1000; 9], None)] {
-            // in two parts
-            let mut parts = [Points::default(), Points::default()];
-            sizes.iter().zip([0, 1].iter().cycle()).for_each(|(&size, &part)| parts[part].add(size, 10_000 + size / 5));
-            let [mut points, other] = parts;
-            points.merge(&other);
-            let pair = pair(&sizes.iter().map(|&size| (size, 10_000 + size / 5)).collect::<Vec<_>>());
-            for regression in [Regression::Min, Regression::Avg] {
-                let found = points.latency_us(regression, 0.5);
-                assert_eq!(found, Rate::of(&pair, regression, 0.5).latency_us);
-                assert_eq!(found.map(f64::round), latency);
-            }
+    fn noise_seldom_gives_a_fit() {
+        let mut random = fastrand::Rng::with_seed(1);
+        let mut noise = |sizes: u64| {
+            let points = (0..sizes).map(|power| (4 << (2 * power), random.u64(5000..50_000))).collect::<Vec<_>>();
+            Rate::of(&pair(&points), Regression::Median, 1.0).fit.is_some()
+        };
+        for (sizes, most) in [(4, 60), (7, 20)] {
+            let found = (0..1000).filter(|_| noise(sizes)).count();
+            assert!(found < most, "{found} of 1000 with {sizes} sizes");
         }
     }
 
     #[test]
     fn nothing_gives_nothing() {
         let rate = Rate::of(&PairSum::default(), Regression::Min, 1.0);
-        assert_eq!((rate.rate_mb_s, rate.latency_us, rate.avg, rate.min), (None, None, None, None));
+        assert_eq!((rate.sustained_mb_s, rate.in_flight, rate.fit), (None, None, None));
     }
 }

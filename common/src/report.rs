@@ -8,7 +8,7 @@ mod operations;
 use crate::launch::Untimed;
 use crate::summary::{Process, Summary};
 use comfy_table::{CellAlignment, Table, presets};
-use figure::{bytes, count, number};
+use figure::{bytes, count, number, with_error};
 use std::fmt::Write;
 
 /// Rows of a table that a person reads.
@@ -30,8 +30,8 @@ pub fn tables(summary: &Summary) -> String {
         }
         let _ = writeln!(
             text,
-            "rate and latency: regression of time over size where it has 3 sizes and R2 >= 0.8,\n\
-             else bytes over active time, and no latency"
+            "sustained: bytes over the time with a transfer under way. Fit: service time of a connection over size; latency and\n\
+             rate with their standard errors, where there are 4 sizes that span a factor of 8 and the slope is 3 errors above 0"
         );
     }
     text += &arrivals::tables(summary);
@@ -52,18 +52,8 @@ fn table(header: &[&str], left: usize) -> Table {
 }
 
 fn transfers(summary: &Summary) -> Table {
-    let header = [
-        "communicator",
-        "ranks",
-        "transfers",
-        "bytes",
-        "sizes",
-        "rate MB/s",
-        "latency us",
-        "R2 (min)",
-        "R2 (avg)",
-        "active MB/s",
-    ];
+    let header =
+        ["communicator", "ranks", "transfers", "bytes", "sizes", "sustained MB/s", "in flight", "fit MB/s", "latency us", "R2"];
     let mut table = table(&header, 2);
     let mut rows: Vec<_> = summary.transfers.iter().collect();
     if rows.len() > MOST {
@@ -76,11 +66,11 @@ fn transfers(summary: &Summary) -> Table {
             count(row.transfers),
             bytes(row.bytes),
             count(row.sizes),
-            number(row.rate_mb_s, 1),
-            number(row.latency_us, 2),
-            number(row.min.and_then(|fit| fit.r2), 3),
-            number(row.avg.and_then(|fit| fit.r2), 3),
-            number(row.active_rate_mb_s, 1),
+            number(row.sustained_rate_mb_s, 1),
+            row.mean_in_flight.zip(row.max_in_flight).map_or_else(|| "-".into(), |(mean, max)| format!("{mean:.1}, {max}")),
+            with_error(row.fit.map(|fit| (fit.rate_mb_s, fit.rate_error_mb_s)), 0),
+            with_error(row.fit.map(|fit| (fit.latency_us, fit.latency_error_us)), 2),
+            number(row.fit.map(|fit| fit.r2), 3),
         ]);
     }
     table

@@ -1,8 +1,6 @@
 //! What a round found sent over the network, by the rank it went to, on its way into the sums of the run and of a window.
 
 use crate::intervals;
-use crate::rate::Points;
-use crate::spread;
 use crate::totals::{ChannelSum, PairSum, Transfer};
 use rustc_hash::FxHashMap;
 
@@ -15,8 +13,6 @@ pub struct ToPeer {
     pub sum: PairSum,
     /// By channel.
     pub channels: Vec<ChannelSum>,
-    /// By channel, what a fit goes through, where that is wanted.
-    pub points: Vec<Points>,
     /// When transfers were under way, ticks: intervals whose union counts.
     pub under_way: Vec<(u64, u64)>,
 }
@@ -30,10 +26,6 @@ impl ToPeer {
             self.channels.resize(channel + 1, ChannelSum::default());
         }
         self.channels[channel].add(transfer, nanoseconds_per_tick);
-        if spread::is_wanted() {
-            self.points.resize_with(self.channels.len(), Points::default);
-            self.points[channel].add(transfer.bytes, transfer.ticks());
-        }
         intervals::push(&mut self.under_way, transfer.start, transfer.stop);
     }
 }
@@ -42,6 +34,8 @@ impl ToPeer {
 #[derive(Debug, Default)]
 pub struct Sent {
     peers: Vec<ToPeer>,
+    /// Each, whose service times are still to be worked out.
+    transfers: Vec<Transfer>,
     places: FxHashMap<i32, usize>,
     /// The one that came last.
     last: usize,
@@ -58,11 +52,12 @@ impl Sent {
             self.peers.push(ToPeer { peer: transfer.peer, ..ToPeer::default() });
         }
         self.peers[self.last].add(transfer, nanoseconds_per_tick);
+        self.transfers.push(*transfer);
     }
 
-    /// By rank, in no order.
-    pub fn into_peers(self) -> Vec<ToPeer> {
-        self.peers
+    /// By rank, in no order; and each transfer.
+    pub fn into_parts(self) -> (Vec<ToPeer>, Vec<Transfer>) {
+        (self.peers, self.transfers)
     }
 }
 
@@ -78,7 +73,9 @@ mod tests {
         {
             sent.add(&Transfer { start, stop, bytes: 8, peer, channel }, 1.0);
         }
-        let [three, one] = <[ToPeer; 2]>::try_from(sent.into_peers()).unwrap();
+        let (peers, transfers) = sent.into_parts();
+        assert_eq!(transfers.iter().map(|transfer| transfer.start).collect::<Vec<_>>(), [10, 0, 15, 40, 50, 45]);
+        let [three, one] = <[ToPeer; 2]>::try_from(peers).unwrap();
         assert_eq!((three.peer, three.sum.transfers, three.sum.bytes, three.sum.span), (3, 5, 40, Some((10, 60))));
         assert_eq!(three.channels.iter().map(|channel| channel.transfers).collect::<Vec<_>>(), [3, 2]);
         assert_eq!(three.under_way, [(10, 30), (45, 60)]);

@@ -174,15 +174,13 @@ pub struct Transfers {
     /// Time with at least one transfer under way, microseconds.
     pub active_us: f64,
     /// Bytes over that time, MB/s.
-    pub active_rate_mb_s: Option<f64>,
-    /// Fit over all transfers.
-    pub avg: Option<FittedLine>,
-    /// Fit over the fastest of each size.
-    pub min: Option<FittedLine>,
-    /// Published rate, MB/s.
-    pub rate_mb_s: Option<f64>,
-    /// Published latency, microseconds.
-    pub latency_us: Option<f64>,
+    pub sustained_rate_mb_s: Option<f64>,
+    /// Transfers of a connection under way when one started, that one among them: on average.
+    pub mean_in_flight: Option<f64>,
+    /// At most.
+    pub max_in_flight: Option<u64>,
+    /// Fit of service times over sizes, where there is one.
+    pub fit: Option<FittedLine>,
 }
 
 /// Transfers of a pair of ranks over one channel.

@@ -1,12 +1,11 @@
 //! Sums per communicator, rank and function, per rank pair, and per channel.
 
-use crate::fastest::Fastest;
-use crate::fit::Fit;
 use crate::in_step::Verdict;
 use crate::intervals::Intervals;
 use crate::launch::Untimed;
 use crate::name::Name;
 use crate::operation::{Operation, Sends, Source, Timing};
+use crate::services::Services;
 use crate::spread::{self, Kept, OfOperations, OfTransfers, OfWindows};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -144,10 +143,8 @@ pub struct PairSum {
     pub transfers: u64,
     /// Bytes.
     pub bytes: u64,
-    /// Regression over all transfers.
-    pub all: Fit,
-    /// The fastest of each size.
-    pub fastest: Fastest,
+    /// Service times: of a transfer, once all is read that stopped before it.
+    pub services: Services,
     /// Time with at least one transfer under way, ticks.
     pub active: Intervals<MOST_APART>,
     /// Begin of the first and end of the last, ticks.
@@ -168,8 +165,6 @@ impl PairSum {
     pub(crate) fn count(&mut self, transfer: &Transfer) {
         self.transfers += 1;
         self.bytes = self.bytes.saturating_add(transfer.bytes);
-        self.all.add(transfer.bytes, transfer.ticks());
-        self.fastest.add(transfer.bytes, transfer.ticks());
         self.cover((transfer.start, transfer.stop));
     }
 
@@ -182,8 +177,7 @@ impl PairSum {
     pub(crate) fn merge(&mut self, other: &Self) {
         self.transfers += other.transfers;
         self.bytes = self.bytes.saturating_add(other.bytes);
-        self.all.merge(&other.all);
-        self.fastest.merge(&other.fastest);
+        self.services.merge(&other.services);
         self.active.extend(other.active.total());
         other.span.into_iter().for_each(|span| self.cover(span));
         spread::merge(&mut self.windows, &other.windows, OfWindows::merge);
@@ -284,6 +278,7 @@ impl Totals {
         self.sum_up();
         for pair in self.pairs.range_mut((rank, i32::MIN)..=(rank, i32::MAX)).map(|(_, pair)| pair) {
             pair.active.close();
+            pair.services.close();
         }
         if self.own.contains(&rank) {
             return;
@@ -348,6 +343,7 @@ fn hand_over<K: Ord + Copy, V: Default>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::services::Service;
 
     #[test]
     fn operations_are_summed_by_what_timed_them() {
@@ -368,7 +364,6 @@ mod tests {
             sum.add(&Transfer { start, stop, bytes, peer: 1, channel: 0 });
         }
         assert_eq!((sum.transfers, sum.bytes, sum.active.total()), (3, 16, 21));
-        assert_eq!((sum.all.count(), sum.fastest.sizes()), (3, 2));
     }
 
     #[test]
@@ -377,7 +372,9 @@ mod tests {
         let ranks = (0..KEPT as u64 + 20).map(|comm| Rank { comm, rank: 1 });
         for rank in ranks {
             let transfer = Transfer { start: rank.comm, stop: rank.comm + 10, bytes: 8, peer: 0, channel: 3 };
-            totals.pairs.entry((rank, 0)).or_default().add(&transfer);
+            let pair = totals.pairs.entry((rank, 0)).or_default();
+            pair.add(&transfer);
+            pair.services.add(Service { bytes: 8, ticks: 10, in_flight: 1 });
             totals.channels.entry((rank, 0, 3)).or_default().add(&transfer, 1.0);
             let key = (rank, true, Name::of(Some(c"AllReduce")), None);
             totals.meet(rank);
@@ -386,10 +383,7 @@ mod tests {
         }
         let others = Rank { comm: OTHERS, rank: 1 };
         let pair = &totals.pairs[&(others, 0)];
-        assert_eq!(
-            (pair.transfers, pair.bytes, pair.active.total(), pair.all.count(), pair.fastest.sizes()),
-            (20, 160, 200, 20, 1)
-        );
+        assert_eq!((pair.transfers, pair.bytes, pair.active.total(), pair.services.count()), (20, 160, 200, 20));
         assert_eq!(totals.channels[&(others, 0, 3)], ChannelSum { transfers: 20, bytes: 160, ticks: 200, spread: None });
         let operations = &totals.operations[&(others, true, Name::of(Some(c"AllReduce")), None)];
         assert_eq!((operations.count, operations.min, operations.max), (20, Some(100), Some(119)));

@@ -1,6 +1,6 @@
 //! What one window transferred: to each rank, and in all.
 
-use crate::rate::Points;
+use crate::services::Services;
 use crate::totals::PairSum;
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ pub struct Traffic {
     /// When any was under way; what else is said of all is the sum over the ranks.
     all: PairSum,
     /// By rank and channel, where that is wanted.
-    channels: BTreeMap<(i32, u8), Points>,
+    channels: BTreeMap<(i32, u8), Services>,
 }
 
 impl Traffic {
@@ -20,13 +20,13 @@ impl Traffic {
         self.peers.entry(peer).or_default()
     }
 
-    /// What a fit over the transfers to that rank by that channel goes through.
-    pub fn by(&mut self, peer: i32, channel: u8) -> &mut Points {
+    /// Service times of the transfers to that rank by that channel.
+    pub fn by(&mut self, peer: i32, channel: u8) -> &mut Services {
         self.channels.entry((peer, channel)).or_default()
     }
 
     /// All of these, when nothing more comes.
-    pub fn take_channels(&mut self) -> BTreeMap<(i32, u8), Points> {
+    pub fn take_channels(&mut self) -> BTreeMap<(i32, u8), Services> {
         std::mem::take(&mut self.channels)
     }
 

@@ -1,33 +1,38 @@
-//! A picture of one pair of ranks: size against time, every transfer, the fastest of each size, and the fitted line.
+//! A picture of one pair of ranks: size against time, every transfer, the median service time of each size, and the fitted line.
 
+use common::config::Regression;
+use common::connections::Connections;
 use common::rate::FittedLine;
+use common::services::Services;
+use common::totals::Transfer;
 use plotters::prelude::*;
-use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Draws the picture as SVG.
+/// Draws the picture as SVG; times of the transfers are in nanoseconds.
 ///
 /// # Errors
 /// When the file cannot be written.
-pub(crate) fn draw(path: &Path, title: &str, points: &[(f64, f64)], fit: Option<FittedLine>) -> Result<(), String> {
-    draw_on(path, title, points, fit).map_err(|error| format!("{}: {error}", path.display()))
+pub(crate) fn draw(path: &Path, title: &str, transfers: &[Transfer], fit: Option<FittedLine>) -> Result<(), String> {
+    draw_on(path, title, transfers, fit).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 fn draw_on(
     path: &Path,
     title: &str,
-    points: &[(f64, f64)],
+    transfers: &[Transfer],
     fit: Option<FittedLine>,
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-    let mut fastest: BTreeMap<u64, f64> = BTreeMap::new();
-    for &(size, time) in points {
-        let best = fastest.entry(size as u64).or_insert(time);
-        *best = best.min(time);
-    }
+    let time = |transfer: &Transfer| (transfer.bytes as f64, (transfer.stop - transfer.start) as f64 / 1e3);
+    let points: Vec<(f64, f64)> = transfers.iter().map(time).collect();
+    let (mut connections, mut services) = (Connections::default(), Services::default());
+    connections.read(0, transfers.iter().copied());
+    connections.serve(u64::MAX, |served| services.merge(&served.services));
+    let medians: Vec<(f64, f64)> =
+        services.points(Regression::Median).into_iter().map(|(size, time)| (size as f64, time / 1e3)).collect();
     let root = SVGBackend::new(path, (960, 640)).into_drawing_area();
     root.fill(&WHITE)?;
     let largest = points.iter().map(|point| point.0).fold(1.0, f64::max);
-    let shortest = points.iter().map(|point| point.1).fold(f64::MAX, f64::min).max(0.1);
+    let shortest = points.iter().chain(&medians).map(|point| point.1).fold(f64::MAX, f64::min).max(0.1);
     let longest = points.iter().map(|point| point.1).fold(1.0, f64::max);
     let mut chart = ChartBuilder::on(&root)
         .caption(title, ("sans-serif", 22))
@@ -50,13 +55,14 @@ fn draw_on(
         .label("every transfer (its wait behind others included)")
         .legend(move |(x, y)| Circle::new((x + 10, y), 3, gray.filled()));
     chart
-        .draw_series(fastest.iter().map(|(&size, &time)| Circle::new((size as f64, time), 4, BLUE.filled())))?
-        .label("the fastest of each size")
+        .draw_series(medians.iter().map(|&point| Circle::new(point, 4, BLUE.filled())))?
+        .label("the median service time of each size")
         .legend(|(x, y)| Circle::new((x + 10, y), 4, BLUE.filled()));
-    if let Some((fit, rate)) = fit.and_then(|fit| Some((fit, fit.rate_mb_s?))) {
-        let label = format!("fit: {:.2} us + size / {rate:.0} MB/s, R2 {:.3}", fit.latency_us, fit.r2.unwrap_or(f64::NAN));
+    if let Some(fit) = fit {
+        let FittedLine { latency_us, rate_mb_s, r2, .. } = fit;
+        let label = format!("fit: {latency_us:.2} us + size / {rate_mb_s:.0} MB/s, R2 {r2:.3}");
         chart
-            .draw_series(LineSeries::new(line(fit, rate, largest), RED.stroke_width(2)))?
+            .draw_series(LineSeries::new(line(fit, largest), RED.stroke_width(2)))?
             .label(label)
             .legend(|(x, y)| PathElement::new([(x, y), (x + 20, y)], RED.stroke_width(2)));
     }
@@ -66,9 +72,9 @@ fn draw_on(
 }
 
 /// Enough points that a straight line looks right on a logarithmic axis.
-fn line(fit: FittedLine, rate: f64, largest: f64) -> impl Iterator<Item = (f64, f64)> {
+fn line(fit: FittedLine, largest: f64) -> impl Iterator<Item = (f64, f64)> {
     (0..=200).map(move |step| {
         let size = largest * f64::from(step) / 200.0;
-        (size, (fit.latency_us + size / rate).max(0.05))
+        (size, (fit.latency_us + size / fit.rate_mb_s).max(0.05))
     })
 }

@@ -32,6 +32,7 @@ pub(crate) struct Operation {
 pub(crate) struct Transfer {
     pub(crate) of: Rank,
     pub(crate) peer: i32,
+    pub(crate) channel: u8,
     pub(crate) bytes: u64,
     pub(crate) start: u64,
     pub(crate) stop: u64,
@@ -96,19 +97,19 @@ pub(crate) fn operations(capture: &Capture) -> Vec<Operation> {
 /// All transfers, in the order of their ends.
 pub(crate) fn transfers(capture: &Capture) -> Vec<Transfer> {
     let ranks = ranks(capture);
-    let mut sends: HashMap<u64, (Rank, i32)> = HashMap::new();
+    let mut sends: HashMap<u64, (Rank, i32, u8)> = HashMap::new();
     let mut steps: HashMap<u64, Transfer> = HashMap::new();
     let mut transfers = Vec::new();
     for call in &capture.lines {
         match &call.what {
-            What::Start { ctx, h, event: Event::ProxyOp { peer, send: true, .. }, .. } => {
+            What::Start { ctx, h, event: Event::ProxyOp { peer, ch, send: true, .. }, .. } => {
                 if let Some(&of) = ranks.get(ctx) {
-                    sends.insert(*h, (of, *peer));
+                    sends.insert(*h, (of, *peer, *ch));
                 }
             }
             What::Start { h, parent, event: Event::ProxyStep { .. }, .. } => {
-                if let Some(&(of, peer)) = sends.get(parent) {
-                    steps.insert(*h, Transfer { of, peer, bytes: 0, start: u64::MAX, stop: u64::MAX });
+                if let Some(&(of, peer, channel)) = sends.get(parent) {
+                    steps.insert(*h, Transfer { of, peer, channel, bytes: 0, start: u64::MAX, stop: u64::MAX });
                 }
             }
             What::State { h, state: SEND_WAIT, arg: Some(bytes) } => {

@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn transfers_of_a_pair_are_united() {
-        let transfer = |start, stop| Transfer { of: OF, peer: 1, bytes: 8, start, stop };
+        let transfer = |start, stop| Transfer { of: OF, peer: 1, channel: 0, bytes: 8, start, stop };
         let rows = of_process(&[], &[transfer(7, 9), transfer(0, 4), transfer(3, 5), transfer(5, 6)]);
         assert_eq!((rows[0].name.as_str(), spans(&rows[0])), ("NCCL 00000000000000ab 3 to 1", vec![(0, 6), (7, 9)]));
     }

@@ -110,6 +110,21 @@ static void pairs(void) {
   finalize(of.context);
 }
 
+/* Five seconds with transfers of four sizes, and five with those of one. */
+static void pairs_of_one_size(void) {
+  begin();
+  struct communicator of = communicator(0x1a2b, 0, 2);
+  uint64_t from = now() + MILLISECONDS;
+  for (uint64_t i = 0; i < 1000; i++) {
+    uint64_t bytes = 4000 << (i < 500 ? i % 4 : 3), at = from + i * 10 * MILLISECONDS;
+    struct operation send = point_to_point(&of, "Send", 1, bytes / 4, at, at + 3 * MILLISECONDS);
+    send.transfer_begin = at + MILLISECONDS, send.transfer_end = send.transfer_begin + 5 * MICROSECONDS + bytes / 10, send.transfer_bytes = bytes;
+    add(send);
+  }
+  play();
+  finalize(of.context);
+}
+
 /* An operation that is under way, and a communicator that is not destroyed, when the program ends. */
 static void exit_amidst(void) {
   begin();

@@ -24,7 +24,7 @@
 #define SCENARIO(name, ranks) {#name, name, ranks}
 static const struct scenario { const char *name; void (*play)(void); int ranks; } scenarios[] = {
   /* lanes.h */
-  SCENARIO(lanes, 1), SCENARIO(two_gpus, 1), SCENARIO(many, 1), SCENARIO(communicators, 1), SCENARIO(pairs, 1), SCENARIO(exit_amidst, 1),
+  SCENARIO(lanes, 1), SCENARIO(two_gpus, 1), SCENARIO(many, 1), SCENARIO(communicators, 1), SCENARIO(pairs, 1), SCENARIO(pairs_of_one_size, 1), SCENARIO(exit_amidst, 1),
   SCENARIO(exit_of_a_thread, 1),  SCENARIO(recording_off, 1), SCENARIO(recording_off_and_on, 1), SCENARIO(nothing, 1),
   /* clocks.h */
   SCENARIO(clock_offset, 1), SCENARIO(clock_drift, 1), SCENARIO(clock_coarse, 1), SCENARIO(clock_counts, 1),

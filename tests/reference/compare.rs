@@ -15,6 +15,8 @@ enum Expected {
     Time(f64),
     /// A result of a fit: within 1e-6.
     Fitted(f64),
+    /// Its standard error: within 1e-6 of the result.
+    Error(f64, f64),
     /// An object with these fields.
     Object(Vec<(&'static str, Expected)>),
     /// A count that no capture determines.
@@ -23,7 +25,7 @@ enum Expected {
     Untimed(usize),
 }
 
-use Expected::{AnyCount, Exactly, Fitted, Object, Time, Untimed};
+use Expected::{AnyCount, Error, Exactly, Fitted, Object, Time, Untimed};
 
 /// A row: the fields that identify it, and the others.
 type Row = (Vec<(&'static str, Value)>, Vec<(&'static str, Expected)>);
@@ -110,6 +112,11 @@ fn check(actual: &Value, expected: &Expected, place: &str, differences: &mut Vec
         Exactly(value) => differences.push(format!("{place}: {actual} instead of {value}")),
         Time(value) => check_near(actual, *value, 1e-3, place, differences),
         Fitted(value) => check_near(actual, *value, 1e-6, place, differences),
+        Error(value, of) => {
+            if !actual.as_f64().is_some_and(|actual| (actual - value).abs() <= 1e-6 * of.abs()) {
+                differences.push(format!("{place}: {actual} instead of {value} (within 1e-6 of {of})"));
+            }
+        }
         Object(fields) if actual.is_object() => check_fields(actual, fields, place, differences),
         Object(_) => differences.push(format!("{place}: {actual} instead of an object")),
         Untimed(expected) => {
@@ -139,8 +146,10 @@ fn fit(fit: Option<Fit>) -> Expected {
     or_null(fit, |fit| {
         Object(vec![
             ("latency_us", Fitted(fit.latency_us)),
-            ("rate_mb_s", or_null(fit.rate_mb_s, Fitted)),
-            ("r2", or_null(fit.r2, Fitted)),
+            ("latency_error_us", Error(fit.latency_error_us, fit.latency_us)),
+            ("rate_mb_s", Fitted(fit.rate_mb_s)),
+            ("rate_error_mb_s", Error(fit.rate_error_mb_s, fit.rate_mb_s)),
+            ("r2", Fitted(fit.r2)),
             ("n", Exactly(json!(fit.n))),
         ])
     })
@@ -222,11 +231,10 @@ fn transfers(reference: &Reference) -> Vec<Row> {
             ("bytes", Exactly(json!(row.bytes))),
             ("sizes", Exactly(json!(row.sizes))),
             ("active_us", Time(row.active_us)),
-            ("active_rate_mb_s", or_null(row.active_rate_mb_s, Time)),
-            ("avg", fit(row.avg)),
-            ("min", fit(row.min)),
-            ("rate_mb_s", or_null(row.rate_mb_s, Fitted)),
-            ("latency_us", or_null(row.latency_us, Fitted)),
+            ("sustained_rate_mb_s", or_null(row.sustained_rate_mb_s, Time)),
+            ("mean_in_flight", Fitted(row.mean_in_flight)),
+            ("max_in_flight", Exactly(json!(row.max_in_flight))),
+            ("fit", fit(row.fit)),
         ];
         (key, fields)
     };

@@ -1,47 +1,57 @@
 //! The straight line through sizes and times: time = latency + bytes / rate.
 
-/// A least squares fit.
+/// A least squares fit that is published.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Fit {
     pub(crate) latency_us: f64,
-    /// `None` for a flat line.
-    pub(crate) rate_mb_s: Option<f64>,
-    /// `None` for a flat line.
-    pub(crate) r2: Option<f64>,
+    pub(crate) latency_error_us: f64,
+    pub(crate) rate_mb_s: f64,
+    pub(crate) rate_error_mb_s: f64,
+    pub(crate) r2: f64,
     /// Number of points.
     pub(crate) n: usize,
 }
 
-/// The fit of time (nanoseconds) over size (bytes) in two passes: the means, then the sums about them. `None` with fewer than two
-/// sizes. Nanoseconds until the end, because they are whole: a constant time then has a mean without rounding and a slope of 0.
-pub(crate) fn fit(points: &[(i64, i64)]) -> Option<Fit> {
-    let n = points.len() as f64;
-    let (first, _) = *points.first()?;
-    if points.iter().all(|&(bytes, _)| bytes == first) {
+/// The fit of time (nanoseconds) over size (bytes), by the normal equations of the relative residuals: 1 is to be
+/// latency / time + slope bytes / time. `None` where it is not published: it takes four sizes that span a factor of eight, and a
+/// slope that lies three of its standard errors above 0.
+pub(crate) fn fit(points: &[(i64, f64)]) -> Option<Fit> {
+    let sizes = points.iter().map(|&(bytes, _)| bytes).filter(|&bytes| bytes > 0);
+    let (smallest, largest) = (sizes.clone().min()?, sizes.max()?);
+    if points.len() < 4 || largest < 8 * smallest || points.iter().all(|point| point.1 == points[0].1) {
         return None;
     }
-    let mean_bytes = points.iter().map(|&(bytes, _)| bytes as f64).sum::<f64>() / n;
-    let mean_time = points.iter().map(|&(_, time)| time as f64).sum::<f64>() / n;
-    let (mut xx, mut xy, mut yy) = (0.0, 0.0, 0.0);
-    for &(bytes, time) in points {
-        let (x, y) = (bytes as f64 - mean_bytes, time as f64 - mean_time);
-        xx += x * x;
-        xy += x * y;
-        yy += y * y;
+    let n = points.len() as f64;
+    let (mut u, mut v, mut uu, mut uv, mut vv) = (0.0, 0.0, 0.0, 0.0, 0.0);
+    for (inverse, ratio) in terms(points) {
+        u += inverse;
+        v += ratio;
+        uu += inverse * inverse;
+        uv += inverse * ratio;
+        vv += ratio * ratio;
     }
-    let slope: f64 = xy / xx;
-    let intercept = mean_time - slope * mean_bytes;
-    // About the means: the same, but without losing digits when the sizes are large and their spread is small.
-    let residual = |&(bytes, time): &(i64, i64)| {
-        let (x, y) = (bytes as f64 - mean_bytes, time as f64 - mean_time);
-        (y - slope * x).powi(2)
-    };
-    let flat = slope == 0.0;
+    let determinant = uu * vv - uv * uv;
+    let latency = (u * vv - v * uv) / determinant;
+    let slope = (v * uu - u * uv) / determinant;
+    let residuals: f64 = terms(points).map(|(inverse, ratio)| (1.0 - latency * inverse - slope * ratio).powi(2)).sum();
+    let variance = residuals / (n - 2.0);
+    let latency_error = (variance * vv / determinant).sqrt();
+    let slope_error = (variance * uu / determinant).sqrt();
+    if slope <= 0.0 || slope < 3.0 * slope_error {
+        return None;
+    }
     Some(Fit {
-        latency_us: intercept / 1000.0,
+        latency_us: latency / 1000.0,
+        latency_error_us: latency_error / 1000.0,
         // Bytes in a nanosecond are thousands of bytes in a microsecond.
-        rate_mb_s: if flat { None } else { Some(1000.0 / slope) },
-        r2: if flat { None } else { Some(1.0 - points.iter().map(residual).sum::<f64>() / yy) },
+        rate_mb_s: 1000.0 / slope,
+        rate_error_mb_s: 1000.0 / slope * (slope_error / slope),
+        // Beside the best that a constant time can do.
+        r2: 1.0 - residuals / (n - u * u / uu),
         n: points.len(),
     })
+}
+
+fn terms(points: &[(i64, f64)]) -> impl Iterator<Item = (f64, f64)> + '_ {
+    points.iter().map(|&(bytes, time)| (1.0 / time.max(1.0), bytes as f64 / time.max(1.0)))
 }

@@ -91,7 +91,7 @@ pub(crate) fn summarise_by<P: AsRef<Path>>(paths: &[P], sources: Sources) -> Res
         processes: processes.collect::<Result<_, _>>()?,
         communicators: communicator_rows(&recordings),
         operations: operations::rows(&all, sources)?,
-        transfers: transfers::rows(&all)?,
+        transfers: transfers::rows(&all, transfers::Regression::Median)?,
         channels: transfers::channel_rows(&all)?,
     })
 }

@@ -1,6 +1,6 @@
 //! What crossed the network, by pair of ranks and by channel.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::error::Error;
 
 use super::fit::{Fit, fit};
@@ -28,11 +28,18 @@ pub(crate) struct TransferRow {
     pub(crate) bytes: i64,
     pub(crate) sizes: usize,
     pub(crate) active_us: f64,
-    pub(crate) active_rate_mb_s: Option<f64>,
-    pub(crate) avg: Option<Fit>,
-    pub(crate) min: Option<Fit>,
-    pub(crate) rate_mb_s: Option<f64>,
-    pub(crate) latency_us: Option<f64>,
+    pub(crate) sustained_rate_mb_s: Option<f64>,
+    pub(crate) mean_in_flight: f64,
+    pub(crate) max_in_flight: usize,
+    pub(crate) fit: Option<Fit>,
+}
+
+/// What time stands for those of a size, as `NCCL_SCOREP_REGRESSION` tells the library.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Regression {
+    Median,
+    Min,
+    Avg,
 }
 
 /// All sends of one rank of a communicator to another over one channel.
@@ -50,56 +57,98 @@ pub(crate) struct ChannelRow {
 }
 
 /// The rows of all processes, by key.
-pub(crate) fn rows(recordings: &[&Recording]) -> Result<Vec<TransferRow>, Box<dyn Error>> {
+pub(crate) fn rows(recordings: &[&Recording], regression: Regression) -> Result<Vec<TransferRow>, Box<dyn Error>> {
     let mut groups: BTreeMap<(String, i64, i64), Vec<Transfer>> = BTreeMap::new();
     for transfer in all(recordings)? {
         let key = (transfer.comm.clone(), transfer.rank, transfer.peer);
         groups.entry(key).or_default().push(transfer);
     }
-    Ok(groups.into_iter().map(|((comm, rank, peer), transfers)| row(comm, rank, peer, &transfers)).collect())
+    Ok(groups.into_iter().map(|((comm, rank, peer), transfers)| row(comm, rank, peer, &transfers, regression)).collect())
 }
 
-fn row(comm: String, rank: i64, peer: i64, transfers: &[Transfer]) -> TransferRow {
+fn row(comm: String, rank: i64, peer: i64, transfers: &[Transfer], regression: Regression) -> TransferRow {
     let bytes = transfers.iter().map(|transfer| transfer.bytes).sum();
     let active = union(transfers.iter().map(|transfer| (transfer.start, transfer.stop)).collect());
     let active_us = active as f64 / 1000.0;
-    let active_rate_mb_s = if active > 0 { Some(bytes as f64 / active_us) } else { None };
-    let points = points(transfers);
-    let fastest = fastest(&points);
-    let min = fit(&fastest);
-    // Otherwise the rate is what arrived in the time it took.
-    let good = min.filter(says_something);
+    let services = services(transfers);
+    let points = points(&services, regression);
     TransferRow {
         comm,
         rank,
         peer,
         transfers: transfers.len(),
         bytes,
-        sizes: fastest.len(),
+        sizes: points.len(),
         active_us,
-        active_rate_mb_s,
-        avg: fit(&points),
-        min,
-        rate_mb_s: good.map_or(active_rate_mb_s, |good| good.rate_mb_s),
-        latency_us: good.map(|good| good.latency_us),
+        sustained_rate_mb_s: if active > 0 { Some(bytes as f64 / active_us) } else { None },
+        mean_in_flight: services.iter().map(|service| service.in_flight).sum::<usize>() as f64 / services.len() as f64,
+        max_in_flight: services.iter().map(|service| service.in_flight).max().unwrap_or(0),
+        fit: fit(&points),
     }
 }
 
-/// A fit is published when it has something to say.
-fn says_something(min: &Fit) -> bool {
-    min.n >= 3 && min.r2.is_some_and(|r2| r2 >= 0.8) && min.rate_mb_s.is_some_and(|rate| rate > 0.0)
+/// A transfer as its connection served it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Service {
+    pub(crate) bytes: i64,
+    /// Nanoseconds.
+    pub(crate) time: i64,
+    /// Transfers of its connection that have not stopped when it starts, and that stop before it or are it.
+    pub(crate) in_flight: usize,
 }
 
-/// (bytes, nanoseconds) of each.
-pub(crate) fn points(transfers: &[Transfer]) -> Vec<(i64, i64)> {
-    transfers.iter().map(|transfer| (transfer.bytes, transfer.stop - transfer.start)).collect()
+/// Each transfer of a pair, from its start, or the stop before it on its channel where that is later, to its stop.
+pub(crate) fn services(transfers: &[Transfer]) -> Vec<Service> {
+    let mut channels: BTreeMap<i64, Vec<&Transfer>> = BTreeMap::new();
+    for transfer in transfers {
+        channels.entry(transfer.channel).or_default().push(transfer);
+    }
+    let mut services = Vec::new();
+    for mut transfers in channels.into_values() {
+        transfers.sort_by_key(|transfer| (transfer.stop, transfer.start, transfer.bytes));
+        for (number, transfer) in transfers.iter().enumerate() {
+            let before = &transfers[..number];
+            let begin = before.last().map_or(transfer.start, |before| before.stop.max(transfer.start));
+            let in_flight = 1 + before.iter().filter(|before| before.stop > transfer.start).count();
+            services.push(Service { bytes: transfer.bytes, time: transfer.stop - begin, in_flight });
+        }
+    }
+    services
 }
 
-/// The fastest time of each size.
-pub(crate) fn fastest(points: &[(i64, i64)]) -> Vec<(i64, i64)> {
-    let sizes = points.iter().map(|&(bytes, _)| bytes).collect::<BTreeSet<_>>();
-    let time = |size| points.iter().filter(|&&(bytes, _)| bytes == size).map(|&(_, time)| time).min();
-    sizes.into_iter().filter_map(|size| Some((size, time(size)?))).collect()
+/// Each size with the time that stands for it.
+pub(crate) fn points(services: &[Service], regression: Regression) -> Vec<(i64, f64)> {
+    let mut sizes: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
+    for service in services {
+        sizes.entry(service.bytes).or_default().push(service.time);
+    }
+    let point = |(bytes, times): (i64, Vec<i64>)| {
+        let time = match regression {
+            Regression::Median => median(times),
+            Regression::Min => times.into_iter().min().unwrap_or(0) as f64,
+            Regression::Avg => mean(&times),
+        };
+        (bytes, time)
+    };
+    sizes.into_iter().map(point).collect()
+}
+
+fn mean(times: &[i64]) -> f64 {
+    times.iter().sum::<i64>() as f64 / times.len() as f64
+}
+
+/// The mean of the times in the lower median's eighth of an octave.
+fn median(mut times: Vec<i64>) -> f64 {
+    times.sort_unstable();
+    let middle = times[(times.len() - 1) / 2];
+    let mut octave = 1;
+    while 2 * octave <= middle {
+        octave *= 2;
+    }
+    let width = (octave / 8).max(1);
+    let first = octave * i64::from(middle > 0) + (middle - octave).max(0) / width * width;
+    times.retain(|&time| first <= time && time < first + width);
+    mean(&times)
 }
 
 /// The length that these intervals cover together.
@@ -127,7 +176,7 @@ pub(crate) fn channel_rows(recordings: &[&Recording]) -> Result<Vec<ChannelRow>,
         let time: i64 = transfers.iter().map(|transfer| transfer.stop - transfer.start).sum();
         let mean_size_bytes = bytes as f64 / count as f64;
         let mean_time_us = time as f64 / count as f64 / 1000.0;
-        let latency_us = fit(&fastest(&points(&transfers))).filter(says_something).map(|fit| fit.latency_us);
+        let latency_us = fit(&points(&services(&transfers), Regression::Median)).map(|fit| fit.latency_us);
         ChannelRow { comm, rank, peer, channel, transfers: count, bytes, mean_size_bytes, mean_time_us, latency_us }
     };
     Ok(groups.into_iter().map(row).collect())

@@ -8,13 +8,17 @@
 //! | `process.rs` | communicators, calls and operations of one process |
 //! | `launches.rs` | kernels: their launches, the operations in them, their times by events |
 //! | `children.rs` | kernel channels, proxy operations and their steps |
+//! | `links.rs` | apart from these: transfers over a link of known rate and latency |
 //!
 //! Left out is what nobody has settled: launches of two kernels at a time on one thread, silent broadcasts with events, kernel channels that stop before they start, stamps of channels that never stop, another
 //! process' operations below operations of this one, calls after the last communicator of a process is gone.
 
+#![allow(dead_code, reason = "each test target uses a part of its own")]
+
 mod children;
 mod habits;
 mod launches;
+pub(crate) mod links;
 mod play;
 mod process;
 
@@ -84,7 +88,8 @@ fn named(line: &Value) -> Value {
     line
 }
 
-fn write(directory: &Path, processes: impl Iterator<Item = Vec<Value>>) -> Vec<PathBuf> {
+/// Writes captures into a directory and gives their paths.
+pub(crate) fn write(directory: &Path, processes: impl Iterator<Item = Vec<Value>>) -> Vec<PathBuf> {
     create_dir_all(directory).unwrap();
     let write = |(number, lines): (usize, Vec<Value>)| {
         let path = directory.join(format!("synthetic.r{number}.jsonl.gz"));

@@ -1,12 +1,14 @@
 //! What settings choose from.
 
-/// What the regression goes through.
+/// What time of each size the fit of service times goes through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Regression {
-    /// The fastest time of each size.
+    /// The median.
     #[default]
+    Median,
+    /// The minimum.
     Min,
-    /// All transfers.
+    /// The mean.
     Avg,
 }
 

@@ -60,8 +60,8 @@ pub const SETTINGS: [Setting; 26] = [
     },
     Setting {
         name: "NCCL_SCOREP_REGRESSION",
-        default: "min",
-        meaning: "What transfer rate and latency are fitted through: the fastest time of each size (min) or all transfers (avg).",
+        default: "median",
+        meaning: "What transfer rate and latency are fitted through: the median, minimum (min) or mean (avg) service time of each size.",
     },
     Setting {
         name: "NCCL_SCOREP_WINDOW_EVENTS",

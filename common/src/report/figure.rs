@@ -8,6 +8,11 @@ pub(super) fn number(value: Option<f64>, digits: usize) -> String {
     value.map_or_else(|| ABSENT.into(), |value| format!("{value:.digits$}"))
 }
 
+/// A value and its standard error, with so many digits after the point.
+pub(super) fn with_error(value: Option<(f64, f64)>, digits: usize) -> String {
+    value.map_or_else(|| ABSENT.into(), |(value, error)| format!("{value:.digits$} ± {error:.digits$}"))
+}
+
 /// With commas between thousands.
 pub(super) fn count(count: u64) -> String {
     let digits = count.to_string();
@@ -32,6 +37,7 @@ mod tests {
     fn what_is_not_known_is_shown_as_absent() {
         assert_eq!(number(None, 2), ABSENT);
         assert_eq!(number(Some(1.005), 1), "1.0");
+        assert_eq!([with_error(None, 1), with_error(Some((7.25, 0.5)), 1)], ["-", "7.2 ± 0.5"]);
     }
 
     #[test]

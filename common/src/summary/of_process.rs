@@ -79,11 +79,10 @@ impl Summary {
                 bytes: pair.bytes,
                 sizes: rate.sizes,
                 active_us: rate.active_us,
-                active_rate_mb_s: rate.active_rate_mb_s,
-                avg: rate.avg,
-                min: rate.min,
-                rate_mb_s: rate.rate_mb_s,
-                latency_us: rate.latency_us,
+                sustained_rate_mb_s: rate.sustained_mb_s,
+                mean_in_flight: rate.in_flight.map(|(mean, _)| mean),
+                max_in_flight: rate.in_flight.map(|(_, max)| max),
+                fit: rate.fit,
             }
         });
         let channels = totals.channels.iter().map(|(&(rank, peer, channel), sum)| Channel {

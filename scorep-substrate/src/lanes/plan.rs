@@ -137,7 +137,7 @@ mod tests {
             source,
             alone: true,
         };
-        let rate = Rate::of(&PairSum::default(), common::config::Regression::Min, 1.0);
+        let rate = Rate::of(&PairSum::default(), common::config::Regression::Median, 1.0);
         let window = |&(place, peer, start, stop, bytes): &_| PairWindow { place, peer, start, stop, bytes, rate };
         let ranks = (0..3).map(|comm| RankHistory { rank: Rank { comm, rank: 0 }, nranks: 2, error: None });
         History {

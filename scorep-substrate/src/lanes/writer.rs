@@ -216,9 +216,9 @@ impl<'a> Writer<'a> {
             ),
             figures: measurement.is_tracing().then(|| {
                 [
-                    rate_of(c"nccl_pair_rate", c"Transfer rate of the window, fitted or bytes over active time", c"B/s"),
-                    rate_of(c"nccl_pair_latency", c"Latency of transfers in the window, fitted", c"ns"),
-                    rate_of(c"nccl_pair_r2", c"Coefficient of determination of the fit, millionths", c"ppm"),
+                    rate_of(c"nccl_pair_rate", c"Bytes of the window over the time with a transfer under way", c"B/s"),
+                    rate_of(c"nccl_pair_latency", c"Fitted latency of the window, 0 where it has no fit", c"ns"),
+                    rate_of(c"nccl_pair_r2", c"Coefficient of determination of the fit, millionths, 0 without one", c"ppm"),
                 ]
             }),
         };
@@ -231,12 +231,12 @@ impl<'a> Writer<'a> {
     fn pair(&self, location: Location, pair: &PairLane, definitions: &PairDefinitions) {
         let measurement = self.measurement;
         for window in &pair.windows {
-            let Rate { rate_mb_s, latency_us, r2, .. } = window.rate;
-            let values = [rate_mb_s.map(|rate| rate * 1e6), latency_us.map(|latency| latency * 1e3), r2.map(|r2| r2 * 1e6)];
+            let Rate { sustained_mb_s, fit, .. } = window.rate;
+            let values =
+                [sustained_mb_s.map(|rate| rate * 1e6), fit.map(|fit| fit.latency_us * 1e3), fit.map(|fit| fit.r2 * 1e6)];
             for (counter, value) in definitions.figures.into_iter().flatten().zip(values.map(whole)) {
-                if let Some(value) = value {
-                    measurement.count(location, window.start, counter, value);
-                }
+                // a counter keeps its value, and that of another window would be shown as this one's
+                measurement.count(location, window.start, counter, value.unwrap_or(0));
             }
             measurement.enter(location, window.start, definitions.window);
             measurement.count(location, window.start, definitions.bytes, window.bytes);

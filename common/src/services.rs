@@ -1,0 +1,210 @@
+//! Service times of transfers, by size: how long each took once the one before it on its connection was done.
+//!
+//! Of each size the median, the minimum or the mean is asked for. The median of any number of times in bounded memory: times
+//! are counted in buckets whose bounds grow by the same factor, eight to an octave, and each bucket keeps its count, sum and
+//! minimum. The median is the mean of the bucket that holds the lower median. So it is exact where the times in the middle are
+//! alike, off by less than an eighth wherever they lie, and the same in whatever order and parts times are taken in.
+
+use crate::config::Regression;
+use rustc_hash::FxHashMap;
+
+/// Buckets that are kept, of all sizes together. A pair's transfers have some hundreds; past it, times that need another bucket
+/// are left out.
+pub const MOST_BUCKETS: usize = 7168;
+/// Sizes and times from here on are not plausible and not taken (128 TiB; 39 hours in nanoseconds).
+const LIMIT: u64 = 1 << 47;
+/// The highest bits of a time below its first one that its bucket depends on: eight buckets to an octave.
+const BITS: u32 = 3;
+/// Bits that a bucket's number takes.
+const NUMBER_BITS: u32 = 9;
+
+const _: () = assert!(number(LIMIT - 1) < 1 << NUMBER_BITS);
+
+/// Number of the bucket that a time belongs to.
+const fn number(time: u64) -> u64 {
+    if time < 1 << BITS {
+        return time;
+    }
+    let octave = time.ilog2() - BITS;
+    ((octave as u64 + 1) << BITS) | (time >> octave & ((1 << BITS) - 1))
+}
+
+/// Times of one size that are about as long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Bucket {
+    count: u64,
+    sum: u64,
+    least: u64,
+}
+
+impl Bucket {
+    fn merge(&mut self, other: Self) {
+        self.count += other.count;
+        self.sum = self.sum.saturating_add(other.sum);
+        self.least = self.least.min(other.least);
+    }
+}
+
+/// A transfer as its connection served it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Service {
+    /// Size.
+    pub bytes: u64,
+    /// Service time, ticks.
+    pub ticks: u64,
+    /// Transfers of its connection under way when it started, itself among them.
+    pub in_flight: u64,
+}
+
+/// Service times of many transfers.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Services {
+    /// By size and number.
+    buckets: FxHashMap<u64, Bucket>,
+    count: u64,
+    in_flight: u64,
+    most_in_flight: u64,
+}
+
+impl Services {
+    /// Takes a transfer in.
+    pub fn add(&mut self, service: Service) {
+        let Service { bytes, ticks, in_flight } = service;
+        self.count += 1;
+        self.in_flight += in_flight;
+        self.most_in_flight = self.most_in_flight.max(in_flight);
+        if bytes < LIMIT && ticks < LIMIT {
+            self.add_bucket(bytes << NUMBER_BITS | number(ticks), Bucket { count: 1, sum: ticks, least: ticks });
+        }
+    }
+
+    fn add_bucket(&mut self, key: u64, bucket: Bucket) {
+        if let Some(known) = self.buckets.get_mut(&key) {
+            known.merge(bucket);
+        } else if self.buckets.len() < MOST_BUCKETS {
+            self.buckets.insert(key, bucket);
+        }
+    }
+
+    /// Takes in all of another.
+    pub fn merge(&mut self, other: &Self) {
+        other.buckets.iter().for_each(|(&key, &bucket)| self.add_bucket(key, bucket));
+        self.count += other.count;
+        self.in_flight += other.in_flight;
+        self.most_in_flight = self.most_in_flight.max(other.most_in_flight);
+    }
+
+    /// Gives back memory, when nothing more is expected.
+    pub fn close(&mut self) {
+        self.buckets.shrink_to_fit();
+    }
+
+    /// Transfers taken in.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Transfers of a connection under way when one of these started, that one among them: on average, and at most.
+    pub fn in_flight(&self) -> Option<(f64, u64)> {
+        (self.count > 0).then(|| (self.in_flight as f64 / self.count as f64, self.most_in_flight))
+    }
+
+    /// Size and time of each size, in ascending size, ticks.
+    pub fn points(&self, regression: Regression) -> Vec<(u64, f64)> {
+        let mut sorted: Vec<(u64, Bucket)> = self.buckets.iter().map(|(&key, &bucket)| (key, bucket)).collect();
+        sorted.sort_unstable_by_key(|&(key, _)| key);
+        let time = match regression {
+            Regression::Median => median,
+            Regression::Min => least,
+            Regression::Avg => mean,
+        };
+        let of_one_size = sorted.chunk_by(|(a, _), (b, _)| a >> NUMBER_BITS == b >> NUMBER_BITS);
+        of_one_size.filter_map(|chunk| Some((chunk.first()?.0 >> NUMBER_BITS, time(chunk)?))).collect()
+    }
+}
+
+fn median(of_one_size: &[(u64, Bucket)]) -> Option<f64> {
+    let count: u64 = of_one_size.iter().map(|(_, bucket)| bucket.count).sum();
+    let mut passed = 0;
+    let middle = of_one_size.iter().find(|(_, bucket)| {
+        passed += bucket.count;
+        passed >= count.div_ceil(2)
+    });
+    middle.map(|(_, bucket)| bucket.sum as f64 / bucket.count as f64)
+}
+
+fn least(of_one_size: &[(u64, Bucket)]) -> Option<f64> {
+    of_one_size.iter().map(|(_, bucket)| bucket.least).min().map(|least| least as f64)
+}
+
+fn mean(of_one_size: &[(u64, Bucket)]) -> Option<f64> {
+    let (count, sum) =
+        of_one_size.iter().fold((0, 0.0), |(count, sum), (_, bucket)| (count + bucket.count, sum + bucket.sum as f64));
+    (count > 0).then(|| sum / count as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn services(times: impl IntoIterator<Item = (u64, u64)>) -> Services {
+        let mut services = Services::default();
+        times.into_iter().for_each(|(bytes, ticks)| services.add(Service { bytes, ticks, in_flight: 1 }));
+        services
+    }
+
+    #[test]
+    fn each_size_has_one_point() {
+        let all = services([(8, 30), (8, 20), (8, 1000), (0, 5), (64, 1), (64, 3)]);
+        assert_eq!(all.points(Regression::Median), [(0, 5.0), (8, 30.0), (64, 1.0)]);
+        assert_eq!(all.points(Regression::Min), [(0, 5.0), (8, 20.0), (64, 1.0)]);
+        assert_eq!(all.points(Regression::Avg), [(0, 5.0), (8, 350.0), (64, 2.0)]);
+    }
+
+    #[test]
+    fn a_median_is_off_by_less_than_an_eighth_and_exact_where_times_are_alike() {
+        for seed in 0..50 {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let mut times: Vec<u64> = (0..1 + random.usize(..400)).map(|_| 1 << random.u32(..40)).collect();
+            times.iter_mut().for_each(|time| *time += random.u64(..*time));
+            let found = services(times.iter().map(|&time| (8, time))).points(Regression::Median)[0].1;
+            times.sort_unstable();
+            let exact = times[(times.len() - 1) / 2] as f64;
+            assert!((found / exact - 1.0).abs() < 0.125, "{found} instead of {exact}");
+        }
+        let alike = services((0..999).map(|number| (8, if number % 3 == 0 { number } else { 12_345 })));
+        assert_eq!(alike.points(Regression::Median), [(8, 12_345.0)]);
+    }
+
+    #[test]
+    fn buckets_ascend_with_times() {
+        let edges = (0..47).flat_map(|bit| [(1_u64 << bit) - 1, 1 << bit, (1 << bit) + (1 << bit >> 1)]);
+        let numbers: Vec<u64> = edges.map(number).collect();
+        assert!(numbers.is_sorted(), "{numbers:?}");
+        assert_eq!([0, 7, 8, 15, 16, 17, 18].map(number), [0, 7, 8, 15, 16, 16, 17]);
+    }
+
+    #[test]
+    fn merging_equals_adding_all() {
+        let times =
+            |part: u64| (0..500_u64).filter(move |i| part == 2 || i % 2 == part).map(|i| (i * 31 % 17, i * 7919 % 10_009));
+        let mut merged = services(times(0));
+        merged.merge(&services(times(1)));
+        assert_eq!(merged, services(times(2)));
+    }
+
+    #[test]
+    fn transfers_in_flight_are_averaged() {
+        let mut all = Services::default();
+        assert_eq!(all.in_flight(), None);
+        [1, 2, 3, 8].into_iter().for_each(|in_flight| all.add(Service { bytes: 8, ticks: 1, in_flight }));
+        assert_eq!(all.in_flight(), Some((3.5, 8)));
+    }
+
+    #[test]
+    fn memory_is_bounded_and_what_is_implausible_is_not_taken() {
+        let all = services((0..MOST_BUCKETS as u64 + 10).map(|size| (size, 1)).chain([(3, u64::MAX), (LIMIT, 1)]));
+        assert_eq!(all.points(Regression::Median).len(), MOST_BUCKETS);
+        assert_eq!(services([(3, LIMIT), (LIMIT, 1)]).points(Regression::Median), []);
+    }
+}

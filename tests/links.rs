@@ -1,0 +1,83 @@
+//! Rate and latency of links that are known, from transfers that wait behind each other.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+mod synthetic;
+mod tool;
+
+use serde_json::Value;
+use synthetic::links::Link;
+
+/// The pair's row, with that regression, and with short windows or long ones.
+fn pair(link: Link, regression: &str, short_windows: bool) -> Value {
+    let directory = tempfile::tempdir().unwrap();
+    synthetic::write(directory.path(), std::iter::once(link.capture()));
+    let mut command = tool::tool();
+    command.arg("replay").arg(directory.path()).args(["--format", "json"]).env("NCCL_SCOREP_REGRESSION", regression);
+    if short_windows {
+        command.args(["--window", "0.001"]).env("NCCL_SCOREP_WINDOW_EVENTS", "64");
+    }
+    let summary = tool::summary(&mut command);
+    let pairs = summary["transfers"].as_array().unwrap();
+    assert_eq!(pairs.len(), 1, "{summary}");
+    pairs[0].clone()
+}
+
+fn number(row: &Value, field: &str) -> f64 {
+    row[field].as_f64().unwrap()
+}
+
+/// By how much the fit's rate and latency are off, in parts of them.
+fn off(row: &Value, link: Link) -> f64 {
+    let part = |field: &str, true_value: f64| (number(&row["fit"], field) / true_value - 1.0).abs();
+    part("rate_mb_s", link.rate as f64).max(part("latency_us", link.latency as f64 / 1e3))
+}
+
+const LINKS: [Link; 3] = [
+    Link { latency: 5_000, rate: 10_000, depth: 8, disturbed: None },
+    Link { latency: 40_000, rate: 1_000, depth: 8, disturbed: None },
+    Link { latency: 2_500, rate: 25_000, depth: 8, disturbed: None },
+];
+
+#[test]
+fn transfers_eight_deep_give_the_links_rate_and_latency() {
+    for (number_of, link) in LINKS.into_iter().enumerate() {
+        for regression in ["median", "min", "avg"] {
+            let row = pair(link, regression, number_of % 2 == 0);
+            assert!(off(&row, link) < 0.05, "{link:?}, {regression}: {row}");
+            let deep = number(&row, "mean_in_flight") / link.depth as f64;
+            assert!((deep - 1.0).abs() < 0.01 && row["max_in_flight"] == link.depth, "{row}");
+            assert_eq!((&row["fit"]["n"], &row["transfers"]), (&5.into(), &(Link::CHANNELS * Link::TRANSFERS).into()));
+        }
+    }
+}
+
+/// However many wait, the link is the same.
+#[test]
+fn the_depth_does_not_matter() {
+    for depth in [1, 3, 16] {
+        let link = Link { depth, ..LINKS[0] };
+        let row = pair(link, "median", true);
+        assert!(off(&row, link) < 0.001 && row["max_in_flight"] == depth, "{link:?}: {row}");
+    }
+}
+
+/// Where every third transfer is held up for a millisecond, the median is still the link's, and the mean is not.
+#[test]
+fn the_median_stands_disturbances() {
+    let link = Link { disturbed: Some(3), ..LINKS[0] };
+    assert!(off(&pair(link, "median", false), link) < 0.05);
+    let mean = pair(link, "avg", false);
+    assert!(mean["fit"].is_null() || off(&mean, link) > 0.5, "{mean}");
+}
+
+/// Two channels, whose transfers are under way all the time: bytes over that time, whatever the fit says.
+#[test]
+fn the_sustained_rate_is_bytes_over_active_time() {
+    for link in LINKS {
+        let row = pair(link, "median", true);
+        let rate = number(&row, "bytes") / number(&row, "active_us");
+        assert!((number(&row, "sustained_rate_mb_s") / rate - 1.0).abs() < 1e-9, "{row}");
+        assert!(rate < 2.0 * link.rate as f64 && (rate / link.rate as f64 - 1.0).abs() > 0.05, "{row}");
+    }
+}
