@@ -13,11 +13,12 @@ use crate::context::Context;
 use crate::control;
 use crate::event::{Communicator, Event, State};
 use crate::handle::{Handle, Shared};
-use crate::host_region;
+use crate::host_region::{self, Region};
 use crate::kind::Kind;
 use crate::launch::Recorded;
 use crate::log;
 use crate::message::Message;
+use crate::name::Name;
 use crate::pool::Pool;
 use crate::recorder::{CLOCK, Recorder, begin, begun};
 use crate::slot::{Payload, Slot};
@@ -44,10 +45,19 @@ pub fn finalize(context: u64) {
 pub fn start(context: u64, parent: u64, event: &Event<'_>) -> u64 {
     let Some(recorder) = begun() else { return 0 };
     let handle = recorder.start(context, parent, event);
-    if let Event::CollApi(call) | Event::P2pApi(call) = event {
-        host_region::started(handle, call);
+    match event {
+        Event::CollApi(call) | Event::P2pApi(call) => host_region::started(handle, || Region::Call(Name::of(call.function))),
+        Event::KernelLaunch { .. } | Event::Group => launch_started(handle),
+        _ => {}
     }
     handle
+}
+
+/// A launch or its operations have started: of an outer group's kernel, that is where the group ends.
+fn launch_started(handle: u64) {
+    if matches!(Handle::shared(handle), Some(Shared::NestedLaunch | Shared::NestedGroup)) {
+        host_region::started(handle, || Region::GroupEnd);
+    }
 }
 
 /// NCCL tells that an event's state changed. What it is now is asked for right where it decides what to do: one look at it, not two.
@@ -182,10 +192,9 @@ impl Recorder {
             }
             Event::Group => {
                 cell.launching.begin_kernel();
-                0
+                if cell.is_launching() { Handle::nested_group().raw() } else { 0 }
             }
-            Event::KernelLaunch { stream } if self.launches.are_timed() => self.launch_begins(cell, context, *stream),
-            Event::KernelLaunch { .. } => 0,
+            Event::KernelLaunch { stream } => self.launch_begins(cell, context, *stream),
             Event::Unknown => {
                 cell.unknown.one();
                 0
@@ -209,6 +218,7 @@ impl Recorder {
             }
             State::GroupEndBegins if Handle::shared(handle) == Some(Shared::GroupApi) => {
                 cell.enter_api(cell.now());
+                host_region::started(handle, || Region::GroupEnd);
                 if self.launches.are_timed() {
                     self.group_launches(cell);
                 }
@@ -266,12 +276,23 @@ impl Recorder {
     fn stop_of_no_slot(&self, cell: &ThreadCell, handle: u64) {
         match Handle::shared(handle) {
             Some(Shared::GroupApi) => {
-                cell.leave_api(cell.now(), CLOCK.last_scale());
+                cell.leave_group(cell.now(), CLOCK.last_scale());
                 if self.launches.are_timed() {
                     self.group_has_launched(cell);
                 }
+                host_region::stopped(handle);
             }
             Some(Shared::KernelLaunch) => self.launch_ends(cell),
+            Some(Shared::NestedLaunch) => {
+                self.launch_ends(cell);
+                cell.pass_launch(cell.now(), CLOCK.last_scale());
+                host_region::stopped(handle);
+            }
+            Some(Shared::NestedGroup) => {
+                // the thread has read the clock last when the last operation stopped
+                cell.end_launch(cell.recently(), CLOCK.last_scale());
+                host_region::stopped(handle);
+            }
             None => {
                 // NULL, of an event that is not recorded, is no mistake
                 cell.ignored.add(u64::from(handle != 0));

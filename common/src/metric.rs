@@ -77,9 +77,9 @@ fixed! {
     /// Dropped.
     Dropped = "nccl_dropped", c"#", Process, "Events not recorded for want of room";
     /// Enqueued operations.
-    EnqueuedOps = "nccl_enqueued_ops", c"#", Thread, "Operations enqueued by calls of this thread";
+    EnqueuedOps = "nccl_enqueued_ops", c"#", Thread, "Operations enqueued by calls of this thread, without replays of CUDA graphs";
     /// Enqueued bytes.
-    EnqueuedBytes = "nccl_enqueued_bytes", c"B", Thread, "Bytes of the operations enqueued by calls of this thread";
+    EnqueuedBytes = "nccl_enqueued_bytes", c"B", Thread, "Bytes of the operations enqueued by calls of this thread, without replays of CUDA graphs";
     /// API time.
     ApiTime = "nccl_api_time", c"ns", Thread, "Time this thread spent inside NCCL's API";
     /// Untimed: graph. The causes are in the order of their numbers.

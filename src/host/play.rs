@@ -17,6 +17,8 @@ const PATIENCE: u32 = 60_000;
 
 /// The region around everything: Score-P's own for the program, which it leaves after the plugins have heard of the end.
 const PROGRAM: &str = "scorep-nccl replay";
+/// The region where a group ends and what is in it is launched.
+const GROUP_END: &str = "ncclGroupEnd";
 
 /// What to do besides calling.
 pub(crate) struct Plan<'a> {
@@ -225,12 +227,14 @@ struct Visits<'a> {
     /// The thread's counters; a thread has them from its first region on.
     ids: Option<Vec<i32>>,
     open: Vec<(u64, String)>,
+    /// What is launched behind the end of a group is an outer group's.
+    has_ended_group: bool,
     moments: Vec<Moment>,
 }
 
 impl<'a> Visits<'a> {
     fn new(player: &'a Player<'a>, tid: u32, ids: Option<Vec<i32>>) -> Self {
-        Self { player, tid, ids, open: Vec::new(), moments: Vec::new() }
+        Self { player, tid, ids, open: Vec::new(), has_ended_group: false, moments: Vec::new() }
     }
 
     /// Regions that are entered before the plugin hears of the call.
@@ -242,14 +246,15 @@ impl<'a> Visits<'a> {
                     Event::CollApi { func, .. } | Event::P2pApi { func, .. } => {
                         format!("nccl{}", func.as_deref().unwrap_or(common::name::UNKNOWN))
                     }
+                    Event::KernelLaunch { .. } | Event::Group if self.open.is_empty() && self.has_ended_group => GROUP_END.into(),
                     _ => return,
                 };
                 self.visit(time, true, &region);
                 self.open.push((*h, region));
             }
             What::State { h, state: 24, .. } => {
-                self.visit(time, true, "ncclGroupEnd");
-                self.open.push((*h, "ncclGroupEnd".into()));
+                self.visit(time, true, GROUP_END);
+                self.open.push((*h, GROUP_END.into()));
             }
             _ => {}
         }
@@ -260,6 +265,7 @@ impl<'a> Visits<'a> {
         let (What::Stop { h } | What::State { h, state: 23, .. }) = what else { return };
         if let Some((_, region)) = self.open.pop_if(|(open, _)| open == h) {
             self.visit(time, false, &region);
+            self.has_ended_group |= region == GROUP_END;
         }
     }
 

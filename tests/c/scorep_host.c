@@ -29,7 +29,7 @@ static const struct scenario { const char *name; void (*play)(void); int ranks; 
   /* clocks.h */
   SCENARIO(clock_offset, 1), SCENARIO(clock_drift, 1), SCENARIO(clock_coarse, 1), SCENARIO(clock_counts, 1),
   /* host_regions.h */
-  SCENARIO(host_regions, 1),
+  SCENARIO(host_regions, 1), SCENARIO(nested_groups, 1),
   /* gather.h */
   SCENARIO(gather_all, 4), SCENARIO(gather_missing, 4), SCENARIO(gather_first_missing, 4), SCENARIO(gather_idle, 3), SCENARIO(gather_much, 4),
   /* wrong.h */

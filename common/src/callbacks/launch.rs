@@ -19,7 +19,19 @@ impl Recorder {
     #[cold]
     #[inline(never)]
     pub(super) fn launch_begins(&self, cell: &ThreadCell, context: u64, stream: usize) -> u64 {
-        let Some((context, index)) = self.contexts.find(context) else { return 0 };
+        // also where nobody times launches
+        let is_nested = cell.begin_launch();
+        let is_timed = self.launches.are_timed() && self.begin_events(cell, context, stream);
+        match (is_nested, is_timed) {
+            (true, _) => Handle::nested_launch().raw(),
+            (false, true) => Handle::kernel_launch().raw(),
+            (false, false) => 0,
+        }
+    }
+
+    /// Whether events are around the launch from here on.
+    fn begin_events(&self, cell: &ThreadCell, context: u64, stream: usize) -> bool {
+        let Some((context, index)) = self.contexts.find(context) else { return false };
         context.ask_for_stamps(self.stamps.are_wanted());
         let launching = &cell.launching;
         let begun = if self.needs_events(cell, context, index) { self.events(cell, stream, None) } else { (None, None) };
@@ -30,7 +42,7 @@ impl Recorder {
             self.refuse_silent(launch.kernel);
             self.leave(Some(launch));
         }
-        if is_begun { Handle::kernel_launch().raw() } else { 0 }
+        is_begun
     }
 
     /// Nobody asks for the time of what is left: no operation followed it on this thread.
