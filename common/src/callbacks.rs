@@ -47,17 +47,10 @@ pub fn start(context: u64, parent: u64, event: &Event<'_>) -> u64 {
     let handle = recorder.start(context, parent, event);
     match event {
         Event::CollApi(call) | Event::P2pApi(call) => host_region::started(handle, || Region::Call(Name::of(call.function))),
-        Event::KernelLaunch { .. } | Event::Group => launch_started(handle),
+        Event::KernelLaunch { .. } | Event::Group => launch::started(handle),
         _ => {}
     }
     handle
-}
-
-/// A launch or its operations have started: of an outer group's kernel, that is where the group ends.
-fn launch_started(handle: u64) {
-    if matches!(Handle::shared(handle), Some(Shared::NestedLaunch | Shared::NestedGroup)) {
-        host_region::started(handle, || Region::GroupEnd);
-    }
 }
 
 /// NCCL tells that an event's state changed. What it is now is asked for right where it decides what to do: one look at it, not two.
@@ -283,16 +276,7 @@ impl Recorder {
                 host_region::stopped(handle);
             }
             Some(Shared::KernelLaunch) => self.launch_ends(cell),
-            Some(Shared::NestedLaunch) => {
-                self.launch_ends(cell);
-                cell.pass_launch(cell.now(), CLOCK.last_scale());
-                host_region::stopped(handle);
-            }
-            Some(Shared::NestedGroup) => {
-                // the thread has read the clock last when the last operation stopped
-                cell.end_launch(cell.recently(), CLOCK.last_scale());
-                host_region::stopped(handle);
-            }
+            Some(nested @ (Shared::NestedLaunch | Shared::NestedGroup)) => self.nested_ends(cell, nested, handle),
             None => {
                 // NULL, of an event that is not recorded, is no mistake
                 cell.ignored.add(u64::from(handle != 0));

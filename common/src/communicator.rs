@@ -17,10 +17,11 @@ use crate::rate::Rate;
 use crate::reader::Reader;
 use crate::recorder::Recorder;
 use crate::round::{Course, Round};
+use crate::series::{self, Sums};
 use crate::totals::Rank;
 use crate::traffic::Traffic;
 use crate::window::{WINDOWS, WindowState};
-use taking::{Collectives, take};
+use taking::take;
 
 /// How long an operation must have been over on the GPU before what started earlier is taken to have had its time, in settling times
 /// (`NCCL_SCOREP_SETTLE_SECONDS`).
@@ -49,7 +50,8 @@ pub struct Communicator {
     assembly: Assembly,
     /// Its place on the timeline, and whether it has asked for one.
     place: Option<Option<u16>>,
-    collectives: Collectives,
+    /// Where its windows are shown over time, if anywhere.
+    series: Option<series::Place>,
     /// When, in ticks.
     ended: Option<u64>,
     next_settling: u64,
@@ -71,7 +73,7 @@ impl Communicator {
             traffic: Default::default(),
             assembly: Assembly::default(),
             place: None,
-            collectives: Collectives::default(),
+            series: None,
             ended: None,
             next_settling: 0,
             horizon: 0,
@@ -91,6 +93,11 @@ impl Communicator {
     /// Its context.
     pub fn id(&self) -> Handle {
         self.id
+    }
+
+    /// Its windows are shown over time.
+    pub(crate) fn show(&mut self, series: Option<series::Place>) {
+        self.series = series;
     }
 
     /// What it is, when that is known.
@@ -133,6 +140,9 @@ impl Communicator {
         for index in order {
             let window = context.window(index);
             let place = index as usize;
+            if let (Some(series), true) = (self.series, window.state() != WindowState::Ready) {
+                figures.series.window(series, window.opened());
+            }
             let begin = self.readers[place].read(&recorder.pool, window, &mut left, &mut self.assembly);
             horizon = begin.map_or(horizon, |begin| begin.min(horizon));
             self.take_transfers(rank, place, figures);
@@ -145,7 +155,7 @@ impl Communicator {
     /// Goes on with closing windows, after [`Communicator::read`]: only now is all known that decides whether an event is still waited for. To be
     /// called again when a grace period has begun.
     pub(crate) fn close(&mut self, course: Course<'_>, graces: &mut Graces, figures: &mut Figures) {
-        let Course { recorder, now, .. } = course;
+        let recorder = course.recorder;
         let (Some(context), Some(rank)) = (recorder.contexts.at(self.id.index()), self.known()) else { return };
         let ended = self.ended.is_some();
         let [settles, lingers] = [1.0, LINGER].map(|times| self.has_ended_within(times, course, figures));
@@ -159,9 +169,11 @@ impl Communicator {
                 context.forget();
                 window.change(WindowState::Filling, WindowState::Closing);
             }
+            // once it is ready, it may fill again at any time
+            let opened = window.opened();
             if self.readers[place].close(&recorder.pool, window, patience, graces, &mut self.assembly) {
                 self.take_transfers(rank, place, figures);
-                self.finish_window(rank, place, now, recorder.settings.regression, figures);
+                self.finish_window(rank, (place, opened), recorder.settings.regression, figures);
             }
         }
     }
@@ -190,7 +202,9 @@ impl Communicator {
         self.over = self.ended.is_some() && (0..WINDOWS).all(ready);
         if self.over {
             self.settle_all(rank, figures);
-            self.push_collectives(now, figures);
+            if let Some((series, ended)) = self.series.zip(self.ended) {
+                figures.series.end(series, ended);
+            }
             self.give_track(figures);
             if !hasty {
                 figures.totals.close(rank);
@@ -253,9 +267,8 @@ impl Communicator {
             }
         });
         let place = self.place.flatten();
-        let Self { assembly, collectives, nranks, .. } = self;
-        let mut take =
-            |operation: &mut Operation, judged| take(operation, judged, (collectives, *nranks), (rank, place), figures);
+        let Self { assembly, series, nranks, .. } = self;
+        let mut take = |operation: &mut Operation, judged| take(operation, judged, (*series, *nranks), (rank, place), figures);
         if assembly.is_crowded() {
             assembly.settle_complete(horizon, &mut take);
         }
@@ -283,8 +296,8 @@ impl Communicator {
 
     fn settle_all(&mut self, rank: Rank, figures: &mut Figures) {
         let place = self.place.flatten();
-        let Self { assembly, collectives, nranks, .. } = self;
-        assembly.end(|operation, judged| take(operation, judged, (collectives, *nranks), (rank, place), figures));
+        let Self { assembly, series, nranks, .. } = self;
+        assembly.end(|operation, judged| take(operation, judged, (*series, *nranks), (rank, place), figures));
         self.take_losses(figures);
         // a short run has settled nothing before
         if let Some(cause) = self.assembly.out_of_step() {
@@ -298,6 +311,9 @@ impl Communicator {
             let place = figures.timeline.as_mut().and_then(|timeline| timeline.open(rank, self.nranks));
             self.assembly.set_track(place.is_some());
             self.place = Some(place);
+            if let Some(series) = self.series {
+                figures.series.name(series, rank);
+            }
         }
     }
 
@@ -319,7 +335,7 @@ impl Communicator {
     }
 
     /// A window was read to its end: what it transferred is fitted and shown as points of the series.
-    fn finish_window(&mut self, rank: Rank, window: usize, now: u64, regression: Regression, figures: &mut Figures) {
+    fn finish_window(&mut self, rank: Rank, (window, opened): (usize, u64), regression: Regression, figures: &mut Figures) {
         figures.totals.windows += 1;
         let mut traffic = std::mem::take(&mut self.traffic[window]);
         for ((peer, channel), points) in traffic.take_channels() {
@@ -335,18 +351,11 @@ impl Communicator {
             if let Some(peer) = peer {
                 figures.window(rank, peer, rate);
             }
-            let of = peer.map_or_else(String::new, |peer| format!("@{peer}"));
-            figures.series.push(&format!("nccl_transfer_rate{of}"), now, rate.rate_mb_s);
-            figures.series.push(&format!("nccl_transfer_latency{of}"), now, rate.latency_us);
+            if let Some(series) = self.series {
+                let sums =
+                    Sums { bytes: pair.bytes, active: pair.active.total(), latency_us: rate.latency_us, ..Sums::default() };
+                figures.series.add(series, opened, peer, &sums);
+            }
         }
-        self.push_collectives(now, figures);
-    }
-
-    fn push_collectives(&mut self, now: u64, figures: &mut Figures) {
-        let sums = std::mem::take(&mut self.collectives);
-        let ratio = |above: f64, below: u64| (below > 0).then(|| above / below as f64);
-        let mean = ratio(sums.nanoseconds as f64 / 1e3, sums.count);
-        figures.series.push("nccl_collective_time", now, mean);
-        figures.series.push("nccl_busbw", now, ratio(sums.bus_bytes, sums.bus_nanoseconds));
     }
 }

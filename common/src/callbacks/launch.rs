@@ -5,14 +5,22 @@
 
 use crate::context::Context;
 use crate::cuda::Calls;
-use crate::handle::Handle;
+use crate::handle::{Handle, Shared};
+use crate::host_region::{self, Region};
 use crate::launch::{KernelId, Launch, News, Source, Untimed};
-use crate::recorder::Recorder;
+use crate::recorder::{CLOCK, Recorder};
 use crate::thread::ThreadCell;
 use crate::thread::launching::Silent;
 
 /// A launch's events, or why there are none; neither where nobody wants any.
 type Begun = (Option<Box<Launch>>, Option<Untimed>);
+
+/// A launch or its operations have started: of an outer group's kernel, that is where the group ends.
+pub(super) fn started(handle: u64) {
+    if matches!(Handle::shared(handle), Some(Shared::NestedLaunch | Shared::NestedGroup)) {
+        host_region::started(handle, || Region::GroupEnd);
+    }
+}
 
 impl Recorder {
     /// A kernel is about to be launched into a stream. Gives the handle by which its end is told of, or 0.
@@ -64,6 +72,21 @@ impl Recorder {
             None => (None, Some(Untimed::CudaFailed)),
         };
         cell.launching.begin(launch, untimed);
+    }
+
+    /// The launch of an outer group's kernel has returned, or its last operation has stopped.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn nested_ends(&self, cell: &ThreadCell, event: Shared, handle: u64) {
+        let scale = CLOCK.last_scale();
+        if event == Shared::NestedLaunch {
+            self.launch_ends(cell);
+            cell.pass_launch(cell.now(), scale);
+        } else {
+            // the thread has read the clock last when that operation stopped
+            cell.end_launch(cell.recently(), scale);
+        }
+        host_region::stopped(handle);
     }
 
     /// Whether the kernel that is about to be launched most likely needs events to have a time.
