@@ -267,23 +267,22 @@ impl Recorder {
     /// A stop of a group or a launch, or of no event of this process that is under way.
     #[inline(never)]
     fn stop_of_no_slot(&self, cell: &ThreadCell, handle: u64) {
-        match Handle::shared(handle) {
-            Some(Shared::GroupApi) => {
-                cell.leave_group(cell.now(), CLOCK.last_scale());
-                if self.launches.are_timed() {
-                    self.group_has_launched(cell);
-                }
-                host_region::stopped(handle);
+        let group = Handle::group_api();
+        // by itself, since it is the most frequent one
+        if handle == group.raw() {
+            cell.leave_group(cell.now(), CLOCK.last_scale());
+            if self.launches.are_timed() {
+                self.group_has_launched(cell);
             }
-            Some(Shared::KernelLaunch) => self.launch_ends(cell),
-            Some(nested @ (Shared::NestedLaunch | Shared::NestedGroup)) => self.nested_ends(cell, nested, handle),
-            None => {
-                // NULL, of an event that is not recorded, is no mistake
-                cell.ignored.add(u64::from(handle != 0));
-                // a call may last for longer than its slot is kept
-                host_region::stopped(handle);
-            }
+            return host_region::stopped(group.raw());
         }
+        match group.beside(handle) {
+            Some(launch) => self.launch_stops(cell, launch),
+            // NULL, of an event that is not recorded, is no mistake
+            None => cell.ignored.add(u64::from(handle != 0)),
+        }
+        // a call may last for longer than its slot is kept
+        host_region::stopped(handle);
     }
 
     /// An event of a thread without a cell, which may have been one that NCCL does not count.

@@ -106,8 +106,14 @@ impl Handle {
     /// What many events share that number for.
     #[inline(always)]
     pub fn shared(raw: u64) -> Option<Shared> {
+        Self::group_api().beside(raw)
+    }
+
+    /// The same of whoever has a group's handle at hand.
+    #[inline(always)]
+    pub(crate) fn beside(self, raw: u64) -> Option<Shared> {
         // they have neither generation nor kind
-        match raw ^ u64::from(nonce()) << 56 {
+        match raw ^ self.0 ^ GROUP_API {
             GROUP_API => Some(Shared::GroupApi),
             KERNEL_LAUNCH => Some(Shared::KernelLaunch),
             NESTED_LAUNCH => Some(Shared::NestedLaunch),

@@ -63,9 +63,7 @@ impl Recorder {
     }
 
     /// The launch has returned.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn launch_ends(&self, cell: &ThreadCell) {
+    fn launch_ends(&self, cell: &ThreadCell) {
         let Some(launch) = cell.launching.take() else { return };
         let (launch, untimed) = match self.end_events(cell, launch) {
             Some(launch) => (Some(launch), None),
@@ -74,19 +72,20 @@ impl Recorder {
         cell.launching.begin(launch, untimed);
     }
 
-    /// The launch of an outer group's kernel has returned, or its last operation has stopped.
+    /// A launch has returned, or the last operation of an outer group's kernel has stopped.
     #[cold]
     #[inline(never)]
-    pub(super) fn nested_ends(&self, cell: &ThreadCell, event: Shared, handle: u64) {
-        let scale = CLOCK.last_scale();
-        if event == Shared::NestedLaunch {
-            self.launch_ends(cell);
-            cell.pass_launch(cell.now(), scale);
-        } else {
+    pub(super) fn launch_stops(&self, cell: &ThreadCell, event: Shared) {
+        match event {
+            Shared::GroupApi => {}
+            Shared::KernelLaunch => self.launch_ends(cell),
+            Shared::NestedLaunch => {
+                self.launch_ends(cell);
+                cell.pass_launch(cell.now(), CLOCK.last_scale());
+            }
             // the thread has read the clock last when that operation stopped
-            cell.end_launch(cell.recently(), scale);
+            Shared::NestedGroup => cell.end_launch(cell.recently(), CLOCK.last_scale()),
         }
-        host_region::stopped(handle);
     }
 
     /// Whether the kernel that is about to be launched most likely needs events to have a time.
