@@ -37,7 +37,7 @@ fn launch_begin(recording: &Recording, launch: &Event) -> Result<i64, Box<dyn Er
 }
 
 /// Whether the latest group on the launch's thread was over when the launch began.
-fn is_behind_a_group(events: &[Event], launch: usize) -> Result<bool, Box<dyn Error>> {
+pub(crate) fn is_behind_a_group(events: &[Event], launch: usize) -> Result<bool, Box<dyn Error>> {
     let begin = int(&events[launch].start, "t")?;
     let on_thread = |event: &&Event| event.kind == "GroupApi" && event.tid == events[launch].tid;
     let latest = events[..launch].iter().rfind(on_thread);
