@@ -129,3 +129,16 @@ fn otf2_print_reads_it_without_a_word_of_complaint() {
         assert!(line.is_some_and(|line| line.contains(counter.unit.to_str().unwrap())), "{}: {line:?}", counter.name);
     }
 }
+
+/// Four ranks with 16 groups in others: the end of each, its launch and the start of its operations.
+#[test]
+fn launches_of_nested_groups_are_regions() {
+    if Command::new("otf2-print").arg("--version").output().is_err() {
+        return tool::skip("otf2-print is not installed (Debian: otf2-tools)");
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let (_, anchor) = replay(&directory, &tool::run("nvlink4_ring"));
+    let events = tool::succeed(Command::new("otf2-print").arg(&anchor));
+    let entered = |line: &&str| line.starts_with("ENTER") && line.contains("\"ncclGroupEnd\"");
+    assert_eq!(events.lines().filter(entered).count(), 4 * 16 * 3);
+}
