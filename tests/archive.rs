@@ -67,9 +67,7 @@ fn the_last_counter_values_are_the_summarys() {
                 serde_json::from_value(summary["processes"][number]["counters"].clone()).unwrap();
             assert!(counters["nccl_ops"] > 0);
             for (counter, value) in counters {
-                // a series may have a counter's name; its values are no whole numbers
-                let counters = rows.iter().filter(|row| row.value_type == "uint64");
-                let of_threads = counters.filter(|row| row.process == process && row.metric == counter);
+                let of_threads = rows.iter().filter(|row| row.process == process && row.metric == counter);
                 let sum: f64 = of_threads.map(|row| row.last).sum();
                 assert_eq!(sum, value as f64, "{name} {process} {counter}");
             }
@@ -80,7 +78,10 @@ fn the_last_counter_values_are_the_summarys() {
 #[test]
 fn every_metric_is_there_with_its_unit_and_never_falls() {
     let directory = tempfile::tempdir().unwrap();
-    let (_, anchor) = replay(&directory, &tool::run("net2_collectives"));
+    let (summary, anchor) = replay(&directory, &tool::run("net2_collectives"));
+    let [process, communicator] =
+        ["processes", "communicators"].map(|rows| &summary[rows][1 - usize::from(rows == "communicators")]);
+    assert_eq!(process["series"]["#0"], format!("NCCL {} rank 1", communicator["comm"].as_str().unwrap()));
     let Some(rows) = read(&anchor) else { return };
     let unit = |name: &str| match name.rsplit_once('_').map(|(_, last)| last) {
         Some("time") => "ns",
@@ -88,15 +89,15 @@ fn every_metric_is_there_with_its_unit_and_never_falls() {
         _ => "#",
     };
     let series = BTreeMap::from([
-        ("nccl_transfer_rate", "MB/s"),
-        ("nccl_transfer_latency", "us"),
-        ("nccl_collective_time", "us"),
-        ("nccl_busbw", "GB/s"),
+        ("nccl_window_transfer_rate", "MB/s"),
+        ("nccl_window_transfer_latency", "us"),
+        ("nccl_window_collective_time", "us"),
+        ("nccl_window_busbw", "GB/s"),
     ]);
     let mut counters = HashSet::new();
     for row in &rows {
         if row.value_type == "double" {
-            let name = row.metric.split('@').next().unwrap();
+            let name = row.metric.split('#').next().unwrap();
             assert_eq!(row.unit, series[name], "{}", row.metric);
         } else {
             assert_eq!((row.unit.as_str(), row.value_type.as_str()), (unit(&row.metric), "uint64"), "{}", row.metric);
@@ -105,7 +106,8 @@ fn every_metric_is_there_with_its_unit_and_never_falls() {
         }
     }
     assert_eq!(counters.len(), common::metric::COUNTERS);
-    for name in ["nccl_transfer_rate", "nccl_transfer_rate@0", "nccl_transfer_rate@1", "nccl_transfer_latency", "nccl_busbw"] {
+    for name in ["transfer_rate#0", "transfer_rate#0@0", "transfer_rate#0@1", "transfer_latency#0", "busbw#0"] {
+        let name = format!("nccl_window_{name}");
         let found = rows.iter().find(|row| row.metric == name && row.value_type == "double");
         assert!(found.is_some_and(|row| row.values > 0 && row.last > 0.0), "{name}");
     }
@@ -126,4 +128,17 @@ fn otf2_print_reads_it_without_a_word_of_complaint() {
         let line = members.find(|line| line.contains(&format!("\"{}\"", counter.name)));
         assert!(line.is_some_and(|line| line.contains(counter.unit.to_str().unwrap())), "{}: {line:?}", counter.name);
     }
+}
+
+/// Four ranks with 16 groups in others: the end of each, its launch and the start of its operations.
+#[test]
+fn launches_of_nested_groups_are_regions() {
+    if Command::new("otf2-print").arg("--version").output().is_err() {
+        return tool::skip("otf2-print is not installed (Debian: otf2-tools)");
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let (_, anchor) = replay(&directory, &tool::run("nvlink4_ring"));
+    let events = tool::succeed(Command::new("otf2-print").arg(&anchor));
+    let entered = |line: &&str| line.starts_with("ENTER") && line.contains("\"ncclGroupEnd\"");
+    assert_eq!(events.lines().filter(entered).count(), 4 * 16 * 3);
 }

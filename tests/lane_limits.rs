@@ -301,7 +301,7 @@ fn series_are_for_the_trace_alone() {
     let (name, rate) = values.next().unwrap_or_else(|| panic!("no series"));
     // to ten ranks, 400 transfers of 33 MB in all, each in 5 us and a nanosecond for ten bytes
     let sustained = 33e6 / (400.0 * 5.0 + 33e6 / 1e4);
-    assert!(name == "nccl_transfer_rate" && (rate / sustained - 1.0).abs() < 0.01, "{name} {rate}");
+    assert!(name == "nccl_window_transfer_rate#0" && (rate / sustained - 1.0).abs() < 0.01, "{name} {rate}");
 }
 
 #[test]

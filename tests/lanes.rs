@@ -245,3 +245,24 @@ fn a_region_of_the_host_lasts_as_long_as_the_call() {
     let lengths: BTreeSet<u64> = calls.filter(|visit| visit.region != "step").map(|visit| visit.end - visit.begin).collect();
     assert_eq!(lengths, [2000].into());
 }
+
+/// Of nested groups, the end of the inner one, each launch, and the start of its operations: 2 + 1 + 7 + 4 us, and nothing behind the launch
+/// of what is captured. The counter has the microsecond between launch and operations, too.
+#[test]
+fn the_launch_of_nested_groups_is_a_region_and_time_in_the_api() {
+    let job =
+        plan("nested_groups", 0).with("NCCL_SCOREP_HOST_REGIONS", "on").with("SCOREP_METRIC_NCCL_PLUGIN", "nccl_api_time").run();
+    assert_eq!(job.said(), Vec::<&str>::new());
+    let process = job.only();
+    let main = process.locations().into_iter().find(|location| location.name == "Master thread").unwrap();
+    let inside: Vec<_> = main
+        .visits
+        .iter()
+        .filter(|visit| visit.region != "step")
+        .map(|visit| (visit.region.as_str(), visit.end - visit.begin))
+        .collect();
+    let group = [("ncclSend", 2000), ("ncclGroupEnd", 1000), ("ncclGroupEnd", 7000), ("ncclGroupEnd", 4000)];
+    assert_eq!(inside, [&group[..], &group[..3], &group[..]].concat());
+    let counted = process.lines("value").map(|fields| fields[2].parse::<u64>().unwrap());
+    assert_eq!(counted.sum::<u64>(), 15_000 + 10_000 + 15_000);
+}

@@ -25,8 +25,10 @@ fn every_general_counter_is_among_the_metrics_as_the_code_tells_it() {
 #[test]
 fn every_series_is_among_the_metrics_with_its_unit() {
     for series in SERIES {
-        let peer = if series.by_peer { format!(", `{}@P`", series.name) } else { String::new() };
-        let row = format!("| `{}`{peer} | {} |", series.name, series.unit.to_string_lossy());
+        let [peer, other] =
+            [(series.by_peer, "`#N@P`"), (series.of_other, "`#other`")].map(|(has, name)| if has { name } else { "" });
+        let of = ["`#N`", peer, other].into_iter().filter(|of| !of.is_empty()).collect::<Vec<_>>().join(", ");
+        let row = format!("| `{}` | {of} | {} |", series.name, series.unit.to_string_lossy());
         assert!(METRICS.lines().any(|line| line.starts_with(&row)), "{row}");
     }
 }

@@ -13,11 +13,12 @@ use crate::context::Context;
 use crate::control;
 use crate::event::{Communicator, Event, State};
 use crate::handle::{Handle, Shared};
-use crate::host_region;
+use crate::host_region::{self, Region};
 use crate::kind::Kind;
 use crate::launch::Recorded;
 use crate::log;
 use crate::message::Message;
+use crate::name::Name;
 use crate::pool::Pool;
 use crate::recorder::{CLOCK, Recorder, begin, begun};
 use crate::slot::{Payload, Slot};
@@ -44,8 +45,10 @@ pub fn finalize(context: u64) {
 pub fn start(context: u64, parent: u64, event: &Event<'_>) -> u64 {
     let Some(recorder) = begun() else { return 0 };
     let handle = recorder.start(context, parent, event);
-    if let Event::CollApi(call) | Event::P2pApi(call) = event {
-        host_region::started(handle, call);
+    match event {
+        Event::CollApi(call) | Event::P2pApi(call) => host_region::started(handle, || Region::Call(Name::of(call.function))),
+        Event::KernelLaunch { .. } | Event::Group => launch::started(handle),
+        _ => {}
     }
     handle
 }
@@ -182,10 +185,9 @@ impl Recorder {
             }
             Event::Group => {
                 cell.launching.begin_kernel();
-                0
+                if cell.is_launching() { Handle::nested_group().raw() } else { 0 }
             }
-            Event::KernelLaunch { stream } if self.launches.are_timed() => self.launch_begins(cell, context, *stream),
-            Event::KernelLaunch { .. } => 0,
+            Event::KernelLaunch { stream } => self.launch_begins(cell, context, *stream),
             Event::Unknown => {
                 cell.unknown.one();
                 0
@@ -209,6 +211,7 @@ impl Recorder {
             }
             State::GroupEndBegins if Handle::shared(handle) == Some(Shared::GroupApi) => {
                 cell.enter_api(cell.now());
+                host_region::started(handle, || Region::GroupEnd);
                 if self.launches.are_timed() {
                     self.group_launches(cell);
                 }
@@ -264,21 +267,22 @@ impl Recorder {
     /// A stop of a group or a launch, or of no event of this process that is under way.
     #[inline(never)]
     fn stop_of_no_slot(&self, cell: &ThreadCell, handle: u64) {
-        match Handle::shared(handle) {
-            Some(Shared::GroupApi) => {
-                cell.leave_api(cell.now(), CLOCK.last_scale());
-                if self.launches.are_timed() {
-                    self.group_has_launched(cell);
-                }
+        let group = Handle::group_api();
+        // by itself, since it is the most frequent one
+        if handle == group.raw() {
+            cell.leave_group(cell.now(), CLOCK.last_scale());
+            if self.launches.are_timed() {
+                self.group_has_launched(cell);
             }
-            Some(Shared::KernelLaunch) => self.launch_ends(cell),
-            None => {
-                // NULL, of an event that is not recorded, is no mistake
-                cell.ignored.add(u64::from(handle != 0));
-                // a call may last for longer than its slot is kept
-                host_region::stopped(handle);
-            }
+            return host_region::stopped(group.raw());
         }
+        match group.beside(handle) {
+            Some(launch) => self.launch_stops(cell, launch),
+            // NULL, of an event that is not recorded, is no mistake
+            None => cell.ignored.add(u64::from(handle != 0)),
+        }
+        // a call may last for longer than its slot is kept
+        host_region::stopped(handle);
     }
 
     /// An event of a thread without a cell, which may have been one that NCCL does not count.

@@ -141,7 +141,9 @@ impl Collector {
                 Message::Opened { id, communicator } => {
                     self.begin_timeline();
                     self.figures.wants_gpu_times |= communicator.kernel_events || communicator.timed.launches;
-                    self.communicators.insert(id.index(), Communicator::new(id, &communicator));
+                    let mut opened = Communicator::new(id, &communicator);
+                    opened.show(self.figures.series.open(communicator.nranks));
+                    self.communicators.insert(id.index(), opened);
                     if communicator.told {
                         self.introductions.add(&communicator);
                     }
@@ -178,7 +180,7 @@ impl Collector {
                     let _ = answer.send(timeline);
                 }
                 Message::Series { series, answer } => {
-                    let _ = answer.send(self.figures.series.sorted(&series));
+                    let _ = answer.send(self.figures.series.points(series, self.figures.nanoseconds_per_tick));
                 }
             }
         }
@@ -244,6 +246,7 @@ impl Collector {
             self.figures.nanoseconds_per_tick = scale;
             self.figures.knows_tick = true;
             self.recorder.know_tick(scale);
+            self.figures.series.set_stretch(self.recorder.window_ticks());
         }
     }
 

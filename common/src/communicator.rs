@@ -18,10 +18,11 @@ use crate::rate::{FittedLine, Rate};
 use crate::reader::Reader;
 use crate::recorder::Recorder;
 use crate::round::{Course, Round};
+use crate::series::{self, Sums};
 use crate::totals::Rank;
 use crate::traffic::Traffic;
 use crate::window::{WINDOWS, WindowState};
-use taking::{Collectives, take};
+use taking::take;
 use transfers::Transfers;
 
 /// How long an operation must have been over on the GPU before what started earlier is taken to have had its time, in settling times
@@ -51,7 +52,8 @@ pub struct Communicator {
     assembly: Assembly,
     /// Its place on the timeline, and whether it has asked for one.
     place: Option<Option<u16>>,
-    collectives: Collectives,
+    /// Where its windows are shown over time, if anywhere.
+    series: Option<series::Place>,
     /// When, in ticks.
     ended: Option<u64>,
     next_settling: u64,
@@ -73,7 +75,7 @@ impl Communicator {
             transfers: Transfers::default(),
             assembly: Assembly::default(),
             place: None,
-            collectives: Collectives::default(),
+            series: None,
             ended: None,
             next_settling: 0,
             horizon: 0,
@@ -93,6 +95,11 @@ impl Communicator {
     /// Its context.
     pub fn id(&self) -> Handle {
         self.id
+    }
+
+    /// Its windows are shown over time.
+    pub(crate) fn show(&mut self, series: Option<series::Place>) {
+        self.series = series;
     }
 
     /// What it is, when that is known.
@@ -135,6 +142,9 @@ impl Communicator {
         for index in order {
             let window = context.window(index);
             let place = index as usize;
+            if let (Some(series), true) = (self.series, window.state() != WindowState::Ready) {
+                figures.series.window(series, window.opened());
+            }
             let begin = self.readers[place].read(&recorder.pool, window, &mut left, &mut self.assembly);
             horizon = begin.map_or(horizon, |begin| begin.min(horizon));
             self.transfers.read(rank, place, self.assembly.take_sent(), figures);
@@ -161,9 +171,11 @@ impl Communicator {
                 context.forget();
                 window.change(WindowState::Filling, WindowState::Closing);
             }
+            // once it is ready, it may fill again at any time
+            let opened = window.opened();
             if self.readers[place].close(&recorder.pool, window, patience, graces, &mut self.assembly) {
                 self.transfers.read(rank, place, self.assembly.take_sent(), figures);
-                self.transfers.close(place);
+                self.transfers.close(place, opened);
             }
         }
     }
@@ -189,11 +201,13 @@ impl Communicator {
         }
         let ready = |index| context.window(index).state() == WindowState::Ready;
         self.over = self.ended.is_some() && (0..WINDOWS).all(ready);
-        self.finish_windows(rank, now, recorder.settings.regression, figures);
+        self.finish_windows(rank, recorder.settings.regression, figures);
         self.settle(rank, now, (&recorder.settings, context), figures);
         if self.over {
             self.settle_all(rank, figures);
-            self.push_collectives(now, figures);
+            if let Some((series, ended)) = self.series.zip(self.ended) {
+                figures.series.end(series, ended);
+            }
             self.give_track(figures);
             if !hasty {
                 figures.totals.close(rank);
@@ -252,9 +266,8 @@ impl Communicator {
             }
         });
         let place = self.place.flatten();
-        let Self { assembly, collectives, nranks, .. } = self;
-        let mut take =
-            |operation: &mut Operation, judged| take(operation, judged, (collectives, *nranks), (rank, place), figures);
+        let Self { assembly, series, nranks, .. } = self;
+        let mut take = |operation: &mut Operation, judged| take(operation, judged, (*series, *nranks), (rank, place), figures);
         if assembly.is_crowded() {
             assembly.settle_complete(horizon, &mut take);
         }
@@ -282,8 +295,8 @@ impl Communicator {
 
     fn settle_all(&mut self, rank: Rank, figures: &mut Figures) {
         let place = self.place.flatten();
-        let Self { assembly, collectives, nranks, .. } = self;
-        assembly.end(|operation, judged| take(operation, judged, (collectives, *nranks), (rank, place), figures));
+        let Self { assembly, series, nranks, .. } = self;
+        assembly.end(|operation, judged| take(operation, judged, (*series, *nranks), (rank, place), figures));
         self.take_losses(figures);
         // a short run has settled nothing before
         if let Some(cause) = self.assembly.out_of_step() {
@@ -297,6 +310,9 @@ impl Communicator {
             let place = figures.timeline.as_mut().and_then(|timeline| timeline.open(rank, self.nranks));
             self.assembly.set_track(place.is_some());
             self.place = Some(place);
+            if let Some(series) = self.series {
+                figures.series.name(series, rank);
+            }
         }
     }
 
@@ -318,15 +334,21 @@ impl Communicator {
     }
 
     /// Finishes the windows that were read to their end and all of whose transfers were served.
-    fn finish_windows(&mut self, rank: Rank, now: u64, regression: Regression, figures: &mut Figures) {
+    fn finish_windows(&mut self, rank: Rank, regression: Regression, figures: &mut Figures) {
         let horizon = if self.over { u64::MAX } else { self.horizon };
-        for traffic in self.transfers.serve(rank, horizon, figures) {
-            self.finish_window(rank, traffic, now, regression, figures);
+        for (traffic, opened) in self.transfers.serve(rank, horizon, figures) {
+            self.finish_window(rank, (traffic, opened), regression, figures);
         }
     }
 
-    /// What a window transferred is fitted and shown as points of the series.
-    fn finish_window(&mut self, rank: Rank, mut traffic: Traffic, now: u64, regression: Regression, figures: &mut Figures) {
+    /// What a window transferred that was opened then is fitted and shown as points of the series.
+    fn finish_window(
+        &mut self,
+        rank: Rank,
+        (mut traffic, opened): (Traffic, u64),
+        regression: Regression,
+        figures: &mut Figures,
+    ) {
         figures.totals.windows += 1;
         for ((peer, channel), services) in traffic.take_channels() {
             if let Some(fit) = FittedLine::of(&services, regression, figures.nanoseconds_per_tick) {
@@ -341,18 +363,11 @@ impl Communicator {
             if let Some(peer) = peer {
                 figures.window(rank, peer, rate);
             }
-            let of = peer.map_or_else(String::new, |peer| format!("@{peer}"));
-            figures.series.push(&format!("nccl_transfer_rate{of}"), now, rate.sustained_mb_s);
-            figures.series.push(&format!("nccl_transfer_latency{of}"), now, rate.fit.map(|fit| fit.latency_us));
+            if let Some(series) = self.series {
+                let latency_us = rate.fit.map(|fit| fit.latency_us);
+                let sums = Sums { bytes: pair.bytes, active: pair.active.total(), latency_us, ..Sums::default() };
+                figures.series.add(series, opened, peer, &sums);
+            }
         }
-        self.push_collectives(now, figures);
-    }
-
-    fn push_collectives(&mut self, now: u64, figures: &mut Figures) {
-        let sums = std::mem::take(&mut self.collectives);
-        let ratio = |above: f64, below: u64| (below > 0).then(|| above / below as f64);
-        let mean = ratio(sums.nanoseconds as f64 / 1e3, sums.count);
-        figures.series.push("nccl_collective_time", now, mean);
-        figures.series.push("nccl_busbw", now, ratio(sums.bus_bytes, sums.bus_nanoseconds));
     }
 }

@@ -1,7 +1,7 @@
 //! What Score-P, a host or the end of the process asks of the collector. Every question has a deadline.
 
 use crate::message::Message;
-use crate::series::Point;
+use crate::series::{Point, Token};
 use crate::summary::Summary;
 use crate::thread::ThreadCell;
 use crate::timeline::Timeline;
@@ -108,8 +108,8 @@ pub fn timeline() -> Option<Timeline> {
 }
 
 /// The points of a series.
-pub fn series(series: &str) -> Vec<Point> {
-    ask(|answer| Message::Series { series: series.to_owned(), answer }, patiently).unwrap_or_default()
+pub fn series(series: Token) -> Vec<Point> {
+    ask(|answer| Message::Series { series, answer }, patiently).unwrap_or_default()
 }
 
 /// Has [`finish`] called when the process exits. Called once, by the recorder.

@@ -25,6 +25,8 @@ pub(crate) const INDEX_MASK: u64 = (1 << INDEX_BITS) - 1;
 const SLOTLESS: u64 = (1 << INDEX_BITS) - 16;
 const GROUP_API: u64 = SLOTLESS;
 const KERNEL_LAUNCH: u64 = SLOTLESS + 1;
+const NESTED_LAUNCH: u64 = SLOTLESS + 2;
+const NESTED_GROUP: u64 = SLOTLESS + 3;
 
 static NONCE: AtomicU8 = AtomicU8::new(0);
 
@@ -35,6 +37,10 @@ pub enum Shared {
     GroupApi,
     /// A launch that is timed.
     KernelLaunch,
+    /// The launch of an outer group's kernel, timed or not.
+    NestedLaunch,
+    /// The start of that kernel's operations.
+    NestedGroup,
 }
 
 /// An event handle or a context identifier, as a number.
@@ -50,6 +56,16 @@ impl Handle {
     /// The handle of a launch that is timed: it takes no slot, since its thread knows which one it is.
     pub fn kernel_launch() -> Self {
         Self::new(KERNEL_LAUNCH as u32, 0)
+    }
+
+    /// The handle of the launch of an outer group's kernel: likewise.
+    pub fn nested_launch() -> Self {
+        Self::new(NESTED_LAUNCH as u32, 0)
+    }
+
+    /// The handle of the group of that kernel's operations: likewise.
+    pub fn nested_group() -> Self {
+        Self::new(NESTED_GROUP as u32, 0)
     }
 
     /// Packs the index of a context with its generation.
@@ -90,10 +106,18 @@ impl Handle {
     /// What many events share that number for.
     #[inline(always)]
     pub fn shared(raw: u64) -> Option<Shared> {
+        Self::group_api().beside(raw)
+    }
+
+    /// The same of whoever has a group's handle at hand.
+    #[inline(always)]
+    pub(crate) fn beside(self, raw: u64) -> Option<Shared> {
         // they have neither generation nor kind
-        match raw ^ u64::from(nonce()) << 56 {
+        match raw ^ self.0 ^ GROUP_API {
             GROUP_API => Some(Shared::GroupApi),
             KERNEL_LAUNCH => Some(Shared::KernelLaunch),
+            NESTED_LAUNCH => Some(Shared::NestedLaunch),
+            NESTED_GROUP => Some(Shared::NestedGroup),
             _ => None,
         }
     }
@@ -162,9 +186,11 @@ mod tests {
     #[test]
     fn only_what_many_events_share_is_shared() {
         let [group, launch] = [Handle::group_api(), Handle::kernel_launch()].map(Handle::raw);
+        let nested = [Handle::nested_launch(), Handle::nested_group()].map(Handle::raw);
         assert_eq!([group, launch].map(Handle::shared), [Some(Shared::GroupApi), Some(Shared::KernelLaunch)]);
+        assert_eq!(nested.map(Handle::shared), [Some(Shared::NestedLaunch), Some(Shared::NestedGroup)]);
         let kind = Handle::of_event(Kind::Coll, SLOTLESS as u32, 0).raw();
-        for other in [0, 1, u64::MAX, group ^ 1 << 56, group | 1 << 40, kind, launch + 1, Handle::new(7, 0).raw()] {
+        for other in [0, 1, u64::MAX, group ^ 1 << 56, group | 1 << 40, kind, nested[1] + 1, Handle::new(7, 0).raw()] {
             assert_eq!(Handle::shared(other), None, "{other:x}");
         }
     }

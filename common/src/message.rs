@@ -2,7 +2,7 @@
 
 use crate::event::Communicator;
 use crate::handle::Handle;
-use crate::series::Point;
+use crate::series::{Point, Token};
 use crate::summary::Summary;
 use crate::timeline::Timeline;
 use crossbeam_channel::Sender;
@@ -68,7 +68,7 @@ pub enum Message {
     /// Tell the points of a series.
     Series {
         /// Which one.
-        series: String,
+        series: Token,
         /// Where the answer goes.
         answer: Sender<Vec<Point>>,
     },

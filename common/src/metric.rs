@@ -29,14 +29,31 @@ pub struct Counter {
 /// Description of a series: values over time.
 #[derive(Debug, Clone, Copy)]
 pub struct Series {
-    /// Name; a rank may follow it as `@P`, where `by_peer`.
+    /// Name; whose values they are follows it (`series::Token`).
     pub name: &'static str,
     /// One sentence.
     pub description: &'static CStr,
     /// Unit.
     pub unit: &'static CStr,
+    /// How its values are worked out.
+    pub figure: Figure,
     /// Whether there is one for each peer, too.
     pub by_peer: bool,
+    /// Whether communicators without a series of their own are summed up in one.
+    pub of_other: bool,
+}
+
+/// What a series shows of a window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Figure {
+    /// Bytes over the time that a send was under way.
+    TransferRate,
+    /// The latency of the fit.
+    TransferLatency,
+    /// Mean time of GPU-timed collectives.
+    CollectiveTime,
+    /// Their bus bandwidth.
+    BusBandwidth,
 }
 
 macro_rules! fixed {
@@ -77,9 +94,9 @@ fixed! {
     /// Dropped.
     Dropped = "nccl_dropped", c"#", Process, "Events not recorded for want of room";
     /// Enqueued operations.
-    EnqueuedOps = "nccl_enqueued_ops", c"#", Thread, "Operations enqueued by calls of this thread";
+    EnqueuedOps = "nccl_enqueued_ops", c"#", Thread, "Operations enqueued by calls of this thread, without replays of CUDA graphs";
     /// Enqueued bytes.
-    EnqueuedBytes = "nccl_enqueued_bytes", c"B", Thread, "Bytes of the operations enqueued by calls of this thread";
+    EnqueuedBytes = "nccl_enqueued_bytes", c"B", Thread, "Bytes of the operations enqueued by calls of this thread, without replays of CUDA graphs";
     /// API time.
     ApiTime = "nccl_api_time", c"ns", Thread, "Time this thread spent inside NCCL's API";
     /// Incomplete.
@@ -157,41 +174,59 @@ pub fn of_function(function: usize, what: PerFunction) -> usize {
 }
 
 /// All series.
-pub const SERIES: [Series; 4] = [
+pub static SERIES: [Series; 4] = [
     Series {
-        name: "nccl_transfer_rate",
-        description: c"Sustained transfer rate over the network: bytes over the time with a transfer under way, per window",
+        name: "nccl_window_transfer_rate",
+        description: c"Bytes sent over the network, over the time that a send was under way, of each window",
         unit: c"MB/s",
+        figure: Figure::TransferRate,
         by_peer: true,
+        of_other: true,
     },
     Series {
-        name: "nccl_transfer_latency",
-        description: c"Latency of transfers over the network: fit of service times over sizes, per window",
+        name: "nccl_window_transfer_latency",
+        description: c"Latency of the sends over the network by the fit of service times over sizes, of each window that has one",
         unit: c"us",
+        figure: Figure::TransferLatency,
         by_peer: true,
+        of_other: false,
     },
     Series {
-        name: "nccl_collective_time",
-        description: c"Mean time of the GPU-timed collective operations, per window",
+        name: "nccl_window_collective_time",
+        description: c"Mean time of the GPU-timed collective operations, of each window",
         unit: c"us",
+        figure: Figure::CollectiveTime,
         by_peer: false,
+        of_other: true,
     },
     Series {
-        name: "nccl_busbw",
-        description: c"Bus bandwidth of the GPU-timed collective operations as nccl-tests defines it, per window",
+        name: "nccl_window_busbw",
+        description: c"Bus bandwidth of the GPU-timed collective operations as nccl-tests defines it, of each window",
         unit: c"GB/s",
+        figure: Figure::BusBandwidth,
         by_peer: false,
+        of_other: true,
     },
 ];
 
-/// The series that a token names: a name, or `name@P` for the transfers to rank P.
-pub fn series(token: &str) -> Option<&'static Series> {
-    let (name, peer) = token.split_once('@').map_or((token, None), |(name, peer)| (name, Some(peer)));
-    let found = SERIES.iter().find(|series| series.name == name)?;
-    match peer {
-        None => Some(found),
-        Some(peer) => (found.by_peer && peer.parse::<u32>().is_ok()).then_some(found),
-    }
+/// What series were called before, one a communicator came to be: one of all communicators, and of another process in each by `@P`.
+const FORMER: [(&str, &str); 4] = [
+    ("nccl_transfer_rate", "nccl_window_transfer_rate"),
+    ("nccl_transfer_latency", "nccl_window_transfer_latency"),
+    ("nccl_collective_time", "nccl_window_collective_time"),
+    ("nccl_busbw", "nccl_window_busbw"),
+];
+
+/// The series of that name.
+pub fn series(name: &str) -> Option<&'static Series> {
+    SERIES.iter().find(|series| series.name == name)
+}
+
+/// The series that had that name before, a rank behind it or not.
+pub fn former_series(name: &str) -> Option<&'static Series> {
+    let name = name.split_once('@').map_or(name, |(name, _)| name);
+    let (_, now) = FORMER.iter().find(|(former, _)| *former == name)?;
+    series(now)
 }
 
 #[cfg(test)]
@@ -217,10 +252,14 @@ mod tests {
     }
 
     #[test]
-    fn series_are_named_with_or_without_a_peer() {
-        assert_eq!(series("nccl_transfer_rate@3").unwrap().unit, c"MB/s");
-        assert!(series("nccl_busbw").is_some());
-        assert!(series("nccl_busbw@1").is_none() && series("nccl_transfer_rate@x").is_none());
-        assert!(series("nccl_ops").is_none());
+    fn no_series_has_a_counters_name_or_a_former_one() {
+        for series in SERIES {
+            assert!(counters().iter().all(|counter| counter.name != series.name), "{}", series.name);
+            assert!(former_series(series.name).is_none(), "{}", series.name);
+        }
+        for (former, now) in FORMER {
+            assert_eq!([former_series(former).unwrap().name, former_series(&format!("{former}@3")).unwrap().name], [now; 2]);
+            assert!(series(former).is_none());
+        }
     }
 }

@@ -81,6 +81,9 @@ pub struct Process {
     pub peak_memory_bytes: u64,
     /// Final values of the counters; those that belong to threads summed over them.
     pub counters: BTreeMap<String, u64>,
+    /// The communicators that have series, called as their lanes are, by what stands behind a series' name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub series: BTreeMap<String, String>,
     /// What a reader must know, in words.
     pub notes: Vec<String>,
 }

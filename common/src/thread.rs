@@ -3,6 +3,7 @@
 //! Only the owning thread writes; the collector and Score-P's readers read. So a counter is a load and a store, never a shared
 //! read-modify-write. Cells outlive their threads and are handed on, with their counts, to later threads (`cells`).
 
+mod api;
 #[cfg(not(loom))]
 mod at_hand;
 mod cells;
@@ -97,7 +98,12 @@ pub struct ThreadCell {
     pub enqueued_bytes: Count,
     /// Nanoseconds spent inside NCCL's API by this thread.
     pub api_time: Count,
+    /// When it went in, 0 outside.
     api_since: AtomicU64,
+    /// Up to when the launch of a nested group is counted, 0 without one.
+    launch_since: AtomicU64,
+    /// Whether a group of calls has ended on the thread.
+    has_ended_group: AtomicBool,
     /// The steps started last, by proxy operation: its handle, number of the step, handle of the step.
     steps: [[AtomicU64; 3]; STEPS],
     /// What the thread is launching.
@@ -147,6 +153,8 @@ impl ThreadCell {
             enqueued_bytes: Count::default(),
             api_time: Count::default(),
             api_since: AtomicU64::new(0),
+            launch_since: AtomicU64::new(0),
+            has_ended_group: AtomicBool::new(false),
             steps: std::array::from_fn(|_| Default::default()),
             launching: Launching::default(),
             stopped: Default::default(),
@@ -265,30 +273,6 @@ impl ThreadCell {
         stopped.store(operation, Ordering::Relaxed);
         first
     }
-
-    /// The thread is outside of NCCL's API, whatever it did not come out of before.
-    pub fn begin_api(&self) {
-        self.api_since.store(0, Ordering::Relaxed);
-    }
-
-    /// The thread went into NCCL's API at `time`, unless it is inside already.
-    pub fn enter_api(&self, time: u64) {
-        if self.api_since.load(Ordering::Relaxed) == 0 {
-            self.api_since.store(time.max(1), Ordering::Relaxed);
-        }
-    }
-
-    /// The thread came out of NCCL's API at `time`. Nothing is added when it went in on another thread, or when nobody knows yet
-    /// what a tick is worth.
-    pub fn leave_api(&self, time: u64, nanoseconds_per_tick: Option<f64>) {
-        let since = self.api_since.load(Ordering::Relaxed);
-        self.api_since.store(0, Ordering::Relaxed);
-        if let (Some(scale), true) = (nanoseconds_per_tick, since > 0) {
-            // signed, which takes half the instructions
-            let nanoseconds = time.saturating_sub(since).cast_signed() as f64 * scale;
-            self.api_time.add((nanoseconds as i64).cast_unsigned());
-        }
-    }
 }
 
 #[cfg(test)]
@@ -303,19 +287,6 @@ mod tests {
         assert_eq!(cell.section(), before + 1);
         drop(section);
         assert_eq!(cell.section(), before + 2);
-    }
-
-    #[test]
-    fn api_time_is_counted_between_enter_and_leave() {
-        let cell = ThreadCell::new();
-        cell.leave_api(5, Some(0.5));
-        cell.enter_api(10);
-        cell.enter_api(12);
-        cell.leave_api(30, Some(0.5));
-        cell.leave_api(40, Some(0.5));
-        cell.enter_api(50);
-        cell.leave_api(60, None);
-        assert_eq!(cell.api_time.get(), 10);
     }
 
     #[test]

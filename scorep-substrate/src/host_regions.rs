@@ -5,9 +5,9 @@
 
 use crate::lanes::kind;
 use crate::measurement::{Measurement, address};
-use crate::sys::RegionHandle;
 use crate::sys::measurement::{EnterRegion, GetInMeasurement, MeasurementPhase, PHASE_WITHIN};
-use common::host_region::{Watcher, watch};
+use crate::sys::{REGION_FUNCTION, RegionHandle};
+use common::host_region::{Region, Watcher, watch};
 use common::name::{FUNCTIONS, Name};
 use common::{log, recorder};
 use once_cell::sync::OnceCell;
@@ -23,6 +23,7 @@ struct Regions {
     phase: *const MeasurementPhase,
     /// By function.
     handles: [RegionHandle; FUNCTIONS.len()],
+    group_end: RegionHandle,
 }
 
 // SAFETY: `phase` points to a variable of Score-P's that all threads read; the functions are called on threads that it knows.
@@ -68,6 +69,7 @@ impl Regions {
             let name = Name::of(CString::new(function).ok().as_deref());
             measurement.region(&format!("nccl{function}"), kind(name))
         });
+        let group_end = measurement.region("ncclGroupEnd", REGION_FUNCTION);
         let phase = address(c"scorep_measurement_phase")?.cast_const().cast();
         // SAFETY: `Measurement::find` has made sure that it is the library whose symbols of these names have these types.
         unsafe {
@@ -77,13 +79,18 @@ impl Regions {
                 in_measurement: std::mem::transmute::<*mut c_void, GetInMeasurement>(in_measurement),
                 phase,
                 handles,
+                group_end,
             })
         }
     }
 
     /// Calls one of Score-P's functions, as its own adapters do: while the measurement goes on, and not from inside of it.
-    fn call(&self, function: EnterRegion, name: Name) -> bool {
-        let Some(&region) = name.function().and_then(|index| self.handles.get(index)) else { return false };
+    fn call(&self, function: EnterRegion, region: Region) -> bool {
+        let handle = match region {
+            Region::Call(name) => name.function().and_then(|index| self.handles.get(index)),
+            Region::GroupEnd => Some(&self.group_end),
+        };
+        let Some(&region) = handle else { return false };
         // SAFETY: Score-P's own variable, which lives as long as the process.
         let within = unsafe { self.phase.read_volatile() } == PHASE_WITHIN;
         // SAFETY: gives the calling thread's own count.
@@ -99,13 +106,13 @@ impl Regions {
     }
 }
 
-fn entered(name: Name) -> bool {
+fn entered(region: Region) -> bool {
     let known = IS_KNOWN.try_with(Cell::get).unwrap_or(false);
-    REGIONS.get().is_some_and(|regions| known && regions.call(regions.enter, name))
+    REGIONS.get().is_some_and(|regions| known && regions.call(regions.enter, region))
 }
 
-fn left(name: Name) {
+fn left(region: Region) {
     if let Some(regions) = REGIONS.get() {
-        regions.call(regions.exit, name);
+        regions.call(regions.exit, region);
     }
 }

@@ -1,6 +1,7 @@
 //! Metric plugin `nccl_series_plugin`: rates, latencies and times as they developed, asynchronous, at locations of their own in the
 //! trace. Score-P asks once, at the end. With profiling on it drops asynchronous metrics, and each takes a location's memory from the
-//! start: those that it has no room for would abort the application, so they are refused.
+//! start: those that it has no room for would abort the application, so they are refused. It asks for their names before any communicator is
+//! made, so `default` is of the first ones that will be.
 
 use crate::counters::set_clock_function;
 use crate::measurement::Measurement;
@@ -14,13 +15,14 @@ use crate::token;
 use common::guard::{contain, guard};
 use common::metric::{self, SERIES, Series};
 use common::recorder::CLOCK;
-use common::{control, log, series};
+use common::series::{self, Of, Token};
+use common::{control, log};
 use std::ffi::c_char;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
 
-/// Names by the ids that Score-P got.
-static NAMES: Mutex<Vec<String>> = Mutex::new(Vec::new());
+/// Series by the ids that Score-P got.
+static ASKED: Mutex<Vec<Token>> = Mutex::new(Vec::new());
 /// First and last time of the measurement; a value outside would lie outside the trace.
 static BEGIN: AtomicU64 = AtomicU64::new(0);
 static END: AtomicU64 = AtomicU64::new(u64::MAX);
@@ -28,6 +30,8 @@ static END: AtomicU64 = AtomicU64::new(u64::MAX);
 /// Locations that are left for the program's own threads, and series taken where Score-P's memory cannot be looked at.
 const LEFT: usize = 4;
 const FEW: usize = 10;
+/// Communicators of which a name alone shows series, if there is memory.
+const FIRST: usize = 4;
 
 /// Series that Score-P has been told of so far.
 static TOLD: AtomicUsize = AtomicUsize::new(0);
@@ -53,40 +57,69 @@ fn tell_of_profiling() {
     }
 }
 
-/// As many of the series as there is memory for, and a line about the others.
-fn admit<T>(mut series: Vec<T>) -> Vec<T> {
-    static ONCE: Once = Once::new();
+/// How many more series Score-P has memory for.
+fn room() -> usize {
+    if !run::is_score_ps() {
+        return usize::MAX;
+    }
     let room = Measurement::find().map_or(FEW, |measurement| measurement.room().saturating_sub(LEFT));
-    let before = TOLD.fetch_add(series.len(), Ordering::Relaxed);
-    let admitted = room.saturating_sub(before).min(series.len());
-    if admitted < series.len() {
+    room.saturating_sub(TOLD.load(Ordering::Relaxed))
+}
+
+/// As many of the series as there is room for, and a line about the others.
+fn admit(mut series: Vec<Token>, room: usize) -> Vec<Token> {
+    static ONCE: Once = Once::new();
+    if room < series.len() {
         ONCE.call_once(|| {
+            let taken = TOLD.load(Ordering::Relaxed) + room;
             log::warn(&format!(
-                "SCOREP_METRIC_NCCL_SERIES_PLUGIN: {room} series are taken and no more: each needs 1 MiB of SCOREP_TOTAL_MEMORY from the \
+                "SCOREP_METRIC_NCCL_SERIES_PLUGIN: {taken} series are taken and no more: each needs 1 MiB of SCOREP_TOTAL_MEMORY from the \
                  start; make it larger for more"
             ));
         });
     }
-    series.truncate(admitted);
+    series.truncate(room);
+    TOLD.fetch_add(series.len(), Ordering::Relaxed);
     series
 }
 
-/// The series that a token names, under the names they get.
-fn select(token: &str) -> Vec<(String, &'static Series)> {
+/// The series that a token names.
+fn select(token: &str, room: usize) -> Vec<Token> {
     if matches!(token, "default" | "*") {
-        return SERIES.iter().map(|series| (series.name.to_owned(), series)).collect();
+        return of_first(&SERIES.each_ref(), room);
     }
-    let found = metric::series(token).map(|series| (token.to_owned(), series));
-    if found.is_none() {
-        let names = SERIES.map(|series| series.name);
+    if let Some(series) = metric::series(token) {
+        return of_first(&[series], room);
+    }
+    if let Some(token) = Token::parse(token) {
+        return vec![token];
+    }
+    if let Some(series) = metric::former_series(token) {
+        let name = series.name;
+        let peer = if series.by_peer { format!(", {name}#N@P of its transfers to its rank P") } else { String::new() };
         log::warn(&format!(
-            "SCOREP_METRIC_NCCL_SERIES_PLUGIN: there is no series {token:?}; there are default, {}, and {}@P and {}@P for rank P",
-            names.join(", "),
-            names[0],
-            names[1]
+            "SCOREP_METRIC_NCCL_SERIES_PLUGIN: {token} is now {name}, one of each communicator: {name}#N of the communicator number N{peer}"
         ));
+        return if token.contains('@') { Vec::new() } else { of_first(&[series], room) };
     }
-    found.into_iter().collect()
+    log::warn(&format!(
+        "SCOREP_METRIC_NCCL_SERIES_PLUGIN: there is no series {token:?}; there are default, {}, each also with #N behind it for the \
+         communicator number N or #other for those without, and {}#N@P and {}#N@P for its transfers to its rank P",
+        SERIES.map(|series| series.name).join(", "),
+        SERIES[0].name,
+        SERIES[1].name
+    ));
+    Vec::new()
+}
+
+/// These of the first communicators, as many as half of the room is enough for, and those of the others: the trace and the lanes need memory, too.
+fn of_first(series: &[&'static Series], room: usize) -> Vec<Token> {
+    let of_other = series.iter().filter(|series| series.of_other);
+    let others = of_other.clone().count();
+    let communicators = ((room / 2).saturating_sub(others) / series.len().max(1)).clamp(1, FIRST);
+    let numbers = (0..).take(communicators);
+    let own = numbers.flat_map(|number| series.iter().map(move |&series| Token { series, of: Of::Communicator(number) }));
+    own.chain(of_other.map(|&series| Token { series, of: Of::Other })).collect()
 }
 
 unsafe extern "C" fn initialize() -> i32 {
@@ -96,7 +129,22 @@ unsafe extern "C" fn initialize() -> i32 {
 
 unsafe extern "C" fn finalize() {}
 
-fn describe<'a>((name, series): &'a (String, &'static Series)) -> Metric<'a> {
+unsafe extern "C" fn get_event_info(token: *mut c_char) -> *mut MetricProperties {
+    let list = guard("get_event_info", None, || {
+        // SAFETY: Score-P passes a string that is alive during the call.
+        let token = unsafe { token::text(token) };
+        tell_of_profiling();
+        let room = room();
+        let found = admit(select(&token, room), room);
+        let names: Vec<String> = found.iter().map(Token::to_string).collect();
+        let list: Vec<Metric<'_>> = names.iter().zip(&found).map(|(name, token)| metric_of(name, token.series)).collect();
+        Some(memory::properties(&list))
+    });
+    // an empty list is the fallback: Score-P aborts the application on NULL
+    list.unwrap_or_else(|| memory::properties(&[]))
+}
+
+fn metric_of<'a>(name: &'a str, series: &Series) -> Metric<'a> {
     Metric {
         name,
         description: series.description,
@@ -108,37 +156,24 @@ fn describe<'a>((name, series): &'a (String, &'static Series)) -> Metric<'a> {
     }
 }
 
-unsafe extern "C" fn get_event_info(token: *mut c_char) -> *mut MetricProperties {
-    let list = guard("get_event_info", None, || {
-        // SAFETY: Score-P passes a string that is alive during the call.
-        let token = unsafe { token::text(token) };
-        tell_of_profiling();
-        let found = admit(select(&token));
-        let list: Vec<Metric<'_>> = found.iter().map(describe).collect();
-        Some(memory::properties(&list))
-    });
-    // an empty list is the fallback: Score-P aborts the application on NULL
-    list.unwrap_or_else(|| memory::properties(&[]))
-}
-
 unsafe extern "C" fn add_counter(name: *mut c_char) -> i32 {
     guard("add_counter", -1, || {
         // SAFETY: Score-P passes a string that is alive during the call.
-        let name = unsafe { token::text(name) };
-        let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
-        names.push(name);
-        series::want();
-        i32::try_from(names.len() - 1).unwrap_or(-1)
+        let Some(token) = Token::parse(&unsafe { token::text(name) }) else { return -1 };
+        let mut asked = ASKED.lock().unwrap_or_else(PoisonError::into_inner);
+        asked.push(token);
+        series::want(token.of);
+        i32::try_from(asked.len() - 1).unwrap_or(-1)
     })
 }
 
 unsafe extern "C" fn get_all_values(id: i32, list: *mut *mut TimeValuePair) -> u64 {
     guard("get_all_values", 0, || {
-        let name = {
-            let names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
-            usize::try_from(id).ok().and_then(|id| names.get(id).cloned())
+        let token = {
+            let asked = ASKED.lock().unwrap_or_else(PoisonError::into_inner);
+            usize::try_from(id).ok().and_then(|id| asked.get(id).copied())
         };
-        let points = name.map(|name| control::series(&name)).unwrap_or_default();
+        let points = token.map(control::series).unwrap_or_default();
         let (begin, end) = (BEGIN.load(Ordering::Relaxed), END.load(Ordering::Relaxed));
         let pairs: Vec<(u64, u64)> = points.iter().map(|point| (point.time.max(begin).min(end), point.value.to_bits())).collect();
         let (pointer, count) = memory::pairs(&pairs);
@@ -195,14 +230,30 @@ mod tests {
 
     #[test]
     fn series_are_admitted_while_there_is_room() {
-        assert_eq!(admit(vec![(); FEW - 2]).len(), FEW - 2);
-        assert_eq!([admit(vec![(); 4]).len(), admit(vec![(); 1]).len()], [2, 0]);
+        let all = || select("default", usize::MAX);
+        assert_eq!(admit(all(), usize::MAX).len(), all().len());
+        assert_eq!([admit(all(), 3).len(), admit(all(), 0).len()], [3, 0]);
+    }
+
+    #[test]
+    fn a_name_alone_is_of_the_first_communicators_and_the_others() {
+        let names = |token: &str, room| select(token, room).iter().map(Token::to_string).collect::<Vec<_>>();
+        let busbw = |of: &[&str]| of.iter().map(|of| format!("nccl_window_busbw#{of}")).collect::<Vec<_>>();
+        assert_eq!(names("nccl_window_busbw", usize::MAX), busbw(&["0", "1", "2", "3", "other"]));
+        assert_eq!(names("nccl_window_busbw", 6), busbw(&["0", "1", "other"]));
+        assert_eq!(names("nccl_window_transfer_latency", 0), ["nccl_window_transfer_latency#0"]);
+        // 4 of each, and 3 of the others
+        assert_eq!([3, 21, 22, 100].map(|room| select("default", room).len()), [7, 7, 11, 19]);
+        assert_eq!(names("default", 7)[3..5], ["nccl_window_busbw#0", "nccl_window_transfer_rate#other"]);
     }
 
     #[test]
     fn tokens_select_series() {
-        assert_eq!(select("default").len(), SERIES.len());
-        assert_eq!(select("nccl_transfer_rate@2")[0].0, "nccl_transfer_rate@2");
-        assert!(select("nccl_transfer_rate@x").is_empty());
+        let names = |token: &str| select(token, 2).iter().map(Token::to_string).collect::<Vec<_>>();
+        assert_eq!(names("nccl_window_transfer_rate#1@2"), ["nccl_window_transfer_rate#1@2"]);
+        assert!(names("nccl_window_busbw#0@2").is_empty() && names("nccl_ops").is_empty());
+        // what was called otherwise before is still known, but for a rank of whatever communicator
+        assert_eq!(names("nccl_busbw"), names("nccl_window_busbw"));
+        assert!(names("nccl_transfer_rate@2").is_empty());
     }
 }

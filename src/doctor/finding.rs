@@ -71,6 +71,7 @@ codes! {
     ScorePNoCounters = "scorep-no-counters", Warning;
     ScorePCounter = "scorep-counter", Warning;
     ScorePSeries = "scorep-series", Warning;
+    ScorePSeriesName = "scorep-series-name", Warning;
     ScorePNothing = "scorep-nothing", Warning;
     ScorePMemory = "scorep-memory", Warning;
     ScorePDirectory = "scorep-directory", Warning;

@@ -2,7 +2,7 @@
 
 use super::finding::{Code, Finding};
 use super::surroundings::Surroundings;
-use common::metric::counters;
+use common::metric::{counters, former_series};
 use object::read::elf::{ElfFile64, FileHeader};
 use object::{Object, ObjectSymbol, ReadCache};
 use scorep_substrate::{BUFFER_BYTES, LANE_SYMBOLS, LEFT_BYTES, MEASUREMENT_LIBRARY};
@@ -141,6 +141,14 @@ fn variables(around: &Surroundings) -> Vec<Finding> {
             Code::ScorePSeries,
             what.into(),
             "SCOREP_ENABLE_PROFILING=false and SCOREP_ENABLE_TRACING=true, or without nccl_series_plugin",
+        );
+    }
+    let former = |token: &str| Some((token.trim().to_owned(), former_series(token.trim())?.name));
+    if let Some((former, name)) = around.list("SCOREP_METRIC_NCCL_SERIES_PLUGIN").iter().find_map(|token| former(token)) {
+        tell(
+            Code::ScorePSeriesName,
+            format!("SCOREP_METRIC_NCCL_SERIES_PLUGIN names {former}, which is {name} now, one of each communicator"),
+            "docs/metrics.md tells how series are named; default stands for those of the first communicators",
         );
     }
     if !profiling && !tracing {

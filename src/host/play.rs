@@ -7,7 +7,10 @@ use super::{HostError, clock, open, symbol};
 use crate::capture::{Capture, Event, What};
 use crate::library::Links;
 use crate::trace::{Moment, ProcessTrace, ThreadTrace};
+use common::metric::SERIES;
+use common::series::{Of, Token};
 use libloading::os::unix::Library;
+use std::collections::BTreeSet;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Calls between two waits for the collector, so that no machine is too slow for the recording memory.
@@ -17,6 +20,8 @@ const PATIENCE: u32 = 60_000;
 
 /// The region around everything: Score-P's own for the program, which it leaves after the plugins have heard of the end.
 const PROGRAM: &str = "scorep-nccl replay";
+/// The region where a group ends and what is in it is launched.
+const GROUP_END: &str = "ncclGroupEnd";
 
 /// What to do besides calling.
 pub(crate) struct Plan<'a> {
@@ -85,7 +90,8 @@ pub(crate) fn play(capture: &Capture, name: &str, plan: &Plan<'_>) -> Result<Pro
     clock::set(begin);
     let counter_tokens: Vec<String> = common::metric::counters().iter().map(|counter| counter.name.clone()).collect();
     let counters = MetricPlugin::load(&plan.links.counters, "nccl_plugin", &counter_tokens)?;
-    let series = MetricPlugin::load(&plan.links.series, "nccl_series_plugin", &series_tokens(capture))?;
+    let tokens = if plan.trace { series_tokens(capture, plan.interface) } else { Vec::new() };
+    let series = MetricPlugin::load(&plan.links.series, "nccl_series_plugin", &tokens)?;
     let main_ids = counters.add_counters()?;
     let series_ids = series.add_counters()?;
     series.begin();
@@ -127,21 +133,27 @@ pub(crate) fn play(capture: &Capture, name: &str, plan: &Plan<'_>) -> Result<Pro
     Ok(trace)
 }
 
-/// The series to ask for: those of the process, and rate and latency of each rank that something is sent to.
-fn series_tokens(capture: &Capture) -> Vec<String> {
-    let names = common::metric::SERIES;
-    let mut peers: Vec<i32> = capture.lines.iter().filter_map(peer_of_send).collect();
-    peers.sort_unstable();
-    peers.dedup();
-    let general = names.iter().map(|series| series.name.to_owned());
-    let by_peer = names.iter().filter(|series| series.by_peer);
-    let of_peers = by_peer.flat_map(|series| peers.iter().map(|peer| format!("{}@{peer}", series.name)));
-    general.chain(of_peers).collect()
+/// The series to ask for: of each communicator, rate and latency also to each rank that something is sent to.
+fn series_tokens(capture: &Capture, interface: Option<u32>) -> Vec<String> {
+    // up to interface v3, nobody tells how many ranks there are, so a communicator of one counts, too
+    let is_told = interface.unwrap_or(capture.meta.api) > 3;
+    let made = capture.lines.iter().filter_map(|call| match call.what {
+        What::Init { ctx, nranks, .. } if nranks > 1 || !is_told => Some(ctx),
+        _ => None,
+    });
+    let peers: BTreeSet<(u32, i32)> = capture.lines.iter().filter_map(peer_of_send).collect();
+    let tokens_of = |(number, made): (u32, u32)| {
+        let own = Of::Communicator(number);
+        let of_peers = peers.iter().filter(move |(ctx, _)| *ctx == made).map(move |&(_, peer)| Of::Peer(number, peer));
+        std::iter::once(own).chain(of_peers).flat_map(|of| SERIES.iter().map(move |series| Token { series, of }))
+    };
+    let tokens = (0..).zip(made).flat_map(tokens_of);
+    tokens.filter(|token| token.series.by_peer || !matches!(token.of, Of::Peer(..))).map(|token| token.to_string()).collect()
 }
 
-fn peer_of_send(call: &crate::capture::Call) -> Option<i32> {
+fn peer_of_send(call: &crate::capture::Call) -> Option<(u32, i32)> {
     match &call.what {
-        What::Start { event: Event::ProxyOp { peer, send: true, .. }, .. } => Some(*peer),
+        What::Start { ctx, event: Event::ProxyOp { peer, send: true, .. }, .. } => Some((*ctx, *peer)),
         _ => None,
     }
 }
@@ -225,12 +237,14 @@ struct Visits<'a> {
     /// The thread's counters; a thread has them from its first region on.
     ids: Option<Vec<i32>>,
     open: Vec<(u64, String)>,
+    /// What is launched behind the end of a group is an outer group's.
+    has_ended_group: bool,
     moments: Vec<Moment>,
 }
 
 impl<'a> Visits<'a> {
     fn new(player: &'a Player<'a>, tid: u32, ids: Option<Vec<i32>>) -> Self {
-        Self { player, tid, ids, open: Vec::new(), moments: Vec::new() }
+        Self { player, tid, ids, open: Vec::new(), has_ended_group: false, moments: Vec::new() }
     }
 
     /// Regions that are entered before the plugin hears of the call.
@@ -242,14 +256,15 @@ impl<'a> Visits<'a> {
                     Event::CollApi { func, .. } | Event::P2pApi { func, .. } => {
                         format!("nccl{}", func.as_deref().unwrap_or(common::name::UNKNOWN))
                     }
+                    Event::KernelLaunch { .. } | Event::Group if self.open.is_empty() && self.has_ended_group => GROUP_END.into(),
                     _ => return,
                 };
                 self.visit(time, true, &region);
                 self.open.push((*h, region));
             }
             What::State { h, state: 24, .. } => {
-                self.visit(time, true, "ncclGroupEnd");
-                self.open.push((*h, "ncclGroupEnd".into()));
+                self.visit(time, true, GROUP_END);
+                self.open.push((*h, GROUP_END.into()));
             }
             _ => {}
         }
@@ -260,6 +275,7 @@ impl<'a> Visits<'a> {
         let (What::Stop { h } | What::State { h, state: 23, .. }) = what else { return };
         if let Some((_, region)) = self.open.pop_if(|(open, _)| open == h) {
             self.visit(time, false, &region);
+            self.has_ended_group |= region == GROUP_END;
         }
     }
 

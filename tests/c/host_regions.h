@@ -53,4 +53,53 @@ static void host_regions(void) {
   finalize(called.context);
 }
 
+/* PyTorch's batch_isend_irecv: the group of the call is in another one. NCCL tells that it has ended, and of the outer one only the launch and
+ * the operations; of one that is captured, only the launch. */
+static void call_in_nested_groups(bool captured) {
+  struct event event = a_call(GROUP_API, NULL, captured);
+  void *group = start(called.context, &event);
+  state(group, GROUP_START_RETURNS, 0);
+  event = a_call(P2P_API, "Send", captured);
+  event.parent = group;
+  void *api = start(called.context, &event);
+  advance_to(now() + CALL_TIME);
+  stop(api);
+  state(group, GROUP_END_BEGINS, 0);
+  advance_to(now() + 1 * MICROSECONDS);
+  stop(group);
+  advance_to(now() + 100 * MICROSECONDS);
+  event = (struct event){.type = KERNEL_LAUNCH, .parent = group};
+  void *launch = start(called.context, &event);
+  advance_to(now() + 7 * MICROSECONDS);
+  if (launch) stop(launch);
+  advance_to(now() + 1 * MICROSECONDS);
+  if (captured) return;
+  event = (struct event){.type = GROUP};
+  void *operations = start(called.context, &event);
+  advance_to(now() + 1 * MICROSECONDS);
+  event = a_p2p(1);
+  event.comm = called.id, event.parent = api;
+  void *send = start(called.context, &event);
+  advance_to(now() + 3 * MICROSECONDS);
+  stop(send);
+  if (operations) stop(operations);
+  advance_to(now() + 50 * MICROSECONDS);
+}
+
+static void nested_groups(void) {
+  begin();
+  uint32_t step = user_region("step");
+  called = communicator(0x1a2b, 0, 2);
+  /* what a tick is worth is known from then on */
+  advance_to(now() + SECONDS);
+  flush();
+  for (int i = 0; i < 3; i++) {
+    enter_user_region(step);
+    call_in_nested_groups(i == 1);
+    leave_user_region(step);
+  }
+  advance_to(now() + SECONDS);
+  finalize(called.context);
+}
+
 #endif

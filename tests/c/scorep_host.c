@@ -9,6 +9,7 @@
  *   truth COMM RANK FUNC PEER SEQUENCE BYTES TIMING BEGIN END   an operation, with the ticks that the lanes must show
  *   value THREAD COUNTER VALUE                                  a strictly synchronous counter at its end
  *   series METRIC TIME VALUE                                    a value of an asynchronous one
+ *   opened COMM TIME, closed COMM TIME                          when NCCL has made a communicator, and destroyed it
  *   end TIME                                                    the end of the measurement
  *   ended STATUS, killed SIGNAL, hangs                          how the process has ended
  */
@@ -19,6 +20,7 @@
 #include "gather.h"
 #include "host_regions.h"
 #include "lanes.h"
+#include "series.h"
 #include "wrong.h"
 
 #define SCENARIO(name, ranks) {#name, name, ranks}
@@ -29,7 +31,9 @@ static const struct scenario { const char *name; void (*play)(void); int ranks; 
   /* clocks.h */
   SCENARIO(clock_offset, 1), SCENARIO(clock_drift, 1), SCENARIO(clock_coarse, 1), SCENARIO(clock_counts, 1),
   /* host_regions.h */
-  SCENARIO(host_regions, 1),
+  SCENARIO(host_regions, 1), SCENARIO(nested_groups, 1),
+  /* series.h */
+  SCENARIO(windows, 1),
   /* gather.h */
   SCENARIO(gather_all, 4), SCENARIO(gather_missing, 4), SCENARIO(gather_first_missing, 4), SCENARIO(gather_idle, 3), SCENARIO(gather_much, 4),
   /* wrong.h */

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::reference::{json, operations};
+use crate::reference::{api, json, operations};
 
 /// One process' operations.
 #[derive(Debug)]
@@ -12,7 +12,7 @@ pub(crate) struct Process {
     pub(crate) name: String,
     /// In the order of their starts, capture by capture.
     pub(crate) operations: Vec<operations::Operation>,
-    /// The application's calls, by function.
+    /// The application's calls, by function, and the ends of its groups as `GroupEnd`.
     pub(crate) calls: BTreeMap<String, usize>,
     /// How many ranks a communicator has.
     pub(crate) ranks: BTreeMap<String, i64>,
@@ -32,6 +32,15 @@ pub(crate) fn processes(captures: &[PathBuf], process_of: impl Fn(usize) -> Stri
             let func = call.start["func"].as_str().unwrap_or_default();
             *processes[place].calls.entry(func.to_owned()).or_default() += 1;
         }
+        let ends = |state: &serde_json::Value| state["state"] == 24;
+        let groups = recording.events.iter().filter(|event| event.kind == "GroupApi" && event.states.iter().any(ends)).count();
+        // behind a group, what an outer one launches, and where that starts its operations
+        let of_outer = |number: &usize| {
+            let kind = recording.events[*number].kind.as_str();
+            ["KernelLaunch", "Group"].contains(&kind) && api::is_behind_a_group(&recording.events, *number).unwrap()
+        };
+        let nested = (0..recording.events.len()).filter(of_outer).count();
+        *processes[place].calls.entry("GroupEnd".to_owned()).or_default() += groups + nested;
         processes[place].operations.extend(operations::each(&recording).unwrap());
         processes[place].ranks.extend(recording.contexts.into_values().map(|context| (context.comm, context.nranks)));
     }

@@ -18,6 +18,7 @@ mod many;
 mod profile;
 #[path = "../reference/mod.rs"]
 mod reference;
+mod series;
 mod snippets;
 mod summaries;
 #[path = "../tool/mod.rs"]
@@ -100,7 +101,41 @@ fn tracing_alone() {
 #[test]
 fn calls_as_regions() {
     let expected = Expected { host_regions: true, ..Expected::default() };
-    check(Model::Threads, &one("nodes2x2_train", 0), &[], &[("NCCL_SCOREP_HOST_REGIONS", "on")], &expected);
+    for run in ["nodes2x2_train", "nvlink4_ring"] {
+        check(Model::Threads, &one(run, 0), &[], &[("NCCL_SCOREP_HOST_REGIONS", "on")], &expected);
+    }
+}
+
+/// One value a window and series, at its window's end; the summary tells which communicator a number is, called as its lane.
+#[test]
+fn series_of_each_communicator() {
+    let settings = [
+        ("SCOREP_ENABLE_PROFILING", "false"),
+        ("SCOREP_METRIC_PLUGINS", "nccl_plugin,nccl_series_plugin"),
+        ("SCOREP_METRIC_NCCL_SERIES_PLUGIN", "default"),
+        ("NCCL_SCOREP_WINDOW_SECONDS", "0.1"),
+    ];
+    if !installation::is_there(Model::Threads) {
+        return;
+    }
+    let experiment = experiment::run(Model::Threads, &one("nodes4x1_pipeline", 1), &[], &settings);
+    assert!(experiment.status.success() && !experiment.said.contains("warning"), "{}", experiment.said);
+    let found = series::read(&experiment);
+    // a pipeline's sends and receives, and all-reduces of pairs of its ranks
+    let [rate, time, busbw] = ["nccl_window_transfer_rate#0", "nccl_window_collective_time#1", "nccl_window_busbw#1"]
+        .map(|name| found.get(name).unwrap_or_else(|| panic!("no {name} in {found:?}")));
+    assert!(!found.contains_key("nccl_window_collective_time#0"), "{found:?}");
+    for points in [rate, time, busbw] {
+        assert!(points.len() > 1 && points.is_sorted_by_key(|point| point.0), "{points:?}");
+        assert!(points.iter().all(|point| point.1 > 0.0), "{points:?}");
+    }
+    assert!(time.iter().map(|point| point.0).eq(busbw.iter().map(|point| point.0)), "{time:?} {busbw:?}");
+    let told = &experiment.summaries()[0]["processes"][0]["series"];
+    let trace = trace::Trace::read_definitions(&experiment.path());
+    for number in ["#0", "#1"] {
+        let lane = told[number].as_str().unwrap();
+        assert!(trace.locations.iter().any(|location| location.name == lane), "no location {lane}");
+    }
 }
 
 /// What happened meanwhile is in Score-P's region for it.

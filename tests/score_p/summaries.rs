@@ -82,8 +82,9 @@ pub(crate) fn wrong_of_job(experiment: &Path, processes: usize, replayed: &Value
                 .filter(|&&(field, wanted)| wanted && summary.get(field).is_none())
                 .map(|(field, _)| format!("no {field}")),
         );
-        if !read("nccl/summary.txt")?.contains("AllReduce") {
-            wrong.push("summary.txt does not tell of AllReduce".to_owned());
+        let func = summary["operations"][0]["func"].as_str().unwrap_or("AllReduce");
+        if !read("nccl/summary.txt")?.contains(func) {
+            wrong.push(format!("summary.txt does not tell of {func}"));
         }
         if !read("MANIFEST.md")?.contains("nccl/summary.json") {
             wrong.push("MANIFEST.md does not tell of the summary".to_owned());

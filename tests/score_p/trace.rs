@@ -52,6 +52,12 @@ impl Trace {
         Self::parse(&print(&["-G"]), &print(&[]))
     }
 
+    /// The same without the events.
+    pub(crate) fn read_definitions(experiment: &Path) -> Self {
+        let anchor = experiment.join("traces.otf2");
+        Self::parse(&installation::say(installation::command("otf2-print").arg("-G").arg(&anchor)), "")
+    }
+
     /// From the definitions and the events as they are printed.
     pub(crate) fn parse(definitions: &str, events: &str) -> Self {
         let mut trace = Self { ticks_per_second: 0.0, locations: Vec::new() };

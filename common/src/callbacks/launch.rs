@@ -5,21 +5,41 @@
 
 use crate::context::Context;
 use crate::cuda::Calls;
-use crate::handle::Handle;
+use crate::handle::{Handle, Shared};
+use crate::host_region::{self, Region};
 use crate::launch::{KernelId, Launch, News, Source, Untimed};
-use crate::recorder::Recorder;
+use crate::recorder::{CLOCK, Recorder};
 use crate::thread::ThreadCell;
 use crate::thread::launching::Silent;
 
 /// A launch's events, or why there are none; neither where nobody wants any.
 type Begun = (Option<Box<Launch>>, Option<Untimed>);
 
+/// A launch or its operations have started: of an outer group's kernel, that is where the group ends.
+pub(super) fn started(handle: u64) {
+    if matches!(Handle::shared(handle), Some(Shared::NestedLaunch | Shared::NestedGroup)) {
+        host_region::started(handle, || Region::GroupEnd);
+    }
+}
+
 impl Recorder {
     /// A kernel is about to be launched into a stream. Gives the handle by which its end is told of, or 0.
     #[cold]
     #[inline(never)]
     pub(super) fn launch_begins(&self, cell: &ThreadCell, context: u64, stream: usize) -> u64 {
-        let Some((context, index)) = self.contexts.find(context) else { return 0 };
+        // also where nobody times launches
+        let is_nested = cell.begin_launch();
+        let is_timed = self.launches.are_timed() && self.begin_events(cell, context, stream);
+        match (is_nested, is_timed) {
+            (true, _) => Handle::nested_launch().raw(),
+            (false, true) => Handle::kernel_launch().raw(),
+            (false, false) => 0,
+        }
+    }
+
+    /// Whether events are around the launch from here on.
+    fn begin_events(&self, cell: &ThreadCell, context: u64, stream: usize) -> bool {
+        let Some((context, index)) = self.contexts.find(context) else { return false };
         context.ask_for_stamps(self.stamps.are_wanted());
         let launching = &cell.launching;
         let begun = if self.needs_events(cell, context, index) { self.events(cell, stream, None) } else { (None, None) };
@@ -30,7 +50,7 @@ impl Recorder {
             self.refuse_silent(launch.kernel);
             self.leave(Some(launch));
         }
-        if is_begun { Handle::kernel_launch().raw() } else { 0 }
+        is_begun
     }
 
     /// Nobody asks for the time of what is left: no operation followed it on this thread.
@@ -43,15 +63,29 @@ impl Recorder {
     }
 
     /// The launch has returned.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn launch_ends(&self, cell: &ThreadCell) {
+    fn launch_ends(&self, cell: &ThreadCell) {
         let Some(launch) = cell.launching.take() else { return };
         let (launch, untimed) = match self.end_events(cell, launch) {
             Some(launch) => (Some(launch), None),
             None => (None, Some(Untimed::CudaFailed)),
         };
         cell.launching.begin(launch, untimed);
+    }
+
+    /// A launch has returned, or the last operation of an outer group's kernel has stopped.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn launch_stops(&self, cell: &ThreadCell, event: Shared) {
+        match event {
+            Shared::GroupApi => {}
+            Shared::KernelLaunch => self.launch_ends(cell),
+            Shared::NestedLaunch => {
+                self.launch_ends(cell);
+                cell.pass_launch(cell.now(), CLOCK.last_scale());
+            }
+            // the thread has read the clock last when that operation stopped
+            Shared::NestedGroup => cell.end_launch(cell.recently(), CLOCK.last_scale()),
+        }
     }
 
     /// Whether the kernel that is about to be launched most likely needs events to have a time.

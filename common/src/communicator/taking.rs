@@ -4,38 +4,28 @@ use crate::assembly::Judged;
 use crate::figures::Figures;
 use crate::kind::Kind;
 use crate::operation::{Operation, Source};
-use crate::series;
+use crate::series::{Place, Sums};
 use crate::totals::Rank;
 
-/// GPU-timed collectives since the last window, for the series.
-#[derive(Debug, Default)]
-pub(super) struct Collectives {
-    pub(super) count: u64,
-    pub(super) nanoseconds: u64,
-    pub(super) bus_bytes: f64,
-    pub(super) bus_nanoseconds: u64,
-}
-
-impl Collectives {
-    fn add(&mut self, operation: &Operation, judged: Judged, nranks: i32) {
-        if !(series::are_wanted() && operation.is_collective()) {
-            return;
-        }
-        let Some((start, stop)) = judged.timing(operation).on_gpu() else { return };
-        self.count += 1;
-        self.nanoseconds += stop - start;
-        if let Some(bytes) = operation.bus_bytes(nranks) {
-            self.bus_bytes += bytes;
-            self.bus_nanoseconds += stop - start;
-        }
+/// A GPU-timed collective is in the window in which it was enqueued.
+fn show(operation: &Operation, judged: Judged, (place, nranks): (Place, i32), figures: &mut Figures) {
+    if !operation.is_collective() {
+        return;
     }
+    let Some((start, stop)) = judged.timing(operation).on_gpu() else { return };
+    let nanoseconds = stop - start;
+    let mut sums = Sums { collectives: 1, nanoseconds, ..Sums::default() };
+    if let Some(bytes) = operation.bus_bytes(nranks) {
+        (sums.bus_bytes, sums.bus_nanoseconds) = (bytes, nanoseconds);
+    }
+    figures.series.add(place, operation.start, None, &sums);
 }
 
 /// Takes in an operation of which nothing more will come.
 pub(super) fn take(
     operation: &mut Operation,
     judged: Judged,
-    (collectives, nranks): (&mut Collectives, i32),
+    (series, nranks): (Option<Place>, i32),
     (rank, place): (Rank, Option<u16>),
     figures: &mut Figures,
 ) {
@@ -44,6 +34,8 @@ pub(super) fn take(
         figures.totals.invisible += 1;
         return;
     }
-    collectives.add(operation, judged, nranks);
+    if let Some(series) = series {
+        show(operation, judged, (series, nranks), figures);
+    }
     figures.settle(rank, place, operation, judged);
 }

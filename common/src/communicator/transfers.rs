@@ -15,8 +15,8 @@ pub(super) struct Transfers {
     /// Numbers of the windows that are read, by their place.
     open: [Window; WINDOWS as usize],
     next: Window,
-    /// Those that were read to their end.
-    closed: Vec<Window>,
+    /// Those that were read to their end, with when they were opened.
+    closed: Vec<(Window, u64)>,
     traffic: BTreeMap<Window, Traffic>,
 }
 
@@ -43,19 +43,19 @@ impl Transfers {
         }
     }
 
-    /// The window at that place was read to its end; another one takes its place.
-    pub(super) fn close(&mut self, place: usize) {
-        self.closed.push(std::mem::replace(&mut self.open[place], self.next));
+    /// The window at that place, opened then, was read to its end; another one takes its place.
+    pub(super) fn close(&mut self, place: usize, opened: u64) {
+        self.closed.push((std::mem::replace(&mut self.open[place], self.next), opened));
         self.next += 1;
     }
 
     /// Serves what stopped before `horizon`, since all that did was read. Gives what those windows transferred that were read to
-    /// their end and of which nothing waits any more.
-    pub(super) fn serve(&mut self, rank: Rank, horizon: u64, figures: &mut Figures) -> Vec<Traffic> {
+    /// their end and of which nothing waits any more, with when they were opened.
+    pub(super) fn serve(&mut self, rank: Rank, horizon: u64, figures: &mut Figures) -> Vec<(Traffic, u64)> {
         let Self { connections, closed, traffic, .. } = self;
         connections.serve(horizon, |served| figures.served(rank, served, traffic.entry(served.window).or_default()));
-        let over = closed.extract_if(.., |window| !connections.awaits(*window));
-        over.map(|window| traffic.remove(&window).unwrap_or_default()).collect()
+        let over = closed.extract_if(.., |(window, _)| !connections.awaits(*window));
+        over.map(|(window, opened)| (traffic.remove(&window).unwrap_or_default(), opened)).collect()
     }
 }
 
@@ -73,20 +73,20 @@ mod tests {
             sent
         };
         let (mut transfers, mut figures) = (Transfers::default(), Figures::default());
-        let served = |over: &mut Vec<Traffic>| {
-            let counts = over.iter_mut().map(|traffic| (traffic.to(1).transfers, traffic.to(1).services.count()));
+        let served = |over: Vec<(Traffic, u64)>| {
+            let counts = over.into_iter().map(|(mut of, opened)| (of.to(1).transfers, of.to(1).services.count(), opened));
             counts.collect::<Vec<_>>()
         };
         transfers.read(rank, 0, sent(100), &mut figures);
         transfers.read(rank, 1, sent(50), &mut figures);
-        transfers.close(0);
+        transfers.close(0, 5);
         // the next one at its place
         transfers.read(rank, 0, sent(90), &mut figures);
-        assert_eq!(served(&mut transfers.serve(rank, 100, &mut figures)), []);
-        assert_eq!(served(&mut transfers.serve(rank, 101, &mut figures)), [(1, 1)]);
+        assert_eq!(served(transfers.serve(rank, 100, &mut figures)), []);
+        assert_eq!(served(transfers.serve(rank, 101, &mut figures)), [(1, 1, 5)]);
         assert_eq!(figures.totals.pairs[&(rank, 1)].services.count(), 3);
-        (0..3).for_each(|place| transfers.close(place));
-        assert_eq!(served(&mut transfers.serve(rank, 101, &mut figures)), [(1, 1), (1, 1), (0, 0)]);
+        (0..3).for_each(|place| transfers.close(place, 6 + place as u64));
+        assert_eq!(served(transfers.serve(rank, 101, &mut figures)), [(1, 1, 6), (1, 1, 7), (0, 0, 8)]);
         assert!(transfers.traffic.is_empty() && transfers.closed.is_empty());
     }
 }

@@ -105,7 +105,7 @@ impl Summary {
         let operations = totals.operations.iter().map(|(key, sum)| operations(key, sum, scale));
         let mut summary = Self {
             schema: SCHEMA.into(),
-            processes: vec![process(totals)],
+            processes: vec![Process { series: figures.series.names(), ..process(totals) }],
             communicators: communicators.collect(),
             operations: operations.collect(),
             transfers: transfers.collect(),
@@ -172,6 +172,7 @@ fn process(totals: &Totals) -> Process {
         incomplete: missing.sum(totals),
         peak_memory_bytes: peak_memory(),
         counters,
+        series: BTreeMap::new(),
         notes: notes(totals),
     }
 }

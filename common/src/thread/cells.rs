@@ -108,7 +108,7 @@ impl ThreadCell {
         let _held = ADOPTION.lock().unwrap_or_else(PoisonError::into_inner);
         let free = |cell: &Self| cell.owned.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed).is_ok();
         if let Some((number, cell)) = Self::all().enumerate().find(|(_, cell)| free(cell)) {
-            cell.api_since.store(0, Ordering::Relaxed);
+            cell.forget_api();
             for launch in cell.launching.forget().into_iter().flatten() {
                 if let Some(recorder) = crate::recorder::begun() {
                     recorder.launches.give_back(launch);

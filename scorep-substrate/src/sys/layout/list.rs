@@ -193,6 +193,7 @@ macro_rules! for_all {
                 LOCATION_TYPE_METRIC = 2,
                 PARADIGM_USER = 1,
                 PARADIGM_CUDA = 11,
+                REGION_FUNCTION = 1,
                 REGION_COLL_ONE2ALL = 11,
                 REGION_COLL_ALL2ONE = 12,
                 REGION_COLL_ALL2ALL = 13,

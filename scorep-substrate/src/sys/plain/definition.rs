@@ -78,6 +78,8 @@ pub type ParadigmClass = u32;
 
 /// What a region does.
 pub type RegionType = u32;
+/// A function.
+pub const REGION_FUNCTION: RegionType = 1;
 /// A collective from one to all.
 pub const REGION_COLL_ONE2ALL: RegionType = 11;
 /// A collective from all to one.

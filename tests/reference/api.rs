@@ -1,0 +1,54 @@
+//! The time that a process' threads spent inside NCCL's API.
+
+use std::error::Error;
+
+use super::json::{Event, Recording, int};
+
+/// The state in which the end of a group begins.
+const GROUP_END_BEGINS: i64 = 24;
+
+/// Nanoseconds: of each call; of each group from where its end begins; and, behind the groups of a thread, of each launch up to the last stop of
+/// its operations.
+pub(crate) fn time(recording: &Recording) -> Result<i64, Box<dyn Error>> {
+    let events = &recording.events;
+    let mut sum = 0;
+    for (place, event) in events.iter().enumerate() {
+        let begin = match event.kind.as_str() {
+            "CollApi" | "P2pApi" => Some(int(&event.start, "t")?),
+            "GroupApi" => end_begins(event),
+            "KernelLaunch" if is_behind_a_group(events, place)? => Some(launch_begin(recording, event)?),
+            _ => None,
+        };
+        let end = if event.kind == "KernelLaunch" { last_stop(events, place) } else { event.stop };
+        sum += begin.zip(end).map_or(0, |(begin, end)| end - begin);
+    }
+    Ok(sum)
+}
+
+fn end_begins(group: &Event) -> Option<i64> {
+    let state = group.states.iter().find(|state| state["state"].as_i64() == Some(GROUP_END_BEGINS));
+    state.and_then(|state| state["t"].as_i64())
+}
+
+/// A replay shows a launch that events are around when the first one was recorded.
+fn launch_begin(recording: &Recording, launch: &Event) -> Result<i64, Box<dyn Error>> {
+    let recorded = recording.kernels.get(&int(&launch.start, "h")?).and_then(|kernel| kernel.at);
+    Ok(int(&launch.start, "t")?.max(recorded.unwrap_or(0)))
+}
+
+/// Whether the latest group on the launch's thread was over when the launch began.
+pub(crate) fn is_behind_a_group(events: &[Event], launch: usize) -> Result<bool, Box<dyn Error>> {
+    let begin = int(&events[launch].start, "t")?;
+    let on_thread = |event: &&Event| event.kind == "GroupApi" && event.tid == events[launch].tid;
+    let latest = events[..launch].iter().rfind(on_thread);
+    Ok(latest.is_some_and(|group| group.stop.is_some_and(|stop| stop <= begin)))
+}
+
+/// The last stop of the launch's operations, which are those that start on its thread before anything else is launched or grouped there; of the
+/// launch itself where it has none.
+fn last_stop(events: &[Event], launch: usize) -> Option<i64> {
+    let on_thread = events[launch + 1..].iter().filter(|event| event.tid == events[launch].tid);
+    let next = on_thread.take_while(|event| !["GroupApi", "KernelLaunch"].contains(&event.kind.as_str()));
+    let operations = next.filter(|event| ["Coll", "P2p"].contains(&event.kind.as_str()));
+    operations.filter_map(|operation| operation.stop).max().or(events[launch].stop)
+}
