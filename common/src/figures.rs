@@ -161,7 +161,7 @@ impl Figures {
             }
         }
         if let Some(timeline) = &mut self.timeline {
-            timeline.operation(place, operation, timing);
+            timeline.operation(place, operation, timing, self.nanoseconds_per_tick);
         }
         self.totals.operation(rank, operation, judged.verdict, timing, self.nanoseconds_per_tick);
     }

@@ -1,6 +1,8 @@
 //! The timeline: every operation of the process with its time, and what each window transferred, kept for Score-P's trace and profile
 //! and for the job summary. Bounded: what finds no room is counted.
 
+mod arrivals;
+mod gpus;
 mod history;
 mod in_turn;
 
@@ -31,6 +33,11 @@ pub struct Entry {
     pub peer: i32,
     /// Place of its rank in [`Timeline::ranks`].
     pub place: u16,
+    /// Place in the order of starts of its communicator, as far as 32 bits tell.
+    pub order: u32,
+    /// How long before `start` its kernel may have begun, microseconds: since the event before its launch.
+    /// [`Entry::VAGUE`] where that is longer, or `start` is most likely too early.
+    pub ahead: u16,
     /// Function.
     pub function: Name,
     /// Algorithm, of a collective.
@@ -39,6 +46,11 @@ pub struct Entry {
     pub protocol: Name,
     /// What the times were taken from.
     pub source: Source,
+}
+
+impl Entry {
+    /// See [`Entry::ahead`].
+    pub const VAGUE: u16 = u16::MAX;
 }
 
 const _: () = assert!(size_of::<Entry>() <= 48, "what NCCL_SCOREP_LANE_MB promises");
@@ -75,6 +87,8 @@ pub struct RankLine {
 const MOST_RANKS: usize = 256;
 /// Windows of rank pairs that are kept.
 const MOST_WINDOWS: usize = 1 << 16;
+/// A launch that lasts longer loads its kernel, nanoseconds: others take 5 to 30 us.
+const LONG_LAUNCH: f64 = 200e3;
 /// Operations that memory is taken for at a time.
 const CHUNK: usize = 4096;
 
@@ -114,8 +128,8 @@ impl Timeline {
         Some(place)
     }
 
-    /// Takes an operation in.
-    pub fn operation(&mut self, place: Option<u16>, operation: &Operation, timing: Timing) {
+    /// Takes an operation in; a tick is worth so many nanoseconds.
+    pub fn operation(&mut self, place: Option<u16>, operation: &Operation, timing: Timing, nanoseconds_per_tick: f64) {
         let Some(place) = place.filter(|_| self.count < self.most) else {
             self.left_out += 1;
             return;
@@ -133,6 +147,8 @@ impl Timeline {
             sequence: operation.sequence,
             peer: operation.peer().unwrap_or(-1),
             place,
+            order: operation.order as u32,
+            ahead: ahead(operation, timing, nanoseconds_per_tick),
             function: operation.function,
             algorithm: operation.algorithm,
             protocol: operation.protocol,
@@ -182,6 +198,17 @@ pub fn is_wanted() -> bool {
     WANTED.load(Ordering::Relaxed)
 }
 
+/// See [`Entry::ahead`].
+fn ahead(operation: &Operation, timing: Timing, nanoseconds_per_tick: f64) -> u16 {
+    let Timing::Events(KernelTime { start, first, before, .. }) = timing else { return 0 };
+    // the host was still launching long after the event, which had waited for the kernel before
+    let launched = operation.start.saturating_sub(before) as f64 * nanoseconds_per_tick;
+    if start == first && launched > LONG_LAUNCH {
+        return Entry::VAGUE;
+    }
+    start.saturating_sub(first).div_ceil(1000).try_into().unwrap_or(Entry::VAGUE)
+}
+
 /// Why the timeline will not be seen in Score-P; told when the first communicator is made, since a program without NCCL need not know.
 pub fn object(reason: String) {
     let _ = OBSTACLE.set(reason);
@@ -214,7 +241,7 @@ mod tests {
         let place = timeline.open(Rank { comm: 7, rank: 3 }, 4);
         assert_eq!(timeline.open(Rank { comm: 7, rank: 3 }, 4), place);
         for timing in [Timing::Stamps { start: 5, stop: 9 }, Timing::Proxy(30), Timing::Enqueue(1)] {
-            timeline.operation(place, &operation(), timing);
+            timeline.operation(place, &operation(), timing, 1.0);
         }
         let times: Vec<_> = timeline.entries().map(|entry| (entry.source, entry.start, entry.stop)).collect();
         assert_eq!(times, [(Source::Stamps, 5, 9), (Source::Proxy, 1000, 1030), (Source::Enqueue, 1000, 1001)]);
@@ -224,13 +251,32 @@ mod tests {
     }
 
     #[test]
+    fn a_begin_by_events_is_as_vague_as_the_launch_before_it() {
+        // the operation starts at 1000, behind its launch
+        let ahead = |first: u64, before: u64| {
+            let time = KernelTime { start: 50_000_000, stop: 60_000_000, first, before, learnt: 1 };
+            ahead(&operation(), Timing::Events(time), 1e4)
+        };
+        assert_eq!(
+            [ahead(50_000_000, 999), ahead(49_999_999, 999), ahead(49_985_000, 0), ahead(5_000_000, 0)],
+            [0, 1, 15, 45_000]
+        );
+        // ten milliseconds between the event's record and the end of the launch
+        assert_eq!([ahead(50_000_000, 0), ahead(1, 0)], [Entry::VAGUE, 50_000]);
+        let start = 1 << 40;
+        let long = KernelTime { start, stop: start, first: start - 70_000_000, before: 999, learnt: 1 };
+        assert_eq!(super::ahead(&operation(), Timing::Events(long), 1.0), Entry::VAGUE);
+        assert_eq!(super::ahead(&operation(), Timing::Stamps { start: 1, stop: 2 }, 1.0), 0);
+    }
+
+    #[test]
     fn what_finds_no_room_is_counted() {
         let mut timeline = Timeline::new(10 * size_of::<Entry>());
         let place = timeline.open(Rank { comm: 7, rank: 3 }, 4);
         for _ in 0..13 {
-            timeline.operation(place, &operation(), Timing::Enqueue(1));
+            timeline.operation(place, &operation(), Timing::Enqueue(1), 1.0);
         }
-        timeline.operation(None, &operation(), Timing::Enqueue(1));
+        timeline.operation(None, &operation(), Timing::Enqueue(1), 1.0);
         assert_eq!((timeline.entries().count(), timeline.left_out), (10, 4));
         for rank in 0..300 {
             timeline.open(Rank { comm: 8, rank }, 4);

@@ -131,6 +131,8 @@ mod tests {
             sequence: 0,
             peer: -1,
             place,
+            order: 0,
+            ahead: 0,
             function: name,
             algorithm: name,
             protocol: name,
@@ -138,7 +140,7 @@ mod tests {
         };
         let rate = Rate::of(&PairSum::default(), common::config::Regression::Min, 1.0);
         let window = |&(place, peer, start, stop, bytes): &_| PairWindow { place, peer, start, stop, bytes, rate };
-        let ranks = (0..3).map(|comm| RankHistory { rank: Rank { comm, rank: 0 }, nranks: 2, error: None });
+        let ranks = (0..3).map(|comm| RankHistory { rank: Rank { comm, rank: 0 }, nranks: 2 });
         History {
             ranks: ranks.collect(),
             operations: operations.iter().map(entry).collect(),
