@@ -20,6 +20,9 @@ pub(crate) struct Arguments {
     capture: PathBuf,
     /// File for the trace, as JSON.
     trace: Option<PathBuf>,
+    /// File for when ranks began their collectives.
+    #[arg(long)]
+    arrivals: Option<PathBuf>,
     /// Version of NCCL's interface to speak.
     #[arg(long)]
     interface: Option<u32>,
@@ -57,7 +60,13 @@ fn replay_one(arguments: &Arguments) -> Result<(), String> {
         let _ = writeln!(std::io::stdout(), "{number}");
     };
     tell(capture.lines.len());
-    let plan = Plan { links: &links, trace: arguments.trace.is_some(), interface: arguments.interface, progress: &tell };
+    let plan = Plan {
+        links: &links,
+        trace: arguments.trace.is_some(),
+        arrivals: arguments.arrivals.as_deref(),
+        interface: arguments.interface,
+        progress: &tell,
+    };
     let name = replay::process_name(&arguments.capture);
     let trace = play::play(&capture, &name, &plan).map_err(|error| at(&arguments.capture, &error))?;
     if let Some(path) = &arguments.trace {

@@ -81,6 +81,7 @@ fn replay_run(arguments: &Arguments, name: &str, source: &Path) -> Result<replay
         summary: Some(summary_path(arguments, name)),
         otf2: Some(trace),
         otlp: None,
+        lateness: false,
         library: arguments.library.clone(),
         window_seconds: WINDOW_SECONDS,
         interface: None,

@@ -6,6 +6,7 @@ mod child;
 mod demo;
 mod doctor;
 mod host;
+mod lateness;
 mod launch;
 mod library;
 mod loader;
@@ -74,6 +75,9 @@ struct Replay {
     /// Sends the figures of each process to this OTLP endpoint, over HTTP; needs a library built with OpenTelemetry.
     #[arg(long, value_name = "URL")]
     otlp: Option<String>,
+    /// Adds how late ranks arrive at their collectives to the summary; the captures must be of one machine.
+    #[arg(long)]
+    lateness: bool,
     /// What is printed.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
@@ -131,8 +135,8 @@ fn main() -> ExitCode {
 }
 
 fn replay(arguments: Replay) -> Result<(), String> {
-    let Replay { sources, summary, otf2, otlp, format, window, interface, library } = arguments;
-    let request = replay::Request { sources, summary, otf2, otlp, library, window_seconds: window, interface };
+    let Replay { sources, summary, otf2, otlp, lateness, format, window, interface, library } = arguments;
+    let request = replay::Request { sources, summary, otf2, otlp, lateness, library, window_seconds: window, interface };
     let outcome = replay::replay(&request).map_err(|error| error.to_string())?;
     match format {
         Format::Table => {

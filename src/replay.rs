@@ -1,7 +1,7 @@
 //! `scorep-nccl replay`: recorded callbacks through the shipped library, one child process a capture.
 
 use crate::trace::ProcessTrace;
-use crate::{child, library, otf2};
+use crate::{child, lateness, library, otf2};
 use common::summary::Summary;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{self, BufRead, BufReader, Write};
@@ -27,6 +27,8 @@ pub(crate) struct Request {
     pub(crate) otlp: Option<String>,
     /// The shipped library, where it is not beside this program.
     pub(crate) library: Option<PathBuf>,
+    /// Whether the summary has how late ranks arrive at their collectives.
+    pub(crate) lateness: bool,
     /// Length of a window in the capture's time, seconds.
     pub(crate) window_seconds: f64,
     /// The version of NCCL's interface to speak, where it is given.
@@ -92,7 +94,11 @@ pub(crate) fn replay(request: &Request) -> Result<Outcome, ReplayError> {
     let parts = outcome?;
 
     let (summaries, traces): (Vec<Summary>, Vec<Option<ProcessTrace>>) = parts.into_iter().unzip();
-    let summary = Summary::merge(summaries);
+    let mut summary = Summary::merge(summaries);
+    if request.lateness {
+        let arrivals: Vec<PathBuf> = jobs.iter().map(Job::arrivals).collect();
+        summary.lateness = lateness::of(&captures, &arrivals);
+    }
     let traces: Vec<ProcessTrace> = traces.into_iter().flatten().collect();
     let trace = request.otf2.as_deref().map(|directory| otf2::write(directory, &traces)).transpose()?;
     if let (Some(mut file), Some(path)) = (summary_file, &request.summary) {
@@ -222,6 +228,11 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
+    /// Where its arrivals are to be.
+    fn arrivals(&self) -> PathBuf {
+        self.scratch.join(format!("{}.arrivals", self.number))
+    }
+
     fn run(&self) -> Result<Part, ReplayError> {
         let summary = self.scratch.join(format!("{}.summary.json", self.number));
         let trace = self.request.otf2.is_some().then(|| self.scratch.join(format!("{}.trace.json", self.number)));
@@ -255,6 +266,9 @@ impl Job<'_> {
         let program = std::env::current_exe().map_err(|error| ReplayError::io(self.capture, error))?;
         let mut command = Command::new(program);
         command.arg(child::COMMAND).arg(self.scratch).arg(self.capture).args(trace);
+        if self.request.lateness {
+            command.arg("--arrivals").arg(self.arrivals());
+        }
         if let Some(interface) = self.request.interface {
             command.args(["--interface".into(), interface.to_string()]);
         }
@@ -265,8 +279,11 @@ impl Job<'_> {
             // nothing is decided by waiting: how often the collector comes by must not show in the figures
             command.env("NCCL_SCOREP_SETTLE_SECONDS", "1e6");
         }
-        // nobody asks for a timeline: the stand-in for Score-P has no lanes
-        command.env("NCCL_SCOREP_LANES", "off").env("NCCL_SCOREP_GATHER_KB", "0");
+        // the stand-in for Score-P has no lanes, and needs a timeline for the lateness alone
+        command.env("NCCL_SCOREP_LANES", "off");
+        if !self.request.lateness {
+            command.env("NCCL_SCOREP_GATHER_KB", "0");
+        }
         command.env_remove("SCOREP_METRIC_PLUGINS").env_remove("SCOREP_SUBSTRATE_PLUGINS");
         // the recorded callbacks come whatever is asked for, and there is no job that could hang
         command.env("NCCL_SCOREP_TRUST_NCCL", "on");

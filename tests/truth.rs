@@ -5,6 +5,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+mod lateness;
 mod lines;
 mod reference;
 mod tool;
@@ -32,6 +33,10 @@ type Key = (String, i64, String, Option<i64>);
 #[derive(Debug, Clone, Copy)]
 struct True {
     us: f64,
+    /// When its kernel began, nanoseconds of the real time.
+    begin: i64,
+    /// NCCL's number of a collective.
+    sequence: Option<u64>,
     /// Whether its stamps can be its kernel's time: it has the kernel to itself, and is a send, a receive, or by RING or PAT.
     stamped: bool,
     /// Whether its kernel was launched for the first time.
@@ -81,12 +86,13 @@ fn truth(name: &str, run: &Path) -> Truth {
             }
         }
         assert_eq!((launches.len(), launched.len()), (kernels.len(), kernels.len()), "{name} rank {rank}");
-        for (operations, (kernel, us)) in launches.iter().zip(&kernels) {
+        for (operations, (kernel, begin, us)) in launches.iter().zip(&kernels) {
             let first = names.insert(kernel);
             for &line in operations {
+                let (begin, sequence) = (*begin, line["seq"].as_u64());
                 let (comm, rank) = comms[&number(line, "ctx")].clone();
                 let right = line["type"] == "P2p" || line["algo"] == "RING" || line["algo"] == "PAT";
-                let operation = True { us: *us, stamped: right && operations.len() == 1, first };
+                let operation = True { us: *us, begin, sequence, stamped: right && operations.len() == 1, first };
                 let key = (comm, rank, line["func"].as_str().unwrap().to_owned(), line["peer"].as_i64());
                 truth.entry(key).or_default().push(operation);
             }
@@ -99,15 +105,19 @@ fn number(line: &Value, field: &str) -> u64 {
     line[field].as_u64().unwrap()
 }
 
-/// Name and microseconds of each kernel of NCCL's that was launched by a KernelLaunch.
-fn kernels(run: &str, rank: usize, lines: &[Value]) -> Vec<(String, f64)> {
+/// Name, begin in nanoseconds of the real time, and microseconds of each kernel of NCCL's that was launched by a
+/// KernelLaunch.
+fn kernels(run: &str, rank: usize, lines: &[Value]) -> Vec<(String, i64, f64)> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/truth/cupti/{run}.r{rank}.json.gz"));
     let cupti: Value = serde_json::from_reader(MultiGzDecoder::new(File::open(path).unwrap())).unwrap();
     // NCCL 2.32 tells of its broadcasts' calls alone
     let silent = !lines.iter().any(|line| line["type"] == "Coll" && line["func"] == "Broadcast");
     let kernels = cupti["kernels"].as_array().unwrap().iter();
-    let kernels = kernels.map(|kernel| (kernel[2].as_str().unwrap().to_owned(), kernel[1].as_f64().unwrap() / 1e3));
-    kernels.filter(|(name, _)| name.starts_with("ncclDevKernel") && !(silent && name.contains("Broadcast"))).collect()
+    let base = cupti["base_ns"].as_i64().unwrap();
+    let begin = |kernel: &Value| base + kernel[0].as_i64().unwrap();
+    let kernels =
+        kernels.map(|kernel| (kernel[2].as_str().unwrap().to_owned(), begin(kernel), kernel[1].as_f64().unwrap() / 1e3));
+    kernels.filter(|(name, _, _)| name.starts_with("ncclDevKernel") && !(silent && name.contains("Broadcast"))).collect()
 }
 
 fn told_by_summary(summary: &Value) -> BTreeMap<Key, Told> {

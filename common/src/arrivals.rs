@@ -9,7 +9,7 @@ use crate::name::Name;
 use crate::totals::Rank;
 
 /// When a rank began a collective.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Arrival {
     /// Function.
     pub function: Name,
@@ -17,8 +17,17 @@ pub struct Arrival {
     pub sequence: u64,
     /// How many of the same number the rank began before: replays of a CUDA graph have one number.
     pub occurrence: u32,
-    /// Ticks of the process' clock.
+    /// When it most likely began, ticks of the process' clock.
     pub time: u64,
+    /// How long after that it ended, ticks: not before it was over.
+    pub length: u64,
+    /// How much earlier and how much later `time` and the end may be, both alike, ticks: the uncertainty of the GPU's
+    /// clock.
+    pub clock: [u64; 2],
+    /// How much earlier it may have begun besides, ticks.
+    pub ahead: u64,
+    /// CUDA's events have timed it: it may have begun later besides, until its end.
+    pub by_events: bool,
 }
 
 impl Arrival {
@@ -35,17 +44,10 @@ pub struct Collective {
     pub function: Name,
     /// NCCL's number of the operation among those of its communicator and function.
     pub sequence: u64,
-    /// When it began, ticks of the process' clock.
-    pub time: u64,
-    /// Whether that is when the rank arrived.
-    pub counts: bool,
-}
-
-/// One that counts.
-impl From<(Name, u64, u64)> for Collective {
-    fn from((function, sequence, time): (Name, u64, u64)) -> Self {
-        Self { function, sequence, time, counts: true }
-    }
+    /// Place in the order in which the rank's operations started.
+    pub order: u32,
+    /// When the rank arrived, where that is known. Its function, number and occurrence are filled in.
+    pub arrival: Option<Arrival>,
 }
 
 /// The collectives of one rank.
@@ -53,29 +55,26 @@ impl From<(Name, u64, u64)> for Collective {
 pub struct RankArrivals {
     /// Communicator and rank.
     pub rank: Rank,
-    /// Uncertainty of the times, nanoseconds; infinite when it is not known.
-    pub error: f64,
     /// By function, sequence number and occurrence.
     pub arrivals: Vec<Arrival>,
 }
 
 impl RankArrivals {
-    /// From all collectives of the rank, in any order. Those of one function and number are told apart by the order of their times, also
-    /// by those that do not count.
-    pub fn new(rank: Rank, error: f64, collectives: impl IntoIterator<Item: Into<Collective>>) -> Self {
-        let mut collectives: Vec<Collective> = collectives.into_iter().map(Into::into).collect();
-        collectives.sort_unstable_by_key(|it| (it.function, it.sequence, it.time));
+    /// From all collectives of the rank, in any order. Those of one function and number are told apart by the order of
+    /// their starts, also by those of which nobody knows when the rank arrived.
+    pub fn new(rank: Rank, mut collectives: Vec<Collective>) -> Self {
+        collectives.sort_unstable_by_key(|it| (it.function, it.sequence, it.order));
         let mut arrivals = Vec::new();
         for same in collectives.chunk_by(|a, b| (a.function, a.sequence) == (b.function, b.sequence)) {
-            let numbered = same.iter().zip(0..).filter(|(it, _)| it.counts);
-            arrivals.extend(numbered.map(|(&Collective { function, sequence, time, .. }, occurrence)| Arrival {
+            let numbered = same.iter().zip(0..).filter_map(|(it, occurrence)| Some((it, occurrence, it.arrival?)));
+            arrivals.extend(numbered.map(|(&Collective { function, sequence, .. }, occurrence, arrival)| Arrival {
                 function,
                 sequence,
                 occurrence,
-                time,
+                ..arrival
             }));
         }
-        Self { rank, error, arrivals }
+        Self { rank, arrivals }
     }
 
     /// Keeps one operation in `one_in`, a power of two.
@@ -158,20 +157,32 @@ mod tests {
         Rank { comm, rank }
     }
 
+    fn collective(function: Name, sequence: u64, order: u32, time: Option<u64>) -> Collective {
+        let arrival = time.map(|time| Arrival { time, length: 1000, clock: [500, 500], ..Arrival::default() });
+        Collective { function, sequence, order, arrival }
+    }
+
     /// All-reduces and all-gathers in turn.
     fn arrivals(comm: u64, number: i32, late: u64, count: u64) -> Arrivals {
         let function = |at: u64| if at.is_multiple_of(3) { name(c"AllGather") } else { name(c"AllReduce") };
-        let collectives = (0..count).map(|at| (function(at), at / 2, at * 1_000_000 + late));
-        Arrivals { ranks: vec![RankArrivals::new(rank(comm, number), 500.0, collectives)], one_in: 1 }
+        let collectives = (0..count).map(|at| collective(function(at), at / 2, at as u32, Some(at * 1_000_000 + late)));
+        Arrivals { ranks: vec![RankArrivals::new(rank(comm, number), collectives.collect())], one_in: 1 }
     }
 
     #[test]
-    fn replays_of_one_number_are_told_apart_by_time() {
+    fn replays_of_one_number_are_told_apart_by_the_order_of_their_starts() {
         let (reduce, gather) = (name(c"AllReduce"), name(c"AllGather"));
-        let collectives = [(reduce, 7, 30), (gather, 7, 5), (reduce, 7, 10), (reduce, 8, 20), (reduce, 7, 20)];
-        let arrivals = RankArrivals::new(rank(1, 0), 0.0, collectives).arrivals;
+        // the second replay has no time, the third was placed before the first
+        let collectives = vec![
+            collective(reduce, 7, 4, Some(5)),
+            collective(gather, 7, 0, Some(5)),
+            collective(reduce, 7, 1, Some(10)),
+            collective(reduce, 8, 3, Some(20)),
+            collective(reduce, 7, 2, None),
+        ];
+        let arrivals = RankArrivals::new(rank(1, 0), collectives).arrivals;
         let told: Vec<_> = arrivals.iter().map(|a| (a.function, a.sequence, a.occurrence, a.time)).collect();
-        assert_eq!(told, [(reduce, 7, 0, 10), (reduce, 7, 1, 20), (reduce, 7, 2, 30), (reduce, 8, 0, 20), (gather, 7, 0, 5)]);
+        assert_eq!(told, [(reduce, 7, 0, 10), (reduce, 7, 2, 5), (reduce, 8, 0, 20), (gather, 7, 0, 5)]);
     }
 
     #[test]
@@ -202,8 +213,8 @@ mod tests {
 
     #[test]
     fn replays_are_thinned_too() {
-        let collectives = (0..4096).map(|time| (name(c"AllReduce"), 3, time));
-        let mut arrivals = Arrivals { ranks: vec![RankArrivals::new(rank(1, 0), 0.0, collectives)], one_in: 1 };
+        let collectives = (0..4096).map(|at| collective(name(c"AllReduce"), 3, at, Some(at.into()))).collect();
+        let mut arrivals = Arrivals { ranks: vec![RankArrivals::new(rank(1, 0), collectives)], one_in: 1 };
         arrivals.thin(16);
         assert!((160..360).contains(&arrivals.ranks[0].arrivals.len()), "{}", arrivals.ranks[0].arrivals.len());
     }

@@ -12,6 +12,9 @@ use std::collections::VecDeque;
 /// By how much two clocks may drift apart that were compared but once.
 const DRIFT: f64 = 100e-6;
 
+/// By how much drift changes with temperature, besides the drift that was measured.
+pub(crate) const WANDER: f64 = 1e-6;
+
 /// One moment on two clocks, ticks of each.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Meeting {
@@ -69,6 +72,11 @@ impl Link {
         self.usable_begin().map_or(1.0, |begin| (self.end.parents - begin.parents) as f64 / (self.end.own - begin.own) as f64)
     }
 
+    /// Own ticks from the begin to the end, where there is a begin.
+    fn between(&self) -> f64 {
+        self.usable_begin().map_or(0.0, |begin| (self.end.own - begin.own) as f64)
+    }
+
     /// Both are one clock, which nobody needed to compare.
     fn is_of_one_clock(&self) -> bool {
         self.begin.is_none() && self.end.is_of_one_clock()
@@ -86,10 +94,12 @@ impl Link {
         match self.usable_begin() {
             Some(begin) => {
                 // before the begin and after the end the line may turn about both
-                let part = until_end / (self.end.own - begin.own) as f64;
+                let part = until_end / self.between();
                 let begin = begin.error as f64;
                 let beyond = part.abs() * begin + (1.0 - part).abs() * end;
-                beyond.max(self.compared_to())
+                // drift need not have been the same all the time
+                let since_begin = ticks as f64 - self.end.own as f64 + self.between();
+                beyond.max(self.compared_to()) + WANDER * until_end.abs().min(since_begin.abs())
             }
             None if self.is_of_one_clock() => 0.0,
             None => self.compared_to() + DRIFT * until_end.abs(),
@@ -168,15 +178,12 @@ impl ClockTree {
         (self.processes > 0).then_some((ticks, error.ceil() as u64))
     }
 
-    /// Uncertainty of the time between two moments, each ticks of a process, in ticks of process 0. The way to the root that both have in
-    /// common shifts both alike. `None` when one is not connected.
-    pub fn uncertainty_between(&self, one: (u32, u64), other: (u32, u64)) -> Option<u64> {
-        let (one, other) = (self.errors(one)?, self.errors(other)?);
-        let alone = |own: &[(u32, f64)], others: &[(u32, f64)]| {
-            let alone = own.iter().filter(|(process, _)| others.iter().all(|(other, _)| other != process));
-            alone.map(|(_, error)| error).sum::<f64>()
-        };
-        Some((alone(&one, &other) + alone(&other, &one)).ceil() as u64)
+    /// Ticks of process 0 per tick of that process; `None` when it is not connected.
+    pub fn rate(&self, process: u32) -> Option<f64> {
+        if process == 0 {
+            return (self.processes > 0).then_some(1.0);
+        }
+        self.step(process).map(|step| step.rate * step.parents_rate)
     }
 
     /// The nodes whose clocks were compared, and how well; `None` where there is but one. A tick of process 0 is worth so many nanoseconds.
@@ -186,17 +193,31 @@ impl ClockTree {
         Some(Clocks { nodes: compared().count() as u32 + 1, error_us: error * nanoseconds_per_tick / 1e3 })
     }
 
-    /// The processes on the way to the root, and the uncertainty that each adds.
-    fn errors(&self, (process, ticks): (u32, u64)) -> Option<Vec<(u32, f64)>> {
-        let (mut process, mut ticks) = (process, ticks);
-        let mut errors = Vec::new();
+    /// The processes on the way to the root whose clocks were compared to their parent's; `None` when not connected.
+    pub fn way(&self, mut process: u32) -> Option<Vec<u32>> {
+        let mut way = Vec::new();
         while process != 0 {
             let step = self.step(process)?;
-            errors.push((process, step.error(ticks)));
+            if !step.link.is_of_one_clock() {
+                way.push(process);
+            }
+            process = step.link.parent;
+        }
+        (self.processes > 0).then_some(way)
+    }
+
+    /// Uncertainty of [`ClockTree::to_root`] without those steps of the way that others have in common with it, which
+    /// shift all alike; ticks of process 0.
+    pub fn own_uncertainty(&self, process: u32, ticks: u64, in_common: &[u32]) -> f64 {
+        let (mut process, mut ticks, mut error) = (process, ticks, 0.0);
+        while let Some(step) = self.step(process).filter(|_| process != 0) {
+            if !in_common.contains(&process) {
+                error += step.error(ticks);
+            }
             ticks = step.parents_ticks(ticks);
             process = step.link.parent;
         }
-        (self.processes > 0).then_some(errors)
+        error
     }
 }
 

@@ -277,7 +277,7 @@ impl Collector {
         for heard in std::mem::take(&mut self.heard) {
             let Heard { kernel: KernelId { context, order }, news } = heard;
             match self.communicators.get_mut(&context.index()).filter(|found| found.id() == context) {
-                Some(communicator) => communicator.heard(order, news),
+                Some(communicator) => communicator.heard(order, news, &mut self.figures),
                 None => {
                     let is_to_come = self.recorder.contexts.find_for_child(context.raw()).is_some();
                     if is_to_come && self.heard.len() < MOST_HEARD {

@@ -51,7 +51,7 @@ pub struct Communicator {
     transfers: Transfers,
     assembly: Assembly,
     /// Its place on the timeline, and whether it has asked for one.
-    place: Option<Option<u16>>,
+    place: Option<Option<u8>>,
     /// Where its windows are shown over time, if anywhere.
     series: Option<series::Place>,
     /// When, in ticks.
@@ -232,7 +232,11 @@ impl Communicator {
     }
 
     /// Something is heard of the kernel whose first operation has that order.
-    pub(crate) fn heard(&mut self, first: u64, news: OfKernel) {
+    pub(crate) fn heard(&mut self, first: u64, news: OfKernel, figures: &mut Figures) {
+        // maybe before the first read: times tell of the GPU's clock from the first one on
+        if let Some(rank) = self.known() {
+            self.take_place(rank, figures);
+        }
         match news {
             OfKernel::Launched { stamps } => self.assembly.launched(first, stamps, When::Awaited),
             OfKernel::Untimed { cause, stamps } => self.assembly.launched(first, stamps, When::Untimed(cause)),
@@ -304,7 +308,7 @@ impl Communicator {
         }
     }
 
-    /// Joins the timeline, if there is one, before anything is read.
+    /// Joins the timeline, if there is one, before anything is read or heard.
     fn take_place(&mut self, rank: Rank, figures: &mut Figures) {
         if self.place.is_none() {
             let place = figures.timeline.as_mut().and_then(|timeline| timeline.open(rank, self.nranks));

@@ -147,7 +147,7 @@ impl Figures {
     }
 
     /// Takes in an operation of which nothing more will come; `place` is its rank's on the timeline.
-    pub fn settle(&mut self, rank: Rank, place: Option<u16>, operation: &mut Operation, judged: Judged) {
+    pub fn settle(&mut self, rank: Rank, place: Option<u8>, operation: &mut Operation, judged: Judged) {
         self.credit(operation, judged);
         let timing = judged.timing(operation);
         if timing.source().is_gpu() {
@@ -161,7 +161,7 @@ impl Figures {
             }
         }
         if let Some(timeline) = &mut self.timeline {
-            timeline.operation(place, operation, timing, !judged.kernel.shared);
+            timeline.operation(place, operation, timing, (!judged.kernel.shared, self.nanoseconds_per_tick));
         }
         self.totals.operation(rank, operation, judged.verdict, timing, self.nanoseconds_per_tick);
     }

@@ -10,14 +10,16 @@ mod lowest;
 #[cfg(test)]
 mod tests;
 
+use crate::clock_tree::WANDER;
 use bound::Bound;
 use lowest::{Anchor, Lowest};
 
 /// By how much the clocks may drift apart, and by how much a length in stamps and its length in ticks may differ.
 const MOST_DRIFT: f64 = 100e-6;
 
-/// By how much drift changes with temperature, besides what the whole run shows.
-const WANDER: f64 = 1e-6;
+/// Parts of the run, of [`lowest::PARTS`], that must have a closest pair of their own before the run shows how drift
+/// changes.
+const ENOUGH_PARTS: usize = 4;
 
 /// What is known of one GPU's clock.
 #[derive(Debug, Default, Clone)]
@@ -67,9 +69,23 @@ impl GpuTrack {
             if drift.abs() + change <= MOST_DRIFT { (drift, change) } else { (0.0, MOST_DRIFT) }
         });
         let slopes = [drift - change, drift + change].map(|drift| nominal * (1.0 + drift));
-        let bound = |lowest: &Lowest| Bound::new(lowest.anchors(), slopes);
+        let by = |slopes| [&self.told, &self.enqueued].map(|lowest| Bound::new(lowest.anchors(), slopes));
+        let [latest, earliest] = by(slopes);
+        // a drift that few pairs show may be the chance by which they are late
+        let is_shown = close.parts() >= ENOUGH_PARTS;
+        let granted = by(if is_shown { slopes } else { [1.0 - MOST_DRIFT, 1.0 + MOST_DRIFT].map(|rate| nominal * rate) });
         let follows_enqueues = self.follows_enqueues && !self.enqueued.anchors().is_empty();
-        Some(GpuMapping { latest: bound(&self.told), earliest: bound(&self.enqueued), follows_enqueues, nanoseconds_per_tick })
+        Some(GpuMapping { latest, earliest, granted, follows_enqueues, nanoseconds_per_tick })
+    }
+
+    /// One of all that was learnt of a clock in several places.
+    pub fn of_all<'a>(tracks: impl IntoIterator<Item = &'a Self>) -> Self {
+        tracks.into_iter().fold(Self::default(), |mut all, track| {
+            all.follows_enqueues = track.follows_enqueues;
+            track.told.anchors().iter().for_each(|&anchor| all.told.add(anchor));
+            track.enqueued.anchors().iter().for_each(|&anchor| all.enqueued.add(anchor));
+            all
+        })
     }
 }
 
@@ -79,6 +95,9 @@ pub struct GpuMapping {
     latest: Bound,
     /// Mirrored, as [`GpuTrack::enqueued`].
     earliest: Bound,
+    /// Both again, for bounds that are certain: where the run does not show how drift changes, with the most that
+    /// clocks drift.
+    granted: [Bound; 2],
     follows_enqueues: bool,
     nanoseconds_per_tick: f64,
 }
@@ -90,10 +109,27 @@ impl GpuMapping {
         enqueued().or_else(|| self.latest.ticks(stamp)).unwrap_or(u64::MAX)
     }
 
-    /// How far the result can be off, nanoseconds: what the enqueues and the callbacks leave open; `None` when no enqueue bounds it.
+    /// The least and the most ticks that the enqueues and the callbacks leave to a stamp; `None` where either is
+    /// missing, and where they contradict each other by more than the two ticks that rounding takes.
+    pub fn bounds(&self, stamp: u64) -> Option<[u64; 2]> {
+        let [latest, earliest] = &self.granted;
+        let (least, most) = (!earliest.most(!stamp)?, latest.most(stamp)?);
+        (least <= most.saturating_add(2)).then_some([least.min(most), most])
+    }
+
+    /// Whether the enqueues and the callbacks contradict each other at any of their own stamps: they are not of one
+    /// clock.
+    pub fn is_contradictory(&self) -> bool {
+        let [latest, earliest] = &self.granted;
+        let mut stamps = latest.stamps().chain(earliest.stamps().map(|mirrored| !mirrored));
+        let is_bounded = latest.stamps().next().is_some() && earliest.stamps().next().is_some();
+        is_bounded && stamps.any(|stamp| self.bounds(stamp).is_none())
+    }
+
+    /// How far the result can be off, nanoseconds: what the enqueues and the callbacks leave open; `None` as for
+    /// [`GpuMapping::bounds`].
     pub fn error(&self, stamp: u64) -> Option<f64> {
-        let bounds = [self.latest.most(stamp)?, !self.earliest.most(!stamp)?];
-        let off = bounds.map(|bound| bound.abs_diff(self.ticks(stamp)));
+        let off = self.bounds(stamp)?.map(|bound| bound.abs_diff(self.ticks(stamp)));
         Some(off[0].max(off[1]) as f64 * self.nanoseconds_per_tick)
     }
 }

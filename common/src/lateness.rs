@@ -1,17 +1,25 @@
 //! How late each rank arrives at its collectives.
 //!
 //! A collective ends when all ranks of the communicator have come, so the last one makes all others wait. Arrivals of all processes are put
-//! on the clock of process 0 and matched by communicator, function, sequence number and occurrence. What is less than the clocks leave
-//! uncertain is no lateness.
+//! on the clock of process 0 and matched by communicator, function, sequence number and occurrence. Each operation has
+//! its own bounds: of the GPUs' clocks around it, of the nodes' clocks, and of the operations themselves (`causality`).
+//! A difference within the likely error is no lateness.
 
+mod causality;
+mod compared;
 mod matching;
+mod sums;
 #[cfg(test)]
 mod tests;
 
-use crate::arrivals::{Arrival, Arrivals, RankArrivals};
+use crate::arrivals::{Arrivals, RankArrivals};
 use crate::clock_tree::ClockTree;
-use crate::summary::{Lateness, hexadecimal};
-use matching::Member;
+use crate::name::Name;
+use crate::summary::Lateness;
+use causality::Seen;
+use compared::Compared;
+use matching::{Member, Moment};
+use sums::Sums;
 
 /// A rank as a process reports it.
 struct Reported {
@@ -19,79 +27,115 @@ struct Reported {
     rank: RankArrivals,
 }
 
+/// An operation that all ranks of its communicator have.
+#[derive(Debug)]
+pub struct Matched {
+    /// Communicator.
+    pub comm: u64,
+    /// Function, NCCL's sequence number, and how many of the same number began before.
+    pub operation: (Name, u64, u32),
+    /// The ranks, in their order.
+    pub ranks: Vec<Late>,
+    /// The one that is later than every other by more than is most likely off.
+    pub last: Option<i32>,
+}
+
+/// How late a rank began an operation, nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Late {
+    /// Rank.
+    pub rank: i32,
+    /// After the first one, most likely.
+    pub late: f64,
+    /// By how much that can be off.
+    pub error: f64,
+    /// By how much it is off in 19 of 20 operations, at the most.
+    pub likely: f64,
+}
+
 /// Rows for all communicators of which an operation was found with all ranks, from the arrivals of each process. A tick of process 0 is
-/// worth so many nanoseconds. A communicator has no rows where it is not known how well times of its ranks compare.
-pub fn lateness(mut processes: Vec<Arrivals>, clocks: &ClockTree, nanoseconds_per_tick: f64) -> Vec<Lateness> {
-    // what one process has left out, all leave out
+/// worth so many nanoseconds.
+pub fn lateness(processes: Vec<Arrivals>, clocks: &ClockTree, nanoseconds_per_tick: f64) -> Vec<Lateness> {
+    let (processes, one_in) = thin(processes);
+    let mut sums: Vec<Sums> = Vec::new();
+    matched(processes, clocks, nanoseconds_per_tick, |matched| match sums.last_mut() {
+        Some(last) if last.comm == matched.comm => last.add(&matched),
+        _ => sums.push(Sums::of(&matched)),
+    });
+    sums.into_iter().flat_map(|sums| sums.into_rows(one_in)).collect()
+}
+
+/// What one process has left out, all leave out. Gives one in how many operations is left.
+fn thin(mut processes: Vec<Arrivals>) -> (Vec<Arrivals>, u32) {
     let with_ranks = processes.iter().filter(|process| !process.ranks.is_empty());
     let one_in = with_ranks.map(|process| process.one_in).fold(1, u32::max);
-    let mut reported = Vec::new();
-    for (process, mut arrivals) in (0..).zip(processes.drain(..)) {
-        arrivals.thin(one_in);
-        reported.extend(arrivals.ranks.into_iter().map(|rank| Reported { process, rank }));
-    }
+    processes.iter_mut().for_each(|process| process.thin(one_in));
+    (processes, one_in)
+}
+
+/// Gives `each` every operation that all ranks of its communicator have, by communicator. A communicator with a rank
+/// whose process' clock is not connected with that of process 0 is left out.
+pub fn matched(processes: Vec<Arrivals>, clocks: &ClockTree, nanoseconds_per_tick: f64, mut each: impl FnMut(Matched)) {
+    let of_process =
+        |(process, arrivals): (u32, Arrivals)| arrivals.ranks.into_iter().map(move |rank| Reported { process, rank });
+    let mut reported: Vec<Reported> = (0..).zip(processes).flat_map(of_process).collect();
     reported.sort_by_key(|reported| reported.rank.rank);
-    let mut rows = Vec::new();
     let mut reported = reported.into_iter().peekable();
     while let Some(comm) = reported.peek().map(|reported| reported.rank.rank.comm) {
         let ranks: Vec<Reported> = std::iter::from_fn(|| reported.next_if(|next| next.rank.rank.comm == comm)).collect();
-        let Some(error) = uncertainty(&ranks, clocks, nanoseconds_per_tick) else { continue };
-        let mut members = members(ranks, clocks);
-        let operations = matching::compare(&mut members, nanoseconds_per_tick, error);
-        if operations > 0 {
-            rows.extend(members.into_iter().map(|mut member| Lateness {
-                comm: hexadecimal(comm),
-                rank: member.rank(),
-                operations,
-                one_in,
-                error_us: error / 1e3,
-                mean_us: member.mean(operations).map(|nanoseconds| nanoseconds / 1e3),
-                p99_us: member.p99(operations).map(|nanoseconds| nanoseconds / 1e3),
-                last: member.last(),
-            }));
+        let Some(mut members) = members(ranks, clocks) else { continue };
+        if members.len() < 2 {
+            continue;
         }
+        let mut seen = Seen::new(members.len());
+        matching::for_each(&mut members, |moments| seen.add(moments));
+        let bounds = seen.bounds();
+        let ranks: Vec<i32> = members.iter().map(|member| member.rank).collect();
+        matching::for_each(&mut members, |moments| {
+            let compared = Compared::new(moments, &bounds, nanoseconds_per_tick);
+            let late = compared.late().into_iter().zip(&ranks).map(|(late, &rank)| Late {
+                rank,
+                late: late.late * nanoseconds_per_tick,
+                error: late.error * nanoseconds_per_tick,
+                likely: late.likely * nanoseconds_per_tick,
+            });
+            each(Matched {
+                comm,
+                operation: moments.first().map(|first| first.operation).unwrap_or_default(),
+                ranks: late.collect(),
+                last: compared.last().and_then(|place| ranks.get(place).copied()),
+            });
+        });
     }
-    rows
 }
 
-/// The largest uncertainty of the time between arrivals of two of the ranks, nanoseconds. `None` when it is not known, or there are no two
-/// ranks with arrivals each.
-fn uncertainty(ranks: &[Reported], clocks: &ClockTree, nanoseconds_per_tick: f64) -> Option<f64> {
-    let ends = |reported: &Reported| {
-        let times = || reported.rank.arrivals.iter().map(|arrival| arrival.time);
-        Some([times().min()?, times().max()?])
-    };
-    let ends: Vec<[u64; 2]> = ranks.iter().map(ends).collect::<Option<_>>()?;
-    let apart = |one: usize, other: usize| {
-        // clocks are the less certain the farther from their comparisons: at the first arrivals, or at the last
-        let moment = |place: usize, end: usize| (ranks[place].process, ends[place][end]);
-        let between = |end| clocks.uncertainty_between(moment(one, end), moment(other, end));
-        let ticks = between(0)?.max(between(1)?);
-        Some(ticks as f64 * nanoseconds_per_tick + ranks[one].rank.error + ranks[other].rank.error)
-    };
-    let farthest = |from: usize| {
-        let others = (0..ranks.len()).filter(|&other| other != from);
-        let apart: Vec<(usize, f64)> = others.map(|other| Some((other, apart(from, other)?))).collect::<Option<_>>()?;
-        apart.into_iter().max_by(|one, other| one.1.total_cmp(&other.1))
-    };
-    // clocks make a tree. There the farthest from anywhere is one of the two that are farthest apart
-    let (one, _) = farthest(0)?;
-    let (_, error) = farthest(one)?;
-    error.is_finite().then_some(error)
-}
-
-/// The ranks with their arrivals in ticks of process 0, which the clocks of all are connected with.
-fn members(ranks: Vec<Reported>, clocks: &ClockTree) -> Vec<Member> {
-    let mut members: Vec<(i32, Vec<Arrival>)> = Vec::new();
-    for Reported { process, rank: RankArrivals { rank, mut arrivals, .. } } in ranks {
-        arrivals
-            .iter_mut()
-            .for_each(|arrival| arrival.time = clocks.to_root(process, arrival.time).map_or(0, |(ticks, _)| ticks));
+/// The ranks with their arrivals in ticks of process 0; `None` where one has no clock that is connected with it.
+fn members(ranks: Vec<Reported>, clocks: &ClockTree) -> Option<Vec<Member>> {
+    let ways: Vec<Vec<u32>> = ranks.iter().map(|reported| clocks.way(reported.process)).collect::<Option<_>>()?;
+    // steps that all have in common shift all alike
+    let in_common: Vec<u32> = ways.first()?.iter().copied().filter(|step| ways.iter().all(|way| way.contains(step))).collect();
+    let mut members: Vec<(i32, Vec<Moment>)> = Vec::new();
+    for Reported { process, rank: RankArrivals { rank, arrivals } } in ranks {
+        let rate = clocks.rate(process)?;
+        let ticks = |own: u64| own as f64 * rate;
+        let mut moments = Vec::with_capacity(arrivals.len());
+        for arrival in arrivals {
+            let (time, _) = clocks.to_root(process, arrival.time)?;
+            moments.push(Moment {
+                operation: arrival.operation(),
+                time,
+                stop: time.saturating_add(ticks(arrival.length).ceil() as u64),
+                clock: arrival.clock.map(ticks),
+                nodes: clocks.own_uncertainty(process, arrival.time, &in_common),
+                begin: [ticks(arrival.ahead), if arrival.by_events { ticks(arrival.length) } else { 0.0 }],
+                by_events: arrival.by_events,
+            });
+        }
         match members.last_mut() {
             // reported twice: of each operation, nobody knows which
-            Some((known, all)) if *known == rank.rank => all.append(&mut arrivals),
-            _ => members.push((rank.rank, arrivals)),
+            Some((known, all)) if *known == rank.rank => all.append(&mut moments),
+            _ => members.push((rank.rank, moments)),
         }
     }
-    members.into_iter().map(|(rank, arrivals)| Member::new(rank, arrivals)).collect()
+    Some(members.into_iter().map(|(rank, moments)| Member::new(rank, moments)).collect())
 }

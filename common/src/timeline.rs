@@ -1,6 +1,8 @@
 //! The timeline: every operation of the process with its time, and what each window transferred, kept for Score-P's trace and profile
 //! and for the job summary. Bounded: what finds no room is counted.
 
+mod arrivals;
+mod gpus;
 mod history;
 mod in_turn;
 
@@ -30,7 +32,12 @@ pub struct Entry {
     /// The other rank, of a P2p; -1 for a collective.
     pub peer: i32,
     /// Place of its rank in [`Timeline::ranks`].
-    pub place: u16,
+    pub place: u8,
+    /// Place in the order of starts of its communicator, as far as 32 bits tell.
+    pub order: u32,
+    /// How long before `start` its kernel may have begun, microseconds: since the event before its launch.
+    /// [`Entry::VAGUE`] where that is longer, or `start` is most likely too early.
+    pub ahead: u16,
     /// Function.
     pub function: Name,
     /// Algorithm, of a collective.
@@ -43,13 +50,18 @@ pub struct Entry {
     pub alone: bool,
 }
 
+impl Entry {
+    /// See [`Entry::ahead`].
+    pub const VAGUE: u16 = u16::MAX;
+}
+
 const _: () = assert!(size_of::<Entry>() <= 48, "what NCCL_SCOREP_LANE_MB promises");
 
 /// What a window transferred between two ranks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PairWindow {
     /// Place of the sender in [`Timeline::ranks`].
-    pub place: u16,
+    pub place: u8,
     /// The receiver.
     pub peer: i32,
     /// Begin of the first transfer, ticks.
@@ -74,9 +86,13 @@ pub struct RankLine {
 }
 
 /// Ranks of communicators with a timeline; those made later have none.
-const MOST_RANKS: usize = 256;
+const MOST_RANKS: usize = NO_PLACE as usize;
+/// No rank has that place.
+const NO_PLACE: u8 = u8::MAX;
 /// Windows of rank pairs that are kept.
 const MOST_WINDOWS: usize = 1 << 16;
+/// A launch that lasts longer loads its kernel, nanoseconds: others take 5 to 30 us.
+const LONG_LAUNCH: f64 = 200e3;
 /// Operations that memory is taken for at a time.
 const CHUNK: usize = 4096;
 
@@ -85,7 +101,7 @@ const CHUNK: usize = 4096;
 pub struct Timeline {
     /// The ranks, by their place.
     pub ranks: Vec<RankLine>,
-    places: BTreeMap<Rank, u16>,
+    places: BTreeMap<Rank, u8>,
     chunks: Vec<Vec<Entry>>,
     count: usize,
     most: usize,
@@ -106,18 +122,24 @@ impl Timeline {
     }
 
     /// A rank of a communicator begins. Gives its place; `None` when there are too many.
-    pub fn open(&mut self, rank: Rank, nranks: i32) -> Option<u16> {
+    pub fn open(&mut self, rank: Rank, nranks: i32) -> Option<u8> {
         if let Some(&place) = self.places.get(&rank) {
             return Some(place);
         }
-        let place = u16::try_from(self.ranks.len()).ok().filter(|_| self.ranks.len() < MOST_RANKS)?;
+        let place = u8::try_from(self.ranks.len()).ok().filter(|_| self.ranks.len() < MOST_RANKS)?;
         self.ranks.push(RankLine { rank, nranks, tracks: [GpuTrack::default(), GpuTrack::of_events()] });
         self.places.insert(rank, place);
         Some(place)
     }
 
-    /// Takes an operation in, maybe `alone` in its kernel.
-    pub fn operation(&mut self, place: Option<u16>, operation: &Operation, timing: Timing, alone: bool) {
+    /// Takes an operation in, maybe `alone` in its kernel; a tick is worth so many nanoseconds.
+    pub fn operation(
+        &mut self,
+        place: Option<u8>,
+        operation: &Operation,
+        timing: Timing,
+        (alone, nanoseconds_per_tick): (bool, f64),
+    ) {
         let Some(place) = place.filter(|_| self.count < self.most) else {
             self.left_out += 1;
             return;
@@ -135,6 +157,8 @@ impl Timeline {
             sequence: operation.sequence,
             peer: operation.peer().unwrap_or(-1),
             place,
+            order: operation.order as u32,
+            ahead: ahead(operation, timing, nanoseconds_per_tick),
             function: operation.function,
             algorithm: operation.algorithm,
             protocol: operation.protocol,
@@ -153,7 +177,7 @@ impl Timeline {
     }
 
     /// Takes in what a window transferred to a rank.
-    pub fn window(&mut self, place: Option<u16>, peer: i32, pair: &PairSum, rate: Rate) {
+    pub fn window(&mut self, place: Option<u8>, peer: i32, pair: &PairSum, rate: Rate) {
         let (Some(place), Some((start, stop))) = (place.filter(|_| self.windows.len() < MOST_WINDOWS), pair.span) else {
             self.windows_left_out += 1;
             return;
@@ -162,7 +186,7 @@ impl Timeline {
     }
 
     /// What is known of a rank's GPU clock.
-    pub fn tracks(&mut self, place: u16) -> Option<&mut [GpuTrack; 2]> {
+    pub fn tracks(&mut self, place: u8) -> Option<&mut [GpuTrack; 2]> {
         self.ranks.get_mut(usize::from(place)).map(|line| &mut line.tracks)
     }
 
@@ -183,6 +207,17 @@ pub fn want() {
 /// Whether somebody will.
 pub fn is_wanted() -> bool {
     WANTED.load(Ordering::Relaxed)
+}
+
+/// See [`Entry::ahead`].
+fn ahead(operation: &Operation, timing: Timing, nanoseconds_per_tick: f64) -> u16 {
+    let Timing::Events(KernelTime { start, first, before, .. }) = timing else { return 0 };
+    // the host was still launching long after the event, which had waited for the kernel before
+    let launched = operation.start.saturating_sub(before) as f64 * nanoseconds_per_tick;
+    if start == first && launched > LONG_LAUNCH {
+        return Entry::VAGUE;
+    }
+    start.saturating_sub(first).div_ceil(1000).try_into().unwrap_or(Entry::VAGUE)
 }
 
 /// Why the timeline will not be seen in Score-P; told when the first communicator is made, since a program without NCCL need not know.
@@ -217,7 +252,7 @@ mod tests {
         let place = timeline.open(Rank { comm: 7, rank: 3 }, 4);
         assert_eq!(timeline.open(Rank { comm: 7, rank: 3 }, 4), place);
         for timing in [Timing::Stamps { start: 5, stop: 9 }, Timing::Proxy(30), Timing::Enqueue(1)] {
-            timeline.operation(place, &operation(), timing, true);
+            timeline.operation(place, &operation(), timing, (true, 1.0));
         }
         let times: Vec<_> = timeline.entries().map(|entry| (entry.source, entry.start, entry.stop)).collect();
         assert_eq!(times, [(Source::Stamps, 5, 9), (Source::Proxy, 1000, 1030), (Source::Enqueue, 1000, 1001)]);
@@ -227,13 +262,32 @@ mod tests {
     }
 
     #[test]
+    fn a_begin_by_events_is_as_vague_as_the_launch_before_it() {
+        // the operation starts at 1000, behind its launch
+        let ahead = |first: u64, before: u64| {
+            let time = KernelTime { start: 50_000_000, stop: 60_000_000, first, before, learnt: 1 };
+            ahead(&operation(), Timing::Events(time), 1e4)
+        };
+        assert_eq!(
+            [ahead(50_000_000, 999), ahead(49_999_999, 999), ahead(49_985_000, 0), ahead(5_000_000, 0)],
+            [0, 1, 15, 45_000]
+        );
+        // ten milliseconds between the event's record and the end of the launch
+        assert_eq!([ahead(50_000_000, 0), ahead(1, 0)], [Entry::VAGUE, 50_000]);
+        let start = 1 << 40;
+        let long = KernelTime { start, stop: start, first: start - 70_000_000, before: 999, learnt: 1 };
+        assert_eq!(super::ahead(&operation(), Timing::Events(long), 1.0), Entry::VAGUE);
+        assert_eq!(super::ahead(&operation(), Timing::Stamps { start: 1, stop: 2 }, 1.0), 0);
+    }
+
+    #[test]
     fn what_finds_no_room_is_counted() {
         let mut timeline = Timeline::new(10 * size_of::<Entry>());
         let place = timeline.open(Rank { comm: 7, rank: 3 }, 4);
         for _ in 0..13 {
-            timeline.operation(place, &operation(), Timing::Enqueue(1), true);
+            timeline.operation(place, &operation(), Timing::Enqueue(1), (true, 1.0));
         }
-        timeline.operation(None, &operation(), Timing::Enqueue(1), true);
+        timeline.operation(None, &operation(), Timing::Enqueue(1), (true, 1.0));
         assert_eq!((timeline.entries().count(), timeline.left_out), (10, 4));
         for rank in 0..300 {
             timeline.open(Rank { comm: 8, rank }, 4);

@@ -5,14 +5,12 @@
 
 use crate::ipc::{Ipc, IpcError};
 use crate::node_clocks::Nodes;
-use common::arrivals::{Arrivals, Collective, RankArrivals};
+use common::arrivals::Arrivals;
 use common::clock_tree::{ClockTree, Link};
 use common::guard::contain;
 use common::lateness::lateness;
 use common::recorder::CLOCK;
 use common::summary::{Clocks, Rows, Summary};
-use common::thread::ThreadCell;
-use common::timeline::{Entry, History};
 use serde::{Deserialize, Serialize};
 
 /// What the first process takes of all others together, bytes.
@@ -28,25 +26,6 @@ struct Part {
     nanoseconds_per_tick: f64,
 }
 
-/// When this process' ranks began the collectives that the GPU has timed: for the others nobody knows.
-fn arrivals(history: &History) -> Arrivals {
-    // of a graph's replays one that is missing here would shift all others
-    let is_complete = history.left_out == 0 && ThreadCell::all_dropped() == 0;
-    let is_collective = |entry: &&Entry| entry.peer < 0;
-    let ranks = history.ranks.iter().enumerate().map(|(place, rank)| {
-        let collectives = history.of(place).iter().filter(is_collective);
-        let collective = |entry: &Entry| Collective {
-            function: entry.function,
-            sequence: entry.sequence,
-            time: entry.start,
-            counts: entry.source.is_gpu(),
-        };
-        let error = rank.error.filter(|_| is_complete).unwrap_or(f64::INFINITY);
-        RankArrivals::new(rank.rank, error, collectives.map(collective))
-    });
-    Arrivals { ranks: ranks.collect(), one_in: 1 }
-}
-
 /// What a tick of this process is worth.
 fn nanoseconds_per_tick() -> f64 {
     CLOCK.nanoseconds_per_tick().unwrap_or(1.0)
@@ -60,7 +39,7 @@ pub(crate) fn gather(
     ipc: Ipc<'_>,
     nodes: &Nodes,
     summary: Option<Summary>,
-    history: Option<&History>,
+    arrivals: Option<Arrivals>,
     most: usize,
 ) -> Result<Option<Summary>, IpcError> {
     let link = nodes.part(ipc)?;
@@ -68,7 +47,7 @@ pub(crate) fn gather(
     // whatever fails in here, the others wait for the next step
     let (mut bytes, mut arrivals) = contain("gather", (Vec::new(), Arrivals::default()), || {
         let part = Part { summary, link: Some(link), nanoseconds_per_tick: nanoseconds_per_tick() };
-        (fit(part, share), history.map(arrivals).unwrap_or_default())
+        (fit(part, share), arrivals.unwrap_or_default())
     });
     let room = share.saturating_sub(bytes.len());
     let one_in = ipc.greatest(contain("gather", 1, || arrivals.one_in_for(room)))?;
@@ -82,9 +61,9 @@ pub(crate) fn gather(
 }
 
 /// The same for a process alone, whose ranks may be several.
-pub(crate) fn alone(summary: Summary, history: Option<&History>) -> Summary {
+pub(crate) fn alone(summary: Summary, arrivals: Option<Arrivals>) -> Summary {
     let part = Part { summary: Some(summary), link: None, nanoseconds_per_tick: nanoseconds_per_tick() };
-    let mut summary = merge(vec![(part, history.map(arrivals).unwrap_or_default())]);
+    let mut summary = merge(vec![(part, arrivals.unwrap_or_default())]);
     summary.notes.push("this is the summary of one process: without MPI, Score-P knows of no other".into());
     summary
 }

@@ -17,6 +17,7 @@ mod lanes;
 mod measurement;
 mod memory;
 mod node_clocks;
+pub mod replayed;
 mod roll_call;
 mod run;
 pub mod series;

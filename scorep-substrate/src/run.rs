@@ -3,7 +3,9 @@
 
 use crate::measurement::Measurement;
 use crate::{host_regions, lanes, spare};
+use common::arrivals::Arrivals;
 use common::recorder::{self, CLOCK};
+use common::thread::ThreadCell;
 use common::timeline::{self, History};
 use common::{control, log};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -13,8 +15,8 @@ use std::sync::{Mutex, Once, PoisonError};
 static MAIN: AtomicI64 = AtomicI64::new(0);
 /// Set when the substrate plugin will hear of the program's end, after the metric plugins have heard of the measurement's.
 static PROGRAM_ENDS: AtomicBool = AtomicBool::new(false);
-/// What the measurement has seen, from its end until the job summary has been gathered.
-static HISTORY: Mutex<Option<History>> = Mutex::new(None);
+/// When ranks began their collectives, from the measurement's end until the job summary has been gathered.
+static ARRIVALS: Mutex<Option<Arrivals>> = Mutex::new(None);
 
 fn this_thread() -> i64 {
     // SAFETY: takes nothing.
@@ -89,11 +91,14 @@ pub(crate) fn end(end: u64, is_last: bool) {
         // what comes without Score-P's clock has times of its own
         let end = if CLOCK.is_score_p() { end } else { CLOCK.now() };
         let begin = measurement.map_or(0, |measurement| measurement.begin());
+        if recorder::settings().gather_bytes > 0 {
+            let arrivals = timeline.as_ref().map(|timeline| timeline.arrivals(ThreadCell::all_dropped() == 0));
+            *ARRIVALS.lock().unwrap_or_else(PoisonError::into_inner) = arrivals;
+        }
         let history = timeline.map(|timeline| timeline.into_history(begin, end));
         if let Some(measurement) = measurement {
             write_lanes(&measurement, history.as_ref());
         }
-        *HISTORY.lock().unwrap_or_else(PoisonError::into_inner) = history;
     });
 }
 
@@ -116,7 +121,7 @@ pub(crate) fn end_now() {
     end(CLOCK.now(), false);
 }
 
-/// What the measurement has seen, once.
-pub(crate) fn take_history() -> Option<History> {
-    HISTORY.lock().unwrap_or_else(PoisonError::into_inner).take()
+/// When ranks began their collectives, once.
+pub(crate) fn take_arrivals() -> Option<Arrivals> {
+    ARRIVALS.lock().unwrap_or_else(PoisonError::into_inner).take()
 }

@@ -116,10 +116,10 @@ fn own_summary() -> Summary {
 unsafe extern "C" fn pre_unify() {
     contain("pre_unify", (), || {
         // whatever fails in here must not keep this process from its part in the communication
-        let (summary, history) = contain("pre_unify", (None, None), || (Some(own_summary()), run::take_history()));
+        let (summary, arrivals) = contain("pre_unify", (None, None), || (Some(own_summary()), run::take_arrivals()));
         let result = match (NODES.get(), ipc()) {
-            (Some(nodes), Some(ipc)) => gather::gather(ipc, nodes, summary, history.as_ref(), recorder::settings().gather_bytes),
-            (None, Some(ipc)) if ipc.size() == 1 => Ok(summary.map(|summary| gather::alone(summary, history.as_ref()))),
+            (Some(nodes), Some(ipc)) => gather::gather(ipc, nodes, summary, arrivals, recorder::settings().gather_bytes),
+            (None, Some(ipc)) if ipc.size() == 1 => Ok(summary.map(|summary| gather::alone(summary, arrivals))),
             _ => Ok(summary),
         };
         match result {

@@ -104,6 +104,21 @@ pub(crate) fn read(path: &Path) -> Result<Capture, CaptureError> {
     read_text(path, &mut text).map_err(|problem| at(text.line(), problem))
 }
 
+/// The first line of a capture alone.
+///
+/// # Errors
+/// The first thing that is wrong with it.
+pub(crate) fn read_meta(path: &Path) -> Result<Meta, CaptureError> {
+    let whole = |error| CaptureError::Unreadable { path: path.into(), error };
+    let at = |problem| match problem {
+        Problem::Read(error) => whole(error),
+        problem => CaptureError::Line { path: path.into(), line: 1, problem },
+    };
+    let mut text = Text::new(File::open(path).map_err(whole)?).map_err(at)?;
+    let first = text.next().and_then(|first| first.ok_or(Problem::Empty)).map_err(at)?;
+    Line::parse(first).and_then(|line| line.meta()).map_err(at)
+}
+
 /// Everything in the text; on an error the text stands at the line that is wrong.
 fn read_text(path: &Path, text: &mut Text) -> Result<Capture, Problem> {
     let first = text.next()?.ok_or(Problem::Empty)?;

@@ -11,6 +11,9 @@ use common::metric::SERIES;
 use common::series::{Of, Token};
 use libloading::os::unix::Library;
 use std::collections::BTreeSet;
+use std::ffi::{CString, c_char};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Calls between two waits for the collector, so that no machine is too slow for the recording memory.
@@ -29,6 +32,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) links: &'a Links,
     /// Record what Score-P would have put in its trace.
     pub(crate) trace: bool,
+    /// Write when ranks began their collectives to this file.
+    pub(crate) arrivals: Option<&'a Path>,
     /// The interface version to speak, where it is given.
     pub(crate) interface: Option<u32>,
     /// Told the number of calls made so far, now and then.
@@ -56,8 +61,9 @@ struct Player<'a> {
 /// The functions that the library has for a replay, and the library they live in.
 struct Functions {
     flush: unsafe extern "C" fn(u32) -> i32,
-    /// An older library has none.
+    /// An older library has none, nor the next.
     kernel_events: Option<Tell>,
+    arrivals: Option<unsafe extern "C" fn(*const c_char) -> i32>,
     _library: Library,
 }
 
@@ -68,7 +74,19 @@ impl Functions {
         let flush = *unsafe { symbol::<unsafe extern "C" fn(u32) -> i32>(&library, &links.counters, "scorep_nccl_flush") }?;
         // SAFETY: the symbol has this type.
         let kernel_events = unsafe { symbol::<Tell>(&library, &links.counters, "scorep_nccl_kernel_events") };
-        Ok(Self { flush, kernel_events: kernel_events.ok().map(|found| *found), _library: library })
+        // SAFETY: the symbol has this type.
+        let arrivals =
+            unsafe { symbol::<unsafe extern "C" fn(*const c_char) -> i32>(&library, &links.counters, "scorep_nccl_arrivals") };
+        let arrivals = arrivals.ok().map(|found| *found);
+        Ok(Self { flush, kernel_events: kernel_events.ok().map(|found| *found), arrivals, _library: library })
+    }
+
+    /// Writes when ranks began their collectives to that file, if the library can.
+    fn write_arrivals(&self, path: &Path) {
+        if let (Some(arrivals), Ok(path)) = (self.arrivals, CString::new(path.as_os_str().as_bytes())) {
+            // SAFETY: it is a string.
+            unsafe { arrivals(path.as_ptr()) };
+        }
     }
 
     /// Waits until the collector has caught up.
@@ -115,6 +133,9 @@ pub(crate) fn play(capture: &Capture, name: &str, plan: &Plan<'_>) -> Result<Pro
     clock::set(end);
     series.end();
     counters.end();
+    if let Some(path) = plan.arrivals {
+        player.library.write_arrivals(path);
+    }
     if let Some(main) = visits.first_mut() {
         main.visit(end, false, PROGRAM);
     }

@@ -1,10 +1,12 @@
-//! Arrivals as bytes, about eight an arrival. Names go as text: their numbers are each process' own.
+//! Arrivals as bytes, about sixteen an arrival. Names go as text: their numbers are each process' own.
 //!
 //! ```text
-//! version, log2(one_in), names, {length, bytes}, ranks, {comm, rank, error, arrivals, {name, sequence, occurrence, time}}
+//! version, log2(one_in), names, {length, bytes}, ranks, {comm, rank, arrivals,
+//!     {name and source, sequence, occurrence, time, length, earlier, later, ahead}}
 //! ```
-//! `comm` and `error` have eight bytes, little-endian; all other numbers seven bits a byte, the least first. Sequence numbers and times are
-//! differences to the arrival before.
+//! `comm` has eight bytes, little-endian; all other numbers seven bits a byte, the least first. Sequence numbers, times
+//! and how much they may be earlier or later are differences to the arrival before; a name's number is doubled, and one
+//! more where CUDA's events are the source.
 
 use super::{Arrival, Arrivals, RankArrivals};
 use crate::name::{Name, UNKNOWN};
@@ -12,10 +14,10 @@ use crate::totals::Rank;
 use std::ffi::CString;
 
 /// What the first byte says.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 /// Fewest bytes of a rank, and of an arrival.
-const LEAST: [usize; 2] = [18, 4];
+const LEAST: [usize; 2] = [10, 8];
 
 fn put(bytes: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
@@ -80,23 +82,28 @@ impl<'a> Reader<'a> {
         Some(if text.as_bytes() == UNKNOWN.as_bytes() { Name::default() } else { Name::of(Some(text.as_c_str())) })
     }
 
+    /// A number that is told by its difference to one before.
+    fn after(&mut self, before: u64) -> Option<u64> {
+        Some(before.wrapping_add_signed(unfolded(self.number()?)))
+    }
+
     fn rank(&mut self, names: &[Name]) -> Option<RankArrivals> {
         let rank = Rank { comm: u64::from_le_bytes(self.eight()?), rank: unfolded(self.number()?).try_into().ok()? };
-        let error = f64::from_le_bytes(self.eight()?);
-        if error.is_nan() || error < 0.0 {
-            return None;
-        }
         let count = self.count(LEAST[1])?;
         let mut arrivals = Vec::with_capacity(count);
-        let (mut sequence, mut time) = (0_u64, 0_u64);
+        let mut before = Arrival::default();
         for _ in 0..count {
-            let function = *names.get(usize::try_from(self.number()?).ok()?)?;
-            sequence = sequence.wrapping_add_signed(unfolded(self.number()?));
+            let name = self.number()?;
+            let function = *names.get(usize::try_from(name >> 1).ok()?)?;
+            let sequence = self.after(before.sequence)?;
             let occurrence = self.number()?.try_into().ok()?;
-            time = time.wrapping_add_signed(unfolded(self.number()?));
-            arrivals.push(Arrival { function, sequence, occurrence, time });
+            let (time, length) = (self.after(before.time)?, self.number()?);
+            let clock = [self.after(before.clock[0])?, self.after(before.clock[1])?];
+            let (ahead, by_events) = (self.number()?, name & 1 == 1);
+            before = Arrival { function, sequence, occurrence, time, length, clock, ahead, by_events };
+            arrivals.push(before);
         }
-        Some(RankArrivals { rank, error, arrivals })
+        Some(RankArrivals { rank, arrivals })
     }
 }
 
@@ -119,18 +126,26 @@ impl Arrivals {
             bytes.extend(text.bytes());
         }
         put(&mut bytes, self.ranks.len() as u64);
-        for RankArrivals { rank, error, arrivals } in &self.ranks {
+        for RankArrivals { rank, arrivals } in &self.ranks {
             bytes.extend(rank.comm.to_le_bytes());
             put(&mut bytes, folded(rank.rank.into()));
-            bytes.extend(error.to_le_bytes());
             put(&mut bytes, arrivals.len() as u64);
-            let (mut sequence, mut time) = (0, 0);
-            for arrival in arrivals {
-                put(&mut bytes, places[usize::from(arrival.function.bits())].unwrap_or(0));
-                put(&mut bytes, folded(arrival.sequence.wrapping_sub(sequence) as i64));
-                put(&mut bytes, arrival.occurrence.into());
-                put(&mut bytes, folded(arrival.time.wrapping_sub(time) as i64));
-                (sequence, time) = (arrival.sequence, arrival.time);
+            let mut before = Arrival::default();
+            for &arrival in arrivals {
+                let place = places[usize::from(arrival.function.bits())].unwrap_or(0);
+                let after = |number: u64, before: u64| folded(number.wrapping_sub(before) as i64);
+                let numbers = [
+                    place << 1 | u64::from(arrival.by_events),
+                    after(arrival.sequence, before.sequence),
+                    arrival.occurrence.into(),
+                    after(arrival.time, before.time),
+                    arrival.length,
+                    after(arrival.clock[0], before.clock[0]),
+                    after(arrival.clock[1], before.clock[1]),
+                    arrival.ahead,
+                ];
+                numbers.into_iter().for_each(|number| put(&mut bytes, number));
+                before = arrival;
             }
         }
         bytes
@@ -152,7 +167,19 @@ impl Arrivals {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arrivals::Collective;
     use fastrand::Rng;
+
+    /// Whatever can be told of an arrival.
+    fn arrival(random: &mut Rng) -> Arrival {
+        let mut any = || random.u64(..) >> random.u32(..64);
+        let (time, length, clock, ahead) = (any(), any(), [any(), any()], any());
+        Arrival { time, length, clock, ahead, by_events: random.bool(), ..Arrival::default() }
+    }
+
+    fn collective(function: Name, sequence: u64, arrival: Arrival) -> Collective {
+        Collective { function, sequence, order: 0, arrival: Some(arrival) }
+    }
 
     /// Whatever can be told of arrivals.
     fn arbitrary(random: &mut Rng) -> Arrivals {
@@ -160,10 +187,9 @@ mod tests {
         let names = [Name::default(), names[0], names[1], names[2]];
         let rank = |random: &mut Rng| {
             let collectives: Vec<_> = (0..random.usize(..40))
-                .map(|_| (names[random.usize(..4)], random.u64(..) >> random.u32(..64), random.u64(..) >> random.u32(..64)))
+                .map(|_| collective(names[random.usize(..4)], random.u64(..) >> random.u32(..64), arrival(random)))
                 .collect();
-            let error = if random.bool() { f64::INFINITY } else { random.f64() * 1e9 };
-            RankArrivals::new(Rank { comm: random.u64(..), rank: random.i32(..) }, error, collectives)
+            RankArrivals::new(Rank { comm: random.u64(..), rank: random.i32(..) }, collectives)
         };
         Arrivals { ranks: (0..random.usize(..6)).map(|_| rank(random)).collect(), one_in: 1 << random.u32(..32) }
     }
@@ -178,12 +204,19 @@ mod tests {
     }
 
     #[test]
-    fn an_arrival_takes_about_eight_bytes() {
+    fn an_arrival_takes_about_sixteen_bytes() {
         // one in 2 ms for six minutes, in ticks of 2.6 GHz
-        let collectives = (0..180_000).map(|at| (Name::of(Some(c"AllReduce")), at, (1 << 50) + at * 5_200_000 + at % 7 * 10_000));
-        let rank = RankArrivals::new(Rank { comm: u64::MAX, rank: 0 }, 1.0, collectives);
+        let arrival = |at: u64| Arrival {
+            time: (1 << 50) + at * 5_200_000 + at % 7 * 10_000,
+            length: 500_000 + at % 11 * 30_000,
+            clock: [80_000 + at % 13 * 2000, 30_000 + at % 17 * 1000],
+            ahead: at % 2 * 13_000,
+            ..Arrival::default()
+        };
+        let collectives = (0..180_000).map(|at| collective(Name::of(Some(c"AllReduce")), at, arrival(at)));
+        let rank = RankArrivals::new(Rank { comm: u64::MAX, rank: 0 }, collectives.collect());
         let length = Arrivals { ranks: vec![rank], one_in: 1 }.encode().len();
-        assert!(length < 8 * 180_000, "{length}");
+        assert!(length < 17 * 180_000, "{length}");
     }
 
     #[test]
@@ -200,8 +233,8 @@ mod tests {
             let bytes = arbitrary(&mut random).encode();
             assert!((0..bytes.len()).all(|length| Arrivals::decode(&bytes[..length]).is_none()));
             assert!(Arrivals::decode(&[&bytes[..], &[0]].concat()).is_none());
-            let collectives = (0..20).map(|_| (Name::of(Some(c"Send")), random.u64(..), random.u64(..)));
-            let rank = RankArrivals::new(Rank { comm: 1, rank: 1 }, 0.0, collectives);
+            let collectives = (0..20).map(|_| collective(Name::of(Some(c"Send")), random.u64(..), arrival(&mut random)));
+            let rank = RankArrivals::new(Rank { comm: 1, rank: 1 }, collectives.collect());
             let bytes = Arrivals { ranks: vec![rank.clone(), rank], one_in: 1 }.encode();
             assert!(bytes.starts_with(&names));
             for _ in 0..200 {
@@ -225,13 +258,10 @@ mod tests {
         // more names, or ranks, than there are bytes
         let many = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1];
         assert!(refused(&[&[VERSION, 0][..], &many].concat()) && refused(&[&[VERSION, 0, 0][..], &many, &[0; 100]].concat()));
-        // a number of more than 64 bits, a NUL in a name, a name that is not there, an uncertainty that is none
+        // a number of more than 64 bits, a NUL in a name, a name that is not there, a half of an arrival
         assert!(refused(&[&[VERSION, 0, 0][..], &[0xff; 9], &[2]].concat()) && refused(&[VERSION, 0, 1, 1, 0, 0]));
-        let rank = |error: f64, arrival: [u8; 4]| {
-            let error = error.to_le_bytes();
-            [&[VERSION, 0, 1, 1, b'f', 1][..], &[0; 8], &[0], &error, &[1], &arrival].concat()
-        };
-        assert!(!refused(&rank(1.0, [0; 4])) && refused(&rank(1.0, [1, 0, 0, 0])));
-        assert!(refused(&rank(-1.0, [0; 4])) && refused(&rank(f64::NAN, [0; 4])));
+        let rank = |arrival: &[u8]| [&[VERSION, 0, 1, 1, b'f', 1][..], &[0; 8], &[0, 1], arrival].concat();
+        assert!(!refused(&rank(&[0; 8])) && !refused(&rank(&[1, 0, 0, 0, 0, 0, 0, 0])));
+        assert!(refused(&rank(&[2, 0, 0, 0, 0, 0, 0, 0])) && refused(&rank(&[0; 4])));
     }
 }

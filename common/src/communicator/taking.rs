@@ -26,7 +26,7 @@ pub(super) fn take(
     operation: &mut Operation,
     judged: Judged,
     (series, nranks): (Option<Place>, i32),
-    (rank, place): (Rank, Option<u16>),
+    (rank, place): (Rank, Option<u8>),
     figures: &mut Figures,
 ) {
     if operation.kind == Kind::CollApi && judged.timing(operation).source() != Source::Events {

@@ -53,6 +53,11 @@ impl Bound {
         Self { anchors, slopes }
     }
 
+    /// Where it is closest.
+    pub(super) fn stamps(&self) -> impl Iterator<Item = u64> {
+        self.anchors.iter().map(|anchor| anchor.stamp)
+    }
+
     /// Anchors at a stamp or before it: how many.
     fn place(&self, stamp: u64) -> usize {
         self.anchors.partition_point(|anchor| anchor.stamp <= stamp)

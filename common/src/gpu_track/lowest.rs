@@ -4,7 +4,7 @@
 pub(super) const MOST: usize = 1024;
 
 /// Parts of the time that are looked at for how straight a line is.
-const PARTS: u64 = 8;
+pub(super) const PARTS: u64 = 8;
 
 /// A moment on both clocks, or the bound of one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,12 +117,23 @@ impl Lowest {
     /// How much steeper or flatter than the line ticks rise at times, ticks per stamp: the lowest anchor of a part of the time lies at most
     /// so far above the line as comes together in a part.
     pub(super) fn unevenness(&self, line: Line) -> f64 {
-        let Some((first, last)) = self.ends() else { return 0.0 };
-        let part = (last.stamp - first.stamp) / PARTS + 1;
-        let of_same_part = |a: &Anchor, b: &Anchor| (a.stamp - first.stamp) / part == (b.stamp - first.stamp) / part;
-        let parts = self.anchors.chunk_by(of_same_part);
-        let lowest = parts.filter_map(|part| part.iter().map(|&anchor| line.below(anchor)).reduce(f64::min));
-        lowest.fold(0.0, f64::max) / part as f64
+        let lowest = self.in_parts().filter_map(|part| part.iter().map(|&anchor| line.below(anchor)).reduce(f64::min));
+        lowest.fold(0.0, f64::max) / self.part() as f64
+    }
+
+    /// Parts of the time that have anchors.
+    pub(super) fn parts(&self) -> usize {
+        self.in_parts().count()
+    }
+
+    /// How many stamps a part has.
+    fn part(&self) -> u64 {
+        self.ends().map_or(1, |(first, last)| (last.stamp - first.stamp) / PARTS + 1)
+    }
+
+    fn in_parts(&self) -> impl Iterator<Item = &[Anchor]> {
+        let (part, begin) = (self.part(), self.anchors.first().map_or(0, |first| first.stamp));
+        self.anchors.chunk_by(move |a, b| (a.stamp - begin) / part == (b.stamp - begin) / part)
     }
 }
 

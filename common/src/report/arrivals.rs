@@ -23,7 +23,7 @@ fn lateness(rows: &[Lateness]) -> String {
     let on_time = rows.len() - late.len();
     let mut text = String::new();
     if late.is_empty() {
-        let bound = rows.iter().map(|row| row.error_us).reduce(f64::max);
+        let bound = rows.iter().map(|row| row.estimated_error_us).reduce(f64::max);
         let _ = writeln!(
             text,
             "Arrival at collectives: none of {} ranks is later than the clocks leave uncertain, {} us at most",
@@ -31,7 +31,7 @@ fn lateness(rows: &[Lateness]) -> String {
             number(bound, 1)
         );
     } else {
-        let header = ["communicator", "rank", "mean us", "p99 us", "last", "of", "uncertain us"];
+        let header = ["communicator", "rank", "mean us", "p99 us", "last", "resolved", "of", "uncertain us", "at most us"];
         let mut table = table(&header, 1);
         for row in late.iter().take(MOST) {
             table.add_row([
@@ -40,7 +40,9 @@ fn lateness(rows: &[Lateness]) -> String {
                 number(row.mean_us, 1),
                 number(row.p99_us, 1),
                 count(row.last),
+                count(row.resolved),
                 count(row.operations),
+                number(Some(row.estimated_error_us), 1),
                 number(Some(row.error_us), 1),
             ]);
         }
@@ -65,7 +67,18 @@ mod tests {
 
     fn row(rank: i32, mean_us: Option<f64>, one_in: u32) -> Lateness {
         let p99_us = mean_us.map(|mean| mean * 3.0);
-        Lateness { comm: "00000000000000ab".into(), rank, operations: 12_345, one_in, error_us: 4.2, mean_us, p99_us, last: 1017 }
+        Lateness {
+            comm: "00000000000000ab".into(),
+            rank,
+            operations: 12_345,
+            resolved: 9876,
+            one_in,
+            error_us: 8.4,
+            estimated_error_us: 4.2,
+            mean_us,
+            p99_us,
+            last: 1017,
+        }
     }
 
     fn summary(lateness: Vec<Lateness>, clocks: Option<Clocks>) -> Summary {
@@ -83,7 +96,7 @@ mod tests {
         let text = tables(&summary(late.chain([row(25, None, 1)]).collect(), None));
         let cells = |line: &str| line.split(['│', '┆']).map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
         let lines: Vec<_> = text.lines().filter(|line| line.contains("ab")).map(cells).collect();
-        assert_eq!(lines[0][1..8], ["00000000000000ab", "24", "24.0", "72.0", "1,017", "12,345", "4.2"]);
+        assert_eq!(lines[0][1..10], ["00000000000000ab", "24", "24.0", "72.0", "1,017", "9,876", "12,345", "4.2", "8.4"]);
         let ranks: Vec<&str> = lines.iter().map(|cells| cells[2].as_str()).collect();
         assert_eq!(ranks, (5..25).rev().map(|rank| rank.to_string()).collect::<Vec<_>>());
         assert!(text.ends_with("\nother ranks: 5 less late, 1 no later than the clocks leave uncertain\n"), "{text}");

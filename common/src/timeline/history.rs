@@ -1,14 +1,10 @@
 //! The timeline on the events' clock alone, once the run is over and all is known of the GPU's clocks.
 
+use super::gpus::mappings;
 use super::in_turn::InTurn;
-use super::{Entry, PairWindow, RankLine, Timeline};
-use crate::gpu_track::GpuMapping;
+use super::{Entry, NO_PLACE, PairWindow, Timeline};
 use crate::operation::Source;
 use crate::totals::Rank;
-
-/// By how much a begin that events tell lies beside the kernel's, nanoseconds, besides what is not known of their clock: 95 % of those measured
-/// (docs/gpu-test.md). Where a kernel waits for processors behind a computation, its rank has arrived before.
-const EVENTS_ERROR: f64 = 8e3;
 
 /// A rank of a communicator.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -17,8 +13,6 @@ pub struct RankHistory {
     pub rank: Rank,
     /// Number of ranks of its communicator; 0 where it is not told.
     pub nranks: i32,
-    /// By how much the GPU-timed operations may lie beside their true place, nanoseconds; `None` where nothing bounds it.
-    pub error: Option<f64>,
 }
 
 /// All operations with times of the events' clock, in ticks.
@@ -44,9 +38,7 @@ impl Timeline {
     /// Puts all of it on the events' clock, between `begin` and `end`, in ticks.
     pub fn into_history(self, begin: u64, end: u64) -> History {
         let Self { ranks, chunks, count, mut windows, left_out, windows_left_out, nanoseconds_per_tick, .. } = self;
-        let mappings: Vec<[Option<GpuMapping>; 2]> =
-            ranks.iter().map(|line| line.tracks.each_ref().map(|track| track.mapping(nanoseconds_per_tick))).collect();
-        let mut errors: Vec<Option<f64>> = vec![Some(0.0); ranks.len()];
+        let mappings = mappings(&ranks, nanoseconds_per_tick);
         let within = |(start, stop): (u64, u64)| {
             let start = start.max(begin).min(end);
             (start, stop.max(start).min(end))
@@ -70,23 +62,17 @@ impl Timeline {
             let by_clock = mappings.get(place).map(|[stamps, events]| if source == Source::Events { events } else { stamps });
             let Some(mapping) = by_clock.and_then(Option::as_ref) else {
                 unplaced += of_one_clock.len() as u64;
-                of_one_clock.iter_mut().for_each(|entry| entry.place = u16::MAX);
+                of_one_clock.iter_mut().for_each(|entry| entry.place = NO_PLACE);
                 continue;
             };
-            let own_error = if source == Source::Events { EVENTS_ERROR } else { 0.0 };
-            for entry in of_one_clock.iter() {
-                let error = mapping.error(entry.start).map(|error| error + own_error);
-                errors[place] = errors[place].zip(error).map(|(most, error)| most.max(error));
-            }
             InTurn::new(mapping, nanoseconds_per_tick).place(of_one_clock);
         }
-        operations.retain(|entry| entry.place != u16::MAX);
+        operations.retain(|entry| entry.place != NO_PLACE);
         operations.iter_mut().for_each(|entry| (entry.start, entry.stop) = within((entry.start, entry.stop)));
         operations.sort_unstable_by_key(|entry| (entry.place, entry.start, u64::MAX - entry.stop, entry.sequence));
         windows.iter_mut().for_each(|window| (window.start, window.stop) = within((window.start, window.stop)));
         windows.sort_by_key(|window| (window.place, window.peer, window.start));
-        let rank = |(line, error): (&RankLine, Option<f64>)| RankHistory { rank: line.rank, nranks: line.nranks, error };
-        let ranks = ranks.iter().zip(errors).map(rank).collect();
+        let ranks = ranks.iter().map(|line| RankHistory { rank: line.rank, nranks: line.nranks }).collect();
         History { ranks, operations, windows, left_out, windows_left_out, unplaced, nanoseconds_per_tick }
     }
 }
@@ -105,7 +91,7 @@ mod tests {
     use super::*;
     use crate::name::Name;
 
-    fn entry(place: u16, start: u64, stop: u64, source: Source) -> Entry {
+    fn entry(place: u8, start: u64, stop: u64, source: Source) -> Entry {
         let name = Name::default();
         Entry {
             start,
@@ -114,6 +100,8 @@ mod tests {
             sequence: 0,
             peer: -1,
             place,
+            order: 0,
+            ahead: 0,
             function: name,
             algorithm: name,
             protocol: name,

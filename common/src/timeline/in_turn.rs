@@ -71,6 +71,8 @@ mod tests {
             sequence: 0,
             peer: -1,
             place: 0,
+            order: 0,
+            ahead: 0,
             function: name,
             algorithm: name,
             protocol: name,

@@ -121,16 +121,18 @@ mod tests {
     use common::timeline::{Entry, RankHistory};
     use common::totals::{PairSum, Rank};
 
-    fn history(operations: &[(u16, u64, u64)], windows: &[(u16, i32, u64, u64, u64)]) -> History {
+    fn history(operations: &[(u8, u64, u64)], windows: &[(u8, i32, u64, u64, u64)]) -> History {
         let name = Name::default();
         let source = Source::Stamps;
-        let entry = |&(place, start, stop): &(u16, u64, u64)| Entry {
+        let entry = |&(place, start, stop): &(u8, u64, u64)| Entry {
             start,
             stop,
             bytes: 1,
             sequence: 0,
             peer: -1,
             place,
+            order: 0,
+            ahead: 0,
             function: name,
             algorithm: name,
             protocol: name,
@@ -139,7 +141,7 @@ mod tests {
         };
         let rate = Rate::of(&PairSum::default(), common::config::Regression::Median, 1.0);
         let window = |&(place, peer, start, stop, bytes): &_| PairWindow { place, peer, start, stop, bytes, rate };
-        let ranks = (0..3).map(|comm| RankHistory { rank: Rank { comm, rank: 0 }, nranks: 2, error: None });
+        let ranks = (0..3).map(|comm| RankHistory { rank: Rank { comm, rank: 0 }, nranks: 2 });
         History {
             ranks: ranks.collect(),
             operations: operations.iter().map(entry).collect(),

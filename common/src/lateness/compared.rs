@@ -1,0 +1,148 @@
+//! How late each member began an operation, and how well that is known.
+//!
+//! The uncertainty of a clock shifts all of its times alike. So times are compared on two clocks: the one that all are
+//! connected with, and the first member's own, to which causality bounds the others. On each, a member began within a
+//! window.
+
+use super::causality::Bounds;
+use super::matching::Moment;
+
+/// By how much a begin most likely lies beside the true one, nanoseconds: two of them are apart by 7 us more or less in
+/// 95 % of the collectives of tests/truth.rs.
+const LIKELY: f64 = 5e3;
+
+/// How late a member began an operation, ticks.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Late {
+    /// After the first one, most likely.
+    pub(super) late: f64,
+    /// By how much that can be off.
+    pub(super) error: f64,
+    /// By how much it is most likely off, at the most.
+    pub(super) likely: f64,
+}
+
+/// Earliest and latest begin.
+type Window = [f64; 2];
+
+/// An operation, compared.
+#[derive(Debug)]
+pub(super) struct Compared {
+    /// Most likely begins.
+    begins: Vec<f64>,
+    /// The members' windows on each clock.
+    clocks: [Vec<Window>; 2],
+    /// See [`LIKELY`], ticks; and the likely error besides: the uncertainty of nodes' clocks, and how far beside its
+    /// window a begin was.
+    likely: Vec<[f64; 2]>,
+}
+
+/// Ticks from one moment to another.
+fn since(time: u64, zero: u64) -> f64 {
+    (i128::from(time) - i128::from(zero)) as f64
+}
+
+impl Compared {
+    /// Of at least one member's moments.
+    pub(super) fn new(moments: &[Moment], bounds: &Bounds, nanoseconds_per_tick: f64) -> Self {
+        let zero = moments.first().map_or(0, |first| first.time);
+        let on_all = |moment: &Moment| {
+            let at = since(moment.time, zero);
+            let [earlier, later] = [0, 1].map(|side| moment.begin[side] + moment.clock[side] + moment.nodes);
+            [at - earlier, at + later]
+        };
+        let clocks = [moments.iter().map(on_all).collect(), on_the_firsts(moments, bounds)];
+        let (begins, beside) =
+            moments.iter().zip(&clocks[1]).map(|(moment, window)| within(since(moment.time, zero), *window)).unzip();
+        let beside: Vec<f64> = beside;
+        let likely = moments.iter().zip(beside).map(|(moment, beside)| [LIKELY / nanoseconds_per_tick, moment.nodes + beside]);
+        let likely = likely.collect();
+        Self { begins, clocks, likely }
+    }
+
+    /// How late one began after another, at the least and at the most.
+    fn between(&self, one: usize, other: usize) -> Window {
+        let on = |clock: &Vec<Window>| [clock[one][0] - clock[other][1], clock[one][1] - clock[other][0]];
+        let [all, firsts] = self.clocks.each_ref().map(on);
+        [all[0].max(firsts[0]), all[1].min(firsts[1])]
+    }
+
+    /// By how much the time between two begins is most likely off.
+    fn likely(&self, one: usize, other: usize) -> f64 {
+        let ([begin, nodes], [others, others_nodes]) = (self.likely[one], self.likely[other]);
+        let off = off(self.begins[one] - self.begins[other], self.between(one, other));
+        (begin.hypot(others) + nodes + others_nodes).min(off)
+    }
+
+    /// The member that is later than every other by more than is most likely off.
+    pub(super) fn last(&self) -> Option<usize> {
+        let last = (0..self.begins.len()).max_by(|&one, &other| self.begins[one].total_cmp(&self.begins[other]))?;
+        let others = || (0..self.begins.len()).filter(|&other| other != last);
+        let is_later = |other| self.begins[last] - self.begins[other] > self.likely(last, other);
+        (others().next().is_some() && others().all(is_later)).then_some(last)
+    }
+
+    /// How late each member was.
+    pub(super) fn late(&self) -> Vec<Late> {
+        let [first, second] = two_least(self.begins.iter().copied());
+        // of all but one member, the least begin that is certain, and the least that is possible
+        let of_others = self.clocks.each_ref().map(|clock| [1, 0].map(|side| two_least(clock.iter().map(|window| window[side]))));
+        let without = |[least, next]: [usize; 2], member: usize| if least == member { next } else { least };
+        let of_member = |member: usize| {
+            let late = self.begins[member] - self.begins[first];
+            let on = |clock: usize| {
+                let (windows, [certain, possible]) = (&self.clocks[clock], of_others[clock]);
+                let (certain, possible) = (without(certain, member), without(possible, member));
+                [windows[member][0] - windows[certain][1], windows[member][1] - windows[possible][0]]
+            };
+            let [all, firsts] = [on(0), on(1)];
+            let error = off(late, [all[0].max(firsts[0]).max(0.0), all[1].min(firsts[1]).max(0.0)]);
+            let likely = self.likely(member, if member == first { second } else { first }).min(error);
+            Late { late, error, likely }
+        };
+        (0..self.begins.len()).map(of_member).collect()
+    }
+}
+
+/// A time that must lie in a window, and how far it lay beside it. An estimate that is wrong by that much is most
+/// likely wrong by more: it goes as far into the window as it lay outside, to the middle at the most.
+fn within(time: f64, [least, most]: Window) -> (f64, f64) {
+    let inside = time.clamp(least, most);
+    let beside = time - inside;
+    let depth = beside.abs().min((most - least) / 2.0);
+    (inside - depth.copysign(beside), beside.abs())
+}
+
+/// How far from a time either end of a window is.
+fn off(time: f64, [least, most]: Window) -> f64 {
+    (time - least).max(most - time)
+}
+
+/// The places of the two least numbers; the same one twice where there is but one.
+fn two_least(numbers: impl Iterator<Item = f64>) -> [usize; 2] {
+    let mut least = [(0, f64::INFINITY); 2];
+    for number in numbers.enumerate() {
+        if number.1 < least[0].1 {
+            least = [number, least[0]];
+        } else if number.1 < least[1].1 {
+            least[1] = number;
+        }
+    }
+    if least[1].1.is_infinite() { [least[0].0; 2] } else { least.map(|(place, _)| place) }
+}
+
+/// The members' windows on the first one's clock, since its begin.
+fn on_the_firsts(moments: &[Moment], bounds: &Bounds) -> Vec<Window> {
+    let Some(first) = moments.first() else { return vec![] };
+    let of_others = moments.iter().enumerate().skip(1).map(|(place, moment)| {
+        let at = since(moment.time, first.time);
+        let nodes = moment.nodes + first.nodes;
+        let direct = [at - moment.clock[0] - first.clock[1] - nodes, at + moment.clock[1] + first.clock[0] + nodes];
+        let told = bounds.at(place, moment, first).map(|[least, most]| [since(moment.time, most), since(moment.time, least)]);
+        // bounds that contradict the clocks are not believed
+        let both = told.map(|told| [direct[0].max(told[0]), direct[1].min(told[1])]).filter(|both| both[0] <= both[1]);
+        let [earliest, latest] = both.unwrap_or(direct);
+        [earliest - moment.begin[0], latest + moment.begin[1]]
+    });
+    std::iter::once([-first.begin[0], first.begin[1]]).chain(of_others).collect()
+}

@@ -1,0 +1,141 @@
+//! How late ranks arrive at their collectives, by the library and by CUPTI's kernels of the same run.
+
+use crate::{Truth, runs, tool, truth};
+use common::arrivals::Arrivals;
+use common::clock_tree::{ClockTree, Link, Meeting};
+use common::lateness::{Matched, matched};
+use std::collections::BTreeMap;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+/// Of the collectives in which a rank is last by more than so many nanoseconds, so large a part is to be known with
+/// that rank.
+const CLEAR: i64 = 30_000;
+const KNOWN: f64 = 0.95;
+/// So large a part of the estimated errors is to hold.
+const HOLD: f64 = 0.95;
+
+/// When both ranks began each collective, by communicator, function and sequence number.
+type Begins = BTreeMap<(u64, String, u64), [i64; 2]>;
+
+fn begins(truth: &Truth) -> Begins {
+    let mut begins: BTreeMap<_, Vec<i64>> = BTreeMap::new();
+    for ((comm, _, function, _), operations) in truth {
+        for operation in operations {
+            let Some(sequence) = operation.sequence else { continue };
+            let comm = u64::from_str_radix(comm, 16).unwrap();
+            begins.entry((comm, function.clone(), sequence)).or_default().push(operation.begin);
+        }
+    }
+    // the keys of the truth are in the order of ranks
+    begins.into_iter().filter_map(|(key, begins)| Some((key, begins.try_into().ok()?))).collect()
+}
+
+/// A run's captures, compared by the library with GPU times of that mode.
+fn compared(run: &Path, mode: &str) -> Vec<Matched> {
+    let scratch = tempfile::tempdir().unwrap();
+    for link in ["libnccl-profiler-scorep.so", "libnccl_plugin.so", "libnccl_series_plugin.so"] {
+        symlink(tool::library(), scratch.path().join(link)).unwrap();
+    }
+    let arrivals = tool::captures(run).into_iter().map(|capture| {
+        let file = scratch.path().join("arrivals");
+        let mut command = tool::tool();
+        command.arg("replay-one").arg(scratch.path()).arg(capture).arg("--arrivals").arg(&file);
+        let summary = scratch.path().join("summary.json").into_os_string().into_string().unwrap();
+        let settings = [("SUMMARY", &*summary), ("TICK_RATE", "1000000000"), ("SETTLE_SECONDS", "1e6"), ("LANES", "off")];
+        command.env("NCCL_SCOREP_GPU_TIME", mode);
+        command.envs(settings.map(|(name, value)| (format!("NCCL_SCOREP_{name}"), value))).env("NCCL_SCOREP_TRUST_NCCL", "on");
+        tool::succeed(&mut command);
+        Arrivals::decode(&std::fs::read(&file).unwrap()).unwrap()
+    });
+    let arrivals: Vec<Arrivals> = arrivals.collect();
+    // one host, one clock
+    let link = Link { parent: 0, begin: None, end: Meeting { own: 0, parents: 0, error: 0 } };
+    let clocks = ClockTree::new(&vec![Some(link); arrivals.len()]);
+    let mut all = Vec::new();
+    matched(arrivals, &clocks, 1.0, |operation| all.push(operation));
+    all
+}
+
+/// What came of it.
+#[derive(Debug, Default)]
+struct Held {
+    clear: u32,
+    known: u32,
+    errors: u32,
+    estimates: u32,
+    /// A sentence each.
+    wrong: Vec<String>,
+}
+
+impl Held {
+    fn hold(&mut self, name: &str, begins: &Begins, compared: &[Matched]) {
+        self.clear += begins.values().filter(|[one, other]| (one - other).abs() > CLEAR).count() as u32;
+        for operation in compared {
+            let (function, sequence, _) = operation.operation;
+            let begins = begins[&(operation.comm, function.text(), sequence)];
+            let first = begins.into_iter().min().unwrap();
+            let last = i32::from(begins[1] > begins[0]);
+            let mut say = |what: String| self.wrong.push(format!("{name}: {} {sequence}: {what}", function.text()));
+            match operation.last {
+                Some(rank) if rank == last => self.known += u32::from((begins[1] - begins[0]).abs() > CLEAR),
+                Some(rank) => say(format!("not {rank} is last, {begins:?}")),
+                None => {}
+            }
+            for (late, begin) in operation.ranks.iter().zip(begins) {
+                let off = (late.late - (begin - first) as f64).abs();
+                // stamps count 32 ns
+                if off > late.error + 100.0 {
+                    say(format!("{late:?} is off by {off}"));
+                }
+                self.errors += 1;
+                self.estimates += u32::from(off <= late.likely + 100.0);
+            }
+        }
+    }
+}
+
+#[test]
+fn who_is_late_is_known_and_no_error_is_larger_than_it_is_said_to_be() {
+    let mut held = Held::default();
+    for (name, run) in runs() {
+        held.hold(&name, &begins(&truth(&name, &run)), &compared(&run, "auto"));
+    }
+    assert!(held.wrong.is_empty(), "{} wrong:\n{}", held.wrong.len(), held.wrong.join("\n"));
+    assert!(held.clear > 100 && f64::from(held.known) >= KNOWN * f64::from(held.clear), "{held:?}");
+    assert!(f64::from(held.estimates) >= HOLD * f64::from(held.errors), "{held:?}");
+}
+
+/// Beside a computation, a kernel may wait for processors long after the event before it. Estimates take that for its begin, guaranteed
+/// errors hold all the same.
+#[test]
+fn guaranteed_errors_hold_where_a_kernel_waits_behind_its_event() {
+    let (name, run) = runs().into_iter().find(|(name, _)| name == "truth_fsdp").unwrap();
+    let begins = begins(&truth(&name, &run));
+    let mut compared = compared(&run, "events");
+    compared.iter_mut().for_each(|operation| operation.last = None);
+    let mut held = Held::default();
+    held.hold(&name, &begins, &compared);
+    assert!(held.wrong.is_empty() && held.errors > 150 && held.estimates < held.errors, "{held:?}");
+}
+
+/// Bounds that say nothing would hold, too: where stamps time everything, they are a few microseconds.
+#[test]
+fn errors_are_close() {
+    let (_, run) = runs().into_iter().find(|(name, _)| name == "truth_fsdp").unwrap();
+    let compared = compared(&run, "auto");
+    let errors = compared.iter().flat_map(|operation| &operation.ranks).map(|late| late.error);
+    let mean = errors.sum::<f64>() / compared.len() as f64 / 2.0;
+    assert!(compared.len() == 100 && mean < 5_000.0, "{mean}");
+}
+
+/// Kernels of one rank that began 2 ms later.
+#[test]
+fn a_planted_lateness_is_found() {
+    let (name, run) = runs().into_iter().find(|(name, _)| name == "truth_fsdp").unwrap();
+    let mut begins = begins(&truth(&name, &run));
+    begins.values_mut().for_each(|begins| begins[1] += 2_000_000);
+    let mut held = Held::default();
+    held.hold(&name, &begins, &compared(&run, "auto"));
+    assert!(held.wrong.len() > 100, "{held:?}");
+}
