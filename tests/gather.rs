@@ -93,7 +93,9 @@ fn a_rank_that_is_late_is_told_of_and_what_cannot_be_known_is_not() {
         let late = row[field].as_f64().unwrap();
         assert!((late - 3000.0).abs() <= row["error_us"].as_f64().unwrap(), "{field} {late}");
     }
-    assert_eq!((row["last"].as_u64(), row["operations"].as_u64()), (Some(200), Some(200)), "{row}");
+    let counts = ["last", "resolved", "operations"].map(|field| row[field].as_u64());
+    assert_eq!(counts, [Some(200); 3], "{row}");
+    assert!(row["estimated_error_us"].as_f64() <= row["error_us"].as_f64(), "{row}");
 }
 
 #[test]

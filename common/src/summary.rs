@@ -229,7 +229,7 @@ pub struct Lateness {
     pub resolved: u64,
     /// One in so many was looked at.
     pub one_in: u32,
-    /// By how much its lateness can be off, mean over all these operations, microseconds: `mean_us` is off by no more.
+    /// By how much its lateness in an operation can be off, mean over all these operations, microseconds.
     pub error_us: f64,
     /// By how much it is off in 19 of 20 operations, likewise. In an operation, a lateness that is not above it counts
     /// as none.

@@ -129,6 +129,26 @@ fn errors_are_close() {
     assert!(compared.len() == 100 && mean < 5_000.0, "{mean}");
 }
 
+/// A replay's summary has it on demand: as many operations as were matched, and who was last.
+#[test]
+fn a_replay_has_the_lateness_on_demand() {
+    let (_, run) = runs().into_iter().find(|(name, _)| name == "truth_fsdp").unwrap();
+    let replayed = |arguments: &[&str]| {
+        let mut command = tool::tool();
+        tool::summary(command.arg("replay").arg(&run).args(["--format", "json"]).args(arguments))
+    };
+    assert!(replayed(&[])["lateness"].is_null());
+    let summary = replayed(&["--lateness"]);
+    let compared = compared(&run, "auto");
+    let rows = summary["lateness"].as_array().unwrap();
+    assert_eq!(rows.len(), 2);
+    for row in rows {
+        let last = |rank: &i64| compared.iter().filter(|operation| operation.last.map(i64::from) == Some(*rank)).count();
+        let numbers = ["operations", "resolved", "last"].map(|field| row[field].as_u64().unwrap() as usize);
+        assert_eq!(numbers, [compared.len(), last(&0) + last(&1), last(&row["rank"].as_i64().unwrap())]);
+    }
+}
+
 /// Kernels of one rank that began 2 ms later.
 #[test]
 fn a_planted_lateness_is_found() {
