@@ -35,6 +35,7 @@ scenarios! {
     sends;
     lone_sends;
     exchange;
+    nested_exchange;
     all_to_all;
     idle_and_busy;
     busy_from_the_first;
@@ -159,6 +160,16 @@ fn without_gpu_times_nothing_is_timed_by_the_gpu_and_nothing_is_missed() {
             }
         }
     }
+}
+
+/// A replay needs to know which launch a kernel's times are of.
+#[test]
+fn a_recording_has_the_kernels_of_nested_groups() {
+    let directory = tempfile::tempdir().unwrap();
+    of("nested_exchange", 7).setting("NCCL_SCOREP_RECORD", directory.path().to_str().unwrap()).play().check();
+    let file = directory.path().read_dir().unwrap().next().unwrap().unwrap().path();
+    let lines = std::io::read_to_string(flate2::read::MultiGzDecoder::new(std::fs::File::open(file).unwrap())).unwrap();
+    assert_eq!(lines.lines().filter(|line| line.contains("\"cb\":\"kernel\"")).count(), 20);
 }
 
 /// Within NCCL's barriers, CUDA must not be called.

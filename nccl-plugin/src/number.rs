@@ -1,11 +1,12 @@
 //! Numbers for events that the core gives no handle of its own, so that listeners can tell them apart.
 //!
 //! NCCL always holds the core's own handle where there is one, so nothing that listeners do can lose it. What the core would have got
-//! back for one of these numbers is told by the number alone: 0, or the handle that all groups of API calls share, or all launches.
+//! back for one of these numbers is told by the number alone: 0, or a handle that many events share.
 //!
 //! ```text
-//! bit 63      56 55               32 31  28 27  26               2   1 0
-//!     [ nonce 8 ][ serial, upper 24 ][  0  ][ 1 ][ serial, lower 25 ][ 1 for a group of API calls, 2 for a launch ]
+//! bit 63      56 55               32 31  28 27  26               3   2 0
+//!     [ nonce 8 ][ serial, upper 24 ][  0  ][ 1 ][ serial, lower 24 ][ 0 for none, 1 for a group of API calls, 2 for a launch,
+//!                                                                      3 for that of an outer group, 4 for its operations ]
 //! ```
 
 use common::handle::Handle;
@@ -18,11 +19,13 @@ const OWN: u32 = MOST_SLOTS as u32;
 const LOWER_BITS: u32 = OWN.trailing_zeros();
 
 /// Bits that say which of the core's shared handles a number stands for.
-const KIND_BITS: u32 = 2;
+const KIND_BITS: u32 = 3;
 
 /// The core's handles that many events share, by the kind of their numbers.
-fn shared() -> [u64; 3] {
-    [0, Handle::group_api().raw(), Handle::kernel_launch().raw()]
+fn shared() -> [u64; 5] {
+    let handles = [Handle::group_api(), Handle::kernel_launch(), Handle::nested_launch(), Handle::nested_group()];
+    let [group, launch, nested_launch, nested_group] = handles.map(Handle::raw);
+    [0, group, launch, nested_launch, nested_group]
 }
 
 /// What gives the numbers, each once.
@@ -69,8 +72,7 @@ mod tests {
         let numbers = Numbers::default();
         // around the place where the serial goes on in the generation
         numbers.given.store((1 << (LOWER_BITS - KIND_BITS)) - 2, Ordering::Relaxed);
-        let [_, group, launch] = shared();
-        let given: Vec<(u64, u64)> = [0, group, launch, group, 0, launch].iter().map(|&core| (core, numbers.of(core))).collect();
+        let given: Vec<(u64, u64)> = shared().iter().chain(&shared()).map(|&core| (core, numbers.of(core))).collect();
         for (place, &(core, number)) in given.iter().enumerate() {
             assert_eq!(numbers.core(number), core);
             assert!(number != 0 && given[..place].iter().all(|&(_, other)| other != number));

@@ -149,7 +149,7 @@ impl Tap {
         let record = self.recording.and_then(|recording| Some((recording, recording.moment()?)));
         let core = callbacks::start(self.contexts.core(context), self.numbers.core(start.parent), &start.event());
         let number = self.numbers.of(core);
-        if core == Handle::kernel_launch().raw() {
+        if [Handle::kernel_launch(), Handle::nested_launch()].map(Handle::raw).contains(&core) {
             callbacks::number_launch(number);
         }
         // another process' operation (PXN): its context and parent mean nothing here, however much they look like ours

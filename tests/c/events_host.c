@@ -14,7 +14,7 @@ static const struct { const char *name; void (*play)(void); } scenarios[] = {
   /* misuse.h */
   SCENARIO(stand_in), SCENARIO(misuse),
   /* timings.h */
-  SCENARIO(ring), SCENARIO(tree), SCENARIO(alternating), SCENARIO(sends), SCENARIO(lone_sends), SCENARIO(exchange), SCENARIO(all_to_all),
+  SCENARIO(ring), SCENARIO(tree), SCENARIO(alternating), SCENARIO(sends), SCENARIO(lone_sends), SCENARIO(exchange), SCENARIO(nested_exchange), SCENARIO(all_to_all),
   SCENARIO(silent_broadcasts), SCENARIO(silent_broadcast_and_ring), SCENARIO(silent_elsewhere), SCENARIO(silent_together),
   SCENARIO(copy_engine),
   /* gpus.h */

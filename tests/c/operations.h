@@ -63,11 +63,11 @@ static inline struct event a_call(uint64_t type, const char *func, bool captured
 }
 
 /* Whether a handle is one of an event that the core records. Beside a recording or a second plugin, NCCL gets numbers for the others,
- * too, and for groups of calls: bit 27 says so, and bit 0 that it is such a group. */
+ * too, and for groups of calls, and for what outer groups launch: bit 27 says so, and the last three bits that it is one of these. */
 static bool is_recorded(void *handle) {
   uintptr_t number = (uintptr_t)handle;
   bool numbered = getenv("NCCL_SCOREP_RECORD") || getenv("NCCL_SCOREP_CHAIN");
-  return number != 0 && (!numbered || (number >> 27 & 1) == 0 || (number & 1) == 1);
+  return number != 0 && (!numbered || (number >> 27 & 1) == 0 || (number & 7) == 1 || (number & 7) == 3 || (number & 7) == 4);
 }
 
 /* Whole operations, with what they make of the figures. */

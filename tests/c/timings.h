@@ -67,6 +67,22 @@ static void exchange(void) {
   end(&of);
 }
 
+/* The same in an outer group, as PyTorch's batch_isend_irecv makes it: NCCL tells that the inner one has ended before anything is launched. */
+static void nested_exchange(void) {
+  struct communicator of = communicator_alone(0xab, 0, 2);
+  const struct work works[] = {send_to(1), receive_from(1)};
+  for (int i = 0; i < 20; i++) {
+    struct calls calls = call(&of, works, 2, false);
+    group_ends(&calls);
+    pass(20 * MICROSECONDS);
+    launch_kernel(&of, &calls, 120 * MICROSECONDS);
+    enum source source = source_of(&of, works, 2, calls.mask);
+    operate(&of, works, 2, &calls);
+    for (int k = 0; k < 2; k++) print_work(&of, &works[k], source);
+  }
+  end(&of);
+}
+
 /* Among its sends is one to oneself, which NCCL up to 2.30 does not count: from then on stamps are those of other kernels, and events are
  * needed for all. */
 static void all_to_all(void) {

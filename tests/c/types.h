@@ -4,6 +4,9 @@
 
 #include "operations.h"
 
+/* A launch behind a group of calls is that of an outer group, and so are the operations behind that. */
+static bool is_behind_a_group, is_launched;
+
 /* What a type makes of the figures, started with a living operation as parent or with none. */
 static void start_type(void *context, uint64_t type, void *parent) {
   struct event event = a_coll();
@@ -14,7 +17,8 @@ static void start_type(void *context, uint64_t type, void *parent) {
   bool operation = known && (seen & (COLL | P2P | CE_COLL));
   bool call = known && (seen & (COLL_API | P2P_API));
   bool child = known && (seen & (PROXY_STEP | KERNEL_CH));
-  bool handled = operation || call || (known && (seen & (GROUP_API | PROXY_OP))) || (child && parent);
+  bool launch = known && seen == KERNEL_LAUNCH && is_behind_a_group, group = known && seen == GROUP && is_launched;
+  bool handled = operation || call || launch || group || (known && (seen & (GROUP_API | PROXY_OP))) || (child && parent);
   check(is_recorded(handle) == handled, "type 0x%llx: handle %p", (unsigned long long)type, handle);
   if (!known) want.unknown_events++;
   if (operation) recorded(4096);
@@ -22,6 +26,8 @@ static void start_type(void *context, uint64_t type, void *parent) {
   /* a step of what is no proxy operation, and a child of nothing */
   if (child && (!parent || seen == PROXY_STEP)) want.orphans++;
   if (is_recorded(handle)) stop(handle);
+  if (known && seen == GROUP_API) is_behind_a_group = true;
+  is_launched = launch || (is_launched && !(known && (seen & (GROUP | GROUP_API))));
 }
 
 static void every_type(void) {
