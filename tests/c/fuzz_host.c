@@ -132,6 +132,7 @@ static void note(const struct event *event, void *handle) {
     case PROXY_OP: event->pid == getpid() ? (given = &made.proxies) : (never = &made.foreign); break;
     case PROXY_STEP: event->parent ? (given = &made.steps) : (never = &made.parentless); break;
     case KERNEL_CH: event->parent ? (given = &made.kernels) : (never = &made.parentless); break;
+    case GROUP:
     case KERNEL_LAUNCH: made.unused++; return; /* it may have a handle, and nothing is recorded of it */
     default: never = &made.unused; break;
   }
