@@ -112,6 +112,8 @@ static void plan_failure(struct random *random) {
   static const int errors[] = {ERROR_INVALID_VALUE, ERROR_OUT_OF_MEMORY, ERROR_DEINITIALIZED, ERROR_ILLEGAL_ADDRESS, ERROR_CONTEXT_IS_DESTROYED};
   if (below(random, 2)) return;
   enum driver_function function = (enum driver_function)below(random, DRIVER_FUNCTION_COUNT);
+  /* a mode that cannot be set cannot be given back, either */
+  is_mode_kept = function != OF_cuThreadExchangeStreamCaptureMode;
   uint64_t from = 1 + any(random) % 50000, times = below(random, 2) ? 1 : UINT64_MAX;
   driver->fail(function, from, times, errors[below(random, sizeof errors / sizeof *errors)]);
 }
