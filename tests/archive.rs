@@ -92,7 +92,7 @@ fn every_metric_is_there_with_its_unit_and_never_falls() {
         ("nccl_window_transfer_rate", "MB/s"),
         ("nccl_window_transfer_latency", "us"),
         ("nccl_window_collective_time", "us"),
-        ("nccl_window_busbw", "GB/s"),
+        ("nccl_window_effective_busbw", "GB/s"),
     ]);
     let mut counters = HashSet::new();
     for row in &rows {
@@ -106,11 +106,19 @@ fn every_metric_is_there_with_its_unit_and_never_falls() {
         }
     }
     assert_eq!(counters.len(), common::metric::COUNTERS);
-    for name in ["transfer_rate#0", "transfer_rate#0@0", "transfer_rate#0@1", "transfer_latency#0", "busbw#0"] {
+    let has = |rows: &[Read], name: &str| {
         let name = format!("nccl_window_{name}");
-        let found = rows.iter().find(|row| row.metric == name && row.value_type == "double");
-        assert!(found.is_some_and(|row| row.values > 0 && row.last > 0.0), "{name}");
+        rows.iter().any(|row| row.metric == name && row.value_type == "double" && row.values > 0 && row.last > 0.0)
+    };
+    for name in ["transfer_rate#0", "transfer_rate#0@0", "transfer_rate#0@1", "transfer_latency#0"] {
+        assert!(has(&rows, name), "{name}");
     }
+    // where the GPU has timed nearly all collectives
+    assert!(!has(&rows, "effective_busbw#0") && !has(&rows, "collective_time#0"));
+    let directory = tempfile::tempdir().unwrap();
+    let (_, anchor) = replay(&directory, &tool::run("truth_fsdp"));
+    let rows = read(&anchor).unwrap();
+    assert!(has(&rows, "effective_busbw#0") && has(&rows, "collective_time#0"));
 }
 
 #[test]

@@ -97,7 +97,11 @@ const FAULTS: &[Fault] = &[
         UNBROKEN,
         &[("SCOREP_METRIC_PLUGINS", "nccl_plugin,nccl_series_plugin"), ("SCOREP_ENABLE_TRACING", "true")],
     ),
-    fault("scorep-series-name", UNBROKEN, &[("SCOREP_METRIC_NCCL_SERIES_PLUGIN", "nccl_window_busbw,nccl_transfer_rate@3")]),
+    fault(
+        "scorep-series-name",
+        UNBROKEN,
+        &[("SCOREP_METRIC_NCCL_SERIES_PLUGIN", "nccl_window_effective_busbw,nccl_transfer_rate@3")],
+    ),
     fault("scorep-nothing", UNBROKEN, &[("SCOREP_ENABLE_PROFILING", "false")]),
     fault("scorep-memory", UNBROKEN, &[("SCOREP_ENABLE_TRACING", "true")]),
     fault(

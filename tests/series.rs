@@ -71,7 +71,7 @@ fn check(found: &[(u64, f64)], wanted: &[(u64, f64)], near: u64) {
 
 #[test]
 fn each_communicator_has_its_windows_values_at_their_ends() {
-    let tokens = "nccl_window_collective_time#1,nccl_window_busbw#1,nccl_window_collective_time#other,nccl_window_busbw#0";
+    let tokens = "nccl_window_collective_time#1,nccl_window_effective_busbw#1,nccl_window_collective_time#other,nccl_window_effective_busbw#0";
     let job = with_series(tokens).run();
     assert_eq!(job.said(), Vec::<&str>::new());
     let process = job.only();
@@ -82,9 +82,9 @@ fn each_communicator_has_its_windows_values_at_their_ends() {
     check(&found["nccl_window_collective_time#1"], &times, 0);
     // 1 MB by two ranks: as much bandwidth on the bus as over it
     let bandwidths: Vec<_> = times.iter().map(|&(end, time_us)| (end, 1e6 / (time_us * 1e3))).collect();
-    check(&found["nccl_window_busbw#1"], &bandwidths, 0);
+    check(&found["nccl_window_effective_busbw#1"], &bandwidths, 0);
     // the sends of number 0 have no bus bandwidth, and the communicator of one rank has no number
-    assert!(!found.contains_key("nccl_window_busbw#0"));
+    assert!(!found.contains_key("nccl_window_effective_busbw#0"));
     let mut stretches: BTreeMap<u64, Vec<Operation>> = BTreeMap::new();
     for operation in ["0000000000003c4d", "0000000000004d5e"].iter().flat_map(|comm| operations(process, comm)) {
         stretches.entry((operation.begin - QUEUED) / SECOND).or_default().push(operation);
@@ -134,17 +134,22 @@ fn a_former_name_gives_the_new_one() {
     let job = with_series("nccl_busbw,nccl_transfer_latency@1").run();
     let said = job.said();
     assert!(
-        said.len() == 2 && said[0].contains("nccl_window_busbw#N") && said[1].contains("nccl_window_transfer_latency#N@P"),
+        said.len() == 2
+            && said[0].contains("nccl_window_effective_busbw#N")
+            && said[1].contains("nccl_window_transfer_latency#N@P"),
         "{said:?}"
     );
     let found = series(job.only());
-    assert_eq!(found.keys().collect::<Vec<_>>(), ["nccl_window_busbw#1", "nccl_window_busbw#2", "nccl_window_busbw#3"]);
+    assert_eq!(
+        found.keys().collect::<Vec<_>>(),
+        ["nccl_window_effective_busbw#1", "nccl_window_effective_busbw#2", "nccl_window_effective_busbw#3"]
+    );
 }
 
 /// Each takes memory from the start.
 #[test]
 fn series_that_there_is_no_memory_for_are_left_out() {
-    let named: Vec<String> = (0..30).map(|number| format!("nccl_window_busbw#{number}")).collect();
+    let named: Vec<String> = (0..30).map(|number| format!("nccl_window_effective_busbw#{number}")).collect();
     let job = with_series(&named.join(",")).with("SCOREP_TOTAL_MEMORY", "16000k").run();
     let said = job.said();
     assert!(

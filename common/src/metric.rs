@@ -193,15 +193,15 @@ pub static SERIES: [Series; 4] = [
     },
     Series {
         name: "nccl_window_collective_time",
-        description: c"Mean time of the GPU-timed collective operations, of each window",
+        description: c"Mean time of the GPU-timed collective operations, of each window with at least 90 % of them timed",
         unit: c"us",
         figure: Figure::CollectiveTime,
         by_peer: false,
         of_other: true,
     },
     Series {
-        name: "nccl_window_busbw",
-        description: c"Bus bandwidth of the GPU-timed collective operations as nccl-tests defines it, of each window",
+        name: "nccl_window_effective_busbw",
+        description: c"Bus bandwidth of the GPU-timed collective operations as nccl-tests defines it, with the wait for the last rank, of each window",
         unit: c"GB/s",
         figure: Figure::BusBandwidth,
         by_peer: false,
@@ -214,7 +214,7 @@ const FORMER: [(&str, &str); 4] = [
     ("nccl_transfer_rate", "nccl_window_transfer_rate"),
     ("nccl_transfer_latency", "nccl_window_transfer_latency"),
     ("nccl_collective_time", "nccl_window_collective_time"),
-    ("nccl_busbw", "nccl_window_busbw"),
+    ("nccl_busbw", "nccl_window_effective_busbw"),
 ];
 
 /// The series of that name.

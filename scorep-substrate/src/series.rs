@@ -238,22 +238,22 @@ mod tests {
     #[test]
     fn a_name_alone_is_of_the_first_communicators_and_the_others() {
         let names = |token: &str, room| select(token, room).iter().map(Token::to_string).collect::<Vec<_>>();
-        let busbw = |of: &[&str]| of.iter().map(|of| format!("nccl_window_busbw#{of}")).collect::<Vec<_>>();
-        assert_eq!(names("nccl_window_busbw", usize::MAX), busbw(&["0", "1", "2", "3", "other"]));
-        assert_eq!(names("nccl_window_busbw", 6), busbw(&["0", "1", "other"]));
+        let busbw = |of: &[&str]| of.iter().map(|of| format!("nccl_window_effective_busbw#{of}")).collect::<Vec<_>>();
+        assert_eq!(names("nccl_window_effective_busbw", usize::MAX), busbw(&["0", "1", "2", "3", "other"]));
+        assert_eq!(names("nccl_window_effective_busbw", 6), busbw(&["0", "1", "other"]));
         assert_eq!(names("nccl_window_transfer_latency", 0), ["nccl_window_transfer_latency#0"]);
         // 4 of each, and 3 of the others
         assert_eq!([3, 21, 22, 100].map(|room| select("default", room).len()), [7, 7, 11, 19]);
-        assert_eq!(names("default", 7)[3..5], ["nccl_window_busbw#0", "nccl_window_transfer_rate#other"]);
+        assert_eq!(names("default", 7)[3..5], ["nccl_window_effective_busbw#0", "nccl_window_transfer_rate#other"]);
     }
 
     #[test]
     fn tokens_select_series() {
         let names = |token: &str| select(token, 2).iter().map(Token::to_string).collect::<Vec<_>>();
         assert_eq!(names("nccl_window_transfer_rate#1@2"), ["nccl_window_transfer_rate#1@2"]);
-        assert!(names("nccl_window_busbw#0@2").is_empty() && names("nccl_ops").is_empty());
+        assert!(names("nccl_window_effective_busbw#0@2").is_empty() && names("nccl_ops").is_empty());
         // what was called otherwise before is still known, but for a rank of whatever communicator
-        assert_eq!(names("nccl_busbw"), names("nccl_window_busbw"));
+        assert_eq!(names("nccl_busbw"), names("nccl_window_effective_busbw"));
         assert!(names("nccl_transfer_rate@2").is_empty());
     }
 }

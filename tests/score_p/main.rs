@@ -122,7 +122,7 @@ fn series_of_each_communicator() {
     assert!(experiment.status.success() && !experiment.said.contains("warning"), "{}", experiment.said);
     let found = series::read(&experiment);
     // a pipeline's sends and receives, and all-reduces of pairs of its ranks
-    let [rate, time, busbw] = ["nccl_window_transfer_rate#0", "nccl_window_collective_time#1", "nccl_window_busbw#1"]
+    let [rate, time, busbw] = ["nccl_window_transfer_rate#0", "nccl_window_collective_time#1", "nccl_window_effective_busbw#1"]
         .map(|name| found.get(name).unwrap_or_else(|| panic!("no {name} in {found:?}")));
     assert!(!found.contains_key("nccl_window_collective_time#0"), "{found:?}");
     for points in [rate, time, busbw] {

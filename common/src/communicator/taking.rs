@@ -7,16 +7,18 @@ use crate::operation::{Operation, Source};
 use crate::series::{Place, Sums};
 use crate::totals::Rank;
 
-/// A GPU-timed collective is in the window in which it was enqueued.
+/// A collective is in the window in which it was enqueued.
 fn show(operation: &Operation, judged: Judged, (place, nranks): (Place, i32), figures: &mut Figures) {
     if !operation.is_collective() {
         return;
     }
-    let Some((start, stop)) = judged.timing(operation).on_gpu() else { return };
-    let nanoseconds = stop - start;
-    let mut sums = Sums { collectives: 1, nanoseconds, ..Sums::default() };
-    if let Some(bytes) = operation.bus_bytes(nranks) {
-        (sums.bus_bytes, sums.bus_nanoseconds) = (bytes, nanoseconds);
+    let mut sums = Sums { collectives: 1, ..Sums::default() };
+    if let Some((start, stop)) = judged.timing(operation).on_gpu() {
+        (sums.timed, sums.nanoseconds) = (1, stop - start);
+        if let Some(bytes) = operation.bus_bytes(nranks) {
+            sums.bus_bytes = bytes;
+            sums.bus_nanoseconds = if operation.is_first_of_kernel() { stop - start } else { 0 };
+        }
     }
     figures.series.add(place, operation.start, None, &sums);
 }

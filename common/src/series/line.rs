@@ -1,6 +1,7 @@
 //! The windows of a communicator, as sums.
 
 use crate::metric::Figure;
+use crate::summary::speaks_for_all;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
@@ -13,13 +14,15 @@ pub struct Sums {
     pub active: u64,
     /// The latency of these sends, where a fit tells one.
     pub latency_us: Option<f64>,
-    /// GPU-timed collectives.
+    /// Collectives.
     pub collectives: u64,
+    /// Those that are GPU-timed.
+    pub timed: u64,
     /// Their times, nanoseconds.
     pub nanoseconds: u64,
     /// Bytes of those that have a bus bandwidth, times their factor.
     pub bus_bytes: f64,
-    /// The times of these, nanoseconds.
+    /// The times of these ones' kernels, each with the first of its operations, nanoseconds.
     pub bus_nanoseconds: u64,
 }
 
@@ -30,19 +33,21 @@ impl Sums {
         self.active = self.active.saturating_add(more.active);
         self.latency_us = more.latency_us.or(self.latency_us);
         self.collectives += more.collectives;
+        self.timed += more.timed;
         self.nanoseconds = self.nanoseconds.saturating_add(more.nanoseconds);
         self.bus_bytes += more.bus_bytes;
         self.bus_nanoseconds = self.bus_nanoseconds.saturating_add(more.bus_nanoseconds);
     }
 
-    /// A series' value, in its unit; `None` where there was nothing.
+    /// A series' value, in its unit; `None` where there was nothing, and of collectives where the GPU has timed too few.
     pub(super) fn value(&self, figure: Figure, nanoseconds_per_tick: f64) -> Option<f64> {
         let ratio = |above: f64, below: f64| (below > 0.0).then(|| above / below).filter(|value| value.is_finite());
+        let of_timed = |above: f64, below: f64| ratio(above, below).filter(|_| speaks_for_all(self.timed, self.collectives));
         match figure {
             Figure::TransferRate => ratio(self.bytes as f64 * 1e3, self.active as f64 * nanoseconds_per_tick),
             Figure::TransferLatency => self.latency_us.filter(|latency| latency.is_finite()),
-            Figure::CollectiveTime => ratio(self.nanoseconds as f64 / 1e3, self.collectives as f64),
-            Figure::BusBandwidth => ratio(self.bus_bytes, self.bus_nanoseconds as f64),
+            Figure::CollectiveTime => of_timed(self.nanoseconds as f64 / 1e3, self.timed as f64),
+            Figure::BusBandwidth => of_timed(self.bus_bytes, self.bus_nanoseconds as f64),
         }
     }
 }
@@ -122,6 +127,7 @@ mod tests {
             active: 2_000_000,
             latency_us: Some(3.5),
             collectives: 4,
+            timed: 4,
             nanoseconds: 10_000,
             bus_bytes: 600.0,
             bus_nanoseconds: 30,
@@ -130,6 +136,10 @@ mod tests {
         // a tick is half a nanosecond: 8 MB in 1 ms
         assert_eq!(figures.map(|figure| sums.value(figure, 0.5)), [Some(8000.0), Some(3.5), Some(2.5), Some(20.0)]);
         assert_eq!(figures.map(|figure| Sums::default().value(figure, 0.5)), [None; 4]);
+        // nine of ten are enough, and their mean is that of nine
+        let of = |timed, collectives| Sums { timed, collectives, ..sums }.value(Figure::CollectiveTime, 0.5);
+        assert_eq!([of(9, 10), of(8, 9)], [Some(10.0 / 9.0), None]);
+        assert_eq!(Sums { timed: 1, collectives: 2, ..sums }.value(Figure::BusBandwidth, 0.5), None);
         let mut twice = sums;
         twice.add(&Sums { latency_us: None, ..sums });
         assert_eq!(figures.map(|figure| twice.value(figure, 0.5)), figures.map(|figure| sums.value(figure, 0.5)));

@@ -39,7 +39,7 @@ fn each_communicator_and_peer_has_a_series_of_its_own_with_points_at_the_ends_of
     store.add(second, 100, Some(5), &sent(3000));
     // collectives settle one by one, in the window that they were enqueued in
     for (time, nanoseconds) in [(499, 1000), (500, 3000), (100, 2000)] {
-        store.add(first, time, None, &Sums { collectives: 1, nanoseconds, ..Sums::default() });
+        store.add(first, time, None, &Sums { collectives: 1, timed: 1, nanoseconds, ..Sums::default() });
     }
     store.end(first, 700);
     let points = |name, of| times_and_values(store.points(token(name, of), 1.0));
@@ -49,7 +49,7 @@ fn each_communicator_and_peer_has_a_series_of_its_own_with_points_at_the_ends_of
     assert_eq!(points("nccl_window_transfer_latency", Of::Communicator(10)), [(500, 2.0), (700, 2.0)]);
     assert_eq!(points(rate, Of::Communicator(11)), [(900, 7000.0)]);
     assert_eq!([points(rate, Of::Peer(11, 3)), points(rate, Of::Peer(11, 5))], [vec![(900, 4000.0)], vec![]]);
-    assert_eq!(points("nccl_window_busbw", Of::Communicator(11)), []);
+    assert_eq!(points("nccl_window_effective_busbw", Of::Communicator(11)), []);
 }
 
 #[test]

@@ -14,7 +14,7 @@ pub enum Of {
     Other,
 }
 
-/// A series: `nccl_window_busbw#0`, `nccl_window_transfer_rate#0@3`, `nccl_window_busbw#other`.
+/// A series: `nccl_window_effective_busbw#0`, `nccl_window_transfer_rate#0@3`, `nccl_window_effective_busbw#other`.
 #[derive(Debug, Clone, Copy)]
 pub struct Token {
     /// Its values.
@@ -73,10 +73,10 @@ mod tests {
     #[test]
     fn a_name_tells_the_communicator_and_the_peer() {
         let of = |text: &str| Token::parse(text).map(|token| (token.series.name, token.of));
-        assert_eq!(of("nccl_window_busbw#2"), Some(("nccl_window_busbw", Of::Communicator(2))));
+        assert_eq!(of("nccl_window_effective_busbw#2"), Some(("nccl_window_effective_busbw", Of::Communicator(2))));
         assert_eq!(of("nccl_window_transfer_rate#0@3"), Some(("nccl_window_transfer_rate", Of::Peer(0, 3))));
         assert_eq!(of("nccl_window_collective_time#other"), Some(("nccl_window_collective_time", Of::Other)));
-        for text in ["nccl_window_busbw#2", "nccl_window_transfer_latency#7@12", "nccl_window_transfer_rate#other"] {
+        for text in ["nccl_window_effective_busbw#2", "nccl_window_transfer_latency#7@12", "nccl_window_transfer_rate#other"] {
             assert_eq!(Token::parse(text).unwrap().to_string(), text);
         }
     }
@@ -84,12 +84,12 @@ mod tests {
     #[test]
     fn what_no_series_is_called_is_none() {
         for text in [
-            "nccl_window_busbw",
-            "nccl_window_busbw#",
-            "nccl_window_busbw#-1",
-            "nccl_window_busbw#+1",
-            "nccl_window_busbw#01",
-            "nccl_window_busbw#1@0",
+            "nccl_window_effective_busbw",
+            "nccl_window_effective_busbw#",
+            "nccl_window_effective_busbw#-1",
+            "nccl_window_effective_busbw#+1",
+            "nccl_window_effective_busbw#01",
+            "nccl_window_effective_busbw#1@0",
             "nccl_window_transfer_rate#1@",
             "nccl_window_transfer_rate#other@1",
             "nccl_window_transfer_latency#other",
