@@ -3,7 +3,7 @@
 use crate::capture;
 use common::arrivals::Arrivals;
 use common::clock_tree::{ClockTree, Link, Meeting};
-use common::summary::Lateness;
+use common::summary::{Bandwidth, Communicator, Lateness};
 use std::path::{Path, PathBuf};
 
 /// By how much the real time at a machine's boot may differ between captures of one boot, nanoseconds: it is slewed
@@ -18,7 +18,7 @@ fn boot(capture: &Path) -> Option<i128> {
 
 /// Rows as in a job's summary, from the arrivals that the replay of each capture has left. Captures that do not read
 /// the first one's clock have no part in it.
-pub(crate) fn of(captures: &[PathBuf], arrivals: &[PathBuf]) -> Vec<Lateness> {
+pub(crate) fn of(captures: &[PathBuf], arrivals: &[PathBuf], communicators: &[Communicator]) -> (Vec<Lateness>, Vec<Bandwidth>) {
     let first = captures.first().and_then(|capture| boot(capture));
     let one_clock = Link { parent: 0, begin: None, end: Meeting { own: 0, parents: 0, error: 0 } };
     let link = |capture: &PathBuf| {
@@ -27,5 +27,5 @@ pub(crate) fn of(captures: &[PathBuf], arrivals: &[PathBuf]) -> Vec<Lateness> {
     };
     let links: Vec<Option<Link>> = captures.iter().map(link).collect();
     let decoded = |path: &PathBuf| std::fs::read(path).ok().and_then(|bytes| Arrivals::decode(&bytes)).unwrap_or_default();
-    common::lateness::lateness(arrivals.iter().map(decoded).collect(), &ClockTree::new(&links), 1.0)
+    common::lateness::lateness(arrivals.iter().map(decoded).collect(), &ClockTree::new(&links), 1.0, communicators)
 }

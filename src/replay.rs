@@ -97,7 +97,7 @@ pub(crate) fn replay(request: &Request) -> Result<Outcome, ReplayError> {
     let mut summary = Summary::merge(summaries);
     if request.lateness {
         let arrivals: Vec<PathBuf> = jobs.iter().map(Job::arrivals).collect();
-        summary.lateness = lateness::of(&captures, &arrivals);
+        (summary.lateness, summary.bandwidth) = lateness::of(&captures, &arrivals, &summary.communicators);
     }
     let traces: Vec<ProcessTrace> = traces.into_iter().flatten().collect();
     let trace = request.otf2.as_deref().map(|directory| otf2::write(directory, &traces)).transpose()?;

@@ -28,6 +28,8 @@ pub struct Arrival {
     pub ahead: u64,
     /// CUDA's events have timed it: it may have begun later besides, until its end.
     pub by_events: bool,
+    /// Its bytes, elements times their size; 0 where other operations run in its kernel, whose time is not its own.
+    pub bytes: u64,
 }
 
 impl Arrival {

@@ -3,8 +3,10 @@
 //! A collective ends when all ranks of the communicator have come, so the last one makes all others wait. Arrivals of all processes are put
 //! on the clock of process 0 and matched by communicator, function, sequence number and occurrence. Each operation has
 //! its own bounds: of the GPUs' clocks around it, of the nodes' clocks, and of the operations themselves (`causality`).
-//! A difference within the likely error is no lateness.
+//! A difference within the likely error is no lateness. The rank that came last waits for nobody: its time is that of the transfer
+//! (`bandwidth`).
 
+mod bandwidth;
 mod causality;
 mod compared;
 mod matching;
@@ -15,7 +17,8 @@ mod tests;
 use crate::arrivals::{Arrivals, RankArrivals};
 use crate::clock_tree::ClockTree;
 use crate::name::Name;
-use crate::summary::Lateness;
+use crate::summary::{Bandwidth, Communicator, Lateness};
+use bandwidth::Bandwidths;
 use causality::Seen;
 use compared::Compared;
 use matching::{Member, Moment};
@@ -38,6 +41,10 @@ pub struct Matched {
     pub ranks: Vec<Late>,
     /// The one that is later than every other by more than is most likely off.
     pub last: Option<i32>,
+    /// The least of the ranks' times, nanoseconds.
+    pub least: f64,
+    /// Bytes of the operation of each rank, where they are the same and known.
+    pub bytes: Option<u64>,
 }
 
 /// How late a rank began an operation, nanoseconds.
@@ -53,16 +60,25 @@ pub struct Late {
     pub likely: f64,
 }
 
-/// Rows for all communicators of which an operation was found with all ranks, from the arrivals of each process. A tick of process 0 is
-/// worth so many nanoseconds.
-pub fn lateness(processes: Vec<Arrivals>, clocks: &ClockTree, nanoseconds_per_tick: f64) -> Vec<Lateness> {
+/// Rows for all of the communicators of which an operation was found with all ranks, from the arrivals of each process. A tick of process 0
+/// is worth so many nanoseconds.
+pub fn lateness(
+    processes: Vec<Arrivals>,
+    clocks: &ClockTree,
+    nanoseconds_per_tick: f64,
+    communicators: &[Communicator],
+) -> (Vec<Lateness>, Vec<Bandwidth>) {
     let (processes, one_in) = thin(processes);
     let mut sums: Vec<Sums> = Vec::new();
-    matched(processes, clocks, nanoseconds_per_tick, |matched| match sums.last_mut() {
-        Some(last) if last.comm == matched.comm => last.add(&matched),
-        _ => sums.push(Sums::of(&matched)),
+    let mut bandwidths = Bandwidths::default();
+    matched(processes, clocks, nanoseconds_per_tick, |matched| {
+        bandwidths.add(&matched);
+        match sums.last_mut() {
+            Some(last) if last.comm == matched.comm => last.add(&matched),
+            _ => sums.push(Sums::of(&matched)),
+        }
     });
-    sums.into_iter().flat_map(|sums| sums.into_rows(one_in)).collect()
+    (sums.into_iter().flat_map(|sums| sums.into_rows(one_in)).collect(), bandwidths.into_rows(communicators))
 }
 
 /// What one process has left out, all leave out. Gives one in how many operations is left.
@@ -99,7 +115,11 @@ pub fn matched(processes: Vec<Arrivals>, clocks: &ClockTree, nanoseconds_per_tic
                 error: late.error * nanoseconds_per_tick,
                 likely: late.likely * nanoseconds_per_tick,
             });
+            let least = moments.iter().map(|moment| moment.stop.saturating_sub(moment.time)).min().unwrap_or(0);
+            let bytes = moments.first().map(|first| first.bytes);
             each(Matched {
+                least: least as f64 * nanoseconds_per_tick,
+                bytes: bytes.filter(|&bytes| bytes > 0 && moments.iter().all(|moment| moment.bytes == bytes)),
                 comm,
                 operation: moments.first().map(|first| first.operation).unwrap_or_default(),
                 ranks: late.collect(),
@@ -129,6 +149,7 @@ fn members(ranks: Vec<Reported>, clocks: &ClockTree) -> Option<Vec<Member>> {
                 nodes: clocks.own_uncertainty(process, arrival.time, &in_common),
                 begin: [ticks(arrival.ahead), if arrival.by_events { ticks(arrival.length) } else { 0.0 }],
                 by_events: arrival.by_events,
+                bytes: arrival.bytes,
             });
         }
         match members.last_mut() {

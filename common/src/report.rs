@@ -1,6 +1,7 @@
 //! The summary as tables for a person.
 
 mod arrivals;
+mod bandwidth;
 mod communicators;
 mod figure;
 mod operations;
@@ -34,6 +35,7 @@ pub fn tables(summary: &Summary) -> String {
              rate with their standard errors, where there are 4 sizes that span a factor of 8 and the slope is 3 errors above 0"
         );
     }
+    text += &bandwidth::tables(summary);
     text += &arrivals::tables(summary);
     let notes = notes(summary);
     if !notes.is_empty() {

@@ -35,6 +35,9 @@ pub struct Summary {
     /// How late ranks arrive at collectives, where processes were gathered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lateness: Vec<Lateness>,
+    /// Bus bandwidth of collectives by the least time of their ranks, where processes were gathered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bandwidth: Vec<Bandwidth>,
     /// What a reader must know of the job as a whole, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -240,6 +243,26 @@ pub struct Lateness {
     pub p99_us: Option<f64>,
     /// Operations in which it was last.
     pub last: u64,
+}
+
+/// How fast the collectives of a communicator are, of one function and a range of sizes. The rank that comes last waits for nobody, so the
+/// least time of an operation over its ranks is taken for that of the transfer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Bandwidth {
+    /// Communicator.
+    pub comm: String,
+    /// Function.
+    pub func: String,
+    /// Bytes of an operation from here on, to below twice as many.
+    pub from_bytes: u64,
+    /// Operations matched over all ranks, alone in their kernels.
+    pub operations: u64,
+    /// Their bytes, of one rank.
+    pub bytes: u64,
+    /// Sum of their least times, microseconds.
+    pub least_us: f64,
+    /// Bus bandwidth, 10^9 bytes a second: S x factor over the sum of the least times.
+    pub busbw_gb_s: f64,
 }
 
 #[cfg(test)]

@@ -106,7 +106,7 @@ fn merge(parts: Vec<(Part, Arrivals)>) -> Summary {
     let summaries = (0..).zip(parts).filter_map(|(number, part)| Some((number, part.summary?)));
     let mut summary = Summary::merge_numbered(summaries);
     let clocks = ClockTree::new(&links);
-    summary.lateness = lateness(arrivals, &clocks, scale);
+    (summary.lateness, summary.bandwidth) = lateness(arrivals, &clocks, scale, &summary.communicators);
     // processes of one node read one clock
     summary.clocks = Some(clocks.clocks(scale).unwrap_or(Clocks { nodes: 1, error_us: 0.0 }));
     let silent = links.len() - summary.processes.len();

@@ -149,6 +149,39 @@ fn a_replay_has_the_lateness_on_demand() {
     }
 }
 
+/// Bus bandwidth is by the kernels of the rank that waits least, as CUPTI has them; of two ranks as many bytes are on the bus as in the buffer,
+/// or half of them where each rank has its part.
+#[test]
+fn bandwidth_is_by_the_kernels_that_wait_least() {
+    let (name, run) = runs().into_iter().find(|(name, _)| name == "truth_fsdp").unwrap();
+    let mut kernels: BTreeMap<(String, u64), Vec<f64>> = BTreeMap::new();
+    for ((_, _, function, _), operations) in truth(&name, &run) {
+        for operation in operations {
+            kernels.entry((function.clone(), operation.sequence.unwrap())).or_default().push(operation.us);
+        }
+    }
+    let least = |function: &str| {
+        let of_function = kernels.iter().filter(|((of, _), _)| of == function);
+        of_function.map(|(_, times)| times.iter().copied().fold(f64::MAX, f64::min)).collect::<Vec<_>>()
+    };
+    let mut command = tool::tool();
+    let summary = tool::summary(command.arg("replay").arg(&run).args(["--format", "json", "--lateness"]));
+    let rows = summary["bandwidth"].as_array().unwrap();
+    let number = |row: &serde_json::Value, field: &str| row[field].as_f64().unwrap();
+    for function in ["AllGather", "ReduceScatter", "AllReduce"] {
+        let rows: Vec<_> = rows.iter().filter(|row| row["func"] == function).collect();
+        let sum = |field: &str| rows.iter().map(|row| number(row, field)).sum::<f64>();
+        let (count, true_us) = (least(function).len() as f64, least(function).iter().sum::<f64>());
+        // stamps lie 3 us within CUPTI's kernel
+        let off = true_us - sum("least_us");
+        assert!(sum("operations") == count && off > 0.0 && off < 6.0 * count, "{function}: {true_us} us, {rows:?}");
+        for row in rows {
+            let busbw = number(row, "bytes") / 1e3 / number(row, "least_us");
+            assert!((number(row, "busbw_gb_s") / busbw - 1.0).abs() < 1e-9, "{row}");
+        }
+    }
+}
+
 /// Kernels of one rank that began 2 ms later.
 #[test]
 fn a_planted_lateness_is_found() {

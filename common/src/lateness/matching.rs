@@ -19,6 +19,8 @@ pub(super) struct Moment {
     pub(super) begin: [f64; 2],
     /// CUDA's events have timed it, on a clock of their own.
     pub(super) by_events: bool,
+    /// See [`crate::arrivals::Arrival::bytes`].
+    pub(super) bytes: u64,
 }
 
 /// A rank of the communicator.

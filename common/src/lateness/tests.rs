@@ -1,6 +1,7 @@
 use super::*;
 use crate::arrivals::{Arrival, Collective};
 use crate::clock_tree::{Link, Meeting};
+use crate::summary::hexadecimal;
 use crate::totals::Rank;
 
 fn reduce() -> Name {
@@ -40,7 +41,7 @@ fn lateness_is_measured_from_the_first() {
     let ranks = times.iter().zip(0..).map(|(times, number)| rank(0xabc, number, 25, (0..).zip(times.iter().copied())));
     // two ranks of one process, ticks of 2 ns
     let ranks: Vec<_> = ranks.collect();
-    let rows = lateness(vec![process(ranks[..2].to_vec()), process(ranks[2..].to_vec())], &one_clock(2), 2.0);
+    let rows = lateness(vec![process(ranks[..2].to_vec()), process(ranks[2..].to_vec())], &one_clock(2), 2.0, &[]).0;
     assert!(rows.iter().all(|row| row.comm == "0000000000000abc" && (row.operations, row.resolved) == (4, 3)));
     // 1.0 and 0.8 us; 0.1 us is not above the bound
     let told: Vec<_> = rows.iter().map(|row| (row.rank, row.mean_us, row.p99_us, row.last)).collect();
@@ -92,7 +93,7 @@ fn the_last_is_later_than_every_other_by_more_than_the_bound() {
     let late = |late: u64, count: u64| (0..count).map(move |at| (at, at * 1000 + late));
     let rows = |times: [u64; 3], error: u64| {
         let ranks = times.iter().zip(0..).map(|(&time, number)| rank(1, number, error, late(time, 10)));
-        lateness(vec![process(ranks.collect())], &one_clock(1), 1.0)
+        lateness(vec![process(ranks.collect())], &one_clock(1), 1.0, &[]).0
     };
     for (times, latest) in [([0, 300, 350], 2), ([0, 350, 300], 1), ([350, 0, 300], 0), ([350, 300, 0], 0)] {
         for (place, row) in rows(times, 20).iter().enumerate() {
@@ -107,7 +108,7 @@ fn the_99th_percentile_counts_operations_without_lateness() {
     for (late, p99) in [(1, Some(0.0)), (2, Some(0.0)), (3, Some(1.0)), (200, Some(198.0)), (0, None)] {
         let first = rank(1, 0, 0, (0..200).map(|at| (at, at * 1_000_000)));
         let second = rank(1, 1, 0, (0..200).map(|at| (at, at * 1_000_000 + if at < late { (at + 1) * 1000 } else { 0 })));
-        let rows = lateness(vec![process(vec![first, second])], &one_clock(1), 1.0);
+        let rows = lateness(vec![process(vec![first, second])], &one_clock(1), 1.0, &[]).0;
         assert_eq!((rows[1].p99_us, rows[1].operations, rows[1].last), (p99, 200, late), "{late}");
     }
 }
@@ -119,13 +120,13 @@ fn operations_count_that_every_member_has_once() {
     let ranks = vec![rank(7, 0, 0, at(&[0, 1, 2, 3, 4, 4])), rank(7, 1, 0, at(&[0, 2, 3, 3, 3, 4, 4, 9]))];
     // a communicator without a second rank, and one where a rank has no operation
     let others = vec![rank(8, 0, 0, at(&[0])), rank(9, 0, 0, at(&[0])), rank(9, 1, 0, at(&[]))];
-    let rows = lateness(vec![process(ranks), process(others)], &one_clock(2), 1.0);
+    let rows = lateness(vec![process(ranks), process(others)], &one_clock(2), 1.0, &[]).0;
     let rows: Vec<_> = rows.iter().map(|row| (row.comm.as_str(), row.rank, row.operations)).collect();
     assert_eq!(rows, [("0000000000000007", 0, 5), ("0000000000000007", 1, 5)]);
     // a rank that two processes report: its operations cannot be told apart
     let twice = || process(vec![rank(7, 0, 0, at(&[0, 1]))]);
     let other = process(vec![rank(7, 1, 0, at(&[0, 1]))]);
-    assert_eq!(lateness(vec![twice(), other, twice()], &one_clock(3), 1.0), []);
+    assert_eq!(lateness(vec![twice(), other, twice()], &one_clock(3), 1.0, &[]).0, []);
 }
 
 #[test]
@@ -134,7 +135,7 @@ fn functions_are_matched_by_what_they_are() {
     let of = |number, function| {
         RankArrivals::new(Rank { comm: 1, rank: number }, vec![collective(function, 0, 5, 0), collective(reduce(), 1, 10, 0)])
     };
-    let rows = lateness(vec![process(vec![of(0, reduce())]), process(vec![of(1, gather)])], &one_clock(2), 1.0);
+    let rows = lateness(vec![process(vec![of(0, reduce())]), process(vec![of(1, gather)])], &one_clock(2), 1.0, &[]).0;
     assert_eq!(rows.iter().map(|row| row.operations).collect::<Vec<_>>(), [1, 1]);
 }
 
@@ -152,7 +153,7 @@ fn clocks_are_made_one_and_bound_what_is_late() {
         let all = of(number, 1, 3);
         process(if number >= 2 { vec![all, of(number, 2, 0)] } else { vec![all] })
     });
-    let rows = lateness(processes.collect(), &clocks, 1.0);
+    let rows = lateness(processes.collect(), &clocks, 1.0, &[]).0;
     // of all, processes 1 and 2 are known worst: 40 and 40 + 70, and 3 each; of 2 and 3 alone, the way of both from 1
     // to 0 does not matter
     assert!(rows.iter().all(|row| row.error_us <= if row.comm.ends_with('1') { 0.1562 } else { 0.0801 }), "{rows:?}");
@@ -179,9 +180,9 @@ fn what_cannot_be_compared_is_left_out() {
     let unknown =
         RankArrivals::new(Rank { comm: 3, rank: 0 }, vec![Collective { arrival: None, ..collective(reduce(), 0, 0, 0) }]);
     let processes = vec![process(vec![of(1, 0), of(2, 0), unknown]), process(vec![of(1, 1)]), process(vec![of(2, 1), of(3, 1)])];
-    let comms: Vec<_> = lateness(processes, &clocks, 1.0).into_iter().map(|row| row.comm).collect();
+    let comms: Vec<_> = lateness(processes, &clocks, 1.0, &[]).0.into_iter().map(|row| row.comm).collect();
     assert_eq!(comms, ["0000000000000002", "0000000000000002"]);
-    assert_eq!(lateness(vec![], &clocks, 1.0), []);
+    assert_eq!(lateness(vec![], &clocks, 1.0, &[]).0, []);
 }
 
 #[test]
@@ -193,10 +194,37 @@ fn what_one_process_has_left_out_all_leave_out() {
     };
     let kept = of(0, 8).ranks[0].arrivals.len() as u64;
     let without_ranks = Arrivals { ranks: vec![], one_in: 64 };
-    let rows = lateness(vec![of(0, 1), of(1, 8), of(2, 2), without_ranks], &one_clock(4), 1.0);
+    let rows = lateness(vec![of(0, 1), of(1, 8), of(2, 2), without_ranks], &one_clock(4), 1.0, &[]).0;
     assert_eq!(rows.len(), 3);
     for (row, number) in rows.iter().zip(0..) {
         assert_eq!((row.rank, row.operations, row.one_in), (number, kept, 8));
     }
     assert_eq!((rows[1].mean_us, rows[2].mean_us, rows[2].last), (Some(0.1), Some(0.2), kept));
+}
+
+/// Two ranks that reduce a megabyte and 1.5 in 20 us and 25 us from when the second one comes, for which the first one waits.
+#[test]
+fn bandwidth_is_by_the_rank_that_waits_for_nobody() {
+    let collective = |function: Name, sequence: u64, number: u64, bytes: u64| {
+        let (late, lasts) = (number * 300_000, 20_000 + sequence % 2 * 5_000);
+        let time = sequence * 10_000_000 + late;
+        let arrival = Arrival { time, length: 300_000 - late + lasts, bytes, clock: [50; 2], ..Arrival::default() };
+        Collective { function, sequence, order: sequence as u32, arrival: Some(arrival) }
+    };
+    let of_rank = |number: u64| {
+        let reduces = (0..10).map(|at| collective(reduce(), at, number, 1_000_000 + at % 2 * 500_000));
+        // of no known bytes, with other bytes at the other rank, and of a function without a bus bandwidth
+        let others = [collective(reduce(), 10, number, 0), collective(reduce(), 11, number, 4096 + number)];
+        let foreign = collective(Name::of(Some(c"AlltoAll")), 0, number, 4096);
+        RankArrivals::new(Rank { comm: 5, rank: number as i32 }, reduces.chain(others).chain([foreign]).collect())
+    };
+    let rows = |nranks| {
+        let communicator = Communicator { comm: hexadecimal(5), nranks, nnodes: 1, name: String::new(), ranks: vec![] };
+        lateness(vec![process(vec![of_rank(0), of_rank(1)])], &one_clock(1), 1.0, &[communicator]).1
+    };
+    let told: Vec<_> = rows(2).iter().map(|row| (row.from_bytes, row.operations, row.bytes, row.least_us)).collect();
+    assert_eq!(told, [(1 << 19, 5, 5_000_000, 100.0), (1 << 20, 5, 7_500_000, 125.0)]);
+    // n = 2: as many bytes on the bus as in the buffer
+    assert_eq!(rows(2).iter().map(|row| row.busbw_gb_s).collect::<Vec<_>>(), [50.0, 60.0]);
+    assert_eq!((rows(3), rows(0)), (vec![], vec![]), "the third rank may have waited for nobody");
 }

@@ -30,6 +30,7 @@ impl Summary {
             channels: vec![],
             clocks: None,
             lateness: vec![],
+            bandwidth: vec![],
             notes: vec![],
         };
         for (number, part) in parts {
@@ -43,6 +44,7 @@ impl Summary {
             merged.channels.extend(part.channels);
             merged.clocks = merged.clocks.or(part.clocks);
             merged.lateness.extend(part.lateness);
+            merged.bandwidth.extend(part.bandwidth);
             merged.notes.extend(part.notes);
         }
         merged.sort();
@@ -66,6 +68,7 @@ impl Summary {
         self.transfers.sort_by_cached_key(|row| (row.comm.clone(), row.rank, row.peer));
         self.channels.sort_by_cached_key(|row| (row.comm.clone(), row.rank, row.peer, row.channel));
         self.lateness.sort_by_cached_key(|row| (row.comm.clone(), row.rank));
+        self.bandwidth.sort_by_cached_key(|row| (row.comm.clone(), row.func.clone(), row.from_bytes));
     }
 
     /// Leaves rows out, and says so; the counters stay.

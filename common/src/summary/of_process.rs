@@ -112,6 +112,7 @@ impl Summary {
             channels: channels.collect(),
             clocks: None,
             lateness: vec![],
+            bandwidth: vec![],
             notes: vec![],
         };
         summary.sort();

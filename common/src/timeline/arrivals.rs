@@ -45,6 +45,7 @@ fn arrival(entry: &Entry, [stamps, events]: &[Option<GpuMapping>; 2], nanosecond
         clock: [time.saturating_sub(least), most.saturating_sub(time)],
         ahead: ticks(u64::from(entry.ahead) * 1000),
         by_events,
+        bytes: if entry.alone { entry.bytes } else { 0 },
         ..Arrival::default()
     })
 }
