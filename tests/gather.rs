@@ -98,6 +98,26 @@ fn a_rank_that_is_late_is_told_of_and_what_cannot_be_known_is_not() {
     assert!(row["estimated_error_us"].as_f64() <= row["error_us"].as_f64(), "{row}");
 }
 
+/// Of four ranks, an all-reduce has one and a half times its bytes on the bus; of two, once.
+#[test]
+fn the_bus_bandwidth_of_the_job_is_that_of_the_rank_that_waits_for_nobody() {
+    let job = gather("gather_all", 0).run();
+    let summary = job.json("summary.json");
+    let number = |row: &Value, field: &str| row[field].as_f64().unwrap();
+    let found = rows(&summary, "bandwidth");
+    assert_eq!(found.iter().map(|row| row["comm"].as_str().unwrap()).collect::<Vec<_>>(), [ODD, EVEN, WORLD], "{found:?}");
+    for row in found {
+        let comm = row["comm"].as_str().unwrap();
+        let factor = if comm == WORLD { 1.5 } else { 1.0 };
+        let expected = factor * number(row, "bytes") / 1e3 / number(row, "least_us");
+        assert!((number(row, "busbw_gb_s") / expected - 1.0).abs() < 1e-9, "{row}");
+        // no longer than any rank took for its operations
+        let of_comm = rows(&summary, "operations").iter().filter(|of| of["comm"] == comm && of["func"] == row["func"]);
+        let least = of_comm.map(|of| number(of, "time_us") / number(of, "gpu_timed")).reduce(f64::min).unwrap();
+        assert!(number(row, "least_us") / number(row, "operations") <= 1.01 * least + 0.1, "{least}: {row}");
+    }
+}
+
 #[test]
 fn the_table_and_the_manifest_are_for_people() {
     let job = gather("gather_all", 0).run();
