@@ -126,6 +126,10 @@ impl Figures {
     /// Counts an operation that looks done, as far as it is certain: its time only when its stamps are believed. What is learnt
     /// later is added later; nothing is ever taken back.
     pub fn credit(&mut self, operation: &mut Operation, judged: Judged) {
+        let timing = judged.timing(operation);
+        if operation.is_invisible(timing) {
+            return;
+        }
         let function = operation.function.function();
         if !operation.counted {
             operation.counted = true;
@@ -136,7 +140,6 @@ impl Figures {
                 board::add(metric::of_function(function, PerFunction::Bytes), operation.bytes);
             }
         }
-        let timing = judged.timing(operation);
         let Some((start, stop)) = timing.on_gpu().filter(|_| operation.is_certain(judged.verdict, judged.kernel)) else { return };
         // a longer time holds all of the one that was added before
         if stop - start > operation.credited {

@@ -200,6 +200,11 @@ impl Operation {
         self.is_quiet() && !self.awaits_events(kernel) && channels
     }
 
+    /// A call that NCCL reports no further, and of which events tell nothing either: no operation, as far as anybody knows.
+    pub fn is_invisible(&self, timing: Timing) -> bool {
+        self.kind == Kind::CollApi && timing.source() != Source::Events
+    }
+
     /// A collective, by kernel or by copy engine.
     pub fn is_collective(&self) -> bool {
         self.kind != Kind::P2p

@@ -332,7 +332,8 @@ impl Played {
                 wrong.push(format!("{field}: {found}, not {}", of_rows(field)));
             }
         }
-        for (counter, field) in [("nccl_gpu_timed_ops", "gpu_timed"), ("nccl_event_timed_ops", "event_timed")] {
+        let of_operations = [("nccl_ops", "count"), ("nccl_gpu_timed_ops", "gpu_timed"), ("nccl_event_timed_ops", "event_timed")];
+        for (counter, field) in of_operations {
             if counters[counter] != self.sum(field) {
                 wrong.push(format!("{counter} is {}, not {}", counters[counter], self.sum(field)));
             }

@@ -2,8 +2,7 @@
 
 use crate::assembly::Judged;
 use crate::figures::Figures;
-use crate::kind::Kind;
-use crate::operation::{Operation, Source};
+use crate::operation::Operation;
 use crate::series::{Place, Sums};
 use crate::totals::Rank;
 
@@ -31,8 +30,7 @@ pub(super) fn take(
     (rank, place): (Rank, Option<u8>),
     figures: &mut Figures,
 ) {
-    if operation.kind == Kind::CollApi && judged.timing(operation).source() != Source::Events {
-        // a call that NCCL reports no further, and of which events tell nothing either
+    if operation.is_invisible(judged.timing(operation)) {
         figures.totals.invisible += 1;
         return;
     }
