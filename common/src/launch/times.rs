@@ -14,7 +14,7 @@ use crate::cuda::{Event, Look};
 use crate::handle::Handle;
 use crate::recorder::CLOCK;
 use rustc_hash::FxHashMap;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 /// Nanoseconds after which the smallest difference is looked for anew; that of up to twice as long is used.
 const RECENT: f64 = 1e9;
@@ -96,6 +96,13 @@ pub struct Outcome {
     pub time: Result<KernelTime, Untimed>,
 }
 
+impl Outcome {
+    /// Nobody will know when it ran, for that reason.
+    fn untimed(kernel: KernelId, cause: Untimed) -> Self {
+        Self { kernel, number: 0, time: Err(cause) }
+    }
+}
+
 /// Launches whose times are to come.
 #[derive(Debug, Default)]
 pub struct Times {
@@ -132,8 +139,10 @@ impl Times {
         }
         let Some(driver) = launches.driver() else { return };
         let look = driver.look();
-        for &(pool, _) in self.under_way.keys() {
-            look.iter().for_each(|look| launches.find_again(pool, look));
+        if let Some(look) = &look {
+            // once a context, however many streams it has
+            let pools: BTreeSet<usize> = self.under_way.keys().map(|&(pool, _)| pool).collect();
+            pools.into_iter().for_each(|pool| launches.find_again(pool, look));
         }
         if let Some(calls) = look.as_ref().and_then(Look::relaxed) {
             let Self { under_way, references, hosts, .. } = self;
@@ -202,7 +211,7 @@ impl Times {
         let of_pool: Vec<(usize, usize)> = self.under_way.keys().copied().filter(|(of, _)| *of == pool).collect();
         for launch in of_pool.into_iter().filter_map(|key| self.under_way.remove(&key)).flatten() {
             if let Some(kernel) = launch.kernel {
-                each(Outcome { kernel, number: 0, time: Err(Untimed::NotBelieved) });
+                each(Outcome::untimed(kernel, Untimed::NotBelieved));
             }
             left.push(launch);
         }
@@ -213,7 +222,7 @@ impl Times {
     fn give_up(&mut self, cause: Untimed, each: &mut impl FnMut(Outcome)) {
         let left = self.under_way.drain().flat_map(|(_, queue)| queue).chain(self.recorded.drain(..));
         for kernel in left.filter_map(|launch| launch.kernel) {
-            each(Outcome { kernel, number: 0, time: Err(cause) });
+            each(Outcome::untimed(kernel, cause));
         }
     }
 
@@ -227,7 +236,7 @@ impl Times {
 fn lose(launch: Option<Box<Launch>>, launches: &Launches, each: &mut impl FnMut(Outcome)) {
     let Some(launch) = launch else { return };
     if let Some(kernel) = launch.kernel {
-        each(Outcome { kernel, number: 0, time: Err(Untimed::NotBelieved) });
+        each(Outcome::untimed(kernel, Untimed::NotBelieved));
     }
     launches.give_back(launch);
 }
