@@ -1,8 +1,11 @@
 """What a profiler plugin costs: cost.py latency|steps RANKS DIRECTORY LATENCY LIBCUDART LIBNCCL.
 
 No plugin, an empty one and this library with each NCCL_SCOREP_GPU_TIME take turns, ROUNDS of them. Each turn runs for a
-while before it is measured. Prints a table of medians, and what is more than the turns of the same round without a
-plugin (the median of the rounds); exit status 1 when the default costs too much."""
+while before it is measured. A process keeps the memory and the processors that it got for as long as it lives, and two
+of one setting may differ by more than two settings: each setting has COPIES processes. Prints medians, and by how much
+a setting exceeds no plugin: the excess of a copy is the median of its rounds over all copies without a plugin in the
+same round, and that of a setting the median of its copies, with the least and the largest of them. Exit status 1 when
+the default costs too much."""
 
 import json
 import os
@@ -13,8 +16,10 @@ from turns import Program, steady, take_turns, timed
 
 WHAT, RANKS, DIRECTORY, LATENCY, LIBCUDART, LIBNCCL = sys.argv[1:]
 HERE = os.path.dirname(os.path.abspath(__file__))
-ROUNDS = int(os.environ.get("ROUNDS", "3"))
+ROUNDS, COPIES = int(os.environ.get("ROUNDS", "3")), int(os.environ.get("COPIES", "1"))
 NONE, EMPTY, DEFAULT = "no plugin", "empty plugin", "auto"
+# `off` asks for no GPU time: it is of interest where an operation's latency is
+WITH_PLUGIN = os.environ.get("SETTINGS", "auto stamps events off").split()
 SIZES = {8: "8 B", 64 << 10: "64 KiB", 1 << 20: "1 MiB", 8 << 20: "8 MiB", 64 << 20: "64 MiB"}
 # seconds of a turn, and before it is measured: longer for those that look once a second at what events may cost
 MEASURED, SETTLED, SETTLED_WITH_EVENTS = 0.3, 0.3, 1.1
@@ -38,14 +43,19 @@ def settings(names):
             yield name, {"NCCL_PROFILER_PLUGIN": "scorep", "NCCL_SCOREP_GPU_TIME": name}
 
 
+def place(what, name, copy):
+    return f"{DIRECTORY}/{what}.{name.replace(' ', '.')}.{copy}"
+
+
 def programs(what, names, command, environment=None):
-    """One program a setting, with a directory of its own."""
+    """The copies of each setting in turn, each with a directory of its own."""
     made = []
-    for name, own in settings(names):
-        directory = f"{DIRECTORY}/{what}.{name.replace(' ', '.')}"
-        os.makedirs(directory)
-        every = {**(environment or {}), **own}
-        made.append(Program(name, command(directory), every, f"{directory}/log"))
+    for copy in range(COPIES):
+        for name, own in settings(names):
+            directory = place(what, name, copy)
+            os.makedirs(directory)
+            every = {**(environment or {}), **own}
+            made.append(Program(name, command(directory), every, f"{directory}/log"))
     return made
 
 
@@ -53,19 +63,33 @@ def shares(what, names):
     """How many operations were timed, as the summaries have it."""
     told = []
     for name in names:
-        count, gpu_timed, event_timed = timed(f"{DIRECTORY}/{what}.{name.replace(' ', '.')}")
+        totals = [timed(place(what, name, copy)) for copy in range(COPIES)]
+        count, gpu_timed, event_timed = map(sum, zip(*totals))
         if count:
             told.append(f"{name} {100 * gpu_timed / count:.0f} % ({100 * event_timed / count:.0f} %)")
     return "of all operations timed (by events): " + ", ".join(told)
 
 
-def more(answers, name):
-    """What a setting's turns took more than those of the same round without a plugin: the median."""
-    return statistics.median(own - none for own, none in zip(answers[name], answers[NONE]))
+class Taken:
+    """What each turn of each copy of each setting took, of the answers of `take_turns`."""
+
+    def __init__(self, answers, value):
+        self._copies = {}
+        for program, turns in answers.items():
+            self._copies.setdefault(program.name, []).append([value(turn) for turn in turns])
+
+    def median(self, name):
+        return statistics.median(turn for copy in self._copies[name] for turn in copy)
+
+    def excess(self, name, over):
+        """The least, the median and the largest of the copies' medians of `over(turn, without a plugin)`."""
+        without = [statistics.median(turns) for turns in zip(*self._copies[NONE])]
+        copies = [statistics.median(map(over, copy, without)) for copy in self._copies[name]]
+        return min(copies), statistics.median(copies), max(copies)
 
 
 def latency():
-    names = [NONE, EMPTY, DEFAULT, "stamps", "events", "off"]
+    names = [NONE, EMPTY, *WITH_PLUGIN]
     made = programs("latency", names, lambda directory: [LATENCY, LIBCUDART, LIBNCCL, RANKS, directory])
 
     def turn(program):
@@ -87,52 +111,54 @@ def latency():
         return measured
 
     answers = take_turns(made, ROUNDS, turn)
-    print(f"us an all-reduce, {RANKS} ranks, back to back / one at a time, medians of {ROUNDS} turns; below: the excess")
+    print(f"us an all-reduce, {RANKS} ranks, back to back / one at a time, {COPIES} processes a setting, {ROUNDS} turns each")
     print(f"{'':13}" + "".join(f"{size:>18}" for size in SIZES.values()))
+    parts = ("back to back", "one at a time")
+    taken = {(size, part): Taken(answers, lambda turn: turn[size][part]) for size in SIZES for part in range(2)}
+    for name in names:
+        cells = ["/".join(f"{taken[size, part].median(name):.2f}" for part in range(2)) for size in SIZES]
+        print(f"{name:13}" + "".join(f"{cell:>18}" for cell in cells))
     worst = (-1e9, "")
-    for shown in ("taken", "more"):
-        for name in names[shown == "more" :]:
+    for part, how in enumerate(parts):
+        print(f"more than no plugin, {how}: median of the copies, least to largest")
+        for name in names:
             cells = []
             for size, label in SIZES.items():
-                pair = []
-                for part, how in enumerate(("back to back", "one at a time")):
-                    taken = {each: [measured[size][part] for measured in found] for each, found in answers.items()}
-                    pair.append(statistics.median(taken[name]) if shown == "taken" else more(taken, name))
-                    if shown == "more" and name == DEFAULT:
-                        worst = max(worst, (pair[-1], f"{label}, {how}"))
-                cells.append("/".join(f"{value:.2f}" if shown == "taken" else f"{value:+.2f}" for value in pair))
+                least, median, largest = taken[size, part].excess(name, lambda own, none: own - none)
+                cells.append(f"{median:+.2f} {least:+.1f}..{largest:+.1f}")
+                if name == DEFAULT:
+                    worst = max(worst, (median, f"{label}, {how}"))
             print(f"{name:13}" + "".join(f"{cell:>18}" for cell in cells))
     print(shares("latency", names))
     verdict(worst[0] <= MOST_MICROSECONDS, f"{DEFAULT}: at most {worst[0]:.1f} us more than no plugin ({worst[1]})")
 
 
 def steps():
-    names = [NONE, EMPTY, DEFAULT, "stamps", "events"]
+    names = [NONE, EMPTY, *(name for name in WITH_PLUGIN if name != "off")]
     for what, label, environment in (
         ("train", "train", {}),
         ("fsdp", "fsdp", {}),
         ("fsdp", "fsdp, CUDA_DEVICE_MAX_CONNECTIONS=1", {"CUDA_DEVICE_MAX_CONNECTIONS": "1"}),
     ):
-        place = f"{what}{len(environment)}"
+        run = f"{what}{len(environment)}"
         if "NCCL_LIBRARY" in os.environ:
             environment = {**environment, "LD_PRELOAD": LIBNCCL}
         command = [sys.executable, f"{HERE}/step.py", what, RANKS]
-        made = programs(place, names, lambda directory, command=command: [*command, directory], environment)
+        made = programs(run, names, lambda directory, command=command: [*command, directory], environment)
 
         def turn(program):
             taken = steady(lambda number: json.loads(program.ask(str(number))), 20, 0.9, settled(program.name))
             return statistics.median(taken)
 
         # the turns are short, and a step varies more than an all-reduce
-        answers = take_turns(made, 2 * ROUNDS, turn)
-        told = []
+        taken = Taken(take_turns(made, 2 * ROUNDS, turn), lambda turn: turn)
+        print(f"ms a step of {label}, {RANKS} ranks, {COPIES} processes a setting, {2 * ROUNDS} turns each")
         for name in names:
-            percent = 100 * statistics.median(own / none - 1 for own, none in zip(answers[name], answers[NONE]))
-            told.append(f"{name} {statistics.median(answers[name]) / 1e3:.3f} ({percent:+.1f} %)")
+            percents = [100 * each for each in taken.excess(name, lambda own, none: own / none - 1)]
+            print(f"{name:13}{taken.median(name) / 1e3:9.3f} {percents[1]:+.1f} % ({percents[0]:+.1f} to {percents[2]:+.1f})")
             if name == DEFAULT:
-                excess = percent
-        print(f"ms a step of {label}, {RANKS} ranks, medians of {2 * ROUNDS} turns: " + ", ".join(told))
-        print(shares(place, names))
+                excess = percents[1]
+        print(shares(run, names))
         verdict(excess <= MOST_PERCENT, f"{DEFAULT}: {label} takes {excess:+.1f} %")
 
 

@@ -8,6 +8,7 @@
  * compiled: gcc -O2 latency.c -ldl. */
 #define _GNU_SOURCE
 #include "loaded.h"
+#include <sched.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -37,6 +38,15 @@ static double microseconds(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return now.tv_sec * 1e6 + now.tv_nsec / 1e3;
+}
+
+/* The process gets its rank's share of the processors, and the calling thread one of them (ranks.py says why). NCCL's and
+ * the plugin's threads are made later and get what the calling thread has then. */
+static void bind_to(int first, int count) {
+  cpu_set_t processors;
+  CPU_ZERO(&processors);
+  for (int i = first; i < first + count; i++) CPU_SET(i, &processors);
+  sched_setaffinity(0, sizeof processors, &processors);
 }
 
 /* So many all-reduces, and the wait for the last one; us an operation. */
@@ -82,6 +92,8 @@ int main(int count, char **arguments) {
     snprintf(path, sizeof path, "%s/summary.%d.json", arguments[4], rank);
     setenv("NCCL_SCOREP_SUMMARY", path, 1);
   }
+  int share = sysconf(_SC_NPROCESSORS_ONLN) / ranks;
+  if (share > 1) bind_to(rank * share, share);
   check(set_device(rank), "cudaSetDevice");
   struct unique_id id;
   if (rank == 0) check(unique_id(&id), "ncclGetUniqueId");
@@ -91,6 +103,7 @@ int main(int count, char **arguments) {
   check(allocate(&buffer, LARGEST), "cudaMalloc");
   check(create_stream(&stream, NON_BLOCKING), "cudaStreamCreateWithFlags");
   reduce(LARGEST, 1);
+  if (share > 1) bind_to(rank * share + share / 2, 1);
   if (rank == 0) printf("ready\n"), fflush(stdout);
   struct order order;
   char line[256];

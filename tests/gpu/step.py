@@ -87,6 +87,7 @@ step = {"train": Train, "fsdp": Fsdp}[WHAT]()
 for _ in range(5):
     step()
 torch.cuda.synchronize()
+ranks.bind(RANK, RANKS)
 if RANK == 0:
     print("ready", flush=True)
 for line in sys.stdin:

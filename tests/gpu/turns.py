@@ -1,5 +1,5 @@
-"""Programs that take turns: each is started once per setting and measures when it is told to, so that what else happens
-on the machine hits all settings alike."""
+"""Programs that take turns: each is started once, stays, and measures when it is asked, so that what else happens on the
+machine hits all settings alike."""
 
 import json
 import os
@@ -52,9 +52,9 @@ class Program:
 
 
 def take_turns(programs, rounds, turn):
-    """`turn` with each program in each round, which begins with another program each time. Their answers, by name,
+    """`turn` with each program in each round, which begins with another program each time. The answers of each program,
     round by round. All programs have ended then."""
-    answers = {program.name: [] for program in programs}
+    answers = {program: [] for program in programs}
     try:
         for program in programs:
             while program.answer().strip() != "ready":
@@ -62,7 +62,7 @@ def take_turns(programs, rounds, turn):
         for start in range(rounds):
             for place in range(len(programs)):
                 program = programs[(start + place) % len(programs)]
-                answers[program.name].append(turn(program))
+                answers[program].append(turn(program))
     except BaseException:
         [program.kill() for program in programs]
         raise
