@@ -70,7 +70,7 @@ scenarios! {
 }
 
 /// Those with a test of their own below.
-const OTHERS: [&str; 23] = [
+const OTHERS: [&str; 24] = [
     "context_goes",
     "copy_engine",
     "destroy_fails",
@@ -88,6 +88,7 @@ const OTHERS: [&str; 23] = [
     "reset_amidst",
     "silent_broadcast_and_ring",
     "silent_broadcasts",
+    "silent_broadcasts_in_long_calls",
     "silent_elsewhere",
     "silent_together",
     "small_ones",
@@ -217,6 +218,10 @@ fn broadcasts_that_nccl_reports_no_further_are_timed() {
     for version in [6, 7] {
         for gpu_time in ["auto", "events", "stamps", "off"] {
             of("silent_broadcasts", version).gpu_time(gpu_time).without_setting("NCCL_ALLGATHERV_ENABLE").play().check();
+        }
+        for gpu_time in ["auto", "events"] {
+            let of = of("silent_broadcasts_in_long_calls", version).gpu_time(gpu_time);
+            of.without_setting("NCCL_ALLGATHERV_ENABLE").play().check();
         }
         of("silent_broadcast_and_ring", version).without_setting("NCCL_ALLGATHERV_ENABLE").play().check();
     }

@@ -103,6 +103,17 @@ pub enum Source {
     Recording(Recorded),
 }
 
+/// At what point of its launch a kernel starts, on a stream that is free.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Starts {
+    /// At the end: one kernel is launched there.
+    AtReturn,
+    /// Somewhere in it: it is the call that ends a group, of which NCCL reports no further.
+    Within,
+    /// At its begin: copies, the first of which comes at once.
+    AtOnce,
+}
+
 /// A launch, from its begin until its times are known.
 #[derive(Debug)]
 pub struct Launch {
@@ -120,14 +131,14 @@ pub struct Launch {
     pub before: u64,
     /// When the launch had returned, ticks; 0 before.
     pub after: u64,
-    /// Whether it returned right then. The end of a group of calls comes some time after, maybe when the kernel is over.
-    pub is_exact: bool,
+    /// At what point between the two it starts.
+    pub starts: Starts,
 }
 
 impl Launch {
     /// One that is not under way.
     pub fn new(source: Source) -> Self {
-        Self { source, stream: 0, kernel: None, stamps: false, number: 0, before: 0, after: 0, is_exact: true }
+        Self { source, stream: 0, kernel: None, stamps: false, number: 0, before: 0, after: 0, starts: Starts::AtReturn }
     }
 
     /// Whether it has returned: both events are recorded.

@@ -15,7 +15,7 @@ static const struct { const char *name; void (*play)(void); } scenarios[] = {
   SCENARIO(stand_in), SCENARIO(misuse),
   /* timings.h */
   SCENARIO(ring), SCENARIO(tree), SCENARIO(alternating), SCENARIO(sends), SCENARIO(lone_sends), SCENARIO(exchange), SCENARIO(nested_exchange), SCENARIO(all_to_all),
-  SCENARIO(silent_broadcasts), SCENARIO(silent_broadcast_and_ring), SCENARIO(silent_elsewhere), SCENARIO(silent_together),
+  SCENARIO(silent_broadcasts), SCENARIO(silent_broadcasts_in_long_calls), SCENARIO(silent_broadcast_and_ring), SCENARIO(silent_elsewhere), SCENARIO(silent_together),
   SCENARIO(copy_engine),
   /* gpus.h */
   SCENARIO(idle_and_busy), SCENARIO(busy_from_the_first), SCENARIO(slow_first_launch), SCENARIO(late_return), SCENARIO(blocking_launch),

@@ -90,16 +90,25 @@ static inline void enqueue_alone(struct communicator *of, struct work work, int 
   }
 }
 
-/* Broadcasts of which NCCL tells no more than that they are called: a kernel is launched between their group's last state and its end. */
-static void enqueue_silent(struct communicator *of, int count, uint64_t length) {
+/* NCCL does not tell of the latest kernel's launch: it is taken to be at three quarters of the group's end, which began then. */
+static void launched_within(struct communicator *of, uint64_t begun) { of->latest.launched = now() - (now() - begun) / 4; }
+
+/* Broadcasts of which NCCL tells no more than that they are called: a kernel is launched between their group's last state and its end,
+ * which take so long before and after. */
+static void enqueue_silent_within(struct communicator *of, int count, uint64_t length, uint64_t before, uint64_t after) {
   struct work works[MOST_WORKS];
   for (int i = 0; i < count; i++) works[i] = broadcast();
   struct calls calls = call(of, works, count, false);
   uint64_t begun = now();
-  pass(launch_time);
+  pass(before);
   run(of, begun, length);
-  if (count > 1) of->latest.launched = of->latest.first;
+  pass(after);
+  launched_within(of, begun);
   group_ends(&calls);
+}
+
+static inline void enqueue_silent(struct communicator *of, int count, uint64_t length) {
+  enqueue_silent_within(of, count, length, launch_time, 0);
 }
 
 /* A collective by copy engine: no kernel, and copies in the stream. */

@@ -13,6 +13,9 @@ KERNEL_CH_STOP, GROUP_END_BEGINS = 22, 24
 LEAST = 5_000
 # behind another kernel an event waits for that one: then it happens so soon after it, nanoseconds
 BEHIND = 4_000
+# a kernel this short by the end of its launch, nanoseconds, whose first event happened so long before, was over by then:
+# it has its first event's begin if the two events are no further apart than that
+BLINK, LONG_BEFORE, KNOWN = 8_000, 30_000, 60_000
 # nanoseconds after which the smallest (event - host's time) is looked for anew; that of up to twice as long is used
 RECENT = 1_000_000_000
 
@@ -222,8 +225,11 @@ class Recording:
                 host["since"], host["current"] = launch.before, offset
             host["current"] = min(host["current"], offset)
             launched = launch.after + min(offset for offset in (host["current"], host["previous"]) if offset is not None)
-            if last - first >= LEAST and launched < last:
-                times[id(launch)] = last - max(first, launched)
+            begin = max(first, launched)
+            if begin >= last or (last - begin < BLINK and begin - first > LONG_BEFORE):
+                begin = first if last - first <= KNOWN else None
+            if last - first >= LEAST and begin is not None:
+                times[id(launch)] = last - begin
         return times
 
 

@@ -6,7 +6,7 @@ DIRECTORY is of kernels.py. The k-th launch of a process is its k-th kernel. Thr
   recording.py.
 - That is CUPTI's time, operation by operation: but for a constant of either source, which the run tells and the line
   says, 95 % of the operations are within 8 us + 1 %, the others within 60 us. The first launch of a kernel on a GPU is
-  left out: it is loaded then. The sums that were published are compared with CUPTI's, too. With GPU_TIME=events all
+  left out: it is loaded then, takes milliseconds to launch, and may have no time. The sums that were published are compared with CUPTI's, too. With GPU_TIME=events all
   need only be within 60 us: a kernel that waits for processors beside a computation waits behind the first event.
 - A replay of the recordings gives the same summary."""
 
@@ -27,6 +27,8 @@ NEAR, FAR = 8.0, 60.0
 CONSTANTS = [tenths / 10 for tenths in range(-80, 81)]
 # between what was published and what is worked out here: reading a clock earlier or later in a callback
 SAME = 2.0
+# the share of the operations that must be timed for a maximum to be published
+SHOWN = 0.9
 # what a kernel's name has in it, where that is not the function's name
 KERNEL_NAMES = {"Send": ["SendRecv"], "Recv": ["SendRecv"], "Broadcast": ["Broadcast", "AllGatherV"]}
 
@@ -119,8 +121,12 @@ def check_published(rank, run, first, summary):
             ("min_us", min(alone), 10 * SAME),
             ("max_us", max(alone), 10 * SAME + 0.002 * max(alone)),
         ):
-            if abs(row[name] - value) > allowed:
-                wrong.append(f"{what}: {name} is {row[name]:.1f}, by the recording it is {value:.1f}")
+            # the longest of a few is not published
+            is_few = name == "max_us" and len(alone) < SHOWN * row["count"]
+            if row[name] is None and is_few:
+                continue
+            if is_few or row[name] is None or abs(row[name] - value) > allowed:
+                wrong.append(f"{what}: {name} is {row[name]}, by the recording it is {value:.1f}")
         others = sum(alone) - sum(launch.time / 1e3 for launch in compared[key])
         published.append((what, row["time_us"] - others, compared[key]))
 
@@ -144,7 +150,9 @@ def check_process(rank):
         in_graph = launch.replayed or launch.captured or launch.by_host_function
         for operation in launch.operations:
             counts["in graphs" if in_graph else "operations"] += 1
-            if launch.source is None:
+            if launch.source is None and not in_graph and id(launch) in first:
+                counts["untimed at first"] += 1
+            elif launch.source is None:
                 counts["in graphs, untimed" if in_graph else "untimed"] += 1
             else:
                 counts[launch.source] += 1
@@ -153,7 +161,7 @@ def check_process(rank):
             pairs[launch.source] += [(launch.time / 1e3 - theirs, theirs)] * len(launch.operations)
     for cause, number in summary["processes"][0]["untimed"].items():
         # beside a graph there may be stamps, which are not believed
-        if number and cause != "graph" and not (cause == "not_believed" and counts["in graphs, untimed"]):
+        if number and cause != "graph" and not (cause == "not_believed" and counts["in graphs, untimed"] + counts["untimed at first"]):
             wrong.append(f"rank {rank}: {number} operations untimed: {cause}")
 
 

@@ -17,6 +17,11 @@ const OF_LATE: i64 = 1_000_000_000;
 const LEAST: i64 = 5_000;
 /// An event so many nanoseconds behind the one before it has waited for that one's kernel.
 const BEHIND: i64 = 4_000;
+/// What is this short by the end of its launch, nanoseconds, and has its first event so long before that, was over by then.
+const BLINK: i64 = 8_000;
+const LONG_BEFORE: i64 = 30_000;
+/// Then it is its first event's if the two events are so many nanoseconds apart at most.
+const KNOWN: i64 = 60_000;
 
 /// One kernel; places are those of [`Recording::events`].
 #[derive(Debug, Default)]
@@ -83,8 +88,9 @@ impl Kernels {
             } else {
                 first.max(launched + smallest.entry(ctx).or_default().with(recorded, first - recorded))
             };
-            if last - first >= LEAST && soonest < last {
-                let begin = begin.unwrap_or(soonest);
+            let is_over = soonest >= last || (last - soonest < BLINK && soonest - first > LONG_BEFORE);
+            let begin = begin.or(if !is_over { Some(soonest) } else { (last - first <= KNOWN).then_some(first) });
+            if let Some(begin) = begin.filter(|_| last - first >= LEAST) {
                 times.extend(kernel.operations.iter().map(|&place| (place, (last - begin) as f64 / 1000.0)));
             }
         }

@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::cuda::Calls;
 use crate::handle::{Handle, Shared};
 use crate::host_region::{self, Region};
-use crate::launch::{KernelId, Launch, News, Source, Untimed};
+use crate::launch::{KernelId, Launch, News, Source, Starts, Untimed};
 use crate::recorder::{CLOCK, Recorder};
 use crate::thread::ThreadCell;
 use crate::thread::launching::Silent;
@@ -214,24 +214,20 @@ impl Recorder {
         }
     }
 
-    /// All its copies are in the stream, and the first may have begun long before.
+    /// All its copies are in the stream.
     #[cold]
     #[inline(never)]
     pub(super) fn copies_end(&self, cell: &ThreadCell) {
         if let Some(launch) = cell.launching.take() {
-            self.end_and_tell(cell, launch, false);
+            self.end_and_tell(cell, launch, Starts::AtOnce);
         }
     }
 
-    /// `is_one`: one kernel, whose launch has returned a while ago; else the first one may have begun as soon as the stream was free.
-    fn end_and_tell(&self, cell: &ThreadCell, launch: Box<Launch>, is_one: bool) {
+    fn end_and_tell(&self, cell: &ThreadCell, launch: Box<Launch>, starts: Starts) {
         let kernel = launch.kernel;
         match (self.end_events(cell, launch), kernel) {
             (Some(mut launch), _) => {
-                launch.is_exact = false;
-                if !is_one {
-                    launch.after = launch.before.max(1);
-                }
+                launch.starts = starts;
                 self.launches.tell(News::Launched(launch));
             }
             (None, Some(kernel)) => self.launches.tell(News::Untimed { kernel, cause: Untimed::CudaFailed, stamps: false }),
@@ -269,7 +265,7 @@ impl Recorder {
     #[inline(never)]
     pub(super) fn group_has_launched(&self, cell: &ThreadCell) {
         if let Some(launch) = cell.launching.end_silent() {
-            self.end_and_tell(cell, launch, !cell.launching.has_several_calls());
+            self.end_and_tell(cell, launch, Starts::Within);
         }
     }
 

@@ -4,7 +4,7 @@
 //! events are destroyed: what the program does with the context after that, such as `cudaDeviceReset`, must not find us asking about them.
 //! Where it does so before, the context has another number ([`Calls::id`]), and the events of before are forgotten.
 
-use super::{Launch, News, Recorded, Source};
+use super::{Launch, News, Recorded, Source, Starts};
 use crate::cuda::{Calls, Context, Driver, Look};
 use crossbeam_channel::{Receiver, Sender, TrySendError};
 use once_cell::sync::OnceCell;
@@ -226,7 +226,7 @@ impl Launches {
 
     /// A launch is over, or did not begin.
     pub fn give_back(&self, mut launch: Box<Launch>) {
-        (launch.kernel, launch.number, launch.after, launch.is_exact) = (None, 0, 0, true);
+        (launch.kernel, launch.number, launch.after, launch.starts) = (None, 0, 0, Starts::AtReturn);
         if let Source::Events { pool, generation, .. } = launch.source
             && let Some(pool) = self.pools.get(pool).and_then(OnceCell::get)
         {

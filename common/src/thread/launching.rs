@@ -142,11 +142,6 @@ impl Launching {
         only.then(|| (Name::from_bits(function.load(Ordering::Relaxed)), class.load(Ordering::Relaxed)))
     }
 
-    /// Whether there is more than one call in the group.
-    pub(crate) fn has_several_calls(&self) -> bool {
-        self.calls.count.load(Ordering::Relaxed) > 1
-    }
-
     /// A launch is under way. Gives one that no operation has followed.
     pub(crate) fn begin(&self, launch: Option<Box<Launch>>, untimed: Option<Untimed>) -> Option<Box<Launch>> {
         self.untimed.store(untimed.map_or(0, |cause| cause as u8), Ordering::Relaxed);
