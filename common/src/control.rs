@@ -5,10 +5,9 @@ use crate::series::{Point, Token};
 use crate::summary::Summary;
 use crate::thread::ThreadCell;
 use crate::timeline::Timeline;
-use crate::{export, host_name, log, notes, recorder};
+use crate::{export, files, host_name, log, notes, recorder};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use std::ffi::OsString;
-use std::io::Write;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::sync::Once;
@@ -60,7 +59,9 @@ fn write_summary() {
     let Some(path) = recorder::begun().and_then(|recorder| recorder.settings.summary.as_deref()) else { return };
     let path = expand(path);
     let Some(summary) = summary() else { return };
-    if let Err(error) = write(&path, &summary) {
+    let written =
+        serde_json::to_string_pretty(&summary).map_err(Into::into).and_then(|text| files::write(&path, (text + "\n").as_bytes()));
+    if let Err(error) = written {
         log::warn(&format!("the summary could not be written to {}: {error}", path.display()));
     }
 }
@@ -216,21 +217,4 @@ pub fn expand(path: &Path) -> PathBuf {
         expanded.extend_from_slice(part);
         rest = behind;
     }
-}
-
-/// Writes the whole file or none: readers never see half of it.
-fn write(path: &Path, summary: &Summary) -> std::io::Result<()> {
-    let mut part = path.as_os_str().to_owned();
-    part.push(format!(".part{}", std::process::id()));
-    let part = PathBuf::from(part);
-    let text = serde_json::to_string_pretty(summary)?;
-    let written = std::fs::File::create(&part).and_then(|mut file| {
-        file.write_all(text.as_bytes())?;
-        file.write_all(b"\n")
-    });
-    let moved = written.and_then(|()| std::fs::rename(&part, path));
-    if moved.is_err() {
-        let _ = std::fs::remove_file(&part);
-    }
-    moved
 }

@@ -26,6 +26,7 @@ pub mod event;
 #[cfg_attr(not(feature = "otel"), path = "no_export.rs")]
 pub mod export;
 pub mod figures;
+pub mod files;
 pub mod fit;
 pub mod gate;
 pub mod gpu_clock;
@@ -64,6 +65,7 @@ pub mod round;
 pub mod sent;
 pub mod series;
 pub mod services;
+mod signal;
 pub mod slot;
 pub mod spread;
 pub mod summary;

@@ -1,10 +1,18 @@
 //! Lines for a person, on standard error. Never called from a callback that NCCL makes while it works.
+//!
+//! Standard error may be a pipe that nobody reads, or whose reader is gone: a line that does not fit is dropped and counted, nobody waits
+//! for room or for another thread, and no signal ends the process.
 
 use crate::config::Verbosity;
-use std::io::Write;
-use std::sync::atomic::{AtomicU8, Ordering};
+use crate::signal::Held;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+
+/// Bytes that a pipe takes whole, or not at all, where it has room: more of a line is left out.
+const LONGEST: usize = libc::PIPE_BUF;
 
 static VERBOSITY: AtomicU8 = AtomicU8::new(Verbosity::Warn as u8);
+/// Lines that found no room since the last one that did.
+static DROPPED: AtomicU64 = AtomicU64::new(0);
 
 /// Sets what is written from here on.
 pub fn set_verbosity(verbosity: Verbosity) {
@@ -22,9 +30,62 @@ pub fn info(line: &str) {
 }
 
 fn write(level: Verbosity, kind: &str, line: &str) {
-    if VERBOSITY.load(Ordering::Relaxed) >= level as u8 {
-        // one write, so that lines of many ranks do not mix; a closed standard error is no reason to fail
-        let text = format!("scorep-nccl: {kind}{line}\n");
-        let _ = std::io::stderr().write_all(text.as_bytes());
+    if VERBOSITY.load(Ordering::Relaxed) < level as u8 {
+        return;
+    }
+    write_to(libc::STDERR_FILENO, &format!("{kind}{line}"));
+}
+
+fn write_to(file: libc::c_int, line: &str) {
+    let dropped = DROPPED.swap(0, Ordering::Relaxed);
+    let before = if dropped == 0 { String::new() } else { format!("({dropped} lines before this one found no room) ") };
+    let mut text = format!("scorep-nccl: {before}{line}");
+    while text.len() >= LONGEST {
+        text.pop();
+    }
+    text.push('\n');
+    if !write_at_once(file, text.as_bytes()) {
+        DROPPED.fetch_add(dropped + 1, Ordering::Relaxed);
+    }
+}
+
+/// One write, so that lines of many ranks do not mix, and without the lock of the standard library's stream: whoever holds that may wait
+/// for a reader. False where there is no room now; one that is closed is no reason to try again.
+fn write_at_once(file: libc::c_int, text: &[u8]) -> bool {
+    let _held = Held::new(libc::SIGPIPE);
+    let mut asked = libc::pollfd { fd: file, events: libc::POLLOUT, revents: 0 };
+    // SAFETY: one entry, which lives as long as the call; it does not wait.
+    if unsafe { libc::poll(&raw mut asked, 1, 0) } < 1 {
+        return false;
+    }
+    // SAFETY: as many bytes as the text has.
+    unsafe { libc::write(file, text.as_ptr().cast(), text.len()) };
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::os::fd::AsRawFd;
+
+    #[test]
+    fn a_line_that_finds_no_room_is_counted_by_the_next_one() {
+        let (mut reader, mut writer) = std::io::pipe().unwrap();
+        // SAFETY: fcntl of a descriptor of our own.
+        let room = unsafe { libc::fcntl(writer.as_raw_fd(), libc::F_GETPIPE_SZ) };
+        let mut full = vec![b'.'; usize::try_from(room).unwrap()];
+        writer.write_all(&full).unwrap();
+        write_to(writer.as_raw_fd(), "one");
+        write_to(writer.as_raw_fd(), "two");
+        reader.read_exact(&mut full).unwrap();
+        write_to(writer.as_raw_fd(), "three");
+        write_to(writer.as_raw_fd(), &"\u{e4}".repeat(LONGEST));
+        drop(writer);
+        let mut text = String::new();
+        reader.read_to_string(&mut text).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[0], "scorep-nccl: (2 lines before this one found no room) three");
+        assert!(lines.len() == 2 && lines[1].len() < LONGEST && lines[1].ends_with('\u{e4}'), "{}", lines[1].len());
     }
 }

@@ -62,6 +62,8 @@ pub fn begin() -> Option<&'static Recorder> {
     if switch::is_off() {
         return None;
     }
+    // before anything that a child could find half done
+    switch::prepare();
     let recorder = RECORDER.get_or_init(|| {
         let settings = settings().clone();
         if let Some(rate) = settings.tick_rate {
@@ -69,7 +71,6 @@ pub fn begin() -> Option<&'static Recorder> {
         }
         // known from the first callback on
         CLOCK.await_scale();
-        switch::prepare();
         grace::prepare();
         control::finish_at_exit();
         let made = Recorder::new(settings).and_then(|(recorder, inbox, closed)| {

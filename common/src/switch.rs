@@ -45,16 +45,17 @@ pub fn quiet() {
     });
 }
 
-/// Readies the process: a forked child records nothing, since it has no collector. Called once, when recording begins.
+/// Readies the process: a forked child records nothing, since it has no collector. Called before recording begins.
 pub fn prepare() {
-    static ONCE: Once = Once::new();
+    // no `Once`: a child that was forked within it would wait for its end for ever
+    static DONE: AtomicBool = AtomicBool::new(false);
     extern "C" fn in_child() {
         OFF.store(true, Ordering::Relaxed);
     }
-    ONCE.call_once(|| {
+    if !DONE.swap(true, Ordering::Relaxed) {
         // SAFETY: `in_child` is a function of this library, which is never unloaded, and does nothing but store a flag.
         unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
-    });
+    }
 }
 
 /// Panics where a test wants it (`NCCL_SCOREP_PANIC=callback`); nothing in a release build.

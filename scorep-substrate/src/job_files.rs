@@ -1,7 +1,7 @@
 //! The summary as files in Score-P's experiment directory.
 
-use common::report;
 use common::summary::Summary;
+use common::{files, report};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -31,14 +31,14 @@ impl<'a> JobFiles<'a> {
             Some(parent) if parent.is_dir() => {}
             _ => return Err(format!("{}: this node does not see the experiment directory", self.directory.display())),
         }
-        std::fs::create_dir_all(self.directory).map_err(at(self.directory.into()))?;
+        files::make_own(self.directory).map_err(at(self.directory.into()))?;
         let path = self.directory.join(format!("{}.json", self.stem));
         let mut text = serde_json::to_string_pretty(summary).map_err(|error| error.to_string())?;
         text.push('\n');
-        std::fs::write(&path, text).map_err(at(path))?;
+        files::write(&path, text.as_bytes()).map_err(at(path))?;
         if self.stem == "summary" {
             let path = self.directory.join("summary.txt");
-            std::fs::write(&path, report::tables(summary)).map_err(at(path))?;
+            files::write(&path, report::tables(summary).as_bytes()).map_err(at(path))?;
         }
         Ok(())
     }

@@ -8,8 +8,9 @@
 //!
 //! A process that has entered must obey the verdict, so from there on it looks again whatever goes wrong with a file.
 
-use std::fs::{File, OpenOptions};
-use std::io;
+use common::files::{self, NewFile};
+use std::fs::File;
+use std::io::{self, Write};
 use std::os::unix::fs::{FileExt, symlink};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -51,7 +52,7 @@ pub(crate) struct RollCall<'a> {
 impl<'a> RollCall<'a> {
     /// The roll is in that directory, which the first process makes.
     pub(crate) fn new(directory: &'a Path, rank: usize, size: usize, takes_part: bool) -> Self {
-        Self { directory, rank, size, number: if takes_part { random() | 1 } else { DECLINES } }
+        Self { directory, rank, size, number: if takes_part { files::random() | 1 } else { DECLINES } }
     }
 
     /// True in every process, or false in every process that has loaded the plugin.
@@ -65,14 +66,14 @@ impl<'a> RollCall<'a> {
 
     /// The first process: waits for all numbers, then makes the verdict.
     fn call(&self, deadline: Instant) -> io::Result<bool> {
-        std::fs::create_dir_all(self.directory)?;
+        files::make_own(self.directory)?;
         let mut roll = vec![0; WIDTH * (self.size + 1)];
-        roll[..WIDTH].copy_from_slice(&random().to_le_bytes());
+        roll[..WIDTH].copy_from_slice(&files::random().to_le_bytes());
         roll[WIDTH..2 * WIDTH].copy_from_slice(&self.number.to_le_bytes());
         // appears whole, in place of what an earlier run has left
-        let part = self.directory.join("roll.part");
-        std::fs::write(&part, &roll)?;
-        std::fs::rename(&part, self.directory.join(ROLL))?;
+        let mut file = NewFile::beside(&self.directory.join(ROLL))?;
+        file.write_all(&roll)?;
+        file.appear()?;
         let mut look = FIRST_LOOK;
         loop {
             if let Ok(now) = self.read() {
@@ -126,7 +127,7 @@ impl<'a> RollCall<'a> {
     /// Enters the number, unless it is there already, and gives the run's. Opened each time: a network file system shows then what
     /// others have closed.
     fn enter(&self) -> io::Result<u64> {
-        let file = OpenOptions::new().read(true).write(true).open(self.directory.join(ROLL))?;
+        let file = files::open(&self.directory.join(ROLL), true)?;
         if file.metadata()?.len() != (WIDTH * (self.size + 1)) as u64 {
             // an earlier run's
             return Err(io::ErrorKind::NotFound.into());
@@ -144,7 +145,7 @@ impl<'a> RollCall<'a> {
     /// The roll as it is now.
     fn read(&self) -> io::Result<Vec<u8>> {
         let mut roll = vec![0; WIDTH * (self.size + 1)];
-        File::open(self.directory.join(ROLL))?.read_exact_at(&mut roll, 0)?;
+        files::open(&self.directory.join(ROLL), false)?.read_exact_at(&mut roll, 0)?;
         Ok(roll)
     }
 
@@ -185,7 +186,7 @@ impl<'a> RollCall<'a> {
         for entry in entries.flatten() {
             let name = entry.file_name();
             let name = name.to_string_lossy();
-            if name == ROLL || name.starts_with("verdict-") {
+            if NewFile::whole(&name).unwrap_or(&name) == ROLL || name.starts_with("verdict-") {
                 let _ = std::fs::remove_file(entry.path());
             }
         }
@@ -211,12 +212,6 @@ fn number(bytes: &[u8]) -> u64 {
 fn pause(look: &mut Duration) {
     std::thread::sleep(*look);
     *look = (*look * 2).min(LONGEST_LOOK);
-}
-
-/// From the standard library's own source of randomness.
-fn random() -> u64 {
-    use std::hash::{BuildHasher, Hasher, RandomState};
-    RandomState::new().build_hasher().finish()
 }
 
 #[cfg(test)]
@@ -260,6 +255,29 @@ mod tests {
         assert_eq!(run(directory.path(), &[0, 1, 3], 4, SHORT), [false; 3]);
         assert_eq!(run(directory.path(), &[1, 2, 3], 4, SHORT), [false; 3], "the first one");
         assert_eq!(run(&directory.path().join("new"), &[1, 2], 3, SHORT), [false; 2], "the first one, and no directory");
+    }
+
+    #[test]
+    fn a_roll_that_is_none_is_neither_waited_for_nor_followed() {
+        let directory = directory();
+        let roll = directory.path().join(ROLL);
+        let other = directory.path().join("other");
+        std::fs::write(&other, [0; 3 * WIDTH]).unwrap();
+        let name = std::ffi::CString::new(roll.to_str().unwrap()).unwrap();
+        for is_link in [false, true] {
+            if is_link {
+                symlink(&other, &roll).unwrap();
+            } else {
+                // SAFETY: a string that lives as long as the call.
+                assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
+            }
+            let answer = RollCall::new(directory.path(), 1, 2, true);
+            assert!(answer.all_take_part(LONG).is_err(), "as whoever waits for the first process finds it");
+            assert_eq!(run(directory.path(), &[0], 2, SHORT), [false], "the first process");
+            assert!(roll.symlink_metadata().unwrap().is_file());
+            RollCall::clear(directory.path());
+        }
+        assert_eq!(std::fs::read(&other).unwrap(), [0; 3 * WIDTH]);
     }
 
     #[test]

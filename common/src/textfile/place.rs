@@ -1,9 +1,9 @@
 //! The file of this process in the directory, and what others of this machine have left there.
 
-use std::fs::{self, File, OpenOptions, Permissions};
+use crate::files::NewFile;
+use std::fs::{self, Permissions};
 use std::io::{self, Write};
-use std::os::fd::IntoRawFd;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -12,8 +12,6 @@ const OLD: Duration = Duration::from_secs(600);
 const EXPORTS: u32 = 10;
 /// node_exporter reads what ends so, and nothing else.
 const ENDING: &str = ".prom";
-/// A file that is not whole yet.
-const PART: &str = ".part";
 
 /// Where one process writes to.
 #[derive(Debug)]
@@ -38,15 +36,8 @@ impl Place {
     /// # Errors
     /// The directory, and what is wrong with it.
     pub(super) fn write(&self, text: &str) -> Result<SystemTime, String> {
-        let part = self.directory.join(format!("{}{PART}", self.name));
-        let written = write_new(&part, text).and_then(|time| {
-            fs::rename(&part, self.directory.join(&self.name))?;
-            Ok(time)
-        });
-        written.map_err(|error| {
-            let _ = fs::remove_file(&part);
-            format!("{}: {error}", self.directory.display())
-        })
+        let place = self.directory.join(&self.name);
+        write_readable(&place, text).map_err(|error| format!("{}: {error}", self.directory.display()))
     }
 
     /// Removes files of this machine that were written long before the one that is of now: by the file system's clock alone, as it may be another
@@ -70,7 +61,7 @@ impl Place {
 
     /// Whether this library gives such a name to a file on this machine.
     fn is_ours(&self, name: &str) -> bool {
-        let name = name.strip_suffix(PART).unwrap_or(name);
+        let name = NewFile::whole(name).unwrap_or(name);
         let process = name.strip_prefix(&self.start).and_then(|rest| rest.strip_suffix(ENDING));
         // a process, and perhaps its namespace
         process.is_some_and(|process| {
@@ -80,20 +71,14 @@ impl Place {
     }
 }
 
-/// Writes a file that is not there, for all to read, and gives its time.
-fn write_new(path: &Path, text: &str) -> io::Result<SystemTime> {
-    // one that a process of the same number has left, or a link that somebody else has put there: it is not followed
-    let _ = fs::remove_file(path);
-    let mut file: File = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+/// Writes a file for all to read, and gives its time.
+fn write_readable(place: &Path, text: &str) -> io::Result<SystemTime> {
+    let mut file = NewFile::beside(place)?;
     // node_exporter runs as another user, and the job may keep its files to itself
     file.set_permissions(Permissions::from_mode(0o644))?;
     file.write_all(text.as_bytes())?;
-    // file systems of other machines tell only here that there was no room; syncing would tell, too, but waits for the disk
-    // SAFETY: the descriptor is the file's, which gives it up.
-    if unsafe { libc::close(file.into_raw_fd()) } != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    fs::metadata(path)?.modified()
+    file.appear()?;
+    fs::metadata(place)?.modified()
 }
 
 #[cfg(test)]

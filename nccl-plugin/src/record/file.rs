@@ -5,12 +5,12 @@
 use super::event::{Record, What};
 use super::line::{Line, Words};
 use super::memory::{Memory, Records};
+use common::files::{self, NewFile};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::ffi::CStr;
-use std::fs::{self, File};
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -32,10 +32,7 @@ pub(super) struct Meta {
 
 /// Where the file goes.
 #[derive(Debug)]
-pub(super) struct Place {
-    file: PathBuf,
-    part: PathBuf,
-}
+pub(super) struct Place(PathBuf);
 
 impl Place {
     /// `<host>.<pid>.jsonl.gz` in a directory, which is made if need be.
@@ -43,18 +40,17 @@ impl Place {
     /// # Errors
     /// When no file can be made there: better known now than at the end.
     pub(super) fn new(directory: &Path) -> io::Result<Self> {
-        fs::create_dir_all(directory)?;
+        files::make(directory)?;
         // the job may go elsewhere
         let directory = directory.canonicalize()?;
         let name = format!("{}.{}.jsonl.gz", host(), std::process::id());
-        let place = Self { part: directory.join(format!(".{name}.part")), file: directory.join(name) };
-        File::create(&place.part)?;
-        fs::remove_file(&place.part)?;
-        Ok(place)
+        let place = directory.join(name);
+        drop(NewFile::beside(&place)?);
+        Ok(Self(place))
     }
 
     pub(super) fn file(&self) -> &Path {
-        &self.file
+        &self.0
     }
 }
 
@@ -63,23 +59,14 @@ impl Place {
 /// # Errors
 /// When there is no room or no right to write; then nothing is left behind.
 pub(super) fn write(place: &Place, meta: &Meta, callbacks: u64, memory: &Memory, words: &Words<'_>) -> io::Result<u64> {
-    let written = write_part(&place.part, meta, callbacks, memory, words);
-    let moved = written.and_then(|dropped| fs::rename(&place.part, &place.file).map(|()| dropped));
-    if moved.is_err() {
-        let _ = fs::remove_file(&place.part);
-    }
-    moved
-}
-
-fn write_part(part: &Path, meta: &Meta, callbacks: u64, memory: &Memory, words: &Words<'_>) -> io::Result<u64> {
-    let mut file = BufWriter::new(File::create(part)?);
+    let mut file = NewFile::beside(&place.0)?;
     let reserved = meta_member(meta, 0)?;
     file.write_all(&reserved)?;
     // the process waits for this, so it is fast rather than small; whole blocks of text, since each write costs
     let mut body = BufWriter::with_capacity(BLOCK, GzEncoder::new(file, Compression::fast()));
     let lines = write_lines(&mut body, callbacks, memory, words)?;
     let body = body.into_inner().map_err(io::IntoInnerError::into_error)?;
-    let mut file = body.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?;
+    let mut file = body.finish()?;
     let dropped = callbacks.saturating_sub(lines).saturating_add(meta.missed);
     let member = meta_member(meta, dropped)?;
     if member.len() != reserved.len() {
@@ -87,6 +74,7 @@ fn write_part(part: &Path, meta: &Meta, callbacks: u64, memory: &Memory, words: 
     }
     file.seek(SeekFrom::Start(0))?;
     file.write_all(&member)?;
+    file.appear()?;
     Ok(dropped)
 }
 
@@ -186,6 +174,7 @@ mod tests {
     use super::super::strings::Strings;
     use super::*;
     use flate2::bufread::MultiGzDecoder;
+    use std::fs;
     use std::io::Read;
 
     const EVENT: Event = Event::Group;

@@ -1,0 +1,150 @@
+//! A file that appears whole or not at all.
+
+use super::random;
+use crate::signal::Held;
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::os::fd::IntoRawFd;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+/// Bytes of the longest name that file systems take, less those of a random number and the dots around.
+const LONGEST: usize = 255 - 24;
+/// Names that are tried: one that is taken by chance is taken once.
+const TRIES: usize = 16;
+/// What the name of a file ends with that is not whole yet.
+const ENDING: &str = ".part";
+
+/// A file beside its place, under a random name. Dropped, it is gone. While there is one, writing beyond a limit (RLIMIT_FSIZE) is an error
+/// on its thread, and ends no process.
+pub struct NewFile {
+    file: Option<BufWriter<File>>,
+    _limit: Held,
+    path: PathBuf,
+    place: PathBuf,
+}
+
+impl NewFile {
+    /// Makes one that is to appear at `place`, with the mode of any new file.
+    ///
+    /// # Errors
+    /// When no file can be made in that directory.
+    pub fn beside(place: &Path) -> io::Result<Self> {
+        let name = place.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+        let limit = Held::new(libc::SIGXFSZ);
+        let mut taken = io::ErrorKind::AlreadyExists.into();
+        for _ in 0..TRIES {
+            let mut unique = OsString::from(".");
+            unique.push(OsString::from_vec(name.as_bytes().iter().copied().take(LONGEST).collect()));
+            unique.push(format!(".{:016x}{ENDING}", random()));
+            let path = place.with_file_name(unique);
+            // O_EXCL: whatever has that name, a link too, is neither opened nor followed
+            match OpenOptions::new().write(true).create_new(true).mode(0o666).custom_flags(libc::O_NOFOLLOW).open(&path) {
+                Ok(file) => {
+                    return Ok(Self { file: Some(BufWriter::new(file)), _limit: limit, path, place: place.to_owned() });
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => taken = error,
+                Err(error) => return Err(error),
+            }
+        }
+        Err(taken)
+    }
+
+    /// The name of the file whose part has that name: `NAME` of `.NAME.RANDOM.part`.
+    pub fn whole(part: &str) -> Option<&str> {
+        let (name, random) = part.strip_prefix('.')?.strip_suffix(ENDING)?.rsplit_once('.')?;
+        (random.len() == 16 && random.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(name)
+    }
+
+    /// Gives it a mode, whatever the process' mask of modes is.
+    ///
+    /// # Errors
+    /// When the file system knows none.
+    pub fn set_permissions(&self, permissions: Permissions) -> io::Result<()> {
+        self.file.as_ref().map_or(Ok(()), |file| file.get_ref().set_permissions(permissions))
+    }
+
+    /// Puts it where it is to be, in the place of a file or a link there.
+    ///
+    /// # Errors
+    /// When not all of it could be written: file systems of other machines, and quotas, may say so only when it is closed.
+    pub fn appear(mut self) -> io::Result<()> {
+        if let Some(file) = self.file.take() {
+            let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
+            // SAFETY: the descriptor is the file's, which gives it up.
+            if unsafe { libc::close(file.into_raw_fd()) } != 0 {
+                return Err(io::Error::last_os_error());
+            }
+        }
+        fs::rename(&self.path, &self.place)?;
+        self.path = PathBuf::new();
+        Ok(())
+    }
+
+    fn open(&mut self) -> io::Result<&mut BufWriter<File>> {
+        self.file.as_mut().ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+}
+
+impl Write for NewFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.open()?.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.open()?.flush()
+    }
+}
+
+impl Seek for NewFile {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.open()?.seek(to)
+    }
+}
+
+impl Drop for NewFile {
+    fn drop(&mut self) {
+        if !self.path.as_os_str().is_empty() {
+            // what is buffered is of no use any more
+            if let Some(file) = self.file.take() {
+                drop(file.into_parts());
+            }
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_appears_whole_or_not_at_all() {
+        let directory = std::env::temp_dir().join(format!("scorep-nccl-new-{:016x}", random()));
+        fs::create_dir(&directory).unwrap();
+        let place = directory.join("a".repeat(250));
+        let mut file = NewFile::beside(&place).unwrap();
+        file.write_all(b"half").unwrap();
+        let names = || {
+            fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect::<Vec<_>>()
+        };
+        assert_eq!(NewFile::whole(&names()[0]), Some(&*"a".repeat(LONGEST)));
+        drop(file);
+        assert!(names().is_empty());
+        // a link of somebody else is replaced, and not followed
+        let private = directory.join("private");
+        fs::write(&private, "mine").unwrap();
+        std::os::unix::fs::symlink(&private, &place).unwrap();
+        let mut file = NewFile::beside(&place).unwrap();
+        file.write_all(b"whole").unwrap();
+        file.appear().unwrap();
+        assert_eq!((fs::read(&place).unwrap(), fs::read(&private).unwrap()), (b"whole".to_vec(), b"mine".to_vec()));
+        assert!(!place.symlink_metadata().unwrap().is_symlink() && names().len() == 2);
+        for other in ["a.prom", ".a.prom.part", ".a.prom.0123.part", ".a.prom.0123456789abcdeg.part"] {
+            assert_eq!(NewFile::whole(other), None, "{other}");
+        }
+        fs::remove_dir_all(directory).unwrap();
+    }
+}
