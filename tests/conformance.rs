@@ -92,6 +92,8 @@ scenarios! {
     forked_communicator [];
     forked_under_threads [];
     forked_before_init [];
+    forked_amidst_init [];
+    cancelled [];
     without_finalize [];
 }
 

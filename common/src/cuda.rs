@@ -7,6 +7,7 @@
 //! event, and asking when it happened. They are made in the relaxed capture mode ([`Relaxed`]). Work for a stream that is not captured, as
 //! an event's record is, is no such call. Score-P sees none of them (`unseen`).
 
+use crate::cancel::Uncancelled;
 use crate::gate::{Gate, Inside};
 use crate::unseen::{self, Unseen};
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
@@ -173,7 +174,7 @@ impl Driver {
         if self.is_over() {
             return None;
         }
-        Some(Calls { driver: self, _unseen: self.unseen.enter() })
+        Some(Calls { driver: self, _unseen: self.unseen.enter(), _whole: Uncancelled::new() })
     }
 
     /// The collector's calls, which whoever ends all calls waits for. `None` when calls are over.
@@ -211,6 +212,8 @@ impl Driver {
 pub struct Calls<'a> {
     driver: &'a Driver,
     _unseen: unseen::Inside,
+    /// CUDA may wait in a call.
+    _whole: Uncancelled,
 }
 
 /// Calls of the collector's, unseen until this is dropped.

@@ -4,6 +4,7 @@
 //! not help. So each callback puts its whole body inside [`guard`] and says what to tell Score-P
 //! should it fail.
 
+use crate::cancel::Uncancelled;
 use crate::switch;
 use std::mem::forget;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -37,6 +38,8 @@ pub fn guard_event<R>(callback: &str, on_panic: R, body: impl FnOnce() -> R) -> 
 #[inline]
 pub fn contain<R>(callback: &str, on_panic: R, body: impl FnOnce() -> R) -> R {
     switch::quiet();
+    // what waits in here, for a file or another thread, is where a thread may be cancelled
+    let _whole = Uncancelled::new();
     catch(callback, on_panic, body)
 }
 

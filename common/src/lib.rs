@@ -12,6 +12,7 @@ pub mod assembly;
 pub mod board;
 pub mod callbacks;
 pub mod calls;
+mod cancel;
 pub mod clock;
 pub mod clock_tree;
 pub mod collector;

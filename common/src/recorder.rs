@@ -62,7 +62,7 @@ pub fn begin() -> Option<&'static Recorder> {
     if switch::is_off() {
         return None;
     }
-    // before anything that a child could find half done
+    // for whoever comes first, if not NCCL
     switch::prepare();
     let recorder = RECORDER.get_or_init(|| {
         let settings = settings().clone();

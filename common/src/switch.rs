@@ -3,8 +3,8 @@
 //! When it is off, nothing is recorded and every callback returns at once; what was recorded before is taken in.
 
 use crate::{log, notes};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Once, OnceLock};
 
 static OFF: AtomicBool = AtomicBool::new(false);
 
@@ -33,16 +33,17 @@ pub fn off_after_fault(callback: &str) {
 /// A panic of ours prints no report of its own, from the first callback on. Later calls cost one look.
 #[inline]
 pub fn quiet() {
-    static ONCE: Once = Once::new();
+    // no `Once`: a child that was forked within it would wait for its end for ever
+    static DONE: AtomicBool = AtomicBool::new(false);
     // this library's own copy of the standard library: an application's hook is another one
-    ONCE.call_once(|| {
+    if !DONE.load(Ordering::Relaxed) && !DONE.swap(true, Ordering::Relaxed) {
         std::panic::set_hook(Box::new(|panic| {
             let payload = panic.payload();
             let text = payload.downcast_ref::<&str>().copied().or_else(|| payload.downcast_ref::<String>().map(String::as_str));
             let what = text.unwrap_or("no message");
             let _ = FAULT.set(panic.location().map_or_else(|| what.to_owned(), |place| format!("{place}: {what}")));
         }));
-    });
+    }
 }
 
 /// Readies the process: a forked child records nothing, since it has no collector. Called before recording begins.

@@ -14,6 +14,7 @@ use crate::version::Version;
 use common::callbacks;
 use common::event::{Communicator, Timed};
 use common::guard::{guard, guard_event};
+use common::switch;
 use std::ffi::{CStr, c_char, c_int, c_void};
 
 /// ncclSuccess.
@@ -104,6 +105,8 @@ unsafe fn open<V: Version>(
         // SAFETY: writable by the caller's word. The number is never followed as a pointer.
         unsafe { *context = callbacks::NO_CONTEXT as *mut c_void };
     }
+    // before anything that a child which is forked meanwhile could wait for, as the loader's locks
+    switch::prepare();
     let asked = guard("init", 0, || {
         let caller = Caller::of(logger.address(), V::NUMBER);
         let asked = opening::mask(caller, V::TYPES, logger);

@@ -83,8 +83,9 @@ pub unsafe fn init<V: Version>(
     introduction: &Introduction<'_>,
     core: impl FnOnce(u64) -> u64,
 ) -> (u64, u64) {
-    let tap = TAP.get_or_init(|| Tap::from_settings(V::NUMBER));
-    let Some(tap) = tap.as_ref().filter(|_| !switch::is_off()) else { return (core(asked), asked) };
+    // a child that was forked while another thread made them would wait for that thread for ever
+    let made = || TAP.get_or_init(|| Tap::from_settings(V::NUMBER)).as_ref();
+    let Some(tap) = (if switch::is_off() { None } else { made() }) else { return (core(asked), asked) };
     ON.store(true, Ordering::Relaxed);
     let record = tap.recording.and_then(|recording| Some((recording, recording.moment()?)));
     // SAFETY: the caller's.

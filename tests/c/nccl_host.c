@@ -35,7 +35,7 @@ static const struct { const char *name; void (*play)(void); } scenarios[] = {
   /* settings.h */
   SCENARIO(min_bytes), SCENARIO(masks), SCENARIO(one_mask),
   /* processes.h */
-  SCENARIO(forked), SCENARIO(forked_communicator), SCENARIO(forked_under_threads), SCENARIO(forked_before_init),
+  SCENARIO(forked), SCENARIO(forked_communicator), SCENARIO(forked_under_threads), SCENARIO(forked_before_init), SCENARIO(forked_amidst_init), SCENARIO(cancelled),
   SCENARIO(without_finalize), SCENARIO(exit_under_threads), SCENARIO(exit_of_a_thread), SCENARIO(fault),
   /* score_p.h */
   SCENARIO(score_p), SCENARIO(reaped), SCENARIO(counters_at_their_end),

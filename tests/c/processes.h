@@ -75,6 +75,64 @@ static void forked_before_init(void) {
   finalize(context);
 }
 
+static void *make_communicator(void *unused) {
+  (void)unused;
+  init();
+  return NULL;
+}
+
+/* What the first init of a process is amidst of when it is forked; the child's own init must come back all the same. */
+static void forked_amidst_init(void) {
+  for (long i = 0; i < 40; i++) {
+    pid_t process = fork();
+    if (process == 0) {
+      pthread_t thread;
+      check(pthread_create(&thread, NULL, make_communicator, NULL) == 0, "no thread");
+      struct timespec moment = {0, i * 40000};
+      nanosleep(&moment, NULL);
+      pid_t child = fork();
+      if (child == 0) {
+        alarm(20);
+        init();
+        _exit(0);
+      }
+      int status = 0;
+      check(waitpid(child, &status, 0) == child && status == 0, "the child of %ld us hangs: %d", i * 40, status);
+      _exit(0);
+    }
+    int status = 0;
+    check(waitpid(process, &status, 0) == process && status == 0, "the process failed: %d", status);
+  }
+  void *context = init();
+  whole(context);
+  finalize(context);
+}
+
+static atomic_bool has_come_back;
+
+static void *init_cancelled(void *unused) {
+  (void)unused;
+  pthread_cancel(pthread_self());
+  void *context = init();
+  /* what the thread does itself is its own */
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+  whole(context);
+  finalize(context);
+  has_come_back = true;
+  pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
+  pthread_testcancel();
+  return NULL;
+}
+
+/* A thread that is to end at the next function that may wait: not in a callback, whose caller would not hear of it. */
+static void cancelled(void) {
+  pthread_t thread;
+  void *result;
+  check(pthread_create(&thread, NULL, init_cancelled, NULL) == 0, "no thread");
+  pthread_join(thread, &result);
+  check(has_come_back && result == PTHREAD_CANCELED, "the thread ended elsewhere");
+}
+
 static void without_finalize(void) {
   void *context = init();
   whole(context);
