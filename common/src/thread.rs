@@ -192,8 +192,9 @@ impl ThreadCell {
     #[inline(always)]
     pub fn enter(&self) -> Section<'_> {
         let section = self.section.load(Ordering::Relaxed);
+        // odd also behind a callback that a handler has left by siglongjmp, whose mark is still there;
         // a collector that sees this mark, and not the end of the callback before, must see what that one wrote
-        self.section.store(section.wrapping_add(1), Ordering::Release);
+        self.section.store(section.wrapping_add(1) | 1, Ordering::Release);
         if SELF_FENCING.load(Ordering::Relaxed) {
             fence(Ordering::SeqCst);
         } else {
@@ -287,6 +288,12 @@ mod tests {
         assert_eq!(cell.section(), before + 1);
         drop(section);
         assert_eq!(cell.section(), before + 2);
+        // as siglongjmp leaves it
+        std::mem::forget(cell.enter());
+        let section = cell.enter();
+        assert!(cell.section() % 2 == 1 && cell.section() > before + 3, "{}", cell.section());
+        drop(section);
+        assert_eq!(cell.section() % 2, 0);
     }
 
     #[test]
