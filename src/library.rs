@@ -63,10 +63,12 @@ pub(crate) fn is_alone_in(directory: &Path) -> bool {
 }
 
 fn first(named: Option<&Path>, places: &[&str]) -> Result<PathBuf, NotFound> {
-    let beside = std::env::current_exe().ok().and_then(|program| Some(program.parent()?.to_path_buf())).unwrap_or_default();
-    let candidates = match named {
-        Some(path) => vec![path.to_path_buf()],
-        None => places.iter().map(|place| beside.join(place).join(FILE)).collect(),
+    // where the system does not say which file this program is (no /proc), it is looked for nowhere: least of all where the job was started
+    let beside = std::env::current_exe().ok().and_then(|program| Some(program.parent()?.to_path_buf()));
+    let candidates = match (named, beside) {
+        (Some(path), _) => vec![path.to_path_buf()],
+        (None, Some(beside)) => places.iter().map(|place| beside.join(place).join(FILE)).collect(),
+        (None, None) => return Err(NotFound { looked: vec!["the unknown directory of this program".into()] }),
     };
     let found = candidates.iter().find_map(|path| path.canonicalize().ok().filter(|path| path.is_file()));
     found.ok_or_else(|| NotFound { looked: candidates.iter().map(|path| path.display().to_string()).collect() })

@@ -6,7 +6,7 @@ use std::io::Write;
 ///
 /// # Errors
 /// When it is full or closed: what is said of that.
-pub(crate) fn write(text: &str) -> Result<(), String> {
+pub(crate) fn write(text: impl AsRef<[u8]>) -> Result<(), String> {
     let mut output = std::io::stdout().lock();
-    output.write_all(text.as_bytes()).and_then(|()| output.flush()).map_err(|error| format!("standard output: {error}"))
+    output.write_all(text.as_ref()).and_then(|()| output.flush()).map_err(|error| format!("standard output: {error}"))
 }

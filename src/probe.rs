@@ -1,7 +1,7 @@
 //! Questions to a library that only loading it answers, asked in a child process: a foreign library may end or hold up whoever loads it.
 
 use std::ffi::OsStr;
-use std::io::Read;
+use std::io::{Read, Seek};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -12,10 +12,12 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(crate) fn ask(command: &str, argument: impl AsRef<OsStr>) -> Result<String, String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let mut child = Command::new(program);
-    child.arg(command).arg(argument).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    // a file: what a foreign library has started may hold a pipe open for as long as it likes
+    let mut answer = tempfile::tempfile().map_err(|error| error.to_string())?;
+    let output = answer.try_clone().map_err(|error| error.to_string())?;
+    child.arg(command).arg(argument).stdin(Stdio::null()).stdout(output).stderr(Stdio::null());
     let mut child = child.spawn().map_err(|error| error.to_string())?;
     let begun = Instant::now();
-    // what it prints fits into any pipe
     let status = loop {
         match child.try_wait().map_err(|error| error.to_string())? {
             Some(status) => break status,
@@ -28,8 +30,6 @@ pub(crate) fn ask(command: &str, argument: impl AsRef<OsStr>) -> Result<String, 
         }
     };
     let mut printed = String::new();
-    if let Some(mut output) = child.stdout.take() {
-        let _ = output.read_to_string(&mut printed);
-    }
+    let _ = answer.rewind().and_then(|()| answer.read_to_string(&mut printed));
     if status.success() { Ok(printed.trim_end_matches('\n').into()) } else { Err(format!("who loads it ends with {status}")) }
 }

@@ -7,9 +7,12 @@ mod tool;
 
 use common::config::SETTINGS;
 use site::{Site, texts};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 /// The value of a variable in what a job gets.
 fn value<'a>(variables: &'a [(String, String)], name: &str) -> Option<&'a str> {
@@ -44,6 +47,45 @@ fn other_libraries_beside_this_one_hide_none_of_the_programs() {
     let output = site.tool().args(["run", "--", "printenv", "LD_LIBRARY_PATH"]).output().unwrap();
     let expected = format!("{}:{}\n", site.path("nccl").display(), site.path("lib").display());
     assert_eq!(texts(&output).0, expected);
+}
+
+#[test]
+fn a_path_that_is_no_text_stays_as_it_is() {
+    let site = Site::new();
+    let odd = OsStr::from_bytes(b"/odd\xff/lib");
+    let output = site.tool().env("LD_LIBRARY_PATH", odd).args(["run", "--", "printenv", "LD_LIBRARY_PATH"]).output().unwrap();
+    let expected = [site.path("lib").as_os_str().as_bytes(), b":", odd.as_bytes(), b"\n"].concat();
+    assert_eq!(output.stdout, expected, "{}", String::from_utf8_lossy(&output.stdout));
+    let script = r#"eval "$(scorep-nccl env)"; printenv LD_LIBRARY_PATH"#;
+    let output = site.tool().env("LD_LIBRARY_PATH", odd).args(["run", "--", "sh", "-c", script]).output().unwrap();
+    assert_eq!(output.stdout, expected, "{}", String::from_utf8_lossy(&output.stdout));
+}
+
+#[test]
+fn a_directory_that_no_list_can_hold_is_refused() {
+    for name in ["l:b", "l;b"] {
+        let site = Site::new();
+        std::fs::rename(site.path("lib"), site.path(name)).unwrap();
+        let library = site.path(name).join(tool::LIBRARY);
+        let output = site.tool().arg("run").arg("--library").arg(library).args(["--", "true"]).output().unwrap();
+        let (_, said) = texts(&output);
+        assert!(output.status.code() == Some(1) && said.contains(name) && said.contains("without `:` and `;`"), "{said}");
+    }
+}
+
+/// What NCCL's library has started holds standard output for as long as it likes.
+#[test]
+fn nobody_waits_for_what_a_library_leaves_behind() {
+    let site = Site::new();
+    let fifo = site.path("fifo");
+    assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let mut run = site.tool();
+    run.env("HOST_RELEASE", "22902").env("HOST_LINGERS", &fifo).args(["run", "--", "printenv", "NCCL_ALLGATHERV_ENABLE"]);
+    run.stdout(std::fs::File::create(site.path("printed")).unwrap());
+    let status = tool::ends(&mut run, Duration::from_secs(60), "run");
+    assert!(status.success() && std::fs::read(site.path("printed")).unwrap() == b"0\n", "the library was not asked");
+    // for whoever lingers there
+    drop(std::fs::File::options().read(true).write(true).open(&fifo).unwrap());
 }
 
 #[test]

@@ -54,9 +54,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, String> {
     };
     if arguments.json {
         let report = Report { version: env!("CARGO_PKG_VERSION"), status, findings };
-        crate::output::write(&(serde_json::to_string_pretty(&report).map_err(|error| error.to_string())? + "\n"))?;
+        crate::output::write(serde_json::to_string_pretty(&report).map_err(|error| error.to_string())? + "\n")?;
     } else {
-        crate::output::write(&text(&findings, status))?;
+        crate::output::write(text(&findings, status))?;
     }
     Ok(ExitCode::from(status))
 }

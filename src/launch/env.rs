@@ -25,14 +25,15 @@ pub(crate) struct Arguments {
 /// When the library is missing.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
     if arguments.all {
-        return output::write(&format!("{}\n", settings()));
+        return output::write(format!("{}\n", settings()));
     }
     let shell = arguments.shell.unwrap_or_else(Shell::of_parent);
     let made = environment::of(&arguments.choice, &|name| std::env::var_os(name))?;
     for remark in &made.remarks {
         eprintln!("scorep-nccl: {remark}");
     }
-    output::write(&made.variables.iter().map(|(name, value)| shell.export(name, value) + "\n").collect::<String>())
+    let lines = made.variables.iter().map(|(name, value)| [shell.export(name, value), b"\n".to_vec()].concat());
+    output::write(lines.collect::<Vec<_>>().concat())
 }
 
 fn settings() -> Table {

@@ -5,7 +5,8 @@ use crate::nccl_files;
 use common::config::{Preset, Settings};
 use nccl_plugin::asked;
 use nccl_plugin::release::{TROUBLES, Trouble};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// What a person may choose, of `env` and `run` alike.
@@ -33,7 +34,7 @@ fn preset(text: &str) -> Result<Preset, String> {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Environment {
     /// Names and values.
-    pub(crate) variables: Vec<(&'static str, String)>,
+    pub(crate) variables: Vec<(&'static str, OsString)>,
     /// One line each.
     pub(crate) remarks: Vec<String>,
 }
@@ -47,12 +48,20 @@ pub(crate) fn of(choice: &Choice, lookup: &impl Fn(&str) -> Option<OsString>) ->
     let directory = library.parent().unwrap_or(Path::new("/"));
     let text = |name: &str| lookup(name).map(|value| value.to_string_lossy().into_owned()).filter(|value| !value.is_empty());
     let mut made = Environment::default();
-    let mut set = |name, value: String| {
-        if text(name).as_ref() != Some(&value) {
+    // as they are: what is no text is kept, too
+    let raw = |name: &str| lookup(name).filter(|value| !value.is_empty());
+    let mut set = |name, value: OsString| {
+        if raw(name).as_ref() != Some(&value) {
             made.variables.push((name, value));
         }
     };
-    if let Some(paths) = beheld(&directory.display().to_string(), library::is_alone_in(directory), text("LD_LIBRARY_PATH")) {
+    if directory.as_os_str().as_bytes().iter().any(|byte| b":;".contains(byte)) {
+        return Err(format!(
+            "{}: the loader splits its list there: install into a path without `:` and `;`",
+            directory.display()
+        ));
+    }
+    if let Some(paths) = beheld(directory.as_os_str(), library::is_alone_in(directory), raw("LD_LIBRARY_PATH")) {
         set("LD_LIBRARY_PATH", paths);
     }
     let plugin = text("NCCL_PROFILER_PLUGIN");
@@ -60,22 +69,24 @@ pub(crate) fn of(choice: &Choice, lookup: &impl Fn(&str) -> Option<OsString>) ->
         set("NCCL_PROFILER_PLUGIN", "scorep".into());
     }
     let mut metric = with("nccl_plugin", text("SCOREP_METRIC_PLUGINS"), text("SCOREP_METRIC_PLUGINS_SEP"));
-    set("SCOREP_METRIC_NCCL_PLUGIN", text("SCOREP_METRIC_NCCL_PLUGIN").unwrap_or_else(|| "default".into()));
+    set("SCOREP_METRIC_NCCL_PLUGIN", raw("SCOREP_METRIC_NCCL_PLUGIN").unwrap_or_else(|| "default".into()));
     if choice.series {
         metric = with("nccl_series_plugin", Some(metric), text("SCOREP_METRIC_PLUGINS_SEP"));
-        set("SCOREP_METRIC_NCCL_SERIES_PLUGIN", text("SCOREP_METRIC_NCCL_SERIES_PLUGIN").unwrap_or_else(|| "default".into()));
+        set("SCOREP_METRIC_NCCL_SERIES_PLUGIN", raw("SCOREP_METRIC_NCCL_SERIES_PLUGIN").unwrap_or_else(|| "default".into()));
         set("SCOREP_ENABLE_PROFILING", "false".into());
         set("SCOREP_ENABLE_TRACING", "true".into());
     }
-    set("SCOREP_METRIC_PLUGINS", metric);
-    set("SCOREP_SUBSTRATE_PLUGINS", with("nccl", text("SCOREP_SUBSTRATE_PLUGINS"), text("SCOREP_SUBSTRATE_PLUGINS_SEP")));
+    set("SCOREP_METRIC_PLUGINS", metric.into());
+    let substrates = with("nccl", text("SCOREP_SUBSTRATE_PLUGINS"), text("SCOREP_SUBSTRATE_PLUGINS_SEP"));
+    set("SCOREP_SUBSTRATE_PLUGINS", substrates.into());
     if let Some(preset) = choice.preset {
         set("NCCL_SCOREP_PRESET", preset.name().into());
     }
     if let Some(summary) = &choice.summary {
         set("NCCL_SCOREP_SUMMARY", absolute(summary));
     }
-    let other = plugin.filter(|plugin| !is_ours(plugin, &library) && !plugin.eq_ignore_ascii_case("none"));
+    let is_another = plugin.is_some_and(|plugin| !is_ours(&plugin, &library) && !plugin.eq_ignore_ascii_case("none"));
+    let other = raw("NCCL_PROFILER_PLUGIN").filter(|_| is_another);
     made.keep_other_plugin(other, text("NCCL_SCOREP_CHAIN"));
     made.cure_nccl(choice, lookup);
     Ok(made)
@@ -83,16 +94,17 @@ pub(crate) fn of(choice: &Choice, lookup: &impl Fn(&str) -> Option<OsString>) ->
 
 impl Environment {
     /// The profiler plugin that was asked for is loaded behind this one.
-    fn keep_other_plugin(&mut self, plugin: Option<String>, chained: Option<String>) {
+    fn keep_other_plugin(&mut self, plugin: Option<OsString>, chained: Option<String>) {
         let Some(other) = plugin else { return };
+        let name = other.display().to_string();
         match chained {
             None => {
-                self.remarks.push(format!("NCCL_PROFILER_PLUGIN was {other}: it gets every callback, too (NCCL_SCOREP_CHAIN)"));
+                self.remarks.push(format!("NCCL_PROFILER_PLUGIN was {name}: it gets every callback, too (NCCL_SCOREP_CHAIN)"));
                 self.variables.push(("NCCL_SCOREP_CHAIN", other));
             }
             Some(chained) => {
                 self.remarks
-                    .push(format!("NCCL_PROFILER_PLUGIN was {other}: it is not loaded, since NCCL_SCOREP_CHAIN is {chained}"));
+                    .push(format!("NCCL_PROFILER_PLUGIN was {name}: it is not loaded, since NCCL_SCOREP_CHAIN is {chained}"));
             }
         }
     }
@@ -129,18 +141,31 @@ fn is_ours(plugin: &str, library: &Path) -> bool {
 /// A list of directories in which the loader finds what is in that one: in front of the others, so that all names are found there and not in an
 /// older installation; but behind them where that directory has other libraries, too, lest a program find one of those in place of its
 /// own. `None` where the loader looks there anyway.
-fn beheld(directory: &str, is_alone: bool, list: Option<String>) -> Option<String> {
-    const SYSTEM: [&str; 3] = ["lib", "lib64", "lib32"];
-    let below_root = directory.trim_start_matches("/usr").trim_start_matches('/');
-    let (first, rest) = below_root.split_once('/').unwrap_or((below_root, ""));
-    let is_system = SYSTEM.contains(&first) && (rest.is_empty() || rest.ends_with("-linux-gnu")) && directory.starts_with('/');
+fn beheld(directory: &OsStr, is_alone: bool, list: Option<OsString>) -> Option<OsString> {
+    let own = directory.as_bytes();
     match list {
-        _ if is_system => None,
-        Some(list) if list.split(':').any(|other| other.trim_end_matches('/') == directory) => None,
-        Some(list) if is_alone => Some(format!("{directory}:{list}")),
-        Some(list) => Some(format!("{list}:{directory}")),
+        _ if is_systems(directory) => None,
+        Some(list) if list.as_bytes().split(|&byte| byte == b':').any(|other| without_slashes(other) == own) => None,
+        Some(list) if is_alone => Some([directory, &list].join(OsStr::new(":"))),
+        Some(list) => Some([&list, directory].join(OsStr::new(":"))),
         None => Some(directory.into()),
     }
+}
+
+/// Whether the loader looks there without being asked.
+fn is_systems(directory: &OsStr) -> bool {
+    const SYSTEM: [&str; 3] = ["lib", "lib64", "lib32"];
+    let Some(directory) = directory.to_str().filter(|directory| directory.starts_with('/')) else { return false };
+    let below_root = directory.trim_start_matches("/usr").trim_start_matches('/');
+    let (first, rest) = below_root.split_once('/').unwrap_or((below_root, ""));
+    SYSTEM.contains(&first) && (rest.is_empty() || rest.ends_with("-linux-gnu"))
+}
+
+fn without_slashes(mut path: &[u8]) -> &[u8] {
+    while let [before @ .., b'/'] = path {
+        path = before;
+    }
+    path
 }
 
 /// A list of plugins with that one in it.
@@ -154,8 +179,8 @@ fn with(plugin: &str, list: Option<String>, separator: Option<String>) -> String
 }
 
 /// A job may change its directory.
-fn absolute(path: &Path) -> String {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf()).display().to_string()
+fn absolute(path: &Path) -> OsString {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf()).into()
 }
 
 #[cfg(test)]
@@ -164,9 +189,15 @@ mod tests {
 
     #[test]
     fn lists_get_their_entry_once() {
-        let alone = beheld("/opt/a/lib", true, Some("/b".into()));
-        assert_eq!(alone.as_deref(), Some("/opt/a/lib:/b"));
-        let beheld = |directory, list: Option<&str>| beheld(directory, false, list.map(str::to_owned));
+        let beheld_as = |is_alone: bool, directory: &str, list: Option<&[u8]>| {
+            let list = list.map(|list| OsStr::from_bytes(list).to_owned());
+            beheld(directory.as_ref(), is_alone, list).map(|list| list.as_bytes().to_vec())
+        };
+        assert_eq!(beheld_as(true, "/opt/a/lib", Some(b"/b\xff")), Some(b"/opt/a/lib:/b\xff".to_vec()));
+        assert_eq!(beheld_as(false, "/opt/a/lib", Some(b"/b\xff")), Some(b"/b\xff:/opt/a/lib".to_vec()));
+        let beheld = |directory, list: Option<&str>| {
+            beheld_as(false, directory, list.map(str::as_bytes)).map(|list| String::from_utf8(list).unwrap())
+        };
         assert_eq!(beheld("/opt/a/lib", None).as_deref(), Some("/opt/a/lib"));
         assert_eq!(beheld("/opt/a/lib", Some("/b::/c")).as_deref(), Some("/b::/c:/opt/a/lib"));
         assert_eq!(beheld("/opt/a/lib", Some("/b:/opt/a/lib/:/c")), None);
@@ -186,7 +217,7 @@ mod tests {
             made.keep_other_plugin(Some(plugin.into()), chained.map(str::to_owned));
             (made.variables, made.remarks.len())
         };
-        assert_eq!(kept("inspector", None), (vec![("NCCL_SCOREP_CHAIN", "inspector".to_owned())], 1));
+        assert_eq!(kept("inspector", None), (vec![("NCCL_SCOREP_CHAIN", "inspector".into())], 1));
         assert_eq!(kept("inspector", Some("other")), (vec![], 1));
         let is_ours = |plugin| is_ours(plugin, Path::new("/opt/lib/libscorep_substrate_nccl.so"));
         assert_eq!(["scorep", "/x/libnccl-profiler-scorep.so", "inspector", "none"].map(is_ours), [true, true, false, false]);

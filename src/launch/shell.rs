@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// Whose language it is.
@@ -32,24 +33,42 @@ impl Shell {
         }
     }
 
-    /// The statement that exports a variable. It ends with a semicolon: `eval` of csh joins lines by blanks.
-    pub(crate) fn export(self, name: &str, value: &str) -> String {
-        let value = self.quoted(value);
-        match self {
-            Self::Bash => format!("export {name}={value};"),
-            Self::Fish => format!("set -gx {name} {value};"),
-            Self::Csh => format!("setenv {name} {value};"),
-        }
+    /// The statement that exports a variable, whose value may be no text. It ends with a semicolon: `eval` of csh joins lines by blanks.
+    pub(crate) fn export(self, name: &str, value: &OsStr) -> Vec<u8> {
+        let value = self.quoted(value.as_bytes());
+        let (before, between): (_, &[u8]) = match self {
+            Self::Bash => ("export ", b"="),
+            Self::Fish => ("set -gx ", b" "),
+            Self::Csh => ("setenv ", b" "),
+        };
+        [before.as_bytes(), name.as_bytes(), between, &value, b";"].concat()
     }
 
-    /// One word that means just that text.
-    fn quoted(self, text: &str) -> String {
-        match self {
-            Self::Bash => shlex::try_quote(text).unwrap_or(Cow::Borrowed("''")).into_owned(),
-            Self::Fish => format!("'{}'", text.replace('\\', r"\\").replace('\'', r"\'")),
+    /// One word that means just that.
+    fn quoted(self, text: &[u8]) -> Vec<u8> {
+        let special: fn(u8) -> &'static [u8] = match self {
+            Self::Bash => return shlex::bytes::try_quote(text).map_or_else(|_| b"''".to_vec(), Cow::into_owned),
+            Self::Fish => |byte| match byte {
+                b'\\' => br"\\",
+                b'\'' => br"\'",
+                _ => b"",
+            },
             // csh puts its history in even between quotes
-            Self::Csh => format!("'{}'", text.replace('\'', r"'\''").replace('!', r"\!")),
+            Self::Csh => |byte| match byte {
+                b'\'' => br"'\''",
+                b'!' => br"\!",
+                _ => b"",
+            },
+        };
+        let mut quoted = vec![b'\''];
+        for &byte in text {
+            match special(byte) {
+                b"" => quoted.push(byte),
+                escaped => quoted.extend_from_slice(escaped),
+            }
         }
+        quoted.push(b'\'');
+        quoted
     }
 }
 
@@ -59,12 +78,12 @@ mod tests {
 
     #[test]
     fn each_shell_reads_back_what_was_meant() {
-        let text = r#"/a b/it's "$HOME" \ `x` ; #"#;
+        let text = OsStr::from_bytes(b"/a b/it's \"$HOME\" \\ `x` ; #\xff");
         for (program, shell) in [("sh", Shell::Bash), ("bash", Shell::Bash), ("fish", Shell::Fish), ("tcsh", Shell::Csh)] {
-            let script = format!("{} printenv NAME", shell.export("NAME", text));
+            let script = [shell.export("NAME", text), b" printenv NAME".to_vec()].concat();
             // those that are not installed are not asked
-            if let Ok(output) = std::process::Command::new(program).args(["-c", &script]).output() {
-                assert_eq!(String::from_utf8_lossy(&output.stdout).trim_end_matches('\n'), text, "{program}: {script}");
+            if let Ok(output) = std::process::Command::new(program).arg("-c").arg(OsStr::from_bytes(&script)).output() {
+                assert_eq!(output.stdout.strip_suffix(b"\n"), Some(text.as_bytes()), "{program}: {script:?}");
             }
         }
     }
@@ -77,6 +96,6 @@ mod tests {
             [Shell::Bash, Shell::Fish, Shell::Csh, Shell::Csh, Shell::Bash]
         );
         assert_eq!(Shell::of_program(None), Shell::Bash);
-        assert_eq!(Shell::Csh.export("A", "b"), "setenv A 'b';");
+        assert_eq!(Shell::Csh.export("A", "b!".as_ref()), br"setenv A 'b\!';");
     }
 }
