@@ -14,10 +14,12 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long a question waits for a collector that does nothing, and for one that is at work on what was recorded: on a crowded
-/// machine that may take a while, and what it works on is the job's figures.
+/// How long a question waits for a collector that does nothing, and all questions together for one that is at work on what was recorded: on
+/// a crowded machine that may take a while, and what it works on is the job's figures.
 const STANDSTILL: Duration = Duration::from_secs(2);
 const LONGEST: Duration = Duration::from_secs(30);
+/// Nanoseconds that questions have waited.
+static WAITED: AtomicU64 = AtomicU64::new(0);
 /// Between two looks at whether it is at work.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -181,11 +183,18 @@ fn ask<T>(message: impl FnOnce(Sender<T>) -> Message, wait: impl FnOnce(&Receive
     wait(&answer)
 }
 
-/// Waits for as long as the collector is at work.
+/// Waits for as long as the collector is at work, if it has not taken too long already.
 fn patiently<T>(answer: &Receiver<T>) -> Option<T> {
     let begun = Instant::now();
+    let left = LONGEST.saturating_sub(Duration::from_nanos(WAITED.load(Ordering::Relaxed)));
+    let answered = wait_for(answer, begun, left);
+    WAITED.fetch_add(begun.elapsed().as_nanos() as u64, Ordering::Relaxed);
+    answered
+}
+
+fn wait_for<T>(answer: &Receiver<T>, begun: Instant, longest: Duration) -> Option<T> {
     let (mut pulse, mut last) = (PULSE.load(Ordering::Relaxed), begun);
-    while last.elapsed() < STANDSTILL && begun.elapsed() < LONGEST {
+    while last.elapsed() < STANDSTILL && begun.elapsed() < longest {
         match answer.recv_timeout(LOOK) {
             Ok(answer) => return Some(answer),
             Err(RecvTimeoutError::Disconnected) => return None,
