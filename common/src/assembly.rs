@@ -280,8 +280,10 @@ impl Assembly {
             self.steps.launched(operation.order);
         }
         self.steps.clear(event.parent);
-        self.kernels.begun(operation.first_of_kernel(), operation.distance, event.handle);
-        if event.kind == Kind::Skipped {
+        let is_skipped = event.kind == Kind::Skipped;
+        let function = (!is_skipped).then_some(operation.function);
+        self.kernels.begun(operation.first_of_kernel(), operation.distance, event.handle, function);
+        if is_skipped {
             return;
         }
         if operation.peer() == Some(self.rank) && !self.no_kernel_events {
@@ -304,7 +306,7 @@ impl Assembly {
         if silent {
             let operation = Operation::of_call(event, self.silent);
             self.silent += 1;
-            self.kernels.begun(operation.first_of_kernel(), distance, event.handle);
+            self.kernels.begun(operation.first_of_kernel(), distance, event.handle, Some(operation.function));
             self.steps.condemn(order, Cause::Unfollowed(operation.function));
             self.operations.insert(event.handle, operation);
             return;

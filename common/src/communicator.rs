@@ -262,9 +262,10 @@ impl Communicator {
         let without_stamps = self.assembly.is_without_gpu();
         let certain = without_stamps && !self.assembly.expects_launches();
         self.assembly.touched(|operation, judged| {
-            let quiet = operation.is_quiet() && (certain || without_stamps && judged.kernel.is_settled());
+            let is_over =
+                operation.looks_done(judged.kernel) || operation.is_quiet() && without_stamps && judged.kernel.is_settled();
             // all that shares its kernel began before it ended there
-            if quiet || operation.looks_done(judged.kernel) && operation.active <= horizon {
+            if operation.is_quiet() && certain || is_over && operation.active <= horizon {
                 let verdict = if without_stamps { Verdict::OutOfStep } else { judged.verdict };
                 figures.credit(operation, Judged { verdict, ..judged });
             }

@@ -14,7 +14,7 @@ pub struct Missing {
     pub foreign_proxy_ops: u64,
     /// Events of a type that this version does not know.
     pub unknown_events: u64,
-    /// Events whose parent was not recorded.
+    /// Events whose parent was not recorded, where operations of all sizes are.
     pub parentless: u64,
 }
 

@@ -73,6 +73,9 @@ pub struct Process {
     pub foreign_proxy_ops: u64,
     /// Operations smaller than `NCCL_SCOREP_MIN_BYTES`.
     pub skipped: u64,
+    /// Their children. They are not missing for themselves.
+    #[serde(default)]
+    pub skipped_children: u64,
     /// Events of a type this version does not know.
     pub unknown_events: u64,
     /// Events whose parent could not be found.
@@ -139,9 +142,13 @@ pub struct Operations {
     pub event_timed: u64,
     /// Sum of times, microseconds.
     pub time_us: f64,
-    /// Sum of the times of their kernels, each of which counts with the first of its operations, microseconds.
+    /// Sum of the times of their kernels, microseconds; a kernel counts once for each function that it runs, with the first of its
+    /// operations of that function.
     #[serde(default)]
     pub kernel_time_us: f64,
+    /// The same with each kernel once in all rows, with the first of all of its operations, microseconds.
+    #[serde(default)]
+    pub kernel_once_us: f64,
     /// Shortest.
     pub min_us: Option<f64>,
     /// Longest, where the GPU has timed at least 90 % of them.

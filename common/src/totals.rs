@@ -1,7 +1,9 @@
 //! Sums per communicator, rank and function, per rank pair, and per channel.
 
+use crate::assembly::Judged;
 use crate::in_step::Verdict;
 use crate::intervals::Intervals;
+use crate::kernels::Counted;
 use crate::launch::Untimed;
 use crate::name::Name;
 use crate::operation::{Operation, Sends, Source, Timing};
@@ -31,8 +33,10 @@ pub struct OperationSum {
     pub event_timed: u64,
     /// Sum of times.
     pub time: u64,
-    /// Sum of the times of their kernels, each of which counts with the first of its operations.
+    /// Sum of the times of their kernels, each of which counts with the first of its operations of the function.
     pub kernel_time: u64,
+    /// The same, each with the first of all of its operations.
+    pub kernel_once: u64,
     /// Shortest.
     pub min: Option<u64>,
     /// Longest.
@@ -64,8 +68,8 @@ impl OperationSum {
         }
     }
 
-    /// Takes an operation in, maybe the first of its kernel's.
-    pub fn add(&mut self, bytes: u64, timing: Timing, is_first_of_kernel: bool, nanoseconds_per_tick: f64) {
+    /// Takes an operation in, with which sums of kernels' times may count its kernel.
+    pub fn add(&mut self, bytes: u64, timing: Timing, counted: Counted, nanoseconds_per_tick: f64) {
         self.count += 1;
         self.bytes = self.bytes.saturating_add(bytes);
         let time = timing.nanoseconds(nanoseconds_per_tick);
@@ -78,7 +82,8 @@ impl OperationSum {
                 self.gpu_timed += 1;
                 self.event_timed += u64::from(timing.source() == Source::Events);
                 self.time += time;
-                self.kernel_time += if is_first_of_kernel { time } else { 0 };
+                self.kernel_time += if counted.in_function { time } else { 0 };
+                self.kernel_once += if counted.at_all { time } else { 0 };
                 self.min = Some(self.min.map_or(time, |min| min.min(time)));
                 self.max = Some(self.max.map_or(time, |max| max.max(time)));
             }
@@ -101,6 +106,7 @@ impl OperationSum {
         self.event_timed += other.event_timed;
         self.time += other.time;
         self.kernel_time += other.kernel_time;
+        self.kernel_once += other.kernel_once;
         self.min = self.min.into_iter().chain(other.min).min();
         self.max = self.max.max(other.max);
         self.proxy_timed += other.proxy_timed;
@@ -304,8 +310,8 @@ impl Totals {
         late.drain(..).for_each(|(key, sum)| operations.entry(key).or_default().merge(&sum));
     }
 
-    /// Takes an operation in, with what is known of its stamps in the end and the time that follows; see [`Totals::sum_up`].
-    pub fn operation(&mut self, rank: Rank, operation: &Operation, verdict: Verdict, timing: Timing, nanoseconds_per_tick: f64) {
+    /// Takes an operation in, with what is known of its time in the end; see [`Totals::sum_up`].
+    pub fn operation(&mut self, rank: Rank, operation: &Operation, judged: Judged, nanoseconds_per_tick: f64) {
         let key = (rank, operation.is_collective(), operation.function, operation.peer());
         let place = self.late.iter().position(|(of, _)| *of == key).unwrap_or_else(|| {
             if self.late.len() >= LATE {
@@ -315,12 +321,13 @@ impl Totals {
             self.late.len() - 1
         });
         let (_, sum) = &mut self.late[place];
-        sum.add(operation.bytes, timing, operation.is_first_of_kernel(), nanoseconds_per_tick);
+        let counted = judged.kernel.counted(operation.distance, operation.function);
+        sum.add(operation.bytes, judged.timing(operation), counted, nanoseconds_per_tick);
         if let Some(&sends) = operation.sends.as_deref() {
             sum.sent(sends, nanoseconds_per_tick);
         }
         self.unfinished += u64::from(operation.unfinished);
-        self.out_of_step += u64::from(operation.span().is_some() && verdict == Verdict::OutOfStep);
+        self.out_of_step += u64::from(operation.span().is_some() && judged.verdict == Verdict::OutOfStep);
     }
 }
 
@@ -348,12 +355,15 @@ mod tests {
     #[test]
     fn operations_are_summed_by_what_timed_them() {
         let mut sum = OperationSum::default();
-        sum.add(10, Timing::Stamps { start: 100, stop: 150 }, true, 1.0);
-        sum.add(10, Timing::Stamps { start: 100, stop: 130 }, false, 1.0);
-        sum.add(10, Timing::Proxy(7), true, 1.0);
-        sum.add(10, Timing::Enqueue(3), true, 1.0);
-        assert_eq!((sum.count, sum.bytes, sum.gpu_timed, sum.time, sum.kernel_time), (4, 40, 2, 80, 50));
-        assert_eq!((sum.min, sum.max), (Some(30), Some(50)));
+        let counted = |in_function, at_all| Counted { in_function, at_all };
+        sum.add(10, Timing::Stamps { start: 100, stop: 150 }, counted(true, true), 1.0);
+        sum.add(10, Timing::Stamps { start: 100, stop: 130 }, counted(true, false), 1.0);
+        sum.add(10, Timing::Stamps { start: 100, stop: 102 }, counted(false, false), 1.0);
+        sum.add(10, Timing::Proxy(7), counted(true, true), 1.0);
+        sum.add(10, Timing::Enqueue(3), counted(true, true), 1.0);
+        assert_eq!((sum.count, sum.bytes, sum.gpu_timed), (5, 50, 3));
+        assert_eq!((sum.time, sum.kernel_time, sum.kernel_once), (82, 80, 50));
+        assert_eq!((sum.min, sum.max), (Some(2), Some(50)));
         assert_eq!((sum.proxy_timed, sum.proxy_ticks, sum.enqueue_timed, sum.enqueue_ticks), (1, 7, 1, 3));
     }
 
@@ -378,7 +388,8 @@ mod tests {
             totals.channels.entry((rank, 0, 3)).or_default().add(&transfer, 1.0);
             let key = (rank, true, Name::of(Some(c"AllReduce")), None);
             totals.meet(rank);
-            totals.operations.entry(key).or_default().add(4, Timing::Stamps { start: 0, stop: rank.comm }, true, 1.0);
+            let counted = Counted { in_function: true, at_all: true };
+            totals.operations.entry(key).or_default().add(4, Timing::Stamps { start: 0, stop: rank.comm }, counted, 1.0);
             totals.close(rank);
         }
         let others = Rank { comm: OTHERS, rank: 1 };

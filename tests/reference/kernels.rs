@@ -68,6 +68,16 @@ impl Kernels {
         self.0.iter().filter_map(|kernel| kernel.operations.first().copied()).collect()
     }
 
+    /// The first operation of each function in each of them.
+    pub(crate) fn firsts_of_functions(&self, recording: &Recording) -> BTreeSet<usize> {
+        let function = |place: &usize| recording.events[*place].start["func"].as_str().unwrap_or_default().to_owned();
+        let of_kernel = |kernel: &Kernel| {
+            let mut met = BTreeSet::new();
+            kernel.operations.iter().copied().filter(|place| met.insert(function(place))).collect::<Vec<_>>()
+        };
+        self.0.iter().flat_map(of_kernel).collect()
+    }
+
     /// The time of each operation whose kernel's launch has events, in us.
     pub(crate) fn times(&self, recording: &Recording) -> BTreeMap<usize, f64> {
         let timed = self.0.iter().filter_map(|kernel| {
