@@ -107,3 +107,24 @@ fn operations_that_are_not_recorded_take_neither_kernels_nor_children_with_them(
     assert_eq!((of("skipped"), of("incomplete"), of("orphans")), ([0, 16], [0, 16], [0, 0]));
     assert_eq!(of("skipped_children"), [0, 164]);
 }
+
+/// As those that found no room, and a note says so.
+#[test]
+fn callbacks_that_the_recording_lacks_are_dropped() {
+    let whole = tool::captures(&tool::run("truth_ring"))[0].clone();
+    let lacking = Edited::of(&whole, |line| {
+        if line["cb"] == "meta" {
+            line["dropped"] = json!(77);
+        }
+    });
+    let replay = |path: &std::path::Path| tool::summary(tool::tool().arg("replay").arg(path).args(["--format", "json"]));
+    let summary = replay(&lacking.path());
+    assert_eq!(compare(&summary, &reference::summarise(&[lacking.path()]).unwrap()), Vec::<String>::new());
+    let process = &summary["processes"][0];
+    for counted in [&process["dropped"], &process["incomplete"], &process["counters"]["nccl_dropped"]] {
+        assert_eq!(counted, 77);
+    }
+    assert_eq!(process["notes"], json!(["the recording lacks 77 callbacks: the figures are too small"]));
+    let process = &replay(&whole)["processes"][0];
+    assert_eq!((&process["incomplete"], &process["notes"]), (&json!(0), &json!([])));
+}

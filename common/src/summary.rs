@@ -56,7 +56,7 @@ pub struct Process {
     pub events: u64,
     /// Windows processed.
     pub windows: u64,
-    /// Events not recorded because memory was full.
+    /// Events not recorded because memory was full; callbacks that a recording lacks, in its replay.
     pub dropped: u64,
     /// Operations of which something never ended.
     pub unfinished: u64,
@@ -80,7 +80,7 @@ pub struct Process {
     pub unknown_events: u64,
     /// Events whose parent could not be found.
     pub orphans: u64,
-    /// All that the figures lack, of whatever kind: 0 only where nothing is missing.
+    /// Events, calls and operations that the counters lack, or have without a GPU time that was asked for: 0 only where there is none.
     #[serde(default)]
     pub incomplete: u64,
     /// Peak resident memory of the whole process, bytes.

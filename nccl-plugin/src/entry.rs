@@ -245,6 +245,12 @@ pub extern "C" fn scorep_nccl_kernel_events(first: u64, last: u64, learnt: u64, 
     });
 }
 
+/// A program that replays recorded callbacks tells that the recording lacks so many: they count as dropped.
+#[unsafe(no_mangle)]
+pub extern "C" fn scorep_nccl_recording_lacks(callbacks: u64) {
+    guard("scorep_nccl_recording_lacks", (), || common::missing::lack(callbacks));
+}
+
 /// Waits until the figures hold all that was recorded before the call, at most `milliseconds`. Returns 1 then, 0 otherwise.
 ///
 /// NCCL and Score-P never call this; a program that reads the figures itself, or replays recorded callbacks, may.
