@@ -234,7 +234,7 @@ impl Player<'_> {
             while let Some(call) = lines.get(stage.next).filter(|call| call.tid == tid) {
                 self.pass_kernels(&mut stage, call.line);
                 let time = self.capture.meta.mono0.saturating_add(call.t);
-                clock::set(stage.nccl.time(call));
+                clock::set(time);
                 visits.before(&call.what, time);
                 if let Err(error) = stage.nccl.call(call) {
                     stage.failed = Some(error);

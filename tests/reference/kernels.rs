@@ -152,11 +152,11 @@ fn silent(recording: &Recording) -> Vec<Kernel> {
 
 /// When the first event was recorded and the launch had returned on the host's clock, ns. A silent call is launched at its group's end.
 fn host_times(recording: &Recording, launch: &Event, line: &KernelLine) -> Option<[i64; 2]> {
+    let recorded = |began: i64| line.at.map_or(began, |at| at.max(began));
     if launch.kind == "CollApi" {
         let group = &recording.events[launch.parent?];
         let end = group.states.iter().find(|line| line["state"] == 24)?;
-        return Some([end["t"].as_i64()?, group.stop?]);
+        return Some([recorded(end["t"].as_i64()?), group.stop?]);
     }
-    let began = launch.start["t"].as_i64()?;
-    Some([line.at.map_or(began, |at| at.max(began)), launch.stop?])
+    Some([recorded(launch.start["t"].as_i64()?), launch.stop?])
 }
