@@ -8,7 +8,7 @@ mod events;
 mod host;
 mod tool;
 
-use events::{Played, WITH_EVENTS, of};
+use events::{WITH_EVENTS, of};
 use std::collections::BTreeSet;
 use std::process::Command;
 
@@ -69,7 +69,7 @@ scenarios! {
     forked;
 }
 
-/// Those with a test of their own below.
+/// Those with a test of their own, below or in cuda_failures.rs.
 const OTHERS: [&str; 24] = [
     "context_goes",
     "copy_engine",
@@ -246,113 +246,6 @@ fn collectives_by_copy_engine_are_timed() {
             of("copy_engine", version).gpu_time(gpu_time).play().check();
         }
     }
-}
-
-/// The stand-in's functions, and what a line about one must say.
-const FUNCTIONS: [&str; 8] = [
-    "cuCtxGetCurrent",
-    "cuEventCreate",
-    "cuEventRecord",
-    "cuEventElapsedTime",
-    "cuStreamIsCapturing",
-    "cuThreadExchangeStreamCaptureMode",
-    "cuGetErrorName",
-    "cuCtxGetId",
-];
-
-/// One line, and what it must contain.
-fn check_line(played: &Played, words: &[&str]) {
-    let lines = played.lines();
-    assert!(lines.len() == 1 && words.iter().all(|word| lines[0].contains(word)), "{}: {words:?} {lines:?}", played.what());
-}
-
-#[test]
-fn a_function_that_fails_ends_events_and_nothing_else() {
-    for version in WITH_EVENTS {
-        for (place, function) in FUNCTIONS.into_iter().enumerate() {
-            // a context is asked for its number once a look
-            let calls: &[i64] = if function == "cuCtxGetId" { &[1, 2, 3, 10] } else { &[1, 2, 3, 10, 50] };
-            for call in calls {
-                let number = place as i64 * 100 + call;
-                let played = of("fails", version).number(number).play();
-                played.check();
-                // what nobody calls does not fail; a stream whose state nobody knows is left alone
-                if !["cuStreamIsCapturing", "cuGetErrorName"].contains(&function) && played.says("failed") {
-                    check_line(&played, &[function, "CUDA_ERROR_LAUNCH_FAILED", "719"]);
-                }
-                assert!(
-                    *call > 10 || played.says("failed") || function == "cuGetErrorName",
-                    "{}: it is not called",
-                    played.what()
-                );
-            }
-        }
-    }
-}
-
-#[test]
-fn a_function_that_fails_once_is_not_called_again() {
-    for version in WITH_EVENTS {
-        for (place, function) in FUNCTIONS.into_iter().enumerate() {
-            if ["cuStreamIsCapturing", "cuGetErrorName"].contains(&function) {
-                continue;
-            }
-            for call in [1, 10] {
-                let played = of("fails_once", version).number(place as i64 * 100 + call).play();
-                played.check();
-                check_line(&played, &[function, "CUDA_ERROR_LAUNCH_FAILED", "719"]);
-            }
-        }
-    }
-}
-
-#[test]
-fn events_that_cannot_be_destroyed_end_events_and_nothing_else() {
-    for version in WITH_EVENTS {
-        let played = of("destroy_fails", version).play();
-        played.check();
-        check_line(&played, &["cuEventDestroy", "CUDA_ERROR_LAUNCH_FAILED", "719"]);
-    }
-}
-
-#[test]
-fn an_error_without_a_name_is_told_by_its_number() {
-    let played = of("fails_without_a_name", 7).play();
-    played.check();
-    check_line(&played, &["cuEventRecord", "719"]);
-    let played = of("unknown_error", 7).play();
-    played.check();
-    check_line(&played, &["cuEventRecord", "12345"]);
-}
-
-#[test]
-fn a_context_that_goes_ends_events_and_nothing_else() {
-    for version in WITH_EVENTS {
-        let played = of("context_goes", version).play();
-        played.check();
-        check_line(&played, &["CUDA_ERROR_CONTEXT_IS_DESTROYED", "709"]);
-    }
-}
-
-/// `cudaDeviceReset` where communicators live: the events of before are not asked about, and those of communicators made after it time kernels.
-#[test]
-fn a_gpu_that_is_reset_under_a_communicator_is_left_alone() {
-    for version in WITH_EVENTS {
-        for again in [0, 3] {
-            let played = of("reset_amidst", version).number(again).play();
-            played.check();
-            let (timed, untimed) = (played.gpu_timed(), played.untimed_for("not_believed"));
-            let communicators = again.unsigned_abs() + 1;
-            assert_eq!((timed, untimed), (10 * communicators, 3 * communicators), "{}", played.what());
-        }
-    }
-}
-
-#[test]
-fn a_driver_that_shuts_down_before_the_figures_are_written_takes_none_away() {
-    let played = of("driver_goes_at_the_end", 7).play();
-    played.check();
-    assert!(played.gpu_timed() >= 10 && played.lines().len() <= 1, "{:?}", played.lines());
 }
 
 /// Whatever thread is held up in a launch, and for how long: that one has no time, and most have.

@@ -2,12 +2,15 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+mod edited;
 mod reference;
 mod tool;
 
+use edited::Edited;
 use reference::compare::{compare, compare_counters};
 use reference::transfers::{self, Regression};
 use reference::{api, json};
+use serde_json::json;
 
 #[test]
 fn every_recorded_run_gives_the_reference_figures() {
@@ -73,4 +76,55 @@ fn the_time_inside_the_api_is_that_of_calls_and_of_what_launches_them() {
         nested += usize::from(name.ends_with("_ring") && expected.iter().all(|&time| time > 4_000_000));
     }
     assert!(nested >= 2, "no recorded run has nested groups");
+}
+
+/// The sends are too small to be recorded: their kernels count with the receives, and nothing else of them is missing.
+#[test]
+fn operations_that_are_not_recorded_take_neither_kernels_nor_children_with_them() {
+    let ring = tool::captures(&tool::run("truth_ring"))[0].clone();
+    let small = Edited::of(&ring, |line| {
+        if line["type"] == "P2p" && line["func"] == "Send" {
+            line["count"] = json!(1);
+        }
+    });
+    let replay = |path, bytes| {
+        let mut command = tool::tool();
+        command.arg("replay").arg(path).args(["--format", "json"]).env("NCCL_SCOREP_MIN_BYTES", bytes);
+        tool::summary(&mut command)
+    };
+    let (whole, small) = (replay(&ring, "0"), replay(&small.path(), "100"));
+    let counter = |name: &str| [&whole, &small].map(|summary| summary["processes"][0]["counters"][name].as_u64().unwrap());
+    let [time, _] = counter("nccl_busy_time");
+    for name in ["nccl_busy_time", "nccl_p2p_time", "nccl_recv_time"] {
+        assert_eq!(counter(name), [time; 2], "{name}");
+    }
+    assert_eq!(counter("nccl_send_time"), [time, 0]);
+    let rows = small["operations"].as_array().unwrap();
+    assert!(rows.len() == 1 && rows[0]["kernel_time_us"] == rows[0]["kernel_once_us"], "{rows:?}");
+    assert!((rows[0]["kernel_once_us"].as_f64().unwrap() * 1e3 - time as f64).abs() < 1.0, "{rows:?}");
+    let [of_whole, of_small] = [&whole, &small].map(|summary| &summary["processes"][0]);
+    let of = |name: &str| [of_whole, of_small].map(|process| process[name].as_u64().unwrap());
+    assert_eq!((of("skipped"), of("incomplete"), of("orphans")), ([0, 16], [0, 16], [0, 0]));
+    assert_eq!(of("skipped_children"), [0, 164]);
+}
+
+/// As those that found no room, and a note says so.
+#[test]
+fn callbacks_that_the_recording_lacks_are_dropped() {
+    let whole = tool::captures(&tool::run("truth_ring"))[0].clone();
+    let lacking = Edited::of(&whole, |line| {
+        if line["cb"] == "meta" {
+            line["dropped"] = json!(77);
+        }
+    });
+    let replay = |path: &std::path::Path| tool::summary(tool::tool().arg("replay").arg(path).args(["--format", "json"]));
+    let summary = replay(&lacking.path());
+    assert_eq!(compare(&summary, &reference::summarise(&[lacking.path()]).unwrap()), Vec::<String>::new());
+    let process = &summary["processes"][0];
+    for counted in [&process["dropped"], &process["incomplete"], &process["counters"]["nccl_dropped"]] {
+        assert_eq!(counted, 77);
+    }
+    assert_eq!(process["notes"], json!(["the recording lacks 77 callbacks: the figures are too small"]));
+    let process = &replay(&whole)["processes"][0];
+    assert_eq!((&process["incomplete"], &process["notes"]), (&json!(0), &json!([])));
 }

@@ -140,7 +140,7 @@ fn check(what: &str, made: &HashMap<&str, u64>, summary: &Value, Setting { megab
 
     // a child has a parent or is an orphan, a call is followed or invisible
     let children = ["proxies", "kernels", "steps"].map(|kind| made[kind]).iter().sum::<u64>();
-    let orphans = found("orphans").checked_sub(made["parentless"]);
+    let orphans = (found("orphans") + found("skipped_children")).checked_sub(made["parentless"]);
     hold(orphans.is_some_and(|orphans| orphans <= children), "orphans are children");
     let followed = made["calls"].checked_sub(found("invisible"));
     hold(followed.is_some_and(|calls| calls <= count + silent + found("skipped")), "calls are followed by operations");

@@ -49,17 +49,23 @@ fn by_hand() -> Value {
         "operations": [
             // 2 x 100 elements of 2 bytes, 6000 - 1000 ns and 13000 - 10000 ns; and 1 of 4 bytes, out of step.
             {"comm": ab, "rank": 0, "kind": "Coll", "func": "AllReduce", "peer": null, "count": 3, "bytes": 404,
-             "gpu_timed": 2, "event_timed": 0, "time_us": 8.0, "kernel_time_us": 8.0, "min_us": 3.0, "max_us": null},
+             "gpu_timed": 2, "event_timed": 0, "time_us": 8.0, "kernel_time_us": 8.0, "kernel_once_us": 8.0,
+             "min_us": 3.0, "max_us": null},
             {"comm": ab, "rank": 0, "kind": "P2p", "func": "Recv", "peer": 1, "count": 1, "bytes": 24,
-             "gpu_timed": 0, "event_timed": 0, "time_us": 0.0, "kernel_time_us": 0.0, "min_us": null, "max_us": null},
+             "gpu_timed": 0, "event_timed": 0, "time_us": 0.0, "kernel_time_us": 0.0, "kernel_once_us": 0.0,
+             "min_us": null, "max_us": null},
             {"comm": ab, "rank": 0, "kind": "P2p", "func": "Send", "peer": 0, "count": 1, "bytes": 1,
-             "gpu_timed": 0, "event_timed": 0, "time_us": 0.0, "kernel_time_us": 0.0, "min_us": null, "max_us": null},
+             "gpu_timed": 0, "event_timed": 0, "time_us": 0.0, "kernel_time_us": 0.0, "kernel_once_us": 0.0,
+             "min_us": null, "max_us": null},
             {"comm": ab, "rank": 0, "kind": "P2p", "func": "Send", "peer": 1, "count": 1, "bytes": 64,
-             "gpu_timed": 0, "event_timed": 0, "time_us": 0.0, "kernel_time_us": 0.0, "min_us": null, "max_us": null},
+             "gpu_timed": 0, "event_timed": 0, "time_us": 0.0, "kernel_time_us": 0.0, "kernel_once_us": 0.0,
+             "min_us": null, "max_us": null},
             {"comm": ab, "rank": 1, "kind": "Coll", "func": "AllReduce", "peer": null, "count": 1, "bytes": 200,
-             "gpu_timed": 0, "event_timed": 0, "time_us": 0.0, "kernel_time_us": 0.0, "min_us": null, "max_us": null},
+             "gpu_timed": 0, "event_timed": 0, "time_us": 0.0, "kernel_time_us": 0.0, "kernel_once_us": 0.0,
+             "min_us": null, "max_us": null},
             {"comm": cd, "rank": 1, "kind": "Coll", "func": "AllGather", "peer": null, "count": 1, "bytes": 6,
-             "gpu_timed": 0, "event_timed": 0, "time_us": 0.0, "kernel_time_us": 0.0, "min_us": null, "max_us": null},
+             "gpu_timed": 0, "event_timed": 0, "time_us": 0.0, "kernel_time_us": 0.0, "kernel_once_us": 0.0,
+             "min_us": null, "max_us": null},
         ],
         "transfers": [
             // Steps 10, 11, 12 by channel 3, and 15 by channel 4: 1000 bytes from 2 to 4 us, 2000 from 3 to 6, 3000 from 10 to 13,
@@ -207,28 +213,30 @@ const KERNELS: &str = include_str!("reference/by_hand/kernels.jsonl");
 
 #[test]
 fn times_of_kernels_worked_out_by_hand() {
-    let row = |kind: &str, func: &str, peer, counts: [usize; 3], bytes, [time_us, kernel_time_us, each]: [f64; 3]| {
-        let of = |most: bool| if counts[1] > 0 && most { Some(each) } else { None };
-        let (comm, kind, func) = ("00000000000000ef".into(), kind.into(), func.into());
-        let [count, gpu_timed, event_timed] = counts;
-        let (min_us, max_us) = (of(true), of(count == gpu_timed));
-        let rank = 0;
-        OperationRow {
-            comm,
-            rank,
-            kind,
-            func,
-            peer,
-            count,
-            bytes,
-            gpu_timed,
-            event_timed,
-            time_us,
-            kernel_time_us,
-            min_us,
-            max_us,
-        }
-    };
+    let row =
+        |kind: &str, func: &str, peer, counts: [usize; 3], bytes, [time_us, kernel_time_us, kernel_once_us, each]: [f64; 4]| {
+            let of = |most: bool| if counts[1] > 0 && most { Some(each) } else { None };
+            let (comm, kind, func) = ("00000000000000ef".into(), kind.into(), func.into());
+            let [count, gpu_timed, event_timed] = counts;
+            let (min_us, max_us) = (of(true), of(count == gpu_timed));
+            let rank = 0;
+            OperationRow {
+                comm,
+                rank,
+                kind,
+                func,
+                peer,
+                count,
+                bytes,
+                gpu_timed,
+                event_timed,
+                time_us,
+                kernel_time_us,
+                kernel_once_us,
+                min_us,
+                max_us,
+            }
+        };
     let of = |sources| {
         let reference = summarise_texts_by(&[KERNELS], sources);
         let process = &reference.processes[0];
@@ -239,15 +247,15 @@ fn times_of_kernels_worked_out_by_hand() {
     // The events' clock is 1000500 ns ahead of the host's at most. The first event before the send and the receive happened at once, when
     // the host was not done with the launch: from 12000 + 1000500 to 1030500 ns. That before the third kernel had to wait: 1054500 to
     // 1064500 ns. The broadcasts' group was over at 85000: 85000 + 1000500 to 1100600 ns.
-    let broadcasts = row("Coll", "Broadcast", None, [2, 2, 2], 28, [30.2, 15.1, 15.1]);
-    // the kernel counts with the send, which is first
-    let p2p = |func: &str, kernel| row("P2p", func, Some(1), [1, 1, 1], 1, [18.0, kernel, 18.0]);
-    let all_reduces = |timed: [usize; 3], time| row("Coll", "AllReduce", None, timed, 3, [time; 3]);
+    let broadcasts = row("Coll", "Broadcast", None, [2, 2, 2], 28, [30.2, 15.1, 15.1, 15.1]);
+    // the kernel counts with both functions, and once with the send, which is first
+    let p2p = |func: &str, once| row("P2p", func, Some(1), [1, 1, 1], 1, [18.0, 18.0, once, 18.0]);
+    let all_reduces = |timed: [usize; 3], time| row("Coll", "AllReduce", None, timed, 3, [time; 4]);
     let rest = [broadcasts, p2p("Recv", 0.0), p2p("Send", 18.0)];
     let with = |first: OperationRow| [vec![first], rest.to_vec()].concat();
     assert_eq!(of(Sources::Both), (with(all_reduces([3, 1, 0], 7.0)), 1, 2));
     assert_eq!(of(Sources::Events), (with(all_reduces([3, 1, 1], 10.0)), 1, 2));
-    let untimed = |func: &str| row("P2p", func, Some(1), [1, 0, 0], 1, [0.0; 3]);
+    let untimed = |func: &str| row("P2p", func, Some(1), [1, 0, 0], 1, [0.0; 4]);
     let by_stamps = vec![all_reduces([3, 1, 0], 7.0), untimed("Recv"), untimed("Send")];
     assert_eq!(of(Sources::Stamps), (by_stamps, 3, 4));
 }

@@ -3,6 +3,7 @@
 //! A child may be read before its parent (another thread's block) and long after it (the parent's window was taken apart). So
 //! parents are found by handle: among those known, else in the slot that the handle names.
 
+mod children;
 mod launches;
 mod listening;
 mod settling;
@@ -246,23 +247,6 @@ impl Assembly {
         (block.window() / WINDOWS == self.index && wanted(event.kind)).then_some(event)
     }
 
-    /// The operation of that handle, of which something was heard; it is read from its slot if it has not been read yet.
-    #[inline]
-    fn parent(&mut self, pool: &Pool, handle: u64) -> Option<&mut Operation> {
-        let Some(place) = self.operations.place(handle).or_else(|| self.find(pool, handle)) else {
-            self.orphans += u64::from(handle != 0);
-            return None;
-        };
-        self.hear_at(place, handle)
-    }
-
-    #[cold]
-    fn find(&mut self, pool: &Pool, handle: u64) -> Option<u32> {
-        let event = self.living(pool, handle, |kind| matches!(kind, Kind::Coll | Kind::P2p | Kind::CeColl))?;
-        self.operation_begun(pool, &event);
-        self.operations.place(handle)
-    }
-
     fn operation_begun(&mut self, pool: &Pool, event: &Recorded) {
         let mut operation = Operation::new(event);
         if !self.steps.seen(operation.order) {
@@ -280,8 +264,10 @@ impl Assembly {
             self.steps.launched(operation.order);
         }
         self.steps.clear(event.parent);
-        self.kernels.begun(operation.first_of_kernel(), operation.distance, event.handle);
-        if event.kind == Kind::Skipped {
+        let is_skipped = event.kind == Kind::Skipped;
+        let function = (!is_skipped).then_some(operation.function);
+        self.kernels.begun(operation.first_of_kernel(), operation.distance, event.handle, function);
+        if is_skipped {
             return;
         }
         if operation.peer() == Some(self.rank) && !self.no_kernel_events {
@@ -304,7 +290,7 @@ impl Assembly {
         if silent {
             let operation = Operation::of_call(event, self.silent);
             self.silent += 1;
-            self.kernels.begun(operation.first_of_kernel(), distance, event.handle);
+            self.kernels.begun(operation.first_of_kernel(), distance, event.handle, Some(operation.function));
             self.steps.condemn(order, Cause::Unfollowed(operation.function));
             self.operations.insert(event.handle, operation);
             return;
@@ -314,57 +300,6 @@ impl Assembly {
             let cause = Cause::Unfollowed(Name::from_bits(function as u8));
             self.steps.suspect(order, event.handle, captured, cause);
         }
-    }
-
-    fn child_begun(&mut self, pool: &Pool, operation: u64, time: u64) {
-        if let Some(found) = self.parent(pool, operation) {
-            found.live += 1;
-            found.touch(time);
-        }
-    }
-
-    /// A child of the operation has ended, or is given up when `ended` is `None`.
-    fn child_ended(&mut self, operation: u64, ended: Option<u64>) -> Option<&mut Operation> {
-        // one that its parent was settled without is an orphan, counted when it began
-        let found = self.hear(operation)?;
-        found.live = found.live.saturating_sub(1);
-        match ended {
-            Some(time) => found.touch(time),
-            None => found.unfinished = true,
-        }
-        Some(found)
-    }
-
-    /// So many steps of the operation will not stop: taken for ended at that time, or for unfinished.
-    fn steps_lost(&mut self, operation: u64, steps: usize, ended: Option<u64>) {
-        for _ in 0..steps {
-            self.child_ended(operation, ended);
-        }
-    }
-
-    /// A child of the operation has begun and ended.
-    #[inline]
-    fn child_passed(&mut self, pool: &Pool, operation: u64, start: u64, stop: u64) -> Option<&mut Operation> {
-        let found = self.parent(pool, operation)?;
-        found.touch(start.max(stop));
-        Some(found)
-    }
-
-    /// The operation, of which something was heard.
-    #[inline]
-    fn hear(&mut self, operation: u64) -> Option<&mut Operation> {
-        let place = self.operations.place(operation)?;
-        self.hear_at(place, operation)
-    }
-
-    #[inline]
-    fn hear_at(&mut self, place: u32, handle: u64) -> Option<&mut Operation> {
-        let found = self.operations.at(place)?;
-        if !found.heard {
-            found.heard = true;
-            self.touched.push(handle);
-        }
-        Some(found)
     }
 }
 

@@ -2,25 +2,22 @@
 
 mod taking;
 mod transfers;
+mod windows;
 
 use crate::assembly::{Assembly, Judged};
-use crate::config::{Regression, Settings};
+use crate::config::Settings;
 use crate::context::Context;
 use crate::event::Communicator as Introduction;
 use crate::figures::Figures;
-use crate::grace::Graces;
 use crate::handle::Handle;
 use crate::in_step::{Cause, Verdict};
 use crate::kernels::When;
 use crate::launch::times::OfKernel;
 use crate::operation::Operation;
-use crate::rate::{FittedLine, Rate};
 use crate::reader::Reader;
-use crate::recorder::Recorder;
 use crate::round::{Course, Round};
-use crate::series::{self, Sums};
+use crate::series;
 use crate::totals::Rank;
-use crate::traffic::Traffic;
 use crate::window::{WINDOWS, WindowState};
 use taking::take;
 use transfers::Transfers;
@@ -30,15 +27,8 @@ use transfers::Transfers;
 const SILENT: f64 = 20.0;
 /// Seconds between two looks at which operations are over.
 const SETTLING_SECONDS: f64 = 0.1;
-/// Blocks from which on a window is closed when memory runs short.
-const SOME_BLOCKS: u32 = if cfg!(loom) { u32::MAX } else { 16 };
-/// How long a closed window waits for its events when memory runs short, nanoseconds.
-const PRESSED: u64 = 1_000_000_000;
 /// Events of a communicator that a round takes in, about: more of them are the next rounds'.
 const MOST_EVENTS: u32 = 16_384;
-/// How long a destroyed communicator is kept for late events, in settling times.
-const LINGER: f64 = 120.0;
-
 /// The collector's view of a communicator.
 #[derive(Debug)]
 pub struct Communicator {
@@ -154,38 +144,6 @@ impl Communicator {
         Round { events: MOST_EVENTS - left, horizon }
     }
 
-    /// Goes on with closing windows, after [`Communicator::read`]: only now is all known that decides whether an event is still waited for. To be
-    /// called again when a grace period has begun.
-    pub(crate) fn close(&mut self, course: Course<'_>, graces: &mut Graces, figures: &mut Figures) {
-        let recorder = course.recorder;
-        let (Some(context), Some(rank)) = (recorder.contexts.at(self.id.index()), self.known()) else { return };
-        let ended = self.ended.is_some();
-        let [settles, lingers] = [1.0, LINGER].map(|times| self.has_ended_within(times, course, figures));
-        let deadline = if recorder.pool.is_pressed() { PRESSED } else { (recorder.settings.deadline_seconds * 1e9) as u64 };
-        let patience = if ended && !lingers { 0 } else { deadline };
-        for index in 0..WINDOWS {
-            let window = context.window(index);
-            let place = index as usize;
-            // late children still join the window that fills, as long as any may come
-            if ended && (!lingers || !settles && self.is_idle()) {
-                context.forget();
-                window.change(WindowState::Filling, WindowState::Closing);
-            }
-            // once it is ready, it may fill again at any time
-            let opened = window.opened();
-            if self.readers[place].close(&recorder.pool, window, patience, graces, &mut self.assembly) {
-                self.transfers.read(rank, place, self.assembly.take_sent(), figures);
-                self.transfers.close(place, opened);
-            }
-        }
-    }
-
-    /// Whether it ended less than so many settling times ago, and its late events are waited for.
-    fn has_ended_within(&self, times: f64, course: Course<'_>, figures: &Figures) -> bool {
-        let ticks = figures.ticks(times * course.recorder.settings.settle_seconds);
-        self.ended.is_some_and(|ended| !course.hasty && course.now < ended.saturating_add(ticks))
-    }
-
     /// Settles what is over, after all windows that can be were closed.
     pub(crate) fn conclude(&mut self, course: Course<'_>, figures: &mut Figures) {
         let Course { recorder, now, hasty } = course;
@@ -215,20 +173,6 @@ impl Communicator {
             recorder.contexts.release(self.id.index(), self.id.generation());
         }
         figures.totals.sum_up();
-    }
-
-    /// Closes the window that fills when it is old, or when memory runs short; callbacks do so only when there are any.
-    pub fn close_old_window(&self, recorder: &Recorder, now: u64, most_ticks: u64) {
-        let Some((context, index)) = recorder.contexts.find(self.id.raw()) else { return };
-        // asked once: a callback may go on to the next window meanwhile, which is not old
-        let filling = context.filling();
-        let window = context.window(filling);
-        let is_old = window.blocks() > 0 && now.saturating_sub(window.opened()) > most_ticks.saturating_mul(2);
-        // many communicators whose windows all fill could hold all memory before the first one is full
-        let is_held_back = window.blocks() >= SOME_BLOCKS && recorder.pool.is_pressed();
-        if is_old || is_held_back {
-            recorder.close(context, index, filling, now);
-        }
     }
 
     /// Something is heard of the kernel whose first operation has that order.
@@ -262,9 +206,10 @@ impl Communicator {
         let without_stamps = self.assembly.is_without_gpu();
         let certain = without_stamps && !self.assembly.expects_launches();
         self.assembly.touched(|operation, judged| {
-            let quiet = operation.is_quiet() && (certain || without_stamps && judged.kernel.is_settled());
+            let is_over =
+                operation.looks_done(judged.kernel) || operation.is_quiet() && without_stamps && judged.kernel.is_settled();
             // all that shares its kernel began before it ended there
-            if quiet || operation.looks_done(judged.kernel) && operation.active <= horizon {
+            if operation.is_quiet() && certain || is_over && operation.active <= horizon {
                 let verdict = if without_stamps { Verdict::OutOfStep } else { judged.verdict };
                 figures.credit(operation, Judged { verdict, ..judged });
             }
@@ -335,43 +280,5 @@ impl Communicator {
         let (invisible, orphans) = self.assembly.take_losses();
         figures.totals.invisible += invisible;
         figures.totals.orphans += orphans;
-    }
-
-    /// Finishes the windows that were read to their end and all of whose transfers were served.
-    fn finish_windows(&mut self, rank: Rank, regression: Regression, figures: &mut Figures) {
-        let horizon = if self.over { u64::MAX } else { self.horizon };
-        for (traffic, opened) in self.transfers.serve(rank, horizon, figures) {
-            self.finish_window(rank, (traffic, opened), regression, figures);
-        }
-    }
-
-    /// What a window transferred that was opened then is fitted and shown as points of the series.
-    fn finish_window(
-        &mut self,
-        rank: Rank,
-        (mut traffic, opened): (Traffic, u64),
-        regression: Regression,
-        figures: &mut Figures,
-    ) {
-        figures.totals.windows += 1;
-        for ((peer, channel), services) in traffic.take_channels() {
-            if let Some(fit) = FittedLine::of(&services, regression, figures.nanoseconds_per_tick) {
-                figures.channel_window((rank, peer, channel), fit.latency_us);
-            }
-        }
-        for (peer, pair) in traffic.sums() {
-            let rate = Rate::of(&pair, regression, figures.nanoseconds_per_tick);
-            if let (Some(timeline), Some(peer)) = (&mut figures.timeline, peer) {
-                timeline.window(self.place.flatten(), peer, &pair, rate);
-            }
-            if let Some(peer) = peer {
-                figures.window(rank, peer, rate);
-            }
-            if let Some(series) = self.series {
-                let latency_us = rate.fit.map(|fit| fit.latency_us);
-                let sums = Sums { bytes: pair.bytes, active: pair.active.total(), latency_us, ..Sums::default() };
-                figures.series.add(series, opened, peer, &sums);
-            }
-        }
     }
 }

@@ -12,7 +12,8 @@ use std::collections::VecDeque;
 
 /// Connections whose last stops are kept. Transfers of further ones have no service time.
 const MOST_CONNECTIONS: usize = 16_384;
-/// Transfers that wait to be served. With more of them, all are served as far as is known what stopped before.
+/// Transfers that wait to be served. With more of them, all are served at once: what stopped before one of them and is read later is
+/// served behind it.
 const MOST_WAITING: usize = 65_536;
 /// Stops that are kept of a connection: NCCL has eight steps of a connection under way, or sixteen where two share the channel.
 const MOST_STOPS: usize = 32;
@@ -34,29 +35,52 @@ pub struct Served {
 }
 
 /// All of a communicator.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Connections {
     waiting: Vec<(Window, Transfer)>,
+    /// How many wait of each window.
+    of_windows: FxHashMap<Window, usize>,
+    /// The first stop among them, ticks; the largest number where none waits.
+    first_stop: u64,
     /// The last stops of each, ascending, ticks.
     stops: FxHashMap<(i32, u8), VecDeque<u64>>,
+}
+
+impl Default for Connections {
+    fn default() -> Self {
+        Self { waiting: Vec::new(), of_windows: FxHashMap::default(), first_stop: u64::MAX, stops: FxHashMap::default() }
+    }
 }
 
 impl Connections {
     /// Takes in what was read of a window.
     pub fn read(&mut self, window: Window, transfers: impl IntoIterator<Item = Transfer>) {
+        let before = self.waiting.len();
         self.waiting.extend(transfers.into_iter().map(|transfer| (window, transfer)));
+        let read = &self.waiting[before..];
+        if !read.is_empty() {
+            self.first_stop = first_stop(read).min(self.first_stop);
+            *self.of_windows.entry(window).or_default() += read.len();
+        }
     }
 
     /// Whether transfers of the window wait to be served.
     pub fn awaits(&self, window: Window) -> bool {
-        self.waiting.iter().any(|&(of, _)| of == window)
+        self.of_windows.contains_key(&window)
     }
 
-    /// All that stopped before `horizon` was read: what did is served.
+    /// All that stopped before `horizon` was read: what did is served. Those that wait are looked at only where one of them did: a step
+    /// that never ends holds the horizon up, and they may be many.
     pub fn serve(&mut self, horizon: u64, mut take: impl FnMut(&Served)) {
-        let Self { waiting, stops } = self;
+        let Self { waiting, of_windows, first_stop: first, stops } = self;
         let horizon = if waiting.len() > MOST_WAITING { u64::MAX } else { horizon };
+        if *first >= horizon {
+            return;
+        }
         let mut ready: Vec<_> = waiting.extract_if(.., |(_, transfer)| transfer.stop < horizon).collect();
+        *first = first_stop(waiting);
+        of_windows.clear();
+        waiting.iter().for_each(|&(window, _)| *of_windows.entry(window).or_default() += 1);
         ready.sort_unstable_by_key(|(_, of)| (of.peer, of.channel, of.stop, of.start, of.bytes));
         for part in ready.chunk_by(|(window, a), (other, b)| (window, a.peer, a.channel) == (other, b.peer, b.channel)) {
             let Some(&(window, Transfer { peer, channel, .. })) = part.first() else { continue };
@@ -70,6 +94,10 @@ impl Connections {
         }
         waiting.shrink_to(2 * waiting.len().max(512));
     }
+}
+
+fn first_stop(transfers: &[(Window, Transfer)]) -> u64 {
+    transfers.iter().map(|(_, transfer)| transfer.stop).min().unwrap_or(u64::MAX)
 }
 
 /// The next transfer of a connection, in the order of stops.
@@ -152,6 +180,25 @@ mod tests {
             assert!(!connections.awaits(1) && !connections.awaits(2));
             assert_eq!(found, expected, "{seed}");
         }
+    }
+
+    #[test]
+    fn those_that_wait_are_looked_at_only_where_one_is_to_be_served() {
+        let mut connections = Connections::default();
+        let of = |stop: u64| Transfer { start: stop - 3, stop, bytes: 8, peer: 1, channel: 0 };
+        connections.read(0, [of(20), of(50)]);
+        connections.read(1, [of(60)]);
+        assert_eq!(served(&mut connections, 30).0.count(), 1);
+        assert!(connections.awaits(0) && connections.awaits(1));
+        // whoever looked at those that wait would find what nobody has told of
+        connections.waiting.push((2, of(25)));
+        for horizon in [30, 40, 50] {
+            assert_eq!(served(&mut connections, horizon).0.count(), 0);
+        }
+        assert_eq!(served(&mut connections, 51).0.count(), 2);
+        assert!(!connections.awaits(0) && connections.awaits(1));
+        assert_eq!(served(&mut connections, u64::MAX).0.count(), 1);
+        assert!(!connections.awaits(1) && connections.first_stop == u64::MAX);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use crate::assembly::Judged;
 use crate::connections::Served;
 use crate::in_step::Cause;
 use crate::intervals::{self, Intervals};
+use crate::kernels::Counted;
 use crate::launch::lag::Lag;
 use crate::metric::{self, Fixed, PerFunction};
 use crate::missing::Missing;
@@ -146,7 +147,7 @@ impl Figures {
             let by_events = timing.source() == Source::Events;
             intervals::push(if by_events { &mut self.busy_by_events_now } else { &mut self.busy_now }, start, stop);
         }
-        credit_time(operation, stop - start);
+        credit_time(operation, judged.kernel.counted(operation.distance, operation.function), stop - start);
     }
 
     /// Takes in an operation of which nothing more will come; `place` is its rank's on the timeline.
@@ -166,7 +167,7 @@ impl Figures {
         if let Some(timeline) = &mut self.timeline {
             timeline.operation(place, operation, timing, (!judged.kernel.shared, self.nanoseconds_per_tick));
         }
-        self.totals.operation(rank, operation, judged.verdict, timing, self.nanoseconds_per_tick);
+        self.totals.operation(rank, operation, judged, self.nanoseconds_per_tick);
     }
 
     /// A communicator's GPU stamps are not believed any more; the first time, a person is told why, and what to do about it.
@@ -224,16 +225,15 @@ impl Figures {
     }
 }
 
-/// Adds a GPU time to the sums, of a kernel's operations with the first one: they share it.
-fn credit_time(operation: &mut Operation, nanoseconds: u64) {
+/// Adds a GPU time to the sums that count the kernel with this operation: a kernel's operations share its time.
+fn credit_time(operation: &mut Operation, counted: Counted, nanoseconds: u64) {
     let more = nanoseconds.saturating_sub(operation.credited);
     operation.credited = operation.credited.max(nanoseconds);
-    if !operation.is_first_of_kernel() {
-        return;
+    if counted.at_all {
+        let sum = if operation.is_collective() { Fixed::CollectiveTime } else { Fixed::P2pTime };
+        board::add(sum as usize, more);
     }
-    let sum = if operation.is_collective() { Fixed::CollectiveTime } else { Fixed::P2pTime };
-    board::add(sum as usize, more);
-    if let Some(function) = operation.function.function() {
+    if let Some(function) = operation.function.function().filter(|_| counted.in_function) {
         board::add(metric::of_function(function, PerFunction::Time), more);
     }
 }

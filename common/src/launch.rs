@@ -83,6 +83,8 @@ pub struct Recorded {
     pub last: u64,
     /// When that was learnt, ticks.
     pub learnt: u64,
+    /// When the first one was recorded, ticks: never before the launch's callback, which stands for it where the recording does not tell.
+    pub at: u64,
 }
 
 /// What says when a launch's kernel ran.

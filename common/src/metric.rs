@@ -70,15 +70,15 @@ fixed! {
     /// Operations.
     Ops = "nccl_ops", c"#", Process, "Collective and point-to-point operations done";
     /// Bytes.
-    Bytes = "nccl_bytes", c"B", Process, "Bytes of the operations done: elements times their size";
+    Bytes = "nccl_bytes", c"B", Process, "Bytes of the buffers of the operations done, no traffic: elements times their size";
     /// Collective time.
-    CollectiveTime = "nccl_collective_time", c"ns", Process, "Sum of the GPU times of collective operations; a kernel counts once";
+    CollectiveTime = "nccl_collective_time", c"ns", Process, "GPU times of the GPU-timed collective operations alone, with the wait for the last rank, summed up; a kernel counts once";
     /// Point-to-point time.
-    P2pTime = "nccl_p2p_time", c"ns", Process, "Sum of the GPU times of point-to-point operations; a kernel counts once";
+    P2pTime = "nccl_p2p_time", c"ns", Process, "GPU times of the GPU-timed point-to-point operations alone, with the wait for the other rank, summed up; a kernel counts once";
     /// Busy time.
-    BusyTime = "nccl_busy_time", c"ns", Process, "Time with at least one GPU-timed operation under way";
+    BusyTime = "nccl_busy_time", c"ns", Process, "Time with at least one GPU-timed operation under way, also while it waits for the last rank";
     /// Network bytes.
-    NetBytes = "nccl_net_bytes", c"B", Process, "Bytes sent over the network";
+    NetBytes = "nccl_net_bytes", c"B", Process, "Bytes sent over the network, with the flags of NCCL's protocols";
     /// Network time.
     NetTime = "nccl_net_time", c"ns", Process, "Time with at least one send over the network under way";
     /// GPU-timed operations.
@@ -96,11 +96,11 @@ fixed! {
     /// Enqueued operations.
     EnqueuedOps = "nccl_enqueued_ops", c"#", Thread, "Operations enqueued by calls of this thread, without replays of CUDA graphs";
     /// Enqueued bytes.
-    EnqueuedBytes = "nccl_enqueued_bytes", c"B", Thread, "Bytes of the operations enqueued by calls of this thread, without replays of CUDA graphs";
+    EnqueuedBytes = "nccl_enqueued_bytes", c"B", Thread, "Bytes of the buffers of the operations enqueued by calls of this thread, no traffic, without replays of CUDA graphs";
     /// API time.
     ApiTime = "nccl_api_time", c"ns", Thread, "Time this thread spent inside NCCL's API";
     /// Incomplete.
-    Incomplete = "nccl_incomplete", c"#", Process, "All that the figures lack, of whatever kind: 0 only where nothing is missing";
+    Incomplete = "nccl_incomplete", c"#", Process, "Events, calls and operations that the other counters lack, or have without a GPU time that was asked for: 0 only where there is none";
     /// Proxy time.
     ProxyTime = "nccl_proxy_time", c"ns", Process, "Operations without a GPU time: sum of the times from enqueue to the last proxy operation's stop";
     /// Enqueue time.
@@ -139,8 +139,12 @@ pub enum PerFunction {
 
 const PER_FUNCTION: [(&str, &CStr, &str); 3] = [
     ("ops", c"#", "operations done"),
-    ("bytes", c"B", "bytes of the operations done"),
-    ("time", c"ns", "sum of the GPU times; a kernel counts once"),
+    ("bytes", c"B", "bytes of the buffers of the operations done, no traffic"),
+    (
+        "time",
+        c"ns",
+        "GPU times of the GPU-timed operations alone, with the wait for other ranks, summed up; a kernel counts once for each function",
+    ),
 ];
 
 /// Number of counters.

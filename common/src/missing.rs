@@ -1,12 +1,25 @@
 //! What the figures of a process lack, by its kind.
 
+use crate::notes;
 use crate::thread::ThreadCell;
 use crate::totals::Totals;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Callbacks that the recording lacks that is replayed.
+static LACKING: AtomicU64 = AtomicU64::new(0);
+
+/// The recording that is replayed lacks so many callbacks.
+pub fn lack(callbacks: u64) {
+    if callbacks > 0 {
+        LACKING.fetch_add(callbacks, Ordering::Relaxed);
+        notes::add(format!("the recording lacks {callbacks} callbacks: the figures are too small"));
+    }
+}
 
 /// What threads know of it; the rest is in [`Totals`]. Counts since the process began, which never fall.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Missing {
-    /// Events not recorded for want of room.
+    /// Events not recorded for want of room, and callbacks that the recording lacks that is replayed.
     pub dropped: u64,
     /// Operations that are too small to be recorded.
     pub skipped: u64,
@@ -14,14 +27,15 @@ pub struct Missing {
     pub foreign_proxy_ops: u64,
     /// Events of a type that this version does not know.
     pub unknown_events: u64,
-    /// Events whose parent was not recorded.
+    /// Events whose parent was not recorded, where operations of all sizes are.
     pub parentless: u64,
 }
 
 impl Missing {
     /// Of all threads so far.
     pub fn of_threads() -> Self {
-        let mut missing = Self { dropped: ThreadCell::all_dropped(), ..Self::default() };
+        let dropped = ThreadCell::all_dropped().saturating_add(LACKING.load(Ordering::Relaxed));
+        let mut missing = Self { dropped, ..Self::default() };
         for cell in ThreadCell::all() {
             missing.skipped += cell.skipped.get();
             missing.foreign_proxy_ops += cell.foreign.get();

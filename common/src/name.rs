@@ -60,6 +60,11 @@ impl Name {
         found.map_or(Self::default(), |index| Self((KNOWN_TEXTS.len() + 1 + index) as u8))
     }
 
+    /// That of [`FUNCTIONS`] which has this index.
+    pub(crate) const fn of_function(index: usize) -> Self {
+        Self(index as u8 + 1)
+    }
+
     /// [`UNKNOWN`].
     pub const fn none() -> Self {
         Self(0)
@@ -120,6 +125,7 @@ mod tests {
                 (number + 1, *name)
             );
         }
+        assert!((0..FUNCTIONS.len()).all(|index| Name::of_function(index).function() == Some(index)));
         assert_eq!(Name::of(Some(c"AllReduce")).function(), Some(0));
         assert_eq!(Name::of(Some(c"Recv")).text(), "Recv");
         assert_eq!(Name::of(Some(c"LL128")).text(), "LL128");

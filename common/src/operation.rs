@@ -133,11 +133,6 @@ impl Operation {
         self.order.saturating_sub(self.distance.into())
     }
 
-    /// Whether it started first of its kernel's operations: a sum of kernels' times counts the kernel with it.
-    pub fn is_first_of_kernel(&self) -> bool {
-        self.distance == 0
-    }
-
     /// Its kernel, as far as it is known.
     pub fn kernel(&self, kernels: &Kernels) -> Kernel {
         kernels.get(self.first_of_kernel())
@@ -277,10 +272,11 @@ pub fn bus_bytes(function: Name, bytes: u64, n: i32) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::handle::Handle;
+    use crate::kernels::Firsts;
     use crate::slot::Slot;
 
     /// A kernel of which nothing but stamps tells.
-    const ALONE: Kernel = Kernel { shared: false, when: When::Unheard, unstamped: false };
+    const ALONE: Kernel = Kernel { shared: false, when: When::Unheard, unstamped: false, firsts: Firsts::NONE };
 
     fn operation(kind: Kind, channels: u8) -> Operation {
         let slot = crate::mapping::Mapping::<Slot>::new(1).unwrap();

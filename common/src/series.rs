@@ -28,8 +28,8 @@ pub struct Point {
     pub value: f64,
 }
 
-/// Windows kept of all series together, 16 MiB of them at about.
-const MOST_WINDOWS: usize = 1 << 17;
+/// Entries kept of all series together, 16 MiB of them at about: begins of windows, and what was enqueued in each, of each rank apart.
+const MOST_ENTRIES: usize = 1 << 17;
 
 static IS_WANTED: AtomicBool = AtomicBool::new(false);
 static WANTED: Mutex<Vec<Of>> = Mutex::new(Vec::new());
@@ -67,6 +67,7 @@ pub struct SeriesStore {
     /// By stretch of time, each as long as a window may be, ticks.
     others: Windows,
     stretch: Option<u64>,
+    /// Entries that are kept.
     count: usize,
     left_out: u64,
 }
@@ -107,7 +108,7 @@ impl SeriesStore {
 
     /// A window of the communicator fills from then on.
     pub fn window(&mut self, place: Place, opened: u64) {
-        let has_room = self.count < MOST_WINDOWS;
+        let has_room = self.count < MOST_ENTRIES;
         if let Some(line) = self.line(place) {
             let is_new = line.open(opened, has_room);
             self.count += usize::from(is_new);
@@ -124,7 +125,7 @@ impl SeriesStore {
     /// Takes in what was enqueued at that time; of the transfers to a rank, where one is given.
     pub fn add(&mut self, place: Place, time: u64, peer: Option<i32>, sums: &Sums) {
         let Self { lines, others, stretch, count, left_out, .. } = self;
-        let mut full = *count >= MOST_WINDOWS;
+        let mut full = *count >= MOST_ENTRIES;
         let (windows, key, sums) = match (place, peer) {
             (Place::Own(number), peer) => {
                 let Some(line) = lines.get_mut(&number) else { return };

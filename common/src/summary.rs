@@ -56,7 +56,7 @@ pub struct Process {
     pub events: u64,
     /// Windows processed.
     pub windows: u64,
-    /// Events not recorded because memory was full.
+    /// Events not recorded because memory was full; callbacks that a recording lacks, in its replay.
     pub dropped: u64,
     /// Operations of which something never ended.
     pub unfinished: u64,
@@ -73,11 +73,14 @@ pub struct Process {
     pub foreign_proxy_ops: u64,
     /// Operations smaller than `NCCL_SCOREP_MIN_BYTES`.
     pub skipped: u64,
+    /// Their children. They are not missing for themselves.
+    #[serde(default)]
+    pub skipped_children: u64,
     /// Events of a type this version does not know.
     pub unknown_events: u64,
     /// Events whose parent could not be found.
     pub orphans: u64,
-    /// All that the figures lack, of whatever kind: 0 only where nothing is missing.
+    /// Events, calls and operations that the counters lack, or have without a GPU time that was asked for: 0 only where there is none.
     #[serde(default)]
     pub incomplete: u64,
     /// Peak resident memory of the whole process, bytes.
@@ -139,9 +142,13 @@ pub struct Operations {
     pub event_timed: u64,
     /// Sum of times, microseconds.
     pub time_us: f64,
-    /// Sum of the times of their kernels, each of which counts with the first of its operations, microseconds.
+    /// Sum of the times of their kernels, microseconds; a kernel counts once for each function that it runs, with the first of its
+    /// operations of that function.
     #[serde(default)]
     pub kernel_time_us: f64,
+    /// The same with each kernel once in all rows, with the first of all of its operations, microseconds.
+    #[serde(default)]
+    pub kernel_once_us: f64,
     /// Shortest.
     pub min_us: Option<f64>,
     /// Longest, where the GPU has timed at least 90 % of them.

@@ -92,6 +92,8 @@ pub struct ThreadCell {
     pub parentless: Count,
     /// Operations smaller than what is recorded.
     pub skipped: Count,
+    /// Their children.
+    pub skipped_children: Count,
     /// Operations enqueued by calls of this thread.
     pub enqueued_ops: Count,
     /// Their bytes.
@@ -149,6 +151,7 @@ impl ThreadCell {
             foreign: Count::default(),
             parentless: Count::default(),
             skipped: Count::default(),
+            skipped_children: Count::default(),
             enqueued_ops: Count::default(),
             enqueued_bytes: Count::default(),
             api_time: Count::default(),

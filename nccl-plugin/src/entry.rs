@@ -240,12 +240,19 @@ unsafe extern "C" fn finalize(context: *mut c_void) -> c_int {
 
 /// A program that replays recorded callbacks tells when the events around the next launch of the calling thread happened: `first` and `last` in
 /// nanoseconds of their clock, which was `learnt` at that time of the events' clock, ticks; `begin` is the kernel's, 0 where the recording has
-/// none. To be called right before the launch's callback.
+/// none, and `at` when the first event was recorded, ticks, 0 where that was the launch's callback. To be called right before that callback.
 #[unsafe(no_mangle)]
-pub extern "C" fn scorep_nccl_kernel_events(first: u64, last: u64, learnt: u64, begin: u64) {
+pub extern "C" fn scorep_nccl_kernel_events(first: u64, last: u64, learnt: u64, begin: u64, at: u64) {
     guard("scorep_nccl_kernel_events", (), || {
-        callbacks::replay_launch(common::launch::Recorded { first, begin: Some(begin).filter(|&begin| begin != 0), last, learnt })
+        let begin = Some(begin).filter(|&begin| begin != 0);
+        callbacks::replay_launch(common::launch::Recorded { first, begin, last, learnt, at });
     });
+}
+
+/// A program that replays recorded callbacks tells that the recording lacks so many: they count as dropped.
+#[unsafe(no_mangle)]
+pub extern "C" fn scorep_nccl_recording_lacks(callbacks: u64) {
+    guard("scorep_nccl_recording_lacks", (), || common::missing::lack(callbacks));
 }
 
 /// Waits until the figures hold all that was recorded before the call, at most `milliseconds`. Returns 1 then, 0 otherwise.

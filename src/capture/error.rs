@@ -68,6 +68,8 @@ pub(crate) enum Problem {
     Nul { field: &'static str },
     #[error("state {0} is not known (known: 0 to {LAST_STATE})")]
     State(u32),
+    #[error("a kernel between events at {first} and {last}{} cannot be", begin.map_or(String::new(), |begin| format!(" that begins at {begin}")))]
+    Kernel { first: u64, last: u64, begin: Option<u64> },
     #[error("handle 0 stands for no event and cannot be started")]
     NullHandle,
     #[error("handle {h} in field \"{field}\" was never started before this line")]

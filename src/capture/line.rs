@@ -149,6 +149,9 @@ impl<'a> Line<'a> {
                 let (h, first, last) = (int("h", self.h)?, int("first", self.first)?, int("last", self.last)?);
                 let begin = self.begin.map(|begin| int("begin", Some(begin))).transpose()?;
                 let at = self.at.map(|at| int("at", Some(at))).transpose()?;
+                if !(first..=last).contains(&begin.unwrap_or(first)) {
+                    return Err(Problem::Kernel { first, last, begin });
+                }
                 return Ok(Content::Kernel(Kernel { t, line, h, first, last, begin, at }));
             }
             other => return self.unknown(other).map(Content::Unknown),

@@ -1,11 +1,11 @@
 //! Times of kernels by CUDA events: a replay has no CUDA, so it tells the library what its recorder learnt.
 
-use crate::capture::{Call, Capture, Event, What};
+use crate::capture::Capture;
 use std::collections::HashMap;
 
-/// `scorep_nccl_kernel_events`: the two events around what starts next on the calling thread, when their times were learnt, and when the
-/// kernel began (0 where nobody knows).
-pub(crate) type Tell = unsafe extern "C" fn(first: u64, last: u64, learnt: u64, begin: u64);
+/// `scorep_nccl_kernel_events`: the two events around what starts next on the calling thread, when their times were learnt, when the
+/// kernel began, and when the first event was recorded (0 where nobody knows).
+pub(crate) type Tell = unsafe extern "C" fn(first: u64, last: u64, learnt: u64, begin: u64, at: u64);
 
 /// The time of one kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,19 +41,11 @@ impl Kernels {
         Self { tell, events }
     }
 
-    /// When the events' first one was recorded in a launch that this call begins, if that is known.
-    pub(crate) fn recorded_at(&self, call: &Call) -> Option<u64> {
-        match &call.what {
-            What::Start { h, event: Event::KernelLaunch { .. } | Event::CeColl { .. }, .. } => self.events.get(h)?.at,
-            _ => None,
-        }
-    }
-
     /// The event of that handle is about to start on this thread.
     pub(crate) fn before_start(&self, h: u64) {
         if let (Some(tell), Some(events)) = (self.tell, self.events.get(&h)) {
             // SAFETY: takes any numbers.
-            unsafe { tell(events.first, events.last, events.learnt, events.begin.unwrap_or(0)) };
+            unsafe { tell(events.first, events.last, events.learnt, events.begin.unwrap_or(0), events.at.unwrap_or(0)) };
         }
     }
 }
@@ -65,11 +57,11 @@ mod tests {
     use std::cell::RefCell;
 
     thread_local! {
-        static TOLD: RefCell<Vec<[u64; 4]>> = const { RefCell::new(Vec::new()) };
+        static TOLD: RefCell<Vec<[u64; 5]>> = const { RefCell::new(Vec::new()) };
     }
 
-    unsafe extern "C" fn tell(first: u64, last: u64, learnt: u64, begin: u64) {
-        TOLD.with_borrow_mut(|told| told.push([first, last, learnt, begin]));
+    unsafe extern "C" fn tell(first: u64, last: u64, learnt: u64, begin: u64, at: u64) {
+        TOLD.with_borrow_mut(|told| told.push([first, last, learnt, begin, at]));
     }
 
     fn capture() -> Capture {
@@ -92,24 +84,13 @@ mod tests {
         let kernels = Kernels::of(&capture(), Some(tell));
         (1..=4).for_each(|h| kernels.before_start(h));
         // of two times of one kernel the first counts
-        assert_eq!(TOLD.take(), [[100, 110, 1_005, 0], [200, 210, 1_006, 205]]);
-    }
-
-    #[test]
-    fn a_launch_has_the_time_at_which_its_first_event_was_recorded() {
-        let kernels = Kernels::of(&capture(), None);
-        let at = |h, event| {
-            let what = What::Start { ctx: 1, h, parent: 0, rank: 0, event };
-            kernels.recorded_at(&Call { t: 2, tid: 1, line: 1, what })
-        };
-        assert_eq!([1, 2, 3].map(|h| at(h, Event::KernelLaunch { stream: 0 })), [Some(1_004), None, None]);
-        assert_eq!(at(1, Event::Group), None);
+        assert_eq!(TOLD.take(), [[100, 110, 1_005, 0, 1_004], [200, 210, 1_006, 205, 0]]);
     }
 
     #[test]
     fn a_library_without_the_function_is_told_nothing() {
         let kernels = Kernels::of(&capture(), None);
         (1..=4).for_each(|h| kernels.before_start(h));
-        assert_eq!(TOLD.take(), <[[u64; 4]; 0]>::default());
+        assert_eq!(TOLD.take(), <[[u64; 5]; 0]>::default());
     }
 }

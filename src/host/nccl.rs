@@ -47,12 +47,6 @@ impl Nccl {
         }
     }
 
-    /// What the clock shows during a call: when it was made, or, of a launch, when its first event was recorded.
-    pub(crate) fn time(&self, call: &Call) -> u64 {
-        let made = self.meta.mono0.saturating_add(call.t);
-        self.kernels.recorded_at(call).map_or(made, |recorded| recorded.max(made))
-    }
-
     /// Makes one recorded call. Handles, contexts and the process id become this run's.
     ///
     /// # Errors

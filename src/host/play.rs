@@ -61,9 +61,10 @@ struct Player<'a> {
 /// The functions that the library has for a replay, and the library they live in.
 struct Functions {
     flush: unsafe extern "C" fn(u32) -> i32,
-    /// An older library has none, nor the next.
+    /// An older library has none, nor the next two.
     kernel_events: Option<Tell>,
     arrivals: Option<unsafe extern "C" fn(*const c_char) -> i32>,
+    recording_lacks: Option<unsafe extern "C" fn(u64)>,
     _library: Library,
 }
 
@@ -78,7 +79,19 @@ impl Functions {
         let arrivals =
             unsafe { symbol::<unsafe extern "C" fn(*const c_char) -> i32>(&library, &links.counters, "scorep_nccl_arrivals") };
         let arrivals = arrivals.ok().map(|found| *found);
-        Ok(Self { flush, kernel_events: kernel_events.ok().map(|found| *found), arrivals, _library: library })
+        // SAFETY: the symbol has this type.
+        let lacks = unsafe { symbol::<unsafe extern "C" fn(u64)>(&library, &links.counters, "scorep_nccl_recording_lacks") };
+        let recording_lacks = lacks.ok().map(|found| *found);
+        let kernel_events = kernel_events.ok().map(|found| *found);
+        Ok(Self { flush, kernel_events, arrivals, recording_lacks, _library: library })
+    }
+
+    /// Tells how many callbacks the capture lacks, to a library that counts them.
+    fn tell_dropped(&self, callbacks: u64) {
+        if let Some(lacks) = self.recording_lacks {
+            // SAFETY: takes any number.
+            unsafe { lacks(callbacks) };
+        }
     }
 
     /// Writes when ranks began their collectives to that file, if the library can.
@@ -116,6 +129,7 @@ pub(crate) fn play(capture: &Capture, name: &str, plan: &Plan<'_>) -> Result<Pro
     counters.begin();
 
     let library = Functions::find(plan.links)?;
+    library.tell_dropped(capture.meta.dropped);
     let kernels = Kernels::of(capture, library.kernel_events);
     let nccl = Nccl::new(&plan.links.nccl, capture.meta, kernels, plan.interface);
     let player = Player {
@@ -220,7 +234,7 @@ impl Player<'_> {
             while let Some(call) = lines.get(stage.next).filter(|call| call.tid == tid) {
                 self.pass_kernels(&mut stage, call.line);
                 let time = self.capture.meta.mono0.saturating_add(call.t);
-                clock::set(stage.nccl.time(call));
+                clock::set(time);
                 visits.before(&call.what, time);
                 if let Err(error) = stage.nccl.call(call) {
                     stage.failed = Some(error);

@@ -16,7 +16,7 @@ pub(crate) fn time(recording: &Recording) -> Result<i64, Box<dyn Error>> {
         let begin = match event.kind.as_str() {
             "CollApi" | "P2pApi" => Some(int(&event.start, "t")?),
             "GroupApi" => end_begins(event),
-            "KernelLaunch" if is_behind_a_group(events, place)? => Some(launch_begin(recording, event)?),
+            "KernelLaunch" if is_behind_a_group(events, place)? => Some(int(&event.start, "t")?),
             _ => None,
         };
         let end = if event.kind == "KernelLaunch" { last_stop(events, place) } else { event.stop };
@@ -28,12 +28,6 @@ pub(crate) fn time(recording: &Recording) -> Result<i64, Box<dyn Error>> {
 fn end_begins(group: &Event) -> Option<i64> {
     let state = group.states.iter().find(|state| state["state"].as_i64() == Some(GROUP_END_BEGINS));
     state.and_then(|state| state["t"].as_i64())
-}
-
-/// A replay shows a launch that events are around when the first one was recorded.
-fn launch_begin(recording: &Recording, launch: &Event) -> Result<i64, Box<dyn Error>> {
-    let recorded = recording.kernels.get(&int(&launch.start, "h")?).and_then(|kernel| kernel.at);
-    Ok(int(&launch.start, "t")?.max(recorded.unwrap_or(0)))
 }
 
 /// Whether the latest group on the launch's thread was over when the launch began.

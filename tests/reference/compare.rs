@@ -50,14 +50,19 @@ pub(crate) fn compare(actual: &Value, expected: &Reference) -> Vec<String> {
     differences
 }
 
-/// The processes' counters of times are the sums of their kernels' times.
+/// The processes' counters of times are the sums of their kernels' times: of collectives and of sends and receives each kernel once, of a
+/// function each kernel that runs any of it.
 pub(crate) fn compare_counters(actual: &Value, expected: &Reference) -> Vec<String> {
+    let mut wanted: BTreeMap<String, f64> = ["nccl_collective_time", "nccl_p2p_time"].map(|name| (name.to_owned(), 0.0)).into();
+    for row in &expected.operations {
+        let of_kind = if row.kind == "Coll" { "nccl_collective_time" } else { "nccl_p2p_time" };
+        *wanted.entry(of_kind.to_owned()).or_default() += row.kernel_once_us * 1e3;
+        *wanted.entry(format!("nccl_{}_time", row.func.to_lowercase())).or_default() += row.kernel_time_us * 1e3;
+    }
     let mut differences = Vec::new();
-    for (counter, kind) in [("nccl_collective_time", "Coll"), ("nccl_p2p_time", "P2p")] {
+    for (counter, wanted) in wanted {
         let processes = actual["processes"].as_array().into_iter().flatten();
-        let found: Option<u64> = processes.map(|process| process["counters"][counter].as_u64()).sum();
-        let rows = expected.operations.iter().filter(|row| row.kind == kind);
-        let wanted: f64 = rows.map(|row| row.kernel_time_us * 1e3).sum();
+        let found: Option<u64> = processes.map(|process| process["counters"][&counter].as_u64()).sum();
         if found.is_none_or(|found| (found as f64 - wanted).abs() > 0.001 * wanted + 1.0) {
             differences.push(format!("{counter}: {found:?} instead of {wanted}"));
         }
@@ -215,6 +220,7 @@ fn operations(reference: &Reference) -> Vec<Row> {
             ("event_timed", Exactly(json!(row.event_timed))),
             ("time_us", Time(row.time_us)),
             ("kernel_time_us", Time(row.kernel_time_us)),
+            ("kernel_once_us", Time(row.kernel_once_us)),
             ("min_us", or_null(row.min_us, Time)),
             ("max_us", or_null(row.max_us, Time)),
         ];

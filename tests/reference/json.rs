@@ -14,6 +14,8 @@ pub(crate) struct Recording {
     /// Version of the profiler interface.
     pub(crate) api: i64,
     pub(crate) pid: i64,
+    /// Callbacks that were lost.
+    pub(crate) dropped: usize,
     /// Lines but for the first, and for those of kernels.
     pub(crate) callbacks: usize,
     pub(crate) contexts: BTreeMap<i64, Context>,
@@ -90,6 +92,7 @@ pub(crate) fn read(path: &Path) -> Result<Recording, Box<dyn Error>> {
     let mut recording = Recording {
         api: int(meta, "api")?,
         pid: int(meta, "pid")?,
+        dropped: usize::try_from(int(meta, "dropped")?)?,
         callbacks: lines.iter().skip(1).filter(|line| line["cb"] != "kernel").count(),
         contexts: BTreeMap::new(),
         events: Vec::new(),

@@ -68,6 +68,16 @@ impl Kernels {
         self.0.iter().filter_map(|kernel| kernel.operations.first().copied()).collect()
     }
 
+    /// The first operation of each function in each of them.
+    pub(crate) fn firsts_of_functions(&self, recording: &Recording) -> BTreeSet<usize> {
+        let function = |place: &usize| recording.events[*place].start["func"].as_str().unwrap_or_default().to_owned();
+        let of_kernel = |kernel: &Kernel| {
+            let mut met = BTreeSet::new();
+            kernel.operations.iter().copied().filter(|place| met.insert(function(place))).collect::<Vec<_>>()
+        };
+        self.0.iter().flat_map(of_kernel).collect()
+    }
+
     /// The time of each operation whose kernel's launch has events, in us.
     pub(crate) fn times(&self, recording: &Recording) -> BTreeMap<usize, f64> {
         let timed = self.0.iter().filter_map(|kernel| {
@@ -142,11 +152,11 @@ fn silent(recording: &Recording) -> Vec<Kernel> {
 
 /// When the first event was recorded and the launch had returned on the host's clock, ns. A silent call is launched at its group's end.
 fn host_times(recording: &Recording, launch: &Event, line: &KernelLine) -> Option<[i64; 2]> {
+    let recorded = |began: i64| line.at.map_or(began, |at| at.max(began));
     if launch.kind == "CollApi" {
         let group = &recording.events[launch.parent?];
         let end = group.states.iter().find(|line| line["state"] == 24)?;
-        return Some([end["t"].as_i64()?, group.stop?]);
+        return Some([recorded(end["t"].as_i64()?), group.stop?]);
     }
-    let began = launch.start["t"].as_i64()?;
-    Some([line.at.map_or(began, |at| at.max(began)), launch.stop?])
+    Some([recorded(launch.start["t"].as_i64()?), launch.stop?])
 }

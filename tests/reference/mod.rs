@@ -103,8 +103,9 @@ fn process_row(process: usize, recording: &Recording, sources: Sources) -> Resul
         process,
         callbacks: recording.callbacks,
         events: recording.events.len(),
-        // A replay never fills the recorder, and calls with no handle that it was not given.
-        dropped: 0,
+        // A replay never fills the recorder.
+        dropped: recording.dropped,
+        // It calls with no handle that it was not given.
         ignored_handles: 0,
         unfinished: operations::unfinished(recording),
         invisible: operations::invisible(recording, sources),

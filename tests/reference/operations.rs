@@ -21,8 +21,10 @@ pub(crate) struct OperationRow {
     /// Those of them whose time is that between two CUDA events.
     pub(crate) event_timed: usize,
     pub(crate) time_us: f64,
-    /// The same of the first operation of each kernel alone.
+    /// The same of those operations alone that are their kernel's first of this function.
     pub(crate) kernel_time_us: f64,
+    /// The same of those alone that are their kernel's first.
+    pub(crate) kernel_once_us: f64,
     pub(crate) min_us: Option<f64>,
     /// Where at least nine of ten are timed.
     pub(crate) max_us: Option<f64>,
@@ -49,6 +51,8 @@ pub(crate) struct Operation {
     pub(crate) by_events: bool,
     /// Whether it is the first of its kernel.
     pub(crate) is_first: bool,
+    /// Whether no operation before it in its kernel has its function.
+    pub(crate) is_first_of_function: bool,
 }
 
 /// The operations of one process, in the order of their start lines.
@@ -59,7 +63,7 @@ pub(crate) fn each(recording: &Recording) -> Result<Vec<Operation>, Box<dyn Erro
 /// The same with times from these sources.
 pub(crate) fn timed(recording: &Recording, sources: Sources) -> Result<Vec<Operation>, Box<dyn Error>> {
     let kernels = Kernels::of(recording);
-    let firsts = kernels.firsts();
+    let (firsts, firsts_of_functions) = (kernels.firsts(), kernels.firsts_of_functions(recording));
     let by_stamps = if sources == Sources::Events { BTreeMap::new() } else { by_stamps(recording, &kernels) };
     let by_events = if sources == Sources::Stamps { BTreeMap::new() } else { kernels.times(recording) };
     let is_one = |place: &usize, event: &Event| event.is_operation() || event.kind == "CollApi" && by_events.contains_key(place);
@@ -80,31 +84,32 @@ pub(crate) fn timed(recording: &Recording, sources: Sources) -> Result<Vec<Opera
             gpu_us: stamped.or(between_events).copied(),
             by_events: stamped.is_none() && between_events.is_some(),
             is_first: firsts.contains(&place),
+            is_first_of_function: firsts_of_functions.contains(&place),
         })
     });
     operations.collect()
 }
 
-/// Bytes, time, whether that is by events, and whether the operation is the first of its kernel.
-type Timed = (i64, Option<f64>, bool, bool);
-
 type Key = (String, i64, String, String, Option<i64>);
 
 /// The rows of all processes, by key.
 pub(crate) fn rows(recordings: &[&Recording], sources: Sources) -> Result<Vec<OperationRow>, Box<dyn Error>> {
-    let mut groups: BTreeMap<Key, Vec<Timed>> = BTreeMap::new();
+    let mut groups: BTreeMap<Key, Vec<Operation>> = BTreeMap::new();
     for recording in recordings {
         for operation in timed(recording, sources)? {
-            let Operation { comm, rank, kind, func, peer, bytes, gpu_us, by_events, is_first, .. } = operation;
-            groups.entry((comm, rank, kind, func, peer)).or_default().push((bytes, gpu_us, by_events, is_first));
+            let Operation { comm, rank, kind, func, peer, .. } = operation.clone();
+            groups.entry((comm, rank, kind, func, peer)).or_default().push(operation);
         }
     }
     Ok(groups.into_iter().map(|(key, operations)| row(key, &operations)).collect())
 }
 
-fn row((comm, rank, kind, func, peer): Key, operations: &[Timed]) -> OperationRow {
-    let times = operations.iter().filter_map(|&(_, time, ..)| time).collect::<Vec<_>>();
-    let of_firsts = operations.iter().filter(|&&(.., is_first)| is_first).filter_map(|&(_, time, ..)| time);
+fn row((comm, rank, kind, func, peer): Key, operations: &[Operation]) -> OperationRow {
+    let times = operations.iter().filter_map(|operation| operation.gpu_us).collect::<Vec<_>>();
+    // Not sum(), which makes -0 of nothing.
+    let time_of = |wanted: fn(&&Operation) -> bool| {
+        operations.iter().filter(wanted).filter_map(|operation| operation.gpu_us).fold(0.0, |sum, time| sum + time)
+    };
     let nearly_all = times.len() as f64 >= 0.9 * operations.len() as f64;
     OperationRow {
         comm,
@@ -113,12 +118,12 @@ fn row((comm, rank, kind, func, peer): Key, operations: &[Timed]) -> OperationRo
         func,
         peer,
         count: operations.len(),
-        bytes: operations.iter().map(|&(bytes, ..)| bytes).sum(),
+        bytes: operations.iter().map(|operation| operation.bytes).sum(),
         gpu_timed: times.len(),
-        event_timed: operations.iter().filter(|&&(_, _, by_events, _)| by_events).count(),
-        // Not sum(), which makes -0 of nothing.
-        time_us: times.iter().fold(0.0, |sum, time| sum + time),
-        kernel_time_us: of_firsts.fold(0.0, |sum, time| sum + time),
+        event_timed: operations.iter().filter(|operation| operation.by_events).count(),
+        time_us: time_of(|_| true),
+        kernel_time_us: time_of(|operation| operation.is_first_of_function),
+        kernel_once_us: time_of(|operation| operation.is_first),
         min_us: times.iter().copied().reduce(f64::min),
         max_us: times.iter().copied().reduce(f64::max).filter(|_| nearly_all),
     }

@@ -61,6 +61,7 @@ fn operation(func: &str, sequence: Option<i64>, bytes: i64, gpu_us: Option<f64>)
         gpu_us,
         by_events: false,
         is_first: true,
+        is_first_of_function: true,
     }
 }
 

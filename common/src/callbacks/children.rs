@@ -64,7 +64,9 @@ impl Recorder {
     #[cold]
     fn window_for_child(&self, cell: &ThreadCell, kind: Kind, context: u64, parent: u64) -> Option<u32> {
         if parent == 0 && kind != Kind::ProxyOp {
-            cell.parentless.add(1);
+            // NULL stands for an operation that was skipped, or that found no room and is counted as dropped
+            let is_small = self.settings.min_bytes > 0;
+            (if is_small { &cell.skipped_children } else { &cell.parentless }).add(1);
             return None;
         }
         let Some((context, index)) = self.contexts.find_for_child(context) else {

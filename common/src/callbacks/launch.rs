@@ -113,8 +113,7 @@ impl Recorder {
     #[cold]
     fn events(&self, cell: &ThreadCell, stream: usize, pool: Option<u32>) -> Begun {
         if let Some(recorded) = cell.launching.take_recorded() {
-            let launch = Launch { before: cell.now(), ..*self.launches.recorded(recorded) };
-            return (Some(Box::new(launch)), None);
+            return (Some(self.launches.recorded(recorded, cell.now())), None);
         }
         let Some(driver) = self.launches.driver() else { return (None, None) };
         if self.settings.gpu_time.is_shared() && !self.share.is_next_chosen() {

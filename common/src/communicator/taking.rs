@@ -2,7 +2,7 @@
 
 use crate::assembly::Judged;
 use crate::figures::Figures;
-use crate::operation::Operation;
+use crate::operation::{Operation, bus_bytes};
 use crate::series::{Place, Sums};
 use crate::totals::Rank;
 
@@ -16,7 +16,9 @@ fn show(operation: &Operation, judged: Judged, (place, nranks): (Place, i32), fi
         (sums.timed, sums.nanoseconds) = (1, stop - start);
         if let Some(bytes) = operation.bus_bytes(nranks) {
             sums.bus_bytes = bytes;
-            sums.bus_nanoseconds = if operation.is_first_of_kernel() { stop - start } else { 0 };
+            // the first that has a bus bandwidth: one that has none, or is not recorded, may start before it
+            let has_one = |function| bus_bytes(function, 0, nranks).is_some();
+            sums.bus_nanoseconds = if judged.kernel.is_first(operation.distance, has_one) { stop - start } else { 0 };
         }
     }
     figures.series.add(place, operation.start, None, &sums);
@@ -38,4 +40,60 @@ pub(super) fn take(
         show(operation, judged, (series, nranks), figures);
     }
     figures.settle(rank, place, operation, judged);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::handle::Handle;
+    use crate::in_step::Verdict;
+    use crate::kernels::{Kernels, When};
+    use crate::kind::Kind;
+    use crate::launch::{KernelTime, Untimed};
+    use crate::mapping::Mapping;
+    use crate::name::Name;
+    use crate::order;
+    use crate::series::{Of, Token, want};
+    use crate::slot::Slot;
+    use std::ffi::CStr;
+
+    /// The operation that is so far behind the first one of the only kernel.
+    fn operation(function: &CStr, distance: u64, kernels: &mut Kernels) -> Operation {
+        let slot = Mapping::<Slot>::new(1).unwrap();
+        let name = Name::of(Some(function));
+        let place = order::pack(distance, distance);
+        slot[0].start(Handle::of_event(Kind::Coll, 0, 1), 0, 1000 + distance, [1 << 20, 0, u64::from(name.bits()), place]);
+        kernels.begun(0, distance as u16, distance + 1, Some(name));
+        Operation::new(&slot[0].read(1).unwrap())
+    }
+
+    #[test]
+    fn the_bus_bandwidth_of_a_window_has_the_time_of_a_kernel_once() {
+        // one that is too small to be recorded and one without a bus bandwidth start before two that have one
+        let number = 50;
+        want(Of::Communicator(number));
+        let mut kernels = Kernels::default();
+        kernels.expect_launches();
+        kernels.begun(0, 0, 99, None);
+        let operations = [c"Other", c"AllReduce", c"AllGather"];
+        let operations = (1..).zip(operations).map(|(distance, of)| operation(of, distance, &mut kernels)).collect::<Vec<_>>();
+        kernels.learn(0, When::Timed(KernelTime { start: 5000, stop: 9096, first: 5000, before: 0, learnt: 0 }));
+        // whatever is taken first
+        for order in [[0, 1, 2], [2, 1, 0]] {
+            let mut figures = Figures::default();
+            let place = (0..=number).filter_map(|_| figures.series.open(2)).last().unwrap();
+            figures.series.window(place, 1000);
+            figures.series.end(place, 2000);
+            for index in order {
+                let operation = &operations[index];
+                let judged =
+                    Judged { verdict: Verdict::OutOfStep, kernel: operation.kernel(&kernels), unheard: Untimed::NotBelieved };
+                show(operation, judged, (place, 2), &mut figures);
+            }
+            let series = crate::metric::series("nccl_window_effective_busbw").unwrap();
+            let points = figures.series.points(Token { series, of: Of::Communicator(number) }, 1.0);
+            // 1 MiB each by two ranks, factor 1, in 4096 ns
+            assert_eq!(points.iter().map(|point| point.value).collect::<Vec<_>>(), [2.0 * 256.0]);
+        }
+    }
 }

@@ -202,9 +202,9 @@ impl Launches {
         })
     }
 
-    /// One whose times a recording tells.
-    pub fn recorded(&self, times: Recorded) -> Box<Launch> {
-        Box::new(Launch::new(Source::Recording(times)))
+    /// One whose times a recording tells; its callback comes now, in ticks.
+    pub fn recorded(&self, times: Recorded, now: u64) -> Box<Launch> {
+        Box::new(Launch { before: times.at.max(now), ..Launch::new(Source::Recording(times)) })
     }
 
     /// Makes some more launches in the calling thread's context, as long as there are not too many.

@@ -206,9 +206,12 @@ impl Times {
                 let host = self.hosts.entry(kernel.context.raw()).or_default();
                 let Recorded { first, last: stop, learnt, .. } = times;
                 let worked_out = begin(host, &launch, (first, stop), learnt, scale);
-                // the recorder knew better what the host did when
+                // the recorder knew better what the host did when; no kernel begins outside of its events
                 let time = match times.begin {
-                    Some(start) => Ok(KernelTime { start, stop, first, before: launch.before, learnt }),
+                    Some(start) if (first..=stop).contains(&start) => {
+                        Ok(KernelTime { start, stop, first, before: launch.before, learnt })
+                    }
+                    Some(_) => Err(Untimed::NotBelieved),
                     None => worked_out,
                 };
                 each(Outcome { kernel, number: 0, time });
@@ -329,3 +332,6 @@ pub fn take_news(launches: &Launches, times: &mut Times, mut each: impl FnMut(Ke
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -24,7 +24,7 @@ pub(super) fn tables(summary: &Summary) -> String {
         let sum = sums.entry(&row.comm).or_default();
         sum.operations += row.count;
         sum.bytes = sum.bytes.saturating_add(row.bytes);
-        sum.gpu_time_us += row.kernel_time_us;
+        sum.gpu_time_us += row.kernel_once_us;
     }
     let of = |comm: &str| sums.get(comm).copied().unwrap_or_default();
     let mut communicators: Vec<_> = summary.communicators.iter().collect();

@@ -86,6 +86,7 @@ mod tests {
             event_timed: 0,
             time_us: gpu_timed as f64 * 20.0,
             kernel_time_us: gpu_timed as f64 * 20.0,
+            kernel_once_us: gpu_timed as f64 * 20.0,
             min_us: (gpu_timed > 0).then_some(10.0),
             max_us,
             proxy_timed: 0,

@@ -22,7 +22,7 @@ pub struct Sums {
     pub nanoseconds: u64,
     /// Bytes of those that have a bus bandwidth, times their factor.
     pub bus_bytes: f64,
-    /// The times of these ones' kernels, each with the first of its operations, nanoseconds.
+    /// The times of these ones' kernels, each with the first of these, nanoseconds.
     pub bus_nanoseconds: u64,
 }
 

@@ -85,12 +85,12 @@ fn memory_is_bounded() {
     let mut store = SeriesStore::default();
     want(Of::Communicator(40));
     let place = communicators_up_to(&mut store, 40).unwrap();
-    for time in 0..MOST_WINDOWS as u64 {
+    for time in 0..MOST_ENTRIES as u64 {
         store.window(place, time);
         store.add(place, time, None, &sent(1));
     }
     // half are windows, half are their begins, and one more begin ends the last that is kept
-    assert_eq!((store.count, store.left_out()), (MOST_WINDOWS + 1, MOST_WINDOWS as u64 / 2));
+    assert_eq!((store.count, store.left_out()), (MOST_ENTRIES + 1, MOST_ENTRIES as u64 / 2));
     let points = store.points(token("nccl_window_transfer_rate", Of::Communicator(40)), 1.0);
-    assert_eq!((points.len(), points.last().map(|point| point.time)), (MOST_WINDOWS / 2, Some(MOST_WINDOWS as u64 / 2)));
+    assert_eq!((points.len(), points.last().map(|point| point.time)), (MOST_ENTRIES / 2, Some(MOST_ENTRIES as u64 / 2)));
 }

@@ -77,8 +77,9 @@ pub(crate) struct Launching {
     /// The first silent call of the group: its place in the order of starts plus one, 0 for none; its context, stream and handle.
     silent: [AtomicU64; 4],
     around_silent: Held,
-    /// What a recording tells of the next launch: first and last event, when they were learnt, and the kernel's begin; 0 for what it does not tell.
-    recorded: [AtomicU64; 4],
+    /// What a recording tells of the next launch: first and last event, when they were learnt, the kernel's begin, and when the first event was
+    /// recorded; 0 for what it does not tell.
+    recorded: [AtomicU64; 5],
 }
 
 impl Launching {
@@ -221,20 +222,20 @@ impl Launching {
     }
 
     /// A recording tells when the next launch's events happened.
-    pub(crate) fn record_next(&self, Recorded { first, begin, last, learnt }: Recorded) {
-        for (place, value) in self.recorded.iter().zip([first, last, learnt, begin.unwrap_or(0)]) {
+    pub(crate) fn record_next(&self, Recorded { first, begin, last, learnt, at }: Recorded) {
+        for (place, value) in self.recorded.iter().zip([first, last, learnt, begin.unwrap_or(0), at]) {
             place.store(value, Ordering::Relaxed);
         }
     }
 
     /// What it told, once.
     pub(crate) fn take_recorded(&self) -> Option<Recorded> {
-        let [first, last, learnt, begin] = &self.recorded;
+        let [first, last, learnt, begin, at] = &self.recorded;
         let told = last.load(Ordering::Relaxed);
         last.store(0, Ordering::Relaxed);
         (told != 0).then(|| {
-            let [first, begin, learnt] = [first, begin, learnt].map(|place| place.load(Ordering::Relaxed));
-            Recorded { first, begin: Some(begin).filter(|&begin| begin != 0), last: told, learnt }
+            let [first, begin, learnt, at] = [first, begin, learnt, at].map(|place| place.load(Ordering::Relaxed));
+            Recorded { first, begin: Some(begin).filter(|&begin| begin != 0), last: told, learnt, at }
         })
     }
 }

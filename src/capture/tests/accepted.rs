@@ -60,11 +60,11 @@ fn a_capture_is_read_as_it_stands() {
 fn times_of_kernels_are_no_calls() {
     let launch = start("\"KernelLaunch\"", ",\"stream\":\"0\"");
     let kernel = r#"{"t":9,"tid":3,"cb":"kernel","h":2,"first":18446744073709551614,"last":18446744073709551615}"#;
-    let again = r#"{"t":9,"tid":3,"cb":"kernel","h":2,"first":1,"last":2,"begin":3,"at":4}"#;
+    let again = r#"{"t":9,"tid":3,"cb":"kernel","h":2,"first":1,"last":3,"begin":3,"at":4}"#;
     let stop = r#"{"t":10,"tid":2,"cb":"stop","h":2}"#;
     let capture = read_lines(&[META, INIT, GROUP, &launch, kernel, again, stop]).unwrap();
     let of_launch = Kernel { t: 9, line: 5, h: 2, first: u64::MAX - 1, last: u64::MAX, begin: None, at: None };
-    assert_eq!(capture.kernels, [of_launch, Kernel { line: 6, first: 1, last: 2, begin: Some(3), at: Some(4), ..of_launch }]);
+    assert_eq!(capture.kernels, [of_launch, Kernel { line: 6, first: 1, last: 3, begin: Some(3), at: Some(4), ..of_launch }]);
     assert_eq!(capture.lines.iter().map(|call| call.line).collect::<Vec<_>>(), [2, 3, 4, 7]);
 }
 

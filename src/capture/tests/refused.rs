@@ -116,6 +116,16 @@ fn unknown_callbacks_types_and_states() {
 }
 
 #[test]
+fn kernels_that_end_before_they_begin_or_begin_outside_of_their_events() {
+    let kernel = |fields: &str| error_at_4(&format!(r#"{{"t":3,"tid":1,"cb":"kernel","h":1,{fields}}}"#));
+    assert_eq!(kernel(r#""first":9,"last":8"#), "a kernel between events at 9 and 8 cannot be");
+    for begin in [8, 21] {
+        let error = kernel(&format!(r#""first":9,"last":20,"begin":{begin}"#));
+        assert_eq!(error, format!("a kernel between events at 9 and 20 that begins at {begin} cannot be"));
+    }
+}
+
+#[test]
 fn handles_and_contexts_that_were_never_given_out() {
     let never = |field: &str| format!("handle 9 in field \"{field}\" was never started before this line");
     assert_eq!(error_at_4(r#"{"t":3,"tid":1,"cb":"state","h":9,"state":1}"#), never("h"));
