@@ -79,6 +79,29 @@ fn nobody_ends_an_all_reduce_before_all_have_begun_it() {
     assert_eq!(told, 50);
 }
 
+/// Two ranks on one clock that begin all-reduces together, one a millisecond for so many seconds, which last ever longer, as in a
+/// sweep of sizes: so many microseconds at first and at the end. Each begin is known to 40 us.
+fn growing(seconds: u64, [first, last]: [f64; 2]) -> Vec<Arrivals> {
+    let count = seconds * 1000;
+    let collective = |at: u64| {
+        let length = (1e3 * (first + (last - first) * at as f64 / count as f64)) as u64;
+        let arrival = Arrival { time: 1_000_000 * (at + 1), length, clock: [40_000; 2], ..Arrival::default() };
+        Collective { function: reduce(), sequence: at, order: at as u32, arrival: Some(arrival) }
+    };
+    let of = |number| process(vec![RankArrivals::new(Rank { comm: 1, rank: number }, (0..count).map(collective).collect())]);
+    vec![of(0), of(1)]
+}
+
+#[test]
+fn operations_that_last_ever_longer_are_no_drift() {
+    for (seconds, lengths) in [(10, [20.0, 120.0]), (10, [120.0, 20.0]), (10, [20.0, 220.0]), (200, [20.0, 800.0])] {
+        matched(growing(seconds, lengths), &one_clock(2), 1.0, |operation| {
+            assert!(operation.ranks.iter().all(|rank| rank.late <= rank.error), "{lengths:?}: {operation:?}");
+            assert_eq!(operation.last, None, "{lengths:?}: {operation:?}");
+        });
+    }
+}
+
 #[test]
 fn a_kernel_that_events_time_begins_before_its_end() {
     matched(causal(|_| 0, true), &one_clock(2), 1.0, |operation| {
