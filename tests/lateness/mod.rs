@@ -1,10 +1,14 @@
 //! How late ranks arrive at their collectives, by the library and by CUPTI's kernels of the same run.
 
-use crate::{Truth, runs, tool, truth};
+use crate::{Truth, lines, number, runs, tool, truth};
 use common::arrivals::Arrivals;
 use common::clock_tree::{ClockTree, Link, Meeting};
 use common::lateness::{Matched, matched};
-use std::collections::BTreeMap;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use std::collections::{BTreeMap, HashSet};
+use std::fs::File;
+use std::io::Write;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
@@ -127,6 +131,43 @@ fn errors_are_close() {
     let errors = compared.iter().flat_map(|operation| &operation.ranks).map(|late| late.error);
     let mean = errors.sum::<f64>() / compared.len() as f64 / 2.0;
     assert!(compared.len() == 100 && mean < 5_000.0, "{mean}");
+}
+
+/// A kernel begins after its launch, which tells more than the call of the API. Where the host tells of its operations on another thread
+/// than the launch's, as of a graph's replays, nobody knows which launch was theirs.
+#[test]
+fn launches_bound_the_clocks_of_the_kernels_that_their_thread_tells_of() {
+    let (name, run) = runs().into_iter().find(|(name, _)| name == "truth_pipeline").unwrap();
+    let begins = begins(&truth(&name, &run));
+    let elsewhere = tempfile::tempdir().unwrap();
+    for capture in tool::captures(&run) {
+        told_elsewhere(&capture, &elsewhere.path().join(capture.file_name().unwrap()));
+    }
+    let [by_launches, by_calls] = [&run, elsewhere.path()].map(|run| {
+        let compared = compared(run, "auto");
+        let mut held = Held::default();
+        held.hold(&name, &begins, &compared);
+        assert!(held.wrong.is_empty() && held.errors == 8, "{held:?}");
+        compared.iter().flat_map(|operation| &operation.ranks).map(|late| late.error).sum::<f64>() / 8.0
+    });
+    assert!(by_launches < 8_000.0 && by_calls > 12_000.0, "{by_launches} {by_calls}");
+}
+
+/// The same capture, but for operations, and groups of them, of which another thread tells.
+fn told_elsewhere(capture: &Path, to: &Path) {
+    let (meta, mut lines) = lines::all(capture);
+    let mut moved = HashSet::new();
+    for line in &mut lines {
+        if line["cb"] == "start" && ["Group", "Coll", "P2p"].iter().any(|moving| line["type"] == *moving) {
+            moved.insert(number(line, "h"));
+        }
+        if line["h"].as_u64().is_some_and(|handle| moved.contains(&handle)) && line["cb"] != "kernel" {
+            line["tid"] = 99.into();
+        }
+    }
+    let mut file = GzEncoder::new(File::create(to).unwrap(), Compression::fast());
+    std::iter::once(&meta).chain(&lines).for_each(|line| writeln!(file, "{line}").unwrap());
+    file.finish().unwrap();
 }
 
 /// A replay's summary has it on demand: as many operations as were matched, and who was last.
