@@ -64,16 +64,20 @@ fn compared(run: &Path, mode: &str) -> Vec<Matched> {
 /// What came of it.
 #[derive(Debug, Default)]
 struct Held {
+    collectives: usize,
     clear: u32,
     known: u32,
     errors: u32,
     estimates: u32,
+    /// Nanoseconds by which the time between two begins is off.
+    off: Vec<f64>,
     /// A sentence each.
     wrong: Vec<String>,
 }
 
 impl Held {
     fn hold(&mut self, name: &str, begins: &Begins, compared: &[Matched]) {
+        self.collectives += begins.len();
         self.clear += begins.values().filter(|[one, other]| (one - other).abs() > CLEAR).count() as u32;
         for operation in compared {
             let (function, sequence, _) = operation.operation;
@@ -86,6 +90,8 @@ impl Held {
                 Some(rank) => say(format!("not {rank} is last, {begins:?}")),
                 None => {}
             }
+            let between = operation.ranks[1].late - operation.ranks[0].late;
+            self.off.push((between - (begins[1] - begins[0]) as f64).abs());
             for (late, begin) in operation.ranks.iter().zip(begins) {
                 let off = (late.late - (begin - first) as f64).abs();
                 // stamps count 32 ns
@@ -96,6 +102,19 @@ impl Held {
                 self.estimates += u32::from(off <= late.likely + 100.0);
             }
         }
+    }
+
+    /// The rows that docs/gpu-test.md has of it, as they begin.
+    fn rows(&mut self) -> [String; 5] {
+        self.off.sort_by(f64::total_cmp);
+        let off = |part: f64| self.off[((self.off.len() - 1) as f64 * part) as usize] / 1e3;
+        [
+            format!("| collectives | {} |", self.collectives),
+            format!("| a rank is last by more than 30 us | {} |", self.clear),
+            format!("| of these, known with the right rank | {} |", self.known),
+            format!("| estimated errors that hold | {:.1} % |", 100.0 * f64::from(self.estimates) / f64::from(self.errors)),
+            format!("| time between two begins is off by | {:.1} us, {:.1} us, {:.1} us |", off(0.5), off(0.95), off(1.0)),
+        ]
     }
 }
 
@@ -108,6 +127,10 @@ fn who_is_late_is_known_and_no_error_is_larger_than_it_is_said_to_be() {
     assert!(held.wrong.is_empty(), "{} wrong:\n{}", held.wrong.len(), held.wrong.join("\n"));
     assert!(held.clear > 100 && f64::from(held.known) >= KNOWN * f64::from(held.clear), "{held:?}");
     assert!(f64::from(held.estimates) >= HOLD * f64::from(held.errors), "{held:?}");
+    let document = include_str!("../../docs/gpu-test.md");
+    let is_missing = |row: &String| !document.lines().any(|line| line.starts_with(row));
+    let missing: Vec<String> = held.rows().into_iter().filter(is_missing).collect();
+    assert!(missing.is_empty(), "docs/gpu-test.md lacks\n{}", missing.join("\n"));
 }
 
 /// Beside a computation, a kernel may wait for processors long after the event before it. Estimates take that for its begin, guaranteed
