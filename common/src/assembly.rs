@@ -259,7 +259,7 @@ impl Assembly {
             self.call_begun(&event);
             call = self.calls.remove(event.handle);
         }
-        operation.called = call.and_then(|call| moment(call.time));
+        operation.not_begun = operation.not_begun.max(call.and_then(|call| moment(call.time)));
         if call.is_some_and(|call| !call.captured) && !self.no_kernel_events {
             self.steps.launched(operation.order);
         }

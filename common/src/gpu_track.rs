@@ -1,24 +1,30 @@
 //! How one GPU's clock ran beside the events' clock over a whole run: where its stamps lie in Score-P's time.
 //!
 //! A callback tells of a stamp after the GPU made it, so the stamp lies at the callback's time or before; what was enqueued begins at
-//! its enqueue or after. Of both, the closest pair of each stretch of time is kept (`lowest`). Between them the clocks are believed
-//! to drift by so much and no more, so that each pair bounds all stamps, near ones closely (`bound`). The result goes through the callbacks
-//! that lie on their bound: the best of many comes a microsecond late, while an enqueue may come any time before its begin.
+//! its enqueue or after. Of both, the closest pair of each stretch of time is kept (`lowest`). Clocks drift apart by so much and no more, so
+//! each pair bounds all stamps, near ones closely (`bound`).
+//!
+//! By how much they drift is taken in two ways. Callbacks that come ever later look as a clock that drifts, and so do enqueues that come ever
+//! earlier. So certain bounds (`corridor`) grant every drift that the callbacks and the enqueues together leave possible from one part of the
+//! run to the next, and what temperature changes within a part; where too few parts show that, the most that clocks drift. The result, which
+//! is likely and no more, goes by the trend of one side, through the callbacks that lie on their bound: the best of many comes a microsecond
+//! late, while an enqueue may come any time before its begin.
 
 mod bound;
+mod corridor;
 mod lowest;
 #[cfg(test)]
 mod tests;
 
 use crate::clock_tree::WANDER;
 use bound::Bound;
+use corridor::Corridor;
 use lowest::{Anchor, Lowest};
 
 /// By how much the clocks may drift apart, and by how much a length in stamps and its length in ticks may differ.
 const MOST_DRIFT: f64 = 100e-6;
 
-/// Parts of the run, of [`lowest::PARTS`], that must have a closest pair of their own before the run shows how drift
-/// changes.
+/// Parts of the run, of [`lowest::PARTS`], that must have bounds from both sides before the run shows how drift changes.
 const ENOUGH_PARTS: usize = 4;
 
 /// What is known of one GPU's clock.
@@ -59,23 +65,36 @@ impl GpuTrack {
         if !known || self.told.anchors().is_empty() {
             return None;
         }
-        let close = if self.follows_enqueues { &self.enqueued } else { &self.told };
-        let line = close.line();
         let nominal = 1.0 / nanoseconds_per_tick;
-        let (drift, change) = line.map_or((0.0, MOST_DRIFT), |line| {
+        let likely = slopes(nominal, self.likely_drift(nominal));
+        let [latest, earliest] = [&self.told, &self.enqueued].map(|lowest| Bound::new(lowest.anchors(), likely));
+        let follows_enqueues = self.follows_enqueues && !self.enqueued.anchors().is_empty();
+        Some(GpuMapping { latest, earliest, corridor: self.corridor(nominal), follows_enqueues, nanoseconds_per_tick })
+    }
+
+    /// Bounds that grant every drift that is possible.
+    fn corridor(&self, nominal: f64) -> Corridor {
+        let corridor = |drift| Corridor::new(&self.told, &self.enqueued, slopes(nominal, drift));
+        let widest = corridor([-MOST_DRIFT, MOST_DRIFT]);
+        let shown = widest.slopes(&self.told, ENOUGH_PARTS).map(|slopes| slopes.map(|slope| slope / nominal - 1.0));
+        match shown {
+            Some([least, most]) if least <= MOST_DRIFT && most >= -MOST_DRIFT => {
+                corridor([(least - WANDER).max(-MOST_DRIFT), (most + WANDER).min(MOST_DRIFT)])
+            }
+            _ => widest,
+        }
+    }
+
+    /// The least and the most by which the clocks drift, if what follows a stamp closest follows it by chance, and not ever later.
+    fn likely_drift(&self, nominal: f64) -> [f64; 2] {
+        let close = if self.follows_enqueues { &self.enqueued } else { &self.told };
+        let (drift, change) = close.line().map_or((0.0, MOST_DRIFT), |line| {
             let drift = line.rate / nominal - 1.0;
             let change = WANDER + close.unevenness(line) / nominal;
             // a trend that leaves more open than it explains is none
             if drift.abs() + change <= MOST_DRIFT { (drift, change) } else { (0.0, MOST_DRIFT) }
         });
-        let slopes = [drift - change, drift + change].map(|drift| nominal * (1.0 + drift));
-        let by = |slopes| [&self.told, &self.enqueued].map(|lowest| Bound::new(lowest.anchors(), slopes));
-        let [latest, earliest] = by(slopes);
-        // a drift that few pairs show may be the chance by which they are late
-        let is_shown = close.parts() >= ENOUGH_PARTS;
-        let granted = by(if is_shown { slopes } else { [1.0 - MOST_DRIFT, 1.0 + MOST_DRIFT].map(|rate| nominal * rate) });
-        let follows_enqueues = self.follows_enqueues && !self.enqueued.anchors().is_empty();
-        Some(GpuMapping { latest, earliest, granted, follows_enqueues, nanoseconds_per_tick })
+        [drift - change, drift + change]
     }
 
     /// One of all that was learnt of a clock in several places.
@@ -89,15 +108,19 @@ impl GpuTrack {
     }
 }
 
+/// The least and the most ticks per stamp of clocks that drift by so little and so much.
+fn slopes(nominal: f64, drift: [f64; 2]) -> [f64; 2] {
+    drift.map(|drift| nominal * (1.0 + drift))
+}
+
 /// From one GPU's stamps to Score-P's ticks.
 #[derive(Debug, Clone)]
 pub struct GpuMapping {
     latest: Bound,
     /// Mirrored, as [`GpuTrack::enqueued`].
     earliest: Bound,
-    /// Both again, for bounds that are certain: where the run does not show how drift changes, with the most that
-    /// clocks drift.
-    granted: [Bound; 2],
+    /// The same with every drift that is possible.
+    corridor: Corridor,
     follows_enqueues: bool,
     nanoseconds_per_tick: f64,
 }
@@ -112,18 +135,13 @@ impl GpuMapping {
     /// The least and the most ticks that the enqueues and the callbacks leave to a stamp; `None` where either is
     /// missing, and where they contradict each other by more than the two ticks that rounding takes.
     pub fn bounds(&self, stamp: u64) -> Option<[u64; 2]> {
-        let [latest, earliest] = &self.granted;
-        let (least, most) = (!earliest.most(!stamp)?, latest.most(stamp)?);
-        (least <= most.saturating_add(2)).then_some([least.min(most), most])
+        self.corridor.at(stamp)
     }
 
     /// Whether the enqueues and the callbacks contradict each other at any of their own stamps: they are not of one
     /// clock.
     pub fn is_contradictory(&self) -> bool {
-        let [latest, earliest] = &self.granted;
-        let mut stamps = latest.stamps().chain(earliest.stamps().map(|mirrored| !mirrored));
-        let is_bounded = latest.stamps().next().is_some() && earliest.stamps().next().is_some();
-        is_bounded && stamps.any(|stamp| self.bounds(stamp).is_none())
+        self.corridor.is_contradictory()
     }
 
     /// How far the result can be off, nanoseconds: what the enqueues and the callbacks leave open; `None` as for

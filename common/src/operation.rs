@@ -61,9 +61,9 @@ pub struct Operation {
     pub bytes: u64,
     /// Start of the enqueue, ticks.
     pub start: u64,
-    /// When NCCL's API was called for it, ticks, if that is known. NCCL may tell of the enqueue when the kernel runs already, but not
-    /// of the call.
-    pub called: Option<NonZeroU64>,
+    /// When its kernel had not begun yet, ticks: when it was launched; where that is not known, when NCCL's API was called for it. NCCL may
+    /// tell of the enqueue when the kernel runs already, but not of these.
+    pub not_begun: Option<NonZeroU64>,
     /// NCCL's sequence number, of a collective.
     pub sequence: u64,
     /// Last stop of a proxy operation, ticks.
@@ -89,19 +89,21 @@ const _: () = assert!(size_of::<(u64, Operation)>() == 128);
 impl Operation {
     /// From the slot of a Coll or P2p.
     pub fn new(event: &Recorded) -> Self {
-        let [bytes, sequence, shape, order] = event.payload();
+        let [bytes, number, shape, order] = event.payload();
         let (order, distance) = order::unpack(order);
         let [function, algorithm, protocol, channels] = (shape as u32).to_le_bytes();
+        let (peer, sequence) = if event.kind == Kind::P2p { (number as u32 as i32, 0) } else { (-1, number) };
+        let since_launch = shape >> 32;
         Self {
             kind: event.kind,
             function: Name::from_bits(function),
-            peer: (shape >> 32) as u32 as i32,
+            peer,
             bytes,
             sequence,
             algorithm: Name::from_bits(algorithm),
             protocol: Name::from_bits(protocol),
             order,
-            called: None,
+            not_begun: moment(event.start.saturating_sub(since_launch)).filter(|_| since_launch > 0),
             start: event.start,
             stop: None,
             channels,
@@ -125,7 +127,7 @@ impl Operation {
     pub fn of_call(event: &Recorded, sequence: u64) -> Self {
         let function = Name::from_bits(event.payload()[2] as u8);
         let no_name = Name::none();
-        Self { function, sequence, channels: 0, peer: -1, algorithm: no_name, protocol: no_name, ..Self::new(event) }
+        Self { function, sequence, channels: 0, algorithm: no_name, protocol: no_name, ..Self::new(event) }
     }
 
     /// Place in the order of starts of its kernel's first operation.
@@ -281,8 +283,8 @@ mod tests {
     fn operation(kind: Kind, channels: u8) -> Operation {
         let slot = crate::mapping::Mapping::<Slot>::new(1).unwrap();
         let [function, ring] = [c"AllGather", c"RING"].map(|name| Name::of(Some(name)).bits());
-        let shape = u64::from(u32::from_le_bytes([function, ring, 0, channels])) | 3 << 32;
-        slot[0].start(Handle::of_event(kind, 0, 1), 0, 1000, [4096, 0, shape, 5]);
+        let shape = u64::from(u32::from_le_bytes([function, ring, 0, channels])) | 30 << 32;
+        slot[0].start(Handle::of_event(kind, 0, 1), 0, 1000, [4096, 3, shape, 5]);
         Operation::new(&slot[0].read(1).unwrap())
     }
 
@@ -290,7 +292,9 @@ mod tests {
     fn is_read_from_its_slot() {
         let p2p = operation(Kind::P2p, 2);
         assert_eq!((p2p.bytes, p2p.peer(), p2p.order, p2p.channels, p2p.start), (4096, Some(3), 5, 2, 1000));
-        assert_eq!(operation(Kind::Coll, 2).peer(), None);
+        assert_eq!((p2p.sequence, p2p.not_begun), (0, moment(970)));
+        let coll = operation(Kind::Coll, 2);
+        assert_eq!((coll.peer(), coll.sequence, coll.not_begun), (None, 3, moment(970)));
     }
 
     #[test]

@@ -1,10 +1,14 @@
 //! How late ranks arrive at their collectives, by the library and by CUPTI's kernels of the same run.
 
-use crate::{Truth, runs, tool, truth};
+use crate::{Truth, lines, number, runs, tool, truth};
 use common::arrivals::Arrivals;
 use common::clock_tree::{ClockTree, Link, Meeting};
 use common::lateness::{Matched, matched};
-use std::collections::BTreeMap;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use std::collections::{BTreeMap, HashSet};
+use std::fs::File;
+use std::io::Write;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
@@ -60,16 +64,20 @@ fn compared(run: &Path, mode: &str) -> Vec<Matched> {
 /// What came of it.
 #[derive(Debug, Default)]
 struct Held {
+    collectives: usize,
     clear: u32,
     known: u32,
     errors: u32,
     estimates: u32,
+    /// Nanoseconds by which the time between two begins is off.
+    off: Vec<f64>,
     /// A sentence each.
     wrong: Vec<String>,
 }
 
 impl Held {
     fn hold(&mut self, name: &str, begins: &Begins, compared: &[Matched]) {
+        self.collectives += begins.len();
         self.clear += begins.values().filter(|[one, other]| (one - other).abs() > CLEAR).count() as u32;
         for operation in compared {
             let (function, sequence, _) = operation.operation;
@@ -82,6 +90,8 @@ impl Held {
                 Some(rank) => say(format!("not {rank} is last, {begins:?}")),
                 None => {}
             }
+            let between = operation.ranks[1].late - operation.ranks[0].late;
+            self.off.push((between - (begins[1] - begins[0]) as f64).abs());
             for (late, begin) in operation.ranks.iter().zip(begins) {
                 let off = (late.late - (begin - first) as f64).abs();
                 // stamps count 32 ns
@@ -92,6 +102,19 @@ impl Held {
                 self.estimates += u32::from(off <= late.likely + 100.0);
             }
         }
+    }
+
+    /// The rows that docs/gpu-test.md has of it, as they begin.
+    fn rows(&mut self) -> [String; 5] {
+        self.off.sort_by(f64::total_cmp);
+        let off = |part: f64| self.off[((self.off.len() - 1) as f64 * part) as usize] / 1e3;
+        [
+            format!("| collectives | {} |", self.collectives),
+            format!("| a rank is last by more than 30 us | {} |", self.clear),
+            format!("| of these, known with the right rank | {} |", self.known),
+            format!("| estimated errors that hold | {:.1} % |", 100.0 * f64::from(self.estimates) / f64::from(self.errors)),
+            format!("| time between two begins is off by | {:.1} us, {:.1} us, {:.1} us |", off(0.5), off(0.95), off(1.0)),
+        ]
     }
 }
 
@@ -104,6 +127,10 @@ fn who_is_late_is_known_and_no_error_is_larger_than_it_is_said_to_be() {
     assert!(held.wrong.is_empty(), "{} wrong:\n{}", held.wrong.len(), held.wrong.join("\n"));
     assert!(held.clear > 100 && f64::from(held.known) >= KNOWN * f64::from(held.clear), "{held:?}");
     assert!(f64::from(held.estimates) >= HOLD * f64::from(held.errors), "{held:?}");
+    let document = include_str!("../../docs/gpu-test.md");
+    let is_missing = |row: &String| !document.lines().any(|line| line.starts_with(row));
+    let missing: Vec<String> = held.rows().into_iter().filter(is_missing).collect();
+    assert!(missing.is_empty(), "docs/gpu-test.md lacks\n{}", missing.join("\n"));
 }
 
 /// Beside a computation, a kernel may wait for processors long after the event before it. Estimates take that for its begin, guaranteed
@@ -127,6 +154,43 @@ fn errors_are_close() {
     let errors = compared.iter().flat_map(|operation| &operation.ranks).map(|late| late.error);
     let mean = errors.sum::<f64>() / compared.len() as f64 / 2.0;
     assert!(compared.len() == 100 && mean < 5_000.0, "{mean}");
+}
+
+/// A kernel begins after its launch, which tells more than the call of the API. Where the host tells of its operations on another thread
+/// than the launch's, as of a graph's replays, nobody knows which launch was theirs.
+#[test]
+fn launches_bound_the_clocks_of_the_kernels_that_their_thread_tells_of() {
+    let (name, run) = runs().into_iter().find(|(name, _)| name == "truth_pipeline").unwrap();
+    let begins = begins(&truth(&name, &run));
+    let elsewhere = tempfile::tempdir().unwrap();
+    for capture in tool::captures(&run) {
+        told_elsewhere(&capture, &elsewhere.path().join(capture.file_name().unwrap()));
+    }
+    let [by_launches, by_calls] = [&run, elsewhere.path()].map(|run| {
+        let compared = compared(run, "auto");
+        let mut held = Held::default();
+        held.hold(&name, &begins, &compared);
+        assert!(held.wrong.is_empty() && held.errors == 8, "{held:?}");
+        compared.iter().flat_map(|operation| &operation.ranks).map(|late| late.error).sum::<f64>() / 8.0
+    });
+    assert!(by_launches < 8_000.0 && by_calls > 12_000.0, "{by_launches} {by_calls}");
+}
+
+/// The same capture, but for operations, and groups of them, of which another thread tells.
+fn told_elsewhere(capture: &Path, to: &Path) {
+    let (meta, mut lines) = lines::all(capture);
+    let mut moved = HashSet::new();
+    for line in &mut lines {
+        if line["cb"] == "start" && ["Group", "Coll", "P2p"].iter().any(|moving| line["type"] == *moving) {
+            moved.insert(number(line, "h"));
+        }
+        if line["h"].as_u64().is_some_and(|handle| moved.contains(&handle)) && line["cb"] != "kernel" {
+            line["tid"] = 99.into();
+        }
+    }
+    let mut file = GzEncoder::new(File::create(to).unwrap(), Compression::fast());
+    std::iter::once(&meta).chain(&lines).for_each(|line| writeln!(file, "{line}").unwrap());
+    file.finish().unwrap();
 }
 
 /// A replay's summary has it on demand: as many operations as were matched, and who was last.

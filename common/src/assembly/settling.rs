@@ -184,10 +184,10 @@ impl Deciding<'_> {
     fn hand_on(&mut self, operation: &mut Operation, take: &mut impl FnMut(&mut Operation, Judged)) {
         let verdict = judge(self.steps, self.clock, self.nanoseconds_per_tick, operation);
         let kernel = operation.kernel(self.kernels);
-        if let (Timing::Stamps { start, .. }, Some(called), Some(track)) =
-            (operation.timing(verdict, kernel), operation.called, self.track.as_mut())
+        if let (Timing::Stamps { start, .. }, Some(not_begun), Some(track)) =
+            (operation.timing(verdict, kernel), operation.not_begun, self.track.as_mut())
         {
-            track.enqueued(called.get(), start);
+            track.enqueued(not_begun.get(), start);
         }
         take(operation, Judged { verdict, kernel, unheard: self.unheard });
     }

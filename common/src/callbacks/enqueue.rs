@@ -10,6 +10,7 @@ use crate::message::Message;
 use crate::name::Name;
 use crate::order;
 use crate::recorder::Recorder;
+use crate::slot::Payload;
 use crate::sync::Ordering;
 use crate::text::Text;
 use crate::thread::ThreadCell;
@@ -41,10 +42,15 @@ impl Recorder {
         let [function, algorithm, protocol] =
             [Name::of(operation.function), Name::of(operation.algorithm), Name::of(operation.protocol)];
         let shape = u32::from_le_bytes([function.bits(), algorithm.bits(), protocol.bits(), operation.channels]);
-        let shape = u64::from(shape) | u64::from(operation.peer.unwrap_or(-1).cast_unsigned()) << 32;
+        // sends and receives have no number, and nothing else has a peer
+        let number = operation.peer.map_or(operation.sequence, |peer| u64::from(peer.cast_unsigned()));
         let is_copied = kind == Kind::CeColl;
-        let distance = |order| if is_copied { 0 } else { cell.launching.distance(order) };
-        let (handle, order) = self.ordered(cell, kind, (context, index), parent, [bytes, operation.sequence, shape], distance);
+        let payload = |order, now| {
+            let distance = if is_copied { 0 } else { cell.launching.distance(order) };
+            let since = if is_copied { 0 } else { cell.launching.since_launch(raw, now) };
+            [bytes, number, u64::from(shape) | since << 32, order::pack(order, distance)]
+        };
+        let (handle, order) = self.ordered(cell, kind, (context, index), parent, payload);
         if self.launches.are_timed() && !is_copied && handle != 0 {
             self.follow(cell, context, (index, raw, order), operation.peer, algorithm);
         }
@@ -79,7 +85,8 @@ impl Recorder {
         let handle = if self.launches.are_timed() {
             self.timed_call(cell, kind, (context, index, raw), parent, (payload, function, call.stream))
         } else {
-            self.ordered(cell, kind, (context, index), parent, payload, |_| 0).0
+            let [bytes, captured, function] = payload;
+            self.ordered(cell, kind, (context, index), parent, |order, _| [bytes, captured, function, order::pack(order, 0)]).0
         };
         if handle != 0 {
             // the stop of an event without a handle would not be told; the start was stamped just now
@@ -109,8 +116,8 @@ impl Recorder {
             }
             _ => 0,
         };
-        let payload = [bytes, captured | u64::from(silent) << 1, bits];
-        let (handle, _) = self.ordered(cell, kind, (context, index), parent, payload, distance);
+        let payload = |order, _| [bytes, captured | u64::from(silent) << 1, bits, order::pack(order, distance(order))];
+        let (handle, _) = self.ordered(cell, kind, (context, index), parent, payload);
         if silent || captured != 0 {
             context.doubt();
         }
@@ -125,7 +132,7 @@ impl Recorder {
     }
 
     /// Records an operation or a call, numbered in the order of starts.
-    /// Gives its handle, 0 where there is no room, and its number; `distance` tells how far behind the first of its kernel it is.
+    /// Gives its handle, 0 where there is no room, and its number; `payload` is asked for with its number and the time.
     #[inline(always)]
     fn ordered(
         &self,
@@ -133,8 +140,7 @@ impl Recorder {
         kind: Kind,
         (context, index): (&Context, u32),
         parent: u64,
-        payload: [u64; 3],
-        distance: impl FnOnce(u64) -> u64,
+        payload: impl FnOnce(u64, u64) -> Payload,
     ) -> (u64, u64) {
         if self.asleep.load(Ordering::Relaxed) {
             self.wake();
@@ -146,12 +152,11 @@ impl Recorder {
             self.close(context, index, filling, now);
             filling = context.filling();
         }
-        let [bytes, sequence, shape] = payload;
         // a number that nobody has would be waited for
         let mut order = 0;
         let numbered = || {
             order = context.next_order();
-            [bytes, sequence, shape, order::pack(order, distance(order))]
+            payload(order, now)
         };
         let handle = self.write(cell, index * WINDOWS + filling, kind, parent, now, numbered).unwrap_or_else(|| {
             cell.dropped.add(1);

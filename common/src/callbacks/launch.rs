@@ -28,7 +28,9 @@ impl Recorder {
     #[inline(never)]
     pub(super) fn launch_begins(&self, cell: &ThreadCell, context: u64, stream: usize) -> u64 {
         // also where nobody times launches
-        let is_nested = cell.begin_launch();
+        let now = cell.now();
+        cell.launching.launched(context, now);
+        let is_nested = cell.begin_launch(now);
         let is_timed = self.launches.are_timed() && self.begin_events(cell, context, stream);
         match (is_nested, is_timed) {
             (true, _) => Handle::nested_launch().raw(),

@@ -121,11 +121,6 @@ impl Lowest {
         lowest.fold(0.0, f64::max) / self.part() as f64
     }
 
-    /// Parts of the time that have anchors.
-    pub(super) fn parts(&self) -> usize {
-        self.in_parts().count()
-    }
-
     /// How many stamps a part has.
     fn part(&self) -> u64 {
         self.ends().map_or(1, |(first, last)| (last.stamp - first.stamp) / PARTS + 1)
@@ -134,6 +129,12 @@ impl Lowest {
     fn in_parts(&self) -> impl Iterator<Item = &[Anchor]> {
         let (part, begin) = (self.part(), self.anchors.first().map_or(0, |first| first.stamp));
         self.anchors.chunk_by(move |a, b| (a.stamp - begin) / part == (b.stamp - begin) / part)
+    }
+
+    /// The anchors in the first half of each part: those of two parts are half a part apart at least.
+    pub(super) fn in_first_halves(&self) -> impl Iterator<Item = &[Anchor]> {
+        let (part, begin) = (self.part(), self.anchors.first().map_or(0, |first| first.stamp));
+        self.in_parts().map(move |anchors| &anchors[..anchors.partition_point(|it| (it.stamp - begin) % part <= part / 2)])
     }
 }
 

@@ -79,6 +79,29 @@ fn nobody_ends_an_all_reduce_before_all_have_begun_it() {
     assert_eq!(told, 50);
 }
 
+/// Two ranks on one clock that begin all-reduces together, one a millisecond for so many seconds, which last ever longer, as in a
+/// sweep of sizes: so many microseconds at first and at the end. Each begin is known to 40 us.
+fn growing(seconds: u64, [first, last]: [f64; 2]) -> Vec<Arrivals> {
+    let count = seconds * 1000;
+    let collective = |at: u64| {
+        let length = (1e3 * (first + (last - first) * at as f64 / count as f64)) as u64;
+        let arrival = Arrival { time: 1_000_000 * (at + 1), length, clock: [40_000; 2], ..Arrival::default() };
+        Collective { function: reduce(), sequence: at, order: at as u32, arrival: Some(arrival) }
+    };
+    let of = |number| process(vec![RankArrivals::new(Rank { comm: 1, rank: number }, (0..count).map(collective).collect())]);
+    vec![of(0), of(1)]
+}
+
+#[test]
+fn operations_that_last_ever_longer_are_no_drift() {
+    for (seconds, lengths) in [(10, [20.0, 120.0]), (10, [120.0, 20.0]), (10, [20.0, 220.0]), (200, [20.0, 800.0])] {
+        matched(growing(seconds, lengths), &one_clock(2), 1.0, |operation| {
+            assert!(operation.ranks.iter().all(|rank| rank.late <= rank.error), "{lengths:?}: {operation:?}");
+            assert_eq!(operation.last, None, "{lengths:?}: {operation:?}");
+        });
+    }
+}
+
 #[test]
 fn a_kernel_that_events_time_begins_before_its_end() {
     matched(causal(|_| 0, true), &one_clock(2), 1.0, |operation| {
@@ -86,6 +109,50 @@ fn a_kernel_that_events_time_begins_before_its_end() {
         // its 10 us more than where stamps time it
         assert!(second.late <= second.error && (14_500.0..=40_500.0).contains(&second.error), "{second:?}");
     });
+}
+
+/// The root of a broadcast is done when its data is on its way: it may end before another rank has begun.
+#[test]
+fn the_root_of_a_broadcast_may_end_before_the_others_have_begun() {
+    for function in [c"Broadcast", c"Reduce"] {
+        let of = |number: u64| {
+            let collective = |at: u64| {
+                // the other rank begins 60 us after the root, which takes 20 us
+                let time = (at + 1) * 1_000_000 + 60_000 * number;
+                let arrival = Arrival { time, length: 20_000, clock: [50_000; 2], ..Arrival::default() };
+                Collective { function: Name::of(Some(function)), sequence: at, order: at as u32, arrival: Some(arrival) }
+            };
+            process(vec![RankArrivals::new(Rank { comm: 1, rank: number as i32 }, (0..100).map(collective).collect())])
+        };
+        matched(vec![of(0), of(1)], &one_clock(2), 1.0, |operation| {
+            let second = operation.ranks[1];
+            assert_eq!((second.late, operation.last), (60_000.0, Some(1)), "{operation:?}");
+        });
+    }
+}
+
+/// Both ranks begin every operation at once, on one clock. Events leave one rank's begin of an all-reduce open by 20 us, and it lies 18 us
+/// ahead of the likely one; the other rank has ended by then. Begins of broadcasts, which bound no clocks, are known to 2 us.
+#[test]
+fn clocks_are_bounded_by_where_a_begin_may_lie() {
+    let of = |first: bool, number: i32| {
+        let collective = |at: u64| {
+            let begin = (at + 1) * 1_000_000;
+            let (function, time, length, ahead) = match (at % 2, first) {
+                (0, true) => (reduce(), begin + 18_000, 7_000, 20_000),
+                (0, false) => (reduce(), begin, 5_000, 0),
+                _ => (Name::of(Some(c"Broadcast")), begin, 2_000, 0),
+            };
+            let arrival = Arrival { time, length, clock: [50_000; 2], ahead, by_events: true, ..Arrival::default() };
+            Collective { function, sequence: at, order: at as u32, arrival: Some(arrival) }
+        };
+        process(vec![RankArrivals::new(Rank { comm: 1, rank: number }, (0..100).map(collective).collect())])
+    };
+    for first in [true, false] {
+        matched(vec![of(first, 0), of(!first, 1)], &one_clock(2), 1.0, |operation| {
+            assert!(operation.ranks.iter().all(|rank| rank.late <= rank.error), "{operation:?}");
+        });
+    }
 }
 
 #[test]

@@ -39,12 +39,12 @@ impl ThreadCell {
         self.has_ended_group.store(true, Ordering::Relaxed);
     }
 
-    /// A kernel is about to be launched. True if it is that of an outer group: then the thread is inside NCCL's API from here on. A thread of
+    /// A kernel is about to be launched at `time`. True if it is that of an outer group: then the thread is inside NCCL's API from here on. A thread of
     /// NCCL's own, which launches what is not waited for, has ended no group.
-    pub(crate) fn begin_launch(&self) -> bool {
+    pub(crate) fn begin_launch(&self, time: u64) -> bool {
         let nested = self.api_since.load(Ordering::Relaxed) == 0 && self.has_ended_group.load(Ordering::Relaxed);
         if nested {
-            self.launch_since.store(self.now().max(1), Ordering::Relaxed);
+            self.launch_since.store(time.max(1), Ordering::Relaxed);
         }
         nested
     }
@@ -110,7 +110,7 @@ mod tests {
         let cell = ThreadCell::new();
         cell.leave_group(5, SCALE);
         cell.enter_api(10);
-        assert!(!cell.begin_launch() && !cell.is_launching());
+        assert!(!cell.begin_launch(12) && !cell.is_launching());
         cell.pass_launch(20, SCALE);
         cell.end_launch(25, SCALE);
         cell.leave_group(30, SCALE);
@@ -120,18 +120,17 @@ mod tests {
     #[test]
     fn a_launch_behind_a_group_counts_up_to_its_last_operation() {
         let cell = ThreadCell::new();
-        assert!(!cell.begin_launch(), "a thread that has ended no group");
+        assert!(!cell.begin_launch(3), "a thread that has ended no group");
         cell.leave_group(5, SCALE);
-        assert!(cell.begin_launch() && cell.is_launching());
-        let begin = cell.recently().max(1);
-        cell.pass_launch(begin + 100, SCALE);
+        assert!(cell.begin_launch(10) && cell.is_launching());
+        cell.pass_launch(110, SCALE);
         assert_eq!(cell.api_time.get(), 50);
-        cell.end_launch(begin + 120, SCALE);
-        cell.end_launch(begin + 500, SCALE);
+        cell.end_launch(130, SCALE);
+        cell.end_launch(510, SCALE);
         assert_eq!(cell.api_time.get(), 60);
-        assert!(cell.begin_launch(), "a second kernel of the group");
+        assert!(cell.begin_launch(600), "a second kernel of the group");
         cell.begin_api();
-        cell.end_launch(begin + 900, SCALE);
+        cell.end_launch(910, SCALE);
         assert_eq!(cell.api_time.get(), 60, "one whose end was never told of");
     }
 }

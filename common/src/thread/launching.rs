@@ -68,6 +68,8 @@ pub(crate) struct Silent {
 pub(crate) struct Launching {
     /// Place of the kernel's first operation in the order of starts plus one; [`NO_GROUP`], [`NO_OPERATION`].
     first: AtomicU64,
+    /// Context and ticks of the last launch on the thread; 0 for none.
+    launched: [AtomicU64; 2],
     launch: Held,
     /// Why the kernel has no events; 0 where nobody asked for any.
     untimed: AtomicU8,
@@ -83,6 +85,22 @@ pub(crate) struct Launching {
 }
 
 impl Launching {
+    /// A kernel is about to be launched, on behalf of that context.
+    pub(crate) fn launched(&self, context: u64, ticks: u64) {
+        for (place, value) in self.launched.iter().zip([context, ticks]) {
+            place.store(value, Ordering::Relaxed);
+        }
+    }
+
+    /// Ticks since the launch of a kernel whose operation starts now; 0 where it was not launched on this thread, and when that was too long
+    /// ago for 32 bits.
+    #[inline(always)]
+    pub(crate) fn since_launch(&self, context: u64, now: u64) -> u64 {
+        let [of, ticks] = &self.launched;
+        let since = now.wrapping_sub(ticks.load(Ordering::Relaxed));
+        if of.load(Ordering::Relaxed) == context && since <= u32::MAX.into() { since } else { 0 }
+    }
+
     /// A kernel's operations are told of next.
     #[inline]
     pub(crate) fn begin_kernel(&self) {
@@ -113,6 +131,7 @@ impl Launching {
     /// Another thread takes the cell over. Gives the launches that the one before has left.
     pub(crate) fn forget(&self) -> [Option<Box<Launch>>; 2] {
         self.first.store(NO_GROUP, Ordering::Relaxed);
+        self.launched(0, 0);
         self.untimed.store(0, Ordering::Relaxed);
         self.recorded[1].store(0, Ordering::Relaxed);
         self.begin_group(false);
@@ -237,5 +256,24 @@ impl Launching {
             let [first, begin, learnt, at] = [first, begin, learnt, at].map(|place| place.load(Ordering::Relaxed));
             Recorded { first, begin: Some(begin).filter(|&begin| begin != 0), last: told, learnt, at }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_launch_is_known_to_the_operations_of_its_context() {
+        let launching = Launching::default();
+        assert_eq!(launching.since_launch(7, 100), 0);
+        launching.launched(7, 100);
+        assert_eq!([launching.since_launch(7, 130), launching.since_launch(7, 135), launching.since_launch(8, 140)], [30, 35, 0]);
+        launching.launched(8, 200);
+        assert_eq!([launching.since_launch(7, 210), launching.since_launch(8, 210)], [0, 10]);
+        let far = 200 + u64::from(u32::MAX);
+        assert_eq!([far, far + 1, 199].map(|now| launching.since_launch(8, now)), [u32::MAX.into(), 0, 0]);
+        launching.forget();
+        assert_eq!(launching.since_launch(8, 210), 0);
     }
 }

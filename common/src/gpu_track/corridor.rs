@@ -1,0 +1,55 @@
+//! The ticks that the callbacks and the enqueues together leave to stamps.
+
+use super::bound::Bound;
+use super::lowest::{Anchor, Lowest};
+
+/// The bounds from both sides.
+#[derive(Debug, Clone)]
+pub(super) struct Corridor {
+    latest: Bound,
+    /// Mirrored, as [`super::GpuTrack::enqueued`].
+    earliest: Bound,
+}
+
+/// A stamp, the least and the most of its ticks.
+type Window = (u64, [u64; 2]);
+
+impl Corridor {
+    /// From the closest callbacks and enqueues, and the least and most ticks per stamp.
+    pub(super) fn new(told: &Lowest, enqueued: &Lowest, slopes: [f64; 2]) -> Self {
+        Self { latest: Bound::new(told.anchors(), slopes), earliest: Bound::new(enqueued.anchors(), slopes) }
+    }
+
+    /// See [`super::GpuMapping::bounds`].
+    pub(super) fn at(&self, stamp: u64) -> Option<[u64; 2]> {
+        let (least, most) = (!self.earliest.most(!stamp)?, self.latest.most(stamp)?);
+        (least <= most.saturating_add(2)).then_some([least.min(most), most])
+    }
+
+    /// See [`super::GpuMapping::is_contradictory`].
+    pub(super) fn is_contradictory(&self) -> bool {
+        let mut stamps = self.latest.stamps().chain(self.earliest.stamps().map(|mirrored| !mirrored));
+        let is_bounded = self.latest.stamps().next().is_some() && self.earliest.stamps().next().is_some();
+        is_bounded && stamps.any(|stamp| self.at(stamp).is_none())
+    }
+
+    /// The least and the most ticks per stamp from one part of the time to the next, as far as both sides leave them open. `None` where
+    /// fewer than `enough` parts show it.
+    pub(super) fn slopes(&self, told: &Lowest, enough: usize) -> Option<[f64; 2]> {
+        let windows: Vec<Window> = told.in_first_halves().filter_map(|part| self.narrowest(part)).collect();
+        let slopes = windows.windows(2).filter_map(|pair| <&[Window; 2]>::try_from(pair).ok()).map(between);
+        let widest = |known: [f64; 2], other: [f64; 2]| [known[0].min(other[0]), known[1].max(other[1])];
+        slopes.reduce(widest).filter(|_| windows.len() >= enough)
+    }
+
+    fn narrowest(&self, anchors: &[Anchor]) -> Option<Window> {
+        let windows = anchors.iter().filter_map(|anchor| Some((anchor.stamp, self.at(anchor.stamp)?)));
+        windows.min_by_key(|(_, [least, most])| most - least)
+    }
+}
+
+/// The least and the most ticks per stamp from one window to a later one. Each side is known to a tick.
+fn between(&[(from, [from_least, from_most]), (to, [to_least, to_most])]: &[Window; 2]) -> [f64; 2] {
+    let ticks = |to: u64, from: u64| (i128::from(to) - i128::from(from)) as f64;
+    [ticks(to_least, from_most) - 2.0, ticks(to_most, from_least) + 2.0].map(|ticks| ticks / (to - from) as f64)
+}
