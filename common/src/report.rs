@@ -7,6 +7,7 @@ mod figure;
 mod operations;
 
 use crate::launch::Untimed;
+use crate::rate::{FEWEST_SIZES, LEAST_ERRORS, LEAST_SPAN};
 use crate::summary::{Process, Summary};
 use comfy_table::{CellAlignment, Table, presets};
 use figure::{bytes, count, number, with_error};
@@ -31,8 +32,9 @@ pub fn tables(summary: &Summary) -> String {
         }
         let _ = writeln!(
             text,
-            "sustained: bytes over the time with a transfer under way. Fit: service time of a connection over size; latency and\n\
-             rate with their standard errors, where there are 4 sizes that span a factor of 8 and the slope is 3 errors above 0"
+            "sustained: bytes over the time with a transfer under way, on all channels together. Fit: service time of one connection,\n\
+             which is a channel's, over size; latency and rate with their standard errors, where there are {FEWEST_SIZES} sizes that span\n\
+             a factor of {LEAST_SPAN} and the slope is {LEAST_ERRORS} errors above 0"
         );
     }
     text += &bandwidth::tables(summary);
@@ -51,6 +53,12 @@ fn table(header: &[&str], left: usize) -> Table {
         column.set_cell_alignment(CellAlignment::Right);
     }
     table
+}
+
+/// Nothing where all were.
+fn looked_at(one_in: impl Iterator<Item = u32>) -> String {
+    let one_in = one_in.max().filter(|&one_in| one_in > 1);
+    one_in.map_or_else(String::new, |one_in| format!("one operation in {} was looked at\n", count(one_in.into())))
 }
 
 fn transfers(summary: &Summary) -> Table {
