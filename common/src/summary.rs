@@ -180,6 +180,9 @@ pub struct Transfers {
     pub bytes: u64,
     /// Different sizes.
     pub sizes: u64,
+    /// Channels that they used: connections between the two.
+    #[serde(default)]
+    pub channels: u64,
     /// Time with at least one transfer under way, microseconds.
     pub active_us: f64,
     /// Bytes over that time, MB/s.
