@@ -1,9 +1,9 @@
 //! How late ranks of replayed captures arrived at their collectives, by the library's own means.
 
 use crate::capture;
-use common::arrivals::Arrivals;
+use common::arrivals::{self, Arrivals};
 use common::clock_tree::{ClockTree, Link, Meeting};
-use common::summary::{Bandwidth, Communicator, Lateness};
+use common::summary::Summary;
 use std::path::{Path, PathBuf};
 
 /// By how much the real time at a machine's boot may differ between captures of one boot, nanoseconds: it is slewed
@@ -16,9 +16,9 @@ fn boot(capture: &Path) -> Option<i128> {
     Some(i128::from(meta.real0) - i128::from(meta.mono0))
 }
 
-/// Rows as in a job's summary, from the arrivals that the replay of each capture has left. Captures that do not read
-/// the first one's clock have no part in it.
-pub(crate) fn of(captures: &[PathBuf], arrivals: &[PathBuf], communicators: &[Communicator]) -> (Vec<Lateness>, Vec<Bandwidth>) {
+/// Adds to the summary what a job's has besides, from the arrivals that the replay of each capture has left. Of captures that
+/// do not read the first one's clock, nobody knows who was late.
+pub(crate) fn add(summary: &mut Summary, captures: &[PathBuf], arrivals: &[PathBuf]) {
     let first = captures.first().and_then(|capture| boot(capture));
     let one_clock = Link { parent: 0, begin: None, end: Meeting { own: 0, parents: 0, error: 0 } };
     let link = |capture: &PathBuf| {
@@ -27,5 +27,8 @@ pub(crate) fn of(captures: &[PathBuf], arrivals: &[PathBuf], communicators: &[Co
     };
     let links: Vec<Option<Link>> = captures.iter().map(link).collect();
     let decoded = |path: &PathBuf| std::fs::read(path).ok().and_then(|bytes| Arrivals::decode(&bytes)).unwrap_or_default();
-    common::lateness::lateness(arrivals.iter().map(decoded).collect(), &ClockTree::new(&links), 1.0, communicators)
+    let arrivals: Vec<Arrivals> = arrivals.iter().map(decoded).collect();
+    summary.notes.extend(arrivals::note(&arrivals));
+    (summary.lateness, summary.bandwidth) =
+        common::lateness::lateness(arrivals, &ClockTree::new(&links), 1.0, &summary.communicators);
 }

@@ -97,7 +97,7 @@ pub(crate) fn replay(request: &Request) -> Result<Outcome, ReplayError> {
     let mut summary = Summary::merge(summaries);
     if request.lateness {
         let arrivals: Vec<PathBuf> = jobs.iter().map(Job::arrivals).collect();
-        (summary.lateness, summary.bandwidth) = lateness::of(&captures, &arrivals, &summary.communicators);
+        lateness::add(&mut summary, &captures, &arrivals);
     }
     let traces: Vec<ProcessTrace> = traces.into_iter().flatten().collect();
     let trace = request.otf2.as_deref().map(|directory| otf2::write(directory, &traces)).transpose()?;
@@ -283,6 +283,9 @@ impl Job<'_> {
         command.env("NCCL_SCOREP_LANES", "off");
         if !self.request.lateness {
             command.env("NCCL_SCOREP_GATHER_KB", "0");
+        } else if std::env::var_os("NCCL_SCOREP_LANE_MB").is_none() {
+            // no job needs the memory, and the capture takes more
+            command.env("NCCL_SCOREP_LANE_MB", "65536");
         }
         command.env_remove("SCOREP_METRIC_PLUGINS").env_remove("SCOREP_SUBSTRATE_PLUGINS");
         // the recorded callbacks come whatever is asked for, and there is no job that could hang

@@ -173,6 +173,19 @@ fn a_process_alone_writes_its_summary() {
     assert_eq!(operations as usize, job.only().operations().len());
 }
 
+/// A MiB holds 21,845 operations of 48 bytes: the others are on no lane, and compared with nobody's.
+#[test]
+fn what_finds_no_room_on_the_timeline_is_said() {
+    let job = gather("many", 30_000).with("NCCL_SCOREP_LANE_MB", "1").run();
+    let summary = job.json("summary.json");
+    let says = |notes: &Value, text: &str| {
+        notes.as_array().unwrap().iter().filter(|note| note.as_str().unwrap().starts_with(text)).count()
+    };
+    let left_out = 30_000 - 21_845;
+    assert_eq!(says(&summary["processes"][0]["notes"], &format!("{left_out} operations are on no lane, for want of room")), 1);
+    assert_eq!(says(&summary["notes"], &format!("{left_out} collectives are in no lateness and no bandwidth")), 1, "{summary}");
+}
+
 #[test]
 fn a_process_without_nccl_says_nothing() {
     let job = gather("nothing", 0).run();

@@ -105,6 +105,25 @@ fn bus_bandwidth_is_shown_while_an_operation_lasts() {
     assert_eq!(lane.shown("nccl_op_effective_busbw", end), Some(0));
 }
 
+/// A rank that is over when its buffers are filled says nothing of the bus.
+#[test]
+fn only_functions_that_no_rank_ends_alone_have_a_bus_bandwidth() {
+    let job = plan("lanes", 0).run();
+    let lanes = job.only().lanes();
+    let mut found = BTreeSet::new();
+    for lane in lanes.values() {
+        for visit in &lane.visits {
+            let shown = lane.shown("nccl_op_effective_busbw", visit.begin).is_some_and(|shown| shown > 0);
+            found.insert((visit.region.as_str(), shown));
+        }
+    }
+    for (region, expected) in
+        [("ncclAllReduce", true), ("ncclReduceScatter", true), ("ncclBroadcast", false), ("ncclReduce", false)]
+    {
+        assert!(found.contains(&(region, expected)) && !found.contains(&(region, !expected)), "{region}: {found:?}");
+    }
+}
+
 #[test]
 fn without_a_trace_there_are_lanes_without_attributes() {
     let job = plan("lanes", 0).without("SCOREP_ENABLE_TRACING").run();

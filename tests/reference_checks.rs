@@ -73,13 +73,13 @@ fn by_hand() -> Value {
             // and 1, 2, 1 and 1 are in flight. In kB and us, with the weights 225, 225, 100 and 36 (900 / time^2): sums w 586,
             // wx 1263, wy 1380, wxx 4329, wxy 3690, wyy 3600; 586 wxx - wx wx = 941625, 586 wxy - wx wy = 419400,
             // 586 wyy - wy wy = 205200. Slope 419400 / 941625, latency (1380 - 1263 slope) / 586.
-            {"comm": ab, "rank": 0, "peer": 1, "transfers": 4, "bytes": 14000, "sizes": 4,
+            {"comm": ab, "rank": 0, "peer": 1, "transfers": 4, "bytes": 14000, "sizes": 4, "channels": 2,
              "active_us": 12.0, "sustained_rate_mb_s": 14000.0 / 12.0, "mean_in_flight": 1.25, "max_in_flight": 2,
              "fit": {"latency_us": latency, "latency_error_us": (variance * (900.0 / 586.0 + mean * mean / sxx)).sqrt(),
                      "rate_mb_s": 1000.0 / slope, "rate_error_mb_s": 1000.0 / slope / slope * (variance / sxx).sqrt(),
                      "r2": 419_400.0_f64.powi(2) / (941_625.0 * 205_200.0), "n": 4}},
             // 500 bytes from 1 to 2 us and 500 from 1.5 to 2.5 us, by one channel.
-            {"comm": ab, "rank": 1, "peer": 0, "transfers": 2, "bytes": 1000, "sizes": 1,
+            {"comm": ab, "rank": 1, "peer": 0, "transfers": 2, "bytes": 1000, "sizes": 1, "channels": 1,
              "active_us": 1.5, "sustained_rate_mb_s": 2000.0 / 3.0, "mean_in_flight": 1.5, "max_in_flight": 2, "fit": null},
         ],
         "channels": [

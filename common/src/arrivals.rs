@@ -1,14 +1,27 @@
-//! When each rank of this process began its collectives, as sent to the process that gathers.
+//! When each rank of this process began its collectives, and how long they took, as sent to the process that gathers.
 //!
 //! A rank of one process and a rank of another mean the same operation when communicator, function, sequence number and occurrence are
 //! the same. Where there are more than are to be sent, every process leaves out the same ones without asking the others.
+//! Operations that the GPU has not timed are sent, too: figures are of nearly all operations or not there.
 
 mod encoding;
 
 use crate::name::Name;
 use crate::totals::Rank;
 
-/// When a rank began a collective.
+/// How much is known of the time of a collective.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Known {
+    /// The GPU has not timed it.
+    Nothing,
+    /// How long it took, and not when: nothing is known of the GPU's clock there, or of its begin.
+    Length,
+    /// When it began, too.
+    #[default]
+    Begin,
+}
+
+/// A collective of a rank: when the rank began it, and how long it took.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Arrival {
     /// Function.
@@ -17,10 +30,16 @@ pub struct Arrival {
     pub sequence: u64,
     /// How many of the same number the rank began before: replays of a CUDA graph have one number.
     pub occurrence: u32,
+    /// Its bytes, elements times their size.
+    pub bytes: u64,
+    /// Other operations run in its kernel, so its time is not its own.
+    pub is_fused: bool,
+    /// What is 0 below where it is not known.
+    pub known: Known,
+    /// How long it took, nanoseconds.
+    pub length: u64,
     /// When it most likely began, ticks of the process' clock.
     pub time: u64,
-    /// How long after that it ended, ticks: not before it was over.
-    pub length: u64,
     /// How much earlier and how much later `time` and the end may be, both alike, ticks: the uncertainty of the GPU's
     /// clock.
     pub clock: [u64; 2],
@@ -28,14 +47,22 @@ pub struct Arrival {
     pub ahead: u64,
     /// CUDA's events have timed it: it may have begun later besides, until its end.
     pub by_events: bool,
-    /// Its bytes, elements times their size; 0 where other operations run in its kernel, whose time is not its own.
-    pub bytes: u64,
 }
 
 impl Arrival {
     /// What tells it from the rank's others, in the order in which they are kept.
     pub fn operation(&self) -> (Name, u64, u32) {
         (self.function, self.sequence, self.occurrence)
+    }
+
+    /// With 0 where nothing is known.
+    fn cleared(self) -> Self {
+        let Self { function, sequence, occurrence, bytes, is_fused, known, by_events, .. } = self;
+        match known {
+            Known::Begin => self,
+            Known::Length => Self { time: 0, clock: [0; 2], ahead: 0, ..self },
+            Known::Nothing => Self { function, sequence, occurrence, bytes, is_fused, known, by_events, ..Self::default() },
+        }
     }
 }
 
@@ -48,8 +75,8 @@ pub struct Collective {
     pub sequence: u64,
     /// Place in the order in which the rank's operations started.
     pub order: u32,
-    /// When the rank arrived, where that is known. Its function, number and occurrence are filled in.
-    pub arrival: Option<Arrival>,
+    /// What is known of it. Its function, number and occurrence are filled in.
+    pub arrival: Arrival,
 }
 
 /// The collectives of one rank.
@@ -68,8 +95,8 @@ impl RankArrivals {
         collectives.sort_unstable_by_key(|it| (it.function, it.sequence, it.order));
         let mut arrivals = Vec::new();
         for same in collectives.chunk_by(|a, b| (a.function, a.sequence) == (b.function, b.sequence)) {
-            let numbered = same.iter().zip(0..).filter_map(|(it, occurrence)| Some((it, occurrence, it.arrival?)));
-            arrivals.extend(numbered.map(|(&Collective { function, sequence, .. }, occurrence, arrival)| Arrival {
+            let numbered = same.iter().zip(0..);
+            arrivals.extend(numbered.map(|(&Collective { function, sequence, arrival, .. }, occurrence)| Arrival {
                 function,
                 sequence,
                 occurrence,
@@ -114,12 +141,24 @@ pub struct Arrivals {
     pub ranks: Vec<RankArrivals>,
     /// One operation in so many is kept: a power of two.
     pub one_in: u32,
+    /// Collectives that are not in here because the timeline had no room for them, or for one of their rank before.
+    pub left_out: u64,
 }
 
 impl Default for Arrivals {
     fn default() -> Self {
-        Self { ranks: Vec::new(), one_in: 1 }
+        Self { ranks: Vec::new(), one_in: 1, left_out: 0 }
     }
+}
+
+/// What a reader of the job's figures must know of what is not in the arrivals of its processes.
+pub fn note(processes: &[Arrivals]) -> Option<String> {
+    let left_out = processes.iter().fold(0, |sum: u64, process| sum.saturating_add(process.left_out));
+    (left_out > 0).then(|| {
+        format!(
+            "{left_out} collectives are in no lateness and no bandwidth, for want of room: NCCL_SCOREP_LANE_MB makes it larger"
+        )
+    })
 }
 
 /// The largest power of two that operations are left out by.
@@ -136,10 +175,16 @@ impl Arrivals {
         }
     }
 
-    /// The smallest power of two with which the encoding fits into `bytes`; 2^31 when none does, since the ranks alone need more.
-    pub fn one_in_for(&self, bytes: usize) -> u32 {
+    /// Arrivals of all ranks.
+    fn len(&self) -> usize {
+        self.ranks.iter().map(|rank| rank.arrivals.len()).sum()
+    }
+
+    /// The smallest power of two with which there are at most so many arrivals, and their encoding fits into `bytes`; 2^31
+    /// when none does, since the ranks alone need more.
+    pub fn one_in_for(&self, most: usize, bytes: usize) -> u32 {
         let mut thinned = self.clone();
-        while thinned.encode().len() > bytes && thinned.one_in < MOST_LEFT_OUT {
+        while (thinned.len() > most || thinned.encode().len() > bytes) && thinned.one_in < MOST_LEFT_OUT {
             thinned.thin(thinned.one_in.max(1) * 2);
         }
         thinned.one_in.max(1)
@@ -160,7 +205,8 @@ mod tests {
     }
 
     fn collective(function: Name, sequence: u64, order: u32, time: Option<u64>) -> Collective {
-        let arrival = time.map(|time| Arrival { time, length: 1000, clock: [500, 500], ..Arrival::default() });
+        let nothing = Arrival { known: Known::Nothing, ..Arrival::default() };
+        let arrival = time.map_or(nothing, |time| Arrival { time, length: 1000, clock: [500, 500], ..Arrival::default() });
         Collective { function, sequence, order, arrival }
     }
 
@@ -168,7 +214,7 @@ mod tests {
     fn arrivals(comm: u64, number: i32, late: u64, count: u64) -> Arrivals {
         let function = |at: u64| if at.is_multiple_of(3) { name(c"AllGather") } else { name(c"AllReduce") };
         let collectives = (0..count).map(|at| collective(function(at), at / 2, at as u32, Some(at * 1_000_000 + late)));
-        Arrivals { ranks: vec![RankArrivals::new(rank(comm, number), collectives.collect())], one_in: 1 }
+        Arrivals { ranks: vec![RankArrivals::new(rank(comm, number), collectives.collect())], ..Arrivals::default() }
     }
 
     #[test]
@@ -184,7 +230,7 @@ mod tests {
         ];
         let arrivals = RankArrivals::new(rank(1, 0), collectives).arrivals;
         let told: Vec<_> = arrivals.iter().map(|a| (a.function, a.sequence, a.occurrence, a.time)).collect();
-        assert_eq!(told, [(reduce, 7, 0, 10), (reduce, 7, 2, 5), (reduce, 8, 0, 20), (gather, 7, 0, 5)]);
+        assert_eq!(told, [(reduce, 7, 0, 10), (reduce, 7, 1, 0), (reduce, 7, 2, 5), (reduce, 8, 0, 20), (gather, 7, 0, 5)]);
     }
 
     #[test]
@@ -216,7 +262,7 @@ mod tests {
     #[test]
     fn replays_are_thinned_too() {
         let collectives = (0..4096).map(|at| collective(name(c"AllReduce"), 3, at, Some(at.into()))).collect();
-        let mut arrivals = Arrivals { ranks: vec![RankArrivals::new(rank(1, 0), collectives)], one_in: 1 };
+        let mut arrivals = Arrivals { ranks: vec![RankArrivals::new(rank(1, 0), collectives)], ..Arrivals::default() };
         arrivals.thin(16);
         assert!((160..360).contains(&arrivals.ranks[0].arrivals.len()), "{}", arrivals.ranks[0].arrivals.len());
     }
@@ -240,9 +286,10 @@ mod tests {
     #[test]
     fn the_smallest_power_that_fits_is_found() {
         let arrivals = arrivals(1, 0, 0, 20_000);
-        assert_eq!(arrivals.one_in_for(arrivals.encode().len()), 1);
+        assert_eq!(arrivals.one_in_for(20_000, arrivals.encode().len()), 1);
+        assert_eq!(arrivals.one_in_for(19_999, arrivals.encode().len()), 2);
         for bytes in [100_000, 30_000, 1000] {
-            let one_in = arrivals.one_in_for(bytes);
+            let one_in = arrivals.one_in_for(usize::MAX, bytes);
             let length = |one_in: u32| {
                 let mut thinned = arrivals.clone();
                 thinned.thin(one_in);
@@ -250,6 +297,6 @@ mod tests {
             };
             assert!(one_in > 1 && length(one_in) <= bytes && length(one_in / 2) > bytes, "{bytes}: {one_in}");
         }
-        assert_eq!(arrivals.one_in_for(3), MOST_LEFT_OUT);
+        assert_eq!(arrivals.one_in_for(usize::MAX, 3), MOST_LEFT_OUT);
     }
 }

@@ -14,7 +14,7 @@ mod sums;
 #[cfg(test)]
 mod tests;
 
-use crate::arrivals::{Arrivals, RankArrivals};
+use crate::arrivals::{Arrival, Arrivals, Known, RankArrivals};
 use crate::clock_tree::ClockTree;
 use crate::name::Name;
 use crate::summary::{Bandwidth, Communicator, Lateness};
@@ -37,14 +37,33 @@ pub struct Matched {
     pub comm: u64,
     /// Function, NCCL's sequence number, and how many of the same number began before.
     pub operation: (Name, u64, u32),
-    /// The ranks, in their order.
+    /// The ranks, in their order; empty where it is not known of all when they began.
     pub ranks: Vec<Late>,
     /// The one that is later than every other by more than is most likely off.
     pub last: Option<i32>,
-    /// The least of the ranks' times, nanoseconds.
-    pub least: f64,
-    /// Bytes of the operation of each rank, where they are the same and known.
+    /// The lengths, where the GPU has timed it on all ranks.
+    pub lengths: Option<Lengths>,
+    /// Bytes of the operation of each rank, where they are the same.
     pub bytes: Option<u64>,
+}
+
+/// How long the ranks took for an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lengths {
+    /// The least, nanoseconds.
+    pub least: u64,
+    /// How many ranks.
+    pub ranks: usize,
+    /// On a rank, other operations run in its kernel.
+    pub is_fused: bool,
+}
+
+impl Lengths {
+    fn of(arrivals: &[Arrival]) -> Option<Self> {
+        let are_timed = arrivals.iter().all(|arrival| arrival.known >= Known::Length);
+        let least = arrivals.iter().map(|arrival| arrival.length).min().filter(|_| are_timed)?;
+        Some(Self { least, ranks: arrivals.len(), is_fused: arrivals.iter().any(|arrival| arrival.is_fused) })
+    }
 }
 
 /// How late a rank began an operation, nanoseconds.
@@ -61,7 +80,7 @@ pub struct Late {
 }
 
 /// Rows for all of the communicators of which an operation was found with all ranks, from the arrivals of each process. A tick of process 0
-/// is worth so many nanoseconds.
+/// is worth so many nanoseconds. Lateness takes clocks that are connected, bandwidth none.
 pub fn lateness(
     processes: Vec<Arrivals>,
     clocks: &ClockTree,
@@ -78,7 +97,7 @@ pub fn lateness(
             _ => sums.push(Sums::of(&matched)),
         }
     });
-    (sums.into_iter().flat_map(|sums| sums.into_rows(one_in)).collect(), bandwidths.into_rows(communicators))
+    (sums.into_iter().flat_map(|sums| sums.into_rows(one_in)).collect(), bandwidths.into_rows(communicators, one_in))
 }
 
 /// What one process has left out, all leave out. Gives one in how many operations is left.
@@ -89,8 +108,8 @@ fn thin(mut processes: Vec<Arrivals>) -> (Vec<Arrivals>, u32) {
     (processes, one_in)
 }
 
-/// Gives `each` every operation that all ranks of its communicator have, by communicator. A communicator with a rank
-/// whose process' clock is not connected with that of process 0 is left out.
+/// Gives `each` every operation that all ranks of its communicator have, by communicator. Of a communicator with a rank
+/// whose process' clock is not connected with that of process 0 it is not known when its ranks began.
 pub fn matched(processes: Vec<Arrivals>, clocks: &ClockTree, nanoseconds_per_tick: f64, mut each: impl FnMut(Matched)) {
     let of_process =
         |(process, arrivals): (u32, Arrivals)| arrivals.ranks.into_iter().map(move |rank| Reported { process, rank });
@@ -99,64 +118,74 @@ pub fn matched(processes: Vec<Arrivals>, clocks: &ClockTree, nanoseconds_per_tic
     let mut reported = reported.into_iter().peekable();
     while let Some(comm) = reported.peek().map(|reported| reported.rank.rank.comm) {
         let ranks: Vec<Reported> = std::iter::from_fn(|| reported.next_if(|next| next.rank.rank.comm == comm)).collect();
-        let Some(mut members) = members(ranks, clocks) else { continue };
-        if members.len() < 2 {
+        let ranks = ranks.into_iter().map(|Reported { process, rank }| Member::new(process, rank.rank.rank, rank.arrivals));
+        let mut members: Vec<Member> = ranks.collect();
+        // a rank that is reported twice: of each operation, nobody knows which
+        if members.len() < 2 || !members.is_sorted_by(|one, next| one.rank < next.rank) {
             continue;
         }
-        let mut seen = Seen::new(members.len());
-        matching::for_each(&mut members, |moments| seen.add(moments));
-        let bounds = seen.bounds();
         let ranks: Vec<i32> = members.iter().map(|member| member.rank).collect();
-        matching::for_each(&mut members, |moments| {
-            let compared = Compared::new(moments, &bounds, nanoseconds_per_tick);
-            let late = compared.late().into_iter().zip(&ranks).map(|(late, &rank)| Late {
+        let begins = Begins::of(&members, clocks, nanoseconds_per_tick);
+        let moments = |arrivals: &[Arrival]| begins.as_ref().and_then(|begins| begins.moments(arrivals));
+        let mut seen = Seen::new(members.len());
+        matching::for_each(&mut members, |arrivals| moments(arrivals).iter().for_each(|moments| seen.add(moments)));
+        let bounds = seen.bounds();
+        matching::for_each(&mut members, |arrivals| {
+            let compared = moments(arrivals).map(|moments| Compared::new(&moments, &bounds, nanoseconds_per_tick));
+            let late = compared.iter().flat_map(Compared::late).zip(&ranks).map(|(late, &rank)| Late {
                 rank,
                 late: late.late * nanoseconds_per_tick,
                 error: late.error * nanoseconds_per_tick,
                 likely: late.likely * nanoseconds_per_tick,
             });
-            let least = moments.iter().map(|moment| moment.stop.saturating_sub(moment.time)).min().unwrap_or(0);
-            let bytes = moments.first().map(|first| first.bytes);
+            let bytes = arrivals.first().map(|first| first.bytes);
             each(Matched {
-                least: least as f64 * nanoseconds_per_tick,
-                bytes: bytes.filter(|&bytes| bytes > 0 && moments.iter().all(|moment| moment.bytes == bytes)),
                 comm,
-                operation: moments.first().map(|first| first.operation).unwrap_or_default(),
+                operation: arrivals.first().map(Arrival::operation).unwrap_or_default(),
                 ranks: late.collect(),
-                last: compared.last().and_then(|place| ranks.get(place).copied()),
+                last: compared.as_ref().and_then(Compared::last).and_then(|place| ranks.get(place).copied()),
+                lengths: Lengths::of(arrivals),
+                bytes: bytes.filter(|&bytes| arrivals.iter().all(|arrival| arrival.bytes == bytes)),
             });
         });
     }
 }
 
-/// The ranks with their arrivals in ticks of process 0; `None` where one has no clock that is connected with it.
-fn members(ranks: Vec<Reported>, clocks: &ClockTree) -> Option<Vec<Member>> {
-    let ways: Vec<Vec<u32>> = ranks.iter().map(|reported| clocks.way(reported.process)).collect::<Option<_>>()?;
-    // steps that all have in common shift all alike
-    let in_common: Vec<u32> = ways.first()?.iter().copied().filter(|step| ways.iter().all(|way| way.contains(step))).collect();
-    let mut members: Vec<(i32, Vec<Moment>)> = Vec::new();
-    for Reported { process, rank: RankArrivals { rank, arrivals } } in ranks {
-        let rate = clocks.rate(process)?;
-        let ticks = |own: u64| own as f64 * rate;
-        let mut moments = Vec::with_capacity(arrivals.len());
-        for arrival in arrivals {
-            let (time, _) = clocks.to_root(process, arrival.time)?;
-            moments.push(Moment {
+/// When the members of a communicator began their operations, in ticks of process 0.
+struct Begins<'a> {
+    clocks: &'a ClockTree,
+    nanoseconds_per_tick: f64,
+    /// The members' processes, and their ticks of process 0 per own tick.
+    processes: Vec<(u32, f64)>,
+    /// Steps to process 0 that all have in common shift all alike.
+    in_common: Vec<u32>,
+}
+
+impl<'a> Begins<'a> {
+    /// `None` where one has no clock that is connected with that of process 0.
+    fn of(members: &[Member], clocks: &'a ClockTree, nanoseconds_per_tick: f64) -> Option<Self> {
+        let ways: Vec<Vec<u32>> = members.iter().map(|member| clocks.way(member.process)).collect::<Option<_>>()?;
+        let in_common = ways.first()?.iter().copied().filter(|step| ways.iter().all(|way| way.contains(step))).collect();
+        let processes = members.iter().map(|member| Some((member.process, clocks.rate(member.process)?)));
+        Some(Self { clocks, nanoseconds_per_tick, processes: processes.collect::<Option<_>>()?, in_common })
+    }
+
+    /// Of an operation, where they are known of all members.
+    fn moments(&self, arrivals: &[Arrival]) -> Option<Vec<Moment>> {
+        let moment = |(arrival, &(process, rate)): (&Arrival, &(u32, f64))| {
+            let (time, _) = self.clocks.to_root(process, arrival.time).filter(|_| arrival.known == Known::Begin)?;
+            let length = arrival.length as f64 / self.nanoseconds_per_tick;
+            let ticks = |own: u64| own as f64 * rate;
+            Some(Moment {
                 operation: arrival.operation(),
                 time,
-                stop: time.saturating_add(ticks(arrival.length).ceil() as u64),
+                stop: time.saturating_add(length.ceil() as u64),
                 clock: arrival.clock.map(ticks),
-                nodes: clocks.own_uncertainty(process, arrival.time, &in_common),
-                begin: [ticks(arrival.ahead), if arrival.by_events { ticks(arrival.length) } else { 0.0 }],
+                nodes: self.clocks.own_uncertainty(process, arrival.time, &self.in_common),
+                begin: [ticks(arrival.ahead), if arrival.by_events { length } else { 0.0 }],
                 by_events: arrival.by_events,
-                bytes: arrival.bytes,
-            });
-        }
-        match members.last_mut() {
-            // reported twice: of each operation, nobody knows which
-            Some((known, all)) if *known == rank.rank => all.append(&mut moments),
-            _ => members.push((rank.rank, moments)),
-        }
+            })
+        };
+        arrivals.iter().zip(&self.processes).map(moment).collect()
     }
-    Some(members.into_iter().map(|(rank, moments)| Member::new(rank, moments)).collect())
 }

@@ -251,7 +251,7 @@ impl Operation {
     }
 
     /// Bytes that nccl-tests' bus bandwidth divides by the time: S times the function's factor, for `n` ranks
-    /// (nccl-tests, doc/PERFORMANCE.md). `None` for functions it has no factor for, and where `n` is not known.
+    /// (nccl-tests, doc/PERFORMANCE.md). `None` for functions that have none here, and where `n` is not known.
     pub fn bus_bytes(&self, n: i32) -> Option<f64> {
         bus_bytes(self.function, self.bytes, n)
     }
@@ -265,7 +265,7 @@ pub fn bus_bytes(function: Name, bytes: u64, n: i32) -> Option<f64> {
         "AllReduce" => bytes * 2.0 * others,
         // count is that of one rank: S is n times as much
         "AllGather" | "ReduceScatter" => bytes * n * others,
-        "Broadcast" | "Reduce" => bytes,
+        // the root of a broadcast, and who sends in a reduce, fills buffers and leaves: a copy, which is no transfer's time
         _ => return None,
     })
 }
@@ -339,5 +339,6 @@ mod tests {
     fn bus_bytes_follow_nccl_tests() {
         assert_eq!(operation(Kind::Coll, 1).bus_bytes(4), Some(4096.0 * 3.0));
         assert_eq!(operation(Kind::Coll, 1).bus_bytes(1), Some(0.0));
+        assert_eq!([c"Broadcast", c"Reduce"].map(|name| bus_bytes(Name::of(Some(name)), 4096, 4)), [None; 2]);
     }
 }

@@ -7,6 +7,7 @@ mod figure;
 mod operations;
 
 use crate::launch::Untimed;
+use crate::rate::{FEWEST_SIZES, LEAST_ERRORS, LEAST_SPAN};
 use crate::summary::{Process, Summary};
 use comfy_table::{CellAlignment, Table, presets};
 use figure::{bytes, count, number, with_error};
@@ -31,8 +32,9 @@ pub fn tables(summary: &Summary) -> String {
         }
         let _ = writeln!(
             text,
-            "sustained: bytes over the time with a transfer under way. Fit: service time of a connection over size; latency and\n\
-             rate with their standard errors, where there are 4 sizes that span a factor of 8 and the slope is 3 errors above 0"
+            "sustained: bytes over the time with a transfer under way, on all channels together. Fit: service time of one connection,\n\
+             which is a channel's, over size; latency and rate with their standard errors, where there are {FEWEST_SIZES} sizes that span\n\
+             a factor of {LEAST_SPAN} and the slope is {LEAST_ERRORS} errors above 0"
         );
     }
     text += &bandwidth::tables(summary);
@@ -53,9 +55,26 @@ fn table(header: &[&str], left: usize) -> Table {
     table
 }
 
+/// Nothing where all were.
+fn looked_at(one_in: impl Iterator<Item = u32>) -> String {
+    let one_in = one_in.max().filter(|&one_in| one_in > 1);
+    one_in.map_or_else(String::new, |one_in| format!("one operation in {} was looked at\n", count(one_in.into())))
+}
+
 fn transfers(summary: &Summary) -> Table {
-    let header =
-        ["communicator", "ranks", "transfers", "bytes", "sizes", "sustained MB/s", "in flight", "fit MB/s", "latency us", "R2"];
+    let header = [
+        "communicator",
+        "ranks",
+        "transfers",
+        "bytes",
+        "sizes",
+        "channels",
+        "sustained MB/s",
+        "in flight",
+        "fit MB/s",
+        "latency us",
+        "R2",
+    ];
     let mut table = table(&header, 2);
     let mut rows: Vec<_> = summary.transfers.iter().collect();
     if rows.len() > MOST {
@@ -68,6 +87,7 @@ fn transfers(summary: &Summary) -> Table {
             count(row.transfers),
             bytes(row.bytes),
             count(row.sizes),
+            count(row.channels),
             number(row.sustained_rate_mb_s, 1),
             row.mean_in_flight.zip(row.max_in_flight).map_or_else(|| "-".into(), |(mean, max)| format!("{mean:.1}, {max}")),
             with_error(row.fit.map(|fit| (fit.rate_mb_s, fit.rate_error_mb_s)), 0),
@@ -109,10 +129,38 @@ fn notes(summary: &Summary) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::summary::Transfers;
 
     #[test]
     fn an_empty_summary_says_so() {
         let text = tables(&Summary::merge(vec![]));
         assert!(text.starts_with("No transfers"), "{text}");
+    }
+
+    /// A fit is of one connection among the pair's channels, while the sustained rate is of all.
+    #[test]
+    fn a_pair_stands_beside_the_number_of_its_channels() {
+        let pair = Transfers {
+            comm: "00000000000000ab".into(),
+            rank: 3,
+            peer: 5,
+            transfers: 1000,
+            bytes: 1 << 30,
+            sizes: 7,
+            channels: 2,
+            active_us: 1e6,
+            sustained_rate_mb_s: Some(1073.7),
+            mean_in_flight: None,
+            max_in_flight: None,
+            fit: None,
+        };
+        let text = tables(&Summary { transfers: vec![pair], ..Summary::merge(vec![]) });
+        let cells = |word: &str| {
+            let line = text.lines().find(|line| line.contains(word)).unwrap();
+            line.split(['│', '┆']).map(|cell| cell.trim().to_owned()).collect::<Vec<_>>()
+        };
+        let place = cells("communicator").iter().position(|cell| cell == "channels").unwrap();
+        assert_eq!(cells("3 > 5")[place - 1..=place], ["7", "2"], "{text}");
+        assert!(text.contains("there are 4 sizes that span\na factor of 8 and the slope is 3 errors above 0"), "{text}");
     }
 }

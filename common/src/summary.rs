@@ -151,7 +151,7 @@ pub struct Operations {
     pub kernel_once_us: f64,
     /// Shortest.
     pub min_us: Option<f64>,
-    /// Longest, where the GPU has timed at least 90 % of them.
+    /// Longest, where those that the GPU has timed speak for all ([`speaks_for_all`]).
     pub max_us: Option<f64>,
     /// Operations timed from the enqueue to the last proxy operation's stop.
     pub proxy_timed: u64,
@@ -163,10 +163,13 @@ pub struct Operations {
     pub enqueue_time_us: f64,
 }
 
-/// Whether so many operations that were timed speak for all: at least 90 %. The first ones of a run are longer than others, and may be the only
-/// ones with a time.
+/// Percent of the operations that are timed at least where a figure of those is shown for that of all.
+pub const ENOUGH_TIMED: u64 = 90;
+
+/// Whether so many operations that were timed speak for all. The first ones of a run are longer than others, and may be the only ones with
+/// a time.
 pub fn speaks_for_all(timed: u64, count: u64) -> bool {
-    timed > 0 && u128::from(timed) * 10 >= u128::from(count) * 9
+    timed > 0 && u128::from(timed) * 100 >= u128::from(count) * u128::from(ENOUGH_TIMED)
 }
 
 /// Transfers of a pair of ranks.
@@ -184,6 +187,9 @@ pub struct Transfers {
     pub bytes: u64,
     /// Different sizes.
     pub sizes: u64,
+    /// Channels that they used: connections between the two.
+    #[serde(default)]
+    pub channels: u64,
     /// Time with at least one transfer under way, microseconds.
     pub active_us: f64,
     /// Bytes over that time, MB/s.
@@ -234,6 +240,12 @@ pub struct Lateness {
     /// Rank.
     pub rank: i32,
     /// Operations matched over all ranks of the communicator.
+    #[serde(default)]
+    pub count: u64,
+    /// Those that the GPU has timed on all ranks.
+    #[serde(default)]
+    pub timed: u64,
+    /// Those of them of which it is known when each rank began; what follows is theirs.
     pub operations: u64,
     /// Those of them in which it is known which rank was last.
     pub resolved: u64,
@@ -244,16 +256,16 @@ pub struct Lateness {
     /// By how much it is off in 19 of 20 operations, likewise. In an operation, a lateness that is not above it counts
     /// as none.
     pub estimated_error_us: f64,
-    /// Mean over all these operations, microseconds.
+    /// Mean over all these operations, microseconds; where they speak for all ([`speaks_for_all`]).
     pub mean_us: Option<f64>,
-    /// 99th percentile, microseconds.
+    /// 99th percentile, likewise.
     pub p99_us: Option<f64>,
     /// Operations in which it was last.
     pub last: u64,
 }
 
-/// How fast the collectives of a communicator are, of one function and a range of sizes. The rank that comes last waits for nobody, so the
-/// least time of an operation over its ranks is taken for that of the transfer.
+/// How fast the collectives of a communicator are, of one function and a range of sizes. Of a function that nobody ends before all have
+/// begun, the rank that comes last waits for nobody: the least time of an operation over its ranks is taken for that of the transfer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Bandwidth {
     /// Communicator.
@@ -262,14 +274,29 @@ pub struct Bandwidth {
     pub func: String,
     /// Bytes of an operation from here on, to below twice as many.
     pub from_bytes: u64,
-    /// Operations matched over all ranks, alone in their kernels.
+    /// Operations matched over all ranks.
+    #[serde(default)]
+    pub count: u64,
+    /// Those that the GPU has timed on all ranks.
+    #[serde(default)]
+    pub timed: u64,
+    /// Those of them that are alone in their kernels; what follows is theirs.
     pub operations: u64,
+    /// One in so many was looked at.
+    #[serde(default = "all")]
+    pub one_in: u32,
     /// Their bytes, of one rank.
     pub bytes: u64,
     /// Sum of their least times, microseconds.
     pub least_us: f64,
-    /// Bus bandwidth, 10^9 bytes a second: S x factor over the sum of the least times.
-    pub busbw_gb_s: f64,
+    /// Bus bandwidth, 10^9 bytes a second: S x factor over the sum of the least times. Where those that are timed speak for
+    /// all ([`speaks_for_all`]).
+    pub busbw_gb_s: Option<f64>,
+}
+
+/// One in so many operations, where all were looked at.
+fn all() -> u32 {
+    1
 }
 
 #[cfg(test)]
@@ -289,6 +316,8 @@ mod tests {
         let row = |comm: &str, rank| Lateness {
             comm: comm.into(),
             rank,
+            count: 4,
+            timed: 4,
             operations: 4,
             resolved: 0,
             one_in: 1,

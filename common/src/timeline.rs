@@ -5,6 +5,7 @@ mod arrivals;
 mod gpus;
 mod history;
 mod in_turn;
+mod left_out;
 
 use crate::gpu_track::GpuTrack;
 use crate::launch::KernelTime;
@@ -12,6 +13,7 @@ use crate::name::Name;
 use crate::operation::{Operation, Source, Timing};
 use crate::rate::Rate;
 use crate::totals::{PairSum, Rank};
+use left_out::LeftOut;
 use once_cell::sync::OnceCell;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -109,6 +111,7 @@ pub struct Timeline {
     pub windows: Vec<PairWindow>,
     /// Operations that found no room.
     pub left_out: u64,
+    collectives_left_out: LeftOut,
     /// Windows that found no room.
     pub windows_left_out: u64,
     /// What a tick is worth, nanoseconds.
@@ -142,6 +145,9 @@ impl Timeline {
     ) {
         let Some(place) = place.filter(|_| self.count < self.most) else {
             self.left_out += 1;
+            if operation.is_collective() {
+                self.collectives_left_out.add(place, operation);
+            }
             return;
         };
         let host = |ticks: u64| (operation.start, operation.start.saturating_add(ticks));

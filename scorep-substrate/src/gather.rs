@@ -5,7 +5,7 @@
 
 use crate::ipc::{Ipc, IpcError};
 use crate::node_clocks::Nodes;
-use common::arrivals::Arrivals;
+use common::arrivals::{self, Arrivals};
 use common::clock_tree::{ClockTree, Link};
 use common::guard::contain;
 use common::lateness::lateness;
@@ -15,6 +15,8 @@ use serde::{Deserialize, Serialize};
 
 /// What the first process takes of all others together, bytes.
 const MOST: usize = 256 << 20;
+/// Arrivals that it compares, of all processes together: with some 200 bytes each while it does.
+const MOST_ARRIVALS: usize = 1 << 21;
 /// Where the arrivals begin in a part: behind the length of what comes before them.
 const HEAD: usize = size_of::<u64>();
 
@@ -50,7 +52,8 @@ pub(crate) fn gather(
         (fit(part, share), arrivals.unwrap_or_default())
     });
     let room = share.saturating_sub(bytes.len());
-    let one_in = ipc.greatest(contain("gather", 1, || arrivals.one_in_for(room)))?;
+    let most = MOST_ARRIVALS / ipc.size();
+    let one_in = ipc.greatest(contain("gather", 1, || arrivals.one_in_for(most, room)))?;
     let encoded = contain("gather", Vec::new(), || {
         arrivals.thin(one_in);
         arrivals.encode()
@@ -106,6 +109,7 @@ fn merge(parts: Vec<(Part, Arrivals)>) -> Summary {
     let summaries = (0..).zip(parts).filter_map(|(number, part)| Some((number, part.summary?)));
     let mut summary = Summary::merge_numbered(summaries);
     let clocks = ClockTree::new(&links);
+    summary.notes.extend(arrivals::note(&arrivals));
     (summary.lateness, summary.bandwidth) = lateness(arrivals, &clocks, scale, &summary.communicators);
     // processes of one node read one clock
     summary.clocks = Some(clocks.clocks(scale).unwrap_or(Clocks { nodes: 1, error_us: 0.0 }));

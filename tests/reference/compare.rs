@@ -236,6 +236,7 @@ fn transfers(reference: &Reference) -> Vec<Row> {
             ("transfers", Exactly(json!(row.transfers))),
             ("bytes", Exactly(json!(row.bytes))),
             ("sizes", Exactly(json!(row.sizes))),
+            ("channels", Exactly(json!(row.channels))),
             ("active_us", Time(row.active_us)),
             ("sustained_rate_mb_s", or_null(row.sustained_rate_mb_s, Time)),
             ("mean_in_flight", Fitted(row.mean_in_flight)),

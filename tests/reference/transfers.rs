@@ -1,6 +1,6 @@
 //! What crossed the network, by pair of ranks and by channel.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 
 use super::fit::{Fit, fit};
@@ -27,6 +27,7 @@ pub(crate) struct TransferRow {
     pub(crate) transfers: usize,
     pub(crate) bytes: i64,
     pub(crate) sizes: usize,
+    pub(crate) channels: usize,
     pub(crate) active_us: f64,
     pub(crate) sustained_rate_mb_s: Option<f64>,
     pub(crate) mean_in_flight: f64,
@@ -79,6 +80,7 @@ fn row(comm: String, rank: i64, peer: i64, transfers: &[Transfer], regression: R
         transfers: transfers.len(),
         bytes,
         sizes: points.len(),
+        channels: transfers.iter().map(|transfer| transfer.channel).collect::<BTreeSet<_>>().len(),
         active_us,
         sustained_rate_mb_s: if active > 0 { Some(bytes as f64 / active_us) } else { None },
         mean_in_flight: services.iter().map(|service| service.in_flight).sum::<usize>() as f64 / services.len() as f64,

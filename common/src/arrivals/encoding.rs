@@ -1,23 +1,23 @@
 //! Arrivals as bytes, about seventeen an arrival. Names go as text: their numbers are each process' own.
 //!
 //! ```text
-//! version, log2(one_in), names, {length, bytes}, ranks, {comm, rank, arrivals,
-//!     {name and source, sequence, occurrence, time, length, earlier, later, ahead, bytes}}
+//! version, log2(one_in), left out, names, {length, bytes}, ranks, {comm, rank, arrivals,
+//!     {name and what is known, sequence, occurrence, bytes, [length, [time, earlier, later, ahead]]}}
 //! ```
-//! `comm` has eight bytes, little-endian; all other numbers seven bits a byte, the least first. Sequence numbers, times,
-//! how much they may be earlier or later, and bytes are differences to the arrival before; a name's number is doubled, and one
-//! more where CUDA's events are the source.
+//! `comm` has eight bytes, little-endian; all other numbers seven bits a byte, the least first. Sequence numbers, bytes,
+//! times, and how much they may be earlier or later are differences to the last arrival that has them. A name's number has
+//! four bits behind it: two for what is known, one where CUDA's events are the source, one where the kernel is shared.
 
-use super::{Arrival, Arrivals, RankArrivals};
+use super::{Arrival, Arrivals, Known, RankArrivals};
 use crate::name::{Name, UNKNOWN};
 use crate::totals::Rank;
 use std::ffi::CString;
 
 /// What the first byte says.
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 
 /// Fewest bytes of a rank, and of an arrival.
-const LEAST: [usize; 2] = [10, 9];
+const LEAST: [usize; 2] = [10, 4];
 
 fn put(bytes: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
@@ -35,6 +35,13 @@ fn folded(number: i64) -> u64 {
 fn unfolded(number: u64) -> i64 {
     (number >> 1) as i64 ^ -((number & 1) as i64)
 }
+
+/// How much is known, as it is encoded.
+const KNOWN: [Known; 3] = [Known::Nothing, Known::Length, Known::Begin];
+/// Bits behind a name's number.
+const FLAGS: u32 = 4;
+const BY_EVENTS: u64 = 1 << 2;
+const FUSED: u64 = 1 << 3;
 
 /// What is left to read.
 struct Reader<'a>(&'a [u8]);
@@ -94,15 +101,26 @@ impl<'a> Reader<'a> {
         let mut before = Arrival::default();
         for _ in 0..count {
             let name = self.number()?;
-            let function = *names.get(usize::try_from(name >> 1).ok()?)?;
-            let sequence = self.after(before.sequence)?;
-            let occurrence = self.number()?.try_into().ok()?;
-            let (time, length) = (self.after(before.time)?, self.number()?);
-            let clock = [self.after(before.clock[0])?, self.after(before.clock[1])?];
-            let (ahead, by_events) = (self.number()?, name & 1 == 1);
-            let bytes = self.after(before.bytes)?;
-            before = Arrival { function, sequence, occurrence, time, length, clock, ahead, by_events, bytes };
-            arrivals.push(before);
+            let known = *KNOWN.get((name & 3) as usize)?;
+            before = Arrival {
+                function: *names.get(usize::try_from(name >> FLAGS).ok()?)?,
+                sequence: self.after(before.sequence)?,
+                occurrence: self.number()?.try_into().ok()?,
+                bytes: self.after(before.bytes)?,
+                by_events: name & BY_EVENTS != 0,
+                is_fused: name & FUSED != 0,
+                known,
+                ..before
+            };
+            if known >= Known::Length {
+                before.length = self.number()?;
+            }
+            if known == Known::Begin {
+                before.time = self.after(before.time)?;
+                before.clock = [self.after(before.clock[0])?, self.after(before.clock[1])?];
+                before.ahead = self.number()?;
+            }
+            arrivals.push(before.cleared());
         }
         Some(RankArrivals { rank, arrivals })
     }
@@ -121,6 +139,7 @@ impl Arrivals {
             }
         }
         let mut bytes = vec![VERSION, self.one_in.max(1).ilog2() as u8];
+        put(&mut bytes, self.left_out);
         put(&mut bytes, names.len() as u64);
         for text in names.into_iter().map(Name::text) {
             put(&mut bytes, text.len() as u64);
@@ -135,19 +154,23 @@ impl Arrivals {
             for &arrival in arrivals {
                 let place = places[usize::from(arrival.function.bits())].unwrap_or(0);
                 let after = |number: u64, before: u64| folded(number.wrapping_sub(before) as i64);
-                let numbers = [
-                    place << 1 | u64::from(arrival.by_events),
-                    after(arrival.sequence, before.sequence),
-                    arrival.occurrence.into(),
-                    after(arrival.time, before.time),
-                    arrival.length,
-                    after(arrival.clock[0], before.clock[0]),
-                    after(arrival.clock[1], before.clock[1]),
-                    arrival.ahead,
-                    after(arrival.bytes, before.bytes),
-                ];
-                numbers.into_iter().for_each(|number| put(&mut bytes, number));
-                before = arrival;
+                let by_events = if arrival.by_events { BY_EVENTS } else { 0 };
+                let fused = if arrival.is_fused { FUSED } else { 0 };
+                put(&mut bytes, place << FLAGS | fused | by_events | arrival.known as u64);
+                put(&mut bytes, after(arrival.sequence, before.sequence));
+                put(&mut bytes, arrival.occurrence.into());
+                put(&mut bytes, after(arrival.bytes, before.bytes));
+                (before.sequence, before.bytes) = (arrival.sequence, arrival.bytes);
+                if arrival.known >= Known::Length {
+                    put(&mut bytes, arrival.length);
+                }
+                if arrival.known == Known::Begin {
+                    put(&mut bytes, after(arrival.time, before.time));
+                    put(&mut bytes, after(arrival.clock[0], before.clock[0]));
+                    put(&mut bytes, after(arrival.clock[1], before.clock[1]));
+                    put(&mut bytes, arrival.ahead);
+                    (before.time, before.clock) = (arrival.time, arrival.clock);
+                }
             }
         }
         bytes
@@ -160,9 +183,10 @@ impl Arrivals {
             return None;
         }
         let one_in = 1_u32.checked_shl(reader.byte()?.into())?;
+        let left_out = reader.number()?;
         let names: Vec<Name> = (0..reader.count(1)?).map(|_| reader.name()).collect::<Option<_>>()?;
         let ranks = (0..reader.count(LEAST[0])?).map(|_| reader.rank(&names)).collect::<Option<_>>()?;
-        reader.0.is_empty().then_some(Self { ranks, one_in })
+        reader.0.is_empty().then_some(Self { ranks, one_in, left_out })
     }
 }
 
@@ -176,11 +200,13 @@ mod tests {
     fn arrival(random: &mut Rng) -> Arrival {
         let mut any = || random.u64(..) >> random.u32(..64);
         let (time, length, clock, ahead, bytes) = (any(), any(), [any(), any()], any(), any());
-        Arrival { time, length, clock, ahead, bytes, by_events: random.bool(), ..Arrival::default() }
+        let known = KNOWN[random.usize(..3)];
+        let (by_events, is_fused) = (random.bool(), random.bool());
+        Arrival { time, length, clock, ahead, bytes, by_events, is_fused, known, ..Arrival::default() }.cleared()
     }
 
     fn collective(function: Name, sequence: u64, arrival: Arrival) -> Collective {
-        Collective { function, sequence, order: 0, arrival: Some(arrival) }
+        Collective { function, sequence, order: 0, arrival }
     }
 
     /// Whatever can be told of arrivals.
@@ -193,7 +219,8 @@ mod tests {
                 .collect();
             RankArrivals::new(Rank { comm: random.u64(..), rank: random.i32(..) }, collectives)
         };
-        Arrivals { ranks: (0..random.usize(..6)).map(|_| rank(random)).collect(), one_in: 1 << random.u32(..32) }
+        let ranks = (0..random.usize(..6)).map(|_| rank(random)).collect();
+        Arrivals { ranks, one_in: 1 << random.u32(..32), left_out: random.u64(..) >> random.u32(..64) }
     }
 
     #[test]
@@ -218,7 +245,7 @@ mod tests {
         };
         let collectives = (0..180_000).map(|at| collective(Name::of(Some(c"AllReduce")), at, arrival(at)));
         let rank = RankArrivals::new(Rank { comm: u64::MAX, rank: 0 }, collectives.collect());
-        let length = Arrivals { ranks: vec![rank], one_in: 1 }.encode().len();
+        let length = Arrivals { ranks: vec![rank], ..Arrivals::default() }.encode().len();
         assert!(length < 18 * 180_000, "{length}");
     }
 
@@ -231,14 +258,14 @@ mod tests {
             assert!(arrivals.sum::<usize>() * LEAST[1] <= bytes.len());
         };
         // names are left alone: those of the process have room for some only
-        let names = [VERSION, 0, 1, 4, b'S', b'e', b'n', b'd'];
+        let names = [VERSION, 0, 0, 1, 4, b'S', b'e', b'n', b'd'];
         for _ in 0..100 {
             let bytes = arbitrary(&mut random).encode();
             assert!((0..bytes.len()).all(|length| Arrivals::decode(&bytes[..length]).is_none()));
             assert!(Arrivals::decode(&[&bytes[..], &[0]].concat()).is_none());
             let collectives = (0..20).map(|_| collective(Name::of(Some(c"Send")), random.u64(..), arrival(&mut random)));
             let rank = RankArrivals::new(Rank { comm: 1, rank: 1 }, collectives.collect());
-            let bytes = Arrivals { ranks: vec![rank.clone(), rank], one_in: 1 }.encode();
+            let bytes = Arrivals { ranks: vec![rank.clone(), rank], ..Arrivals::default() }.encode();
             assert!(bytes.starts_with(&names));
             for _ in 0..200 {
                 let mut bytes = bytes.clone();
@@ -256,15 +283,20 @@ mod tests {
     #[test]
     fn bytes_that_lie_are_refused() {
         let refused = |bytes: &[u8]| Arrivals::decode(bytes).is_none();
-        assert!(refused(&[]) && refused(&[VERSION]) && refused(&[VERSION + 1, 0, 0, 0]));
-        assert!(!refused(&[VERSION, 0, 0, 0]) && refused(&[VERSION, 32, 0, 0]));
+        let [nothing, length, begin] = KNOWN.map(|known| known as u8);
+        assert!(refused(&[]) && refused(&[VERSION]) && refused(&[VERSION + 1, 0, 0, 0, 0]));
+        assert!(!refused(&[VERSION, 0, 0, 0, 0]) && refused(&[VERSION, 32, 0, 0, 0]));
         // more names, or ranks, than there are bytes
         let many = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1];
-        assert!(refused(&[&[VERSION, 0][..], &many].concat()) && refused(&[&[VERSION, 0, 0][..], &many, &[0; 100]].concat()));
-        // a number of more than 64 bits, a NUL in a name, a name that is not there, a half of an arrival
-        assert!(refused(&[&[VERSION, 0, 0][..], &[0xff; 9], &[2]].concat()) && refused(&[VERSION, 0, 1, 1, 0, 0]));
-        let rank = |arrival: &[u8]| [&[VERSION, 0, 1, 1, b'f', 1][..], &[0; 8], &[0, 1], arrival].concat();
-        assert!(!refused(&rank(&[0; 9])) && !refused(&rank(&[1, 0, 0, 0, 0, 0, 0, 0, 0])));
-        assert!(refused(&rank(&[2, 0, 0, 0, 0, 0, 0, 0, 0])) && refused(&rank(&[0; 4])));
+        assert!(refused(&[&[VERSION, 0, 0][..], &many].concat()));
+        assert!(refused(&[&[VERSION, 0, 0, 0][..], &many, &[0; 100]].concat()));
+        // a number of more than 64 bits, a NUL in a name
+        assert!(refused(&[&[VERSION, 0, 0, 0][..], &[0xff; 9], &[2]].concat()) && refused(&[VERSION, 0, 0, 1, 1, 0, 0]));
+        let rank = |arrival: &[u8]| [&[VERSION, 0, 0, 1, 1, b'f', 1][..], &[0; 8], &[0, 1], arrival].concat();
+        assert!(!refused(&rank(&[nothing, 0, 0, 0])) && !refused(&rank(&[length, 0, 0, 0, 0])));
+        assert!(!refused(&rank(&[begin, 0, 0, 0, 0, 0, 0, 0, 0])));
+        // a half of an arrival, more than can be known, a name that is not there
+        assert!(refused(&rank(&[nothing, 0, 0])) && refused(&rank(&[begin, 0, 0, 0, 0, 0, 0, 0])));
+        assert!(refused(&rank(&[begin + 1, 0, 0, 0, 0, 0, 0, 0, 0])) && refused(&rank(&[1 << FLAGS, 0, 0, 0])));
     }
 }

@@ -1,54 +1,144 @@
 //! Bus bandwidth of a job's collectives: without the wait for the last rank, which is in the time of all others.
+//!
+//! That is so of functions that nobody ends before all have begun, and only those have a bus bandwidth
+//! ([`bus_bytes`]). A duration takes no clock, so operations count of which nobody knows when they began.
 
 use super::Matched;
 use crate::name::Name;
 use crate::operation::bus_bytes;
-use crate::summary::{Bandwidth, Communicator, hexadecimal};
+use crate::summary::{Bandwidth, Communicator, hexadecimal, speaks_for_all};
 use std::collections::BTreeMap;
 
 /// Operations of a communicator, a function and a class of size.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sum {
+    count: u64,
+    /// Those that the GPU has timed on all ranks.
+    timed: u64,
+    /// Those of them that are alone in their kernels; the next two are theirs.
     operations: u64,
     bytes: u64,
     /// Sum of the least times, nanoseconds.
-    least: f64,
+    least: u64,
     ranks: usize,
 }
 
-/// Of all operations whose bytes are known. Classes are powers of two: the binary logarithm of the bytes.
+/// Of all operations that have the same bytes on all ranks. Classes are powers of two: the binary logarithm of the bytes.
 #[derive(Debug, Default)]
 pub(super) struct Bandwidths(BTreeMap<(u64, Name, u32), Sum>);
 
 impl Bandwidths {
     pub(super) fn add(&mut self, matched: &Matched) {
-        let Some(bytes) = matched.bytes.filter(|_| matched.least > 0.0) else { return };
-        let sum = self.0.entry((matched.comm, matched.operation.0, bytes.max(1).ilog2())).or_default();
-        sum.operations += 1;
-        sum.bytes = sum.bytes.saturating_add(bytes);
-        sum.least += matched.least;
-        sum.ranks = matched.ranks.len();
+        let Some(bytes) = matched.bytes.filter(|&bytes| bytes > 0) else { return };
+        let sum = self.0.entry((matched.comm, matched.operation.0, bytes.ilog2())).or_default();
+        sum.count += 1;
+        let Some(lengths) = matched.lengths else { return };
+        sum.timed += 1;
+        if lengths.least > 0 && !lengths.is_fused {
+            sum.operations += 1;
+            sum.bytes = sum.bytes.saturating_add(bytes);
+            sum.least = sum.least.saturating_add(lengths.least);
+            sum.ranks = lengths.ranks;
+        }
     }
 
     /// Of the communicators all of whose ranks were found, since the least time may be that of a rank that is not here; and of
-    /// functions that have a bus bandwidth.
-    pub(super) fn into_rows(self, communicators: &[Communicator]) -> Vec<Bandwidth> {
+    /// functions that have a bus bandwidth. One in so many operations was looked at.
+    pub(super) fn into_rows(self, communicators: &[Communicator], one_in: u32) -> Vec<Bandwidth> {
         let rows = self.0.into_iter().filter_map(|((comm, function, class), sum)| {
             let comm = hexadecimal(comm);
             let communicator = communicators.iter().find(|communicator| communicator.comm == comm)?;
             let all = usize::try_from(communicator.nranks).ok()? == sum.ranks;
-            let bus = bus_bytes(function, sum.bytes, communicator.nranks).filter(|_| all)?;
+            let bus = bus_bytes(function, sum.bytes, communicator.nranks).filter(|_| all && sum.operations > 0)?;
             Some(Bandwidth {
                 comm,
                 func: function.text(),
                 from_bytes: 1 << class,
+                count: sum.count,
+                timed: sum.timed,
                 operations: sum.operations,
+                one_in,
                 bytes: sum.bytes,
-                least_us: sum.least / 1e3,
+                least_us: sum.least as f64 / 1e3,
                 // bytes a nanosecond
-                busbw_gb_s: bus / sum.least,
+                busbw_gb_s: speaks_for_all(sum.timed, sum.count).then(|| bus / sum.least as f64),
             })
         });
         rows.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arrivals::{Arrival, Arrivals, Collective, Known, RankArrivals};
+    use crate::clock_tree::ClockTree;
+    use crate::lateness::causality::TOGETHER;
+    use crate::lateness::lateness;
+    use crate::name::FUNCTIONS;
+    use crate::totals::Rank;
+
+    /// Rows of a communicator of two ranks, each in a process of its own with a clock that was compared to no other. The
+    /// second rank takes 20 us for each of 100 all-reduces of 4 KiB, and the first one 30 us.
+    fn rows(one_in: u32, change: impl Fn(i32, u64, &mut Arrival)) -> Vec<Bandwidth> {
+        let of = |rank: i32| {
+            let collective = |at: u64| {
+                let length = if rank == 0 { 30_000 } else { 20_000 };
+                let mut arrival = Arrival { length, bytes: 4096, known: Known::Length, ..Arrival::default() };
+                change(rank, at, &mut arrival);
+                Collective { function: Name::of(Some(c"AllReduce")), sequence: at, order: at as u32, arrival }
+            };
+            let mut arrivals = Arrivals {
+                ranks: vec![RankArrivals::new(Rank { comm: 5, rank }, (0..100).map(collective).collect())],
+                ..Arrivals::default()
+            };
+            arrivals.thin(one_in);
+            arrivals
+        };
+        let communicator = Communicator { comm: hexadecimal(5), nranks: 2, nnodes: 1, name: String::new(), ranks: vec![] };
+        let (lateness, bandwidth) = lateness(vec![of(0), of(1)], &ClockTree::new(&[None, None]), 1.0, &[communicator]);
+        assert_eq!(lateness, []);
+        bandwidth
+    }
+
+    #[test]
+    fn a_bandwidth_takes_no_clock() {
+        let [row] = &rows(1, |_, _, _| {})[..] else { panic!("one class of sizes") };
+        assert_eq!((row.count, row.timed, row.operations, row.one_in), (100, 100, 100, 1));
+        assert_eq!((row.least_us, row.busbw_gb_s), (2000.0, Some(0.2048)));
+        let [part] = &rows(4, |_, _, _| {})[..] else { panic!("one class of sizes") };
+        assert!((5..50).contains(&part.count) && part.one_in == 4 && part.busbw_gb_s == row.busbw_gb_s, "{part:?}");
+    }
+
+    /// Of some, one rank has no time.
+    #[test]
+    fn a_bandwidth_is_of_nearly_all_operations_or_not_there() {
+        for (timed, is_there) in [(100, true), (90, true), (89, false), (1, false)] {
+            let untimed = |rank, at, arrival: &mut Arrival| {
+                if rank == 1 && at >= timed {
+                    *arrival = Arrival { known: Known::Nothing, length: 0, ..*arrival };
+                }
+            };
+            let [row] = &rows(1, untimed)[..] else { panic!("one class of sizes") };
+            assert_eq!((row.count, row.timed, row.operations, row.busbw_gb_s.is_some()), (100, timed, timed, is_there));
+        }
+        assert_eq!(rows(1, |_, _, arrival| arrival.known = Known::Nothing), []);
+    }
+
+    /// Of two all-reduces in one kernel, each has the time of both.
+    #[test]
+    fn a_shared_kernel_is_in_no_bandwidth() {
+        let fused = |first: u64| move |rank: i32, at: u64, arrival: &mut Arrival| arrival.is_fused = rank == 0 && at >= first;
+        assert_eq!(rows(1, fused(0)), []);
+        let [row] = &rows(1, fused(40))[..] else { panic!("one class of sizes") };
+        assert_eq!((row.count, row.timed, row.operations, row.bytes), (100, 100, 40, 40 * 4096));
+        assert_eq!(row.busbw_gb_s, Some(0.2048));
+    }
+
+    #[test]
+    fn only_what_nobody_ends_before_all_have_begun_has_a_bus_bandwidth() {
+        let text = |function: &str| std::ffi::CString::new(function).unwrap();
+        let with = FUNCTIONS.map(text).into_iter().filter(|name| bus_bytes(Name::of(Some(name.as_c_str())), 8, 2).is_some());
+        assert_eq!(with.collect::<Vec<_>>(), TOGETHER.map(std::ffi::CStr::to_owned));
     }
 }

@@ -10,7 +10,7 @@ use crate::name::Name;
 use std::ffi::CStr;
 
 /// Functions of which nobody ends before all have begun.
-const TOGETHER: [&CStr; 3] = [c"AllReduce", c"AllGather", c"ReduceScatter"];
+pub(super) const TOGETHER: [&CStr; 3] = [c"AllReduce", c"AllGather", c"ReduceScatter"];
 
 /// The clocks of a member, of stamps and of CUDA's events, beside those of the first member.
 type OfMember<T> = [[T; 2]; 2];

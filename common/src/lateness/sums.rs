@@ -1,12 +1,16 @@
 //! Sums over a communicator's operations.
 
 use super::{Late, Matched};
-use crate::summary::{Lateness, hexadecimal};
+use crate::summary::{Lateness, hexadecimal, speaks_for_all};
 
 /// Sums of a communicator.
 #[derive(Debug)]
 pub(super) struct Sums {
     pub(super) comm: u64,
+    /// All of them, and those that the GPU has timed on all ranks.
+    count: u64,
+    timed: u64,
+    /// Those of which it is known when all ranks began.
     operations: u64,
     ranks: Vec<OfRank>,
 }
@@ -26,14 +30,22 @@ struct OfRank {
 impl Sums {
     /// Those of the first operation.
     pub(super) fn of(matched: &Matched) -> Self {
-        let of_rank = |late: &Late| OfRank { rank: late.rank, late: Vec::new(), last: 0, error: 0.0, likely: 0.0 };
-        let mut sums = Self { comm: matched.comm, operations: 0, ranks: matched.ranks.iter().map(of_rank).collect() };
+        let mut sums = Self { comm: matched.comm, count: 0, timed: 0, operations: 0, ranks: Vec::new() };
         sums.add(matched);
         sums
     }
 
     /// Takes in a further one, of the same ranks.
     pub(super) fn add(&mut self, matched: &Matched) {
+        self.count += 1;
+        self.timed += u64::from(matched.lengths.is_some());
+        if matched.ranks.is_empty() {
+            return;
+        }
+        if self.ranks.is_empty() {
+            let of_rank = |late: &Late| OfRank { rank: late.rank, late: Vec::new(), last: 0, error: 0.0, likely: 0.0 };
+            self.ranks = matched.ranks.iter().map(of_rank).collect();
+        }
         self.operations += 1;
         for (sums, &Late { rank, late, error, likely }) in self.ranks.iter_mut().zip(&matched.ranks) {
             if late > likely {
@@ -47,19 +59,22 @@ impl Sums {
 
     /// Rows of the summary, in the order of ranks; one in so many operations was looked at.
     pub(super) fn into_rows(self, one_in: u32) -> impl Iterator<Item = Lateness> {
-        let Self { comm, operations, ranks } = self;
+        let Self { comm, count, timed, operations, ranks } = self;
         let resolved = ranks.iter().map(|rank| rank.last).sum();
         let microseconds = |nanoseconds: f64| nanoseconds / 1e3;
+        let of_all = move |figure: Option<f64>| figure.filter(|_| speaks_for_all(operations, count)).map(microseconds);
         ranks.into_iter().map(move |mut rank| Lateness {
             comm: hexadecimal(comm),
             rank: rank.rank,
+            count,
+            timed,
             operations,
             resolved,
             one_in,
             error_us: microseconds(rank.error / operations as f64),
             estimated_error_us: microseconds(rank.likely / operations as f64),
-            mean_us: rank.mean(operations).map(microseconds),
-            p99_us: rank.p99(operations).map(microseconds),
+            mean_us: of_all(rank.mean(operations)),
+            p99_us: of_all(rank.p99(operations)),
             last: rank.last,
         })
     }

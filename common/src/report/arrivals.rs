@@ -1,8 +1,8 @@
 //! Who arrives late at collectives.
 
-use super::figure::{count, number};
-use super::{MOST, table};
-use crate::summary::{Lateness, Summary};
+use super::figure::{count, number, share};
+use super::{MOST, looked_at, table};
+use crate::summary::{ENOUGH_TIMED, Lateness, Summary, speaks_for_all};
 use std::fmt::Write;
 
 /// The latest ranks, and how well the clocks of nodes are known. Nothing where processes were not gathered.
@@ -17,12 +17,22 @@ pub(super) fn tables(summary: &Summary) -> String {
     text
 }
 
+/// Whether the operations whose begins are known speak for all.
+fn is_known(row: &&Lateness) -> bool {
+    speaks_for_all(row.operations, row.count)
+}
+
 fn lateness(rows: &[Lateness]) -> String {
-    let mut late: Vec<&Lateness> = rows.iter().filter(|row| row.mean_us.is_some()).collect();
-    late.sort_by(|one, other| other.mean_us.unwrap_or(0.0).total_cmp(&one.mean_us.unwrap_or(0.0)));
-    let on_time = rows.len() - late.len();
+    // those of too few operations, behind the others
+    let mut late: Vec<&Lateness> = rows.iter().filter(|row| row.mean_us.is_some() || !is_known(row) && row.last > 0).collect();
+    late.sort_by(|one, other| {
+        let mean = |row: &Lateness| row.mean_us.unwrap_or(0.0);
+        mean(other).total_cmp(&mean(one)).then(other.last.cmp(&one.last))
+    });
+    let on_time = rows.iter().filter(|row| is_known(row) && row.mean_us.is_none()).count();
+    let unknown = rows.iter().filter(|row| !is_known(row) && row.last == 0).count();
     let mut text = String::new();
-    if late.is_empty() {
+    if late.is_empty() && unknown == 0 {
         let bound = rows.iter().map(|row| row.estimated_error_us).reduce(f64::max);
         let _ = writeln!(
             text,
@@ -31,7 +41,8 @@ fn lateness(rows: &[Lateness]) -> String {
             number(bound, 1)
         );
     } else {
-        let header = ["communicator", "rank", "mean us", "p99 us", "last", "resolved", "of", "uncertain us", "at most us"];
+        let header =
+            ["communicator", "rank", "mean us", "p99 us", "last", "resolved", "of", "known %", "uncertain us", "at most us"];
         let mut table = table(&header, 1);
         for row in late.iter().take(MOST) {
             table.add_row([
@@ -42,22 +53,28 @@ fn lateness(rows: &[Lateness]) -> String {
                 count(row.last),
                 count(row.resolved),
                 count(row.operations),
+                share(row.operations, row.count),
                 number(Some(row.estimated_error_us), 1),
                 number(Some(row.error_us), 1),
             ]);
         }
         let _ = writeln!(text, "Arrival at collectives, after the first rank; who is latest first\n{table}");
-        let others = [(late.len().saturating_sub(MOST), "less late"), (on_time, "no later than the clocks leave uncertain")];
+        let others = [
+            (late.len().saturating_sub(MOST), "less late"),
+            (on_time, "no later than the clocks leave uncertain"),
+            (unknown, "never known to be last, of too few operations"),
+        ];
         let others = others.iter().filter(|(number, _)| *number > 0);
         let others: Vec<_> = others.map(|(number, what)| format!("{} {what}", count(*number as u64))).collect();
         if !others.is_empty() {
             let _ = writeln!(text, "other ranks: {}", others.join(", "));
         }
+        if !rows.iter().all(|row| is_known(&row)) {
+            let _ =
+                writeln!(text, "no mean where it is known of less than {ENOUGH_TIMED} % of the operations when all ranks began");
+        }
     }
-    if let Some(one_in) = rows.iter().map(|row| row.one_in).max().filter(|&one_in| one_in > 1) {
-        let _ = writeln!(text, "one operation in {} was looked at", count(one_in.into()));
-    }
-    text
+    text + &looked_at(rows.iter().map(|row| row.one_in))
 }
 
 #[cfg(test)]
@@ -70,6 +87,8 @@ mod tests {
         Lateness {
             comm: "00000000000000ab".into(),
             rank,
+            count: 12_400,
+            timed: 12_345,
             operations: 12_345,
             resolved: 9876,
             one_in,
@@ -96,7 +115,7 @@ mod tests {
         let text = tables(&summary(late.chain([row(25, None, 1)]).collect(), None));
         let cells = |line: &str| line.split(['│', '┆']).map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
         let lines: Vec<_> = text.lines().filter(|line| line.contains("ab")).map(cells).collect();
-        assert_eq!(lines[0][1..10], ["00000000000000ab", "24", "24.0", "72.0", "1,017", "9,876", "12,345", "4.2", "8.4"]);
+        assert_eq!(lines[0][1..11], ["00000000000000ab", "24", "24.0", "72.0", "1,017", "9,876", "12,345", "99.6", "4.2", "8.4"]);
         let ranks: Vec<&str> = lines.iter().map(|cells| cells[2].as_str()).collect();
         assert_eq!(ranks, (5..25).rev().map(|rank| rank.to_string()).collect::<Vec<_>>());
         assert!(text.ends_with("\nother ranks: 5 less late, 1 no later than the clocks leave uncertain\n"), "{text}");
@@ -113,5 +132,17 @@ mod tests {
     fn nobody_late_is_said() {
         let text = tables(&summary(vec![row(0, None, 1), row(1, None, 1)], None));
         assert_eq!(text, "\nArrival at collectives: none of 2 ranks is later than the clocks leave uncertain, 4.2 us at most\n");
+    }
+
+    /// Not a mean of the warm-up, and not "on time" either.
+    #[test]
+    fn ranks_of_too_few_operations_have_no_mean() {
+        let few = |rank, last| Lateness { count: 120, timed: 6, operations: 5, resolved: 5, last, ..row(rank, None, 1) };
+        let text = tables(&summary(vec![few(0, 2), few(1, 3), few(2, 0)], None));
+        let cells = |line: &str| line.split(['│', '┆']).map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
+        let lines: Vec<_> = text.lines().filter(|line| line.contains("ab")).map(cells).collect();
+        assert_eq!(lines[0][2..9], ["1", "-", "-", "3", "5", "5", "4.2"]);
+        assert_eq!((lines.len(), lines[1][2].as_str()), (2, "0"));
+        assert!(text.contains("\nother ranks: 1 never known to be last, of too few operations\nno mean where"), "{text}");
     }
 }

@@ -13,6 +13,11 @@ pub(super) fn with_error(value: Option<(f64, f64)>, digits: usize) -> String {
     value.map_or_else(|| ABSENT.into(), |(value, error)| format!("{value:.digits$} ± {error:.digits$}"))
 }
 
+/// How much of all that is, percent.
+pub(super) fn share(part: u64, all: u64) -> String {
+    number((all > 0).then(|| 100.0 * part as f64 / all as f64), 1)
+}
+
 /// With commas between thousands.
 pub(super) fn count(count: u64) -> String {
     let digits = count.to_string();
@@ -38,6 +43,11 @@ mod tests {
         assert_eq!(number(None, 2), ABSENT);
         assert_eq!(number(Some(1.005), 1), "1.0");
         assert_eq!([with_error(None, 1), with_error(Some((7.25, 0.5)), 1)], ["-", "7.2 ± 0.5"]);
+    }
+
+    #[test]
+    fn a_share_of_nothing_is_absent() {
+        assert_eq!([share(1, 24), share(24, 24), share(0, 0)], ["4.2", "100.0", ABSENT]);
     }
 
     #[test]

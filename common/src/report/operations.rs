@@ -1,9 +1,10 @@
 //! How often each function was done, and what its operations took.
 
-use super::figure::{bytes, count, number};
+use super::figure::{bytes, count, number, share};
 use super::table;
-use crate::summary::{Operations, Summary, speaks_for_all};
+use crate::summary::{ENOUGH_TIMED, Operations, Summary, speaks_for_all};
 use std::collections::BTreeMap;
+use std::fmt::Write;
 
 /// Operations of a function, over communicators and ranks.
 #[derive(Debug, Clone, Copy, Default)]
@@ -46,14 +47,13 @@ pub(super) fn tables(summary: &Summary) -> String {
     }
     let mut table = table(&["kind", "function", "count", "bytes", "GPU-timed %", "min us", "mean us", "max us"], 2);
     for ((kind, function), sum) in &sums {
-        let share = (sum.count > 0).then(|| 100.0 * sum.gpu_timed as f64 / sum.count as f64);
         let mean = sum.is_timed().then(|| sum.time_us / sum.gpu_timed as f64);
         table.add_row([
             (*kind).to_owned(),
             (*function).to_owned(),
             count(sum.count),
             bytes(sum.bytes),
-            number(share, 1),
+            share(sum.gpu_timed, sum.count),
             number(sum.min_us, 1),
             number(mean, 1),
             number(sum.max_us.filter(|_| sum.is_timed() && sum.unknown == 0), 1),
@@ -62,8 +62,10 @@ pub(super) fn tables(summary: &Summary) -> String {
     let mut text =
         format!("Operations, all ranks together. Times are the GPU's own and hold the wait for the last rank\n{table}\n");
     if sums.values().any(|sum| sum.gpu_timed > 0 && !sum.is_timed()) {
-        text +=
-            "no mean and no maximum where the GPU has timed less than 90 %: the first operations, which are slow, may be those\n";
+        let _ = writeln!(
+            text,
+            "no mean and no maximum where the GPU has timed less than {ENOUGH_TIMED} %: the first operations, which are slow, may be those"
+        );
     }
     text.push('\n');
     text

@@ -78,6 +78,7 @@ impl Summary {
                 transfers: pair.transfers,
                 bytes: pair.bytes,
                 sizes: rate.sizes,
+                channels: totals.channels.range((rank, peer, 0)..=(rank, peer, u8::MAX)).count() as u64,
                 active_us: rate.active_us,
                 sustained_rate_mb_s: rate.sustained_mb_s,
                 mean_in_flight: rate.in_flight.map(|(mean, _)| mean),

@@ -2,21 +2,26 @@
 
 use super::gpus::mappings;
 use super::{Entry, Timeline};
-use crate::arrivals::{Arrival, Arrivals, Collective, RankArrivals};
+use crate::arrivals::{Arrival, Arrivals, Collective, Known, RankArrivals};
 use crate::gpu_track::GpuMapping;
 use crate::operation::Source;
 
 impl Timeline {
-    /// The collectives that the GPU has timed: of the others nobody knows when they began. Where some are missing
-    /// altogether, there are none, since of a graph's replays one that is missing here would shift all others.
+    /// The collectives on the timeline whose occurrence is known: see [`left_out`](super::left_out). Where events were
+    /// dropped there are none, since nobody knows which are missing.
     pub fn arrivals(&self, is_complete: bool) -> Arrivals {
         let mappings = mappings(&self.ranks, self.nanoseconds_per_tick);
         let mut collectives: Vec<Vec<Collective>> = vec![Vec::new(); self.ranks.len()];
-        for entry in self.entries().filter(|entry| entry.peer < 0 && is_complete && self.left_out == 0) {
+        let mut left_out = self.collectives_left_out.count;
+        for entry in self.entries().filter(|entry| entry.peer < 0 && is_complete) {
             let place = usize::from(entry.place);
             let (Some(of_rank), Some(mappings)) = (collectives.get_mut(place), mappings.get(place)) else { continue };
+            if self.collectives_left_out.may_precede(entry) {
+                left_out += 1;
+                continue;
+            }
             if of_rank.try_reserve(1).is_err() {
-                return Arrivals::default();
+                return Arrivals { left_out: left_out.saturating_add(self.count as u64), ..Arrivals::default() };
             }
             of_rank.push(Collective {
                 function: entry.function,
@@ -26,28 +31,31 @@ impl Timeline {
             });
         }
         let ranks = self.ranks.iter().zip(collectives);
-        Arrivals { ranks: ranks.map(|(line, collectives)| RankArrivals::new(line.rank, collectives)).collect(), one_in: 1 }
+        let ranks = ranks.map(|(line, collectives)| RankArrivals::new(line.rank, collectives)).collect();
+        Arrivals { ranks, one_in: 1, left_out }
     }
 }
 
-/// `None` where it is not known when the rank arrived.
-fn arrival(entry: &Entry, [stamps, events]: &[Option<GpuMapping>; 2], nanoseconds_per_tick: f64) -> Option<Arrival> {
+/// What is known of it.
+fn arrival(entry: &Entry, [stamps, events]: &[Option<GpuMapping>; 2], nanoseconds_per_tick: f64) -> Arrival {
     let by_events = entry.source == Source::Events;
-    let mapping = if by_events { events } else { stamps };
-    let mapping = mapping.as_ref().filter(|_| entry.source.is_gpu() && entry.ahead != Entry::VAGUE)?;
+    let arrival = Arrival { bytes: entry.bytes, is_fused: !entry.alone, known: Known::Nothing, ..Arrival::default() };
+    if !entry.source.is_gpu() {
+        return arrival;
+    }
+    let arrival = Arrival { known: Known::Length, length: entry.stop.saturating_sub(entry.start), by_events, ..arrival };
+    let mapping = if by_events { events } else { stamps }.as_ref().filter(|_| entry.ahead != Entry::VAGUE);
+    let Some((mapping, [least, most])) = mapping.and_then(|mapping| Some((mapping, mapping.bounds(entry.start)?))) else {
+        return arrival;
+    };
     let time = mapping.ticks(entry.start);
-    let [least, most] = mapping.bounds(entry.start)?;
-    let ticks = |nanoseconds: u64| (nanoseconds as f64 / nanoseconds_per_tick).ceil() as u64;
-    let length = ticks(entry.stop.saturating_sub(entry.start));
-    Some(Arrival {
+    Arrival {
+        known: Known::Begin,
         time,
-        length,
         clock: [time.saturating_sub(least), most.saturating_sub(time)],
-        ahead: ticks(u64::from(entry.ahead) * 1000),
-        by_events,
-        bytes: if entry.alone { entry.bytes } else { 0 },
-        ..Arrival::default()
-    })
+        ahead: (f64::from(entry.ahead) * 1e3 / nanoseconds_per_tick).ceil() as u64,
+        ..arrival
+    }
 }
 
 #[cfg(test)]
@@ -99,7 +107,7 @@ mod tests {
         let arrivals = timeline(&[stamps, events]).arrivals(true).ranks.remove(0).arrivals;
         let told: Vec<_> = arrivals.iter().map(|it| (it.time, it.length, it.clock, it.ahead, it.by_events)).collect();
         // stamps go through the callbacks, events through their records
-        let expected = [(22_006_000, 100_000, [46_000, 0], 0, false), (23_960_000, 100_000, [0, 46_000], 10_000, true)];
+        let expected = [(22_006_000, 50_000, [46_000, 0], 0, false), (23_960_000, 50_000, [0, 46_000], 10_000, true)];
         assert_eq!(told, expected);
     }
 
@@ -109,11 +117,32 @@ mod tests {
         late.ahead = Entry::VAGUE;
         let entries =
             [late, entry(3, 11_000_000, Source::Stamps), entry(1, 50, Source::Enqueue), entry(0, 13_000_000, Source::Stamps)];
-        let occurrences = |is_complete| {
+        let found = |is_complete| {
             let arrivals = timeline(&entries).arrivals(is_complete).ranks.remove(0).arrivals;
-            arrivals.iter().map(|it| (it.occurrence, it.time)).collect::<Vec<_>>()
+            arrivals.iter().map(|it| (it.occurrence, it.known, it.time, it.length)).collect::<Vec<_>>()
         };
-        assert_eq!(occurrences(true), [(0, 26_006_000), (3, 22_006_000)]);
-        assert_eq!(occurrences(false), []);
+        let expected = [
+            (0, Known::Begin, 26_006_000, 50_000),
+            (1, Known::Nothing, 0, 0),
+            (2, Known::Length, 0, 50_000),
+            (3, Known::Begin, 22_006_000, 50_000),
+        ];
+        assert_eq!(found(true), expected);
+        assert_eq!(found(false), []);
+    }
+
+    #[test]
+    fn a_length_takes_no_clock() {
+        let mut timeline = timeline(&[entry(0, 11_000_000, Source::Stamps)]);
+        timeline.ranks[0].tracks = Default::default();
+        let arrival = timeline.arrivals(true).ranks[0].arrivals[0];
+        assert_eq!((arrival.known, arrival.length, arrival.time), (Known::Length, 50_000, 0));
+    }
+
+    #[test]
+    fn bytes_of_a_shared_kernel_are_not_those_of_its_time() {
+        let fused = Entry { alone: false, ..entry(0, 11_000_000, Source::Stamps) };
+        let arrivals = timeline(&[fused, entry(1, 12_000_000, Source::Stamps)]).arrivals(true).ranks.remove(0).arrivals;
+        assert_eq!(arrivals.iter().map(|it| (it.bytes, it.is_fused)).collect::<Vec<_>>(), [(1, true), (1, false)]);
     }
 }

@@ -68,8 +68,8 @@ fn tell_of_room(measurement: &Measurement, plan: &Plan, shown: usize, hidden: us
 fn tell_what_is_missing(history: &History) {
     if history.left_out > 0 {
         tell(&format!(
-            "{} operations are on no lane and in no lateness, for want of room: NCCL_SCOREP_LANE_MB makes it larger (ranks of 255 \
-             communicators have lanes)",
+            "{} operations are on no lane, for want of room: NCCL_SCOREP_LANE_MB makes it larger (ranks of 255 communicators have \
+             lanes)",
             history.left_out
         ));
     }
