@@ -195,4 +195,6 @@ pub struct KernelTime {
     pub before: u64,
     /// When the end was learnt, ticks: it had happened before.
     pub learnt: u64,
+    /// It was over when its launch returned: where between `first` and `stop` it began is not known.
+    pub is_vague: bool,
 }

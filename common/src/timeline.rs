@@ -217,10 +217,10 @@ pub fn is_wanted() -> bool {
 
 /// See [`Entry::ahead`].
 fn ahead(operation: &Operation, timing: Timing, nanoseconds_per_tick: f64) -> u16 {
-    let Timing::Events(KernelTime { start, first, before, .. }) = timing else { return 0 };
+    let Timing::Events(KernelTime { start, first, before, is_vague, .. }) = timing else { return 0 };
     // the host was still launching long after the event, which had waited for the kernel before
     let launched = operation.start.saturating_sub(before) as f64 * nanoseconds_per_tick;
-    if start == first && launched > LONG_LAUNCH {
+    if is_vague || start == first && launched > LONG_LAUNCH {
         return Entry::VAGUE;
     }
     start.saturating_sub(first).div_ceil(1000).try_into().unwrap_or(Entry::VAGUE)
@@ -271,7 +271,7 @@ mod tests {
     fn a_begin_by_events_is_as_vague_as_the_launch_before_it() {
         // the operation starts at 1000, behind its launch
         let ahead = |first: u64, before: u64| {
-            let time = KernelTime { start: 50_000_000, stop: 60_000_000, first, before, learnt: 1 };
+            let time = KernelTime { start: 50_000_000, stop: 60_000_000, first, before, learnt: 1, is_vague: false };
             ahead(&operation(), Timing::Events(time), 1e4)
         };
         assert_eq!(
@@ -281,8 +281,12 @@ mod tests {
         // ten milliseconds between the event's record and the end of the launch
         assert_eq!([ahead(50_000_000, 0), ahead(1, 0)], [Entry::VAGUE, 50_000]);
         let start = 1 << 40;
-        let long = KernelTime { start, stop: start, first: start - 70_000_000, before: 999, learnt: 1 };
+        let long = KernelTime { start, stop: start, first: start - 70_000_000, before: 999, learnt: 1, is_vague: false };
         assert_eq!(super::ahead(&operation(), Timing::Events(long), 1.0), Entry::VAGUE);
+        let over = KernelTime { start, stop: start + 9_000, first: start, before: 999, learnt: 1, is_vague: true };
+        let known = KernelTime { is_vague: false, ..over };
+        let ahead = |time| super::ahead(&operation(), Timing::Events(time), 1e-6);
+        assert_eq!([ahead(over), ahead(known)], [Entry::VAGUE, 0]);
         assert_eq!(super::ahead(&operation(), Timing::Stamps { start: 1, stop: 2 }, 1.0), 0);
     }
 

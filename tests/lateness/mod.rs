@@ -173,7 +173,7 @@ fn launches_bound_the_clocks_of_the_kernels_that_their_thread_tells_of() {
         assert!(held.wrong.is_empty() && held.errors == 8, "{held:?}");
         compared.iter().flat_map(|operation| &operation.ranks).map(|late| late.error).sum::<f64>() / 8.0
     });
-    assert!(by_launches < 8_000.0 && by_calls > 12_000.0, "{by_launches} {by_calls}");
+    assert!(by_launches < 10_000.0 && by_calls > 12_000.0, "{by_launches} {by_calls}");
 }
 
 /// The same capture, but for operations, and groups of them, of which another thread tells.

@@ -77,7 +77,7 @@ mod tests {
         kernels.begun(0, 0, 99, None);
         let operations = [c"Other", c"AllReduce", c"AllGather"];
         let operations = (1..).zip(operations).map(|(distance, of)| operation(of, distance, &mut kernels)).collect::<Vec<_>>();
-        kernels.learn(0, When::Timed(KernelTime { start: 5000, stop: 9096, first: 5000, before: 0, learnt: 0 }));
+        kernels.learn(0, When::Timed(KernelTime { start: 5000, stop: 9096, first: 5000, before: 0, learnt: 0, is_vague: false }));
         // whatever is taken first
         for order in [[0, 1, 2], [2, 1, 0]] {
             let mut figures = Figures::default();

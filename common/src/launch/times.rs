@@ -209,7 +209,8 @@ impl Times {
                 // the recorder knew better what the host did when; no kernel begins outside of its events
                 let time = match times.begin {
                     Some(start) if (first..=stop).contains(&start) => {
-                        Ok(KernelTime { start, stop, first, before: launch.before, learnt })
+                        let is_vague = start == first && worked_out.is_ok_and(|time| time.is_vague);
+                        Ok(KernelTime { start, stop, first, before: launch.before, learnt, is_vague })
                     }
                     Some(_) => Err(Untimed::NotBelieved),
                     None => worked_out,
@@ -284,7 +285,7 @@ fn begin(host: &mut Least, launch: &Launch, (first, last): (u64, u64), learnt: u
     if last.saturating_sub(first) < LEAST || !is_known {
         return Err(Untimed::NotBelieved);
     }
-    Ok(KernelTime { start, stop: last, first, before, learnt })
+    Ok(KernelTime { start, stop: last, first, before, learnt, is_vague: is_over })
 }
 
 /// The system's real time, nanoseconds.
