@@ -27,6 +27,11 @@ fn scaled(ticks: u64, nanoseconds_per_tick: f64) -> u64 {
     (ticks as f64 * nanoseconds_per_tick).round() as u64
 }
 
+/// Adds to a sum, which stays at the most that it holds: clocks of recordings may show anything.
+fn grow(sum: &mut u64, by: u64) {
+    *sum = sum.saturating_add(by);
+}
+
 /// What an operation is summed under: (communicator and rank, whether Coll, function, peer).
 pub type OperationKey = (Rank, bool, Name, Option<i32>);
 

@@ -1,6 +1,6 @@
 //! Sums of operations.
 
-use super::scaled;
+use super::{grow, scaled};
 use crate::kernels::Counted;
 use crate::operation::{Sends, Source, Timing};
 use crate::spread::{self, Kept, OfOperations};
@@ -51,7 +51,7 @@ impl OperationSum {
     /// Takes an operation in, with which sums of kernels' times may count its kernel.
     pub fn add(&mut self, bytes: u64, timing: Timing, counted: Counted, nanoseconds_per_tick: f64) {
         self.count += 1;
-        self.bytes = self.bytes.saturating_add(bytes);
+        grow(&mut self.bytes, bytes);
         let time = timing.nanoseconds(nanoseconds_per_tick);
         spread::keep(&mut self.spread, |spread| {
             spread.sizes.add(bytes);
@@ -61,19 +61,19 @@ impl OperationSum {
             Timing::Stamps { .. } | Timing::Events(_) => {
                 self.gpu_timed += 1;
                 self.event_timed += u64::from(timing.source() == Source::Events);
-                self.time += time;
-                self.kernel_time += if counted.in_function { time } else { 0 };
-                self.kernel_once += if counted.at_all { time } else { 0 };
+                grow(&mut self.time, time);
+                grow(&mut self.kernel_time, if counted.in_function { time } else { 0 });
+                grow(&mut self.kernel_once, if counted.at_all { time } else { 0 });
                 self.min = Some(self.min.map_or(time, |min| min.min(time)));
                 self.max = Some(self.max.map_or(time, |max| max.max(time)));
             }
             Timing::Proxy(ticks) => {
                 self.proxy_timed += 1;
-                self.proxy_ticks += ticks;
+                grow(&mut self.proxy_ticks, ticks);
             }
             Timing::Enqueue(ticks) => {
                 self.enqueue_timed += 1;
-                self.enqueue_ticks += ticks;
+                grow(&mut self.enqueue_ticks, ticks);
             }
         }
     }
@@ -81,24 +81,25 @@ impl OperationSum {
     /// Takes in all of another.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.count += other.count;
-        self.bytes = self.bytes.saturating_add(other.bytes);
+        grow(&mut self.bytes, other.bytes);
         self.gpu_timed += other.gpu_timed;
         self.event_timed += other.event_timed;
-        self.time += other.time;
-        self.kernel_time += other.kernel_time;
-        self.kernel_once += other.kernel_once;
+        grow(&mut self.time, other.time);
+        grow(&mut self.kernel_time, other.kernel_time);
+        grow(&mut self.kernel_once, other.kernel_once);
         self.min = self.min.into_iter().chain(other.min).min();
         self.max = self.max.max(other.max);
         self.proxy_timed += other.proxy_timed;
-        self.proxy_ticks += other.proxy_ticks;
+        grow(&mut self.proxy_ticks, other.proxy_ticks);
         self.enqueue_timed += other.enqueue_timed;
-        self.enqueue_ticks += other.enqueue_ticks;
+        grow(&mut self.enqueue_ticks, other.enqueue_ticks);
         spread::merge(&mut self.spread, &other.spread, OfOperations::merge);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::{ChannelSum, Transfer};
     use super::*;
 
     #[test]
@@ -114,5 +115,27 @@ mod tests {
         assert_eq!((sum.time, sum.kernel_time, sum.kernel_once), (82, 80, 50));
         assert_eq!((sum.min, sum.max), (Some(2), Some(50)));
         assert_eq!((sum.proxy_timed, sum.proxy_ticks, sum.enqueue_timed, sum.enqueue_ticks), (1, 7, 1, 3));
+    }
+
+    /// As from clocks that are near the end of what 64 bits hold.
+    #[test]
+    fn sums_stay_at_the_most_that_they_hold() {
+        let mut sum = OperationSum::default();
+        for timing in
+            [Timing::Stamps { start: 0, stop: u64::MAX - 5 }, Timing::Proxy(u64::MAX - 5), Timing::Enqueue(u64::MAX - 5)]
+        {
+            for _ in 0..2 {
+                sum.add(u64::MAX - 5, timing, Counted { in_function: true, at_all: true }, 1.0);
+            }
+        }
+        let other = sum.clone();
+        sum.merge(&other);
+        let sums = [sum.bytes, sum.time, sum.kernel_time, sum.kernel_once, sum.proxy_ticks, sum.enqueue_ticks];
+        assert_eq!(sums, [u64::MAX; 6]);
+        let mut channel = ChannelSum::default();
+        for _ in 0..2 {
+            channel.add(&Transfer { start: 0, stop: u64::MAX - 5, bytes: u64::MAX - 5, peer: 1, channel: 0 }, 1.0);
+        }
+        assert_eq!((channel.bytes, channel.ticks), (u64::MAX, u64::MAX));
     }
 }

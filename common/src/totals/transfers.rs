@@ -1,6 +1,6 @@
 //! Transfers, and their sums.
 
-use super::scaled;
+use super::{grow, scaled};
 use crate::intervals::Intervals;
 use crate::services::Services;
 use crate::spread::{self, Kept, OfTransfers, OfWindows};
@@ -58,7 +58,7 @@ impl PairSum {
     #[inline]
     pub(crate) fn count(&mut self, transfer: &Transfer) {
         self.transfers += 1;
-        self.bytes = self.bytes.saturating_add(transfer.bytes);
+        grow(&mut self.bytes, transfer.bytes);
         self.cover((transfer.start, transfer.stop));
     }
 
@@ -70,7 +70,7 @@ impl PairSum {
     /// Takes in all of another, of which nothing more comes; the times that both were under way count twice.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.transfers += other.transfers;
-        self.bytes = self.bytes.saturating_add(other.bytes);
+        grow(&mut self.bytes, other.bytes);
         self.services.merge(&other.services);
         self.active.extend(other.active.total());
         other.span.into_iter().for_each(|span| self.cover(span));
@@ -96,8 +96,8 @@ impl ChannelSum {
     #[inline]
     pub fn add(&mut self, transfer: &Transfer, nanoseconds_per_tick: f64) {
         self.transfers += 1;
-        self.bytes = self.bytes.saturating_add(transfer.bytes);
-        self.ticks += transfer.ticks();
+        grow(&mut self.bytes, transfer.bytes);
+        grow(&mut self.ticks, transfer.ticks());
         spread::keep(&mut self.spread, |spread| {
             spread.sizes.add(transfer.bytes);
             spread.times.add(scaled(transfer.ticks(), nanoseconds_per_tick));
@@ -107,8 +107,8 @@ impl ChannelSum {
     /// Takes in all of another.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.transfers += other.transfers;
-        self.bytes = self.bytes.saturating_add(other.bytes);
-        self.ticks += other.ticks;
+        grow(&mut self.bytes, other.bytes);
+        grow(&mut self.ticks, other.ticks);
         spread::merge(&mut self.spread, &other.spread, OfTransfers::merge);
     }
 }
