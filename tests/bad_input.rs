@@ -65,11 +65,26 @@ fn what_a_host_would_never_do_is_refused_with_its_line() {
 }
 
 #[test]
-fn an_unknown_state_is_refused() {
+fn states_of_a_newer_nccl_pass_and_are_counted() {
     let directory = tempfile::tempdir().unwrap();
     let start = r#"{"t":2,"tid":1,"cb":"start","ctx":1,"h":1,"type":"ProxyCtrl","parent":0,"rank":0}"#;
-    let path = capture(&directory, &[META, INIT, start, r#"{"t":2,"tid":1,"cb":"state","h":1,"state":99}"#]);
-    says(&refused(&directory, &path), &path, 4, "99");
+    let lines = [META, INIT, start, r#"{"t":2,"tid":1,"cb":"state","h":1,"state":99}"#, r#"{"t":3,"tid":1,"cb":"stop","h":1}"#];
+    let path = capture(&directory, &lines);
+    let summary = tool::summary(tool::tool().arg("replay").arg(&path).args(["--format", "json"]));
+    assert_eq!(summary["processes"][0]["callbacks"], 4);
+}
+
+#[test]
+fn more_threads_than_anybody_has_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let groups = (1..=4200).map(|tid| {
+        let start = format!(r#"{{"t":2,"tid":{tid},"cb":"start","ctx":1,"h":{tid},"type":"Group","parent":0,"rank":0}}"#);
+        start + &format!("\n{{\"t\":3,\"tid\":{tid},\"cb\":\"stop\",\"h\":{tid}}}")
+    });
+    let lines: Vec<String> = [META.to_owned(), INIT.to_owned()].into_iter().chain(groups).collect();
+    let path = capture(&directory, &lines.iter().map(String::as_str).collect::<Vec<_>>());
+    let message = refused(&directory, &path);
+    assert!(message.contains("4200 threads are recorded: at most 4096"), "{message}");
 }
 
 #[test]

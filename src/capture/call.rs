@@ -156,9 +156,6 @@ pub(super) const NAMES: [&str; 16] = [
     "KernelPhase",
 ];
 
-/// Highest number of `ncclProfilerEventState_t` that exists (`ncclProfilerKernelPhaseStop`).
-pub(super) const LAST_STATE: u32 = 31;
-
 impl Event {
     /// The type as NCCL puts it in `descr.type`: one bit of `ncclProfileGroup`, `ncclProfileColl` and so on.
     #[must_use]

@@ -1,10 +1,11 @@
 //! What can be wrong with a capture, in words that say where and, where it helps, what to do about it.
 
+use std::fmt::Display;
 use std::io;
 use std::path::PathBuf;
 
 use super::FORMAT;
-use super::call::{LAST_STATE, NAMES};
+use super::call::NAMES;
 
 /// Why a capture could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -18,7 +19,7 @@ pub(crate) enum CaptureError {
         error: io::Error,
     },
     /// What the file holds.
-    #[error("{}:{line}: {problem}", path.display())]
+    #[error("{}:{line}: {}", path.display(), visible(problem))]
     Line {
         /// The capture.
         path: PathBuf,
@@ -27,6 +28,13 @@ pub(crate) enum CaptureError {
         /// What is wrong there.
         problem: Problem,
     },
+}
+
+/// A text for a terminal, whatever the file holds: control characters escaped.
+fn visible(text: &impl Display) -> String {
+    let escaped =
+        |letter: char| -> String { if letter.is_control() { letter.escape_default().collect() } else { letter.into() } };
+    text.to_string().chars().map(escaped).collect()
 }
 
 /// What is wrong with a line, or with the file at that line.
@@ -66,8 +74,6 @@ pub(crate) enum Problem {
     Hexadecimal { field: &'static str, value: String },
     #[error("field \"{field}\" holds a NUL character, which NCCL's strings cannot")]
     Nul { field: &'static str },
-    #[error("state {0} is not known (known: 0 to {LAST_STATE})")]
-    State(u32),
     #[error("a kernel between events at {first} and {last}{} cannot be", begin.map_or(String::new(), |begin| format!(" that begins at {begin}")))]
     Kernel { first: u64, last: u64, begin: Option<u64> },
     #[error("handle 0 stands for no event and cannot be started")]

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::call::{Call, Event, Kernel, LAST_STATE, What};
+use super::call::{Call, Event, Kernel, What};
 use super::error::Problem;
 use super::value::{Kind, Number, Text};
 use super::{FORMAT, Meta};
@@ -130,7 +130,8 @@ impl<'a> Line<'a> {
             "start" => self.start(strings)?,
             "state" => What::State {
                 h: int("h", self.h)?,
-                state: self.state_number()?,
+                // a newer NCCL has more of them than this version knows
+                state: int("state", self.state)?,
                 arg: self.arg.map(|arg| int("arg", Some(arg))).transpose()?,
             },
             "stop" => What::Stop { h: int("h", self.h)? },
@@ -262,11 +263,6 @@ impl<'a> Line<'a> {
             },
             _ => Event::Unknown { bits },
         })
-    }
-
-    fn state_number(&self) -> Result<u32, Problem> {
-        let state = int("state", self.state)?;
-        if state <= LAST_STATE { Ok(state) } else { Err(Problem::State(state)) }
     }
 
     fn graph(&self) -> Result<bool, Problem> {

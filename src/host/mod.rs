@@ -23,6 +23,12 @@ pub(crate) enum HostError {
     /// dlsym failed.
     #[error("{path}: the library has no {symbol}: {source}")]
     Symbol { path: PathBuf, symbol: String, source: libloading::Error },
+    /// More threads than anybody records.
+    #[error("{0} threads are recorded: at most {most} can be played", most = play::MOST_THREADS)]
+    Threads(usize),
+    /// The system refused one.
+    #[error("no thread could be started: {0}")]
+    Thread(std::io::Error),
     /// A plugin's answer that would make the host refuse it or abort.
     #[error("{path}: {what}")]
     Refused { path: PathBuf, what: String },

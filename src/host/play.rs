@@ -10,7 +10,7 @@ use crate::trace::{Moment, ProcessTrace, ThreadTrace};
 use common::metric::SERIES;
 use common::series::{Of, Token};
 use libloading::os::unix::Library;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{CString, c_char};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -40,6 +40,9 @@ pub(crate) struct Plan<'a> {
     pub(crate) progress: &'a (dyn Fn(usize) + Sync),
 }
 
+/// Threads of a process that can be played. NCCL's and an application's together are some dozens.
+pub(super) const MOST_THREADS: usize = 4096;
+
 /// Everything the threads share; whoever has the turn has it.
 struct Stage {
     nccl: Nccl,
@@ -55,7 +58,8 @@ struct Player<'a> {
     counters: &'a MetricPlugin,
     library: Functions,
     stage: Mutex<Stage>,
-    turn: Condvar,
+    /// Each recorded thread waits for its own.
+    turns: BTreeMap<u32, Condvar>,
 }
 
 /// The functions that the library has for a replay, and the library they live in.
@@ -138,8 +142,11 @@ pub(crate) fn play(capture: &Capture, name: &str, plan: &Plan<'_>) -> Result<Pro
         counters: &counters,
         library,
         stage: Mutex::new(Stage { nccl, next: 0, passed: 0, failed: None }),
-        turn: Condvar::new(),
+        turns: capture.lines.iter().map(|call| (call.tid, Condvar::new())).collect(),
     };
+    if player.turns.len() > MOST_THREADS {
+        return Err(HostError::Threads(player.turns.len()));
+    }
     let mut visits = player.run(main_ids, begin);
     if let Some(error) = player.lock().failed.take() {
         return Err(error);
@@ -196,15 +203,18 @@ fn peer_of_send(call: &crate::capture::Call) -> Option<(u32, i32)> {
 impl Player<'_> {
     /// Plays on as many threads as were recorded; the first one to call is the main thread, and its visits come first.
     fn run(&self, main_ids: Vec<i32>, begin: u64) -> Vec<Visits<'_>> {
-        let mut tids: Vec<u32> = Vec::new();
-        for call in &self.capture.lines {
-            if !tids.contains(&call.tid) {
-                tids.push(call.tid);
-            }
-        }
-        let main = tids.first().copied().unwrap_or(1);
+        let main = self.capture.lines.first().map_or(1, |call| call.tid);
         std::thread::scope(|scope| {
-            let others: Vec<_> = tids[1..].iter().map(|&tid| scope.spawn(move || self.play_thread(tid))).collect();
+            let mut others = Vec::new();
+            for &tid in self.turns.keys().filter(|&&tid| tid != main) {
+                match std::thread::Builder::new().spawn_scoped(scope, move || self.play_thread(tid)) {
+                    Ok(thread) => others.push(thread),
+                    Err(error) => {
+                        self.lock().failed = Some(HostError::Thread(error));
+                        break;
+                    }
+                }
+            }
             let mut own = Visits::new(self, main, Some(main_ids));
             own.visit(begin, true, PROGRAM);
             self.take_turns(main, &mut own);
@@ -224,10 +234,11 @@ impl Player<'_> {
     /// Makes the calls of one thread, each when its turn comes.
     fn take_turns(&self, tid: u32, visits: &mut Visits<'_>) {
         let lines = &self.capture.lines;
+        let Some(turn) = self.turns.get(&tid) else { return };
         let mut stage = self.lock();
         loop {
             let waits = |stage: &mut Stage| stage.failed.is_none() && lines.get(stage.next).is_some_and(|call| call.tid != tid);
-            stage = self.turn.wait_while(stage, waits).unwrap_or_else(PoisonError::into_inner);
+            stage = turn.wait_while(stage, waits).unwrap_or_else(PoisonError::into_inner);
             if stage.failed.is_some() || stage.next >= lines.len() {
                 break;
             }
@@ -247,9 +258,11 @@ impl Player<'_> {
                     (self.plan.progress)(stage.next);
                 }
             }
-            self.turn.notify_all();
+            if let Some(next) = lines.get(stage.next).and_then(|call| self.turns.get(&call.tid)) {
+                next.notify_one();
+            }
         }
-        self.turn.notify_all();
+        self.turns.values().for_each(Condvar::notify_all);
     }
 
     /// The clock moves on past the lines before this one that make no call.

@@ -36,7 +36,8 @@ fn every_recorded_capture_is_read() {
 #[test]
 fn a_capture_is_read_as_it_stands() {
     let state = r#"{"t":4,"tid":1,"cb":"state","h":1,"state":23}"#;
-    let state_with = r#"{"t":5,"tid":1,"cb":"state","h":1,"state":9,"arg":4096,"later":[{"x":1.5}]}"#;
+    // of a newer NCCL
+    let state_with = r#"{"t":5,"tid":1,"cb":"state","h":1,"state":99,"arg":4096,"later":[{"x":1.5}]}"#;
     let stop = r#"{"t":6,"tid":3,"cb":"stop","h":1}"#;
     let finalize = r#"{"t":7,"tid":1,"cb":"finalize","ctx":1}"#;
     let capture = read_lines(&[META, INIT, GROUP, state, state_with, stop, finalize]).unwrap();
@@ -47,7 +48,7 @@ fn a_capture_is_read_as_it_stands() {
         (1, 1, What::Init { ctx: 1, comm: 255, name, nnodes: 1, nranks: 2, rank: 0 }),
         (2, 1, What::Start { ctx: 1, h: 1, parent: 0, rank: 0, event: Event::Group }),
         (4, 1, What::State { h: 1, state: 23, arg: None }),
-        (5, 1, What::State { h: 1, state: 9, arg: Some(4096) }),
+        (5, 1, What::State { h: 1, state: 99, arg: Some(4096) }),
         (6, 3, What::Stop { h: 1 }),
         (7, 1, What::Finalize { ctx: 1 }),
     ];
