@@ -1,5 +1,6 @@
 //! What Score-P, a host or the end of the process asks of the collector. Every question has a deadline.
 
+use crate::guard::contain;
 use crate::message::Message;
 use crate::series::{Point, Token};
 use crate::summary::Summary;
@@ -10,16 +11,19 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
-use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long a question waits for a collector that does nothing, and all questions together for one that is at work on what was recorded: on
 /// a crowded machine that may take a while, and what it works on is the job's figures.
 const STANDSTILL: Duration = Duration::from_secs(2);
 const LONGEST: Duration = Duration::from_secs(30);
-/// Nanoseconds that questions have waited.
-static WAITED: AtomicU64 = AtomicU64::new(0);
+/// Questions that follow one another within that time share LONGEST.
+const APART: Duration = Duration::from_secs(60);
+/// Until when they may wait, and when the last of them was answered.
+static WAITS: Mutex<Option<(Instant, Instant)>> = Mutex::new(None);
+
 /// Between two looks at whether it is at work.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -118,10 +122,7 @@ pub fn series(series: Token) -> Vec<Point> {
 /// Has [`finish`] called when the process exits. Called once, by the recorder.
 pub(crate) fn finish_at_exit() {
     extern "C" fn at_exit() {
-        if let Err(payload) = std::panic::catch_unwind(finish) {
-            // its destructor is of unknown origin
-            std::mem::forget(payload);
-        }
+        contain("exit", (), finish);
     }
     OWNER.store(std::process::id(), Ordering::Relaxed);
     // SAFETY: `at_exit` is a function of this library, which is never unloaded (linked with -z nodelete).
@@ -155,10 +156,7 @@ pub(crate) fn end_launches_at_exit() {
                 recorder.launches.end();
             }
         };
-        if let Err(payload) = std::panic::catch_unwind(end) {
-            // its destructor is of unknown origin
-            std::mem::forget(payload);
-        }
+        contain("exit", (), end);
     }
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -183,32 +181,37 @@ fn ask<T>(message: impl FnOnce(Sender<T>) -> Message, wait: impl FnOnce(&Receive
     wait(&answer)
 }
 
-/// Waits for as long as the collector is at work, if it has not taken too long already.
+/// Waits for as long as the collector is at work, and until the deadline that all questions of the end share; at least for one look.
 fn patiently<T>(answer: &Receiver<T>) -> Option<T> {
     let begun = Instant::now();
-    let left = LONGEST.saturating_sub(Duration::from_nanos(WAITED.load(Ordering::Relaxed)));
-    let answered = wait_for(answer, begun, left);
-    WAITED.fetch_add(begun.elapsed().as_nanos() as u64, Ordering::Relaxed);
-    answered
-}
-
-fn wait_for<T>(answer: &Receiver<T>, begun: Instant, longest: Duration) -> Option<T> {
+    let deadline = {
+        let waits = WAITS.lock().unwrap_or_else(PoisonError::into_inner);
+        waits.filter(|(_, last)| begun.duration_since(*last) < APART).map_or(begun + LONGEST, |(deadline, _)| deadline)
+    };
     let (mut pulse, mut last) = (PULSE.load(Ordering::Relaxed), begun);
-    while last.elapsed() < STANDSTILL && begun.elapsed() < longest {
+    let answered = loop {
         match answer.recv_timeout(LOOK) {
-            Ok(answer) => return Some(answer),
-            Err(RecvTimeoutError::Disconnected) => return None,
+            Ok(answer) => break Some(answer),
+            Err(RecvTimeoutError::Disconnected) => break None,
             Err(RecvTimeoutError::Timeout) => {}
         }
         let now = PULSE.load(Ordering::Relaxed);
         if now != pulse {
             (pulse, last) = (now, Instant::now());
         }
-    }
-    if !DEAF.swap(true, Ordering::Relaxed) {
-        log::warn("the collector thread does not answer: figures are incomplete, and there is no summary");
-    }
-    None
+        let stands_still = last.elapsed() >= STANDSTILL;
+        if stands_still || Instant::now() >= deadline {
+            if stands_still && !DEAF.swap(true, Ordering::Relaxed) {
+                log::warn("the collector thread does not answer: figures are incomplete, and there is no summary");
+            } else if !stands_still {
+                static SAID: Once = Once::new();
+                SAID.call_once(|| log::warn("the collector thread is at work for too long: figures are incomplete"));
+            }
+            break None;
+        }
+    };
+    *WAITS.lock().unwrap_or_else(PoisonError::into_inner) = Some((deadline, Instant::now()));
+    answered
 }
 
 /// A path as a setting has it: `%p` becomes the process id, `%h` the host's name.

@@ -52,7 +52,9 @@ fn write_to(file: libc::c_int, line: &str) {
 /// One write, so that lines of many ranks do not mix, and without the lock of the standard library's stream: whoever holds that may wait
 /// for a reader. False where there is no room now; one that is closed is no reason to try again.
 fn write_at_once(file: libc::c_int, text: &[u8]) -> bool {
-    let _held = Held::new(libc::SIGPIPE);
+    let _reader = Held::new(libc::SIGPIPE);
+    // of a file that it goes to
+    let _limit = Held::new(libc::SIGXFSZ);
     let mut asked = libc::pollfd { fd: file, events: libc::POLLOUT, revents: 0 };
     // SAFETY: one entry, which lives as long as the call; it does not wait.
     if unsafe { libc::poll(&raw mut asked, 1, 0) } < 1 {

@@ -56,3 +56,37 @@ pub fn spawn(name: &'static str, body: impl FnOnce() + Send + 'static) -> io::Re
     drop(blocked);
     Ok(thread.thread().clone())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+
+    fn is_blocked(signal: libc::c_int) -> bool {
+        let mut mask = std::mem::MaybeUninit::<libc::sigset_t>::zeroed();
+        // SAFETY: pthread_sigmask without a new mask writes the present one, which sigismember reads.
+        unsafe {
+            libc::pthread_sigmask(libc::SIG_BLOCK, std::ptr::null(), mask.as_mut_ptr());
+            libc::sigismember(mask.as_ptr(), signal) == 1
+        }
+    }
+
+    #[test]
+    fn signals_are_blocked_there_and_not_here() {
+        let (sender, answer) = mpsc::channel();
+        spawn("test", move || sender.send(is_blocked(libc::SIGUSR1)).unwrap()).unwrap();
+        assert!(answer.recv().unwrap());
+        assert!(!is_blocked(libc::SIGUSR1));
+    }
+
+    #[test]
+    fn a_fault_ends_the_thread_alone() {
+        let (sender, answer) = mpsc::channel::<()>();
+        spawn("test", move || {
+            let _sender = sender;
+            panic!("on purpose");
+        })
+        .unwrap();
+        assert!(answer.recv().is_err());
+    }
+}

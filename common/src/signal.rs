@@ -3,9 +3,10 @@
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
-/// Signals are blocked for the calling thread, and those it starts, until this is dropped there.
+/// Signals are blocked for the calling thread, and those it starts, until this is dropped there. Several may be dropped in any order: each
+/// gives back those that it has blocked itself.
 pub(crate) struct Blocked {
-    before: libc::sigset_t,
+    own: libc::sigset_t,
     /// A mask is a thread's own.
     _here: PhantomData<*const ()>,
 }
@@ -13,36 +14,48 @@ pub(crate) struct Blocked {
 impl Blocked {
     /// All of them.
     pub(crate) fn all() -> Self {
-        let mut all = MaybeUninit::uninit();
-        // SAFETY: sigfillset initialises the set.
-        unsafe {
-            libc::sigfillset(all.as_mut_ptr());
-            Self::these(&all.assume_init())
-        }
+        Self::these(1..=libc::SIGRTMAX())
     }
 
-    fn these(signals: &libc::sigset_t) -> Self {
-        let mut before = MaybeUninit::<libc::sigset_t>::zeroed();
-        // SAFETY: it reads one set and writes the other, which is valid as zeros besides.
-        let before = unsafe {
-            libc::pthread_sigmask(libc::SIG_BLOCK, signals, before.as_mut_ptr());
-            before.assume_init()
-        };
-        Self { before, _here: PhantomData }
+    fn these(signals: impl IntoIterator<Item = libc::c_int>) -> Self {
+        let (mut wanted, mut before) = (empty(), empty());
+        let signals: Vec<libc::c_int> = signals.into_iter().collect();
+        // SAFETY: sets that are initialised, of which the last is written; numbers that are none are refused.
+        unsafe {
+            signals.iter().for_each(|&signal| _ = libc::sigaddset(&raw mut wanted, signal));
+            libc::pthread_sigmask(libc::SIG_BLOCK, &raw const wanted, &raw mut before);
+        }
+        for signal in signals {
+            // SAFETY: as above.
+            unsafe {
+                if libc::sigismember(&raw const before, signal) == 1 {
+                    libc::sigdelset(&raw mut wanted, signal);
+                }
+            }
+        }
+        Self { own: wanted, _here: PhantomData }
     }
 }
 
 impl Drop for Blocked {
     fn drop(&mut self) {
-        // SAFETY: the mask is what pthread_sigmask gave for this thread.
-        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.before, std::ptr::null_mut()) };
+        // SAFETY: the set is initialised.
+        unsafe { libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const self.own, std::ptr::null_mut()) };
+    }
+}
+
+fn empty() -> libc::sigset_t {
+    let mut set = MaybeUninit::uninit();
+    // SAFETY: sigemptyset initialises the set.
+    unsafe {
+        libc::sigemptyset(set.as_mut_ptr());
+        set.assume_init()
     }
 }
 
 /// A signal that a write of this thread may raise, SIGPIPE or SIGXFSZ, ends no process until this is dropped: the write fails instead.
 pub(crate) struct Held {
     signal: libc::c_int,
-    set: libc::sigset_t,
     /// Somebody else's: it stays.
     was_pending: bool,
     _blocked: Blocked,
@@ -50,15 +63,8 @@ pub(crate) struct Held {
 
 impl Held {
     pub(crate) fn new(signal: libc::c_int) -> Self {
-        let mut set = MaybeUninit::uninit();
-        // SAFETY: sigemptyset initialises the set.
-        let set = unsafe {
-            libc::sigemptyset(set.as_mut_ptr());
-            libc::sigaddset(set.as_mut_ptr(), signal);
-            set.assume_init()
-        };
         let was_pending = is_pending(signal);
-        Self { signal, set, was_pending, _blocked: Blocked::these(&set) }
+        Self { signal, was_pending, _blocked: Blocked::these([signal]) }
     }
 }
 
@@ -67,17 +73,75 @@ impl Drop for Held {
         // both are raised for the thread that writes, before its write returns
         if !self.was_pending && is_pending(self.signal) {
             let at_once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+            let mut set = empty();
             // SAFETY: a set and a time that live as long as the call; nothing is written about the signal.
-            unsafe { libc::sigtimedwait(&raw const self.set, std::ptr::null_mut(), &raw const at_once) };
+            unsafe {
+                libc::sigaddset(&raw mut set, self.signal);
+                libc::sigtimedwait(&raw const set, std::ptr::null_mut(), &raw const at_once);
+            }
         }
     }
 }
 
 fn is_pending(signal: libc::c_int) -> bool {
-    let mut pending = MaybeUninit::<libc::sigset_t>::zeroed();
-    // SAFETY: sigpending writes the set, which is valid as zeros besides.
+    let mut pending = empty();
+    // SAFETY: sigpending writes the set.
     unsafe {
-        libc::sigpending(pending.as_mut_ptr());
-        libc::sigismember(pending.as_ptr(), signal) == 1
+        libc::sigpending(&raw mut pending);
+        libc::sigismember(&raw const pending, signal) == 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of those two the ones that the calling thread has blocked.
+    fn blocked() -> [bool; 2] {
+        let mut mask = empty();
+        // SAFETY: pthread_sigmask writes the mask.
+        unsafe {
+            libc::pthread_sigmask(libc::SIG_BLOCK, std::ptr::null(), &raw mut mask);
+            [libc::SIGPIPE, libc::SIGXFSZ].map(|signal| libc::sigismember(&raw const mask, signal) == 1)
+        }
+    }
+
+    fn raise(signal: libc::c_int) {
+        // SAFETY: the signal is blocked where this is called.
+        assert_eq!(unsafe { libc::pthread_kill(libc::pthread_self(), signal) }, 0);
+    }
+
+    #[test]
+    fn signals_are_given_back_in_any_order_and_those_raised_meanwhile_are_taken_off() {
+        for first_goes_first in [false, true] {
+            assert_eq!(blocked(), [false; 2]);
+            let (pipe, limit) = (Held::new(libc::SIGPIPE), Held::new(libc::SIGXFSZ));
+            assert_eq!(blocked(), [true; 2]);
+            raise(libc::SIGPIPE);
+            raise(libc::SIGXFSZ);
+            if first_goes_first {
+                drop(pipe);
+                assert_eq!(blocked(), [false, true]);
+                drop(limit);
+            } else {
+                drop(limit);
+                assert_eq!(blocked(), [true, false]);
+                drop(pipe);
+            }
+        }
+        assert!(blocked() == [false; 2] && !is_pending(libc::SIGPIPE) && !is_pending(libc::SIGXFSZ));
+    }
+
+    #[test]
+    fn a_signal_of_somebody_elses_stays() {
+        let outer = Blocked::these([libc::SIGPIPE]);
+        raise(libc::SIGPIPE);
+        drop(Held::new(libc::SIGPIPE));
+        assert!(is_pending(libc::SIGPIPE) && blocked() == [true, false]);
+        // taken off, as the test goes on
+        let inner = Held { signal: libc::SIGPIPE, was_pending: false, _blocked: Blocked::these([]) };
+        drop(inner);
+        assert!(!is_pending(libc::SIGPIPE));
+        drop(outer);
     }
 }

@@ -66,7 +66,9 @@ pub(crate) fn gather(
 /// The same for a process alone, whose ranks may be several.
 pub(crate) fn alone(summary: Summary, arrivals: Option<Arrivals>) -> Summary {
     let part = Part { summary: Some(summary), link: None, nanoseconds_per_tick: nanoseconds_per_tick() };
-    let mut summary = merge(vec![(part, arrivals.unwrap_or_default())]);
+    let mut arrivals = arrivals.unwrap_or_default();
+    arrivals.thin(arrivals.one_in_for(MOST_ARRIVALS, usize::MAX));
+    let mut summary = merge(vec![(part, arrivals)]);
     summary.notes.push("this is the summary of one process: without MPI, Score-P knows of no other".into());
     summary
 }

@@ -162,7 +162,7 @@ fn what_is_left_of_others_goes_after_a_while() {
     // numbers that no process has
     let mut gone = vec![
         make(format!("scorep-nccl_{host}_99999999.prom"), 11),
-        make(format!("scorep-nccl_{host}_99999999.prom.part"), 11),
+        make(format!(".scorep-nccl_{host}_99999999.prom.0123456789abcdef.part"), 11),
         make(format!("scorep-nccl_{host}_99999999-4026532290.prom"), 11),
     ];
     let mut kept = vec![
@@ -170,6 +170,7 @@ fn what_is_left_of_others_goes_after_a_while() {
         make(format!("scorep-nccl_{host}x_99999999.prom"), 10_000),
         make(format!("scorep-nccl_{host}_1_99999999.prom"), 10_000),
         make(format!("scorep-nccl_{host}_99999999.prom.bak"), 10_000),
+        make(format!(".other_{host}_99999999.prom.0123456789abcdef.part"), 10_000),
         make("other.prom".into(), 10_000),
     ];
     let link = format!("scorep-nccl_{host}_99999997.prom");
@@ -188,10 +189,10 @@ fn what_is_left_of_others_goes_after_a_while() {
     kept.retain(|name| !found.contains(name));
     assert!(gone.is_empty() && kept.is_empty(), "{gone:?} are left, {kept:?} are gone");
     // and what the two processes have written themselves
-    assert_eq!(found.len(), 7 + 2, "{found:?}");
+    assert_eq!(found.len(), 8 + 2, "{found:?}");
 }
 
-/// A link under the name of the file that is not whole yet leads nowhere: who may write to the directory may not write to the job's files.
+/// A link under the name of the file leads nowhere: who may write to the directory may not write to the job's files.
 #[test]
 fn no_link_is_followed() {
     let place = tempfile::tempdir().unwrap();
@@ -203,7 +204,7 @@ fn no_link_is_followed() {
     let script = r#"
         space=$(readlink /proc/self/ns/pid | tr -dc 0-9)
         [ "$space" = 4026531836 ] && name=$$ || name=$$-$space
-        ln -s "$0" "$NCCL_SCOREP_PROM_DIR/scorep-nccl_$(cat /proc/sys/kernel/hostname)_$name.prom.part"
+        ln -s "$0" "$NCCL_SCOREP_PROM_DIR/scorep-nccl_$(cat /proc/sys/kernel/hostname)_$name.prom"
         exec "$@""#;
     let arguments = ["-c".as_ref(), script.as_ref(), victim.as_os_str()];
     let output = tool::within("sh", &arguments, &idle(&textfiles, "1")).output().unwrap();
@@ -212,6 +213,7 @@ fn no_link_is_followed() {
     assert_eq!((fs::read_to_string(&victim).unwrap().as_str(), data.permissions().mode() & 0o777), ("kept", 0o600));
     let found = names(&textfiles);
     assert!(found.len() == 1 && found[0].ends_with(".prom"), "{found:?}");
+    assert!(textfiles.join(&found[0]).symlink_metadata().unwrap().is_file());
 }
 
 fn to(endpoint: &str) -> [(&str, &str); 2] {

@@ -1,10 +1,10 @@
 //! Where a person wants a text: a file, or a device, pipe or terminal that is there.
 
-use super::NewFile;
+use super::{NewFile, own};
 use crate::signal::Held;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, FileType, OpenOptions};
 use std::io::{self, Write};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -12,18 +12,28 @@ use std::time::{Duration, Instant};
 /// How long a reader may take.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Writes a text there. A file appears whole or not at all; what is there already and is no file is written into, if somebody reads it.
+/// Writes a text there. A file appears whole or not at all. A descriptor of the process, a device, and a FIFO that somebody reads are
+/// written into; a FIFO of another user is replaced by a file, and so is a link, unless it is the user's own or the system's and leads to
+/// a device or a FIFO.
 ///
 /// # Errors
-/// A directory, a FIFO that nobody reads or that is another user's, and whatever else cannot be written.
+/// A directory, a FIFO that nobody reads, and whatever else cannot be written.
 pub fn write(place: &Path, text: &[u8]) -> io::Result<()> {
-    let there = fs::metadata(place).ok();
-    match there.as_ref().map(fs::Metadata::file_type) {
+    if let Some(descriptor) = descriptor(place) {
+        return write_into_descriptor(descriptor, text);
+    }
+    let there = place.symlink_metadata().ok();
+    let is_trusted = there.as_ref().is_some_and(|there| there.uid() == 0 || own::is_own_user(there.uid()));
+    let kind = match there.map(|there| there.file_type()) {
+        Some(kind) if kind.is_symlink() && is_trusted => fs::metadata(place).ok().map(|there| there.file_type()),
+        kind => kind,
+    };
+    match kind {
         Some(kind) if kind.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
-        Some(kind) if kind.is_fifo() || kind.is_char_device() => write_into(place, text),
-        // a file that the process has open, by its descriptor
-        Some(kind) if kind.is_file() && is_of_the_system(place) => write_into(place, text),
-        Some(kind) if !kind.is_file() => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file")),
+        Some(kind) if is_stream(kind) && (is_trusted || kind.is_char_device()) => write_into(place, text),
+        Some(kind) if kind.is_socket() || kind.is_block_device() => {
+            Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a socket or a disk"))
+        }
         _ => {
             let mut file = NewFile::beside(place)?;
             file.write_all(text)?;
@@ -32,39 +42,55 @@ pub fn write(place: &Path, text: &[u8]) -> io::Result<()> {
     }
 }
 
-/// Whether its directory is one of the system's, such as `/dev` and `/proc/self/fd`: nothing is replaced there.
-fn is_of_the_system(place: &Path) -> bool {
-    let directory = place.parent().and_then(|parent| parent.canonicalize().ok());
-    directory.is_some_and(|directory| directory.starts_with("/dev") || directory.starts_with("/proc"))
+fn is_stream(kind: FileType) -> bool {
+    kind.is_fifo() || kind.is_char_device()
 }
 
-/// Writes into it, behind what is there.
+/// The open descriptor of this process that a path names.
+fn descriptor(place: &Path) -> Option<RawFd> {
+    match place.to_str()? {
+        "/dev/stdout" => Some(libc::STDOUT_FILENO),
+        "/dev/stderr" => Some(libc::STDERR_FILENO),
+        path => path.strip_prefix("/dev/fd/").or_else(|| path.strip_prefix("/proc/self/fd/"))?.parse().ok(),
+    }
+}
+
+/// Writes at the place of the program's own output: the descriptor is shared with it.
+fn write_into_descriptor(descriptor: RawFd, text: &[u8]) -> io::Result<()> {
+    // SAFETY: fcntl takes any number; a descriptor that it knows stays open as long as the process keeps it, which is no longer asked for.
+    if descriptor < 0 || unsafe { libc::fcntl(descriptor, libc::F_GETFD) } < 0 {
+        return Err(io::Error::from_raw_os_error(libc::EBADF));
+    }
+    // SAFETY: it is open, as was just seen; a copy of it is taken at once.
+    let mut file = File::from(unsafe { BorrowedFd::borrow_raw(descriptor) }.try_clone_to_owned()?);
+    write_all(&mut file, text)
+}
+
+/// Writes into a device or a FIFO.
 fn write_into(place: &Path, text: &[u8]) -> io::Result<()> {
     let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
-    let mut file = OpenOptions::new().append(true).custom_flags(flags).open(place)?;
-    let found = file.metadata()?;
-    // SAFETY: geteuid has no preconditions.
-    let own = unsafe { libc::geteuid() };
-    let refused = match found.file_type() {
-        // who reads another user's is not known
-        kind if kind.is_fifo() && found.uid() != own && found.uid() != 0 => Some("it belongs to another user"),
-        // somebody has put it there since it was looked at
-        kind if kind.is_file() && !is_of_the_system(place) => Some("it has changed meanwhile"),
-        _ => None,
-    };
-    if let Some(why) = refused {
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+    let mut file = OpenOptions::new().write(true).custom_flags(flags).open(place)?;
+    // somebody may have put another one there since it was looked at
+    if !is_stream(file.metadata()?.file_type()) {
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it has changed meanwhile"));
     }
+    write_all(&mut file, text)
+}
+
+/// Writes all of it, if its reader goes on reading.
+fn write_all(file: &mut File, text: &[u8]) -> io::Result<()> {
     // its reader may go, and a file may be at its limit
-    let _held = [libc::SIGPIPE, libc::SIGXFSZ].map(Held::new);
+    let _pipe = Held::new(libc::SIGPIPE);
+    let _limit = Held::new(libc::SIGXFSZ);
     let deadline = Instant::now() + PATIENCE;
     let mut rest = text;
     while !rest.is_empty() {
-        match file.write(rest) {
+        wait_for_room(file, deadline)?;
+        // a pipe that has room takes so much without a wait
+        match file.write(&rest[..rest.len().min(libc::PIPE_BUF)]) {
             Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
             Ok(written) => rest = &rest[written..],
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => wait_for_room(&file, deadline)?,
+            Err(error) if matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock) => {}
             Err(error) => return Err(error),
         }
     }
@@ -80,4 +106,35 @@ fn wait_for_room(file: &File, deadline: Instant) -> io::Result<()> {
         return Err(io::Error::new(io::ErrorKind::TimedOut, "nobody reads it"));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::random;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn files_are_replaced_and_never_written_into() {
+        // a directory of the system's that everybody may write to
+        let directory = Path::new("/dev/shm").join(format!("scorep-nccl-{:016x}", random()));
+        fs::create_dir(&directory).unwrap();
+        let (place, private) = (directory.join("summary.json"), directory.join("private"));
+        fs::write(&private, "mine").unwrap();
+        symlink(&private, &place).unwrap();
+        for text in ["one", "two"] {
+            write(&place, text.as_bytes()).unwrap();
+            assert_eq!(
+                (fs::read_to_string(&place).unwrap(), fs::read_to_string(&private).unwrap()),
+                (text.into(), "mine".into())
+            );
+        }
+        // the user's own link to a device leads there
+        let link = directory.join("null");
+        symlink("/dev/null", &link).unwrap();
+        write(&link, b"gone").unwrap();
+        assert!(link.symlink_metadata().unwrap().is_symlink());
+        assert!(write(&directory, b"nowhere").is_err() && write(Path::new("/dev/fd/9999"), b"nowhere").is_err());
+        fs::remove_dir_all(directory).unwrap();
+    }
 }

@@ -7,7 +7,7 @@ use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::os::fd::IntoRawFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// Bytes of the longest name that file systems take, less those of a random number and the dots around.
@@ -58,6 +58,11 @@ impl NewFile {
         (random.len() == 16 && random.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(name)
     }
 
+    /// The number of its owner, as the file system shows it.
+    pub(super) fn owner(&self) -> io::Result<u32> {
+        self.file.as_ref().map_or(Err(io::ErrorKind::NotFound.into()), |file| Ok(file.get_ref().metadata()?.uid()))
+    }
+
     /// Gives it a mode, whatever the process' mask of modes is.
     ///
     /// # Errors
@@ -74,8 +79,11 @@ impl NewFile {
         if let Some(file) = self.file.take() {
             let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
             // SAFETY: the descriptor is the file's, which gives it up.
-            if unsafe { libc::close(file.into_raw_fd()) } != 0 {
-                return Err(io::Error::last_os_error());
+            let closed = unsafe { libc::close(file.into_raw_fd()) } == 0;
+            let error = io::Error::last_os_error();
+            // Linux has closed it, also where a signal came
+            if !closed && error.kind() != io::ErrorKind::Interrupted {
+                return Err(error);
             }
         }
         fs::rename(&self.path, &self.place)?;

@@ -43,6 +43,7 @@ pub(super) fn tables(summary: &Summary) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
     #[test]
     fn those_with_most_bytes_are_there_and_the_rest_is_counted() {
         let row = |power: u32| Bandwidth {

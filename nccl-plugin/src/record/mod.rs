@@ -15,6 +15,7 @@ mod strings;
 
 use crate::descriptor::Descriptor;
 use crate::tap::Introduction;
+use common::guard::contain;
 use common::launch::{self, KernelTime};
 use common::thread::ThreadCell;
 use common::{control, log};
@@ -24,7 +25,6 @@ use line::{Communicator, Words};
 use memory::Memory;
 use std::cell::Cell;
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -198,11 +198,7 @@ impl Recording {
 /// Has the recording written when the process exits.
 fn at_exit() -> io::Result<()> {
     extern "C" fn finish() {
-        let finish = || RECORDING.get().and_then(Option::as_ref).map(Recording::finish);
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(finish)) {
-            // its destructor is of unknown origin
-            std::mem::forget(payload);
-        }
+        contain("exit", None, || RECORDING.get().and_then(Option::as_ref).map(Recording::finish));
     }
     // SAFETY: `finish` is a function of this library, which is never unloaded (linked with -z nodelete).
     if unsafe { libc::atexit(finish) } == 0 { Ok(()) } else { Err(io::ErrorKind::OutOfMemory.into()) }
