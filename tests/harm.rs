@@ -74,7 +74,7 @@ impl Job {
         fs::read_to_string(self.path().join("said")).unwrap()
     }
 
-    /// Files that are there in the end, but for those of the test.
+    /// Files that are there in the end, without those of the test.
     fn files(&self) -> Vec<String> {
         let entries = self.path().read_dir().unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
         let mut files: Vec<String> = entries.filter(|name| !["printed", "said"].contains(&name.as_str())).collect();
@@ -215,4 +215,14 @@ fn a_file_beyond_the_limit_of_files_ends_no_job() {
     job.play();
     assert!(job.files().is_empty(), "half a file: {:?}", job.files());
     assert_eq!(job.said().matches("File too large").count(), 2, "{}", job.said());
+}
+
+/// Standard output and standard error are files there, too.
+#[test]
+fn lines_and_summaries_beyond_the_limit_of_files_end_no_job() {
+    for summary in ["/proc/self/fd/1", "/proc/self/fd/2", "missing/summary.json"] {
+        let job = Job::new().set("NCCL_SCOREP_WINDOW_EVENTS", "some").set("NCCL_SCOREP_SUMMARY", summary).before("ulimit -f 0");
+        job.play();
+        assert_eq!(job.said(), "", "{summary}");
+    }
 }

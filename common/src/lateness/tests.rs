@@ -219,7 +219,7 @@ fn operations_count_that_every_member_has_once() {
     let rows = lateness(vec![process(ranks), process(others)], &one_clock(2), 1.0, &[]).0;
     let rows: Vec<_> = rows.iter().map(|row| (row.comm.as_str(), row.rank, row.operations)).collect();
     assert_eq!(rows, [("0000000000000007", 0, 5), ("0000000000000007", 1, 5)]);
-    // a rank that two processes report: its operations cannot be told apart
+    // a rank that two processes report: its operations cannot be distinguished
     let twice = || process(vec![rank(7, 0, 0, at(&[0, 1]))]);
     let other = process(vec![rank(7, 1, 0, at(&[0, 1]))]);
     assert_eq!(lateness(vec![twice(), other, twice()], &one_clock(3), 1.0, &[]).0, []);

@@ -1,6 +1,6 @@
 //! The collectives that found no room on the timeline: which of the others are numbered right all the same.
 //!
-//! Replays of a CUDA graph have one sequence number, and are told apart by how many of it started before. So one that is missing shifts
+//! Replays of a CUDA graph have one sequence number, and are distinguished by how many of it started before. So one that is missing shifts
 //! those of its number behind it, and no others. A bit for each number that is missing takes little memory.
 
 use super::Entry;

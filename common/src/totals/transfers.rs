@@ -54,7 +54,7 @@ impl PairSum {
         self.active.add(transfer.start, transfer.stop);
     }
 
-    /// Takes a transfer in, but for when any was under way.
+    /// Takes a transfer in, without the time in which any was under way.
     #[inline]
     pub(crate) fn count(&mut self, transfer: &Transfer) {
         self.transfers += 1;
