@@ -89,17 +89,20 @@ fn meta_member(meta: &Meta, dropped: u64) -> io::Result<Vec<u8>> {
     member.finish()
 }
 
-/// Writes all callbacks up to the first that is missing in their order, but for those that no reader would take: of a context or
-/// an event that is not in the file. Tells how many.
+/// Writes all callbacks in their order, without those that no reader would take: of a context or an event that is not in the file. One may
+/// be missing that a thread was just making when the process ended. Gives how many were written.
 fn write_lines(out: &mut impl Write, callbacks: u64, memory: &Memory, words: &Words<'_>) -> io::Result<u64> {
     let mut lanes: Vec<Records<'_>> = memory.lanes().collect();
     let mut heads: Vec<Option<Record>> = lanes.iter_mut().map(Iterator::next).collect();
     let head = |heads: &[Option<Record>], lane: usize| heads[lane].map(|record| Reverse((record.sequence, lane)));
     let mut order: BinaryHeap<_> = (0..lanes.len()).filter_map(|lane| head(&heads, lane)).collect();
     let (mut seen, mut tids, mut lines) = (Seen::default(), HashMap::new(), 0);
-    for next in 0..callbacks {
-        let Some(Reverse((sequence, lane))) = order.pop() else { break };
-        let Some(mut record) = heads[lane].take().filter(|_| sequence == next) else { break };
+    while let Some(Reverse((sequence, lane))) = order.pop() {
+        // made since the end began
+        if sequence >= callbacks {
+            break;
+        }
+        let Some(mut record) = heads[lane].take() else { break };
         heads[lane] = lanes[lane].next();
         order.extend(head(&heads, lane));
         if !seen.take(&mut record.what) {
@@ -200,11 +203,14 @@ mod tests {
     }
 
     #[test]
-    fn the_file_ends_where_the_order_has_a_hole() {
+    fn the_file_goes_on_behind_a_callback_that_is_missing() {
         let init = What::Init { context: 1, introduction: 0 };
         let start = What::Start { context: 1, handle: 1, parent: 99, event: EVENT };
-        let (dropped, text) = text(5, &[(0, init), (1, start), (3, What::Stop { handle: 1 })]);
-        assert_eq!((dropped, text.lines().count()), (3, 3));
+        // of the two that are missing one is a start, whose stop is left out, too
+        let stops = [(3, What::Stop { handle: 1 }), (5, What::Stop { handle: 2 }), (6, What::Finalize { context: 1 })];
+        let (dropped, text) = text(6, &[&[(0, init), (1, start)], &stops[..]].concat());
+        assert_eq!((dropped, text.lines().count()), (3, 4));
+        assert!(text.lines().nth(3).unwrap().contains(r#""cb":"stop""#));
         let meta = r#"{"cb":"meta","format":1,"api":6,"mask":1,"pid":2,"real0":3,"mono0":4,"dropped":3}"#;
         assert_eq!(text.lines().next().unwrap().trim_end(), meta);
         // the parent was never started
