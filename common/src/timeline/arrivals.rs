@@ -7,7 +7,7 @@ use crate::gpu_track::GpuMapping;
 use crate::operation::Source;
 
 impl Timeline {
-    /// The collectives on the timeline whose occurrence is known: see [`left_out`](super::left_out). Where events were
+    /// The collectives on the timeline whose occurrence is known: see `left_out.rs`. Where events were
     /// dropped there are none, since nobody knows which are missing.
     pub fn arrivals(&self, is_complete: bool) -> Arrivals {
         let mappings = mappings(&self.ranks, self.nanoseconds_per_tick);
