@@ -65,9 +65,7 @@ fn write_summary() {
     let Some(path) = recorder::begun().and_then(|recorder| recorder.settings.summary.as_deref()) else { return };
     let path = expand(path);
     let Some(summary) = summary() else { return };
-    let written =
-        serde_json::to_string_pretty(&summary).map_err(Into::into).and_then(|text| files::write(&path, (text + "\n").as_bytes()));
-    if let Err(error) = written {
+    if let Err(error) = files::write_json(&path, &summary) {
         log::warn(&format!("the summary could not be written to {}: {error}", path.display()));
     }
 }

@@ -6,7 +6,7 @@ mod directory;
 mod new_file;
 mod own;
 
-pub use destination::write;
+pub use destination::{write, write_json};
 pub use directory::{make, make_own};
 pub use new_file::NewFile;
 pub use own::open;

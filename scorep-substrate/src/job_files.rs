@@ -33,9 +33,7 @@ impl<'a> JobFiles<'a> {
         }
         files::make_own(self.directory).map_err(at(self.directory.into()))?;
         let path = self.directory.join(format!("{}.json", self.stem));
-        let mut text = serde_json::to_string_pretty(summary).map_err(|error| error.to_string())?;
-        text.push('\n');
-        files::write(&path, text.as_bytes()).map_err(at(path))?;
+        files::write_json(&path, summary).map_err(at(path))?;
         if self.stem == "summary" {
             let path = self.directory.join("summary.txt");
             files::write(&path, report::tables(summary).as_bytes()).map_err(at(path))?;

@@ -2,6 +2,7 @@
 
 use super::{NewFile, own};
 use crate::signal::Held;
+use serde::Serialize;
 use std::fs::{self, File, FileType, OpenOptions};
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
@@ -40,6 +41,16 @@ pub fn write(place: &Path, text: &[u8]) -> io::Result<()> {
             file.appear()
         }
     }
+}
+
+/// Writes a value there as JSON, with a line's end behind it.
+///
+/// # Errors
+/// As [`write()`].
+pub fn write_json(place: &Path, value: &impl Serialize) -> io::Result<()> {
+    let mut text = serde_json::to_vec_pretty(value)?;
+    text.push(b'\n');
+    write(place, &text)
 }
 
 fn is_stream(kind: FileType) -> bool {

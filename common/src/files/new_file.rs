@@ -20,10 +20,20 @@ const ENDING: &str = ".part";
 /// A file beside its place, under a random name. Dropped, it is gone. While there is one, writing beyond a limit (RLIMIT_FSIZE) is an error
 /// on its thread, and ends no process.
 pub struct NewFile {
-    file: Option<BufWriter<File>>,
-    _limit: Held,
-    path: PathBuf,
+    file: BufWriter<File>,
+    part: Part,
     place: PathBuf,
+    _limit: Held,
+}
+
+/// The path of a file that is not whole yet. Dropped, the file is gone, if it did not appear.
+struct Part(PathBuf);
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        // one that has appeared has no such path any more
+        let _ = fs::remove_file(&self.0);
+    }
 }
 
 impl NewFile {
@@ -43,7 +53,8 @@ impl NewFile {
             // O_EXCL: whatever has that name, a link too, is neither opened nor followed
             match OpenOptions::new().write(true).create_new(true).mode(0o666).custom_flags(libc::O_NOFOLLOW).open(&path) {
                 Ok(file) => {
-                    return Ok(Self { file: Some(BufWriter::new(file)), _limit: limit, path, place: place.to_owned() });
+                    let (file, part) = (BufWriter::new(file), Part(path));
+                    return Ok(Self { file, part, place: place.to_owned(), _limit: limit });
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => taken = error,
                 Err(error) => return Err(error),
@@ -60,7 +71,7 @@ impl NewFile {
 
     /// The number of its owner, as the file system shows it.
     pub(super) fn owner(&self) -> io::Result<u32> {
-        self.file.as_ref().map_or(Err(io::ErrorKind::NotFound.into()), |file| Ok(file.get_ref().metadata()?.uid()))
+        Ok(self.file.get_ref().metadata()?.uid())
     }
 
     /// Gives it a mode, whatever the process' mask of modes is.
@@ -68,59 +79,43 @@ impl NewFile {
     /// # Errors
     /// When the file system knows none.
     pub fn set_permissions(&self, permissions: Permissions) -> io::Result<()> {
-        self.file.as_ref().map_or(Ok(()), |file| file.get_ref().set_permissions(permissions))
+        self.file.get_ref().set_permissions(permissions)
     }
 
     /// Puts it where it is to be, in the place of a file or a link there.
     ///
     /// # Errors
     /// When not all of it could be written: file systems of other machines, and quotas, may say so only when it is closed.
-    pub fn appear(mut self) -> io::Result<()> {
-        if let Some(file) = self.file.take() {
-            let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
-            // SAFETY: the descriptor is the file's, which gives it up.
-            let closed = unsafe { libc::close(file.into_raw_fd()) } == 0;
-            let error = io::Error::last_os_error();
-            // Linux has closed it, also where a signal came
-            if !closed && error.kind() != io::ErrorKind::Interrupted {
-                return Err(error);
-            }
+    pub fn appear(self) -> io::Result<()> {
+        // the limit is held to the end
+        let Self { file, mut part, place, _limit } = self;
+        let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
+        // SAFETY: the descriptor is the file's, which gives it up.
+        let closed = unsafe { libc::close(file.into_raw_fd()) } == 0;
+        let error = io::Error::last_os_error();
+        // Linux has closed it, also where a signal came
+        if !closed && error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
         }
-        fs::rename(&self.path, &self.place)?;
-        self.path = PathBuf::new();
+        fs::rename(&part.0, place)?;
+        part.0.clear();
         Ok(())
-    }
-
-    fn open(&mut self) -> io::Result<&mut BufWriter<File>> {
-        self.file.as_mut().ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 }
 
 impl Write for NewFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.open()?.write(bytes)
+        self.file.write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.open()?.flush()
+        self.file.flush()
     }
 }
 
 impl Seek for NewFile {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        self.open()?.seek(to)
-    }
-}
-
-impl Drop for NewFile {
-    fn drop(&mut self) {
-        if !self.path.as_os_str().is_empty() {
-            // what is buffered is of no use any more
-            if let Some(file) = self.file.take() {
-                drop(file.into_parts());
-            }
-            let _ = fs::remove_file(&self.path);
-        }
+        self.file.seek(to)
     }
 }
 
