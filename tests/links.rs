@@ -71,6 +71,15 @@ fn the_median_stands_disturbances() {
     assert!(mean["fit"].is_null() || off(&mean, link) > 0.5, "{mean}");
 }
 
+/// 16 of 1,536 transfers are held up: bytes over active time become another link's, the typical rate stays this one's.
+#[test]
+fn few_stalls_leave_the_typical_rate() {
+    let stalled = Link { disturbed: Some(Link::TRANSFERS * Link::CHANNELS / 16), depth: 1, ..LINKS[0] };
+    let [stalled, free] = [stalled, Link { disturbed: None, ..stalled }].map(|link| pair(link, "median", true));
+    let of = |field: &str| number(&stalled, field) / number(&free, field);
+    assert!((of("typical_rate_mb_s") - 1.0).abs() < 1e-3 && of("sustained_rate_mb_s") < 0.9, "{stalled} {free}");
+}
+
 /// Two channels, whose transfers are under way all the time: bytes over that time, whatever the fit says.
 #[test]
 fn the_sustained_rate_is_bytes_over_active_time() {

@@ -74,13 +74,16 @@ fn by_hand() -> Value {
             // wx 1263, wy 1380, wxx 4329, wxy 3690, wyy 3600; 586 wxx - wx wx = 941625, 586 wxy - wx wy = 419400,
             // 586 wyy - wy wy = 205200. Slope 419400 / 941625, latency (1380 - 1263 slope) / 586.
             {"comm": ab, "rank": 0, "peer": 1, "transfers": 4, "bytes": 14000, "sizes": 4, "channels": 2,
-             "active_us": 12.0, "sustained_rate_mb_s": 14000.0 / 12.0, "mean_in_flight": 1.25, "max_in_flight": 2,
+             "active_us": 12.0, "sustained_rate_mb_s": 14000.0 / 12.0, "typical_rate_mb_s": 14000.0 / 12.0,
+             "mean_in_flight": 1.25, "max_in_flight": 2,
              "fit": {"latency_us": latency, "latency_error_us": (variance * (900.0 / 586.0 + mean * mean / sxx)).sqrt(),
                      "rate_mb_s": 1000.0 / slope, "rate_error_mb_s": 1000.0 / slope / slope * (variance / sxx).sqrt(),
                      "r2": 419_400.0_f64.powi(2) / (941_625.0 * 205_200.0), "n": 4}},
-            // 500 bytes from 1 to 2 us and 500 from 1.5 to 2.5 us, by one channel.
+            // 500 bytes from 1 to 2 us and 500 from 1.5 to 2.5 us, by one channel: service times of 1 and 0.5 us, whose lower median is
+            // the typical one.
             {"comm": ab, "rank": 1, "peer": 0, "transfers": 2, "bytes": 1000, "sizes": 1, "channels": 1,
-             "active_us": 1.5, "sustained_rate_mb_s": 2000.0 / 3.0, "mean_in_flight": 1.5, "max_in_flight": 2, "fit": null},
+             "active_us": 1.5, "sustained_rate_mb_s": 2000.0 / 3.0, "typical_rate_mb_s": 1000.0,
+             "mean_in_flight": 1.5, "max_in_flight": 2, "fit": null},
         ],
         "channels": [
             {"comm": ab, "rank": 0, "peer": 1, "channel": 3, "transfers": 3, "bytes": 6000,
@@ -265,8 +268,12 @@ fn lines_with_known_answers() {
     // 250 ns + bytes / 2: 0.25 us and 2 bytes a nanosecond.
     let line = |bytes: i64| (bytes, 250.0 + bytes as f64 / 2.0);
     let exact = fit(&[0, 200, 1000, 1600].map(line)).unwrap();
-    assert!((exact.latency_us - 0.25).abs() < 1e-9 && (exact.rate_mb_s - 2000.0).abs() < 1e-6, "{exact:?}");
+    assert!((exact.latency_us.unwrap() - 0.25).abs() < 1e-9 && (exact.rate_mb_s - 2000.0).abs() < 1e-6, "{exact:?}");
     assert!(exact.latency_error_us < 1e-9 && exact.rate_error_mb_s < 1e-3 && (exact.r2 - 1.0).abs() < 1e-9 && exact.n == 4);
+    // A line that begins at -100 ns is none, and one that scatters around 0 has no latency.
+    assert_eq!(fit(&[200, 400, 1000, 1600].map(|bytes| (bytes, bytes as f64 - 100.0))), None);
+    let through = fit(&[(1000, 970.0), (2000, 2060.0), (4000, 3900.0), (8000, 8300.0)]).unwrap();
+    assert!(through.latency_us.is_none() && through.rate_mb_s > 900.0, "{through:?}");
     // Three sizes, a span below 8, times that are equal, that fall, and that scatter.
     assert_eq!(fit(&[0, 200, 1600].map(line)), None);
     assert_eq!(fit(&[0, 200, 1000, 1599].map(line)), None);

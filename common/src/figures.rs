@@ -113,7 +113,7 @@ impl Figures {
     /// What a window of a pair came to.
     pub fn window(&mut self, rank: Rank, peer: i32, rate: Rate) {
         if let Some(pair) = self.totals.pairs.get_mut(&(rank, peer)) {
-            spread::keep(&mut pair.windows, |windows| windows.add(rate.sustained_mb_s, rate.fit.map(|fit| fit.latency_us)));
+            spread::keep(&mut pair.windows, |windows| windows.add(rate.sustained_mb_s, rate.fit.and_then(|fit| fit.latency_us)));
         }
     }
 

@@ -1,7 +1,9 @@
 //! Transfer rate and latency of a pair of ranks: the sustained rate, and the fit where there is one.
 //!
 //! The sustained rate is bytes over the time that at least one transfer was under way: always there, and dependent on what the
-//! program sent. The fit is of service times over sizes: what one connection of the link needs for a transfer of a size.
+//! program sent. A transfer that stalls lowers it for the whole run. The typical rate is one connection's, with each transfer taking
+//! its size's median service time: few stalls do not change it. The fit is of service times over sizes: what one connection of
+//! the link needs for a transfer of a size.
 
 use crate::config::Regression;
 use crate::fit::Line;
@@ -19,8 +21,9 @@ pub const LEAST_ERRORS: f64 = 3.0;
 /// A fitted line in a person's units.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct FittedLine {
-    /// Service time of a transfer of no bytes, microseconds.
-    pub latency_us: f64,
+    /// Service time of a transfer of no bytes, microseconds; `None` where the line comes to less than 0, and the latency is lost in
+    /// its error.
+    pub latency_us: Option<f64>,
     /// Its standard error.
     pub latency_error_us: f64,
     /// Bytes per microsecond, which is 10^6 bytes per second.
@@ -46,13 +49,16 @@ impl FittedLine {
             return None;
         }
         let line = Line::through(points)?;
-        if line.slope <= 0.0 || line.slope < LEAST_ERRORS * line.slope_error {
+        let has_slope = line.slope > 0.0 && line.slope >= LEAST_ERRORS * line.slope_error;
+        // no link begins before it is asked: a line that says so for certain is not that of these times
+        let is_possible = line.intercept >= -LEAST_ERRORS * line.intercept_error;
+        if !(has_slope && is_possible) {
             return None;
         }
         let microseconds = nanoseconds_per_tick / 1e3;
         let rate_mb_s = 1.0 / (line.slope * microseconds);
         Some(Self {
-            latency_us: line.intercept * microseconds,
+            latency_us: (line.intercept >= 0.0).then_some(line.intercept * microseconds),
             latency_error_us: line.intercept_error * microseconds,
             rate_mb_s,
             rate_error_mb_s: rate_mb_s * (line.slope_error / line.slope),
@@ -71,6 +77,8 @@ pub struct Rate {
     pub active_us: f64,
     /// Bytes over that time.
     pub sustained_mb_s: Option<f64>,
+    /// Bytes over time of one connection, were every transfer served in its size's median time.
+    pub typical_mb_s: Option<f64>,
     /// Transfers of a connection under way when one started, that one among them: on average, and at most.
     pub in_flight: Option<(f64, u64)>,
     /// The fit, where there is one.
@@ -86,6 +94,7 @@ impl Rate {
             sizes: points.len() as u64,
             active_us,
             sustained_mb_s: (active_us > 0.0).then(|| pair.bytes as f64 / active_us),
+            typical_mb_s: pair.services.typical().map(|(bytes, ticks)| bytes / (ticks * nanoseconds_per_tick / 1e3)),
             in_flight: pair.services.in_flight(),
             fit: FittedLine::through(&points, nanoseconds_per_tick),
         }
@@ -114,9 +123,12 @@ mod tests {
         let rate = Rate::of(&pair(&points), Regression::Median, 0.5);
         let fit = rate.fit.unwrap();
         assert_eq!((rate.sizes, fit.n, rate.in_flight), (4, 4, Some((1.5, 2))));
-        for (found, expected) in
-            [(fit.rate_mb_s, 10_000.0), (fit.latency_us, 5.0), (rate.active_us, 91.3), (rate.sustained_mb_s.unwrap(), 3428.258)]
-        {
+        for (found, expected) in [
+            (fit.rate_mb_s, 10_000.0),
+            (fit.latency_us.unwrap(), 5.0),
+            (rate.active_us, 91.3),
+            (rate.sustained_mb_s.unwrap(), 3428.258),
+        ] {
             assert!((found / expected - 1.0).abs() < 1e-6, "{found} instead of {expected}");
         }
         let mean = Rate::of(&pair(&points), Regression::Avg, 0.5).fit.unwrap();
@@ -146,6 +158,39 @@ mod tests {
     }
 
     #[test]
+    fn no_latency_is_below_0() {
+        let fit = |points: &[(u64, u64)]| Rate::of(&pair(points), Regression::Median, 1.0).fit;
+        // off by some percent, the line of relative residuals passes 0 below 0, and within its error
+        let scattered = [(1000, 970), (2000, 2060), (4000, 3900), (8000, 8300), (16_000, 16_000)];
+        let found = fit(&scattered).unwrap();
+        assert!(found.latency_us.is_none() && found.latency_error_us > 0.0 && found.rate_mb_s > 900.0, "{found:?}");
+        // a straight line that begins at -500 ns
+        assert_eq!(fit(&[1000, 2000, 4000, 8000, 16_000].map(|size| (size, size - 500))), None);
+    }
+
+    /// 16 of 1,536 transfers of a size stall for 100 ms.
+    #[test]
+    fn few_stalls_do_not_change_the_typical_rate() {
+        let stalls = |number| if number < 16 { 100_000_000 } else { 0 };
+        let sizes = [1 << 16, 1 << 20];
+        let transfers: Vec<_> = (0..1536).map(|number| sizes[number % 2]).collect();
+        let mut stalled = PairSum::default();
+        let mut time = 0;
+        for (number, bytes) in transfers.into_iter().enumerate() {
+            let ticks = 10_000 + bytes / 4 + stalls(number);
+            stalled.bytes += bytes;
+            stalled.active.add(time, time + ticks);
+            stalled.services.add(Service { bytes, ticks, in_flight: 1 });
+            time += ticks;
+        }
+        let rate = Rate::of(&stalled, Regression::Median, 1.0);
+        let exact =
+            sizes.map(|size| size as f64).iter().sum::<f64>() / sizes.map(|size| 10.0 + size as f64 / 4e3).iter().sum::<f64>();
+        assert!((rate.typical_mb_s.unwrap() / exact - 1.0).abs() < 1e-9, "{rate:?} instead of {exact}");
+        assert!(rate.sustained_mb_s.unwrap() < 0.2 * exact, "{rate:?}");
+    }
+
+    #[test]
     fn noise_seldom_gives_a_fit() {
         let mut random = fastrand::Rng::with_seed(1);
         let mut noise = |sizes: u64| {
@@ -161,6 +206,6 @@ mod tests {
     #[test]
     fn nothing_gives_nothing() {
         let rate = Rate::of(&PairSum::default(), Regression::Min, 1.0);
-        assert_eq!((rate.sustained_mb_s, rate.in_flight, rate.fit), (None, None, None));
+        assert_eq!((rate.sustained_mb_s, rate.typical_mb_s, rate.in_flight, rate.fit), (None, None, None, None));
     }
 }

@@ -32,9 +32,10 @@ pub fn tables(summary: &Summary) -> String {
         }
         let _ = writeln!(
             text,
-            "sustained: bytes over the time with a transfer under way, on all channels together. Fit: service time of one connection,\n\
-             which is a channel's, over size; latency and rate with their standard errors, where there are {FEWEST_SIZES} sizes that span\n\
-             a factor of {LEAST_SPAN} and the slope is {LEAST_ERRORS} errors above 0"
+            "sustained: bytes over the time with a transfer under way, on all channels together. Typical: of one connection, which is\n\
+             a channel's, with every transfer served in its size's median time. Fit: service time of one connection over size; latency\n\
+             and rate with their standard errors, where there are {FEWEST_SIZES} sizes that span a factor of {LEAST_SPAN} and the slope is\n\
+             {LEAST_ERRORS} errors above 0. Compare fits, or typical rates of equal sizes"
         );
     }
     text += &bandwidth::tables(summary);
@@ -70,6 +71,7 @@ fn transfers(summary: &Summary) -> Table {
         "sizes",
         "channels",
         "sustained MB/s",
+        "typical MB/s",
         "in flight",
         "fit MB/s",
         "latency us",
@@ -89,9 +91,10 @@ fn transfers(summary: &Summary) -> Table {
             count(row.sizes),
             count(row.channels),
             number(row.sustained_rate_mb_s, 1),
+            number(row.typical_rate_mb_s, 1),
             row.mean_in_flight.zip(row.max_in_flight).map_or_else(|| "-".into(), |(mean, max)| format!("{mean:.1}, {max}")),
             with_error(row.fit.map(|fit| (fit.rate_mb_s, fit.rate_error_mb_s)), 0),
-            with_error(row.fit.map(|fit| (fit.latency_us, fit.latency_error_us)), 2),
+            with_error(row.fit.and_then(|fit| Some((fit.latency_us?, fit.latency_error_us))), 2),
             number(row.fit.map(|fit| fit.r2), 3),
         ]);
     }
@@ -150,6 +153,7 @@ mod tests {
             channels: 2,
             active_us: 1e6,
             sustained_rate_mb_s: Some(1073.7),
+            typical_rate_mb_s: Some(900.0),
             mean_in_flight: None,
             max_in_flight: None,
             fit: None,
@@ -161,6 +165,6 @@ mod tests {
         };
         let place = cells("communicator").iter().position(|cell| cell == "channels").unwrap();
         assert_eq!(cells("3 > 5")[place - 1..=place], ["7", "2"], "{text}");
-        assert!(text.contains("there are 4 sizes that span\na factor of 8 and the slope is 3 errors above 0"), "{text}");
+        assert!(text.contains("there are 4 sizes that span a factor of 8 and the slope is\n3 errors above 0"), "{text}");
     }
 }

@@ -111,20 +111,40 @@ impl Services {
 
     /// Size and time of each size, in ascending size, ticks.
     pub fn points(&self, regression: Regression) -> Vec<(u64, f64)> {
-        let mut sorted: Vec<(u64, Bucket)> = self.buckets.iter().map(|(&key, &bucket)| (key, bucket)).collect();
-        sorted.sort_unstable_by_key(|&(key, _)| key);
         let time = match regression {
             Regression::Median => median,
             Regression::Min => least,
             Regression::Avg => mean,
         };
-        let of_one_size = sorted.chunk_by(|(a, _), (b, _)| a >> NUMBER_BITS == b >> NUMBER_BITS);
-        of_one_size.filter_map(|chunk| Some((chunk.first()?.0 >> NUMBER_BITS, time(chunk)?))).collect()
+        self.by_size(|size, buckets| Some((size, time(buckets)?)))
+    }
+
+    /// Bytes, and the ticks that they take where every transfer takes its size's median time. A stall counts only in a size of
+    /// which half the transfers stall. `None` where that is no time.
+    pub fn typical(&self) -> Option<(f64, f64)> {
+        let of_sizes = self.by_size(|size, buckets| {
+            let transfers = count(buckets) as f64;
+            Some((size as f64 * transfers, median(buckets)? * transfers))
+        });
+        let (bytes, ticks) = of_sizes.into_iter().fold((0.0, 0.0), |all, one| (all.0 + one.0, all.1 + one.1));
+        (ticks > 0.0).then_some((bytes, ticks))
+    }
+
+    /// Of each size, in ascending order.
+    fn by_size<T>(&self, of_one: impl Fn(u64, &[(u64, Bucket)]) -> Option<T>) -> Vec<T> {
+        let mut sorted: Vec<(u64, Bucket)> = self.buckets.iter().map(|(&key, &bucket)| (key, bucket)).collect();
+        sorted.sort_unstable_by_key(|&(key, _)| key);
+        let chunks = sorted.chunk_by(|(a, _), (b, _)| a >> NUMBER_BITS == b >> NUMBER_BITS);
+        chunks.filter_map(|chunk| of_one(chunk.first()?.0 >> NUMBER_BITS, chunk)).collect()
     }
 }
 
+fn count(of_one_size: &[(u64, Bucket)]) -> u64 {
+    of_one_size.iter().map(|(_, bucket)| bucket.count).sum()
+}
+
 fn median(of_one_size: &[(u64, Bucket)]) -> Option<f64> {
-    let count: u64 = of_one_size.iter().map(|(_, bucket)| bucket.count).sum();
+    let count = count(of_one_size);
     let mut passed = 0;
     let middle = of_one_size.iter().find(|(_, bucket)| {
         passed += bucket.count;
@@ -159,6 +179,13 @@ mod tests {
         assert_eq!(all.points(Regression::Median), [(0, 5.0), (8, 30.0), (64, 1.0)]);
         assert_eq!(all.points(Regression::Min), [(0, 5.0), (8, 20.0), (64, 1.0)]);
         assert_eq!(all.points(Regression::Avg), [(0, 5.0), (8, 350.0), (64, 2.0)]);
+    }
+
+    #[test]
+    fn a_typical_transfer_takes_its_sizes_median_time() {
+        let all = services([(8, 30), (8, 20), (8, 100_000), (0, 5), (64, 3), (64, 3)]);
+        assert_eq!(all.typical(), Some((152.0, 101.0)));
+        assert_eq!([services([]), services([(8, 0)])].map(|services| services.typical()), [None; 2]);
     }
 
     #[test]

@@ -194,6 +194,8 @@ pub struct Transfers {
     pub active_us: f64,
     /// Bytes over that time, MB/s.
     pub sustained_rate_mb_s: Option<f64>,
+    /// Bytes over time of one connection, were every transfer served in its size's median time.
+    pub typical_rate_mb_s: Option<f64>,
     /// Transfers of a connection under way when one started, that one among them: on average.
     pub mean_in_flight: Option<f64>,
     /// At most.

@@ -60,7 +60,8 @@ fn draw_on(
         .legend(|(x, y)| Circle::new((x + 10, y), 4, BLUE.filled()));
     if let Some(fit) = fit {
         let FittedLine { latency_us, rate_mb_s, r2, .. } = fit;
-        let label = format!("fit: {latency_us:.2} us + size / {rate_mb_s:.0} MB/s, R2 {r2:.3}");
+        let latency = latency_us.map_or_else(String::new, |latency| format!("{latency:.2} us + "));
+        let label = format!("fit: {latency}size / {rate_mb_s:.0} MB/s, R2 {r2:.3}");
         chart
             .draw_series(LineSeries::new(line(fit, largest), RED.stroke_width(2)))?
             .label(label)
@@ -75,6 +76,6 @@ fn draw_on(
 fn line(fit: FittedLine, largest: f64) -> impl Iterator<Item = (f64, f64)> {
     (0..=200).map(move |step| {
         let size = largest * f64::from(step) / 200.0;
-        (size, (fit.latency_us + size / fit.rate_mb_s).max(0.05))
+        (size, (fit.latency_us.unwrap_or(0.0) + size / fit.rate_mb_s).max(0.05))
     })
 }

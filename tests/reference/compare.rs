@@ -150,8 +150,8 @@ fn or_null<T>(value: Option<T>, expected: impl Fn(T) -> Expected) -> Expected {
 fn fit(fit: Option<Fit>) -> Expected {
     or_null(fit, |fit| {
         Object(vec![
-            ("latency_us", Fitted(fit.latency_us)),
-            ("latency_error_us", Error(fit.latency_error_us, fit.latency_us)),
+            ("latency_us", or_null(fit.latency_us, Fitted)),
+            ("latency_error_us", Error(fit.latency_error_us, fit.latency_us.unwrap_or(fit.latency_error_us))),
             ("rate_mb_s", Fitted(fit.rate_mb_s)),
             ("rate_error_mb_s", Error(fit.rate_error_mb_s, fit.rate_mb_s)),
             ("r2", Fitted(fit.r2)),
@@ -239,6 +239,7 @@ fn transfers(reference: &Reference) -> Vec<Row> {
             ("channels", Exactly(json!(row.channels))),
             ("active_us", Time(row.active_us)),
             ("sustained_rate_mb_s", or_null(row.sustained_rate_mb_s, Time)),
+            ("typical_rate_mb_s", or_null(row.typical_rate_mb_s, Time)),
             ("mean_in_flight", Fitted(row.mean_in_flight)),
             ("max_in_flight", Exactly(json!(row.max_in_flight))),
             ("fit", fit(row.fit)),

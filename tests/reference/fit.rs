@@ -3,7 +3,8 @@
 /// A least squares fit that is published.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Fit {
-    pub(crate) latency_us: f64,
+    /// Not there where the line crosses size 0 below 0.
+    pub(crate) latency_us: Option<f64>,
     pub(crate) latency_error_us: f64,
     pub(crate) rate_mb_s: f64,
     pub(crate) rate_error_mb_s: f64,
@@ -14,7 +15,7 @@ pub(crate) struct Fit {
 
 /// The fit of time (nanoseconds) over size (bytes), by the normal equations of the relative residuals: 1 is to be
 /// latency / time + slope bytes / time. `None` where it is not published: it takes four sizes that span a factor of eight, and a
-/// slope that lies three of its standard errors above 0.
+/// slope that lies three of its standard errors above 0, and a latency that lies no more than three below 0.
 pub(crate) fn fit(points: &[(i64, f64)]) -> Option<Fit> {
     let sizes = points.iter().map(|&(bytes, _)| bytes).filter(|&bytes| bytes > 0);
     let (smallest, largest) = (sizes.clone().min()?, sizes.max()?);
@@ -37,11 +38,11 @@ pub(crate) fn fit(points: &[(i64, f64)]) -> Option<Fit> {
     let variance = residuals / (n - 2.0);
     let latency_error = (variance * vv / determinant).sqrt();
     let slope_error = (variance * uu / determinant).sqrt();
-    if slope <= 0.0 || slope < 3.0 * slope_error {
+    if slope <= 0.0 || slope < 3.0 * slope_error || latency < -3.0 * latency_error {
         return None;
     }
     Some(Fit {
-        latency_us: latency / 1000.0,
+        latency_us: if latency < 0.0 { None } else { Some(latency / 1000.0) },
         latency_error_us: latency_error / 1000.0,
         // Bytes in a nanosecond are thousands of bytes in a microsecond.
         rate_mb_s: 1000.0 / slope,

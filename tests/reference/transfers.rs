@@ -30,6 +30,7 @@ pub(crate) struct TransferRow {
     pub(crate) channels: usize,
     pub(crate) active_us: f64,
     pub(crate) sustained_rate_mb_s: Option<f64>,
+    pub(crate) typical_rate_mb_s: Option<f64>,
     pub(crate) mean_in_flight: f64,
     pub(crate) max_in_flight: usize,
     pub(crate) fit: Option<Fit>,
@@ -83,6 +84,7 @@ fn row(comm: String, rank: i64, peer: i64, transfers: &[Transfer], regression: R
         channels: transfers.iter().map(|transfer| transfer.channel).collect::<BTreeSet<_>>().len(),
         active_us,
         sustained_rate_mb_s: if active > 0 { Some(bytes as f64 / active_us) } else { None },
+        typical_rate_mb_s: typical(&services),
         mean_in_flight: services.iter().map(|service| service.in_flight).sum::<usize>() as f64 / services.len() as f64,
         max_in_flight: services.iter().map(|service| service.in_flight).max().unwrap_or(0),
         fit: fit(&points),
@@ -135,6 +137,14 @@ pub(crate) fn points(services: &[Service], regression: Regression) -> Vec<(i64, 
     sizes.into_iter().map(point).collect()
 }
 
+/// Bytes per microsecond of one connection that serves each transfer in the median time of its size.
+fn typical(services: &[Service]) -> Option<f64> {
+    let medians: BTreeMap<i64, f64> = points(services, Regression::Median).into_iter().collect();
+    let microseconds: f64 = services.iter().map(|service| medians[&service.bytes] / 1000.0).sum();
+    let bytes: i64 = services.iter().map(|service| service.bytes).sum();
+    (microseconds > 0.0).then(|| bytes as f64 / microseconds)
+}
+
 fn mean(times: &[i64]) -> f64 {
     times.iter().sum::<i64>() as f64 / times.len() as f64
 }
@@ -178,7 +188,7 @@ pub(crate) fn channel_rows(recordings: &[&Recording]) -> Result<Vec<ChannelRow>,
         let time: i64 = transfers.iter().map(|transfer| transfer.stop - transfer.start).sum();
         let mean_size_bytes = bytes as f64 / count as f64;
         let mean_time_us = time as f64 / count as f64 / 1000.0;
-        let latency_us = fit(&points(&services(&transfers), Regression::Median)).map(|fit| fit.latency_us);
+        let latency_us = fit(&points(&services(&transfers), Regression::Median)).and_then(|fit| fit.latency_us);
         ChannelRow { comm, rank, peer, channel, transfers: count, bytes, mean_size_bytes, mean_time_us, latency_us }
     };
     Ok(groups.into_iter().map(row).collect())

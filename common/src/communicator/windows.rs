@@ -84,8 +84,9 @@ impl Communicator {
     ) {
         figures.totals.windows += 1;
         for ((peer, channel), services) in traffic.take_channels() {
-            if let Some(fit) = FittedLine::of(&services, regression, figures.nanoseconds_per_tick) {
-                figures.channel_window((rank, peer, channel), fit.latency_us);
+            let fit = FittedLine::of(&services, regression, figures.nanoseconds_per_tick);
+            if let Some(latency_us) = fit.and_then(|fit| fit.latency_us) {
+                figures.channel_window((rank, peer, channel), latency_us);
             }
         }
         for (peer, pair) in traffic.sums() {
@@ -97,7 +98,7 @@ impl Communicator {
                 figures.window(rank, peer, rate);
             }
             if let Some(series) = self.series {
-                let latency_us = rate.fit.map(|fit| fit.latency_us);
+                let latency_us = rate.fit.and_then(|fit| fit.latency_us);
                 let sums = Sums { bytes: pair.bytes, active: pair.active.total(), latency_us, ..Sums::default() };
                 figures.series.add(series, opened, peer, &sums);
             }

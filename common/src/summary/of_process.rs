@@ -81,6 +81,7 @@ impl Summary {
                 channels: totals.channels.range((rank, peer, 0)..=(rank, peer, u8::MAX)).count() as u64,
                 active_us: rate.active_us,
                 sustained_rate_mb_s: rate.sustained_mb_s,
+                typical_rate_mb_s: rate.typical_mb_s,
                 mean_in_flight: rate.in_flight.map(|(mean, _)| mean),
                 max_in_flight: rate.in_flight.map(|(_, max)| max),
                 fit: rate.fit,

@@ -232,8 +232,11 @@ impl<'a> Writer<'a> {
         let measurement = self.measurement;
         for window in &pair.windows {
             let Rate { sustained_mb_s, fit, .. } = window.rate;
-            let values =
-                [sustained_mb_s.map(|rate| rate * 1e6), fit.map(|fit| fit.latency_us * 1e3), fit.map(|fit| fit.r2 * 1e6)];
+            let values = [
+                sustained_mb_s.map(|rate| rate * 1e6),
+                fit.and_then(|fit| fit.latency_us).map(|latency| latency * 1e3),
+                fit.map(|fit| fit.r2 * 1e6),
+            ];
             for (counter, value) in definitions.figures.into_iter().flatten().zip(values.map(whole)) {
                 // a counter keeps its value, and that of another window would be shown as this one's
                 measurement.count(location, window.start, counter, value.unwrap_or(0));
