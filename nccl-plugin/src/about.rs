@@ -13,6 +13,19 @@ pub extern "C" fn scorep_nccl_version() -> *const c_char {
     VERSION.as_ptr()
 }
 
+/// What it was built with besides, by the names of cargo's features.
+const FEATURES: &CStr = match (cfg!(feature = "otel"), cfg!(feature = "otel-grpc")) {
+    (_, true) => c"otel otel-grpc",
+    (true, false) => c"otel",
+    (false, false) => c"",
+};
+
+/// What this library was built with besides, a constant string of words: `otel`, `otel-grpc`.
+#[unsafe(no_mangle)]
+pub extern "C" fn scorep_nccl_features() -> *const c_char {
+    FEATURES.as_ptr()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
