@@ -1,6 +1,6 @@
 //! Where a person wants a text: a file, or a device, pipe or terminal that is there.
 
-use super::{NewFile, own};
+use super::{NewFile, make, own};
 use crate::signal::Held;
 use serde::Serialize;
 use std::fs::{self, File, FileType, OpenOptions};
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 /// How long a reader may take.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Writes a text there. A file appears whole or not at all. A descriptor of the process, a device, and a FIFO that somebody reads are
+/// Writes a text there. A file appears whole or not at all, in a directory that is made where it is missing. A descriptor of the process, a device, and a FIFO that somebody reads are
 /// written into; a FIFO of another user is replaced by a file, and so is a link, unless it is the user's own or the system's and leads to
 /// a device or a FIFO.
 ///
@@ -36,6 +36,9 @@ pub fn write(place: &Path, text: &[u8]) -> io::Result<()> {
             Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a socket or a disk"))
         }
         _ => {
+            if let Some(directory) = place.parent().filter(|directory| !directory.as_os_str().is_empty()) {
+                make(directory)?;
+            }
             let mut file = NewFile::beside(place)?;
             file.write_all(text)?;
             file.appear()
