@@ -230,15 +230,15 @@ impl Communicator {
             context.doubt();
             // whether events time these is known for certain in the end
             if !self.wants_launches {
-                self.tell_out_of_step(cause, figures);
+                self.tell_out_of_step(rank, cause, figures);
             }
         }
     }
 
     /// A person is told, once an operation has stamps that are not used, unless events time what stamps do not.
-    fn tell_out_of_step(&self, cause: Cause, figures: &mut Figures) {
+    fn tell_out_of_step(&self, rank: Rank, cause: Cause, figures: &mut Figures) {
         if figures.totals.out_of_step > 0 && !self.assembly.expects_launches() {
-            figures.out_of_step(cause);
+            figures.out_of_step(rank.comm, cause);
         }
     }
 
@@ -249,7 +249,7 @@ impl Communicator {
         self.take_losses(figures);
         // a short run has settled nothing before
         if let Some(cause) = self.assembly.out_of_step() {
-            self.tell_out_of_step(cause, figures);
+            self.tell_out_of_step(rank, cause, figures);
         }
     }
 

@@ -170,8 +170,8 @@ impl Figures {
         self.totals.operation(rank, operation, judged, self.nanoseconds_per_tick);
     }
 
-    /// A communicator's GPU stamps are not believed any more; the first time, a person is told why, and what to do about it.
-    pub fn out_of_step(&mut self, cause: Cause) {
+    /// The GPU stamps of communicator `comm` are not believed any more; the first time, a person is told why, and what to do about it.
+    pub fn out_of_step(&mut self, comm: u64, cause: Cause) {
         if self.told_out_of_step {
             return;
         }
@@ -195,7 +195,7 @@ impl Figures {
             Cause::TooMuchInDoubt => "more operations whose stamps are in doubt than are kept".into(),
         };
         let line = format!(
-            "a communicator's operations are not GPU-timed from here on, since NCCL may give them the stamps of others: {why}. They are \
+            "operations of communicator {comm:016x} are not GPU-timed from here on, since NCCL may give them the stamps of others: {why}. They are \
              counted in nccl_out_of_step"
         );
         log::warn(&line);
