@@ -5,51 +5,61 @@ mod bandwidth;
 mod communicators;
 mod figure;
 mod operations;
+mod transfers;
 
 use crate::launch::Untimed;
-use crate::rate::{FEWEST_SIZES, LEAST_ERRORS, LEAST_SPAN};
 use crate::summary::{Process, Summary};
-use comfy_table::{CellAlignment, Table, presets};
-use figure::{bytes, count, number, with_error};
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use figure::count;
 use std::fmt::Write;
 
-/// Rows of a table that a person reads.
-const MOST: usize = 20;
+pub use transfers::Order;
+
+/// Rows of a table that a person reads, where nothing else is wanted.
+pub const ROWS: u64 = 20;
+
+/// How the tables are shown.
+#[derive(Debug, Clone, Copy)]
+pub struct View {
+    /// Columns of characters that a table may have; `None` for as many as it takes.
+    pub width: Option<u16>,
+    /// Rows of a table, at least one.
+    pub rows: usize,
+    /// What the rank pairs are sorted by; without it as in the summary, where there is room for all, else by bytes.
+    pub order: Option<Order>,
+}
+
+impl Default for View {
+    fn default() -> Self {
+        Self { width: None, rows: ROWS as usize, order: None }
+    }
+}
 
 /// The tables: operations by function, transfers by pair of ranks, who arrives late, and what was not measured.
 pub fn tables(summary: &Summary) -> String {
-    let mut text = communicators::tables(summary);
-    text += &operations::tables(summary);
-    if summary.transfers.is_empty() {
-        let _ = writeln!(
-            text,
-            "No transfers over the network: all ranks share a node, or NCCL told of none with their sizes (interface v4 and later do)."
-        );
-    } else {
-        let _ = writeln!(text, "Transfers over the network, seen from the sender\n{}", transfers(summary));
-        if let Some(others) = summary.transfers.len().checked_sub(MOST).filter(|&others| others > 0) {
-            let _ = writeln!(text, "and {} rank pairs with fewer bytes", count(others as u64));
-        }
-        let _ = writeln!(
-            text,
-            "sustained: bytes over the time with a transfer under way, on all channels together. Typical: of one connection, which is\n\
-             a channel's, with every transfer served in its size's median time. Fit: service time of one connection over size; latency\n\
-             and rate with their standard errors, where there are {FEWEST_SIZES} sizes that span a factor of {LEAST_SPAN} and the slope is\n\
-             {LEAST_ERRORS} errors above 0. Compare fits, or typical rates of equal sizes"
-        );
-    }
-    text += &bandwidth::tables(summary);
-    text += &arrivals::tables(summary);
+    view(summary, &View::default())
+}
+
+/// The same, shown otherwise.
+pub fn view(summary: &Summary, view: &View) -> String {
+    let mut text = communicators::tables(summary, view);
+    text += &operations::tables(summary, view);
+    text += &transfers::tables(summary, view);
+    text += &bandwidth::tables(summary, view);
+    text += &arrivals::tables(summary, view);
     let notes = notes(summary);
     if !notes.is_empty() {
         let _ = writeln!(text, "\n{}", notes.join("\n"));
     }
     text
 }
-
-fn table(header: &[&str], left: usize) -> Table {
+/// A table whose columns behind the first ones are numbers.
+fn table(view: &View, header: &[&str], left: usize) -> Table {
     let mut table = Table::new();
     table.load_preset(presets::UTF8_FULL_CONDENSED).set_header(header);
+    if let Some(width) = view.width {
+        table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
+    }
     for column in table.column_iter_mut().skip(left) {
         column.set_cell_alignment(CellAlignment::Right);
     }
@@ -60,45 +70,6 @@ fn table(header: &[&str], left: usize) -> Table {
 fn looked_at(one_in: impl Iterator<Item = u32>) -> String {
     let one_in = one_in.max().filter(|&one_in| one_in > 1);
     one_in.map_or_else(String::new, |one_in| format!("one operation in {} was looked at\n", count(one_in.into())))
-}
-
-fn transfers(summary: &Summary) -> Table {
-    let header = [
-        "communicator",
-        "ranks",
-        "transfers",
-        "bytes",
-        "sizes",
-        "channels",
-        "sustained MB/s",
-        "typical MB/s",
-        "in flight",
-        "fit MB/s",
-        "latency us",
-        "R2",
-    ];
-    let mut table = table(&header, 2);
-    let mut rows: Vec<_> = summary.transfers.iter().collect();
-    if rows.len() > MOST {
-        rows.sort_by_key(|row| std::cmp::Reverse(row.bytes));
-    }
-    for row in rows.into_iter().take(MOST) {
-        table.add_row([
-            row.comm.clone(),
-            format!("{} > {}", row.rank, row.peer),
-            count(row.transfers),
-            bytes(row.bytes),
-            count(row.sizes),
-            count(row.channels),
-            number(row.sustained_rate_mb_s, 1),
-            number(row.typical_rate_mb_s, 1),
-            row.mean_in_flight.zip(row.max_in_flight).map_or_else(|| "-".into(), |(mean, max)| format!("{mean:.1}, {max}")),
-            with_error(row.fit.map(|fit| (fit.rate_mb_s, fit.rate_error_mb_s)), 0),
-            with_error(row.fit.and_then(|fit| Some((fit.latency_us?, fit.latency_error_us))), 2),
-            number(row.fit.map(|fit| fit.r2), 3),
-        ]);
-    }
-    table
 }
 
 /// What a reader of the figures must know.
@@ -132,39 +103,10 @@ fn notes(summary: &Summary) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::Transfers;
 
     #[test]
     fn an_empty_summary_says_so() {
         let text = tables(&Summary::merge(vec![]));
         assert!(text.starts_with("No transfers"), "{text}");
-    }
-
-    /// A fit is of one connection among the pair's channels, while the sustained rate is of all.
-    #[test]
-    fn a_pair_stands_beside_the_number_of_its_channels() {
-        let pair = Transfers {
-            comm: "00000000000000ab".into(),
-            rank: 3,
-            peer: 5,
-            transfers: 1000,
-            bytes: 1 << 30,
-            sizes: 7,
-            channels: 2,
-            active_us: 1e6,
-            sustained_rate_mb_s: Some(1073.7),
-            typical_rate_mb_s: Some(900.0),
-            mean_in_flight: None,
-            max_in_flight: None,
-            fit: None,
-        };
-        let text = tables(&Summary { transfers: vec![pair], ..Summary::merge(vec![]) });
-        let cells = |word: &str| {
-            let line = text.lines().find(|line| line.contains(word)).unwrap();
-            line.split(['│', '┆']).map(|cell| cell.trim().to_owned()).collect::<Vec<_>>()
-        };
-        let place = cells("communicator").iter().position(|cell| cell == "channels").unwrap();
-        assert_eq!(cells("3 > 5")[place - 1..=place], ["7", "2"], "{text}");
-        assert!(text.contains("there are 4 sizes that span a factor of 8 and the slope is\n3 errors above 0"), "{text}");
     }
 }

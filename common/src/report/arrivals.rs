@@ -1,15 +1,15 @@
 //! Who arrives late at collectives.
 
 use super::figure::{count, number, share};
-use super::{MOST, looked_at, table};
+use super::{View, looked_at, table};
 use crate::summary::{ENOUGH_TIMED, Lateness, Summary, speaks_for_all};
 use std::fmt::Write;
 
 /// The latest ranks, and how well the clocks of nodes are known. Nothing where processes were not gathered.
-pub(super) fn tables(summary: &Summary) -> String {
+pub(super) fn tables(summary: &Summary, view: &View) -> String {
     let mut text = String::new();
     if !summary.lateness.is_empty() {
-        let _ = write!(text, "\n{}", lateness(&summary.lateness));
+        let _ = write!(text, "\n{}", lateness(&summary.lateness, view));
     }
     if let Some(clocks) = summary.clocks.filter(|clocks| clocks.nodes > 1) {
         let _ = writeln!(text, "\nThe clocks of {} nodes were compared to {} us", clocks.nodes, number(Some(clocks.error_us), 1));
@@ -22,7 +22,7 @@ fn is_known(row: &&Lateness) -> bool {
     speaks_for_all(row.operations, row.count)
 }
 
-fn lateness(rows: &[Lateness]) -> String {
+fn lateness(rows: &[Lateness], view: &View) -> String {
     // those of too few operations, behind the others
     let mut late: Vec<&Lateness> = rows.iter().filter(|row| row.mean_us.is_some() || !is_known(row) && row.last > 0).collect();
     late.sort_by(|one, other| {
@@ -43,8 +43,8 @@ fn lateness(rows: &[Lateness]) -> String {
     } else {
         let header =
             ["communicator", "rank", "mean us", "p99 us", "last", "resolved", "of", "known %", "uncertain us", "at most us"];
-        let mut table = table(&header, 1);
-        for row in late.iter().take(MOST) {
+        let mut table = table(view, &header, 1);
+        for row in late.iter().take(view.rows) {
             table.add_row([
                 row.comm.clone(),
                 row.rank.to_string(),
@@ -60,7 +60,7 @@ fn lateness(rows: &[Lateness]) -> String {
         }
         let _ = writeln!(text, "Arrival at collectives, after the first rank; who is latest first\n{table}");
         let others = [
-            (late.len().saturating_sub(MOST), "less late"),
+            (late.len().saturating_sub(view.rows), "less late"),
             (on_time, "no later than the clocks leave uncertain"),
             (unknown, "never known to be last, of too few operations"),
         ];
@@ -81,6 +81,10 @@ fn lateness(rows: &[Lateness]) -> String {
 mod tests {
     use super::*;
     use crate::summary::Clocks;
+
+    fn shown(summary: &Summary) -> String {
+        tables(summary, &View::default())
+    }
 
     fn row(rank: i32, mean_us: Option<f64>, one_in: u32) -> Lateness {
         let p99_us = mean_us.map(|mean| mean * 3.0);
@@ -106,13 +110,13 @@ mod tests {
 
     #[test]
     fn nothing_is_said_where_nothing_was_gathered() {
-        assert_eq!(tables(&summary(vec![], None)), "");
+        assert_eq!(shown(&summary(vec![], None)), "");
     }
 
     #[test]
     fn the_latest_come_first_and_the_others_are_counted() {
         let late = (0..25).map(|rank| row(rank, Some(f64::from(rank)), 1));
-        let text = tables(&summary(late.chain([row(25, None, 1)]).collect(), None));
+        let text = shown(&summary(late.chain([row(25, None, 1)]).collect(), None));
         let cells = |line: &str| line.split(['│', '┆']).map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
         let lines: Vec<_> = text.lines().filter(|line| line.contains("ab")).map(cells).collect();
         assert_eq!(lines[0][1..11], ["00000000000000ab", "24", "24.0", "72.0", "1,017", "9,876", "12,345", "99.6", "4.2", "8.4"]);
@@ -123,14 +127,14 @@ mod tests {
 
     #[test]
     fn who_is_late_alone_has_no_others() {
-        let text = tables(&summary(vec![row(3, Some(1.0), 8)], Some(Clocks { nodes: 4, error_us: 3.25 })));
+        let text = shown(&summary(vec![row(3, Some(1.0), 8)], Some(Clocks { nodes: 4, error_us: 3.25 })));
         assert!(!text.contains("other ranks") && text.contains("\none operation in 8 was looked at\n"), "{text}");
         assert!(text.ends_with("\n\nThe clocks of 4 nodes were compared to 3.2 us\n"), "{text}");
     }
 
     #[test]
     fn nobody_late_is_said() {
-        let text = tables(&summary(vec![row(0, None, 1), row(1, None, 1)], None));
+        let text = shown(&summary(vec![row(0, None, 1), row(1, None, 1)], None));
         assert_eq!(text, "\nArrival at collectives: none of 2 ranks is later than the clocks leave uncertain, 4.2 us at most\n");
     }
 
@@ -138,7 +142,7 @@ mod tests {
     #[test]
     fn ranks_of_too_few_operations_have_no_mean() {
         let few = |rank, last| Lateness { count: 120, timed: 6, operations: 5, resolved: 5, last, ..row(rank, None, 1) };
-        let text = tables(&summary(vec![few(0, 2), few(1, 3), few(2, 0)], None));
+        let text = shown(&summary(vec![few(0, 2), few(1, 3), few(2, 0)], None));
         let cells = |line: &str| line.split(['│', '┆']).map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
         let lines: Vec<_> = text.lines().filter(|line| line.contains("ab")).map(cells).collect();
         assert_eq!(lines[0][2..9], ["1", "-", "-", "3", "5", "5", "4.2"]);

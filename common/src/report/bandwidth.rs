@@ -1,22 +1,22 @@
 //! How fast collectives are, by the rank that waits for nobody.
 
 use super::figure::{bytes, count, number, share};
-use super::{MOST, looked_at, table};
+use super::{View, looked_at, table};
 use crate::summary::{Bandwidth, ENOUGH_TIMED, Summary};
 use std::fmt::Write;
 
 /// Those with most bytes. Nothing where processes were not gathered.
-pub(super) fn tables(summary: &Summary) -> String {
+pub(super) fn tables(summary: &Summary, view: &View) -> String {
     if summary.bandwidth.is_empty() {
         return String::new();
     }
     let mut rows: Vec<_> = summary.bandwidth.iter().collect();
-    if rows.len() > MOST {
+    if rows.len() > view.rows {
         rows.sort_by_key(|row| std::cmp::Reverse(row.bytes));
     }
     let header = ["communicator", "function", "from", "operations", "GPU-timed %", "alone", "least us", "busbw GB/s"];
-    let mut table = table(&header, 2);
-    for row in rows.iter().take(MOST) {
+    let mut table = table(view, &header, 2);
+    for row in rows.iter().take(view.rows) {
         let least_us = |row: &Bandwidth| row.least_us / row.operations as f64;
         table.add_row([
             row.comm.clone(),
@@ -31,7 +31,7 @@ pub(super) fn tables(summary: &Summary) -> String {
     }
     let mut text =
         format!("\nBus bandwidth of collectives by size, by the least time over the ranks: without their waits\n{table}\n");
-    if let Some(others) = rows.len().checked_sub(MOST).filter(|&others| others > 0) {
+    if let Some(others) = rows.len().checked_sub(view.rows).filter(|&others| others > 0) {
         let _ = writeln!(text, "and {} more with fewer bytes", count(others as u64));
     }
     if rows.iter().any(|row| row.busbw_gb_s.is_none()) {
@@ -58,7 +58,7 @@ mod tests {
             least_us: 250.0,
             busbw_gb_s: Some(189.126),
         };
-        let tables = |bandwidth| tables(&Summary { bandwidth, ..Summary::merge(vec![]) });
+        let tables = |bandwidth| tables(&Summary { bandwidth, ..Summary::merge(vec![]) }, &View::default());
         let text = |count: u32| tables((0..count).map(row).collect());
         assert_eq!(text(0), "");
         let many = text(25);

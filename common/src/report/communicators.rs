@@ -1,7 +1,7 @@
 //! Which communicator moves how much.
 
 use super::figure::{bytes, count, number};
-use super::{MOST, table};
+use super::{View, table};
 use crate::summary::Summary;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -15,7 +15,7 @@ struct Sum {
 }
 
 /// The communicators with most bytes, where there are several.
-pub(super) fn tables(summary: &Summary) -> String {
+pub(super) fn tables(summary: &Summary, view: &View) -> String {
     if summary.communicators.len() < 2 {
         return String::new();
     }
@@ -29,8 +29,8 @@ pub(super) fn tables(summary: &Summary) -> String {
     let of = |comm: &str| sums.get(comm).copied().unwrap_or_default();
     let mut communicators: Vec<_> = summary.communicators.iter().collect();
     communicators.sort_by_key(|row| std::cmp::Reverse(of(&row.comm).bytes));
-    let mut table = table(&["communicator", "name", "ranks", "nodes", "operations", "bytes", "GPU time ms"], 2);
-    for row in communicators.iter().take(MOST) {
+    let mut table = table(view, &["communicator", "name", "ranks", "nodes", "operations", "bytes", "GPU time ms"], 2);
+    for row in communicators.iter().take(view.rows) {
         let sum = of(&row.comm);
         table.add_row([
             row.comm.clone(),
@@ -43,7 +43,7 @@ pub(super) fn tables(summary: &Summary) -> String {
         ]);
     }
     let mut text = format!("Communicators, all of their ranks together; times are those of kernels, summed up\n{table}\n");
-    if let Some(others) = communicators.len().checked_sub(MOST).filter(|&others| others > 0) {
+    if let Some(others) = communicators.len().checked_sub(view.rows).filter(|&others| others > 0) {
         let _ = writeln!(text, "and {} more", count(others as u64));
     }
     text.push('\n');
@@ -60,8 +60,8 @@ mod tests {
         let communicator =
             |number: i32| Communicator { comm: format!("c{number:02}"), nranks: 4, nnodes: 2, name: "tp".into(), ranks: vec![] };
         let summary = |count: i32| Summary { communicators: (0..count).map(communicator).collect(), ..Summary::merge(vec![]) };
-        assert_eq!(tables(&summary(1)), "");
-        let text = tables(&summary(25));
+        assert_eq!(tables(&summary(1), &View::default()), "");
+        let text = tables(&summary(25), &View::default());
         assert!(text.contains("c19") && !text.contains("c20") && text.contains("and 5 more"), "{text}");
     }
 }

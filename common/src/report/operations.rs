@@ -1,7 +1,7 @@
 //! How often each function was done, and what its operations took.
 
 use super::figure::{bytes, count, number, share};
-use super::table;
+use super::{View, table};
 use crate::summary::{ENOUGH_TIMED, Operations, Summary, speaks_for_all};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -17,6 +17,10 @@ struct Sum {
     max_us: Option<f64>,
     /// Rows whose longest time is not known.
     unknown: u64,
+    proxy_timed: u64,
+    proxy_time_us: f64,
+    enqueue_timed: u64,
+    enqueue_time_us: f64,
 }
 
 impl Sum {
@@ -28,6 +32,10 @@ impl Sum {
         self.min_us = self.min_us.into_iter().chain(row.min_us).reduce(f64::min);
         self.max_us = self.max_us.into_iter().chain(row.max_us).reduce(f64::max);
         self.unknown += u64::from(row.max_us.is_none());
+        self.proxy_timed += row.proxy_timed;
+        self.proxy_time_us += row.proxy_time_us;
+        self.enqueue_timed += row.enqueue_timed;
+        self.enqueue_time_us += row.enqueue_time_us;
     }
 
     /// Whether a mean and a maximum are those of all of them.
@@ -37,7 +45,7 @@ impl Sum {
 }
 
 /// Nothing where there was no operation.
-pub(super) fn tables(summary: &Summary) -> String {
+pub(super) fn tables(summary: &Summary, view: &View) -> String {
     let mut sums: BTreeMap<(&str, &str), Sum> = BTreeMap::new();
     for row in &summary.operations {
         sums.entry((&row.kind, &row.func)).or_default().add(row);
@@ -45,7 +53,7 @@ pub(super) fn tables(summary: &Summary) -> String {
     if sums.is_empty() {
         return String::new();
     }
-    let mut table = table(&["kind", "function", "count", "bytes", "GPU-timed %", "min us", "mean us", "max us"], 2);
+    let mut table = table(view, &["kind", "function", "count", "bytes", "GPU-timed %", "min us", "mean us", "max us"], 2);
     for ((kind, function), sum) in &sums {
         let mean = sum.is_timed().then(|| sum.time_us / sum.gpu_timed as f64);
         table.add_row([
@@ -67,8 +75,34 @@ pub(super) fn tables(summary: &Summary) -> String {
             "no mean and no maximum where the GPU has timed less than {ENOUGH_TIMED} %: the first operations, which are slow, may be those"
         );
     }
+    text += &by_host(&sums, view);
     text.push('\n');
     text
+}
+
+/// What the others took by the host's clock, of functions that the GPU has not timed: with NCCL before 2.27 of all.
+fn by_host(sums: &BTreeMap<(&str, &str), Sum>, view: &View) -> String {
+    let untimed: Vec<_> = sums.iter().filter(|(_, sum)| !sum.is_timed() && sum.proxy_timed + sum.enqueue_timed > 0).collect();
+    if untimed.is_empty() {
+        return String::new();
+    }
+    let header = ["kind", "function", "by proxy", "mean us", "by enqueue", "mean us"];
+    let mut table = table(view, &header, 2);
+    let mean = |time_us: f64, timed: u64| number((timed > 0).then(|| time_us / timed as f64), 1);
+    for ((kind, function), sum) in untimed {
+        table.add_row([
+            (*kind).to_owned(),
+            (*function).to_owned(),
+            count(sum.proxy_timed),
+            mean(sum.proxy_time_us, sum.proxy_timed),
+            count(sum.enqueue_timed),
+            mean(sum.enqueue_time_us, sum.enqueue_timed),
+        ]);
+    }
+    format!(
+        "Operations that the GPU has not timed, by the host's clock\n{table}\n\
+         by proxy: from the enqueue to the end of the last proxy operation. By enqueue: the enqueue alone, which is no time of communication\n"
+    )
 }
 
 #[cfg(test)]
@@ -99,7 +133,7 @@ mod tests {
     }
 
     fn cells(rows: &[Operations]) -> (Vec<String>, bool) {
-        let text = tables(&Summary { operations: rows.to_vec(), ..Summary::merge(vec![]) });
+        let text = tables(&Summary { operations: rows.to_vec(), ..Summary::merge(vec![]) }, &View::default());
         let line = text.lines().find(|line| line.contains("AllReduce")).unwrap();
         let cells: Vec<String> = line.split(['│', '┆']).map(|cell| cell.trim().to_owned()).collect();
         (cells[3..9].to_vec(), text.contains("less than 90 %"))
@@ -121,8 +155,22 @@ mod tests {
         assert_eq!(cells[4..], ["20.0".to_owned(), "-".to_owned()]);
     }
 
+    /// As NCCL before 2.27 tells them all.
+    #[test]
+    fn operations_without_gpu_times_have_those_of_the_host() {
+        let none =
+            Operations { enqueue_timed: 3, enqueue_time_us: 6.0, proxy_timed: 7, proxy_time_us: 350.0, ..row(0, 10, 0, None) };
+        let text = tables(&Summary { operations: vec![none], ..Summary::merge(vec![]) }, &View::default());
+        let line = text.lines().filter(|line| line.contains("AllReduce")).nth(1).unwrap();
+        let cells: Vec<&str> = line.split(['│', '┆']).map(str::trim).collect();
+        assert_eq!(cells[3..7], ["7", "50.0", "3", "2.0"], "{text}");
+        // where the GPU has timed nearly all, the rest is no matter
+        let text = tables(&Summary { operations: vec![row(0, 10, 9, Some(30.0))], ..Summary::merge(vec![]) }, &View::default());
+        assert!(!text.contains("by proxy"), "{text}");
+    }
+
     #[test]
     fn without_operations_there_is_no_table() {
-        assert_eq!(tables(&Summary::merge(vec![])), "");
+        assert_eq!(tables(&Summary::merge(vec![]), &View::default()), "");
     }
 }
