@@ -1,5 +1,6 @@
 //! A picture of one pair of ranks: size against time, every transfer, the median service time of each size, and the fitted line.
 
+use super::sizes::Sizes;
 use common::config::Regression;
 use common::connections::Connections;
 use common::rate::FittedLine;
@@ -39,13 +40,11 @@ fn draw_on(
         .margin(16)
         .x_label_area_size(48)
         .y_label_area_size(72)
-        .build_cartesian_2d(0.0..largest * 1.02, (shortest / 2.0..longest * 1.5).log_scale())?;
-    let kibibytes = |bytes: &f64| format!("{:.0} KiB", bytes / 1024.0);
+        .build_cartesian_2d(Sizes(0.0..largest * 1.02), (shortest / 2.0..longest * 1.5).log_scale())?;
     chart
         .configure_mesh()
         .x_desc("size of a transfer")
         .y_desc("time, us")
-        .x_label_formatter(&kibibytes)
         .y_label_formatter(&|time: &f64| format!("{time}"))
         .light_line_style(WHITE)
         .draw()?;

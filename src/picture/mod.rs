@@ -6,8 +6,10 @@
 //! | `rows.rs` | which of them goes to which row |
 //! | `timeline.rs` | draws rows of regions over time |
 //! | `fit.rs` | draws the time of transfers over their size |
+//! | `sizes.rs` | the axis of sizes |
 
 pub(crate) mod fit;
 pub(crate) mod recorded;
 pub(crate) mod rows;
+mod sizes;
 pub(crate) mod timeline;
