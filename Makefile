@@ -55,5 +55,5 @@ demo-packages:
 
 test-packages:
 	@./scripts/system-packages libotf2-trace-dev otf2-tools binutils util-linux valgrind slurmctld slurmd slurm-client munge shellcheck cmake dpkg-dev lmod \
-	  prometheus prometheus-node-exporter python3-venv
+	  prometheus prometheus-node-exporter python3-venv tcsh fish
 	@./scripts/test-collector

@@ -9,12 +9,12 @@ mod process;
 mod script;
 mod table;
 
-use crate::library;
+use crate::{leftovers, library, offspring, output};
 use common::summary::Summary;
 use measure::{EMPTY, LIMIT, Measured, Recorded};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 /// What is played where nothing is named, in the repository's root: a training, a pipeline over the network, and GPUs of one node.
 const CAPTURES: [&str; 3] = [
@@ -95,10 +95,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
         rows.extend(measure_all(arguments, capture, &plugins)?);
     }
     match arguments.format {
-        crate::Format::Table => println!("{}", table::of(&rows)),
-        crate::Format::Json => println!("{}", serde_json::to_string_pretty(&rows).map_err(|error| error.to_string())?),
+        crate::Format::Table => output::text(&format!("{}\n", table::of(&rows))),
+        crate::Format::Json => output::write(serde_json::to_string_pretty(&rows).map_err(|error| error.to_string())? + "\n"),
     }
-    Ok(())
 }
 
 /// The rows of a capture: empty, limit, and the plugins.
@@ -121,7 +120,7 @@ fn measure_all(arguments: &Arguments, capture: &Path, plugins: &[String]) -> Res
         let [fastest_ns, median_ns] = times(&rounds);
         let is_comparable = spoken(&rounds) == limits;
         Ok(Row {
-            capture: crate::replay::process_name(capture),
+            capture: crate::replay::captures::process_name(capture),
             plugin: plugin.clone(),
             fastest_ns,
             median_ns,
@@ -135,9 +134,8 @@ fn measure_all(arguments: &Arguments, capture: &Path, plugins: &[String]) -> Res
 }
 
 fn measure_one(arguments: &Arguments, capture: &Path, plugin: &str, latency: bool) -> Result<Measured, String> {
-    let program = std::env::current_exe().map_err(|error| error.to_string())?;
-    let mut command = Command::new(program);
-    command.arg(measure::COMMAND).arg(plugin).arg(capture);
+    let mut command = offspring::of_own(measure::COMMAND).map_err(|error| error.to_string())?;
+    command.arg(plugin).arg(capture);
     for (name, number) in
         [("--threads", arguments.threads), ("--communicators", arguments.communicators), ("--repeat", arguments.repeat)]
     {
@@ -154,7 +152,7 @@ fn measure_one(arguments: &Arguments, capture: &Path, plugin: &str, latency: boo
     }
     // the calls are made whatever is asked for, and there is no job that could hang
     command.env("NCCL_SCOREP_TRUST_NCCL", "on");
-    let scratch = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let scratch = leftovers::make(tempfile::tempdir).map_err(|error| error.to_string())?;
     let summary = scratch.path().join("summary.json");
     command.env("NCCL_SCOREP_SUMMARY", &summary);
     let output = command.stdin(Stdio::null()).stderr(Stdio::piped()).output().map_err(|error| error.to_string())?;

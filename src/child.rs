@@ -4,7 +4,8 @@
 use crate::capture::Capture;
 use crate::host::play::{self, Plan};
 use crate::library::Links;
-use crate::{capture, replay};
+use crate::replay::captures;
+use crate::{capture, offspring, output};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -30,10 +31,11 @@ pub(crate) struct Arguments {
 
 /// Replays one capture; what is wrong goes to standard error, the numbers of calls to standard output.
 pub(crate) fn run(arguments: &Arguments) -> ExitCode {
+    offspring::leave_signals_to_parent();
     match replay_one(arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
-            eprintln!("{message}");
+            output::line(message);
             ExitCode::FAILURE
         }
     }
@@ -51,7 +53,9 @@ fn replay_one(arguments: &Arguments) -> Result<(), String> {
     let capture = capture::read(&arguments.capture).map_err(|error| error.to_string())?;
     if let (count, Some((cb, line))) = (capture.skipped.count, &capture.skipped.first) {
         let path = arguments.capture.display();
-        eprintln!("{path}:{line}: \"{cb}\" is not known to this version; lines of such kinds that were skipped: {count}");
+        output::line(format_args!(
+            "{path}:{line}: \"{cb}\" is not known to this version; lines of such kinds that were skipped: {count}"
+        ));
     }
     play_as_recorded(&capture);
     let links = Links::of(&arguments.links);
@@ -67,7 +71,7 @@ fn replay_one(arguments: &Arguments) -> Result<(), String> {
         interface: arguments.interface,
         progress: &tell,
     };
-    let name = replay::process_name(&arguments.capture);
+    let name = captures::process_name(&arguments.capture);
     let trace = play::play(&capture, &name, &plan).map_err(|error| at(&arguments.capture, &error))?;
     if let Some(path) = &arguments.trace {
         let text = serde_json::to_vec(&trace).map_err(|error| at(path, &error))?;

@@ -1,19 +1,23 @@
 //! `scorep-nccl demo`: two recorded runs replayed, their figures printed, traces and two pictures left behind.
 
+mod brought;
+
 use crate::capture::{self, Capture};
+use crate::output;
 use crate::picture::timeline::{Group, Timeline};
 use crate::picture::{fit, recorded, rows, timeline};
 use crate::replay::{self, ReplayError, Request};
-use common::report;
+use common::report::{self, View};
 use common::summary::{Summary, Transfers};
 use common::totals::Transfer;
 use std::fs;
 use std::path::{Path, PathBuf};
+use tempfile::TempDir;
 
 /// What is shown.
 const RUNS: [(&str, &str); 2] = [
     ("net2_collectives", "two ranks, every collective and all-to-all, 4 B to 32 MiB, over sockets"),
-    ("nodes2x2_train", "four ranks on two nodes: a transformer in training, tensor and pipeline parallel"),
+    (TIMELINE_RUN, "four ranks on two nodes: a transformer in training, tensor and pipeline parallel"),
 ];
 /// The run whose timeline is drawn, and what is shown of it, nanoseconds after its first callback: one step of the training.
 const TIMELINE_RUN: &str = "nodes2x2_train";
@@ -24,9 +28,9 @@ pub(crate) const WINDOW_SECONDS: f64 = 0.1;
 /// Where things are.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Directory that holds the recorded runs.
-    #[arg(long, default_value = "tests/captures")]
-    captures: PathBuf,
+    /// Directory that holds the recorded runs. Without it, those that this program brings.
+    #[arg(long)]
+    captures: Option<PathBuf>,
     /// Directory for the traces, summaries and pictures.
     #[arg(long, default_value = "scorep-nccl-demo")]
     output: PathBuf,
@@ -40,31 +44,38 @@ pub(crate) struct Arguments {
 /// # Errors
 /// What is wrong, in words.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
-    println!("This demo replays recorded callbacks of a real NCCL (2.28.9, four H200 GPUs). Stand-ins play NCCL and Score-P;");
-    println!("the library they load is the one that is shipped.\n");
+    output::write(
+        "This demo replays recorded callbacks of a real NCCL (2.28.9, four H200 GPUs). Stand-ins play NCCL and Score-P;\n\
+         the library they load is the one that is shipped.\n\n",
+    )?;
     fs::create_dir_all(&arguments.output).map_err(|error| format!("{}: {error}", arguments.output.display()))?;
+    let brought = arguments.captures.is_none().then(brought::unpack).transpose()?;
+    let captures = arguments.captures.as_deref().or(brought.as_ref().map(TempDir::path)).unwrap_or(Path::new("."));
     let mut drawn = false;
     for (name, text) in RUNS {
-        println!("== {name}: {text}\n");
-        let source = arguments.captures.join(name);
+        output::write(format!("== {name}: {text}\n\n"))?;
+        let source = captures.join(name);
         if !source.is_dir() {
-            let path = source.display();
-            return Err(format!("{path}: no such directory; run in the repository's root, or name the runs with --captures"));
+            return Err(format!(
+                "{}: no such directory; leave --captures out for the runs that this program brings",
+                source.display()
+            ));
         }
         let outcome = replay_run(arguments, name, &source)?;
-        print!("{}", report::tables(&outcome.summary));
+        let view = View { width: output::width(), ..View::default() };
+        let mut text = report::view(&outcome.summary, &view);
         if let Some(trace) = &outcome.trace {
-            println!("\ntrace:   {} (open it in Vampir, or: otf2-print {0})", trace.display());
+            text += &format!("\ntrace:   {} (open it in Vampir, or: otf2-print {0})\n", trace.display());
         }
-        println!("summary: {}", summary_path(arguments, name).display());
+        text += &format!("summary: {}\n", summary_path(arguments, name).display());
         if !drawn && let Some(path) = draw(arguments, &source, &outcome.summary)? {
-            println!("picture: {}", path.display());
+            text += &format!("picture: {}\n", path.display());
             drawn = true;
         }
         if name == TIMELINE_RUN {
-            println!("picture: {}", draw_timeline(arguments, &source)?.display());
+            text += &format!("picture: {}\n", draw_timeline(arguments, &source)?.display());
         }
-        println!();
+        output::text(&(text + "\n"))?;
     }
     Ok(())
 }
@@ -86,7 +97,9 @@ fn replay_run(arguments: &Arguments, name: &str, source: &Path) -> Result<replay
         window_seconds: WINDOW_SECONDS,
         interface: None,
     };
-    replay::replay(&request).map_err(|error: ReplayError| error.to_string())
+    let outcome = replay::replay(&request).map_err(|error: ReplayError| error.to_string())?;
+    outcome.left_out.first().map_or(Ok(()), |error| Err(error.to_string()))?;
+    Ok(outcome)
 }
 
 /// An earlier demo's trace makes way; a directory that holds anything else does not.
@@ -130,7 +143,7 @@ fn draw_timeline(arguments: &Arguments, source: &Path) -> Result<PathBuf, String
     let times = captures.iter().flat_map(|capture| capture.lines.iter().map(|call| recorded::time(capture, call)));
     let zero = times.min().unwrap_or(0);
     let group = |capture: &Capture| Group {
-        name: format!("process {}", replay::process_name(&capture.path)),
+        name: format!("process {}", replay::captures::process_name(&capture.path)),
         rows: rows::of_process(&recorded::operations(capture), &recorded::transfers(capture)),
     };
     let groups: Vec<Group> = captures.iter().map(group).collect();
@@ -143,6 +156,6 @@ fn draw_timeline(arguments: &Arguments, source: &Path) -> Result<PathBuf, String
 
 /// A run's captures in the order of ranks.
 fn captures(source: &Path) -> Result<Vec<Capture>, String> {
-    let paths = replay::captures(&[source.into()]).map_err(|error| error.to_string())?;
+    let paths = replay::captures::of_one(source).map_err(|error| error.to_string())?;
     paths.iter().map(|path| capture::read(path).map_err(|error| error.to_string())).collect()
 }

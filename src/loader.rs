@@ -1,6 +1,6 @@
 //! What the loader makes of a name, asked by loading it: the truth, whatever paths and caches say.
 
-use crate::probe;
+use crate::{output, probe};
 use libloading::os::unix::Library;
 use std::ffi::{CStr, c_char};
 use std::path::{Path, PathBuf};
@@ -8,6 +8,10 @@ use std::process::ExitCode;
 
 /// A function that every build of the library exports: its version.
 const VERSION: &[u8] = b"scorep_nccl_version\0";
+/// One that gives what it was built with besides.
+const FEATURES: &[u8] = b"scorep_nccl_features\0";
+/// Their type.
+type Tells = unsafe extern "C" fn() -> *const c_char;
 
 /// The hidden command that a child is started with.
 pub(crate) const COMMAND: &str = "what-is";
@@ -23,6 +27,8 @@ pub(crate) enum Loaded {
         path: PathBuf,
         /// Its version.
         version: String,
+        /// What it was built with besides.
+        features: Features,
     },
     /// A library that is not this one.
     Other,
@@ -55,12 +61,12 @@ pub(crate) struct Arguments {
 
 /// Says what a name is.
 pub(crate) fn run(arguments: &Arguments) -> ExitCode {
-    match here(&arguments.name) {
-        Loaded::Ours { .. } => println!("{OURS}"),
-        Loaded::Other => println!("{OTHER}"),
-        Loaded::Nothing(words) => println!("{words}"),
-    }
-    ExitCode::SUCCESS
+    let words = match here(&arguments.name) {
+        Loaded::Ours { .. } => OURS.to_owned(),
+        Loaded::Other => OTHER.to_owned(),
+        Loaded::Nothing(words) => words,
+    };
+    output::answered(output::write(words + "\n"))
 }
 
 /// Loads a name into this process.
@@ -71,12 +77,39 @@ fn here(name: &Path) -> Loaded {
         Err(error) => return Loaded::Nothing(plain(&error)),
     };
     // SAFETY: the symbol has this type in every build of this library.
-    let version = unsafe { library.get::<unsafe extern "C" fn() -> *const c_char>(VERSION) }.map(|symbol| *symbol);
+    let version = unsafe { library.get::<Tells>(VERSION) }.map(|symbol| *symbol);
+    // SAFETY: as above; an earlier one has no such function.
+    let features = unsafe { library.get::<Tells>(FEATURES) }.map(|symbol| *symbol).ok();
     std::mem::forget(library);
     let Ok(version) = version else { return Loaded::Other };
-    // SAFETY: it gives a string that lives as long as the library, which stays.
-    let text = unsafe { CStr::from_ptr(version()) }.to_string_lossy().into_owned();
-    Loaded::Ours { image: version as usize, path: file_of(version as usize).unwrap_or_else(|| name.into()), version: text }
+    // SAFETY: both give a string that lives as long as the library, which stays.
+    let told = |tell: Tells| unsafe { CStr::from_ptr(tell()) }.to_string_lossy().into_owned();
+    Loaded::Ours {
+        image: version as usize,
+        path: file_of(version as usize).unwrap_or_else(|| name.into()),
+        version: told(version),
+        features: Features(features.map(told).unwrap_or_default()),
+    }
+}
+
+/// What a library was built with besides, by the names of cargo's features.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Features(String);
+
+impl Features {
+    /// Whether it has figures over OpenTelemetry, and in Prometheus' textfiles.
+    pub(crate) fn otel(&self) -> bool {
+        self.has("otel")
+    }
+
+    /// Whether it speaks OTLP over gRPC, too.
+    pub(crate) fn otel_grpc(&self) -> bool {
+        self.has("otel-grpc")
+    }
+
+    fn has(&self, feature: &str) -> bool {
+        self.0.split(' ').any(|word| word == feature)
+    }
 }
 
 /// The loader's own words, without those around them.

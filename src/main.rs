@@ -1,5 +1,7 @@
 //! The command-line tool of scorep-nccl.
 
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr, reason = "they panic where nothing can be written"))]
+
 mod bench;
 mod capture;
 mod child;
@@ -8,20 +10,22 @@ mod doctor;
 mod host;
 mod lateness;
 mod launch;
+mod leftovers;
 mod library;
 mod loader;
 mod nccl_files;
+mod offspring;
 pub mod otf2;
 mod output;
 mod pages;
 mod picture;
+mod place;
 mod probe;
+mod program;
 mod replay;
 pub mod trace;
 
 use clap::{Parser, Subcommand, ValueEnum};
-use common::report;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// NCCL's communication in Score-P measurements: transfer rate, latency and collective time.
@@ -41,7 +45,7 @@ enum Command {
     /// Looks at what goes wrong in practice, and says how to mend it.
     Doctor(doctor::Arguments),
     /// Replays recorded NCCL callbacks through the plugin, with stand-ins for NCCL and Score-P.
-    Replay(Replay),
+    Replay(replay::command::Arguments),
     /// Replays two recorded runs, prints their figures, and leaves a trace and a picture.
     Demo(demo::Arguments),
     /// Measures what a profiler plugin costs, beside an empty one and the least that recording can cost.
@@ -61,44 +65,6 @@ enum Command {
 /// Versions that a replay can speak, as clap wants them.
 const INTERFACES: std::ops::RangeInclusive<i64> = host::table::OLDEST as i64..=host::table::NEWEST as i64;
 
-#[derive(Debug, clap::Args)]
-struct Replay {
-    /// Captures (*.jsonl.gz), or directories of them; one process each, in the order of their names.
-    #[arg(required = true, value_name = "DIR|FILE")]
-    sources: Vec<PathBuf>,
-    /// Writes the summary to this file, as JSON.
-    #[arg(long, value_name = "FILE")]
-    summary: Option<PathBuf>,
-    /// Writes an OTF2 archive of all processes into this directory, which must be missing or empty.
-    #[arg(long, value_name = "DIR")]
-    otf2: Option<PathBuf>,
-    /// Sends the figures of each process to this OTLP endpoint, over HTTP; needs a library built with OpenTelemetry.
-    #[arg(long, value_name = "URL")]
-    otlp: Option<String>,
-    /// Adds how late ranks arrive at their collectives to the summary; the captures must be of one machine.
-    #[arg(long)]
-    lateness: bool,
-    /// What is printed.
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    format: Format,
-    /// Length of a window in the capture's time, in seconds.
-    #[arg(long, value_name = "SECONDS", default_value_t = demo::WINDOW_SECONDS, value_parser = seconds)]
-    window: f64,
-    /// Version of NCCL's interface to speak, 1 to 7; what it cannot say is not told. Without it, the newest that the library
-    /// has, at most the captures' own.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(INTERFACES))]
-    interface: Option<u32>,
-    /// The shipped library, where it is not beside this program.
-    #[arg(long, value_name = "FILE")]
-    library: Option<PathBuf>,
-}
-
-/// A positive number of seconds.
-fn seconds(text: &str) -> Result<f64, String> {
-    let seconds = text.parse().ok().filter(|seconds: &f64| seconds.is_finite() && *seconds > 0.0);
-    seconds.ok_or_else(|| "not a positive number of seconds".into())
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
     /// Tables for a person.
@@ -112,7 +78,11 @@ fn main() -> ExitCode {
     // SAFETY: no other thread runs yet.
     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
     let done = |result: Result<(), String>| result.map(|()| ExitCode::SUCCESS);
-    let ended = match Arguments::parse().command {
+    let command = match Arguments::try_parse() {
+        Ok(arguments) => arguments.command,
+        Err(usage) => return said(&usage),
+    };
+    let ended = match command {
         Command::ReplayOne(arguments) => return child::run(&arguments),
         Command::BenchOne(arguments) => return bench::measure::run(&arguments),
         Command::WhatIs(arguments) => return loader::run(&arguments),
@@ -120,33 +90,29 @@ fn main() -> ExitCode {
         Command::Run(arguments) => launch::run::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Env(arguments) => done(launch::env::run(&arguments)),
-        Command::Bench(arguments) => done(bench::run(&arguments)),
-        Command::Replay(arguments) => done(replay(arguments)),
-        Command::Demo(arguments) => done(demo::run(&arguments)),
+        Command::Bench(arguments) => done(catching_signals().and_then(|()| bench::run(&arguments))),
+        Command::Replay(arguments) => done(catching_signals().and_then(|()| replay::command::run(arguments))),
+        Command::Demo(arguments) => done(catching_signals().and_then(|()| demo::run(&arguments))),
         Command::Pages(arguments) => done(pages::run(&arguments)),
     };
     match ended {
         Ok(status) => status,
         Err(message) => {
-            eprintln!("scorep-nccl: {message}");
+            output::say(message);
             ExitCode::FAILURE
         }
     }
 }
 
-fn replay(arguments: Replay) -> Result<(), String> {
-    let Replay { sources, summary, otf2, otlp, lateness, format, window, interface, library } = arguments;
-    let request = replay::Request { sources, summary, otf2, otlp, lateness, library, window_seconds: window, interface };
-    let outcome = replay::replay(&request).map_err(|error| error.to_string())?;
-    match format {
-        Format::Table => {
-            print!("{}", report::tables(&outcome.summary));
-            if let Some(trace) = outcome.trace {
-                println!("\ntrace: {}", trace.display());
-            }
-        }
-        Format::Json => print!("{}", replay::to_json(&outcome.summary).map_err(|error| error.to_string())?),
+/// Help, or what is wrong with the command line.
+fn said(usage: &clap::Error) -> ExitCode {
+    match usage.print() {
+        Ok(()) => ExitCode::from(u8::try_from(usage.exit_code()).unwrap_or(1)),
+        Err(error) => output::answered(Err(format!("standard output: {error}"))),
     }
-    // the figures are there; who has them sent wants to know that they were not
-    if outcome.sent { Ok(()) } else { Err("not all figures were sent, as said above".into()) }
+}
+
+/// What makes temporary files leaves none.
+fn catching_signals() -> Result<(), String> {
+    leftovers::remove_on_signals().map_err(|error| format!("signals cannot be waited for: {error}"))
 }

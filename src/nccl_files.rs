@@ -3,15 +3,18 @@
 //! A program finds `libnccl.so.2` through the loader, or in the Python package that its PyTorch came with. The release is asked of the
 //! library itself, in a process of its own: nothing of a foreign library runs in this one.
 
-use crate::probe;
+use crate::{output, probe};
 use nccl_plugin::release::Release;
 use std::collections::BTreeSet;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
 /// NCCL's file name since its version 2.
 const FILE: &str = "libnccl.so.2";
+/// How it begins where a person names it.
+const PRELOADED: &[u8] = b"libnccl.so";
 /// Seen from the prefix of a Python installation: where its packages are.
 const PACKAGES: [&str; 2] = ["site-packages", "dist-packages"];
 /// The hidden command that a child is started with.
@@ -26,14 +29,31 @@ pub(crate) struct Found {
     pub(crate) release: Option<Release>,
 }
 
-/// All that are found, in the order in which programs would: LD_LIBRARY_PATH, the Python in use, the loader's cache. Each file once, and looked for
-/// when it is asked for.
-pub(crate) fn find(lookup: &impl Fn(&str) -> Option<OsString>) -> impl Iterator<Item = Found> {
+/// All that are found, in the order in which programs would: LD_PRELOAD, LD_LIBRARY_PATH, the Python that `programs` name or that is in use, the
+/// loader's cache. Each file once, and looked for when it is asked for.
+pub(crate) fn find(lookup: &impl Fn(&str) -> Option<OsString>, programs: &[PathBuf]) -> impl Iterator<Item = Found> {
     let mut seen = BTreeSet::new();
-    let places = directories(lookup, "LD_LIBRARY_PATH").into_iter().map(|directory| directory.join(FILE));
-    let candidates = places.chain(of_python(lookup)).chain(std::iter::once_with(of_loader).flatten());
+    let listed = directories(lookup, "LD_LIBRARY_PATH");
+    let places = listed.iter().map(|directory| directory.join(FILE)).collect::<Vec<_>>();
+    let candidates = preloaded(lookup, &listed)
+        .into_iter()
+        .chain(places)
+        .chain(of_python(lookup, programs))
+        .chain(std::iter::once_with(of_loader).flatten());
     let real = candidates.filter_map(|path| path.canonicalize().ok()).filter(move |path| seen.insert(path.clone()));
     real.map(|path| Found { release: ask(&path), path })
+}
+
+/// What the loader puts before everything else, by path or by name; it separates them by colons and blanks.
+fn preloaded(lookup: &impl Fn(&str) -> Option<OsString>, listed: &[PathBuf]) -> Vec<PathBuf> {
+    let value = lookup("LD_PRELOAD").unwrap_or_default();
+    let entries = value.as_bytes().split(|byte| b": ".contains(byte)).map(|entry| Path::new(OsStr::from_bytes(entry)));
+    let is_nccl = |entry: &&Path| entry.file_name().is_some_and(|name| name.as_bytes().starts_with(PRELOADED));
+    let places = |entry: &Path| match entry.components().count() {
+        1 => listed.iter().map(|directory| directory.join(entry)).collect(),
+        _ => vec![entry.to_path_buf()],
+    };
+    entries.filter(is_nccl).flat_map(places).collect()
 }
 
 /// The directories of a variable that separates them by colons.
@@ -42,16 +62,19 @@ fn directories(lookup: &impl Fn(&str) -> Option<OsString>, variable: &str) -> Ve
     std::env::split_paths(&value).filter(|directory| !directory.as_os_str().is_empty()).collect()
 }
 
-/// In the packages of PYTHONPATH, the virtual environment, the Conda environment, the `python3` that a command would start, and the user.
-fn of_python(lookup: &impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
+/// In the packages of PYTHONPATH, the Python that is named, the virtual environment, the Conda environment, the `python3` that a command would
+/// start, and the user.
+fn of_python(lookup: &impl Fn(&str) -> Option<OsString>, programs: &[PathBuf]) -> Vec<PathBuf> {
     let started = directories(lookup, "PATH").into_iter().find(|directory| directory.join("python3").is_file());
+    // bin/python, or bin/torchrun, of a virtual environment that nobody has activated
+    let named = programs.iter().filter_map(|program| Some(program.parent()?.parent()?.to_path_buf()));
     let prefixes = [
         lookup("VIRTUAL_ENV").map(PathBuf::from),
         lookup("CONDA_PREFIX").map(PathBuf::from),
         started.and_then(|directory| directory.parent().map(Path::to_path_buf)),
         lookup("HOME").map(|home| Path::new(&home).join(".local")),
     ];
-    let of_prefixes = prefixes.into_iter().flatten().flat_map(|prefix| packages(&prefix));
+    let of_prefixes = named.chain(prefixes.into_iter().flatten()).flat_map(|prefix| packages(&prefix));
     let all = directories(lookup, "PYTHONPATH").into_iter().chain(of_prefixes);
     all.map(|packages| packages.join("nvidia/nccl/lib").join(FILE)).collect()
 }
@@ -72,9 +95,8 @@ fn entries(directory: &Path) -> Vec<PathBuf> {
 
 /// What the loader's cache names. `ldconfig` often is on the administrator's search path alone.
 fn of_loader() -> Vec<PathBuf> {
-    let listed = ["ldconfig", "/sbin/ldconfig"].into_iter().find_map(|program| Command::new(program).arg("-p").output().ok());
-    let listed = listed.map(|output| output.stdout).unwrap_or_default();
-    let listed = String::from_utf8_lossy(&listed).into_owned();
+    let listed = ["ldconfig", "/sbin/ldconfig"].into_iter().find_map(|program| probe::program(program, "-p").ok());
+    let listed = listed.unwrap_or_default();
     let lines = listed.lines().filter(|line| line.trim_start().starts_with(FILE));
     lines.filter_map(|line| line.split_once("=> ")).map(|(_, path)| PathBuf::from(path.trim())).collect()
 }
@@ -92,12 +114,9 @@ pub(crate) struct Arguments {
 /// Prints the release of a library.
 pub(crate) fn run(arguments: &Arguments) -> ExitCode {
     match release_of(&arguments.library) {
-        Ok(release) => {
-            println!("{release}");
-            ExitCode::SUCCESS
-        }
+        Ok(release) => output::answered(output::write(format!("{release}\n"))),
         Err(error) => {
-            eprintln!("{}: {error}", arguments.library.display());
+            output::say(format_args!("{}: {error}", arguments.library.display()));
             ExitCode::FAILURE
         }
     }

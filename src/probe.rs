@@ -1,5 +1,6 @@
-//! Questions to a library that only loading it answers, asked in a child process: a foreign library may end or hold up whoever loads it.
+//! Questions that another program or a foreign library answers, asked in a child process: it may end, or hold up whoever asks.
 
+use crate::offspring;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read, Seek};
@@ -8,32 +9,63 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// How long a child may take: a file system may be slow, and a job waits.
-const PATIENCE: Duration = Duration::from_secs(10);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NoAnswer {
+    /// The program cannot be started.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    /// It was killed.
+    #[error("it takes longer than {} s", PATIENCE.as_secs())]
+    Late,
+    /// It ended otherwise than it should.
+    #[error("it ends with {0}")]
+    Failed(std::process::ExitStatus),
+}
 
 /// Starts this program with a hidden command and gives what it prints; `Err` tells how it ended otherwise.
 pub(crate) fn ask(command: &str, argument: impl AsRef<OsStr>) -> Result<String, String> {
-    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    let child = offspring::of_own(command).map_err(NoAnswer::from);
+    let printed = child.and_then(|mut child| answer(child.arg(argument)));
+    printed.map_err(|error| match error {
+        NoAnswer::Io(error) => error.to_string(),
+        NoAnswer::Late => format!("loading it takes longer than {} s", PATIENCE.as_secs()),
+        NoAnswer::Failed(status) => format!("who loads it ends with {status}"),
+    })
+}
+
+/// Starts another program and gives what it prints.
+///
+/// # Errors
+/// When it is not there, takes too long, or fails.
+pub(crate) fn program(program: impl AsRef<OsStr>, argument: &str) -> Result<String, NoAnswer> {
     let mut child = Command::new(program);
+    offspring::end_with_parent(&mut child);
+    answer(child.arg(argument))
+}
+
+fn answer(child: &mut Command) -> Result<String, NoAnswer> {
     // a file: what a foreign library has started may hold a pipe open for as long as it likes
-    let mut answer = unnamed().map_err(|error| error.to_string())?;
-    let output = answer.try_clone().map_err(|error| error.to_string())?;
-    child.arg(command).arg(argument).stdin(Stdio::null()).stdout(output).stderr(Stdio::null());
-    let mut child = child.spawn().map_err(|error| error.to_string())?;
+    let mut answer = unnamed()?;
+    let mut child = child.stdin(Stdio::null()).stdout(answer.try_clone()?).stderr(Stdio::null()).spawn()?;
     let begun = Instant::now();
     let status = loop {
-        match child.try_wait().map_err(|error| error.to_string())? {
+        match child.try_wait()? {
             Some(status) => break status,
             None if begun.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(2)),
             None => {
                 let _ = child.kill();
                 let _ = child.wait();
-                return Err(format!("loading it takes longer than {} s", PATIENCE.as_secs()));
+                return Err(NoAnswer::Late);
             }
         }
     };
-    let mut printed = String::new();
-    let _ = answer.rewind().and_then(|()| answer.read_to_string(&mut printed));
-    if status.success() { Ok(printed.trim_end_matches('\n').into()) } else { Err(format!("who loads it ends with {status}")) }
+    let mut printed = Vec::new();
+    let _ = answer.rewind().and_then(|()| answer.read_to_end(&mut printed));
+    let printed = String::from_utf8_lossy(&printed);
+    if status.success() { Ok(printed.trim_end_matches('\n').into()) } else { Err(NoAnswer::Failed(status)) }
 }
 
 /// A file without a name, in memory where the system has that.

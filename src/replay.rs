@@ -1,18 +1,22 @@
 //! `scorep-nccl replay`: recorded callbacks through the shipped library, one child process a capture.
 
+pub(crate) mod captures;
+pub(crate) mod command;
+
+use crate::loader::{self, Loaded};
 use crate::trace::ProcessTrace;
-use crate::{child, lateness, library, otf2};
+use crate::{child, lateness, leftovers, library, offspring, otf2, output, place};
+use captures::ENDING;
+use common::config::Settings;
+use common::files;
 use common::summary::Summary;
 use indicatif::{ProgressBar, ProgressStyle};
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use tempfile::{NamedTempFile, TempDir};
-
-/// File name ending of captures.
-const ENDING: &str = ".jsonl.gz";
+use tempfile::TempDir;
 
 /// What is to be replayed, and what is wanted of it.
 #[derive(Debug, Default)]
@@ -44,6 +48,10 @@ pub(crate) struct Outcome {
     pub(crate) trace: Option<PathBuf>,
     /// Whether all figures were sent that were to be.
     pub(crate) sent: bool,
+    /// How many captures were asked for; a directory without any counts as one.
+    pub(crate) asked: usize,
+    /// Why some of them are not in the summary.
+    pub(crate) left_out: Vec<ReplayError>,
 }
 
 /// Why there is no outcome.
@@ -57,8 +65,22 @@ pub(crate) enum ReplayError {
     Library(#[from] library::NotFound),
     #[error("{0}")]
     Child(String),
+    /// No capture could be replayed, each for its reason.
+    #[error("{}", lines(.0))]
+    None(Vec<ReplayError>),
+    #[error(
+        "{path}: this library was built without {lacking}: build it with {option}, or leave {asked} out", path = .library.display()
+    )]
+    CannotSend { library: PathBuf, lacking: &'static str, option: &'static str, asked: &'static str },
+    #[error(transparent)]
+    Place(#[from] place::Unfit),
     #[error(transparent)]
     Otf2(#[from] otf2::Otf2Error),
+}
+
+/// Each on a line of its own.
+fn lines(errors: &[ReplayError]) -> String {
+    errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
 impl ReplayError {
@@ -67,19 +89,30 @@ impl ReplayError {
     }
 }
 
-/// Replays all captures. Output files appear when everything has succeeded, whole, or not at all.
+/// Replays all captures; those that cannot be are left out. Output files appear at the end, whole, or not at all.
 ///
 /// # Errors
-/// The first thing that is wrong with a capture, the library or a place to write to.
+/// When no capture can be replayed: what is wrong with each. The first thing that is wrong with the library or a place to write
+/// to.
 pub(crate) fn replay(request: &Request) -> Result<Outcome, ReplayError> {
-    let captures = captures(&request.sources)?;
     let library = library::find(request.library.as_deref())?;
-    // an output that cannot be written is found before the work, not after it
-    let summary_file = request.summary.as_deref().map(part_file).transpose()?;
+    // what cannot be had is said before the work, not after it
+    can_send(request, &library)?;
+    if let Some(path) = &request.summary {
+        place::prepare(path)?;
+    }
+    let (captures, mut left_out) = captures::of(&request.sources);
+    let asked = captures.len() + left_out.len();
+    if captures.is_empty() {
+        return Err(ReplayError::None(left_out));
+    }
     if let Some(directory) = &request.otf2 {
         otf2::check(directory)?;
     }
-    let scratch = TempDir::with_prefix("scorep-nccl-").map_err(|error| ReplayError::io(&std::env::temp_dir(), error))?;
+    let not_understood = Settings::from_environment().1;
+    not_understood.iter().for_each(output::say);
+    let scratch = leftovers::make(|| TempDir::with_prefix("scorep-nccl-"))
+        .map_err(|error| ReplayError::io(&std::env::temp_dir(), error))?;
     library::Links::of(scratch.path()).make(&library).map_err(|error| ReplayError::io(scratch.path(), error))?;
 
     let bar = progress_bar();
@@ -87,27 +120,64 @@ pub(crate) fn replay(request: &Request) -> Result<Outcome, ReplayError> {
     let jobs: Vec<Job<'_>> = captures
         .iter()
         .enumerate()
-        .map(|(number, capture)| Job { capture, request, scratch: scratch.path(), number, bar: &bar, unsent: &unsent })
+        .map(|(number, capture)| Job {
+            capture,
+            request,
+            scratch: scratch.path(),
+            number,
+            bar: &bar,
+            unsent: &unsent,
+            not_understood: &not_understood,
+        })
         .collect();
-    let outcome = run_all(&jobs);
+    let results = run_all(&jobs);
     bar.finish_and_clear();
-    let parts = outcome?;
+    let (mut replayed, mut summaries, mut traces): (Vec<&Job<'_>>, Vec<Summary>, Vec<Option<ProcessTrace>>) = Default::default();
+    for (job, result) in jobs.iter().zip(results) {
+        match result {
+            Ok((summary, trace)) => {
+                replayed.push(job);
+                summaries.push(summary);
+                traces.push(trace);
+            }
+            Err(error) => left_out.push(error),
+        }
+    }
+    if replayed.is_empty() {
+        return Err(ReplayError::None(left_out));
+    }
 
-    let (summaries, traces): (Vec<Summary>, Vec<Option<ProcessTrace>>) = parts.into_iter().unzip();
     let mut summary = Summary::merge(summaries);
+    summary.notes.extend(left_out.iter().map(|error| format!("left out, since it could not be replayed: {error}")));
     if request.lateness {
-        let arrivals: Vec<PathBuf> = jobs.iter().map(Job::arrivals).collect();
+        let captures: Vec<PathBuf> = replayed.iter().map(|job| job.capture.to_path_buf()).collect();
+        let arrivals: Vec<PathBuf> = replayed.iter().map(|job| job.arrivals()).collect();
         lateness::add(&mut summary, &captures, &arrivals);
     }
     let traces: Vec<ProcessTrace> = traces.into_iter().flatten().collect();
     let trace = request.otf2.as_deref().map(|directory| otf2::write(directory, &traces)).transpose()?;
-    if let (Some(mut file), Some(path)) = (summary_file, &request.summary) {
-        let text = to_json(&summary).map_err(|error| ReplayError::io(path, error))?;
-        file.write_all(text.as_bytes()).map_err(|error| ReplayError::io(path, error))?;
-        file.persist(path).map_err(|error| ReplayError::io(path, error.error))?;
+    if let Some(path) = &request.summary {
+        leftovers::undisturbed(|| files::write_json(path, &summary)).map_err(|error| ReplayError::io(path, error))?;
     }
     let sent = request.otlp.is_none() || !unsent.into_inner();
-    Ok(Outcome { summary, trace, sent })
+    Ok(Outcome { summary, trace, sent, asked, left_out })
+}
+
+/// Whether the library can send what it is to send.
+fn can_send(request: &Request, library: &Path) -> Result<(), ReplayError> {
+    // a variable for all jobs, which says nothing of this replay, is no reason to refuse it: the library itself has a line for that
+    if request.otlp.is_none() {
+        return Ok(());
+    }
+    match loader::load(library) {
+        Loaded::Ours { features, path, .. } if !features.otel() => Err(ReplayError::CannotSend {
+            library: path,
+            lacking: "OpenTelemetry",
+            option: "-DSCOREP_NCCL_OTEL=ON",
+            asked: "--otlp",
+        }),
+        _ => Ok(()),
+    }
 }
 
 /// The summary as it is written: indented, with a line end.
@@ -116,65 +186,6 @@ pub(crate) fn replay(request: &Request) -> Result<Outcome, ReplayError> {
 /// Never for summaries of this program, whose numbers are finite.
 pub(crate) fn to_json(summary: &Summary) -> io::Result<String> {
     Ok(serde_json::to_string_pretty(summary)? + "\n")
-}
-
-/// The captures in the order of their names, numbers in them as numbers: r2 before r10.
-pub(crate) fn captures(sources: &[PathBuf]) -> Result<Vec<PathBuf>, ReplayError> {
-    let mut captures = Vec::new();
-    for source in sources {
-        if !source.is_dir() {
-            captures.push(source.clone());
-            continue;
-        }
-        let entries = source.read_dir().and_then(Iterator::collect::<io::Result<Vec<_>>>);
-        let entries = entries.map_err(|error| ReplayError::io(source, error))?;
-        let is_capture = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(ENDING));
-        let mut found: Vec<PathBuf> = entries.into_iter().map(|entry| entry.path()).filter(is_capture).collect();
-        if found.is_empty() {
-            return Err(ReplayError::NoCapture(source.clone()));
-        }
-        found.sort_by_cached_key(|path| natural(&path.to_string_lossy()));
-        captures.append(&mut found);
-    }
-    Ok(captures)
-}
-
-/// Text and numbers of a name in turn.
-fn natural(name: &str) -> Vec<(String, u64)> {
-    let mut parts = vec![(String::new(), 0_u64)];
-    let mut in_number = false;
-    for character in name.chars() {
-        let digit = character.to_digit(10);
-        if in_number && digit.is_none() {
-            parts.push((String::new(), 0));
-        }
-        in_number = digit.is_some();
-        if let Some((text, number)) = parts.last_mut() {
-            match digit {
-                Some(digit) => *number = number.saturating_mul(10).saturating_add(u64::from(digit)),
-                None => text.push(character),
-            }
-        }
-    }
-    parts
-}
-
-/// Name of a capture's process: its file name without the ending.
-pub(crate) fn process_name(capture: &Path) -> String {
-    let name = capture.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    name.strip_suffix(ENDING).unwrap_or(&name).to_owned()
-}
-
-/// A file beside the summary's place, which takes that place at the end.
-fn part_file(path: &Path) -> Result<NamedTempFile, ReplayError> {
-    if path.is_dir() {
-        return Err(ReplayError::io(path, io::ErrorKind::IsADirectory.into()));
-    }
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
-    // as any file that a program makes, subject to the umask
-    let permissions = std::os::unix::fs::PermissionsExt::from_mode(0o666);
-    builder.prefix(".scorep-nccl-").permissions(permissions).tempfile_in(directory).map_err(|error| ReplayError::io(path, error))
 }
 
 /// Drawn on a terminal only.
@@ -190,7 +201,7 @@ fn progress_bar() -> ProgressBar {
 type Part = (Summary, Option<ProcessTrace>);
 
 /// As many at a time as there are processors. The figures do not depend on it.
-fn run_all(jobs: &[Job<'_>]) -> Result<Vec<Part>, ReplayError> {
+fn run_all(jobs: &[Job<'_>]) -> Vec<Result<Part, ReplayError>> {
     let next = AtomicUsize::new(0);
     let results: Mutex<Vec<Option<Result<Part, ReplayError>>>> = Mutex::new(jobs.iter().map(|_| None).collect());
     let locked = || results.lock().unwrap_or_else(PoisonError::into_inner);
@@ -200,15 +211,12 @@ fn run_all(jobs: &[Job<'_>]) -> Result<Vec<Part>, ReplayError> {
             scope.spawn(|| {
                 while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let result = job.run();
-                    if result.is_err() {
-                        next.store(jobs.len(), Ordering::Relaxed);
-                    }
                     locked()[job.number] = Some(result);
                 }
             });
         }
     });
-    // jobs not run have no result: then one before or after them has failed
+    // each has its result, since each was run
     results.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().flatten().collect()
 }
 
@@ -225,6 +233,8 @@ struct Job<'a> {
     bar: &'a ProgressBar,
     /// Set where figures were not sent.
     unsent: &'a AtomicBool,
+    /// Settings that mean nothing, a line each, which begins with the name.
+    not_understood: &'a [String],
 }
 
 impl Job<'_> {
@@ -254,7 +264,7 @@ impl Job<'_> {
         if !status.success() {
             return Err(self.failed(&message, status));
         }
-        let _ = io::stderr().write_all(message.as_bytes());
+        message.lines().for_each(output::line);
         if UNSENT.iter().any(|words| message.contains(words)) {
             self.unsent.store(true, Ordering::Relaxed);
         }
@@ -263,14 +273,17 @@ impl Job<'_> {
     }
 
     fn spawn(&self, summary: &Path, trace: Option<&Path>) -> Result<Child, ReplayError> {
-        let program = std::env::current_exe().map_err(|error| ReplayError::io(self.capture, error))?;
-        let mut command = Command::new(program);
-        command.arg(child::COMMAND).arg(self.scratch).arg(self.capture).args(trace);
+        let mut command = offspring::of_own(child::COMMAND).map_err(|error| ReplayError::io(self.capture, error))?;
+        command.arg(self.scratch).arg(self.capture).args(trace);
         if self.request.lateness {
             command.arg("--arrivals").arg(self.arrivals());
         }
         if let Some(interface) = self.request.interface {
             command.args(["--interface".into(), interface.to_string()]);
+        }
+        // of which is told once, and not by each process
+        for (name, _) in self.not_understood.iter().filter_map(|line| line.split_once('=')) {
+            command.env_remove(name);
         }
         command.env("NCCL_SCOREP_SUMMARY", summary);
         command.env("NCCL_SCOREP_TICK_RATE", crate::host::clock::TICKS_PER_SECOND.to_string());
@@ -331,22 +344,4 @@ impl Job<'_> {
 fn read<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, ReplayError> {
     let bytes = std::fs::read(path).map_err(|error| ReplayError::io(path, error))?;
     serde_json::from_slice(&bytes).map_err(|error| ReplayError::io(path, error.into()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_in_names_are_sorted_as_numbers() {
-        let mut names = vec!["a.r10", "a.r9", "a.r1", "b.r0", "a"];
-        names.sort_by_cached_key(|name| natural(name));
-        assert_eq!(names, ["a", "a.r1", "a.r9", "a.r10", "b.r0"]);
-    }
-
-    #[test]
-    fn a_process_is_named_after_its_file() {
-        assert_eq!(process_name(Path::new("x/collectives.r0.jsonl.gz")), "collectives.r0");
-        assert_eq!(process_name(Path::new("other")), "other");
-    }
 }

@@ -127,16 +127,42 @@ fn places_without_captures_are_named() {
 }
 
 #[test]
-fn one_bad_capture_among_good_ones_leaves_no_summary() {
+fn every_bad_capture_is_named_and_the_good_ones_are_replayed() {
     let directory = tempfile::tempdir().unwrap();
     let inside = directory.path().join("run");
     fs::create_dir(&inside).unwrap();
-    for capture in tool::captures(&tool::run("nodes2x1_comms")) {
+    let good = tool::run("nodes2x1_comms");
+    for capture in tool::captures(&good) {
         fs::copy(&capture, inside.join(capture.file_name().unwrap())).unwrap();
     }
-    let bad = inside.join("comms.r2.jsonl.gz");
-    fs::write(&bad, gzip(format!("{META}\n{INIT}\nnonsense\n").as_bytes())).unwrap();
-    says(&refused(&directory, &inside), &bad, 3, "");
+    // between the good ones, and behind them
+    let bad = [inside.join("comms.r0a.jsonl.gz"), inside.join("comms.r2.jsonl.gz")];
+    for path in &bad {
+        fs::write(path, gzip(format!("{META}\n{INIT}\nnonsense\n").as_bytes())).unwrap();
+    }
+    let (missing, summary) = (directory.path().join("missing.jsonl.gz"), directory.path().join("summary.json"));
+    let replay = |more: &[&str]| {
+        let mut command = tool::tool();
+        command.arg("replay").args([&inside, &missing]).args(more).arg("--summary").arg(&summary);
+        let output = command.output().unwrap();
+        let [printed, said] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        bad.iter().for_each(|path| says(&said, path, 3, ""));
+        assert!(said.contains(&missing.display().to_string()), "{said}");
+        assert!(said.ends_with("scorep-nccl: 3 of 5 recordings were not replayed, as said above\n"), "{said}");
+        printed
+    };
+    let tables = replay(&[]);
+    assert!(tables.starts_with("2 of 5 recordings: the others are left out, since they could not be replayed\n"), "{tables}");
+    let whole = tool::summary(tool::tool().arg("replay").arg(&good).args(["--format", "json"]));
+    let mut found: serde_json::Value = serde_json::from_slice(&fs::read(&summary).unwrap()).unwrap();
+    let notes = found.as_object_mut().unwrap().remove("notes").unwrap();
+    assert_eq!(notes.as_array().unwrap().len(), 3, "{notes}");
+    for list in ["communicators", "operations", "transfers"] {
+        assert_eq!(found[list], whole[list], "{list}");
+    }
+    assert_eq!(found["processes"].as_array().unwrap().len(), 2);
+    assert!(replay(&["--format", "json"]).starts_with('{'));
 }
 
 #[test]

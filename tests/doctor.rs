@@ -85,6 +85,12 @@ const FAULTS: &[Fault] = &[
     fault("plugin-other", UNBROKEN, &[("NCCL_PROFILER_PLUGIN", "inspector")]),
     fault("scorep", UNBROKEN, &[]),
     fault("scorep-missing", |site| fs::remove_file(site.path("scorep/bin/scorep-config")).unwrap(), &[]),
+    // one that hangs, and one that fails
+    fault("scorep-silent", |site| site.script("scorep/bin/scorep-config", "exec sleep 1000"), &[]),
+    fault("scorep-silent", |site| site.script("scorep/bin/scorep-config", "exit 3"), &[]),
+    fault("scorep-threads", |site| site.instrumented(&["mpp_mpi", "thread_mockup"]), &[("COMMAND", "mpirun ./program")]),
+    fault("scorep-threads", |site| site.instrumented(&["adapter_cuda_event", "thread_mockup"]), &[("COMMAND", "./program")]),
+    fault("scorep-thread-model", UNBROKEN, &[]),
     fault("scorep-version", |site| site.score_p("9.0"), &[]),
     fault("scorep-lanes", |site| fs::remove_file(site.path("scorep/lib/libscorep_measurement.so.11")).unwrap(), &[]),
     fault("scorep-not-asked", UNBROKEN, &[("SCOREP_METRIC_PLUGINS", "other_plugin")]),
@@ -111,7 +117,14 @@ const FAULTS: &[Fault] = &[
     ),
     fault("setting-value", UNBROKEN, &[("NCCL_SCOREP_MEMORY_MB", "much")]),
     fault("setting-unknown", UNBROKEN, &[("NCCL_SCOREP_PRESETS", "full")]),
-    fault("setting-path", UNBROKEN, &[("NCCL_SCOREP_SUMMARY", "/nowhere/%p.json")]),
+    // where not even root makes a directory
+    fault("setting-path", UNBROKEN, &[("NCCL_SCOREP_SUMMARY", "/proc/nowhere/%p.json")]),
+    fault("setting-path", UNBROKEN, &[("NCCL_SCOREP_SUMMARY", "/tmp")]),
+    fault("setting-path", UNBROKEN, &[("NCCL_SCOREP_RECORD", "/etc/passwd")]),
+    fault("chain-missing", UNBROKEN, &[("NCCL_SCOREP_CHAIN", "no-such-plugin")]),
+    fault("chain-missing", UNBROKEN, &[("NCCL_SCOREP_CHAIN", "scorep")]),
+    fault("otel-missing", UNBROKEN, &[("NCCL_SCOREP_OTEL", "on")]),
+    fault("otel-missing", UNBROKEN, &[("NCCL_SCOREP_PROM_DIR", "/tmp")]),
     fault("shared-memory", UNBROKEN, &[("SHARED", "/proc")]),
     fault("slurm-export", UNBROKEN, &[("SLURM_EXPORT_ENV", "NONE")]),
     fault("slurm-node", UNBROKEN, &[("SLURM_JOB_NUM_NODES", "2"), ("SLURM_JOB_ID", "17")]),
@@ -134,7 +147,9 @@ fn examine(site: &Site, settings: &[(&str, &str)]) -> (Value, i32) {
     }
     // a container's own may be too small
     let shared = settings.iter().find(|(name, _)| *name == "SHARED").map_or(here.as_str(), |(_, path)| path);
-    let output = command.args(["doctor", "--json", "--shared-memory", shared]).output().unwrap();
+    let job = settings.iter().find(|(name, _)| *name == "COMMAND").map(|(_, command)| command.split(' '));
+    command.args(["doctor", "--json", "--shared-memory", shared]).args(job.into_iter().flatten());
+    let output = command.output().unwrap();
     let (printed, said) = site::texts(&output);
     let report: Value = serde_json::from_str(&printed).unwrap_or_else(|error| panic!("{error}: {printed}{said}"));
     (report, output.status.code().unwrap())
@@ -147,7 +162,7 @@ fn codes(report: &Value) -> Vec<&str> {
 #[test]
 fn where_all_is_well_the_doctor_is_green() {
     let (report, status) = examine(&Site::new(), &[]);
-    assert_eq!((codes(&report), status), (vec!["library", "nccl", "scorep"], 0), "{report:#}");
+    assert_eq!((codes(&report), status), (vec!["library", "nccl", "scorep", "scorep-thread-model"], 0), "{report:#}");
 }
 
 #[test]
@@ -165,6 +180,52 @@ fn every_fault_is_told_with_its_code_and_a_way_out() {
         };
         assert!(status >= expected && report["status"] == status, "{code}: {status} {report:#}");
         assert_eq!(finding["cure"].as_str().unwrap().is_empty(), finding["level"] == "good", "{code}");
+    }
+}
+
+#[test]
+fn a_program_whose_threads_score_p_knows_is_well() {
+    let site = Site::new();
+    for libraries in [&["mpp_mpi", "adapter_cuda_event", "thread_create_wait_pthread"][..], &["mpp_mockup", "thread_mockup"]] {
+        site.instrumented(libraries);
+        let (report, status) = examine(&site, &[("COMMAND", "./program --option")]);
+        assert_eq!((codes(&report), status), (vec!["library", "nccl", "scorep"], 0), "{report:#}");
+    }
+}
+
+/// The NCCL of an environment that nobody has activated, and one that is forced upon every program.
+#[test]
+fn the_nccl_that_a_program_would_load_is_found() {
+    let source = |release| format!("int ncclGetVersion(int *version) {{ *version = {release}; return 0; }}");
+    let site = Site::new();
+    let packages = "venv/lib/python3.11/site-packages/nvidia/nccl/lib";
+    for directory in [packages, "venv/bin", "preloaded"] {
+        fs::create_dir_all(site.path(directory)).unwrap();
+    }
+    site.script("venv/bin/python", "exit 0");
+    site.library(&format!("{packages}/libnccl.so.2"), &source(22_703));
+    site.library("preloaded/libnccl.so.2.26.2", &source(22_602));
+    fs::remove_file(site.path("nccl/libnccl.so.2")).unwrap();
+    let found = |settings: &[(&str, &str)]| {
+        let (report, _) = examine(&site, settings);
+        let of = |finding: &&Value| finding["code"] == "nccl";
+        report["findings"].as_array().unwrap().iter().find(of).map(|finding| finding["what"].as_str().unwrap().to_owned())
+    };
+    let command = ("COMMAND", "srun ../venv/bin/python -u train.py");
+    assert_eq!(found(&[]), None);
+    assert!(found(&[command]).unwrap().starts_with("NCCL 2.27.3 "));
+    let preloaded = site.path("preloaded/libnccl.so.2.26.2").display().to_string();
+    assert!(found(&[command, ("LD_PRELOAD", &preloaded)]).unwrap().starts_with("NCCL 2.26.2 "));
+}
+
+#[test]
+fn nobody_is_told_to_link_a_file_to_itself() {
+    let site = Site::new();
+    site.library(&format!("lib/{}", tool::LIBRARY), "int nothing;");
+    let (report, _) = examine(&site, &[]);
+    for finding in report["findings"].as_array().unwrap() {
+        let cure = finding["cure"].as_str().unwrap();
+        assert!(!cure.contains(&format!("make {0} a symbolic link to {0}", tool::LIBRARY)), "{report:#}");
     }
 }
 
@@ -189,4 +250,15 @@ fn a_person_reads_a_line_and_a_way_out_for_each_finding() {
     ] {
         assert!(printed.contains(part), "{part}: {printed}");
     }
+    // what is missing is `run`, which is one thing
+    assert_eq!(printed.matches("FAILS").count(), 1, "{printed}");
+}
+
+#[test]
+fn names_do_not_steer_the_terminal() {
+    let site = Site::new();
+    let output = site.tool().arg("doctor").env("NCCL_SCOREP_PRESET", "\u{1b}]0;pwned\u{7}\u{9b}31m").output().unwrap();
+    let (printed, _) = site::texts(&output);
+    assert!(printed.contains("NCCL_SCOREP_PRESET=\\u{1b}]0;pwned"), "{printed}");
+    assert!(!printed.contains(|letter: char| letter != '\n' && letter.is_control()), "{printed:?}");
 }

@@ -167,6 +167,24 @@ fn shells_read_what_env_prints_and_once_is_enough() {
     assert_eq!(printed(&mut shell), "");
 }
 
+/// As docs/install.md has it for each shell.
+#[test]
+fn other_shells_read_it_as_documented() {
+    let site = Site::new();
+    let page = include_str!("../docs/install.md").replace("\\|", "|");
+    for (shell, statement) in [("fish", "scorep-nccl env | source"), ("tcsh", "eval \"`scorep-nccl env`\"")] {
+        assert!(page.contains(statement), "{statement}");
+        let path = std::env::join_paths([site.path("bin"), "/usr/bin".into(), "/bin".into()]).unwrap();
+        let mut command = Command::new(shell);
+        command.env_clear().env("PATH", path).env("HOME", site.path("home")).env("SCOREP_METRIC_PLUGINS", "a  b,it's");
+        command.args(["-c", &format!("{statement}; printenv NCCL_PROFILER_PLUGIN; printenv SCOREP_METRIC_PLUGINS")]);
+        match command.output() {
+            Ok(output) => assert_eq!(texts(&output), ("scorep\na  b,it's,nccl_plugin\n".into(), String::new()), "{shell}"),
+            Err(_) => tool::skip(&format!("no {shell}")),
+        }
+    }
+}
+
 #[test]
 fn a_job_scripts_shell_is_known_though_the_users_is_another() {
     let site = Site::new();
@@ -220,6 +238,83 @@ fn wrong_use_says_what_is_wrong_and_fails() {
         // clap adds the usage
         let told = said.lines().take_while(|line| !line.is_empty()).count();
         assert!(told <= 3, "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn a_command_needs_no_dashes_and_keeps_its_own_options() {
+    let site = Site::new();
+    let printed = |arguments: &[&str]| {
+        let output = site.tool().arg("run").args(arguments).output().unwrap();
+        let (printed, said) = texts(&output);
+        assert!(output.status.success(), "{arguments:?}: {said}");
+        printed
+    };
+    for command in [&["sh", "-c", "echo $0 $1", "--series", "--"][..], &["--", "sh", "-c", "echo $0 $1", "--series", "--"]] {
+        assert_eq!(printed(command), "--series --\n", "{command:?}");
+    }
+    assert_eq!(printed(&["--preset", "full", "printenv", "NCCL_SCOREP_PRESET"]), "full\n");
+    // a misspelt option is no command
+    let output = site.tool().args(["run", "--sumary", "x", "--", "true"]).output().unwrap();
+    assert!(!output.status.success() && texts(&output).1.contains("--sumary"));
+}
+
+#[test]
+fn a_summary_has_its_directory_before_the_job_begins() {
+    let site = Site::new();
+    let run = |summary: &str, command: &[&str]| {
+        let output = site.tool().args(["run", "--summary", summary, "--"]).args(command).output().unwrap();
+        (output.status.code(), texts(&output))
+    };
+    let made = site.path("work/new/er/x.json");
+    let directory = made.parent().unwrap();
+    assert_eq!(run("new/er/x.json", &["test", "-d", directory.to_str().unwrap()]).0, Some(0));
+    assert_eq!(run("-", &["printenv", "NCCL_SCOREP_SUMMARY"]).1.0, "/dev/stdout\n");
+    // that of each process is its own to make
+    assert_eq!(run("of/%p/x.json", &["ls"]).1.0.lines().collect::<Vec<_>>(), ["new"]);
+    for place in ["new/er", "/proc/nowhere/x.json"] {
+        let (status, (printed, said)) = run(place, &["echo", "begun"]);
+        assert!(status == Some(1) && printed.is_empty() && said.contains(place) && said.lines().count() == 1, "{said}");
+    }
+}
+
+/// Nobody has activated its environment.
+#[test]
+fn the_nccl_of_the_python_that_is_started_is_cured() {
+    let site = Site::new();
+    let packages = "venv/lib/python3.11/site-packages/nvidia/nccl/lib";
+    for directory in [packages, "venv/bin"] {
+        std::fs::create_dir_all(site.path(directory)).unwrap();
+    }
+    site.library(&format!("{packages}/libnccl.so.2"), "int ncclGetVersion(int *version) { *version = 22902; return 0; }");
+    site.script("venv/bin/python", "printenv NCCL_ALLGATHERV_ENABLE || echo unset");
+    std::fs::remove_file(site.path("nccl/libnccl.so.2")).unwrap();
+    let output = site.tool().args(["run", "../venv/bin/python", "-u", "train.py"]).output().unwrap();
+    let (printed, said) = texts(&output);
+    assert_eq!((printed.as_str(), said.lines().count()), ("0\n", 1), "{said}");
+}
+
+/// A line that concerns the job is one rank's, whoever has started them.
+#[test]
+fn one_rank_speaks_for_all() {
+    let site = Site::new();
+    for (variable, more) in [("OMPI_COMM_WORLD_RANK", "SLURM_PROCID"), ("PALS_RANKID", ""), ("FLUX_TASK_RANK", "")] {
+        let lines = |rank: &str| {
+            let mut run = site.tool();
+            run.env(variable, rank).env("NCCL_PROFILER_PLUGIN", "inspector").args([
+                "run",
+                "sh",
+                "-c",
+                "true",
+                "torchrun",
+                "torch.distributed.run",
+            ]);
+            if !more.is_empty() {
+                run.env(more, "0");
+            }
+            texts(&run.output().unwrap()).1.lines().count()
+        };
+        assert_eq!([lines("0"), lines("1")], [2, 0], "{variable}");
     }
 }
 

@@ -4,8 +4,8 @@ use super::drive::{Latencies, Player, Unwatched};
 use super::floor;
 use super::process::{self, processor_ns};
 use super::script::{Communicator, Script};
-use crate::capture;
 use crate::host::table::{Introduction, NEWEST, OLDEST, Table};
+use crate::{capture, output};
 use common::clock::{Clock, monotonic};
 use hdrhistogram::Histogram;
 use libloading::os::unix::Library;
@@ -98,12 +98,9 @@ pub(crate) struct Latency {
 pub(crate) fn run(arguments: &Arguments) -> ExitCode {
     let text = measure(arguments).and_then(|measured| serde_json::to_string(&measured).map_err(|error| error.to_string()));
     match text {
-        Ok(text) => {
-            println!("{text}");
-            ExitCode::SUCCESS
-        }
+        Ok(text) => output::answered(output::write(text + "\n")),
         Err(message) => {
-            eprintln!("{message}");
+            output::line(message);
             ExitCode::FAILURE
         }
     }

@@ -63,6 +63,9 @@ codes! {
     PluginOther = "plugin-other", Failure;
     ScorePGood = "scorep", Good;
     ScorePMissing = "scorep-missing", Note;
+    ScorePSilent = "scorep-silent", Warning;
+    ScorePThreads = "scorep-threads", Failure;
+    ScorePThreadModel = "scorep-thread-model", Note;
     ScorePVersion = "scorep-version", Warning;
     ScorePLanes = "scorep-lanes", Warning;
     ScorePNotAsked = "scorep-not-asked", Warning;
@@ -78,6 +81,8 @@ codes! {
     SettingValue = "setting-value", Warning;
     SettingUnknown = "setting-unknown", Warning;
     SettingPath = "setting-path", Warning;
+    ChainMissing = "chain-missing", Warning;
+    OtelMissing = "otel-missing", Warning;
     SharedMemory = "shared-memory", Warning;
     SlurmExport = "slurm-export", Warning;
     SlurmNode = "slurm-node", Note;

@@ -3,7 +3,7 @@
 use super::finding::{Code, Finding};
 use super::surroundings::Surroundings;
 use crate::library::{self, FILE, Links};
-use crate::loader::{self, Loaded};
+use crate::loader::{self, Features, Loaded};
 use std::path::{Path, PathBuf};
 
 /// What brings the library's directory into the loader's sight.
@@ -16,10 +16,15 @@ struct Name {
     host: &'static str,
 }
 
-/// All findings on the library. `ours` is the name by which NCCL is told to load it, `score_p` the directory in which Score-P looks for plugins
+/// All findings on the library, and what it was built with besides. `ours` is the name by which NCCL is told to load it, `score_p` the directory in which Score-P looks for plugins
 /// besides.
-pub(crate) fn check(around: &Surroundings, named: Option<&Path>, ours: Option<&str>, score_p: Option<&Path>) -> Vec<Finding> {
-    let mut findings = Vec::new();
+pub(crate) fn check(
+    around: &Surroundings,
+    named: Option<&Path>,
+    ours: Option<&str>,
+    score_p: Option<&Path>,
+) -> (Vec<Finding>, Option<Features>) {
+    let (mut findings, mut built_with) = (Vec::new(), None);
     if let Err(missing) = library::installed(named) {
         findings.push(Finding::new(Code::LibraryMissing, missing.to_string(), "install both together: `cmake --install`"));
     }
@@ -32,7 +37,8 @@ pub(crate) fn check(around: &Surroundings, named: Option<&Path>, ours: Option<&s
             loaded = loader::load(&directory.join(&file));
         }
         match loaded {
-            Loaded::Ours { image, path, version } => {
+            Loaded::Ours { image, path, version, features } => {
+                built_with.get_or_insert(features);
                 if version != env!("CARGO_PKG_VERSION") && !images.iter().any(|(_, other, _)| *other == image) {
                     let what = format!("{} is version {version}, this tool is {}", path.display(), env!("CARGO_PKG_VERSION"));
                     findings.push(Finding::new(Code::LibraryVersion, what, "use the tool that was installed with the library"));
@@ -41,7 +47,11 @@ pub(crate) fn check(around: &Surroundings, named: Option<&Path>, ours: Option<&s
             }
             Loaded::Other => {
                 let what = format!("{file}, which {host} loads, is not this library");
-                findings.push(Finding::new(Code::LibraryBroken, what, format!("make {file} a symbolic link to {FILE}")));
+                let cure = match file.as_str() {
+                    FILE => "install it again: `cmake --install`".to_owned(),
+                    _ => format!("make {file} a symbolic link to {FILE}"),
+                };
+                findings.push(Finding::new(Code::LibraryBroken, what, cure));
             }
             Loaded::Nothing(words) if words.contains("No such file") && words.starts_with(&file) => {
                 let what = format!("{file}, which {host} loads, is not where the loader looks");
@@ -58,7 +68,7 @@ pub(crate) fn check(around: &Surroundings, named: Option<&Path>, ours: Option<&s
         }
     }
     findings.extend(one_image(&images));
-    findings
+    (findings, built_with)
 }
 
 /// The names that will be loaded: NCCL's, and Score-P's where it is asked for them.

@@ -7,13 +7,15 @@ mod library;
 mod machine;
 mod nccl;
 mod plugin;
+mod program;
 mod score_p;
 mod settings;
 mod surroundings;
 
-use finding::{Finding, Level};
+use finding::{Code, Finding, Level};
 use score_p::ScoreP;
 use serde::Serialize;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use surroundings::Surroundings;
@@ -24,6 +26,9 @@ pub(crate) struct Arguments {
     /// Prints the findings as JSON.
     #[arg(long)]
     json: bool,
+    /// The command that the job starts, for what only the program itself tells: its NCCL, and how Score-P watches it.
+    #[arg(trailing_var_arg = true, value_name = "CMD")]
+    command: Vec<OsString>,
     /// The installed library, where it is not beside this program.
     #[arg(long, value_name = "FILE")]
     library: Option<PathBuf>,
@@ -46,7 +51,7 @@ struct Report {
 /// # Errors
 /// When the report cannot be written.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, String> {
-    let findings = examine(&Surroundings::own(), arguments.library.as_deref(), &arguments.shared_memory);
+    let findings = examine(&Surroundings::own(), arguments);
     let status = match findings.iter().map(|finding| finding.level).max() {
         Some(Level::Failure) => 2,
         Some(Level::Warning) => 1,
@@ -56,21 +61,25 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, String> {
         let report = Report { version: env!("CARGO_PKG_VERSION"), status, findings };
         crate::output::write(serde_json::to_string_pretty(&report).map_err(|error| error.to_string())? + "\n")?;
     } else {
-        crate::output::write(text(&findings, status))?;
+        crate::output::text(&text(&findings, status))?;
     }
     Ok(ExitCode::from(status))
 }
 
-fn examine(around: &Surroundings, named: Option<&Path>, shared: &Path) -> Vec<Finding> {
+fn examine(around: &Surroundings, arguments: &Arguments) -> Vec<Finding> {
+    let Arguments { library: named, shared_memory, command, .. } = arguments;
+    let programs = crate::program::named(command, &|name| around.raw(name));
     let score_p = ScoreP::find();
-    let plugins = score_p.as_ref().map(ScoreP::libraries);
+    let plugins = score_p.as_ref().ok().map(ScoreP::libraries);
     let ours = plugin::ours(around);
-    let mut findings = library::check(around, named, ours.as_deref(), plugins.as_deref());
-    findings.extend(plugin::check(around, ours.as_deref()));
-    findings.extend(nccl::check(around));
-    findings.extend(score_p::check(around, score_p.as_ref()));
-    findings.extend(settings::check(around));
-    findings.extend(machine::check(around, shared));
+    let (mut findings, features) = library::check(around, named.as_deref(), ours.as_deref(), plugins.as_deref());
+    // a library that is not found and a variable that is not set are one thing: the job was not started through `run`
+    let is_lost = findings.iter().any(|finding| finding.code == Code::LibraryNotFound);
+    findings.extend(plugin::check(around, ours.as_deref()).filter(|finding| !is_lost || finding.code != Code::PluginNotSet));
+    findings.extend(nccl::check(around, &programs));
+    findings.extend(score_p::check(around, score_p.as_ref(), &programs));
+    findings.extend(settings::check(around, features.as_ref()));
+    findings.extend(machine::check(around, shared_memory));
     findings
 }
 

@@ -6,6 +6,7 @@ use crate::nccl_files::{self, Found};
 use nccl_plugin::kind::event;
 use nccl_plugin::release::{self, NEWEST_KNOWN, Release};
 use nccl_plugin::{asked, asked::Asked};
+use std::path::PathBuf;
 
 /// First releases that have what a finding is about.
 const PLUGINS: Release = Release(22_300);
@@ -15,8 +16,8 @@ const SELF_COUNTED: Release = Release(23_102);
 const ALLGATHERV: &str = "NCCL_ALLGATHERV_ENABLE";
 
 /// All findings on NCCL.
-pub(crate) fn check(around: &Surroundings) -> Vec<Finding> {
-    let found: Vec<Found> = nccl_files::find(&|name| around.raw(name)).collect();
+pub(crate) fn check(around: &Surroundings, programs: &[PathBuf]) -> Vec<Finding> {
+    let found: Vec<Found> = nccl_files::find(&|name| around.raw(name), programs).collect();
     let Some(first) = found.first() else {
         let what = "no libnccl.so.2 in LD_LIBRARY_PATH, Python's packages or the loader's cache; a program may have NCCL inside, or in a container";
         return vec![Finding::new(Code::NcclMissing, what, "none, if the program brings its own")];

@@ -1,7 +1,9 @@
 //! Score-P: which one is there, whether it has what the lanes need, and whether its variables fit together.
 
 use super::finding::{Code, Finding};
+use super::program;
 use super::surroundings::Surroundings;
+use crate::probe::{self, NoAnswer};
 use common::metric::{counters, former_series};
 use object::read::elf::{ElfFile64, FileHeader};
 use object::{Object, ObjectSymbol, ReadCache};
@@ -9,10 +11,11 @@ use scorep_substrate::{BUFFER_BYTES, LANE_SYMBOLS, LEFT_BYTES, MEASUREMENT_LIBRA
 use std::collections::HashSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// The release that everything was tried with.
 const TRIED: &str = "8.4";
+/// Score-P's program that tells of an installation.
+const CONFIG: &str = "scorep-config";
 /// Score-P's own default, 16000k.
 const DEFAULT_MEMORY: u64 = 16_000 << 10;
 
@@ -25,12 +28,12 @@ pub(crate) struct ScoreP {
 
 impl ScoreP {
     /// That of the `scorep-config` in PATH.
-    pub(crate) fn find() -> Option<Self> {
-        let ask = |what: &str| {
-            let output = Command::new("scorep-config").arg(what).output().ok().filter(|output| output.status.success())?;
-            Some(String::from_utf8_lossy(&output.stdout).trim().to_owned()).filter(|answer| !answer.is_empty())
-        };
-        Some(Self { version: ask("--version")?, prefix: ask("--prefix")?.into() })
+    ///
+    /// # Errors
+    /// When there is none, or it gives no answer.
+    pub(crate) fn find() -> Result<Self, NoAnswer> {
+        let ask = |what: &str| Ok::<_, NoAnswer>(probe::program(CONFIG, what)?.trim().to_owned());
+        Ok(Self { version: ask("--version")?, prefix: ask("--prefix")?.into() })
     }
 
     /// Where its libraries lie, and where it looks for plugins besides.
@@ -87,16 +90,21 @@ fn exports(library: &Path) -> Result<HashSet<String>, Box<dyn std::error::Error>
 }
 
 /// All findings on Score-P.
-pub(crate) fn check(around: &Surroundings, found: Option<&ScoreP>) -> Vec<Finding> {
+pub(crate) fn check(around: &Surroundings, found: Result<&ScoreP, &NoAnswer>, programs: &[PathBuf]) -> Vec<Finding> {
     let mut findings = match found {
-        Some(score_p) => score_p.introduced(),
-        None => vec![Finding::new(
+        Ok(score_p) => score_p.introduced(),
+        Err(error @ (NoAnswer::Late | NoAnswer::Failed(_))) => {
+            let what = format!("{CONFIG} in PATH gives no answer: {error}. Nothing is known of Score-P");
+            vec![Finding::new(Code::ScorePSilent, what, format!("see what `{CONFIG} --version` does, and load another module"))]
+        }
+        Err(NoAnswer::Io(_)) => vec![Finding::new(
             Code::ScorePMissing,
             "no scorep-config in PATH; without Score-P the figures are those of --summary alone",
             "load Score-P's module, if the job is to be measured with it",
         )],
     };
-    if found.is_some() || ["SCOREP_METRIC_PLUGINS", "SCOREP_SUBSTRATE_PLUGINS"].iter().any(|name| around.text(name).is_some()) {
+    findings.extend(program::check(programs).filter(|finding| found.is_ok() || finding.code == Code::ScorePThreads));
+    if found.is_ok() || ["SCOREP_METRIC_PLUGINS", "SCOREP_SUBSTRATE_PLUGINS"].iter().any(|name| around.text(name).is_some()) {
         findings.extend(variables(around));
     }
     findings

@@ -2,7 +2,9 @@
 
 use super::finding::{Code, Finding};
 use super::surroundings::Surroundings;
-use common::config::SETTINGS;
+use crate::loader::{self, Features, Loaded};
+use crate::place::{self, Unfit};
+use common::config::{SETTINGS, Settings};
 use common::control;
 use std::path::Path;
 
@@ -11,7 +13,7 @@ const PREFIX: &str = "NCCL_SCOREP_";
 const ALIKE: f64 = 0.8;
 
 /// All findings on the settings.
-pub(crate) fn check(around: &Surroundings) -> Vec<Finding> {
+pub(crate) fn check(around: &Surroundings, features: Option<&Features>) -> Vec<Finding> {
     let (settings, complaints) = around.settings();
     let mut findings: Vec<Finding> = complaints
         .into_iter()
@@ -24,29 +26,63 @@ pub(crate) fn check(around: &Surroundings) -> Vec<Finding> {
         Finding::new(Code::SettingUnknown, format!("{name} is no setting"), cure)
     }));
     let summary = settings.summary.as_deref().map(control::expand);
-    let summary = summary.as_deref().and_then(Path::parent).map(|directory| ("NCCL_SCOREP_SUMMARY", directory));
-    let record = settings.record.as_deref().and_then(existing).map(|directory| ("NCCL_SCOREP_RECORD", directory));
-    findings.extend(summary.into_iter().chain(record).filter_map(|(name, directory)| writable(name, directory)));
+    let summary = summary.as_deref().and_then(|place| unfit("NCCL_SCOREP_SUMMARY", place::check(place)));
+    let record = settings.record.as_deref();
+    let record = record.and_then(|directory| unfit("NCCL_SCOREP_RECORD", place::check_directory(directory, directory)));
+    findings.extend(summary.into_iter().chain(record));
+    findings.extend(chain(&settings));
+    findings.extend(features.and_then(|features| otel(around, &settings, features)));
     findings
+}
+
+/// Nothing, if files can be made there.
+fn unfit(name: &str, place: Result<(), Unfit>) -> Option<Finding> {
+    let what = format!("{name}: {}", place.err()?);
+    Some(Finding::new(Code::SettingPath, what, "name another place, on all nodes"))
+}
+
+/// Whether the second plugin is there, by the names that NCCL would try.
+fn chain(settings: &Settings) -> Option<Finding> {
+    let name = settings.chain.as_deref()?;
+    let mut words = Vec::new();
+    for tried in [name.to_owned(), format!("libnccl-profiler-{name}.so")] {
+        match loader::load(Path::new(&tried)) {
+            Loaded::Other => return None,
+            Loaded::Ours { .. } => {
+                words = vec!["it is this library itself".to_owned()];
+                break;
+            }
+            Loaded::Nothing(said) => words.push(said),
+        }
+        if name.contains('/') {
+            break;
+        }
+    }
+    let what = format!("NCCL_SCOREP_CHAIN={name} is no plugin that loads: {}", words.join("; "));
+    Some(Finding::new(Code::ChainMissing, what, "name a profiler plugin that the loader finds, or its path"))
+}
+
+/// Whether the library can export what is to be exported.
+fn otel(around: &Surroundings, settings: &Settings, features: &Features) -> Option<Finding> {
+    let protocols = ["OTEL_EXPORTER_OTLP_METRICS_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"];
+    let grpc = protocols.into_iter().find_map(|name| around.text(name).map(|protocol| (name, protocol)));
+    let grpc = grpc.filter(|(_, protocol)| settings.otel && protocol.trim() == "grpc");
+    let (asked, lacking, option) = match (settings.otel, &settings.prom_dir, grpc) {
+        (_, _, Some((name, _))) if features.otel() && !features.otel_grpc() => {
+            (format!("{name}=grpc"), "gRPC", "SCOREP_NCCL_OTEL_GRPC")
+        }
+        (true, _, _) if !features.otel() => ("NCCL_SCOREP_OTEL=on".into(), "OpenTelemetry", "SCOREP_NCCL_OTEL"),
+        (_, Some(_), _) if !features.otel() => ("NCCL_SCOREP_PROM_DIR".into(), "OpenTelemetry", "SCOREP_NCCL_OTEL"),
+        _ => return None,
+    };
+    let what = format!("{asked}: the library was built without {lacking}, and exports nothing");
+    Some(Finding::new(Code::OtelMissing, what, format!("build it with -D{option}=ON, or leave the setting out")))
 }
 
 fn nearest(name: &str) -> Option<&'static str> {
     let likeness = |setting: &str| strsim::jaro_winkler(name.trim_start_matches(PREFIX), setting.trim_start_matches(PREFIX));
     let names = SETTINGS.iter().map(|setting| (likeness(setting.name), setting.name));
     names.filter(|(alike, _)| *alike >= ALIKE).max_by(|first, second| first.0.total_cmp(&second.0)).map(|(_, name)| name)
-}
-
-/// The directory itself, or the nearest above it that is there.
-fn existing(path: &Path) -> Option<&Path> {
-    path.ancestors().map(|path| if path.as_os_str().is_empty() { Path::new(".") } else { path }).find(|path| path.exists())
-}
-
-/// Nothing, if files can be made in the directory: tried by making one.
-fn writable(name: &str, directory: &Path) -> Option<Finding> {
-    let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
-    let error = tempfile::tempfile_in(directory).err()?;
-    let what = format!("{name}: nothing can be written into {}: {error}", directory.display());
-    Some(Finding::new(Code::SettingPath, what, "make the directory, or name another one, on all nodes"))
 }
 
 #[cfg(test)]

@@ -28,9 +28,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
         return output::write(format!("{}\n", settings()));
     }
     let shell = arguments.shell.unwrap_or_else(Shell::of_parent);
-    let made = environment::of(&arguments.choice, &|name| std::env::var_os(name))?;
+    let made = environment::of(&arguments.choice, &[], &|name| std::env::var_os(name))?;
     for remark in &made.remarks {
-        eprintln!("scorep-nccl: {remark}");
+        output::say(remark);
     }
     let lines = made.variables.iter().map(|(name, value)| [shell.export(name, value), b"\n".to_vec()].concat());
     output::write(lines.collect::<Vec<_>>().concat())
@@ -38,7 +38,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
 
 fn settings() -> Table {
     let mut table = Table::new();
-    table.load_preset(presets::UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Dynamic);
+    table.load_preset(presets::UTF8_FULL_CONDENSED);
+    if let Some(width) = output::width() {
+        table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
+    }
     table.set_header(["setting", "default", "meaning"]);
     for setting in SETTINGS {
         table.add_row([setting.name, setting.default, setting.meaning]);

@@ -1,7 +1,6 @@
 //! The variables that NCCL and Score-P need to load the library, beside what is set already.
 
-use crate::library;
-use crate::nccl_files;
+use crate::{library, nccl_files, place, program};
 use common::config::{Preset, Settings};
 use nccl_plugin::asked;
 use nccl_plugin::release::{TROUBLES, Trouble};
@@ -18,7 +17,8 @@ pub(crate) struct Choice {
     /// The series, too: one value a window, in the trace alone. Switches Score-P's profile off, which would drop them.
     #[arg(long)]
     series: bool,
-    /// Each process' summary is written to this file as JSON; %p stands for the process id, %h for the host. Needs no Score-P.
+    /// Each process' summary is written to this file as JSON; %p stands for the process id, %h for the host, - for standard output.
+    /// Needs no Score-P.
     #[arg(long, value_name = "FILE")]
     summary: Option<PathBuf>,
     /// The installed library, where it is not beside this program.
@@ -39,11 +39,15 @@ pub(crate) struct Environment {
     pub(crate) remarks: Vec<String>,
 }
 
-/// What is to be set, where `lookup` tells what is.
+/// What is to be set, where `lookup` tells what is; for the command that will be started, if it is known.
 ///
 /// # Errors
 /// When the library, or a name that NCCL or Score-P knows it by, is missing.
-pub(crate) fn of(choice: &Choice, lookup: &impl Fn(&str) -> Option<OsString>) -> Result<Environment, String> {
+pub(crate) fn of(
+    choice: &Choice,
+    command: &[OsString],
+    lookup: &impl Fn(&str) -> Option<OsString>,
+) -> Result<Environment, String> {
     let library = library::installed(choice.library.as_deref()).map_err(|error| error.to_string())?;
     let directory = library.parent().unwrap_or(Path::new("/"));
     let text = |name: &str| lookup(name).map(|value| value.to_string_lossy().into_owned()).filter(|value| !value.is_empty());
@@ -83,12 +87,12 @@ pub(crate) fn of(choice: &Choice, lookup: &impl Fn(&str) -> Option<OsString>) ->
         set("NCCL_SCOREP_PRESET", preset.name().into());
     }
     if let Some(summary) = &choice.summary {
-        set("NCCL_SCOREP_SUMMARY", absolute(summary));
+        set("NCCL_SCOREP_SUMMARY", place_of(summary)?);
     }
     let is_another = plugin.is_some_and(|plugin| !is_ours(&plugin, &library) && !plugin.eq_ignore_ascii_case("none"));
     let other = raw("NCCL_PROFILER_PLUGIN").filter(|_| is_another);
     made.keep_other_plugin(other, text("NCCL_SCOREP_CHAIN"));
-    made.cure_nccl(choice, lookup);
+    made.cure_nccl(choice, command, lookup);
     Ok(made)
 }
 
@@ -110,7 +114,7 @@ impl Environment {
     }
 
     /// What an NCCL that is found needs, lest something go wrong in it with what it will be asked for. What is set already is the user's word.
-    fn cure_nccl(&mut self, choice: &Choice, lookup: &impl Fn(&str) -> Option<OsString>) {
+    fn cure_nccl(&mut self, choice: &Choice, command: &[OsString], lookup: &impl Fn(&str) -> Option<OsString>) {
         let open: Vec<&Trouble> = TROUBLES.iter().filter(|trouble| lookup(trouble.cure.0).is_none()).collect();
         if open.is_empty() {
             return;
@@ -119,7 +123,7 @@ impl Environment {
         settings.preset = choice.preset.unwrap_or(settings.preset);
         let wanted = asked::wanted(&settings);
         // which of several a program loads is its own affair
-        let cured = nccl_files::find(lookup).find_map(|nccl| {
+        let cured = nccl_files::find(lookup, &program::named(command, lookup)).find_map(|nccl| {
             let release = nccl.release?;
             let has = |trouble: &&&Trouble| trouble.has(release) && trouble.types & wanted != 0;
             Some((release, nccl.path, *open.iter().find(has)?))
@@ -178,9 +182,18 @@ fn with(plugin: &str, list: Option<String>, separator: Option<String>) -> String
     }
 }
 
-/// A job may change its directory.
-fn absolute(path: &Path) -> OsString {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf()).into()
+/// Where the summary goes, from whatever directory the job is in by then. A place that cannot be written to is found before the job, and not at
+/// its end.
+fn place_of(summary: &Path) -> Result<OsString, String> {
+    if summary == Path::new("-") {
+        return Ok("/dev/stdout".into());
+    }
+    let path = std::path::absolute(summary).unwrap_or_else(|_| summary.to_path_buf());
+    // a directory that is named after a process is its to make
+    let of_process = path.parent().is_some_and(|directory| directory.as_os_str().as_bytes().contains(&b'%'));
+    let checked = if of_process { place::check(&path) } else { place::prepare(&path) };
+    checked.map_err(|error| format!("--summary: {error}"))?;
+    Ok(path.into())
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! `scorep-nccl run`: becomes a command, in the environment that a measurement needs.
 
 use super::environment::{self, Choice};
+use crate::output;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -15,12 +16,21 @@ pub(crate) struct Arguments {
     #[arg(long)]
     per_rank: bool,
     /// The command and its arguments.
-    #[arg(last = true, required = true, value_name = "CMD")]
+    #[arg(trailing_var_arg = true, required = true, value_name = "CMD")]
     command: Vec<OsString>,
 }
 
 /// Where launchers tell a process its rank, the surest first.
-const RANKS: [&str; 5] = ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID"];
+const RANKS: [&str; 8] = [
+    "OMPI_COMM_WORLD_RANK",
+    "PMIX_RANK",
+    "PMI_RANK",
+    "MV2_COMM_WORLD_RANK",
+    "PALS_RANKID",
+    "JSM_NAMESPACE_RANK",
+    "FLUX_TASK_RANK",
+    "SLURM_PROCID",
+];
 /// Where torchrun does, and whoever exports a number for PyTorch: one for all processes, perhaps.
 const RANK: &str = "RANK";
 /// Set by torchrun alone: its processes know nothing of MPI, so Score-P takes each for a job of its own.
@@ -35,7 +45,7 @@ const DIRECTORY: &str = "SCOREP_EXPERIMENT_DIRECTORY";
 /// When the library is missing: nothing has been started then.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, String> {
     let lookup = |name: &str| std::env::var_os(name);
-    let made = environment::of(&arguments.choice, &lookup)?;
+    let made = environment::of(&arguments.choice, &arguments.command, &lookup)?;
     let Some((program, rest)) = arguments.command.split_first() else { return Err("no command".into()) };
     let number = |name: &str| lookup(name)?.into_string().ok()?.trim().parse::<u64>().ok();
     let torchrun = lookup(TORCHRUN);
@@ -44,8 +54,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, String> {
         None => RANKS.into_iter().find_map(number).or_else(|| number(RANK)),
     };
     // once a job is enough
-    if rank.is_none_or(|rank| rank == 0) {
-        made.remarks.iter().for_each(|remark| eprintln!("scorep-nccl: {remark}"));
+    let speaks = rank.is_none_or(|rank| rank == 0);
+    if speaks {
+        made.remarks.iter().for_each(output::say);
     }
     let mut command = Command::new(program);
     command.args(rest).envs(made.variables);
@@ -55,14 +66,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, String> {
     } else if arguments.per_rank {
         let names = RANKS.join(", ");
         return Err(format!("--per-rank: no launcher has told this process its rank (none of {names}, {RANK} is set)"));
-    } else if starts_torchrun(&arguments.command) {
-        eprintln!(
-            "scorep-nccl: ranks that torchrun starts would share one experiment directory and destroy each other's. Put this program behind \
-             it: torchrun --no-python ... scorep-nccl run -- python -m scorep ..."
+    } else if speaks && starts_torchrun(&arguments.command) {
+        output::say(
+            "ranks that torchrun starts would share one experiment directory and destroy each other's. Put this program behind \
+             it: torchrun --no-python ... scorep-nccl run -- python -m scorep ...",
         );
     }
     let error = command.exec();
-    eprintln!("scorep-nccl: {}: {error}", Path::new(program).display());
+    output::say(format_args!("{}: {error}", Path::new(program).display()));
     // as env(1) and shells do
     Ok(ExitCode::from(if error.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 }))
 }

@@ -10,6 +10,7 @@ use tempfile::TempDir;
 
 use super::archive::ANCHOR;
 use super::error::Otf2Error;
+use crate::leftovers;
 
 /// A place to write an archive to, and where it shall be when it is complete. What was written is removed if that never happens.
 pub(super) struct Target {
@@ -40,11 +41,9 @@ impl Target {
             _ => Path::new("."),
         };
         // The mode of any new directory; that of a temporary one would keep others from reading the archive.
-        let staging = tempfile::Builder::new()
-            .prefix(".traces-")
-            .permissions(Permissions::from_mode(0o777))
-            .tempdir_in(place)
-            .map_err(failed)?;
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".traces-").permissions(Permissions::from_mode(0o777));
+        let staging = leftovers::make(|| builder.tempdir_in(place)).map_err(failed)?;
         Ok(Self { directory: directory.to_owned(), staging, exists })
     }
 
@@ -55,7 +54,10 @@ impl Target {
 
     /// Moves what was written to the target; answers the anchor file.
     pub(super) fn publish(self) -> Result<PathBuf, Otf2Error> {
-        let moved = if self.exists { self.move_into() } else { fs::rename(self.staging.path(), &self.directory) };
+        let moved = leftovers::undisturbed(|| match self.exists {
+            true => self.move_into(),
+            false => fs::rename(self.staging.path(), &self.directory),
+        });
         moved.map_err(|source| Otf2Error::Directory { directory: self.directory.clone(), source })?;
         let anchor = self.directory.join(ANCHOR);
         if !self.exists {

@@ -1,6 +1,5 @@
 //! A job in a directory of its own: the installed tool, and stand-ins for launchers, Python and a program that uses NCCL.
 
-use crate::document::root;
 use crate::site::{Site, texts};
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -42,7 +41,6 @@ impl Job {
         let torchrun = "export TORCHELASTIC_RUN_ID=none\n[ \"$1 $2\" = '--no-python --nproc-per-node=4' ] && shift 2 && launch 4 RANK \"$@\"";
         site.script("bin/torchrun", &format!("{LAUNCH}\n{torchrun}"));
         symlink(env!("SECOND_PLUGIN_V4"), site.path("nccl/libnccl-profiler-inspector.so")).unwrap();
-        symlink(root().join("tests"), site.path("work/tests")).unwrap();
         Self { site }
     }
 

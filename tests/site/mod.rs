@@ -63,6 +63,21 @@ impl Site {
         tool::succeed(Command::new("cc").args(["-shared", "-fPIC", "-o"]).arg(&path).arg(&file));
     }
 
+    /// `work/program`, linked with Score-P's measurement library and others of its, which are empty.
+    pub(crate) fn instrumented(&self, libraries: &[&str]) {
+        let file = self.path("work/empty.c");
+        fs::write(&file, "int main(void) { return 0; }").unwrap();
+        let mut program = Command::new("cc");
+        program.arg("-Wl,--no-as-needed").arg("-o").arg(self.path("work/program")).arg(&file);
+        for name in libraries.iter().chain(&["measurement"]) {
+            let library = self.path(&format!("work/libscorep_{name}.so"));
+            let soname = format!("-Wl,-soname,libscorep_{name}.so.11");
+            tool::succeed(Command::new("cc").args(["-shared", "-fPIC", &soname, "-x", "c", "/dev/null", "-o"]).arg(&library));
+            program.arg(library);
+        }
+        tool::succeed(&mut program);
+    }
+
     /// The installed tool in an environment that has nothing but this.
     pub(crate) fn tool(&self) -> Command {
         let mut command = Command::new(self.path("bin/scorep-nccl"));

@@ -1,0 +1,33 @@
+//! The recorded runs that this program brings, 1.4 MB: the demo needs nothing but the program and the library, wherever they lie.
+
+use crate::leftovers;
+use std::{fs, io};
+use tempfile::TempDir;
+
+macro_rules! files {
+    ($($path:literal)*) => { &[$(($path, include_bytes!(concat!("../../tests/captures/", $path)))),*] };
+}
+
+/// Names below `tests/captures`, and contents.
+const FILES: &[(&str, &[u8])] = files!(
+    "net2_collectives/collectives.r0.jsonl.gz"
+    "net2_collectives/collectives.r1.jsonl.gz"
+    "nodes2x2_train/train.r0.jsonl.gz"
+    "nodes2x2_train/train.r1.jsonl.gz"
+    "nodes2x2_train/train.r2.jsonl.gz"
+    "nodes2x2_train/train.r3.jsonl.gz"
+);
+
+/// Writes them to a temporary directory.
+///
+/// # Errors
+/// When there is no room.
+pub(super) fn unpack() -> Result<TempDir, String> {
+    let failed = |error: io::Error| format!("{}: {error}", std::env::temp_dir().display());
+    let directory = leftovers::make(|| TempDir::with_prefix("scorep-nccl-demo-")).map_err(failed)?;
+    for (name, content) in FILES {
+        let path = directory.path().join(name);
+        path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&path, content)).map_err(failed)?;
+    }
+    Ok(directory)
+}

@@ -1,0 +1,53 @@
+//! The program that a job starts: whether Score-P, with which it was linked, knows NCCL's threads.
+
+use super::finding::{Code, Finding};
+use object::read::elf::{Dyn, ElfFile64, FileHeader};
+use object::{Endianness, ReadCache};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+/// How Score-P's libraries for what it watches begin, in a program that it was linked into.
+const SCORE_P: &str = "libscorep_measurement.";
+const PTHREAD: &str = "libscorep_thread_create_wait_pthread.";
+const WATCHES: [(&str, &str); 2] = [("libscorep_mpp_mpi.", "MPI"), ("libscorep_adapter_cuda", "CUDA")];
+/// What to do about it.
+const CURE: &str = "instrument the program with `scorep --thread=pthread`, MPI and CUDA as before";
+
+/// What is known of the programs that a job starts; where none is named, what must be known of any.
+pub(super) fn check(programs: &[PathBuf]) -> Option<Finding> {
+    if programs.is_empty() {
+        let what = "a program that Score-P watches with MPI or CUDA, and without POSIX threads, aborts when it uses NCCL, whatever plugin is \
+                    loaded (`scorep-nccl doctor -- PROGRAM` looks at one)";
+        return Some(Finding::new(Code::ScorePThreadModel, what, CURE));
+    }
+    programs.iter().find_map(|program| threads(program))
+}
+
+/// Whether Score-P would take what NCCL's threads do for the main thread's: it aborts over the order of times.
+fn threads(program: &Path) -> Option<Finding> {
+    let needed = needed(program)?;
+    let has = |library: &str| needed.iter().any(|name| name.starts_with(library));
+    let (_, watched) = WATCHES.iter().find(|(library, _)| has(library))?;
+    if !has(SCORE_P) || has(PTHREAD) {
+        return None;
+    }
+    let what = format!(
+        "{} is instrumented with {watched} and without --thread=pthread: NCCL's threads call what Score-P watches, and Score-P takes that for \
+         the main thread's and aborts",
+        program.display()
+    );
+    Some(Finding::new(Code::ScorePThreads, what, CURE))
+}
+
+/// The libraries that a program was linked with.
+fn needed(program: &Path) -> Option<Vec<String>> {
+    let file = ReadCache::new(File::open(program).ok()?);
+    let elf = ElfFile64::<Endianness, _>::parse(&file).ok()?;
+    let (endian, data) = (elf.endian(), elf.data());
+    let sections = elf.elf_header().sections(endian, data).ok()?;
+    let (entries, strings) = sections.dynamic(endian, data).ok()??;
+    let strings = sections.strings(endian, data, strings).ok()?;
+    let needed = entries.iter().filter(|entry| entry.tag32(endian) == Some(object::elf::DT_NEEDED));
+    let name = |entry: &object::elf::Dyn64<Endianness>| strings.get(u32::try_from(entry.d_val(endian)).ok()?).ok();
+    Some(needed.filter_map(|entry| Some(String::from_utf8_lossy(name(entry)?).into_owned())).collect())
+}

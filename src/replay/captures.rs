@@ -1,0 +1,81 @@
+//! The captures that a person names: files, and those in directories.
+
+use super::ReplayError;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// File name ending of captures.
+pub(crate) const ENDING: &str = ".jsonl.gz";
+
+/// The captures in the order of their names, numbers in them as numbers: r2 before r10. Those that cannot be looked for are told
+/// apart.
+pub(crate) fn of(sources: &[PathBuf]) -> (Vec<PathBuf>, Vec<ReplayError>) {
+    let (mut captures, mut missing) = (Vec::new(), Vec::new());
+    for source in sources {
+        match of_one(source) {
+            Ok(mut found) => captures.append(&mut found),
+            Err(error) => missing.push(error),
+        }
+    }
+    (captures, missing)
+}
+
+/// Of a file or a directory.
+pub(crate) fn of_one(source: &Path) -> Result<Vec<PathBuf>, ReplayError> {
+    if !source.is_dir() {
+        return Ok(vec![source.to_path_buf()]);
+    }
+    let entries = source.read_dir().and_then(Iterator::collect::<io::Result<Vec<_>>>);
+    let entries = entries.map_err(|error| ReplayError::io(source, error))?;
+    let is_capture = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(ENDING));
+    let mut found: Vec<PathBuf> = entries.into_iter().map(|entry| entry.path()).filter(is_capture).collect();
+    if found.is_empty() {
+        return Err(ReplayError::NoCapture(source.to_path_buf()));
+    }
+    found.sort_by_cached_key(|path| natural(&path.to_string_lossy()));
+    Ok(found)
+}
+
+/// Text and numbers of a name in turn.
+fn natural(name: &str) -> Vec<(String, u64)> {
+    let mut parts = vec![(String::new(), 0_u64)];
+    let mut in_number = false;
+    for character in name.chars() {
+        let digit = character.to_digit(10);
+        if in_number && digit.is_none() {
+            parts.push((String::new(), 0));
+        }
+        in_number = digit.is_some();
+        if let Some((text, number)) = parts.last_mut() {
+            match digit {
+                Some(digit) => *number = number.saturating_mul(10).saturating_add(u64::from(digit)),
+                None => text.push(character),
+            }
+        }
+    }
+    parts
+}
+
+/// Name of a capture's process: its file name without the ending.
+pub(crate) fn process_name(capture: &Path) -> String {
+    let name = capture.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    name.strip_suffix(ENDING).unwrap_or(&name).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_in_names_are_sorted_as_numbers() {
+        let mut names = vec!["a.r10", "a.r9", "a.r1", "b.r0", "a"];
+        names.sort_by_cached_key(|name| natural(name));
+        assert_eq!(names, ["a", "a.r1", "a.r9", "a.r10", "b.r0"]);
+    }
+
+    #[test]
+    fn a_process_is_named_after_its_file() {
+        assert_eq!(process_name(Path::new("x/collectives.r0.jsonl.gz")), "collectives.r0");
+        assert_eq!(process_name(Path::new("other")), "other");
+    }
+}

@@ -1,0 +1,126 @@
+//! `scorep-nccl replay` as a person calls it: what may be said, and what is printed.
+
+use super::{Request, replay, to_json};
+use crate::demo::WINDOW_SECONDS;
+use crate::{Format, INTERFACES, output};
+use common::report::{self, Order, ROWS, View};
+use std::path::{Path, PathBuf};
+
+/// What a person may say.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Captures (*.jsonl.gz), or directories of them; one process each, in the order of their names.
+    #[arg(required = true, value_name = "DIR|FILE")]
+    sources: Vec<PathBuf>,
+    /// Writes the summary to this file, as JSON; - prints it in place of the tables.
+    #[arg(long, value_name = "FILE")]
+    summary: Option<PathBuf>,
+    /// Writes an OTF2 archive of all processes into this directory, which must be missing or empty.
+    #[arg(long, value_name = "DIR")]
+    otf2: Option<PathBuf>,
+    /// Sends the figures of each process to this OTLP endpoint, over HTTP; needs a library built with OpenTelemetry.
+    #[arg(long, value_name = "URL")]
+    otlp: Option<String>,
+    /// Adds how late ranks arrive at their collectives to the summary; the captures must be of one machine.
+    #[arg(long)]
+    lateness: bool,
+    /// What is printed.
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+    /// Rows of each table.
+    #[arg(long, value_name = "N", default_value_t = ROWS, value_parser = clap::value_parser!(u64).range(1..))]
+    top: u64,
+    /// What the table of rank pairs is sorted by: bytes and transfers, most first; latency, longest first; fit and sustained rate,
+    /// slowest first; or ranks. Without it by ranks, where the table has room for all, else by bytes.
+    #[arg(long, value_enum)]
+    sort: Option<Sort>,
+    /// Length of a window in the capture's time, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = WINDOW_SECONDS, value_parser = seconds)]
+    window: f64,
+    /// Version of NCCL's interface to speak, 1 to 7; what it cannot say is not told. Without it, the newest that the library
+    /// has, at most the captures' own.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(INTERFACES))]
+    interface: Option<u32>,
+    /// The shipped library, where it is not beside this program.
+    #[arg(long, value_name = "FILE")]
+    library: Option<PathBuf>,
+}
+
+/// A positive number of seconds.
+fn seconds(text: &str) -> Result<f64, String> {
+    let seconds = text.parse().ok().filter(|seconds: &f64| seconds.is_finite() && *seconds > 0.0);
+    seconds.ok_or_else(|| "not a positive number of seconds".into())
+}
+
+/// What the rank pairs are sorted by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Sort {
+    /// Most first.
+    Bytes,
+    /// Most first.
+    Transfers,
+    /// Slowest first.
+    Sustained,
+    /// Slowest first.
+    Fit,
+    /// Longest first.
+    Latency,
+    /// By communicator, sender and receiver.
+    Ranks,
+}
+
+impl From<Sort> for Order {
+    fn from(sort: Sort) -> Self {
+        match sort {
+            Sort::Bytes => Self::Bytes,
+            Sort::Transfers => Self::Transfers,
+            Sort::Sustained => Self::Sustained,
+            Sort::Fit => Self::Fit,
+            Sort::Latency => Self::Latency,
+            Sort::Ranks => Self::Ranks,
+        }
+    }
+}
+
+/// Replays, and prints the figures.
+///
+/// # Errors
+/// What is wrong, in words; also where figures were printed that are not those of all captures, or were not sent.
+pub(crate) fn run(arguments: Arguments) -> Result<(), String> {
+    let Arguments { sources, summary, otf2, otlp, lateness, mut format, top, sort, window, interface, library } = arguments;
+    let printed = summary.as_deref() == Some(Path::new("-"));
+    if printed {
+        format = Format::Json;
+    }
+    let summary = summary.filter(|_| !printed);
+    let request = Request { sources, summary, otf2, otlp, lateness, library, window_seconds: window, interface };
+    let outcome = replay(&request).map_err(|error| error.to_string())?;
+    // before the tables, which are long
+    outcome.left_out.iter().for_each(output::say);
+    let (left_out, asked) = (outcome.left_out.len(), outcome.asked);
+    match format {
+        Format::Table => {
+            let view =
+                View { width: output::width(), rows: usize::try_from(top).unwrap_or(usize::MAX), order: sort.map(Order::from) };
+            let mut text = String::new();
+            if left_out > 0 {
+                text += &format!(
+                    "{} of {asked} recordings: the others are left out, since they could not be replayed\n\n",
+                    asked - left_out
+                );
+            }
+            text += &report::view(&outcome.summary, &view);
+            if let Some(trace) = outcome.trace {
+                text += &format!("\ntrace: {}\n", trace.display());
+            }
+            output::text(&text)?;
+        }
+        Format::Json => output::write(to_json(&outcome.summary).map_err(|error| error.to_string())?)?,
+    }
+    // the figures are there; who has them made of all captures, or sent, wants to know that they were not
+    match (left_out, outcome.sent) {
+        (0, true) => Ok(()),
+        (0, false) => Err("not all figures were sent, as said above".into()),
+        _ => Err(format!("{left_out} of {asked} recordings were not replayed, as said above")),
+    }
+}

@@ -1,0 +1,205 @@
+//! What the tool does where it cannot write, is ended, or writes to a terminal.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+mod tool;
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// What is done where nothing can be written; a place is one that there is room in.
+fn commands(place: &Path) -> Vec<Command> {
+    let command = |arguments: &[&str]| {
+        let mut command = tool::tool();
+        command.args(arguments).env("TMPDIR", place).current_dir(place);
+        command
+    };
+    let run = tool::run("nodes2x1_comms").display().to_string();
+    let library = tool::library().display().to_string();
+    vec![
+        command(&["replay", &run]),
+        command(&["replay", &run, "--format", "json"]),
+        command(&["demo", "--library", &library]),
+        command(&["env", "--all"]),
+        command(&["doctor"]),
+        command(&["doctor", "--json"]),
+        command(&["--help"]),
+        command(&["--version"]),
+    ]
+}
+
+#[test]
+fn a_full_output_is_an_error_and_no_panic() {
+    let place = tempfile::tempdir().unwrap();
+    for mut command in commands(place.path()) {
+        let output = command.stdout(File::options().write(true).open("/dev/full").unwrap()).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{command:?}: {said}");
+        assert!(said.starts_with("scorep-nccl: standard output: ") && said.lines().count() == 1, "{command:?}: {said}");
+    }
+    // nor is the line that nobody can be told
+    for mut command in commands(place.path()) {
+        let full = || File::options().write(true).open("/dev/full").unwrap();
+        let status = command.stdout(full()).stderr(full()).status().unwrap();
+        assert_eq!(status.code(), Some(1), "{command:?}");
+    }
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_ends_the_tool_quietly() {
+    let place = tempfile::tempdir().unwrap();
+    for mut command in commands(place.path()) {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = command.stdout(writer).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(said.is_empty() && output.status.code() != Some(101), "{command:?}: {} {said}", output.status);
+    }
+    let left: Vec<PathBuf> = entries(place.path());
+    assert!(left.iter().all(|path| path.ends_with("scorep-nccl-demo")), "{left:?}");
+}
+
+fn entries(directory: &Path) -> Vec<PathBuf> {
+    directory.read_dir().unwrap().map(|entry| entry.unwrap().path()).collect()
+}
+
+/// A replay that waits for a capture, and where it has its temporary files.
+struct Waiting {
+    directory: TempDir,
+    replay: std::process::Child,
+}
+
+impl Waiting {
+    /// Begins one, and waits until its children are at work.
+    fn new(before: &[&str]) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        for name in ["tmp", "out"] {
+            fs::create_dir(directory.path().join(name)).unwrap();
+        }
+        let fifo = directory.path().join("late.r0.jsonl.gz");
+        assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+        let tool = tool::tool();
+        let mut command = match before {
+            [] => tool,
+            [first, rest @ ..] => tool::within(first, &rest.iter().map(std::ffi::OsStr::new).collect::<Vec<_>>(), &tool),
+        };
+        command.arg("replay").arg(&fifo).arg("--summary").arg(directory.path().join("out/summary.json"));
+        command.arg("--otf2").arg(directory.path().join("out/trace")).env("TMPDIR", directory.path().join("tmp"));
+        // a shell's job in the background ignores SIGINT, and so would what it starts
+        let heed = || {
+            // SAFETY: no handler is installed; the system takes the action.
+            unsafe { libc::signal(libc::SIGINT, libc::SIG_DFL) };
+            Ok(())
+        };
+        // SAFETY: what runs between fork and exec makes one call of the system, and allocates nothing.
+        unsafe { command.pre_exec(heed) };
+        let replay = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let waiting = Self { directory, replay };
+        while waiting.children().is_empty() || entries(&waiting.directory.path().join("tmp")).is_empty() {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        waiting
+    }
+
+    fn children(&self) -> Vec<u32> {
+        let tasks = format!("/proc/{}/task", self.replay.id());
+        let of = |task: PathBuf| fs::read_to_string(task.join("children")).unwrap_or_default();
+        let children: String = fs::read_dir(tasks).unwrap().map(|task| of(task.unwrap().path())).collect();
+        children.split_whitespace().map(|pid| pid.parse().unwrap()).collect()
+    }
+
+    /// Sends a signal, and gives by which one it ends; then its children have ended, too.
+    fn ended_by(&mut self, signal: i32) -> Option<i32> {
+        let children = self.children();
+        // SAFETY: kill takes any numbers; the process is this test's own, and has not been waited for.
+        assert_eq!(unsafe { libc::kill(self.replay.id().cast_signed(), signal) }, 0);
+        let status = self.replay.wait().unwrap();
+        for child in children {
+            // nobody may have waited for it
+            let is_there = |stat: String| !stat.rsplit(')').next().unwrap().starts_with(" Z");
+            while fs::read_to_string(format!("/proc/{child}/stat")).is_ok_and(is_there) {
+                std::thread::sleep(Duration::from_millis(2));
+            }
+        }
+        status.signal()
+    }
+
+    /// What it has left behind.
+    fn left(&self) -> Vec<PathBuf> {
+        ["tmp", "out"].into_iter().flat_map(|name| entries(&self.directory.path().join(name))).collect()
+    }
+}
+
+#[test]
+fn a_signal_leaves_neither_files_nor_children() {
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        let mut waiting = Waiting::new(&[]);
+        assert_eq!((waiting.ended_by(signal), waiting.left()), (Some(signal), vec![]));
+    }
+    // nothing can be done about files
+    assert_eq!(Waiting::new(&[]).ended_by(libc::SIGKILL), Some(libc::SIGKILL));
+}
+
+#[test]
+fn a_signal_that_is_ignored_stays_so() {
+    let mut waiting = Waiting::new(&["nohup"]);
+    // SAFETY: kill takes any numbers; the process is this test's own, and has not been waited for.
+    assert_eq!(unsafe { libc::kill(waiting.replay.id().cast_signed(), libc::SIGHUP) }, 0);
+    assert_eq!((waiting.ended_by(libc::SIGTERM), waiting.left()), (Some(libc::SIGTERM), vec![]));
+}
+
+/// What a command prints on a terminal of so many columns.
+fn on_terminal(columns: u16, command: &mut Command) -> String {
+    let size = libc::winsize { ws_row: 50, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    let (mut ours, mut theirs) = (0, 0);
+    // SAFETY: two places for descriptors, no name, no modes, and a size that is read.
+    let opened =
+        unsafe { libc::openpty(&raw mut ours, &raw mut theirs, std::ptr::null_mut(), std::ptr::null(), &raw const size) };
+    assert_eq!(opened, 0);
+    // SAFETY: both descriptors are new, and nobody else's.
+    let (ours, theirs) = unsafe { (OwnedFd::from_raw_fd(ours), OwnedFd::from_raw_fd(theirs)) };
+    let mut child = command.stdout(theirs).stderr(Stdio::null()).stdin(Stdio::null()).spawn().unwrap();
+    // the command holds the terminal, too
+    command.stdout(Stdio::null());
+    let mut text = Vec::new();
+    let mut ours = File::from(ours);
+    let mut some = [0; 4096];
+    // the end of a terminal is an error
+    while let Ok(count @ 1..) = ours.read(&mut some) {
+        text.extend_from_slice(&some[..count]);
+    }
+    assert!(child.wait().unwrap().success());
+    String::from_utf8(text).unwrap()
+}
+
+/// Columns of the widest line of a table.
+fn widest(text: &str) -> usize {
+    let tables = text.lines().map(|line| line.trim_end_matches('\r')).filter(|line| line.starts_with(['│', '┌', '╞', '└']));
+    tables.map(|line| line.chars().count()).max().unwrap()
+}
+
+#[test]
+fn tables_are_no_wider_than_the_terminal() {
+    let run = tool::run("nodes2x1_comms");
+    let replay = || {
+        let mut command = tool::tool();
+        command.arg("replay").arg(&run).env_remove("COLUMNS");
+        command
+    };
+    let whole = widest(&tool::succeed(&mut replay()));
+    assert!(whole > 100, "{whole}");
+    assert_eq!(widest(&tool::succeed(replay().env("COLUMNS", "90"))), whole, "no terminal");
+    let narrow = on_terminal(100, &mut replay());
+    assert!(widest(&narrow) <= 100, "{narrow}");
+    assert_eq!(widest(&on_terminal(250, &mut replay())), whole);
+    let chosen = on_terminal(250, replay().env("COLUMNS", "90"));
+    assert!(widest(&chosen) <= 90, "{chosen}");
+    let settings = on_terminal(90, tool::tool().args(["env", "--all"]).env_remove("COLUMNS"));
+    assert!(widest(&settings) <= 90, "{settings}");
+}

@@ -1,0 +1,136 @@
+//! `scorep-nccl replay` and `demo` as a person calls them: options, what is printed, what is said.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+mod tool;
+
+use std::fs;
+use std::process::Command;
+
+/// A replay of a run.
+fn replay(run: &str) -> Command {
+    let mut command = tool::tool();
+    command.arg("replay").arg(tool::run(run));
+    command
+}
+
+/// What a command prints and says, and its status.
+fn output(command: &mut Command) -> (String, String, Option<i32>) {
+    let output = command.output().unwrap();
+    let [printed, said] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+    (printed, said, output.status.code())
+}
+
+/// The cells of the rows of the table behind a heading.
+fn rows(text: &str, heading: &str) -> Vec<Vec<String>> {
+    let cells = |line: &str| line.split(['│', '┆']).map(|cell| cell.trim().to_owned()).collect();
+    let behind = text.lines().skip_while(|line| !line.starts_with(heading)).skip(1);
+    let table = behind.take_while(|line| line.starts_with(['│', '┌', '╞', '└'])).filter(|line| line.starts_with('│'));
+    table.skip(1).map(cells).collect()
+}
+
+#[test]
+fn pairs_are_sorted_and_counted_as_asked_for() {
+    let rates = |options: &[&str]| -> (Vec<f64>, String) {
+        let text = tool::succeed(replay("nodes4x1_pipeline").args(options));
+        let rows = rows(&text, "Transfers over the network");
+        (rows.iter().map(|cells| cells[7].parse().unwrap()).collect(), text)
+    };
+    let (all, text) = rates(&["--sort", "sustained"]);
+    assert!(all.len() > 2 && all.is_sorted() && !text.contains("more rank pairs"), "{text}");
+    let (two, text) = rates(&["--sort", "sustained", "--top", "2"]);
+    assert_eq!(two, all[..2]);
+    assert!(text.contains(&format!("\nand {} more rank pairs\n", all.len() - 2)), "{text}");
+    let (_, said, status) = output(replay("nodes4x1_pipeline").args(["--top", "0"]));
+    assert!(status == Some(2) && said.contains("--top"), "{said}");
+}
+
+/// NCCL 2.26 tells neither stamps nor launches.
+#[test]
+fn operations_of_an_old_nccl_have_times() {
+    let text = tool::succeed(replay("nodes2x1_comms").args(["--interface", "3"]));
+    let timed = rows(&text, "Operations that the GPU has not timed");
+    assert!(!timed.is_empty(), "{text}");
+    for cells in timed {
+        assert!([3, 5].iter().any(|&place| cells[place] != "0" && cells[place + 1].parse::<f64>().unwrap() > 0.0), "{cells:?}");
+    }
+    assert!(text.contains("(NCCL 2.27 and later do)") && !text.contains("interface v"), "{text}");
+}
+
+#[test]
+fn a_setting_that_means_nothing_is_told_once() {
+    let sound = tool::succeed(&mut replay("nodes2x1_comms"));
+    for log in [None, Some("warn")] {
+        let mut command = replay("nodes2x1_comms");
+        command
+            .env("NCCL_SCOREP_PRESET", "bogus")
+            .env("NCCL_SCOREP_MEMORY_MB", "much")
+            .envs(log.map(|log| ("NCCL_SCOREP_LOG", log)));
+        let (printed, said, status) = output(&mut command);
+        assert_eq!((printed.as_str(), status), (sound.as_str(), Some(0)));
+        let lines: Vec<&str> = said.lines().collect();
+        assert_eq!(lines.len(), 2, "{said}");
+        assert!(lines[0].starts_with("scorep-nccl: NCCL_SCOREP_PRESET=bogus is not understood"), "{said}");
+    }
+}
+
+#[test]
+fn the_summary_may_be_printed_and_its_directory_is_made() {
+    // the process is another one each time
+    let operations = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap()["operations"].take();
+    let json = operations(&tool::succeed(replay("nodes2x1_comms").args(["--format", "json"])));
+    assert!(operations(&tool::succeed(replay("nodes2x1_comms").args(["--summary", "-"]))) == json);
+    let directory = tempfile::tempdir().unwrap();
+    let place = directory.path().join("new/er/summary.json");
+    tool::succeed(replay("nodes2x1_comms").arg("--summary").arg(&place));
+    assert!(operations(&fs::read_to_string(&place).unwrap()) == json);
+    // a device is written into, and is no place for a file
+    tool::succeed(replay("nodes2x1_comms").args(["--summary", "/dev/null"]));
+    assert!(!fs::metadata("/dev/null").unwrap().is_file());
+    let (_, said, status) = output(replay("nodes2x1_comms").arg("--summary").arg(directory.path()));
+    assert!(status == Some(1) && said.contains("it is a directory"), "{said}");
+}
+
+#[test]
+fn what_cannot_be_sent_is_said_before_anything_else() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut command = tool::tool();
+    command
+        .args(["replay", "/nowhere/at/all", "--otlp", "http://127.0.0.1:9", "--summary"])
+        .arg(directory.path().join("new/x.json"));
+    let (printed, said, status) = output(&mut command);
+    assert!(printed.is_empty() && status == Some(1), "{printed}");
+    assert!(said.contains("built without OpenTelemetry") && said.lines().count() == 1, "{said}");
+    assert_eq!(directory.path().read_dir().unwrap().count(), 0);
+}
+
+#[test]
+fn the_demo_needs_no_repository() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut command = tool::tool();
+    command.arg("demo").current_dir(directory.path()).env("TMPDIR", directory.path());
+    let (printed, said, status) = output(&mut command);
+    assert_eq!((said.as_str(), status), ("", Some(0)));
+    assert_eq!(printed.matches("picture: ").count(), 2, "{printed}");
+    // and leaves nothing else
+    let left: Vec<_> = directory.path().read_dir().unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["scorep-nccl-demo"]);
+}
+
+/// Names come from whoever has made the recording.
+#[test]
+fn a_communicators_name_does_not_steer_the_terminal() {
+    let directory = tempfile::tempdir().unwrap();
+    for (number, name) in [r"\u001b[31mred", "plain"].iter().enumerate() {
+        let lines = [
+            r#"{"cb":"meta","format":1,"api":5,"mask":4095,"pid":7,"real0":0,"mono0":0,"dropped":0}"#.to_owned(),
+            format!(r#"{{"t":1,"tid":1,"cb":"init","ctx":1,"comm":"a{number}","name":"{name}","nnodes":1,"nranks":2,"rank":0}}"#),
+        ];
+        let file = fs::File::create(directory.path().join(format!("odd.r{number}.jsonl.gz"))).unwrap();
+        let mut gzip = flate2::write::GzEncoder::new(file, flate2::Compression::fast());
+        std::io::Write::write_all(&mut gzip, (lines.join("\n") + "\n").as_bytes()).unwrap();
+        gzip.finish().unwrap();
+    }
+    let text = tool::succeed(tool::tool().arg("replay").arg(directory.path()));
+    assert!(text.contains(r"\u{1b}[31mred") && !text.contains('\u{1b}'), "{text:?}");
+}
