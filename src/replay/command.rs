@@ -30,7 +30,7 @@ pub(crate) struct Arguments {
     /// Rows of each table.
     #[arg(long, value_name = "N", default_value_t = ROWS, value_parser = clap::value_parser!(u64).range(1..))]
     top: u64,
-    /// What the table of rank pairs is sorted by: bytes and transfers, most first; latency, longest first; fit and sustained rate,
+    /// What the table of rank pairs is sorted by: bytes and transfers, most first; latency, longest first; fit, typical and sustained rate,
     /// slowest first; or ranks. Without it by ranks, where the table has room for all, else by bytes.
     #[arg(long, value_enum)]
     sort: Option<Sort>,
@@ -62,6 +62,8 @@ enum Sort {
     /// Slowest first.
     Sustained,
     /// Slowest first.
+    Typical,
+    /// Slowest first.
     Fit,
     /// Longest first.
     Latency,
@@ -75,6 +77,7 @@ impl From<Sort> for Order {
             Sort::Bytes => Self::Bytes,
             Sort::Transfers => Self::Transfers,
             Sort::Sustained => Self::Sustained,
+            Sort::Typical => Self::Typical,
             Sort::Fit => Self::Fit,
             Sort::Latency => Self::Latency,
             Sort::Ranks => Self::Ranks,

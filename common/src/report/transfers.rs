@@ -166,7 +166,7 @@ mod tests {
             let text = tables(&summary, &View { rows, order, ..View::default() });
             let lines = text.lines().filter(|line| line.contains("3 > ")).map(cells);
             let pairs: String = lines.map(|cells| cells[2].replace("3 > ", "")).collect();
-            (pairs, text.lines().find(|line| line.starts_with("and ")).map(str::to_owned))
+            (pairs, text.lines().find(|line| line.contains("rank pairs")).map(str::to_owned))
         };
         assert_eq!(shown(20, None), ("012".into(), None));
         assert_eq!(shown(2, None), ("02".into(), Some("and 1 rank pairs with fewer bytes".into())));
