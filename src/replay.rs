@@ -2,8 +2,8 @@
 
 pub(crate) mod captures;
 pub(crate) mod command;
+mod sending;
 
-use crate::loader::{self, Loaded};
 use crate::trace::ProcessTrace;
 use crate::{child, lateness, leftovers, library, offspring, otf2, output, place};
 use captures::ENDING;
@@ -97,7 +97,9 @@ impl ReplayError {
 pub(crate) fn replay(request: &Request) -> Result<Outcome, ReplayError> {
     let library = library::find(request.library.as_deref())?;
     // what cannot be had is said before the work, not after it
-    can_send(request, &library)?;
+    if request.otlp.is_some() {
+        sending::check(&library)?;
+    }
     if let Some(path) = &request.summary {
         place::prepare(path)?;
     }
@@ -161,23 +163,6 @@ pub(crate) fn replay(request: &Request) -> Result<Outcome, ReplayError> {
     }
     let sent = request.otlp.is_none() || !unsent.into_inner();
     Ok(Outcome { summary, trace, sent, asked, left_out })
-}
-
-/// Whether the library can send what it is to send.
-fn can_send(request: &Request, library: &Path) -> Result<(), ReplayError> {
-    // a variable for all jobs, which says nothing of this replay, is no reason to refuse it: the library itself has a line for that
-    if request.otlp.is_none() {
-        return Ok(());
-    }
-    match loader::load(library) {
-        Loaded::Ours { features, path, .. } if !features.otel() => Err(ReplayError::CannotSend {
-            library: path,
-            lacking: "OpenTelemetry",
-            option: "-DSCOREP_NCCL_OTEL=ON",
-            asked: "--otlp",
-        }),
-        _ => Ok(()),
-    }
 }
 
 /// The summary as it is written: indented, with a line end.
