@@ -278,6 +278,17 @@ fn a_summary_has_its_directory_before_the_job_begins() {
     }
 }
 
+/// The library's own part: a directory that is named after the process.
+#[test]
+fn a_process_makes_the_directory_of_its_summary() {
+    let site = Site::new();
+    let mut run = site.tool();
+    run.args(["run", "--summary", "of/%p/x.json", env!("HOST_ALL_REDUCE_HOST"), "libnccl-profiler-scorep.so", "5"]);
+    let (_, said) = texts(&run.output().unwrap());
+    let made: Vec<_> = site.path("work/of").read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert!(made.len() == 1 && made[0].join("x.json").is_file(), "{made:?} {said}");
+}
+
 /// Nobody has activated its environment.
 #[test]
 fn the_nccl_of_the_python_that_is_started_is_cured() {
