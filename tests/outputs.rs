@@ -10,8 +10,11 @@ use std::os::fd::{FromRawFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
+
+/// How long a process may take to end.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What is done where nothing can be written; a place is one that there is room in.
 fn commands(place: &Path) -> Vec<Command> {
@@ -123,7 +126,9 @@ impl Waiting {
         for child in children {
             // nobody may have waited for it
             let is_there = |stat: String| !stat.rsplit(')').next().unwrap().starts_with(" Z");
+            let begun = Instant::now();
             while fs::read_to_string(format!("/proc/{child}/stat")).is_ok_and(is_there) {
+                assert!(begun.elapsed() < PATIENCE, "a child stays behind");
                 std::thread::sleep(Duration::from_millis(2));
             }
         }
