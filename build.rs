@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 type Failure = Box<dyn std::error::Error>;
 
 /// A C program's name and source, what it links, and the header without which it cannot be compiled.
-const HOSTS: [(&str, &str, &[&str], Option<&str>); 13] = [
+const HOSTS: [(&str, &str, &[&str], Option<&str>); 15] = [
     ("otf2_last_values", "tests/hosts/otf2_last_values.c", &["-lotf2"], Some("/usr/include/otf2/otf2.h")),
     ("all_reduce_host", "tests/hosts/all_reduce_host.c", &["-ldl", "-lpthread"], None),
     ("stress_host", "tests/hosts/stress_host.c", &["-ldl", "-lpthread"], None),
@@ -20,6 +20,8 @@ const HOSTS: [(&str, &str, &[&str], Option<&str>); 13] = [
     ("export_host", "tests/c/export_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
     ("fuzz_host", "tests/c/fuzz_host.c", &["-ldl", "-lpthread"], None),
     ("events_host", "tests/c/events_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
+    ("starved_host", "tests/c/starved_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
+    ("stack_host", "tests/c/stack_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
     // as a plain program; with Score-P it is compiled when the tests run
     ("replay_app", "tests/c/replay_app.c", &["-ldl", "-lpthread"], None),
 ];

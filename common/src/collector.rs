@@ -14,13 +14,12 @@ use crate::recorder::{self, CLOCK, Recorder};
 use crate::round::{self, Course, Round};
 use crate::summary::{Introductions, Summary};
 use crate::timeline::Timeline;
-use crate::{clock, launch, log, notes, own_thread, timeline};
+use crate::{clock, launch, log, notes, own_thread, switch, timeline};
 use crossbeam_channel::{Receiver, Sender};
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Once;
 use std::sync::atomic::Ordering;
-use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 /// Blocks of recording memory never used that the system has memory for already: 4 MiB, or five milliseconds of ten million events a second.
@@ -44,11 +43,9 @@ const FLUSH_ROUNDS: u32 = 100;
 ///
 /// # Errors
 /// When the system refuses a thread.
-pub fn spawn(inbox: Receiver<Message>, closed: Receiver<u32>) -> io::Result<Thread> {
+pub fn spawn(inbox: Receiver<Message>, closed: Receiver<u32>) -> io::Result<()> {
     own_thread::spawn("scorep-nccl", move || {
-        if let Some(recorder) = recorder::awaited() {
-            Collector::new(recorder, inbox, closed).run();
-        }
+        Collector::new(recorder::awaited(), inbox, closed).run();
     })
 }
 
@@ -106,6 +103,10 @@ impl Collector {
         let mut callbacks = 0;
         let mut begun = Instant::now();
         loop {
+            if switch::is_out_of_memory() {
+                switch::tell_out_of_memory();
+                own_thread::stop();
+            }
             self.recorder.pool.commit_ahead(BLOCKS_AHEAD);
             let news = self.listen();
             let Round { events, .. } = self.round(false);
@@ -120,13 +121,13 @@ impl Collector {
                 let pause = if events == 0 { ROUND } else { (begun.elapsed() * PLENTY / events).min(ROUND) };
                 begun = Instant::now();
                 if events < PLENTY / 2 {
-                    std::thread::park_timeout(pause);
+                    self.recorder.bell.wait(pause);
                 }
             } else {
                 self.recorder.asleep.store(true, Ordering::SeqCst);
                 // what came before the flag was up is taken in here, not a second later
                 self.round(false);
-                std::thread::park_timeout(SLEEP);
+                self.recorder.bell.wait(SLEEP);
                 self.recorder.asleep.store(false, Ordering::Relaxed);
             }
         }

@@ -1,14 +1,16 @@
 //! What Score-P, a host or the end of the process asks of the collector. Every question has a deadline.
 
+use crate::answer::{self, Missing};
 use crate::guard::contain;
 use crate::message::Message;
 use crate::series::{Point, Token};
 use crate::summary::Summary;
 use crate::thread::ThreadCell;
 use crate::timeline::Timeline;
-use crate::{export, files, host_name, log, notes, recorder};
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
+use crate::{export, files, host_name, log, notes, recorder, switch};
+use crossbeam_channel::{Receiver, Sender};
 use std::ffi::OsString;
+use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -45,11 +47,15 @@ pub(crate) fn beat() {
 /// Takes in all that was recorded before this call, so that the counters show it. False when the collector did not answer in
 /// time, or there is none.
 pub fn flush(patience: Duration) -> bool {
-    ask(|done| Message::Flush { last: false, done }, |answer| answer.recv_timeout(patience).ok()).is_some()
+    ask(|done| Message::Flush { last: false, done }, |answer| answer::wait(answer, patience).ok()).is_some()
 }
 
 /// Ends the measurement: takes everything in, settles what is in progress, and writes the summary if a file is set.
 pub fn finish() {
+    // what there is nobody can finish
+    if switch::is_out_of_memory() {
+        return;
+    }
     let _ = ask(|done| Message::Flush { last: true, done }, patiently);
     tell_dropped();
     tell_doubt();
@@ -65,7 +71,9 @@ fn write_summary() {
     let Some(path) = recorder::begun().and_then(|recorder| recorder.settings.summary.as_deref()) else { return };
     let path = expand(path);
     let Some(summary) = summary() else { return };
-    if let Err(error) = files::write_json(&path, &summary) {
+    if let Err(error) = files::write_json(&path, &summary)
+        && !switch::is_out_of_memory()
+    {
         log::warn(&format!("the summary could not be written to {}: {error}", path.display()));
     }
 }
@@ -104,7 +112,7 @@ pub fn summary() -> Option<Summary> {
 /// What an exporter is given; `None` when the collector does not answer in time, which nobody else is told of.
 #[cfg(feature = "otel")]
 pub(crate) fn sums(patience: Duration) -> Option<export::Sums> {
-    ask(|answer| Message::Sums { answer }, |answer| answer.recv_timeout(patience).ok())
+    ask(|answer| Message::Sums { answer }, |answer| answer::wait(answer, patience).ok())
 }
 
 /// The timeline, once; to be asked for after [`finish`].
@@ -118,21 +126,24 @@ pub fn series(series: Token) -> Vec<Point> {
 }
 
 /// Has [`finish`] called when the process exits. Called once, by the recorder.
-pub(crate) fn finish_at_exit() {
+///
+/// # Errors
+/// When the C library has no memory for that.
+pub(crate) fn finish_at_exit() -> io::Result<()> {
     extern "C" fn at_exit() {
         contain("exit", (), finish);
     }
     OWNER.store(std::process::id(), Ordering::Relaxed);
     // SAFETY: `at_exit` is a function of this library, which is never unloaded (linked with -z nodelete).
-    unsafe { libc::atexit(at_exit) };
+    if unsafe { libc::atexit(at_exit) } == 0 { Ok(()) } else { Err(io::ErrorKind::OutOfMemory.into()) }
 }
 
 /// A context's last communicator has ended: when this returns, no call of CUDA's will be made about its events. NCCL's destroying of a communicator
 /// waits for that, as long as the collector takes for one look.
 pub(crate) fn close_launches(pool: u32) {
-    let closed = ask(|done| Message::Close { pool, done }, |answer| answer.recv_timeout(LAST_LOOK).ok());
+    let closed = ask(|done| Message::Close { pool, done }, |answer| answer::wait(answer, LAST_LOOK).ok());
     if let (None, Some(recorder)) = (closed, recorder::begun()) {
-        if is_own_process() && recorder.launches.driver().is_some_and(|driver| !driver.is_over()) {
+        if is_own_process() && !switch::is_out_of_memory() && recorder.launches.driver().is_some_and(|driver| !driver.is_over()) {
             log::warn(
                 "the collector did not answer in 200 ms when a GPU's last communicator ended: CUDA events time nothing from here on; \
                  NCCL_SCOREP_GPU_TIME=stamps does without them",
@@ -171,7 +182,7 @@ fn is_own_process() -> bool {
 /// Asks the collector, also when the plugin is off after a fault: what was recorded before counts.
 fn ask<T>(message: impl FnOnce(Sender<T>) -> Message, wait: impl FnOnce(&Receiver<T>) -> Option<T>) -> Option<T> {
     // a forked child has no collector to ask
-    if !is_own_process() || DEAF.load(Ordering::Relaxed) {
+    if !is_own_process() || DEAF.load(Ordering::Relaxed) || switch::is_out_of_memory() {
         return None;
     }
     let (sender, answer) = crossbeam_channel::bounded(1);
@@ -188,10 +199,10 @@ fn patiently<T>(answer: &Receiver<T>) -> Option<T> {
     };
     let (mut pulse, mut last) = (PULSE.load(Ordering::Relaxed), begun);
     let answered = loop {
-        match answer.recv_timeout(LOOK) {
+        match answer::wait(answer, LOOK) {
             Ok(answer) => break Some(answer),
-            Err(RecvTimeoutError::Disconnected) => break None,
-            Err(RecvTimeoutError::Timeout) => {}
+            Err(Missing::Never) => break None,
+            Err(Missing::TooLate) => {}
         }
         let now = PULSE.load(Ordering::Relaxed);
         if now != pulse {

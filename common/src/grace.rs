@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn one_is_not_kept_waiting_by_those_that_begin_after_it() {
-        let cell: &ThreadCell = Box::leak(Box::default());
+        let cell = ThreadCell::new().unwrap();
         let inside = || Grace { inside: vec![(cell, cell.section())], not_before: 0 };
         let first = cell.enter();
         let mut graces = Graces { under_way: [inside()].into(), begun: 1, asked: false };

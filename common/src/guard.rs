@@ -5,7 +5,7 @@
 //! should it fail.
 
 use crate::cancel::Uncancelled;
-use crate::switch;
+use crate::{reserve, switch};
 use std::mem::forget;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -38,9 +38,14 @@ pub fn guard_event<R>(callback: &str, on_panic: R, body: impl FnOnce() -> R) -> 
 #[inline]
 pub fn contain<R>(callback: &str, on_panic: R, body: impl FnOnce() -> R) -> R {
     switch::quiet();
+    if !reserve::prepare() {
+        switch::out_of_memory();
+    }
     // what waits in here, for a file or another thread, is where a thread may be cancelled
     let _whole = Uncancelled::new();
-    catch(callback, on_panic, body)
+    let result = catch(callback, on_panic, body);
+    switch::tell_out_of_memory();
+    result
 }
 
 #[inline(always)]

@@ -7,8 +7,10 @@
 //! thread ([`collector`]) reads the windows ([`reader`]), puts operations and transfers together ([`assembly`]), sums and fits
 //! them ([`totals`], [`fit`], [`rate`]) and shows the result ([`board`], [`series`], [`summary`]).
 
+mod answer;
 pub mod arrivals;
 pub mod assembly;
+mod bell;
 pub mod board;
 pub mod callbacks;
 pub mod calls;
@@ -62,6 +64,7 @@ pub mod rate;
 pub mod reader;
 pub mod recorder;
 pub mod report;
+mod reserve;
 pub mod round;
 pub mod sent;
 pub mod series;
@@ -83,3 +86,7 @@ pub mod totals;
 pub mod traffic;
 mod unseen;
 pub mod window;
+
+/// Of the library; a program that is made with it, as the tool, has it too.
+#[global_allocator]
+static ALLOCATOR: reserve::Reserve = reserve::Reserve;

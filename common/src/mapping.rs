@@ -1,5 +1,7 @@
 //! Memory from the system: zero at first, committed as it is touched.
 
+#[cfg(not(loom))]
+use std::alloc::{Layout, alloc_zeroed};
 use std::io;
 use std::ops::Deref;
 use std::ptr::NonNull;
@@ -88,6 +90,19 @@ impl<T: Zeroed> Deref for Mapping<T> {
         // never unmapped and never handed out mutably.
         unsafe { std::slice::from_raw_parts(self.first.as_ptr(), self.length) }
     }
+}
+
+/// One `T` that starts as zeros and lives as long as the process, made in its place; `None` where there is no memory.
+#[cfg(not(loom))]
+pub(crate) fn zeroed<T: Zeroed>() -> Option<&'static T> {
+    const { assert!(size_of::<T>() > 0) };
+    // SAFETY: the size is not 0. NULL, or memory for a value that all zeros are, by `Zeroed`, and that is never given back.
+    unsafe { alloc_zeroed(Layout::new::<T>()).cast::<T>().as_ref() }
+}
+
+#[cfg(loom)]
+pub(crate) fn zeroed<T: Zeroed>() -> Option<&'static T> {
+    Some(Box::leak(Box::default()))
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@
 //! lock. NCCL's strings are never trusted to be anything: NULL and overlong ones have a number too.
 
 use crate::text::{Text, Words};
-use once_cell::sync::OnceCell;
 use std::ffi::CStr;
+use std::sync::OnceLock;
 
 /// The functions NCCL reports. Each has its own counters.
 pub const FUNCTIONS: [&str; 10] =
@@ -29,7 +29,7 @@ const KNOWN_TEXTS: [&str; FUNCTIONS.len() + OTHERS.len()] = {
     texts
 };
 
-static SEEN: [OnceCell<[u8; LENGTH]>; ROOM] = [const { OnceCell::new() }; ROOM];
+static SEEN: [OnceLock<[u8; LENGTH]>; ROOM] = [const { OnceLock::new() }; ROOM];
 
 /// A name as a number; 0 is [`UNKNOWN`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
@@ -52,11 +52,8 @@ impl Name {
         let mut kept = [0; LENGTH];
         let length = name.len().min(LENGTH - 1);
         kept[..length].copy_from_slice(&name[..length]);
-        // `try_insert` fails only where another name got there first
-        let found = SEEN.iter().position(|place| match place.try_insert(kept) {
-            Ok(_) => true,
-            Err((there, _)) => *there == kept,
-        });
+        // taken by this name, or the same name is there
+        let found = SEEN.iter().position(|place| *place.get_or_init(|| kept) == kept);
         found.map_or(Self::default(), |index| Self((KNOWN_TEXTS.len() + 1 + index) as u8))
     }
 
@@ -86,7 +83,7 @@ impl Name {
         if let Some(known) = KNOWN_TEXTS.get(index) {
             return (*known).into();
         }
-        let kept = SEEN.get(index - KNOWN_TEXTS.len()).and_then(OnceCell::get);
+        let kept = SEEN.get(index - KNOWN_TEXTS.len()).and_then(OnceLock::get);
         let text = kept.and_then(|bytes| CStr::from_bytes_until_nul(bytes).ok());
         text.map_or_else(|| UNKNOWN.into(), |text| text.to_string_lossy().into_owned())
     }

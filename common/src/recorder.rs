@@ -1,5 +1,6 @@
 //! The recorder: the memory and the communicators of the process, and where the next slot is.
 
+use crate::bell::Bell;
 use crate::clock::Clock;
 use crate::config::Settings;
 use crate::context::{Context, Contexts};
@@ -10,17 +11,21 @@ use crate::message::Message;
 use crate::pool::{BLOCK_SLOTS, Pool};
 use crate::thread::ThreadCell;
 use crate::window::{Spare, WINDOWS};
-use crate::{collector, control, export, grace, log, switch};
+use crate::{collector, control, export, grace, log, own_thread, switch};
 use crossbeam_channel::{Receiver, Sender};
-use once_cell::sync::OnceCell;
 use std::io;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::time::Duration;
 
 /// Closed windows on their way to the collector.
 const CLOSED_WINDOWS: usize = 1024;
 
 /// Blocks that the system has memory for before the first event: a burst of events may be faster than the collector's start.
 const FIRST_BLOCKS: u32 = 256;
+
+/// Between two looks of the collector's thread at whether the recorder that has started it is there.
+const BEGINS: Duration = Duration::from_micros(50);
 
 /// The clock of this process' measurement.
 pub static CLOCK: Clock = Clock::new();
@@ -40,17 +45,18 @@ pub struct Recorder {
     closed: Sender<u32>,
     /// Set while the collector sleeps for long.
     pub(crate) asleep: AtomicBool,
-    collector: OnceCell<std::thread::Thread>,
+    /// Wakes the collector.
+    pub(crate) bell: Bell,
     /// Launches that events time.
     pub launches: Launches,
     /// Which of them, where not all can be.
     pub(crate) share: Share,
     /// Whether the GPU's stamps are wanted.
     pub(crate) stamps: Stamps,
-    window_ticks: OnceCell<u64>,
+    window_ticks: OnceLock<u64>,
 }
 
-static RECORDER: OnceCell<Option<Recorder>> = OnceCell::new();
+static RECORDER: OnceLock<Option<Recorder>> = OnceLock::new();
 
 /// The recorder in it, for a callback's one look; NULL before it was started.
 static CURRENT: AtomicPtr<Recorder> = AtomicPtr::new(std::ptr::null_mut());
@@ -72,13 +78,20 @@ pub fn begin() -> Option<&'static Recorder> {
         // known from the first callback on
         CLOCK.await_scale();
         grace::prepare();
-        control::finish_at_exit();
-        let made = Recorder::new(settings).and_then(|(recorder, inbox, closed)| {
-            let _ = recorder.collector.set(collector::spawn(inbox, closed)?);
+        let made = control::finish_at_exit().and_then(|()| ThreadCell::prepare()).and_then(|()| Recorder::new(settings));
+        let made = made.and_then(|(recorder, inbox, closed)| {
+            collector::spawn(inbox, closed)?;
             export::begin(&recorder.settings);
             Ok(recorder)
         });
-        made.map_err(|error| log::warn(&format!("no memory or thread to record with ({error}); NCCL is not recorded"))).ok()
+        // where there is no memory, that is told instead
+        let tell = |error: &io::Error| log::warn(&format!("no memory or thread to record with ({error}); NCCL is not recorded"));
+        made.inspect_err(|error| {
+            if !switch::is_out_of_memory() {
+                tell(error)
+            }
+        })
+        .ok()
     });
     if let Some(recorder) = recorder {
         CURRENT.store(std::ptr::from_ref(recorder).cast_mut(), Ordering::Release);
@@ -94,13 +107,20 @@ pub fn begun() -> Option<&'static Recorder> {
 }
 
 /// The same for the collector's thread, which is there before the recorder is.
-pub(crate) fn awaited() -> Option<&'static Recorder> {
-    RECORDER.wait().as_ref()
+pub(crate) fn awaited() -> &'static Recorder {
+    loop {
+        match begun() {
+            Some(recorder) => return recorder,
+            // the first init came to no good end
+            None if switch::is_off() => own_thread::stop(),
+            None => std::thread::sleep(BEGINS),
+        }
+    }
 }
 
 /// The settings of this process, read once.
 pub fn settings() -> &'static Settings {
-    static SETTINGS: OnceCell<Settings> = OnceCell::new();
+    static SETTINGS: OnceLock<Settings> = OnceLock::new();
     SETTINGS.get_or_init(|| {
         let (settings, complaints) = Settings::from_environment();
         log::set_verbosity(settings.verbosity);
@@ -127,11 +147,11 @@ impl Recorder {
             messages,
             closed,
             asleep: AtomicBool::new(false),
-            collector: OnceCell::new(),
+            bell: Bell::default(),
             launches: Launches::default(),
             share: Share::default(),
             stamps: Stamps::default(),
-            window_ticks: OnceCell::new(),
+            window_ticks: OnceLock::new(),
         };
         Ok((recorder, inbox, closed_inbox))
     }
@@ -218,8 +238,6 @@ impl Recorder {
     #[cold]
     pub(crate) fn wake(&self) {
         self.asleep.store(false, Ordering::Relaxed);
-        if let Some(thread) = self.collector.get() {
-            thread.unpark();
-        }
+        self.bell.ring();
     }
 }

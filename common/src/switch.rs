@@ -1,6 +1,6 @@
-//! The switch that takes the plugin out of a job: after a fault of its own, and in a forked child.
+//! The switch that takes the plugin out of a job: after a fault of its own, in a forked child, and where there is no memory.
 //!
-//! When it is off, nothing is recorded and every callback returns at once; what was recorded before is taken in.
+//! When it is off, nothing is recorded and every callback returns at once; what was recorded before is taken in, if there is memory.
 
 use crate::{log, notes};
 use std::sync::OnceLock;
@@ -12,6 +12,33 @@ static OFF: AtomicBool = AtomicBool::new(false);
 #[inline]
 pub fn is_off() -> bool {
     OFF.load(Ordering::Relaxed)
+}
+
+/// Set once an allocation of this library has failed.
+static OUT_OF_MEMORY: AtomicBool = AtomicBool::new(false);
+
+/// Whether an allocation of this library has failed: then its threads answer nothing any more, and no file is written.
+#[inline]
+pub fn is_out_of_memory() -> bool {
+    OUT_OF_MEMORY.load(Ordering::Relaxed)
+}
+
+/// Switches the plugin off since there is no memory. It is told later ([`tell_out_of_memory`]): whoever wants memory may be anywhere.
+#[cold]
+pub(crate) fn out_of_memory() {
+    OFF.store(true, Ordering::Relaxed);
+    OUT_OF_MEMORY.store(true, Ordering::Relaxed);
+}
+
+/// Says once that there was no memory, if so. Called where nothing is under way.
+#[inline]
+pub(crate) fn tell_out_of_memory() {
+    static TOLD: AtomicBool = AtomicBool::new(false);
+    if is_out_of_memory() && !TOLD.swap(true, Ordering::Relaxed) {
+        log::warn(
+            "the process is out of memory: nothing of NCCL is recorded from here on, and no files are written; the job goes on",
+        );
+    }
 }
 
 /// Where the first fault was, and what.
@@ -55,7 +82,9 @@ pub fn prepare() {
     }
     if !DONE.swap(true, Ordering::Relaxed) {
         // SAFETY: `in_child` is a function of this library, which is never unloaded, and does nothing but store a flag.
-        unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+        if unsafe { libc::pthread_atfork(None, None, Some(in_child)) } != 0 {
+            out_of_memory();
+        }
     }
 }
 

@@ -7,8 +7,11 @@ mod api;
 #[cfg(not(loom))]
 mod at_hand;
 mod cells;
+#[cfg(not(loom))]
+mod key;
 pub(crate) mod launching;
 
+use crate::mapping::{self, Zeroed};
 use crate::pool::{self, BLOCK_SLOTS, Pool};
 use crate::recorder::CLOCK;
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
@@ -61,6 +64,7 @@ impl Count {
 
 /// A partly used block.
 #[derive(Debug)]
+#[cfg_attr(loom, derive(Default))]
 struct Cached {
     window: AtomicU32,
     block: AtomicU32,
@@ -70,6 +74,7 @@ struct Cached {
 
 /// One thread's cell. Counters are since the process began.
 #[derive(Debug)]
+#[cfg_attr(loom, derive(Default))]
 #[repr(align(128))]
 pub struct ThreadCell {
     /// Odd while the thread is inside a callback.
@@ -114,6 +119,10 @@ pub struct ThreadCell {
     stopped: [AtomicU64; OPERATIONS],
     cache: [Cached; CACHE],
     owned: AtomicBool,
+    /// Its place among all.
+    number: AtomicU32,
+    /// Its thread's place in the order of first callbacks, from 1 on.
+    thread: AtomicU32,
 }
 
 /// Set when the kernel cannot fence other threads for us, so callbacks must fence themselves.
@@ -131,49 +140,30 @@ impl Drop for Section<'_> {
     }
 }
 
-/// One that no thread has been given; [`ThreadCell::current`] gives a thread its own.
-impl Default for ThreadCell {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+// SAFETY: atomic integers, flags and pointers are valid as zeros; a cell is never dropped.
+unsafe impl Zeroed for ThreadCell {}
 
 impl ThreadCell {
-    fn new() -> Self {
-        Self {
-            section: AtomicU64::new(0),
-            events: Count::default(),
-            others: Count::default(),
-            last: AtomicU64::new(0),
-            dropped: Count::default(),
-            unknown: Count::default(),
-            ignored: Count::default(),
-            foreign: Count::default(),
-            parentless: Count::default(),
-            skipped: Count::default(),
-            skipped_children: Count::default(),
-            enqueued_ops: Count::default(),
-            enqueued_bytes: Count::default(),
-            api_time: Count::default(),
-            api_since: AtomicU64::new(0),
-            launch_since: AtomicU64::new(0),
-            has_ended_group: AtomicBool::new(false),
-            steps: std::array::from_fn(|_| Default::default()),
-            launching: Launching::default(),
-            stopped: Default::default(),
-            cache: std::array::from_fn(|_| Cached {
-                window: AtomicU32::new(pool::NONE),
-                block: AtomicU32::new(0),
-                generation: AtomicU32::new(0),
-                next: AtomicU32::new(BLOCK_SLOTS),
-            }),
-            owned: AtomicBool::new(true),
+    /// One that no thread has been given, but that counts as given; [`ThreadCell::current`] gives a thread its own. `None` where there is no
+    /// memory.
+    pub(crate) fn new() -> Option<&'static Self> {
+        let cell: &Self = mapping::zeroed()?;
+        for cached in &cell.cache {
+            cached.window.store(pool::NONE, Ordering::Relaxed);
+            cached.next.store(BLOCK_SLOTS, Ordering::Relaxed);
         }
+        cell.owned.store(true, Ordering::Relaxed);
+        Some(cell)
     }
 
     /// Callbacks NCCL made.
     pub fn callbacks(&self) -> u64 {
         self.events.get().wrapping_add(self.others.get())
+    }
+
+    /// The thread's place in the order of first callbacks, from 1 on.
+    pub fn thread(&self) -> u32 {
+        self.thread.load(Ordering::Relaxed)
     }
 
     /// Ticks now.
@@ -301,7 +291,7 @@ mod tests {
 
     #[test]
     fn the_last_step_of_a_proxy_operation_is_kept_in_mind() {
-        let cell = ThreadCell::new();
+        let cell = ThreadCell::new().unwrap();
         cell.note_step(33, 4, 99);
         assert_eq!(
             [cell.noted_step(33, 4), cell.noted_step(33, 5), cell.noted_step(33 + STEPS as u64, 4)],
@@ -311,7 +301,7 @@ mod tests {
 
     #[test]
     fn one_kernel_channel_of_an_operation_is_the_first_to_stop() {
-        let cell = ThreadCell::new();
+        let cell = ThreadCell::new().unwrap();
         let other = 33 + OPERATIONS as u64;
         assert_eq!(
             [33, 33, 34, 33, other, other, 33].map(|operation| cell.is_first_to_stop(operation)),
@@ -322,7 +312,7 @@ mod tests {
     #[test]
     fn places_run_out_and_die_with_their_block() {
         let pool = Pool::new(2 * 4096).unwrap();
-        let cell = ThreadCell::new();
+        let cell = ThreadCell::new().unwrap();
         assert_eq!(cell.place(&pool, 9), None);
         let block = pool.take().unwrap();
         let generation = pool.block(block).unwrap().generation();

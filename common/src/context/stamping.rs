@@ -4,6 +4,7 @@ use super::Context;
 use crate::event::{Mask, Timed};
 use crate::name::Name;
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::OnceLock;
 
 /// What is known of the stamps that its kernels get, by what they run.
 #[derive(Debug)]
@@ -27,13 +28,11 @@ pub(super) struct Stamping {
 const STAMPED_FUNCTIONS: usize = 8;
 
 /// The words of each NCCL in the process; there may be two, PyTorch's and the system's.
-static MASKS: [once_cell::sync::OnceCell<Mask>; 8] = [const { once_cell::sync::OnceCell::new() }; 8];
+static MASKS: [OnceLock<Mask>; 8] = [const { OnceLock::new() }; 8];
 
 fn place_of(mask: Mask) -> u32 {
-    let place = MASKS.iter().position(|place| match place.try_insert(mask) {
-        Ok(_) => true,
-        Err((there, _)) => *there == mask,
-    });
+    // taken by this one, or the same is there
+    let place = MASKS.iter().position(|place| *place.get_or_init(|| mask) == mask);
     place.map_or(0, |place| place as u32 + 1)
 }
 

@@ -4,13 +4,13 @@ use super::families::families;
 use super::identity::Identity;
 use super::peers::Peers;
 use super::{Exporter, Family, Way};
+use crate::answer::{self, Missing};
 use crate::config::Settings;
 use crate::{control, log, own_thread, recorder, spread, summary};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
-use once_cell::sync::OnceCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long an export may wait for the collector's sums.
@@ -25,7 +25,7 @@ const A_MINUTE: Duration = Duration::from_secs(60);
 type Orders = Sender<Sender<()>>;
 
 /// Those of all threads, and who tells of their failures.
-static ORDERS: OnceCell<Vec<(Orders, Teller)>> = OnceCell::new();
+static ORDERS: OnceLock<Vec<(Orders, Teller)>> = OnceLock::new();
 
 /// An exporter, or why there is none.
 type Made = Result<Box<dyn Exporter>, String>;
@@ -69,7 +69,7 @@ pub(super) fn last() {
         orders.try_send(done).ok().map(|()| (answer, teller))
     });
     for (answer, teller) in sent.collect::<Vec<_>>() {
-        if answer.recv_deadline(deadline) == Err(RecvTimeoutError::Timeout) {
+        if answer::wait(&answer, deadline.saturating_duration_since(Instant::now())) == Err(Missing::TooLate) {
             teller.tell("no answer before the process ends");
         }
     }
@@ -128,7 +128,7 @@ impl Work {
             }
         };
         match own_thread::spawn(thread, guarded) {
-            Ok(_) => Some(orders),
+            Ok(()) => Some(orders),
             Err(error) => {
                 log::warn(&format!("no thread to export with ({error}): nothing is exported {how}"));
                 None

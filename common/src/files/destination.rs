@@ -51,9 +51,25 @@ pub fn write(place: &Path, text: &[u8]) -> io::Result<()> {
 /// # Errors
 /// As [`write()`].
 pub fn write_json(place: &Path, value: &impl Serialize) -> io::Result<()> {
-    let mut text = serde_json::to_vec_pretty(value)?;
-    text.push(b'\n');
-    write(place, &text)
+    let mut text = Text(Vec::new());
+    serde_json::to_writer_pretty(&mut text, value)?;
+    text.write_all(b"\n")?;
+    write(place, &text.0)
+}
+
+/// A text in memory, as much as there is memory for.
+struct Text(Vec<u8>);
+
+impl Write for Text {
+    fn write(&mut self, more: &[u8]) -> io::Result<usize> {
+        self.0.try_reserve(more.len()).map_err(|_| io::ErrorKind::OutOfMemory)?;
+        self.0.extend_from_slice(more);
+        Ok(more.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 fn is_stream(kind: FileType) -> bool {

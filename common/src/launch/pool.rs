@@ -7,7 +7,7 @@
 use super::{Launch, News, Recorded, Source, Starts};
 use crate::cuda::{Calls, Context, Driver, Look};
 use crossbeam_channel::{Receiver, Sender, TrySendError};
-use once_cell::sync::OnceCell;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// Launches of a context that may be under way, about: those beyond have no time.
@@ -66,12 +66,12 @@ impl Pool {
 /// All launches of the process: where they come from, and where they go.
 #[derive(Debug)]
 pub struct Launches {
-    driver: OnceCell<Option<Driver>>,
+    driver: OnceLock<Option<Driver>>,
     /// Set while launches are to be timed by events.
     on: AtomicBool,
     /// Set once a recording tells when kernels ran, in the events' place.
     replays: AtomicBool,
-    pools: Box<[OnceCell<Pool>]>,
+    pools: Box<[OnceLock<Pool>]>,
     /// Set once the collector could not be told of a launch.
     lost: AtomicBool,
     news: Sender<News>,
@@ -82,10 +82,10 @@ impl Default for Launches {
     fn default() -> Self {
         let (news, inbox) = crossbeam_channel::bounded(NEWS);
         Self {
-            driver: OnceCell::new(),
+            driver: OnceLock::new(),
             on: AtomicBool::new(false),
             replays: AtomicBool::new(false),
-            pools: (0..CONTEXTS).map(|_| OnceCell::new()).collect(),
+            pools: (0..CONTEXTS).map(|_| OnceLock::new()).collect(),
             lost: AtomicBool::new(false),
             news,
             inbox,
@@ -115,13 +115,13 @@ impl Launches {
 
     /// A communicator has ended whose context has that pool. True when it was the last one there: then the pool is to be closed.
     pub fn leave(&self, pool: u32) -> bool {
-        let pool = self.pools.get(pool as usize).and_then(OnceCell::get);
+        let pool = self.pools.get(pool as usize).and_then(OnceLock::get);
         pool.is_some_and(|pool| pool.communicators.fetch_sub(1, Ordering::AcqRel) == 1)
     }
 
     /// Destroys a pool's events, and those of the launches that were `left`. The collector calls this, which asks about none of them any more.
     pub fn close(&self, number: u32, left: Vec<Box<Launch>>) {
-        let Some(pool) = self.pools.get(number as usize).and_then(OnceCell::get) else { return };
+        let Some(pool) = self.pools.get(number as usize).and_then(OnceLock::get) else { return };
         if pool.communicators.load(Ordering::Acquire) > 0 {
             // another one came meanwhile
             return left.into_iter().for_each(|launch| self.give_back(launch));
@@ -145,7 +145,7 @@ impl Launches {
 
     /// Looks whether the context of that pool is there as it was. If not, its launches are of before from here on.
     pub fn find_again(&self, pool: usize, look: &Look<'_>) {
-        if let Some(pool) = self.pools.get(pool).and_then(OnceCell::get)
+        if let Some(pool) = self.pools.get(pool).and_then(OnceLock::get)
             && !look.is_there(pool.context, pool.id())
         {
             pool.forget();
@@ -228,7 +228,7 @@ impl Launches {
     pub fn give_back(&self, mut launch: Box<Launch>) {
         (launch.kernel, launch.number, launch.after, launch.starts) = (None, 0, 0, Starts::AtReturn);
         if let Source::Events { pool, generation, .. } = launch.source
-            && let Some(pool) = self.pools.get(pool).and_then(OnceCell::get)
+            && let Some(pool) = self.pools.get(pool).and_then(OnceLock::get)
         {
             if pool.generation.load(Ordering::Acquire) == generation {
                 let _ = pool.give_back.try_send(launch);
@@ -242,7 +242,7 @@ impl Launches {
     /// Whether its pool was closed since it was made, or its context reset: CUDA is asked about its events no more.
     pub fn are_of_before(&self, launch: &Launch) -> bool {
         let Source::Events { pool, generation, .. } = launch.source else { return false };
-        let pool = self.pools.get(pool).and_then(OnceCell::get);
+        let pool = self.pools.get(pool).and_then(OnceLock::get);
         pool.is_none_or(|pool| pool.generation.load(Ordering::Acquire) != generation)
     }
 

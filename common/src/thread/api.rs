@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn api_time_is_counted_between_enter_and_leave() {
-        let cell = ThreadCell::new();
+        let cell = ThreadCell::new().unwrap();
         cell.leave_api(5, SCALE);
         cell.enter_api(10);
         cell.enter_api(12);
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn a_launch_inside_a_group_is_in_the_groups_time() {
-        let cell = ThreadCell::new();
+        let cell = ThreadCell::new().unwrap();
         cell.leave_group(5, SCALE);
         cell.enter_api(10);
         assert!(!cell.begin_launch(12) && !cell.is_launching());
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_launch_behind_a_group_counts_up_to_its_last_operation() {
-        let cell = ThreadCell::new();
+        let cell = ThreadCell::new().unwrap();
         assert!(!cell.begin_launch(3), "a thread that has ended no group");
         cell.leave_group(5, SCALE);
         assert!(cell.begin_launch(10) && cell.is_launching());

@@ -1,40 +1,35 @@
 //! The calling thread's cell in a few instructions: a callback's one look at what is the thread's own.
 //!
-//! A thread-local variable of a library that is loaded while the program runs costs a call into the loader. On x86-64 the processor holds a
-//! number of the running thread, which no other living thread has: the address of its control block (System V ABI, thread-local storage
-//! on x86-64: the word at %fs:0 holds its own address). So cells are kept in a small table by that number, too; a thread whose place in it
-//! is another's, and any other processor's, goes the longer way.
+//! A key of the C library's costs a call. On x86-64 the processor holds a number of the running thread, which no other living thread has:
+//! the address of its control block (System V ABI, thread-local storage on x86-64: the word at %fs:0 holds its own address). So cells are
+//! kept in a small table by that number, too; a thread whose place in it is another's, and any other processor's, goes the longer way.
 
-use super::ThreadCell;
-use std::cell::Cell;
-
-thread_local! {
-    /// The cell, without the question whether the thread is being torn down.
-    static OWN: Cell<Option<&'static ThreadCell>> = const { Cell::new(None) };
-}
+use super::{ThreadCell, key};
 
 /// The thread's cell, once it was [kept](keep).
 #[inline(always)]
 pub(super) fn get() -> Option<&'static ThreadCell> {
-    table::get().or_else(of_variable)
+    table::get().or_else(of_key)
 }
 
-/// The longer way. In a function of its own, lest the compiler ask the loader beforehand.
+/// The longer way. In a function of its own, lest the compiler look beforehand.
 #[inline(never)]
-fn of_variable() -> Option<&'static ThreadCell> {
-    OWN.get()
+fn of_key() -> Option<&'static ThreadCell> {
+    key::get()
 }
 
-/// Keeps the thread's cell at hand.
+/// Keeps the thread's cell at hand; false where there is no memory for that.
 #[cold]
-pub(super) fn keep(cell: &'static ThreadCell) {
-    OWN.set(Some(cell));
-    table::keep(cell);
+pub(super) fn keep(cell: &'static ThreadCell) -> bool {
+    let is_kept = key::keep(cell);
+    if is_kept {
+        table::keep(cell);
+    }
+    is_kept
 }
 
 /// The thread gives its cell up, since it ends.
 pub(super) fn forget() {
-    OWN.set(None);
     table::forget();
 }
 
@@ -126,12 +121,11 @@ mod tests {
                     scope.spawn(|| {
                         assert!(get().is_none());
                         let (cell, _) = ThreadCell::current().unwrap();
-                        keep(cell);
                         barrier.wait();
                         assert!(std::ptr::eq(get().unwrap(), cell));
                         barrier.wait();
                         forget();
-                        assert!(get().is_none());
+                        assert!(table::get().is_none() && std::ptr::eq(get().unwrap(), cell));
                     });
                 }
             });

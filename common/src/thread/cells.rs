@@ -3,10 +3,12 @@
 use super::ThreadCell;
 #[cfg(not(loom))]
 use super::at_hand;
+#[cfg(not(loom))]
+use super::key;
 use crate::sync::{Mutex, OnceLock, Ordering};
-use std::cell::Cell;
+use std::io;
 use std::sync::PoisonError;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Threads that can be alive at a time and be recorded.
 pub const MOST_THREADS: usize = if cfg!(loom) { 4 } else { 16_384 };
@@ -30,40 +32,51 @@ static WITHOUT: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
 /// Threads that found no cell.
 static TURNED_AWAY: AtomicU64 = AtomicU64::new(0);
 
-/// The thread's hold on its cell; the cell is free again when the thread ends.
-struct Ownership(Cell<Option<(&'static ThreadCell, usize)>>);
+#[cfg(loom)]
+mod at_hand {
+    //! A model's threads end with their variables.
 
-impl Drop for Ownership {
-    fn drop(&mut self) {
-        #[cfg(not(loom))]
-        at_hand::forget();
-        if let Some((cell, _)) = self.0.get() {
-            cell.owned.store(false, Ordering::Release);
+    use super::ThreadCell;
+    use std::cell::Cell;
+
+    struct Ownership(Cell<Option<&'static ThreadCell>>);
+
+    impl Drop for Ownership {
+        fn drop(&mut self) {
+            self.0.get().inspect(|cell| cell.give_up());
         }
+    }
+
+    loom::thread_local! {
+        static OWN: Ownership = Ownership(Cell::new(None));
+    }
+
+    pub(super) fn get() -> Option<&'static ThreadCell> {
+        OWN.try_with(|own| own.0.get()).ok().flatten()
+    }
+
+    pub(super) fn keep(cell: &'static ThreadCell) -> bool {
+        OWN.try_with(|own| own.0.set(Some(cell))).is_ok()
     }
 }
 
-#[cfg(not(loom))]
-thread_local! {
-    static OWN: Ownership = const { Ownership(Cell::new(None)) };
-}
-#[cfg(loom)]
-loom::thread_local! {
-    static OWN: Ownership = Ownership(Cell::new(None));
-}
-
 impl ThreadCell {
-    /// The calling thread's cell and its number; made at the first call (the only one that allocates and locks). `None` while
-    /// the thread is being torn down, and for threads beyond [`MOST_THREADS`].
+    /// Readies what threads keep their cells by.
+    ///
+    /// # Errors
+    /// When the process has no room for it.
+    pub fn prepare() -> io::Result<()> {
+        #[cfg(not(loom))]
+        key::prepare()?;
+        Ok(())
+    }
+
+    /// The calling thread's cell and its number; made at the first call (the only one that allocates and locks). `None` where there is no
+    /// memory, and for threads beyond [`MOST_THREADS`].
     #[inline]
     pub fn current() -> Option<(&'static Self, usize)> {
-        let found = OWN.try_with(|own| {
-            own.0.get().or_else(|| {
-                own.0.set(Self::adopt());
-                own.0.get()
-            })
-        });
-        found.ok().flatten()
+        let cell = at_hand::get().or_else(Self::first)?;
+        Some((cell, cell.number.load(Ordering::Relaxed) as usize))
     }
 
     /// The same for a callback. A thread without a cell has it counted, `starts` telling whether an event starts.
@@ -78,13 +91,27 @@ impl ThreadCell {
 
     #[cold]
     fn of_first_callback(starts: bool) -> Option<&'static Self> {
-        let Some((cell, _)) = Self::current() else {
+        let cell = Self::current();
+        if cell.is_none() {
             Self::count_without(starts);
+        }
+        Some(cell?.0)
+    }
+
+    #[cold]
+    fn first() -> Option<&'static Self> {
+        Self::prepare().ok()?;
+        let cell = Self::adopt()?;
+        if !at_hand::keep(cell) {
+            cell.give_up();
             return None;
-        };
-        #[cfg(not(loom))]
-        at_hand::keep(cell);
+        }
         Some(cell)
+    }
+
+    /// Its thread has ended: another may have it.
+    pub(super) fn give_up(&self) {
+        self.owned.store(false, Ordering::Release);
     }
 
     #[cold]
@@ -104,32 +131,43 @@ impl ThreadCell {
     }
 
     #[cold]
-    fn adopt() -> Option<(&'static Self, usize)> {
+    fn adopt() -> Option<&'static Self> {
+        static THREADS: AtomicU32 = AtomicU32::new(1);
         let _held = ADOPTION.lock().unwrap_or_else(PoisonError::into_inner);
         let free = |cell: &Self| cell.owned.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed).is_ok();
-        if let Some((number, cell)) = Self::all().enumerate().find(|(_, cell)| free(cell)) {
-            cell.forget_api();
-            for launch in cell.launching.forget().into_iter().flatten() {
-                if let Some(recorder) = crate::recorder::begun() {
-                    recorder.launches.give_back(launch);
-                }
-            }
+        let found = Self::all().find(|cell| free(cell)).inspect(|cell| cell.begin_anew()).or_else(Self::make);
+        if let Some(cell) = found {
+            cell.thread.store(THREADS.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
             cell.now();
-            // what is shown of the new thread begins at 0; what the old one did is still the process'
-            for (count, retired) in [&cell.enqueued_ops, &cell.enqueued_bytes, &cell.api_time].into_iter().zip(&RETIRED) {
-                let amount = count.0.swap(0, Ordering::Relaxed);
-                let _ = retired.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |sum| Some(sum.saturating_add(amount)));
-            }
-            return Some((cell, number));
         }
+        found
+    }
+
+    /// Another thread takes the cell over.
+    fn begin_anew(&self) {
+        self.forget_api();
+        for launch in self.launching.forget().into_iter().flatten() {
+            if let Some(recorder) = crate::recorder::begun() {
+                recorder.launches.give_back(launch);
+            }
+        }
+        // what is shown of the new thread begins at 0; what the old one did is still the process'
+        for (count, retired) in [&self.enqueued_ops, &self.enqueued_bytes, &self.api_time].into_iter().zip(&RETIRED) {
+            let amount = count.0.swap(0, Ordering::Relaxed);
+            let _ = retired.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |sum| Some(sum.saturating_add(amount)));
+        }
+    }
+
+    /// A cell more. Made in place: on the way over the stack it would take more of that than threads with a small one have.
+    fn make() -> Option<&'static Self> {
         let number = Self::all().count();
         let Some(place) = CELLS.get(number) else {
             TURNED_AWAY.fetch_add(1, Ordering::Relaxed);
             return None;
         };
-        let cell = *place.get_or_init(|| Box::leak(Box::new(Self::new())));
-        cell.now();
-        Some((cell, number))
+        let cell = Self::new()?;
+        cell.number.store(number as u32, Ordering::Relaxed);
+        Some(*place.get_or_init(|| cell))
     }
 
     /// Operations and bytes enqueued, and nanoseconds in the API, of all threads that there ever were.

@@ -8,8 +8,9 @@ use super::memory::{Memory, Records};
 use common::files::{self, NewFile};
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::BinaryHeap;
 use std::ffi::CStr;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -96,7 +97,7 @@ fn write_lines(out: &mut impl Write, callbacks: u64, memory: &Memory, words: &Wo
     let mut heads: Vec<Option<Record>> = lanes.iter_mut().map(Iterator::next).collect();
     let head = |heads: &[Option<Record>], lane: usize| heads[lane].map(|record| Reverse((record.sequence, lane)));
     let mut order: BinaryHeap<_> = (0..lanes.len()).filter_map(|lane| head(&heads, lane)).collect();
-    let (mut seen, mut tids, mut lines) = (Seen::default(), HashMap::new(), 0);
+    let (mut seen, mut tids, mut lines) = (Seen::default(), FxHashMap::default(), 0);
     while let Some(Reverse((sequence, lane))) = order.pop() {
         // made since the end began
         if sequence >= callbacks {
@@ -105,7 +106,7 @@ fn write_lines(out: &mut impl Write, callbacks: u64, memory: &Memory, words: &Wo
         let Some(mut record) = heads[lane].take() else { break };
         heads[lane] = lanes[lane].next();
         order.extend(head(&heads, lane));
-        if !seen.take(&mut record.what) {
+        if !seen.take(&mut record.what)? {
             continue;
         }
         let known = tids.len() as u32;
@@ -119,8 +120,8 @@ fn write_lines(out: &mut impl Write, callbacks: u64, memory: &Memory, words: &Wo
 /// What the lines so far gave out: what NCCL calls a context or an event, and its number in the file, which is never given twice.
 #[derive(Default)]
 struct Seen {
-    contexts: HashMap<u64, u64>,
-    events: HashMap<u64, u64>,
+    contexts: FxHashMap<u64, u64>,
+    events: FxHashMap<u64, u64>,
     started: u64,
     made: u64,
 }
@@ -128,10 +129,14 @@ struct Seen {
 impl Seen {
     /// Notes what a callback gives out, and puts the file's numbers in the place of NCCL's; a parent that is not in the file becomes
     /// none. False when the callback is about what is not in the file.
-    fn take(&mut self, what: &mut What) -> bool {
-        match what {
+    ///
+    /// # Errors
+    /// When there is no memory: there may be millions.
+    fn take(&mut self, what: &mut What) -> io::Result<bool> {
+        let is_known = match what {
             What::Init { context, .. } => {
                 self.made += 1;
+                make_room(&mut self.contexts)?;
                 self.contexts.insert(*context, self.made);
                 *context = self.made;
                 true
@@ -142,6 +147,7 @@ impl Seen {
                 // NCCL holds a step that it starts again by the same number, and means the new one
                 if known {
                     self.started += 1;
+                    make_room(&mut self.events)?;
                     self.events.insert(*handle, self.started);
                     *handle = self.started;
                 } else {
@@ -152,12 +158,18 @@ impl Seen {
             What::State { handle, state, .. } => *state >= 0 && replace(handle, &self.events),
             What::Stop { handle } | What::Kernel { handle, .. } => replace(handle, &self.events),
             What::Finalize { context } => replace(context, &self.contexts),
-        }
+        };
+        Ok(is_known)
     }
 }
 
+/// For one more.
+fn make_room(numbers: &mut FxHashMap<u64, u64>) -> io::Result<()> {
+    numbers.try_reserve(1).map_err(|_| io::ErrorKind::OutOfMemory.into())
+}
+
 /// Puts the file's number in the place of NCCL's, if it has one.
-fn replace(number: &mut u64, numbers: &HashMap<u64, u64>) -> bool {
+fn replace(number: &mut u64, numbers: &FxHashMap<u64, u64>) -> bool {
     numbers.get(number).map(|known| *number = *known).is_some()
 }
 

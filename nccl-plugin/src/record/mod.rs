@@ -18,15 +18,14 @@ use crate::tap::Introduction;
 use common::guard::contain;
 use common::launch::{self, KernelTime};
 use common::thread::ThreadCell;
-use common::{control, log};
+use common::{control, log, switch};
 use event::{Event, Record, What};
 use file::{Meta, Place};
 use line::{Communicator, Words};
 use memory::Memory;
-use std::cell::Cell;
 use std::io;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 use strings::Strings;
@@ -162,7 +161,13 @@ impl Recording {
             return;
         }
         let Moment { time, sequence } = moment;
-        if !self.memory.push(Record { sequence, time, thread: thread(), rank, what }) {
+        if !self.memory.push(Record {
+            sequence,
+            time,
+            thread: ThreadCell::current().map_or(0, |(cell, _)| cell.thread()),
+            rank,
+            what,
+        }) {
             // the file ends at the first place in the order that is missing, so what other threads still have is not worth keeping
             self.over.store(true, Ordering::Relaxed);
         }
@@ -170,7 +175,8 @@ impl Recording {
 
     /// Writes the file, once, in the process that began the recording.
     fn finish(&self) {
-        if self.pid != std::process::id() || self.written.swap(true, Ordering::AcqRel) {
+        let is_elsewhere = self.pid != std::process::id();
+        if is_elsewhere || switch::is_out_of_memory() || self.written.swap(true, Ordering::AcqRel) {
             return;
         }
         // what events tell of the last kernels is learnt by then
@@ -190,6 +196,8 @@ impl Recording {
         match file::write(&self.place, &meta, callbacks, &self.memory, &words) {
             Ok(0) => log::info(&format!("recording in {}", self.place.file().display())),
             Ok(dropped) => log::info(&format!("recording in {}, without {dropped} callbacks", self.place.file().display())),
+            // which is told in one line for all
+            Err(_) if switch::is_out_of_memory() => {}
             Err(error) => log::warn(&format!("the recording could not be written to {}: {error}", self.place.file().display())),
         }
     }
@@ -202,20 +210,6 @@ fn at_exit() -> io::Result<()> {
     }
     // SAFETY: `finish` is a function of this library, which is never unloaded (linked with -z nodelete).
     if unsafe { libc::atexit(finish) } == 0 { Ok(()) } else { Err(io::ErrorKind::OutOfMemory.into()) }
-}
-
-/// Number of the calling thread, in the order of first calls.
-fn thread() -> u32 {
-    static NEXT: AtomicU32 = AtomicU32::new(1);
-    thread_local! {
-        static OWN: Cell<u32> = const { Cell::new(0) };
-    }
-    OWN.with(|own| {
-        if own.get() == 0 {
-            own.set(NEXT.fetch_add(1, Ordering::Relaxed));
-        }
-        own.get()
-    })
 }
 
 fn nanoseconds(clock: libc::clockid_t) -> u64 {

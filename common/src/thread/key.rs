@@ -1,0 +1,52 @@
+//! The cell of the calling thread, under a key of the C library's (POSIX), which tells when the thread ends.
+//!
+//! A thread-local variable of a library that is loaded while the program runs takes memory at a thread's first look at it, and the C library
+//! ends the process where there is none. A key takes none, or says that there is none.
+
+use super::ThreadCell;
+use std::ffi::c_void;
+use std::io;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// The key plus one; 0 before it was made.
+static KEY: AtomicU32 = AtomicU32::new(0);
+
+/// Makes the key, once.
+///
+/// # Errors
+/// When the process has no more keys.
+pub(super) fn prepare() -> io::Result<()> {
+    /// A thread ends that has a cell.
+    unsafe extern "C" fn end(cell: *mut c_void) {
+        super::at_hand::forget();
+        // SAFETY: what `keep` was given, which lives as long as the process.
+        if let Some(cell) = unsafe { cell.cast::<ThreadCell>().as_ref() } {
+            cell.give_up();
+        }
+    }
+    if KEY.load(Ordering::Acquire) != 0 {
+        return Ok(());
+    }
+    let mut key = 0;
+    // SAFETY: `end` is a function of this library, which is never unloaded.
+    match unsafe { libc::pthread_key_create(&raw mut key, Some(end)) } {
+        0 if KEY.compare_exchange(0, key + 1, Ordering::AcqRel, Ordering::Relaxed).is_ok() => Ok(()),
+        // another thread was first
+        // SAFETY: a key that nobody knows.
+        0 => Ok(_ = unsafe { libc::pthread_key_delete(key) }),
+        refused => Err(io::Error::from_raw_os_error(refused)),
+    }
+}
+
+pub(super) fn get() -> Option<&'static ThreadCell> {
+    let key = KEY.load(Ordering::Acquire).checked_sub(1)?;
+    // SAFETY: the key was made above; under it is NULL, or a cell, which lives as long as the process.
+    unsafe { libc::pthread_getspecific(key).cast::<ThreadCell>().as_ref() }
+}
+
+/// False where there is no memory for that.
+pub(super) fn keep(cell: &'static ThreadCell) -> bool {
+    let Some(key) = KEY.load(Ordering::Acquire).checked_sub(1) else { return false };
+    // SAFETY: the key was made above.
+    unsafe { libc::pthread_setspecific(key, std::ptr::from_ref(cell).cast()) == 0 }
+}

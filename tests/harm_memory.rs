@@ -1,0 +1,178 @@
+//! A job that runs out of memory comes to its own end, whichever allocation fails first: with one line of ours, and without half a file
+//! (tests/c/starved_host.c, one process a scenario).
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+mod tool;
+
+use flate2::read::MultiGzDecoder;
+use serde_json::Value;
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// A process that takes longer hangs; most take some milliseconds.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// The host's status when it has come to its end.
+const OWN: i32 = 3;
+/// More allocations than a process makes.
+const NONE: usize = 1 << 40;
+
+/// What a process was, and what it left.
+struct Left {
+    what: String,
+    code: Option<i32>,
+    printed: String,
+    said: String,
+    summary: bool,
+    recording: bool,
+    /// Files that are neither, or not whole.
+    half: Vec<PathBuf>,
+}
+
+fn play(library: &Path, version: u32, who: &str, number: usize, before: &str) -> Left {
+    let directory = tempfile::tempdir().unwrap();
+    let files = directory.path().join("files");
+    fs::create_dir(&files).unwrap();
+    let [printed, said] = ["printed", "said"].map(|name| directory.path().join(name));
+    let mut command: Command = tool::host("/bin/sh");
+    command.arg("-c").arg(format!(r#"{before}; exec "$@""#)).arg("sh").arg(env!("HOST_STARVED_HOST")).arg(library);
+    command.args([&version.to_string(), who, &number.to_string()]).current_dir(&files);
+    command.envs([("NCCL_SCOREP_SUMMARY", "summary.json"), ("NCCL_SCOREP_RECORD", "."), ("NCCL_ALLGATHERV_ENABLE", "0")]);
+    command.stdout(File::create(&printed).unwrap()).stderr(File::create(&said).unwrap());
+    let what = format!("{who} from {number} on, v{version}, {before}, {}", library.display());
+    let status = tool::ends(&mut command, PATIENCE, &what);
+    let [printed, said] = [printed, said].map(|path| fs::read_to_string(path).unwrap());
+    let mut left = Left {
+        what: format!("{what}: {status}"),
+        code: status.code(),
+        printed,
+        said,
+        summary: false,
+        recording: false,
+        half: vec![],
+    };
+    for path in files.read_dir().unwrap().map(|entry| entry.unwrap().path()) {
+        let bytes = fs::read(&path).unwrap();
+        match path.to_str().unwrap() {
+            path if path.ends_with("/summary.json") && is_summary(&bytes) => left.summary = true,
+            path if path.ends_with(".jsonl.gz") && is_recording(&bytes) => left.recording = true,
+            _ => left.half.push(path),
+        }
+    }
+    left
+}
+
+fn is_summary(bytes: &[u8]) -> bool {
+    serde_json::from_slice::<Value>(bytes).is_ok_and(|summary| summary["operations"].is_array())
+}
+
+fn is_recording(bytes: &[u8]) -> bool {
+    let mut text = String::new();
+    MultiGzDecoder::new(bytes).read_to_string(&mut text).is_ok() && text.lines().count() > 1
+}
+
+impl Left {
+    /// What harm was done.
+    fn harm(&self) -> Option<String> {
+        let Self { what, code, said, half, .. } = self;
+        let ours = said.lines().filter(|line| line.starts_with("scorep-nccl: ")).count();
+        let unharmed = *code == Some(OWN) && ours <= 1 && said.lines().count() == ours && half.is_empty();
+        (!unharmed).then(|| format!("{what}, {half:?}\n{said}"))
+    }
+
+    fn number(&self, name: &str) -> usize {
+        let found = self.printed.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
+        found.unwrap_or_default()
+    }
+}
+
+/// Plays with each of these numbers, two processes at a time. Gives what was left, in their order.
+fn sweep(library: &Path, version: u32, who: &str, numbers: &[usize]) -> Vec<Left> {
+    let next = AtomicUsize::new(0);
+    let one = || {
+        let mut left = Vec::new();
+        while let Some((place, &number)) =
+            Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|place| Some((place, numbers.get(place)?)))
+        {
+            left.push((place, play(library, version, who, number, ":")));
+        }
+        left
+    };
+    let mut left: Vec<(usize, Left)> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..2).map(|_| scope.spawn(one)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
+    left.sort_by_key(|(place, _)| *place);
+    left.into_iter().map(|(_, left)| left).collect()
+}
+
+/// Every one of the first allocations, and some of those that follow up to the end.
+fn numbers(all: usize) -> Vec<usize> {
+    let dense = all.min(120);
+    (1..=dense).chain((dense..=all + all / 4).step_by((all / 60).max(1))).collect()
+}
+
+fn no_harm<'a>(left: impl IntoIterator<Item = &'a Left>) {
+    let left: Vec<&Left> = left.into_iter().collect();
+    let harm: Vec<String> = left.iter().filter_map(|left| left.harm()).collect();
+    assert!(harm.is_empty(), "{} of {} processes were harmed\n{}", harm.len(), left.len(), harm[..harm.len().min(5)].join("\n"));
+}
+
+/// The library as it is shipped, where it is there, else that of the tests' build.
+fn library() -> PathBuf {
+    tool::shipped(tool::LIBRARY).inspect_err(|missing| tool::skip(missing)).unwrap_or_else(|_| tool::library())
+}
+
+#[test]
+fn with_memory_all_is_there() {
+    let left = play(&library(), 7, "all", NONE, ":");
+    assert_eq!(left.harm(), None);
+    assert!(left.summary && left.recording && left.said.is_empty(), "{}", left.said);
+}
+
+#[test]
+fn whichever_allocation_of_the_process_fails_the_job_goes_on() {
+    let library = library();
+    for version in [1, 7] {
+        let all = play(&library, version, "all", NONE, ":").number("allocations");
+        let left = sweep(&library, version, "all", &numbers(all));
+        no_harm(&left);
+        // the first one: nothing is recorded, and that is said
+        let first = &left[0];
+        assert!(first.said.contains("out of memory") && !first.summary && !first.recording, "{}: {}", first.what, first.said);
+        assert!(left.iter().all(|left| left.summary || left.said.contains("memory")), "one is silent");
+    }
+}
+
+#[test]
+fn the_library_s_own_threads_without_memory_harm_nobody() {
+    let library = library();
+    let all = play(&library, 7, "library", NONE, ":").number("allocations");
+    let left = sweep(&library, 7, "library", &numbers(all));
+    no_harm(&left);
+    assert!(left[0].said.contains("out of memory"), "{}", left[0].said);
+}
+
+#[test]
+fn the_program_s_threads_without_memory_are_not_harmed() {
+    let library = library();
+    let all = play(&library, 7, "program", NONE, ":").number("allocations");
+    no_harm(&sweep(&library, 7, "program", &numbers(all)));
+}
+
+#[test]
+fn address_space_that_ends_ends_no_job() {
+    let library = library();
+    let left: Vec<Left> =
+        [0, 64, 256, 1024, 4096, 16_384, 65_536].iter().map(|&kib| play(&library, 7, "limit", kib, ":")).collect();
+    no_harm(&left);
+    // less than the library asks for at the first init, and little more than the program needs itself
+    let left: Vec<Left> =
+        [12, 16, 24, 40, 80].iter().map(|mib| play(&library, 7, "all", NONE, &format!("ulimit -v {}", mib << 10))).collect();
+    // where the library was loaded
+    no_harm(left.iter().filter(|left| left.code != Some(1)));
+}
