@@ -46,9 +46,8 @@ struct Run {
 
 impl Run {
     fn new() -> Self {
-        let (recorder, inbox, closed) = Recorder::new(Settings::default()).unwrap();
         // nobody listens, and nobody needs to know
-        std::mem::forget((inbox, closed));
+        let recorder = Recorder::new(Settings::default()).unwrap();
         let introduction = Introduction {
             id: 1,
             name: String::new(),

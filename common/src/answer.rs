@@ -1,12 +1,21 @@
-//! Waiting for a thread of ours to answer, on a thread of the application's. It takes no memory, as a channel's own waiting does at a
-//! thread's first wait, and ends at once where there is no memory: then there will be no answer.
+//! Answers of threads of ours to those of the application. Neither side takes memory for waiting, as those of a channel do at a thread's first
+//! wait, and the wait ends at once where there is no memory: then there will be no answer.
 
 use crate::switch;
-use crossbeam_channel::{Receiver, TryRecvError};
+use crossbeam_queue::ArrayQueue;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The first and the longest time between two looks.
 const LOOK: [Duration; 2] = [Duration::from_micros(20), Duration::from_millis(1)];
+
+/// Where the answer goes.
+#[derive(Debug)]
+pub struct Reply<T>(Arc<ArrayQueue<T>>);
+
+/// Where it comes from.
+#[derive(Debug)]
+pub(crate) struct Answer<T>(Arc<ArrayQueue<T>>);
 
 /// Why there is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,26 +26,43 @@ pub(crate) enum Missing {
     Never,
 }
 
-/// The answer, if it comes within so much time.
-///
-/// # Errors
-/// Why it has not come.
-pub(crate) fn wait<T>(answer: &Receiver<T>, patience: Duration) -> Result<T, Missing> {
-    let begun = Instant::now();
-    let [mut pause, longest] = LOOK;
-    loop {
-        match answer.try_recv() {
-            Ok(answer) => return Ok(answer),
-            Err(TryRecvError::Disconnected) => return Err(Missing::Never),
-            Err(TryRecvError::Empty) if switch::is_out_of_memory() => return Err(Missing::Never),
-            Err(TryRecvError::Empty) => {}
+/// For one answer.
+pub(crate) fn pair<T>() -> (Reply<T>, Answer<T>) {
+    let place = Arc::new(ArrayQueue::new(1));
+    (Reply(place.clone()), Answer(place))
+}
+
+impl<T> Reply<T> {
+    /// Answers. One that comes too late is nobody's.
+    pub(crate) fn give(self, answer: T) {
+        let _ = self.0.push(answer);
+    }
+}
+
+impl<T> Answer<T> {
+    /// The answer, if it comes within so much time.
+    ///
+    /// # Errors
+    /// Why it has not come.
+    pub(crate) fn wait(&self, patience: Duration) -> Result<T, Missing> {
+        let begun = Instant::now();
+        let [mut pause, longest] = LOOK;
+        loop {
+            // looked at first: what was given before the other side went is there
+            let is_alone = Arc::strong_count(&self.0) == 1;
+            if let Some(answer) = self.0.pop() {
+                return Ok(answer);
+            }
+            if is_alone || switch::is_out_of_memory() {
+                return Err(Missing::Never);
+            }
+            let left = patience.saturating_sub(begun.elapsed());
+            if left.is_zero() {
+                return Err(Missing::TooLate);
+            }
+            std::thread::sleep(pause.min(left));
+            pause = (pause * 2).min(longest);
         }
-        let left = patience.saturating_sub(begun.elapsed());
-        if left.is_zero() {
-            return Err(Missing::TooLate);
-        }
-        std::thread::sleep(pause.min(left));
-        pause = (pause * 2).min(longest);
     }
 }
 
@@ -46,11 +72,10 @@ mod tests {
 
     #[test]
     fn an_answer_comes_or_is_late_or_never_comes() {
-        let (sender, answer) = crossbeam_channel::bounded(1);
-        assert_eq!(wait(&answer, Duration::from_millis(1)), Err(Missing::TooLate));
-        sender.send(5).unwrap();
-        assert_eq!(wait(&answer, Duration::ZERO), Ok(5));
-        drop(sender);
-        assert_eq!(wait(&answer, Duration::from_secs(1000)), Err(Missing::Never));
+        let (reply, answer) = pair();
+        assert_eq!(answer.wait(Duration::from_millis(1)), Err(Missing::TooLate));
+        reply.give(5);
+        assert_eq!(answer.wait(Duration::ZERO), Ok(5));
+        assert_eq!(answer.wait(Duration::from_secs(1000)), Err(Missing::Never));
     }
 }

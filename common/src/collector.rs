@@ -1,6 +1,7 @@
 //! The collector thread: takes in what was recorded, works out the figures, answers questions. It never calls Score-P, and no
 //! callback ever waits for it.
 
+use crate::answer::Reply;
 use crate::communicator::Communicator;
 use crate::event::{Communicator as Introduction, Timed};
 use crate::figures::Figures;
@@ -15,7 +16,6 @@ use crate::round::{self, Course, Round};
 use crate::summary::{Introductions, Summary};
 use crate::timeline::Timeline;
 use crate::{clock, launch, log, notes, own_thread, switch, timeline};
-use crossbeam_channel::{Receiver, Sender};
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Once;
@@ -43,9 +43,9 @@ const FLUSH_ROUNDS: u32 = 100;
 ///
 /// # Errors
 /// When the system refuses a thread.
-pub fn spawn(inbox: Receiver<Message>, closed: Receiver<u32>) -> io::Result<()> {
+pub fn spawn() -> io::Result<()> {
     own_thread::spawn("scorep-nccl", move || {
-        Collector::new(recorder::awaited(), inbox, closed).run();
+        Collector::new(recorder::awaited()).run();
     })
 }
 
@@ -64,8 +64,6 @@ impl Heard {
 
 struct Collector {
     recorder: &'static Recorder,
-    inbox: Receiver<Message>,
-    closed: Receiver<u32>,
     communicators: BTreeMap<u32, Communicator>,
     introductions: Introductions,
     graces: Graces,
@@ -80,11 +78,9 @@ struct Collector {
 }
 
 impl Collector {
-    fn new(recorder: &'static Recorder, inbox: Receiver<Message>, closed: Receiver<u32>) -> Self {
+    fn new(recorder: &'static Recorder) -> Self {
         Self {
             recorder,
-            inbox,
-            closed,
             communicators: BTreeMap::new(),
             introductions: Introductions::default(),
             graces: Graces::default(),
@@ -112,7 +108,7 @@ impl Collector {
             let Round { events, .. } = self.round(false);
             let now = crate::summary::callbacks();
             // a window that is full while this one was read is not left to wait
-            let busy = news || now != callbacks || !self.closed.is_empty();
+            let busy = news || now != callbacks || !self.recorder.closed.is_empty();
             callbacks = now;
             idle = if busy { 0 } else { idle + 1 };
             // what is under way ends by callbacks that wake nobody
@@ -135,8 +131,8 @@ impl Collector {
 
     /// Does what the messages say; true when there were any.
     fn listen(&mut self) -> bool {
-        let mut news = self.closed.try_iter().count() > 0;
-        while let Ok(message) = self.inbox.try_recv() {
+        let mut news = std::iter::from_fn(|| self.recorder.closed.pop()).count() > 0;
+        while let Some(message) = self.recorder.messages.pop() {
             news = true;
             match message {
                 Message::Opened { id, communicator } => {
@@ -156,7 +152,7 @@ impl Collector {
                         communicator.end(time);
                     }
                 }
-                Message::Flush { last, done } => self.flush(last, &done),
+                Message::Flush { last, done } => self.flush(last, done),
                 Message::Close { pool, done } => {
                     // maybe before the first round
                     self.know_scale();
@@ -164,24 +160,24 @@ impl Collector {
                     let left = self.launches.close(pool, |outcome| self.heard.push(Heard::of(outcome)));
                     self.hand_on();
                     self.recorder.launches.close(pool, left);
-                    let _ = done.send(());
+                    done.give(());
                 }
                 Message::Summary { answer } => {
-                    let _ = answer.send(Summary::of_process(&self.figures, &self.introductions, self.recorder));
+                    answer.give(Summary::of_process(&self.figures, &self.introductions, self.recorder));
                 }
                 #[cfg(feature = "otel")]
                 Message::Sums { answer } => {
-                    let _ = answer.send(crate::export::Sums::of(&self.figures, &self.introductions));
+                    answer.give(crate::export::Sums::of(&self.figures, &self.introductions));
                 }
                 Message::Timeline { answer } => {
                     let mut timeline = self.figures.timeline.take();
                     if let Some(timeline) = &mut timeline {
                         timeline.nanoseconds_per_tick = self.figures.nanoseconds_per_tick;
                     }
-                    let _ = answer.send(timeline);
+                    answer.give(timeline);
                 }
                 Message::Series { series, answer } => {
-                    let _ = answer.send(self.figures.series.points(series, self.figures.nanoseconds_per_tick));
+                    answer.give(self.figures.series.points(series, self.figures.nanoseconds_per_tick));
                 }
             }
         }
@@ -317,7 +313,7 @@ impl Collector {
 
     /// Takes in all that was recorded before, in as many rounds as that takes. The last flush goes on until the windows are taken apart, which waits
     /// for callbacks that are under way.
-    fn flush(&mut self, last: bool, done: &Sender<()>) {
+    fn flush(&mut self, last: bool, done: Reply<()>) {
         if last {
             for (&index, communicator) in &mut self.communicators {
                 if let Some(context) = self.recorder.contexts.at(index) {
@@ -343,6 +339,6 @@ impl Collector {
         if last && !self.communicators.is_empty() {
             notes::add("the measurement ended inside a callback; some figures are incomplete".into());
         }
-        let _ = done.send(());
+        done.give(());
     }
 }

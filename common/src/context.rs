@@ -132,7 +132,8 @@ impl Contexts {
     /// # Errors
     /// When the system refuses the address space.
     pub fn new() -> io::Result<Self> {
-        Ok(Self { all: Mapping::new(MOST)?, dead: Mutex::default() })
+        // room for all: the collector must not stop for want of memory while it holds the lock
+        Ok(Self { all: Mapping::new(MOST)?, dead: Mutex::new((Vec::with_capacity(MOST), 0)) })
     }
 
     /// Makes one alive, its first window opened at `now`; `None` when all are in use.

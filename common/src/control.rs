@@ -1,6 +1,6 @@
 //! What Score-P, a host or the end of the process asks of the collector. Every question has a deadline.
 
-use crate::answer::{self, Missing};
+use crate::answer::{self, Answer, Missing, Reply};
 use crate::guard::contain;
 use crate::message::Message;
 use crate::series::{Point, Token};
@@ -8,7 +8,6 @@ use crate::summary::Summary;
 use crate::thread::ThreadCell;
 use crate::timeline::Timeline;
 use crate::{export, files, host_name, log, notes, recorder, switch};
-use crossbeam_channel::{Receiver, Sender};
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -47,7 +46,7 @@ pub(crate) fn beat() {
 /// Takes in all that was recorded before this call, so that the counters show it. False when the collector did not answer in
 /// time, or there is none.
 pub fn flush(patience: Duration) -> bool {
-    ask(|done| Message::Flush { last: false, done }, |answer| answer::wait(answer, patience).ok()).is_some()
+    ask(|done| Message::Flush { last: false, done }, |answer| answer.wait(patience).ok()).is_some()
 }
 
 /// Ends the measurement: takes everything in, settles what is in progress, and writes the summary if a file is set.
@@ -71,9 +70,7 @@ fn write_summary() {
     let Some(path) = recorder::begun().and_then(|recorder| recorder.settings.summary.as_deref()) else { return };
     let path = expand(path);
     let Some(summary) = summary() else { return };
-    if let Err(error) = files::write_json(&path, &summary)
-        && !switch::is_out_of_memory()
-    {
+    if let Err(error) = files::write_json(&path, &summary) {
         log::warn(&format!("the summary could not be written to {}: {error}", path.display()));
     }
 }
@@ -112,7 +109,7 @@ pub fn summary() -> Option<Summary> {
 /// What an exporter is given; `None` when the collector does not answer in time, which nobody else is told of.
 #[cfg(feature = "otel")]
 pub(crate) fn sums(patience: Duration) -> Option<export::Sums> {
-    ask(|answer| Message::Sums { answer }, |answer| answer::wait(answer, patience).ok())
+    ask(|answer| Message::Sums { answer }, |answer| answer.wait(patience).ok())
 }
 
 /// The timeline, once; to be asked for after [`finish`].
@@ -141,9 +138,9 @@ pub(crate) fn finish_at_exit() -> io::Result<()> {
 /// A context's last communicator has ended: when this returns, no call of CUDA's will be made about its events. NCCL's destroying of a communicator
 /// waits for that, as long as the collector takes for one look.
 pub(crate) fn close_launches(pool: u32) {
-    let closed = ask(|done| Message::Close { pool, done }, |answer| answer::wait(answer, LAST_LOOK).ok());
+    let closed = ask(|done| Message::Close { pool, done }, |answer| answer.wait(LAST_LOOK).ok());
     if let (None, Some(recorder)) = (closed, recorder::begun()) {
-        if is_own_process() && !switch::is_out_of_memory() && recorder.launches.driver().is_some_and(|driver| !driver.is_over()) {
+        if is_own_process() && recorder.launches.driver().is_some_and(|driver| !driver.is_over()) {
             log::warn(
                 "the collector did not answer in 200 ms when a GPU's last communicator ended: CUDA events time nothing from here on; \
                  NCCL_SCOREP_GPU_TIME=stamps does without them",
@@ -180,18 +177,18 @@ fn is_own_process() -> bool {
 }
 
 /// Asks the collector, also when the plugin is off after a fault: what was recorded before counts.
-fn ask<T>(message: impl FnOnce(Sender<T>) -> Message, wait: impl FnOnce(&Receiver<T>) -> Option<T>) -> Option<T> {
+fn ask<T>(message: impl FnOnce(Reply<T>) -> Message, wait: impl FnOnce(&Answer<T>) -> Option<T>) -> Option<T> {
     // a forked child has no collector to ask
     if !is_own_process() || DEAF.load(Ordering::Relaxed) || switch::is_out_of_memory() {
         return None;
     }
-    let (sender, answer) = crossbeam_channel::bounded(1);
-    recorder::begun()?.send(message(sender));
+    let (reply, answer) = answer::pair();
+    recorder::begun()?.send(message(reply));
     wait(&answer)
 }
 
 /// Waits for as long as the collector is at work, and until the deadline that all questions of the end share; at least for one look.
-fn patiently<T>(answer: &Receiver<T>) -> Option<T> {
+fn patiently<T>(answer: &Answer<T>) -> Option<T> {
     let begun = Instant::now();
     let deadline = {
         let waits = WAITS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -199,7 +196,7 @@ fn patiently<T>(answer: &Receiver<T>) -> Option<T> {
     };
     let (mut pulse, mut last) = (PULSE.load(Ordering::Relaxed), begun);
     let answered = loop {
-        match answer::wait(answer, LOOK) {
+        match answer.wait(LOOK) {
             Ok(answer) => break Some(answer),
             Err(Missing::Never) => break None,
             Err(Missing::TooLate) => {}

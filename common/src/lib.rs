@@ -7,7 +7,7 @@
 //! thread ([`collector`]) reads the windows ([`reader`]), puts operations and transfers together ([`assembly`]), sums and fits
 //! them ([`totals`], [`fit`], [`rate`]) and shows the result ([`board`], [`series`], [`summary`]).
 
-mod answer;
+pub(crate) mod answer;
 pub mod arrivals;
 pub mod assembly;
 mod bell;

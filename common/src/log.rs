@@ -5,6 +5,7 @@
 
 use crate::config::Verbosity;
 use crate::signal::Held;
+use crate::switch;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 /// Bytes that a pipe takes whole, or not at all, where it has room: more of a line is left out.
@@ -33,7 +34,18 @@ fn write(level: Verbosity, kind: &str, line: &str) {
     if VERBOSITY.load(Ordering::Relaxed) < level as u8 {
         return;
     }
-    write_to(libc::STDERR_FILENO, &format!("{kind}{line}"));
+    let text = format!("{kind}{line}");
+    // then that is what a person must know, and all else follows from it
+    if !switch::is_out_of_memory() {
+        write_to(libc::STDERR_FILENO, &text);
+    }
+}
+
+/// The last line: nothing is said after it.
+pub(crate) fn warn_of_no_memory(line: &str) {
+    if VERBOSITY.load(Ordering::Relaxed) >= Verbosity::Warn as u8 {
+        write_to(libc::STDERR_FILENO, &format!("warning: {line}"));
+    }
 }
 
 fn write_to(file: libc::c_int, line: &str) {

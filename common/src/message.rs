@@ -1,11 +1,11 @@
 //! What is said to the collector thread.
 
+use crate::answer::Reply;
 use crate::event::Communicator;
 use crate::handle::Handle;
 use crate::series::{Point, Token};
 use crate::summary::Summary;
 use crate::timeline::Timeline;
-use crossbeam_channel::Sender;
 
 /// A message on the channel to the collector.
 #[derive(Debug)]
@@ -40,36 +40,36 @@ pub enum Message {
         /// The measurement is over: settle everything, events in progress included.
         last: bool,
         /// Where the answer goes.
-        done: Sender<()>,
+        done: Reply<()>,
     },
     /// The last communicator of a context of CUDA's has ended.
     Close {
         /// The pool of its launches.
         pool: u32,
         /// Where the answer goes.
-        done: Sender<()>,
+        done: Reply<()>,
     },
     /// Tell the summary as it stands.
     Summary {
         /// Where the answer goes.
-        answer: Sender<Summary>,
+        answer: Reply<Summary>,
     },
     /// Tell the sums as they stand.
     #[cfg(feature = "otel")]
     Sums {
         /// Where the answer goes.
-        answer: Sender<crate::export::Sums>,
+        answer: Reply<crate::export::Sums>,
     },
     /// Hand over the timeline, if there is one; nothing is added to it any more.
     Timeline {
         /// Where the answer goes.
-        answer: Sender<Option<Timeline>>,
+        answer: Reply<Option<Timeline>>,
     },
     /// Tell the points of a series.
     Series {
         /// Which one.
         series: Token,
         /// Where the answer goes.
-        answer: Sender<Vec<Point>>,
+        answer: Reply<Vec<Point>>,
     },
 }

@@ -12,7 +12,7 @@ use crate::pool::{BLOCK_SLOTS, Pool};
 use crate::thread::ThreadCell;
 use crate::window::{Spare, WINDOWS};
 use crate::{collector, control, export, grace, log, own_thread, switch};
-use crossbeam_channel::{Receiver, Sender};
+use crossbeam_queue::{ArrayQueue, SegQueue};
 use std::io;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
@@ -40,9 +40,10 @@ pub struct Recorder {
     pub(crate) settings: Settings,
     /// This process; a forked child does not record.
     pub(crate) pid: i64,
-    messages: Sender<Message>,
+    /// To the collector.
+    pub(crate) messages: SegQueue<Message>,
     /// Numbers of closed windows.
-    closed: Sender<u32>,
+    pub(crate) closed: ArrayQueue<u32>,
     /// Set while the collector sleeps for long.
     pub(crate) asleep: AtomicBool,
     /// Wakes the collector.
@@ -79,19 +80,12 @@ pub fn begin() -> Option<&'static Recorder> {
         CLOCK.await_scale();
         grace::prepare();
         let made = control::finish_at_exit().and_then(|()| ThreadCell::prepare()).and_then(|()| Recorder::new(settings));
-        let made = made.and_then(|(recorder, inbox, closed)| {
-            collector::spawn(inbox, closed)?;
+        let made = made.and_then(|recorder| {
+            collector::spawn()?;
             export::begin(&recorder.settings);
             Ok(recorder)
         });
-        // where there is no memory, that is told instead
-        let tell = |error: &io::Error| log::warn(&format!("no memory or thread to record with ({error}); NCCL is not recorded"));
-        made.inspect_err(|error| {
-            if !switch::is_out_of_memory() {
-                tell(error)
-            }
-        })
-        .ok()
+        made.map_err(|error| log::warn(&format!("no memory or thread to record with ({error}); NCCL is not recorded"))).ok()
     });
     if let Some(recorder) = recorder {
         CURRENT.store(std::ptr::from_ref(recorder).cast_mut(), Ordering::Release);
@@ -130,30 +124,27 @@ pub fn settings() -> &'static Settings {
 }
 
 impl Recorder {
-    /// One that nobody reads yet, with what a collector takes in: messages, and the numbers of closed windows.
+    /// One that nobody reads yet.
     ///
     /// # Errors
     /// When the system refuses the address space.
-    pub fn new(settings: Settings) -> io::Result<(Self, Receiver<Message>, Receiver<u32>)> {
-        let (messages, inbox) = crossbeam_channel::unbounded();
-        let (closed, closed_inbox) = crossbeam_channel::bounded(CLOSED_WINDOWS);
+    pub fn new(settings: Settings) -> io::Result<Self> {
         let pool = Pool::new(settings.memory_bytes)?;
         pool.commit_ahead(FIRST_BLOCKS);
-        let recorder = Self {
+        Ok(Self {
             pool,
             contexts: Contexts::new()?,
             settings,
             pid: i64::from(std::process::id()),
-            messages,
-            closed,
+            messages: SegQueue::new(),
+            closed: ArrayQueue::new(CLOSED_WINDOWS),
             asleep: AtomicBool::new(false),
             bell: Bell::default(),
             launches: Launches::default(),
             share: Share::default(),
             stamps: Stamps::default(),
             window_ticks: OnceLock::new(),
-        };
-        Ok((recorder, inbox, closed_inbox))
+        })
     }
 
     /// The settings in force.
@@ -210,8 +201,8 @@ impl Recorder {
     /// Closes a window that fills, if it still does, and hands it to the collector.
     pub(crate) fn close(&self, context: &Context, index: u32, window: u32, now: u64) {
         if context.filling() == window && context.rotate(window, now) {
-            // the channel never blocks and does not allocate; were it full, the collector would still find the window by its state
-            let _ = self.closed.try_send(index * WINDOWS + window);
+            // the queue never blocks and does not allocate; were it full, the collector would still find the window by its state
+            let _ = self.closed.push(index * WINDOWS + window);
         }
     }
 
@@ -230,7 +221,7 @@ impl Recorder {
 
     /// Passes a message to the collector. Not for the hot path: it may allocate.
     pub(crate) fn send(&self, message: Message) {
-        let _ = self.messages.send(message);
+        self.messages.push(message);
         self.wake();
     }
 

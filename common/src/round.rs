@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn windows_of_several_communicators_are_done_in_one_round() {
         crate::grace::prepare();
-        let (recorder, _inbox, _closed) = Recorder::new(Settings::default()).unwrap();
+        let recorder = Recorder::new(Settings::default()).unwrap();
         let mut communicators: Vec<(u64, Communicator)> = (1..4).map(|id| made(&recorder, id)).collect();
         for (context, _) in &communicators {
             (0..10).for_each(|_| operation(&recorder, *context));

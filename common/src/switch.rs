@@ -35,7 +35,7 @@ pub(crate) fn out_of_memory() {
 pub(crate) fn tell_out_of_memory() {
     static TOLD: AtomicBool = AtomicBool::new(false);
     if is_out_of_memory() && !TOLD.swap(true, Ordering::Relaxed) {
-        log::warn(
+        log::warn_of_no_memory(
             "the process is out of memory: nothing of NCCL is recorded from here on, and no files are written; the job goes on",
         );
     }

@@ -15,7 +15,7 @@ use crate::version::Version;
 use common::config::Settings;
 use common::event::State;
 use common::handle::Handle;
-use common::{callbacks, log, switch};
+use common::{callbacks, log, recorder, switch};
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Once, OnceLock};
@@ -126,7 +126,9 @@ impl Tap {
             can
         });
         let chain = chain.and_then(Chain::load);
-        let recording = settings.record.as_deref().and_then(|path| Recording::begin(path, settings.record_bytes, version));
+        // where the core could not begin, that was said
+        let record = settings.record.as_deref().filter(|_| recorder::begun().is_some());
+        let recording = record.and_then(|path| Recording::begin(path, settings.record_bytes, version));
         if chain.is_none() && recording.is_none() {
             return None;
         }

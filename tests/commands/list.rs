@@ -96,7 +96,7 @@ pub(crate) const COMMANDS: [(&str, How); 36] = [
         "gcc host.o -o host -rdynamic -Wl,--whole-archive $RUNTIME -Wl,--no-whole-archive -lpthread -lm -lrt -ldl -lresolv",
         THREAD_SANITIZER,
     ),
-    ("printf 'race:crossbeam_channel\\nrace:std::sync::once\\nrace:OnceLock\\n' > suppressions", THREAD_SANITIZER),
+    ("printf 'race:crossbeam_queue\\nrace:std::sync::once\\nrace:OnceLock\\n' > suppressions", THREAD_SANITIZER),
     (
         "TSAN_OPTIONS=\"exitcode=66 suppressions=suppressions\" ./host target/races/x86_64-unknown-linux-gnu/debug/libscorep_substrate_nccl.so 5 storm",
         THREAD_SANITIZER,

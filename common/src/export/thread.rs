@@ -4,7 +4,7 @@ use super::families::families;
 use super::identity::Identity;
 use super::peers::Peers;
 use super::{Exporter, Family, Way};
-use crate::answer::{self, Missing};
+use crate::answer::{self, Missing, Reply};
 use crate::config::Settings;
 use crate::{control, log, own_thread, recorder, spread, summary};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
@@ -22,7 +22,7 @@ const LAST: Duration = Duration::from_millis(1700);
 const A_MINUTE: Duration = Duration::from_secs(60);
 
 /// Asks a thread for one more export; it answers when that is done.
-type Orders = Sender<Sender<()>>;
+type Orders = Sender<Reply<()>>;
 
 /// Those of all threads, and who tells of their failures.
 static ORDERS: OnceLock<Vec<(Orders, Teller)>> = OnceLock::new();
@@ -65,11 +65,11 @@ pub(super) fn last() {
     let deadline = begun + AT_END.saturating_sub(Duration::from_millis(WAITED.load(Ordering::Relaxed)));
     // one that is not taken yet does the same
     let sent = orders.iter().filter_map(|(orders, teller)| {
-        let (done, answer) = crossbeam_channel::bounded(1);
+        let (done, answer) = answer::pair();
         orders.try_send(done).ok().map(|()| (answer, teller))
     });
     for (answer, teller) in sent.collect::<Vec<_>>() {
-        if answer::wait(&answer, deadline.saturating_duration_since(Instant::now())) == Err(Missing::TooLate) {
+        if answer.wait(deadline.saturating_duration_since(Instant::now())) == Err(Missing::TooLate) {
             teller.tell("no answer before the process ends");
         }
     }
@@ -136,12 +136,12 @@ impl Work {
         }
     }
 
-    fn run(mut self, orders: &Receiver<Sender<()>>) {
+    fn run(mut self, orders: &Receiver<Reply<()>>) {
         loop {
             match orders.recv_timeout(self.exporter.interval()) {
                 Ok(done) => {
                     self.export(LAST);
-                    let _ = done.send(());
+                    done.give(());
                 }
                 Err(RecvTimeoutError::Timeout) => self.export(Duration::MAX),
                 Err(RecvTimeoutError::Disconnected) => return,

@@ -6,7 +6,7 @@
 
 use super::{Launch, News, Recorded, Source, Starts};
 use crate::cuda::{Calls, Context, Driver, Look};
-use crossbeam_channel::{Receiver, Sender, TrySendError};
+use crossbeam_queue::ArrayQueue;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
@@ -25,8 +25,7 @@ struct Pool {
     context: Context,
     /// The context's number plus one when a communicator began there last; 0 where nobody can tell.
     id: AtomicU64,
-    free: Receiver<Box<Launch>>,
-    give_back: Sender<Box<Launch>>,
+    free: ArrayQueue<Box<Launch>>,
     /// Launches that were made and not given up.
     made: AtomicUsize,
     /// Communicators that live there.
@@ -37,9 +36,8 @@ struct Pool {
 
 impl Pool {
     fn new(context: Context) -> Self {
-        let (give_back, free) = crossbeam_channel::bounded(MOST);
         let [made, communicators] = [const { AtomicUsize::new(0) }; 2];
-        Self { context, id: AtomicU64::new(0), free, give_back, made, communicators, generation: AtomicU32::new(0) }
+        Self { context, id: AtomicU64::new(0), free: ArrayQueue::new(MOST), made, communicators, generation: AtomicU32::new(0) }
     }
 
     /// The context's number, if somebody could tell.
@@ -55,10 +53,15 @@ impl Pool {
         }
     }
 
+    /// What is free until then.
+    fn take_all(&self) -> impl Iterator<Item = Box<Launch>> {
+        std::iter::from_fn(|| self.free.pop())
+    }
+
     /// The events are used no more, nor asked about, nor destroyed.
     fn forget(&self) {
         self.generation.fetch_add(1, Ordering::AcqRel);
-        let forgotten = self.free.try_iter().count();
+        let forgotten = self.take_all().count();
         self.made.fetch_sub(forgotten, Ordering::Relaxed);
     }
 }
@@ -74,21 +77,19 @@ pub struct Launches {
     pools: Box<[OnceLock<Pool>]>,
     /// Set once the collector could not be told of a launch.
     lost: AtomicBool,
-    news: Sender<News>,
-    inbox: Receiver<News>,
+    /// To the collector.
+    news: ArrayQueue<News>,
 }
 
 impl Default for Launches {
     fn default() -> Self {
-        let (news, inbox) = crossbeam_channel::bounded(NEWS);
         Self {
             driver: OnceLock::new(),
             on: AtomicBool::new(false),
             replays: AtomicBool::new(false),
             pools: (0..CONTEXTS).map(|_| OnceLock::new()).collect(),
             lost: AtomicBool::new(false),
-            news,
-            inbox,
+            news: ArrayQueue::new(NEWS),
         }
     }
 }
@@ -134,7 +135,7 @@ impl Launches {
         }
         pool.generation.fetch_add(1, Ordering::AcqRel);
         let relaxed = look.as_ref().and_then(Look::relaxed);
-        for launch in pool.free.try_iter().chain(left) {
+        for launch in pool.take_all().chain(left) {
             pool.made.fetch_sub(1, Ordering::Relaxed);
             if let (Source::Events { first, last, .. }, Some(relaxed)) = (launch.source, &relaxed) {
                 relaxed.destroy(first);
@@ -196,9 +197,9 @@ impl Launches {
     pub fn take(&self, calls: &Calls<'_>) -> Option<Box<Launch>> {
         let context = calls.context()?;
         let (_, pool) = self.pool(context)?;
-        pool.free.try_recv().ok().or_else(|| {
+        pool.free.pop().or_else(|| {
             self.make(calls, context);
-            pool.free.try_recv().ok()
+            pool.free.pop()
         })
     }
 
@@ -220,7 +221,7 @@ impl Launches {
             let (Some(first), Some(last)) = (relaxed.create(), relaxed.create()) else { return };
             let generation = pool.generation.load(Ordering::Acquire);
             let launch = Launch::new(Source::Events { pool: number, generation, first, last });
-            let _ = pool.give_back.try_send(Box::new(launch));
+            let _ = pool.free.push(Box::new(launch));
         }
     }
 
@@ -231,7 +232,7 @@ impl Launches {
             && let Some(pool) = self.pools.get(pool).and_then(OnceLock::get)
         {
             if pool.generation.load(Ordering::Acquire) == generation {
-                let _ = pool.give_back.try_send(launch);
+                let _ = pool.free.push(launch);
             } else {
                 // its context may be gone, and its events with it
                 pool.made.fetch_sub(1, Ordering::Relaxed);
@@ -248,7 +249,7 @@ impl Launches {
 
     /// Tells the collector. When it hears nothing for long, news are lost: their operations have no time.
     pub fn tell(&self, news: News) {
-        let Err(TrySendError::Full(news)) = self.news.try_send(news) else { return };
+        let Err(news) = self.news.push(news) else { return };
         self.lost.store(true, Ordering::Relaxed);
         if let News::Launched(launch) = news {
             self.give_back(launch);
@@ -262,6 +263,6 @@ impl Launches {
 
     /// What the collector has not heard yet.
     pub fn heard(&self) -> impl Iterator<Item = News> {
-        self.inbox.try_iter()
+        std::iter::from_fn(|| self.news.pop())
     }
 }

@@ -80,7 +80,7 @@ pub(crate) struct Process {
 
 impl Process {
     pub(crate) fn new(settings: Settings) -> (Self, Collector) {
-        let (recorder, _, _) = Recorder::new(settings).unwrap();
+        let recorder = Recorder::new(settings).unwrap();
         Self::with(Arc::new(recorder))
     }
 

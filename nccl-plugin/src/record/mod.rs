@@ -196,8 +196,6 @@ impl Recording {
         match file::write(&self.place, &meta, callbacks, &self.memory, &words) {
             Ok(0) => log::info(&format!("recording in {}", self.place.file().display())),
             Ok(dropped) => log::info(&format!("recording in {}, without {dropped} callbacks", self.place.file().display())),
-            // which is told in one line for all
-            Err(_) if switch::is_out_of_memory() => {}
             Err(error) => log::warn(&format!("the recording could not be written to {}: {error}", self.place.file().display())),
         }
     }
