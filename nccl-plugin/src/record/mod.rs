@@ -5,7 +5,7 @@
 //! ```
 //! Callbacks take their places in the order by one shared counter and keep what they were told in memory; nothing is written before
 //! the process ends. When the memory is full, the recording is over: it holds all callbacks up to that moment, and counts the rest.
-//! A callback of a thread whose own storage is gone, or that is beyond the most threads, is lost alone, and counted too.
+//! A callback of a thread that is beyond the most threads, or finds no memory, is lost alone, and counted too.
 
 mod event;
 mod file;
