@@ -9,7 +9,7 @@ use std::path::Path;
 /// What a callback for an event may take, bytes, the first one of its thread too.
 const OF_A_CALLBACK: u64 = 4 << 10;
 /// What making and destroying a communicator may take, on a thread that NCCL does the same on.
-const OF_A_COMMUNICATOR: u64 = 32 << 10;
+const OF_A_COMMUNICATOR: u64 = 16 << 10;
 /// Calls of each kind that follow the first: two blocks of slots are filled.
 const LATER: &str = "150";
 
@@ -50,10 +50,9 @@ fn no_callback_takes_more_stack_than_threads_can_spare() {
 
 #[test]
 fn a_thread_with_the_smallest_stack_survives_its_callbacks() {
-    let shipped = tool::shipped(tool::LIBRARY).inspect_err(|missing| tool::skip(missing)).ok();
-    for library in shipped.into_iter().chain([tool::library()]) {
-        for version in [1, 4, 7] {
-            host(&library, version, &["small"]);
-        }
+    // not of the tests' own build, in which nothing is optimized
+    let Ok(library) = tool::shipped(tool::LIBRARY).inspect_err(|missing| tool::skip(missing)) else { return };
+    for version in [1, 4, 7] {
+        host(&library, version, &["small"]);
     }
 }
