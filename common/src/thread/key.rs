@@ -32,8 +32,11 @@ pub(super) fn prepare() -> io::Result<()> {
     match unsafe { libc::pthread_key_create(&raw mut key, Some(end)) } {
         0 if KEY.compare_exchange(0, key + 1, Ordering::AcqRel, Ordering::Relaxed).is_ok() => Ok(()),
         // another thread was first
-        // SAFETY: a key that nobody knows.
-        0 => Ok(_ = unsafe { libc::pthread_key_delete(key) }),
+        0 => {
+            // SAFETY: a key that nobody knows.
+            unsafe { libc::pthread_key_delete(key) };
+            Ok(())
+        }
         refused => Err(io::Error::from_raw_os_error(refused)),
     }
 }
