@@ -58,6 +58,7 @@ pub mod otel;
 pub mod own_thread;
 pub mod pool;
 pub mod proxies;
+pub mod rank;
 pub mod rate;
 pub mod reader;
 pub mod recorder;
