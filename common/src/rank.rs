@@ -38,8 +38,24 @@ const TELLERS: [(&str, &[&str]); 10] = [
 ];
 const PYTORCH: &str = "RANK";
 const SLURM: &str = "SLURM_PROCID";
+/// Who tells the number among the processes of a machine: PyTorch, SLURM, Open MPI, MVAPICH, Intel MPI, Cray.
+pub(crate) const LOCAL: [&str; 6] = [
+    "LOCAL_RANK",
+    "SLURM_LOCALID",
+    "OMPI_COMM_WORLD_LOCAL_RANK",
+    "MV2_COMM_WORLD_LOCAL_RANK",
+    "MPI_LOCALRANKID",
+    "PALS_LOCAL_RANKID",
+];
 /// Steps of SLURM's own have numbers from here on (`SLURM_MAX_NORMAL_STEP_ID` of slurm.h).
 const STEPS_OF_SLURM: u32 = 0xffff_fff0;
+
+/// The variables of rank, number of ranks, and rank on the machine.
+pub(crate) fn variables() -> impl Iterator<Item = &'static str> {
+    let all = TELLERS.iter().flat_map(|(variable, sizes)| std::iter::once(variable).chain(*sizes));
+    // PyTorch's stands there twice
+    all.take(TELLERS.iter().map(|(_, sizes)| 1 + sizes.len()).sum::<usize>() - 1).chain(&LOCAL).copied()
+}
 
 /// What the environment tells.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

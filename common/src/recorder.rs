@@ -10,7 +10,7 @@ use crate::message::Message;
 use crate::pool::{BLOCK_SLOTS, Pool};
 use crate::thread::ThreadCell;
 use crate::window::{Spare, WINDOWS};
-use crate::{collector, control, export, grace, log, switch};
+use crate::{collector, control, export, grace, log, origin, switch};
 use crossbeam_channel::{Receiver, Sender};
 use once_cell::sync::OnceCell;
 use std::io;
@@ -71,6 +71,7 @@ pub fn begin() -> Option<&'static Recorder> {
         }
         // known from the first callback on
         CLOCK.await_scale();
+        origin::begin();
         grace::prepare();
         control::finish_at_exit();
         let made = Recorder::new(settings).and_then(|(recorder, inbox, closed)| {
