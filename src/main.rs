@@ -16,6 +16,7 @@ mod output;
 mod pages;
 mod picture;
 mod probe;
+mod recordings;
 mod replay;
 pub mod trace;
 
@@ -140,12 +141,18 @@ fn replay(arguments: Replay) -> Result<(), String> {
     let outcome = replay::replay(&request).map_err(|error| error.to_string())?;
     match format {
         Format::Table => {
-            print!("{}", report::tables(&outcome.summary));
+            match outcome.jobs.as_slice() {
+                [] => print!("{}", report::tables(&outcome.summary)),
+                jobs => print!("{}", report::tables_of_jobs(jobs)),
+            }
             if let Some(trace) = outcome.trace {
                 println!("\ntrace: {}", trace.display());
             }
         }
         Format::Json => print!("{}", replay::to_json(&outcome.summary).map_err(|error| error.to_string())?),
+    }
+    if let Some(lacking) = outcome.lacking {
+        eprintln!("scorep-nccl: {lacking}");
     }
     // the figures are there; who has them sent wants to know that they were not
     if outcome.sent { Ok(()) } else { Err("not all figures were sent, as said above".into()) }

@@ -1,5 +1,6 @@
 //! `scorep-nccl replay`: recorded callbacks through the shipped library, one child process a capture.
 
+use crate::recordings::{Recordings, Repeated};
 use crate::trace::ProcessTrace;
 use crate::{child, lateness, library, otf2};
 use common::summary::Summary;
@@ -40,6 +41,10 @@ pub(crate) struct Request {
 pub(crate) struct Outcome {
     /// All processes.
     pub(crate) summary: Summary,
+    /// Those of each job, where they are of several.
+    pub(crate) jobs: Vec<Summary>,
+    /// What the recordings lack, in words.
+    pub(crate) lacking: Option<String>,
     /// The trace's anchor file.
     pub(crate) trace: Option<PathBuf>,
     /// Whether all figures were sent that were to be.
@@ -59,6 +64,8 @@ pub(crate) enum ReplayError {
     Child(String),
     #[error(transparent)]
     Otf2(#[from] otf2::Otf2Error),
+    #[error(transparent)]
+    Repeated(#[from] Repeated),
 }
 
 impl ReplayError {
@@ -73,6 +80,8 @@ impl ReplayError {
 /// The first thing that is wrong with a capture, the library or a place to write to.
 pub(crate) fn replay(request: &Request) -> Result<Outcome, ReplayError> {
     let captures = captures(&request.sources)?;
+    let recordings = Recordings::of(&captures);
+    recordings.check_processes()?;
     let library = library::find(request.library.as_deref())?;
     // an output that cannot be written is found before the work, not after it
     let summary_file = request.summary.as_deref().map(part_file).transpose()?;
@@ -94,7 +103,8 @@ pub(crate) fn replay(request: &Request) -> Result<Outcome, ReplayError> {
     let parts = outcome?;
 
     let (summaries, traces): (Vec<Summary>, Vec<Option<ProcessTrace>>) = parts.into_iter().unzip();
-    let mut summary = Summary::merge(summaries);
+    let mut summary = Summary::merge(summaries.clone());
+    recordings.check_ranks(&summary)?;
     if request.lateness {
         let arrivals: Vec<PathBuf> = jobs.iter().map(Job::arrivals).collect();
         lateness::add(&mut summary, &captures, &arrivals);
@@ -107,7 +117,8 @@ pub(crate) fn replay(request: &Request) -> Result<Outcome, ReplayError> {
         file.persist(path).map_err(|error| ReplayError::io(path, error.error))?;
     }
     let sent = request.otlp.is_none() || !unsent.into_inner();
-    Ok(Outcome { summary, trace, sent })
+    let jobs = summary.apart(summaries);
+    Ok(Outcome { summary, jobs, lacking: recordings.lacking(), trace, sent })
 }
 
 /// The summary as it is written: indented, with a line end.

@@ -4,6 +4,7 @@ mod arrivals;
 mod bandwidth;
 mod communicators;
 mod figure;
+mod jobs;
 mod operations;
 
 use crate::launch::Untimed;
@@ -12,6 +13,8 @@ use crate::summary::{Process, Summary};
 use comfy_table::{CellAlignment, Table, presets};
 use figure::{bytes, count, number, with_error};
 use std::fmt::Write;
+
+pub use jobs::tables_of_jobs;
 
 /// Rows of a table that a person reads.
 const MOST: usize = 20;
@@ -26,7 +29,7 @@ pub fn tables(summary: &Summary) -> String {
             "No transfers over the network: all ranks share a node, or NCCL told of none with their sizes (interface v4 and later do)."
         );
     } else {
-        let _ = writeln!(text, "Transfers over the network, seen from the sender\n{}", transfers(summary));
+        let _ = writeln!(text, "Transfers over the network, seen from the sender; {}\n{}", summary.ranks(), transfers(summary));
         if let Some(others) = summary.transfers.len().checked_sub(MOST).filter(|&others| others > 0) {
             let _ = writeln!(text, "and {} rank pairs with fewer bytes", count(others as u64));
         }
