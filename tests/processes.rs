@@ -116,7 +116,8 @@ fn jobs_stand_apart() {
     assert_eq!(jobs.len(), 2, "{apart}");
     for (job, own) in jobs.iter().zip([&one, &other]) {
         let (head, tables) = job.split_once("\n\n").unwrap();
-        assert!(own.iter().all(|path| head.contains(&path.display().to_string())), "{head}");
+        let named = |(rank, path): (usize, &PathBuf)| head.contains(&format!("{} (rank {rank})", path.display()));
+        assert!(own.iter().enumerate().all(named), "{head}");
         // the same as without the other job
         let own: Vec<&Path> = own.iter().map(PathBuf::as_path).collect();
         assert_eq!(tables.trim_end(), tool::succeed(&mut replay(&own, "table")).trim_end());
