@@ -35,13 +35,13 @@ impl Identity {
         let (process, origin) = origin::of_figures();
         let host = origin.host.unwrap_or_else(|| String::from_utf8_lossy(&host_name::of_machine()).into_owned());
         let lookup = |name: &str| origin::variable(name);
+        let own = process_name(std::process::id(), std::fs::read_link("/proc/self/ns/pid").ok().as_deref());
         if origin.file.is_some() {
-            // numbers of processes come again on other machines, and in containers
-            let process_name = format!("{process}-{}", origin.id.unwrap_or_else(|| std::process::id().to_string()));
+            // numbers of processes come again on other machines, and a recording may be replayed twice at a time
+            let process_name = format!("{process}-{own}");
             return Self { host, process, process_name, ..Self::told(lookup) };
         }
-        let process_name = process_name(process, std::fs::read_link("/proc/self/ns/pid").ok().as_deref());
-        let told = Self { host, process, process_name, ..Self::told(lookup) };
+        let told = Self { host, process, process_name: own, ..Self::told(lookup) };
         told.with(Gpu::of_process(lookup, Path::new("/")))
     }
 
