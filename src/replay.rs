@@ -4,6 +4,7 @@ pub(crate) mod captures;
 pub(crate) mod command;
 mod sending;
 
+use crate::recordings::{Recordings, Repeated};
 use crate::trace::ProcessTrace;
 use crate::{child, lateness, leftovers, library, offspring, otf2, output, place};
 use captures::ENDING;
@@ -44,6 +45,10 @@ pub(crate) struct Request {
 pub(crate) struct Outcome {
     /// All processes.
     pub(crate) summary: Summary,
+    /// Those of each job, where they are of several.
+    pub(crate) jobs: Vec<Summary>,
+    /// What the recordings lack, in words.
+    pub(crate) lacking: Option<String>,
     /// The trace's anchor file.
     pub(crate) trace: Option<PathBuf>,
     /// Whether all figures were sent that were to be.
@@ -76,6 +81,8 @@ pub(crate) enum ReplayError {
     Place(#[from] place::Unfit),
     #[error(transparent)]
     Otf2(#[from] otf2::Otf2Error),
+    #[error(transparent)]
+    Repeated(#[from] Repeated),
 }
 
 /// Each on a line of its own.
@@ -108,6 +115,8 @@ pub(crate) fn replay(request: &Request) -> Result<Outcome, ReplayError> {
     if captures.is_empty() {
         return Err(ReplayError::None(left_out));
     }
+    let recordings = Recordings::of(&captures);
+    recordings.check_processes()?;
     if let Some(directory) = &request.otf2 {
         otf2::check(directory)?;
     }
@@ -149,8 +158,9 @@ pub(crate) fn replay(request: &Request) -> Result<Outcome, ReplayError> {
         return Err(ReplayError::None(left_out));
     }
 
-    let mut summary = Summary::merge(summaries);
+    let mut summary = Summary::merge(summaries.clone());
     summary.notes.extend(left_out.iter().map(|error| format!("left out, since it could not be replayed: {error}")));
+    recordings.check_ranks(&summary, |process| replayed.get(process).map(|job| job.number))?;
     if request.lateness {
         let captures: Vec<PathBuf> = replayed.iter().map(|job| job.capture.to_path_buf()).collect();
         let arrivals: Vec<PathBuf> = replayed.iter().map(|job| job.arrivals()).collect();
@@ -162,7 +172,8 @@ pub(crate) fn replay(request: &Request) -> Result<Outcome, ReplayError> {
         leftovers::undisturbed(|| files::write_json(path, &summary)).map_err(|error| ReplayError::io(path, error))?;
     }
     let sent = request.otlp.is_none() || !unsent.into_inner();
-    Ok(Outcome { summary, trace, sent, asked, left_out })
+    let jobs = summary.apart(summaries);
+    Ok(Outcome { summary, jobs, lacking: recordings.lacking(), trace, sent, asked, left_out })
 }
 
 /// The summary as it is written: indented, with a line end.

@@ -117,14 +117,23 @@ fn callbacks_that_the_recording_lacks_are_dropped() {
             line["dropped"] = json!(77);
         }
     });
-    let replay = |path: &std::path::Path| tool::summary(tool::tool().arg("replay").arg(path).args(["--format", "json"]));
-    let summary = replay(&lacking.path());
+    let replay = |path: &std::path::Path| {
+        let output = tool::tool().arg("replay").arg(path).args(["--format", "json"]).output().unwrap();
+        assert!(output.status.success());
+        let said = String::from_utf8(output.stderr).unwrap();
+        (serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap(), said)
+    };
+    let (summary, said) = replay(&lacking.path());
+    let last = format!("1 of 1 recordings lack callbacks, so the figures are too small: {} (77).", lacking.path().display());
+    assert!(said.contains(&last), "{said}");
     assert_eq!(compare(&summary, &reference::summarise(&[lacking.path()]).unwrap()), Vec::<String>::new());
     let process = &summary["processes"][0];
     for counted in [&process["dropped"], &process["incomplete"], &process["counters"]["nccl_dropped"]] {
         assert_eq!(counted, 77);
     }
     assert_eq!(process["notes"], json!(["the recording lacks 77 callbacks: the figures are too small"]));
-    let process = &replay(&whole)["processes"][0];
+    let (summary, said) = replay(&whole);
+    let process = &summary["processes"][0];
+    assert_eq!(said, "");
     assert_eq!((&process["incomplete"], &process["notes"]), (&json!(0), &json!([])));
 }

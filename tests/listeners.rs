@@ -26,7 +26,10 @@ fn heard(scenario: &str, number: u32, recorded: bool, chained: bool) -> Heard {
     let (recordings, report) = (directory.path().join("recordings"), directory.path().join("report.json"));
     let record = [("NCCL_SCOREP_RECORD", recordings.to_str().unwrap()), ("NCCL_SCOREP_RECORD_MB", "16")];
     let chain = [("NCCL_SCOREP_CHAIN", env!("SECOND_PLUGIN_V6")), ("SECOND_PLUGIN_REPORT", report.to_str().unwrap())];
-    let settings: Vec<_> = record.iter().filter(|_| recorded).chain(chain.iter().filter(|_| chained)).copied().collect();
+    // a recording of so many is full, and would say so
+    let log = [("NCCL_SCOREP_LOG", if recorded && number == MANY { "off" } else { "warn" })];
+    let settings: Vec<_> =
+        log.iter().chain(record.iter().filter(|_| recorded)).chain(chain.iter().filter(|_| chained)).copied().collect();
     let run = play(scenario, VERSION, &settings, number);
     run.check();
     Heard { run, directory }
@@ -44,6 +47,19 @@ impl Heard {
     fn recording(&self) -> (Value, Vec<Value>) {
         let mut files = self.directory.path().join("recordings").read_dir().unwrap();
         lines::all(&files.next().unwrap().unwrap().path())
+    }
+}
+
+/// Said once, in a job that nobody has set a level of its lines for, whether the collector finds the time or the process ends.
+#[test]
+fn a_recording_that_is_full_is_said_once_in_the_job() {
+    let directory = tempfile::tempdir().unwrap();
+    let settings = [("NCCL_SCOREP_RECORD", directory.path().to_str().unwrap()), ("NCCL_SCOREP_RECORD_MB", "1")];
+    for (number, full) in [(100, 0), (20_000, 1)] {
+        let run = play("send_among_many", VERSION, &settings, number);
+        let lines = run.lines();
+        let said = lines.iter().filter(|line| line.contains("the recording is full") && line.contains("NCCL_SCOREP_RECORD_MB"));
+        assert_eq!((said.count(), lines.len()), (full, full), "{lines:?}");
     }
 }
 

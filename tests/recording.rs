@@ -109,14 +109,30 @@ fn a_recording_of_a_replay_is_the_capture_again() {
 fn when_its_memory_is_full_it_ends_and_counts_the_rest() {
     let capture = &tool::captures(&tool::run("nodes4x1_pipeline"))[1];
     let directory = tempfile::tempdir().unwrap();
-    tool::succeed(replay(capture, directory.path()).env("NCCL_SCOREP_RECORD_MB", "1"));
+    // said in the job, once, at the level that nobody has set
+    let mut command = replay(capture, directory.path());
+    let output = command.env("NCCL_SCOREP_RECORD_MB", "1").env("NCCL_SCOREP_LOG", "warn").output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    let full = said.lines().filter(|line| line.contains("the recording is full") && line.contains("NCCL_SCOREP_RECORD_MB"));
+    assert!(output.status.success() && full.count() == 1 && said.lines().count() == 1, "{said}");
     let recorded = recording(directory.path());
     let ((_, played), (meta, kept)) = (lines::played(capture), lines::played(&recorded));
     assert!(kept.len() > 5_000 && kept.len() < played.len(), "{}", kept.len());
     assert_eq!(meta["dropped"], json!(played.len() - kept.len()));
     assert_eq!(difference(capture, &recorded), None);
-    // what it has can be replayed
-    tool::summary(tool::tool().args(["replay", "--format", "json"]).arg(&recorded));
+    // what it has can be replayed, and what it lacks is said: by the summary, the tables and the last line
+    let dropped = meta["dropped"].as_u64().unwrap();
+    assert!(meta["full"].as_u64().unwrap() > 0, "{meta}");
+    let replayed = |format: &str| tool::tool().args(["replay", "--format", format]).arg(&recorded).output().unwrap();
+    let [json, table] = ["json", "table"].map(replayed);
+    let summary: Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(summary["processes"][0]["dropped"], dropped);
+    assert!(String::from_utf8(table.stdout).unwrap().contains(&format!("the recording lacks {dropped} callbacks")));
+    for said in [json.stderr, table.stderr] {
+        let said = String::from_utf8(said).unwrap();
+        let last = said.lines().last().unwrap();
+        assert!(last.contains(&format!("{} ({dropped}, full after ", recorded.display())), "{said}");
+    }
 }
 
 #[test]

@@ -15,7 +15,7 @@ use crate::recorder::{self, CLOCK, Recorder};
 use crate::round::{self, Course, Round};
 use crate::summary::{Introductions, Summary};
 use crate::timeline::Timeline;
-use crate::{clock, launch, log, notes, own_thread, switch, timeline};
+use crate::{clock, launch, log, missing, notes, own_thread, switch, timeline};
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Once;
@@ -234,6 +234,7 @@ impl Collector {
         self.introductions.forget(self.figures.totals.take_handed_over());
         self.figures.update_board();
         self.pause_stamps();
+        missing::tell_of_full_recording();
         round
     }
 

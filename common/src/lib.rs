@@ -41,6 +41,7 @@ pub mod host_name;
 pub mod host_region;
 pub mod in_step;
 pub mod intervals;
+mod job;
 pub mod kernels;
 pub mod kind;
 pub mod lateness;
@@ -55,11 +56,13 @@ pub mod notes;
 pub mod operation;
 pub mod operations;
 pub mod order;
+pub mod origin;
 #[cfg(feature = "otel")]
 pub mod otel;
 pub mod own_thread;
 pub mod pool;
 pub mod proxies;
+pub mod rank;
 pub mod rate;
 pub mod reader;
 pub mod recorder;
@@ -85,6 +88,7 @@ pub mod timing;
 pub mod totals;
 pub mod traffic;
 mod unseen;
+pub mod visible;
 pub mod window;
 
 /// Of the library; a program that is made with it, as the tool, has it too.

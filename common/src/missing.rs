@@ -1,9 +1,13 @@
 //! What the figures of a process lack, by its kind.
 
-use crate::notes;
 use crate::thread::ThreadCell;
 use crate::totals::Totals;
-use std::sync::atomic::{AtomicU64, Ordering};
+use crate::{log, notes, recorder};
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// The memory of this process' recording is full.
+static FULL: AtomicBool = AtomicBool::new(false);
 
 /// Callbacks that the recording lacks that is replayed.
 static LACKING: AtomicU64 = AtomicU64::new(0);
@@ -13,6 +17,25 @@ pub fn lack(callbacks: u64) {
     if callbacks > 0 {
         LACKING.fetch_add(callbacks, Ordering::Relaxed);
         notes::add(format!("the recording lacks {callbacks} callbacks: the figures are too small"));
+    }
+}
+
+/// The memory of this process' recording is full. For a callback: the collector says it.
+pub fn recording_is_full() {
+    FULL.store(true, Ordering::Relaxed);
+}
+
+/// Says once that the recording is full, where it is. Not from a callback.
+pub fn tell_of_full_recording() {
+    static TOLD: Once = Once::new();
+    if FULL.load(Ordering::Relaxed) {
+        TOLD.call_once(|| {
+            let size = recorder::settings().record_bytes >> 20;
+            log::warn(&format!(
+                "the recording is full and ends here: its memory is {size} MiB (88 bytes a callback). NCCL_SCOREP_RECORD_MB makes it \
+                 larger; the summary and the counters go on"
+            ));
+        });
     }
 }
 

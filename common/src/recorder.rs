@@ -11,7 +11,7 @@ use crate::message::Message;
 use crate::pool::{BLOCK_SLOTS, Pool};
 use crate::thread::ThreadCell;
 use crate::window::{Spare, WINDOWS};
-use crate::{collector, control, export, grace, log, own_thread, switch};
+use crate::{collector, control, export, grace, log, origin, own_thread, switch};
 use crossbeam_queue::{ArrayQueue, SegQueue};
 use std::io;
 use std::sync::OnceLock;
@@ -78,6 +78,7 @@ pub fn begin() -> Option<&'static Recorder> {
         }
         // known from the first callback on
         CLOCK.await_scale();
+        origin::begin();
         grace::prepare();
         let made = control::finish_at_exit().and_then(|()| ThreadCell::prepare()).and_then(|()| Recorder::new(settings));
         let made = made.and_then(|recorder| {

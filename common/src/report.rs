@@ -4,6 +4,7 @@ mod arrivals;
 mod bandwidth;
 mod communicators;
 mod figure;
+mod jobs;
 mod operations;
 mod transfers;
 
@@ -13,6 +14,7 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use figure::count;
 use std::fmt::Write;
 
+pub use jobs::view_of_jobs;
 pub use transfers::Order;
 
 /// Rows of a table that a person reads, where nothing else is wanted.

@@ -1,15 +1,20 @@
 //! The summary: what a run, or one process of it, measured. Schema `scorep-nccl-summary-1`; docs/summary.md tells every field.
 
+mod jobs;
 mod of_job;
 mod of_process;
+mod process;
+mod ranks;
 
 use crate::rate::FittedLine;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
+pub use jobs::Job;
 pub use of_job::Rows;
 pub use of_process::Introductions;
 pub(crate) use of_process::{callbacks, hexadecimal};
+pub use process::{GpuSource, Process};
+pub use ranks::Repeated;
 
 /// Name of the schema.
 pub const SCHEMA: &str = "scorep-nccl-summary-1";
@@ -19,6 +24,9 @@ pub const SCHEMA: &str = "scorep-nccl-summary-1";
 pub struct Summary {
     /// [`SCHEMA`].
     pub schema: String,
+    /// Jobs that the processes are of, where processes were gathered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub jobs: Vec<Job>,
     /// Processes.
     pub processes: Vec<Process>,
     /// Communicators.
@@ -40,57 +48,6 @@ pub struct Summary {
     pub bandwidth: Vec<Bandwidth>,
     /// What a reader must know of the job as a whole, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub notes: Vec<String>,
-}
-
-/// A process.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Process {
-    /// Its number in this summary.
-    pub process: u32,
-    /// Its process id.
-    pub pid: u32,
-    /// Callbacks NCCL made.
-    pub callbacks: u64,
-    /// Start callbacks among them, of whatever type.
-    pub events: u64,
-    /// Windows processed.
-    pub windows: u64,
-    /// Events not recorded because memory was full; callbacks that a recording lacks, in its replay.
-    pub dropped: u64,
-    /// Operations of which something never ended.
-    pub unfinished: u64,
-    /// API calls that NCCL reported no further.
-    pub invisible: u64,
-    /// Operations whose kernel stamps are not believed.
-    pub out_of_step: u64,
-    /// Operations without a GPU time although it was asked for, by why that is so.
-    #[serde(default)]
-    pub untimed: BTreeMap<String, u64>,
-    /// Handles and contexts that were stale, stopped or invented.
-    pub ignored_handles: u64,
-    /// Proxy operations of other processes (PXN), which are not followed.
-    pub foreign_proxy_ops: u64,
-    /// Operations smaller than `NCCL_SCOREP_MIN_BYTES`.
-    pub skipped: u64,
-    /// Their children. They are not missing for themselves.
-    #[serde(default)]
-    pub skipped_children: u64,
-    /// Events of a type this version does not know.
-    pub unknown_events: u64,
-    /// Events whose parent could not be found.
-    pub orphans: u64,
-    /// Events, calls and operations that the counters lack, or have without a GPU time that was asked for: 0 only where there is none.
-    #[serde(default)]
-    pub incomplete: u64,
-    /// Peak resident memory of the whole process, bytes.
-    pub peak_memory_bytes: u64,
-    /// Final values of the counters; those that belong to threads summed over them.
-    pub counters: BTreeMap<String, u64>,
-    /// The communicators that have series, called as their lanes are, by what stands behind a series' name.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub series: BTreeMap<String, String>,
-    /// What a reader must know, in words.
     pub notes: Vec<String>,
 }
 

@@ -14,7 +14,7 @@ use crate::version::Version;
 use common::callbacks;
 use common::event::{Communicator, Timed};
 use common::guard::{guard, guard_event};
-use common::switch;
+use common::{origin, switch};
 use std::ffi::{CStr, c_char, c_int, c_void};
 
 /// ncclSuccess.
@@ -253,6 +253,22 @@ pub extern "C" fn scorep_nccl_kernel_events(first: u64, last: u64, learnt: u64, 
 #[unsafe(no_mangle)]
 pub extern "C" fn scorep_nccl_recording_lacks(callbacks: u64) {
     guard("scorep_nccl_recording_lacks", (), || common::missing::lack(callbacks));
+}
+
+/// A program that replays recorded callbacks tells whose they are: the process id, and the rest as the first line of a recording has it. To be
+/// called before the first init; what cannot be read is as if not told.
+///
+/// # Safety
+/// `process` is NULL or a string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn scorep_nccl_recorded_process(pid: u32, process: *const c_char) {
+    guard("scorep_nccl_recorded_process", (), || {
+        // SAFETY: the caller's.
+        let text = (!process.is_null()).then(|| unsafe { CStr::from_ptr(process) });
+        if let Some(text) = text {
+            origin::replay(pid, text.to_bytes());
+        }
+    });
 }
 
 /// Waits until the figures hold all that was recorded before the call, at most `milliseconds`. Returns 1 then, 0 otherwise.

@@ -6,7 +6,7 @@ use crate::logger::Logger;
 use crate::release::{self, Caller};
 use crate::shared_memory::{self, LEAST};
 use common::config::{GpuTime, Settings};
-use common::{log, notes, recorder};
+use common::{log, notes, origin, recorder};
 use std::path::Path;
 use std::sync::{Mutex, Once, PoisonError};
 
@@ -27,6 +27,7 @@ pub(crate) fn mask(caller: Caller, known: u64, logger: Logger) -> u64 {
         settings.gpu_time = settings.gpu_time.without_events();
     }
     let asked = asked::types(&settings, caller.release, known, |name| std::env::var(name).ok());
+    origin::met(caller.known.then(|| caller.release.to_string()), caller.version);
     introduce(&logger, caller, &settings, &asked);
     warn(&asked, caller);
     settled.push((caller, asked.mask));

@@ -7,6 +7,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use common::origin::{Origin, wall_clock};
 use serde::Deserialize;
 
 use super::call::{Call, Event, Kernel, What};
@@ -71,6 +72,8 @@ pub(super) struct Line<'a> {
     last: Option<Number>,
     begin: Option<Number>,
     at: Option<Number>,
+    full: Option<Number>,
+    process: Option<Box<Origin>>,
 }
 
 /// What a line after the first is.
@@ -114,13 +117,19 @@ impl<'a> Line<'a> {
         if format.0 != i128::from(FORMAT) {
             return Err(Problem::Format { found: format.0 });
         }
+        let (api, real0): (_, u64) = (int("api", self.api)?, int("real0", self.real0)?);
+        // 0 stands for no time
+        let started = Some(real0).filter(|&real0| real0 > 0).and_then(|real0| wall_clock(real0.into()));
+        let process = self.process.as_deref().cloned().unwrap_or_default();
         Ok(Meta {
-            api: int("api", self.api)?,
+            api,
             mask: int("mask", self.mask)?,
             pid: int("pid", self.pid)?,
-            real0: int("real0", self.real0)?,
+            real0,
             mono0: int("mono0", self.mono0)?,
             dropped: int("dropped", self.dropped)?,
+            full: self.full.map(|full| int("full", Some(full))).transpose()?,
+            origin: Origin { interface: Some(api), started, ..process },
         })
     }
 

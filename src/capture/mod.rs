@@ -24,6 +24,7 @@ mod tests;
 mod text;
 mod value;
 
+use common::origin::{Origin, wall_clock};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -73,7 +74,7 @@ impl Capture {
 }
 
 /// The first line of a capture.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Meta {
     /// Version of the profiler interface that NCCL spoke (5 for `ncclProfiler_v5`).
     pub(crate) api: u32,
@@ -87,6 +88,10 @@ pub(crate) struct Meta {
     pub(crate) mono0: u64,
     /// Callbacks that the recorder lost: when it is not 0, figures from this capture are lower bounds.
     pub(crate) dropped: u64,
+    /// When the recorder's memory was full, in nanoseconds since `mono0`.
+    pub(crate) full: Option<u64>,
+    /// The recorded process, as far as the recorder told.
+    pub(crate) origin: Origin,
 }
 
 /// Reads and checks a whole capture.
@@ -122,7 +127,7 @@ pub(crate) fn read_meta(path: &Path) -> Result<Meta, CaptureError> {
 /// Everything in the text; on an error the text stands at the line that is wrong.
 fn read_text(path: &Path, text: &mut Text) -> Result<Capture, Problem> {
     let first = text.next()?.ok_or(Problem::Empty)?;
-    let meta = Line::parse(first)?.meta()?;
+    let mut meta = Line::parse(first)?.meta()?;
     let mut strings = Strings::default();
     let mut seen = Seen::default();
     let (mut lines, mut kernels, mut skipped) = (Vec::new(), Vec::new(), Skipped::default());
@@ -148,5 +153,9 @@ fn read_text(path: &Path, text: &mut Text) -> Result<Capture, Problem> {
     if lines.is_empty() {
         return Err(Problem::NoCall);
     }
+    let last = lines.iter().map(|call| call.t).chain(kernels.iter().map(|kernel| kernel.t)).max().unwrap_or(0);
+    // an older recorder does not say when it ended
+    let ended = || meta.origin.started.as_ref().and_then(|_| wall_clock(i128::from(meta.real0) + i128::from(last)));
+    meta.origin.ended = meta.origin.ended.take().or_else(ended);
     Ok(Capture { path: path.into(), meta, lines, kernels, skipped })
 }

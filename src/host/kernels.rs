@@ -74,7 +74,8 @@ mod tests {
             at: (h == 1).then_some(4),
             begin: (h == 3).then_some(205),
         };
-        let meta = Meta { api: 5, mask: 0, pid: 1, real0: 0, mono0: 1_000, dropped: 0 };
+        let origin = Default::default();
+        let meta = Meta { api: 5, mask: 0, pid: 1, real0: 0, mono0: 1_000, dropped: 0, full: None, origin };
         let kernels = vec![kernel(5, 1, 100), kernel(6, 3, 200), kernel(7, 3, 300)];
         Capture { path: "c.gz".into(), meta, lines: Vec::new(), kernels, skipped: Skipped::default() }
     }

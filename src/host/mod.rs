@@ -5,6 +5,7 @@
 
 pub(crate) mod clock;
 pub(crate) mod descriptor;
+mod functions;
 mod kernels;
 mod nccl;
 pub(crate) mod play;

@@ -1,25 +1,21 @@
 //! Plays a capture: each recorded thread on a thread of its own, the calls in the recorded order, the clock showing their times.
 
-use super::kernels::{Kernels, Tell};
+use super::functions::Functions;
+use super::kernels::Kernels;
 use super::nccl::Nccl;
 use super::scorep::MetricPlugin;
-use super::{HostError, clock, open, symbol};
+use super::{HostError, clock};
 use crate::capture::{Capture, Event, What};
 use crate::library::Links;
 use crate::trace::{Moment, ProcessTrace, ThreadTrace};
 use common::metric::SERIES;
 use common::series::{Of, Token};
-use libloading::os::unix::Library;
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::{CString, c_char};
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Calls between two waits for the collector, so that no machine is too slow for the recording memory.
 const CALLS_AT_A_TIME: usize = 4096;
-/// How long the collector may take to catch up, milliseconds.
-const PATIENCE: u32 = 60_000;
 
 /// The region around everything: Score-P's own for the program, which it leaves after the plugins have heard of the end.
 const PROGRAM: &str = "scorep-nccl replay";
@@ -62,57 +58,6 @@ struct Player<'a> {
     turns: BTreeMap<u32, Condvar>,
 }
 
-/// The functions that the library has for a replay, and the library they live in.
-struct Functions {
-    flush: unsafe extern "C" fn(u32) -> i32,
-    /// An older library has none, nor the next two.
-    kernel_events: Option<Tell>,
-    arrivals: Option<unsafe extern "C" fn(*const c_char) -> i32>,
-    recording_lacks: Option<unsafe extern "C" fn(u64)>,
-    _library: Library,
-}
-
-impl Functions {
-    fn find(links: &Links) -> Result<Self, HostError> {
-        let library = open(&links.counters)?;
-        // SAFETY: the symbol has this type.
-        let flush = *unsafe { symbol::<unsafe extern "C" fn(u32) -> i32>(&library, &links.counters, "scorep_nccl_flush") }?;
-        // SAFETY: the symbol has this type.
-        let kernel_events = unsafe { symbol::<Tell>(&library, &links.counters, "scorep_nccl_kernel_events") };
-        // SAFETY: the symbol has this type.
-        let arrivals =
-            unsafe { symbol::<unsafe extern "C" fn(*const c_char) -> i32>(&library, &links.counters, "scorep_nccl_arrivals") };
-        let arrivals = arrivals.ok().map(|found| *found);
-        // SAFETY: the symbol has this type.
-        let lacks = unsafe { symbol::<unsafe extern "C" fn(u64)>(&library, &links.counters, "scorep_nccl_recording_lacks") };
-        let recording_lacks = lacks.ok().map(|found| *found);
-        let kernel_events = kernel_events.ok().map(|found| *found);
-        Ok(Self { flush, kernel_events, arrivals, recording_lacks, _library: library })
-    }
-
-    /// Tells how many callbacks the capture lacks, to a library that counts them.
-    fn tell_dropped(&self, callbacks: u64) {
-        if let Some(lacks) = self.recording_lacks {
-            // SAFETY: takes any number.
-            unsafe { lacks(callbacks) };
-        }
-    }
-
-    /// Writes when ranks began their collectives to that file, if the library can.
-    fn write_arrivals(&self, path: &Path) {
-        if let (Some(arrivals), Ok(path)) = (self.arrivals, CString::new(path.as_os_str().as_bytes())) {
-            // SAFETY: it is a string.
-            unsafe { arrivals(path.as_ptr()) };
-        }
-    }
-
-    /// Waits until the collector has caught up.
-    fn flush(&self) {
-        // SAFETY: takes any number of milliseconds.
-        unsafe { (self.flush)(PATIENCE) };
-    }
-}
-
 /// Plays the whole capture and gives what Score-P would have recorded, but for the events without a trace wanted.
 ///
 /// # Errors
@@ -133,9 +78,10 @@ pub(crate) fn play(capture: &Capture, name: &str, plan: &Plan<'_>) -> Result<Pro
     counters.begin();
 
     let library = Functions::find(plan.links)?;
+    library.tell_process(capture);
     library.tell_dropped(capture.meta.dropped);
     let kernels = Kernels::of(capture, library.kernel_events);
-    let nccl = Nccl::new(&plan.links.nccl, capture.meta, kernels, plan.interface);
+    let nccl = Nccl::new(&plan.links.nccl, capture.meta.clone(), kernels, plan.interface);
     let player = Player {
         capture,
         plan,

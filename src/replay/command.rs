@@ -112,7 +112,10 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), String> {
                     asked - left_out
                 );
             }
-            text += &report::view(&outcome.summary, &view);
+            match outcome.jobs.as_slice() {
+                [] => text += &report::view(&outcome.summary, &view),
+                jobs => text += &report::view_of_jobs(jobs, &view),
+            }
             if let Some(trace) = outcome.trace {
                 text += &format!("\ntrace: {}\n", trace.display());
             }
@@ -120,6 +123,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), String> {
         }
         Format::Json => output::write(to_json(&outcome.summary).map_err(|error| error.to_string())?)?,
     }
+    outcome.lacking.iter().for_each(output::say);
     // the figures are there; who has them made of all captures, or sent, wants to know that they were not
     match (left_out, outcome.sent) {
         (0, true) => Ok(()),

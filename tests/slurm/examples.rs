@@ -39,6 +39,15 @@ fn run<'a>(cluster: &'a Cluster, script: &str, model: Model, options: &[&str]) -
     let wrong: Vec<String> = tasks.iter().flat_map(wrong_settings).collect();
     assert_eq!((tasks.len(), wrong), (4, vec![]));
     let found: Vec<_> = tasks.iter().map(|task| job.summary_of(task)).collect();
+    let mut jobs = BTreeSet::new();
+    for (rank, (task, summary)) in tasks.iter().zip(&found).enumerate() {
+        let process = &summary["processes"][0];
+        assert_eq!(process["pid"].as_u64(), Some(task.process().into()));
+        assert_eq!((process["rank"].as_u64(), process["ranks"].as_u64()), (Some(rank as u64), Some(4)), "{process}");
+        assert_eq!(process["variables"]["SLURM_JOB_ID"].as_str(), task.variable("SLURM_JOB_ID"));
+        jobs.insert(process["job"].as_str().unwrap());
+    }
+    assert_eq!(jobs.len(), 1, "{jobs:?}");
     assert_eq!(summaries::differences(&found, &summaries::replay(&captures)), Vec::<String>::new());
     job
 }

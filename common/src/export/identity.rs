@@ -2,7 +2,7 @@
 
 mod gpu;
 
-use crate::host_name;
+use crate::{host_name, origin, rank};
 use gpu::Gpu;
 use std::path::Path;
 
@@ -29,24 +29,19 @@ pub struct Identity {
     pub gpu_bus: Option<String>,
 }
 
-/// Who tells the number among the processes of a machine: PyTorch, SLURM, Open MPI, MVAPICH, Intel MPI, Cray.
-const LOCAL_RANKS: [&str; 6] = [
-    "LOCAL_RANK",
-    "SLURM_LOCALID",
-    "OMPI_COMM_WORLD_LOCAL_RANK",
-    "MV2_COMM_WORLD_LOCAL_RANK",
-    "MPI_LOCALRANKID",
-    "PALS_LOCAL_RANKID",
-];
-
 impl Identity {
-    /// Of this process.
+    /// Of the process that figures are of: this one, or the one whose recording is replayed, as far as that says.
     pub(crate) fn of_process() -> Self {
-        let host = String::from_utf8_lossy(&host_name::of_machine()).into_owned();
-        let lookup = |name: &str| std::env::var(name).ok();
-        let process = std::process::id();
-        let process_name = process_name(process, std::fs::read_link("/proc/self/ns/pid").ok().as_deref());
-        let told = Self { host, process, process_name, ..Self::told(lookup) };
+        let (process, origin) = origin::of_figures();
+        let host = origin.host.unwrap_or_else(|| String::from_utf8_lossy(&host_name::of_machine()).into_owned());
+        let lookup = |name: &str| origin::variable(name);
+        let own = process_name(std::process::id(), std::fs::read_link("/proc/self/ns/pid").ok().as_deref());
+        if origin.file.is_some() {
+            // numbers of processes come again on other machines, and a recording may be replayed twice at a time
+            let process_name = format!("{process}-{own}");
+            return Self { host, process, process_name, ..Self::told(lookup) };
+        }
+        let told = Self { host, process, process_name: own, ..Self::told(lookup) };
         told.with(Gpu::of_process(lookup, Path::new("/")))
     }
 
@@ -66,7 +61,7 @@ impl Identity {
             _ => (None, None),
         };
         Self {
-            local_rank: LOCAL_RANKS.into_iter().find_map(text),
+            local_rank: rank::LOCAL.into_iter().find_map(text),
             slurm_job: text("SLURM_JOB_ID"),
             slurm_task: text("SLURM_PROCID"),
             gpu_ordinal: ordinal,

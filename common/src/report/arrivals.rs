@@ -9,7 +9,7 @@ use std::fmt::Write;
 pub(super) fn tables(summary: &Summary, view: &View) -> String {
     let mut text = String::new();
     if !summary.lateness.is_empty() {
-        let _ = write!(text, "\n{}", lateness(&summary.lateness, view));
+        let _ = write!(text, "\n{}", lateness(summary, view));
     }
     if let Some(clocks) = summary.clocks.filter(|clocks| clocks.nodes > 1) {
         let _ = writeln!(text, "\nThe clocks of {} nodes were compared to {} us", clocks.nodes, number(Some(clocks.error_us), 1));
@@ -22,7 +22,8 @@ fn is_known(row: &&Lateness) -> bool {
     speaks_for_all(row.operations, row.count)
 }
 
-fn lateness(rows: &[Lateness], view: &View) -> String {
+fn lateness(summary: &Summary, view: &View) -> String {
+    let (rows, ranks) = (&summary.lateness, summary.ranks());
     // those of too few operations, behind the others
     let mut late: Vec<&Lateness> = rows.iter().filter(|row| row.mean_us.is_some() || !is_known(row) && row.last > 0).collect();
     late.sort_by(|one, other| {
@@ -36,7 +37,7 @@ fn lateness(rows: &[Lateness], view: &View) -> String {
         let bound = rows.iter().map(|row| row.estimated_error_us).reduce(f64::max);
         let _ = writeln!(
             text,
-            "Arrival at collectives: none of {} ranks is later than the clocks leave uncertain, {} us at most",
+            "Arrival at collectives; {ranks}: none of {} is later than the clocks leave uncertain, {} us at most",
             count(on_time as u64),
             number(bound, 1)
         );
@@ -58,7 +59,7 @@ fn lateness(rows: &[Lateness], view: &View) -> String {
                 number(Some(row.error_us), 1),
             ]);
         }
-        let _ = writeln!(text, "Arrival at collectives, after the first rank; who is latest first\n{table}");
+        let _ = writeln!(text, "Arrival at collectives, after the first rank; who is latest first; {ranks}\n{table}");
         let others = [
             (late.len().saturating_sub(view.rows), "less late"),
             (on_time, "no later than the clocks leave uncertain"),

@@ -29,8 +29,10 @@ pub(super) fn tables(summary: &Summary, view: &View) -> String {
             number(row.busbw_gb_s, 2),
         ]);
     }
-    let mut text =
-        format!("\nBus bandwidth of collectives by size, by the least time over the ranks: without their waits\n{table}\n");
+    let mut text = format!(
+        "\nBus bandwidth of collectives by size, by the least time over the ranks: without their waits; {}\n{table}\n",
+        summary.ranks()
+    );
     if let Some(others) = rows.len().checked_sub(view.rows).filter(|&others| others > 0) {
         let _ = writeln!(text, "and {} more with fewer bytes", count(others as u64));
     }

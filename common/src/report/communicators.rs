@@ -6,7 +6,7 @@ use crate::summary::Summary;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// What all ranks of a communicator did together.
+/// What the ranks of a communicator that are here did together.
 #[derive(Debug, Default, Clone, Copy)]
 struct Sum {
     operations: u64,
@@ -35,14 +35,14 @@ pub(super) fn tables(summary: &Summary, view: &View) -> String {
         table.add_row([
             row.comm.clone(),
             row.name.clone(),
-            row.nranks.to_string(),
+            row.here_of_all(),
             row.nnodes.to_string(),
             count(sum.operations),
             bytes(sum.bytes),
             number(Some(sum.gpu_time_us / 1e3), 3),
         ]);
     }
-    let mut text = format!("Communicators, all of their ranks together; times are those of kernels, summed up\n{table}\n");
+    let mut text = format!("Communicators; {}. Times are those of kernels, summed up\n{table}\n", summary.ranks());
     if let Some(others) = communicators.len().checked_sub(view.rows).filter(|&others| others > 0) {
         let _ = writeln!(text, "and {} more", count(others as u64));
     }

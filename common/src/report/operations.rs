@@ -68,7 +68,7 @@ pub(super) fn tables(summary: &Summary, view: &View) -> String {
         ]);
     }
     let mut text =
-        format!("Operations, all ranks together. Times are the GPU's own and hold the wait for the last rank\n{table}\n");
+        format!("Operations; {}. Times are the GPU's own and hold the wait for the last rank\n{table}\n", summary.ranks());
     if sums.values().any(|sum| sum.gpu_timed > 0 && !sum.is_timed()) {
         let _ = writeln!(
             text,

@@ -51,7 +51,8 @@ pub(super) fn tables(summary: &Summary, view: &View) -> String {
         return "No transfers over the network: all ranks share a node, or NCCL told of none with their sizes (NCCL 2.27 and later do).\n"
             .into();
     }
-    let mut text = format!("Transfers over the network, seen from the sender\n{}\n", pairs(&summary.transfers, view));
+    let mut text =
+        format!("Transfers over the network, seen from the sender; {}\n{}\n", summary.ranks(), pairs(&summary.transfers, view));
     if let Some(others) = summary.transfers.len().checked_sub(view.rows).filter(|&others| others > 0) {
         let which = match view.order {
             None | Some(Order::Bytes) => "rank pairs with fewer bytes",

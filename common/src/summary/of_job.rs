@@ -23,6 +23,7 @@ impl Summary {
     pub fn merge_numbered(parts: impl IntoIterator<Item = (u32, Self)>) -> Self {
         let mut merged = Self {
             schema: SCHEMA.into(),
+            jobs: vec![],
             processes: vec![],
             communicators: vec![],
             operations: vec![],
@@ -56,6 +57,8 @@ impl Summary {
             same
         });
         merged.communicators.iter_mut().for_each(|communicator| communicator.ranks.sort_unstable());
+        merged.jobs = merged.find_jobs();
+        merged.notes.extend(merged.notes_of_ranks());
         merged
     }
 

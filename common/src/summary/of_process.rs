@@ -1,6 +1,6 @@
 //! The summary of this process, from its figures.
 
-use super::{Channel, Communicator, Operations, Process, RankPlace, SCHEMA, Summary, Transfers, speaks_for_all};
+use super::{Channel, Communicator, GpuSource, Operations, Process, RankPlace, SCHEMA, Summary, Transfers, speaks_for_all};
 use crate::event::Communicator as Introduction;
 use crate::figures::Figures;
 use crate::launch::Untimed;
@@ -10,7 +10,7 @@ use crate::rate::Rate;
 use crate::recorder::Recorder;
 use crate::thread::ThreadCell;
 use crate::totals::{OTHERS, OperationKey, OperationSum, Rank, Totals};
-use crate::{board, metric::Owner, notes};
+use crate::{board, metric::Owner, notes, origin};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The communicators that NCCL introduced.
@@ -107,6 +107,7 @@ impl Summary {
         let operations = totals.operations.iter().map(|(key, sum)| operations(key, sum, scale));
         let mut summary = Self {
             schema: SCHEMA.into(),
+            jobs: vec![],
             processes: vec![Process { series: figures.series.names(), ..process(totals) }],
             communicators: communicators.collect(),
             operations: operations.collect(),
@@ -157,9 +158,12 @@ fn process(totals: &Totals) -> Process {
         .collect();
     counters.extend(of_threads.map(|(counter, value)| (metric::counters()[counter as usize].name.clone(), value)));
     let missing = Missing::of_threads();
+    let (pid, origin) = origin::of_figures();
     Process {
         process: 0,
-        pid: std::process::id(),
+        pid,
+        origin,
+        gpu_source: gpu_source(totals),
         callbacks: callbacks(),
         events: total(|cell| cell.events.get()).saturating_add(ThreadCell::without()[1]),
         windows: totals.windows,
@@ -175,10 +179,21 @@ fn process(totals: &Totals) -> Process {
         unknown_events: missing.unknown_events,
         orphans: totals.orphans + missing.parentless,
         incomplete: missing.sum(totals),
+        others: totals.others,
         peak_memory_bytes: peak_memory(),
         counters,
         series: BTreeMap::new(),
         notes: notes(totals),
+    }
+}
+
+fn gpu_source(totals: &Totals) -> Option<GpuSource> {
+    let any = |is: fn(&OperationSum) -> bool| totals.operations.values().any(is);
+    match (any(|sum| sum.gpu_timed > sum.event_timed), any(|sum| sum.event_timed > 0)) {
+        (true, false) => Some(GpuSource::Stamps),
+        (false, true) => Some(GpuSource::Events),
+        (true, true) => Some(GpuSource::Both),
+        (false, false) => None,
     }
 }
 

@@ -15,8 +15,8 @@ use std::ffi::CStr;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-/// Bytes of the meta line, filled up with blanks.
-const META: usize = 256;
+/// Bytes of the meta line, filled up with blanks: what is said of the process is short.
+const META: usize = 8192;
 /// Bytes of text that are compressed at a time.
 const BLOCK: usize = 1 << 16;
 
@@ -29,6 +29,10 @@ pub(super) struct Meta {
     pub(super) pid: u32,
     pub(super) real0: u64,
     pub(super) mono0: u64,
+    /// When the memory was full, nanoseconds since `mono0`; 0 where it never was.
+    pub(super) full: u64,
+    /// The process that is recorded, as JSON.
+    pub(super) process: String,
 }
 
 /// Where the file goes.
@@ -81,9 +85,10 @@ pub(super) fn write(place: &Place, meta: &Meta, callbacks: u64, memory: &Memory,
 
 /// The meta line as a gzip member, of the same length whatever it says.
 fn meta_member(meta: &Meta, dropped: u64) -> io::Result<Vec<u8>> {
-    let Meta { version, mask, pid, real0, mono0, .. } = meta;
+    let Meta { version, mask, pid, real0, mono0, full, process, .. } = meta;
+    let full = if *full > 0 { format!(r#","full":{full}"#) } else { String::new() };
     let line = format!(
-        r#"{{"cb":"meta","format":1,"api":{version},"mask":{mask},"pid":{pid},"real0":{real0},"mono0":{mono0},"dropped":{dropped}}}"#
+        r#"{{"cb":"meta","format":1,"api":{version},"mask":{mask},"pid":{pid},"real0":{real0},"mono0":{mono0},"dropped":{dropped}{full},"process":{process}}}"#
     );
     let mut member = GzEncoder::new(Vec::new(), Compression::none());
     writeln!(member, "{line:META$}")?;
@@ -205,7 +210,8 @@ mod tests {
         let communicators = [Communicator { id: 1, name: None, nodes: 1, ranks: 2, rank: 0 }];
         let strings = Strings::new().unwrap();
         let words = Words::new(&strings, &communicators);
-        let meta = Meta { missed: 0, version: 6, mask: 1, pid: 2, real0: 3, mono0: 4 };
+        let process = r#"{"host":"a"}"#.to_owned();
+        let meta = Meta { missed: 0, version: 6, mask: 1, pid: 2, real0: 3, mono0: 4, full: 0, process };
         let dropped = write(&place, &meta, callbacks, &memory, &words).unwrap();
         let bytes = fs::read(place.file()).unwrap();
         let mut text = String::new();
@@ -223,7 +229,7 @@ mod tests {
         let (dropped, text) = text(6, &[&[(0, init), (1, start)], &stops[..]].concat());
         assert_eq!((dropped, text.lines().count()), (3, 4));
         assert!(text.lines().nth(3).unwrap().contains(r#""cb":"stop""#));
-        let meta = r#"{"cb":"meta","format":1,"api":6,"mask":1,"pid":2,"real0":3,"mono0":4,"dropped":3}"#;
+        let meta = r#"{"cb":"meta","format":1,"api":6,"mask":1,"pid":2,"real0":3,"mono0":4,"dropped":3,"process":{"host":"a"}}"#;
         assert_eq!(text.lines().next().unwrap().trim_end(), meta);
         // the parent was never started
         assert!(text.contains(r#""type":"Group","parent":0,"#));

@@ -17,8 +17,9 @@ use crate::descriptor::Descriptor;
 use crate::tap::Introduction;
 use common::guard::contain;
 use common::launch::{self, KernelTime};
+use common::origin::{self, Origin};
 use common::thread::ThreadCell;
-use common::{control, log, switch};
+use common::{control, log, missing, switch};
 use event::{Event, Record, What};
 use file::{Meta, Place};
 use line::{Communicator, Words};
@@ -54,6 +55,8 @@ pub struct Recording {
     missed: AtomicU64,
     /// Set when the memory is full, and when the recording is written.
     over: AtomicBool,
+    /// When the memory was full, nanoseconds since `mono0`; 0 before.
+    full: AtomicU64,
     written: AtomicBool,
     mask: AtomicU64,
     version: u32,
@@ -88,6 +91,7 @@ impl Recording {
             sequence: AtomicU64::new(0),
             missed: AtomicU64::new(0),
             over: AtomicBool::new(false),
+            full: AtomicU64::new(0),
             written: AtomicBool::new(false),
             mask: AtomicU64::new(0),
             version,
@@ -169,8 +173,16 @@ impl Recording {
             what,
         }) {
             // the file ends at the first place in the order that is missing, so what other threads still have is not worth keeping
-            self.over.store(true, Ordering::Relaxed);
+            self.end(time);
         }
+    }
+
+    /// The memory is full. A callback says nothing: the collector does, soon.
+    #[cold]
+    fn end(&self, time: u64) {
+        self.over.store(true, Ordering::Relaxed);
+        let _ = self.full.compare_exchange(0, time.max(1), Ordering::Relaxed, Ordering::Relaxed);
+        missing::recording_is_full();
     }
 
     /// Writes the file, once, in the process that began the recording.
@@ -192,7 +204,11 @@ impl Recording {
             pid: self.pid,
             real0: self.real0,
             mono0: self.mono0,
+            full: self.full.load(Ordering::Relaxed),
+            process: Origin { interface: None, started: None, ..origin::own() }.known(),
         };
+        // if the collector had no time for it
+        missing::tell_of_full_recording();
         match file::write(&self.place, &meta, callbacks, &self.memory, &words) {
             Ok(0) => log::info(&format!("recording in {}", self.place.file().display())),
             Ok(dropped) => log::info(&format!("recording in {}, without {dropped} callbacks", self.place.file().display())),

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::*;
+use common::origin::Origin;
 
 /// The event of a capture whose fourth line starts handle 2 as this type, with these fields.
 fn event(kind: &str, fields: &str) -> Event {
@@ -41,7 +42,9 @@ fn a_capture_is_read_as_it_stands() {
     let stop = r#"{"t":6,"tid":3,"cb":"stop","h":1}"#;
     let finalize = r#"{"t":7,"tid":1,"cb":"finalize","ctx":1}"#;
     let capture = read_lines(&[META, INIT, GROUP, state, state_with, stop, finalize]).unwrap();
-    let meta = Meta { api: 5, mask: 4095, pid: 7, real0: 100, mono0: 50, dropped: 3 };
+    let started = Some("1970-01-01T00:00:00Z".to_owned());
+    let origin = Origin { interface: Some(5), ended: started.clone(), started, ..Origin::default() };
+    let meta = Meta { api: 5, mask: 4095, pid: 7, real0: 100, mono0: 50, dropped: 3, full: None, origin };
     assert_eq!(capture.meta, meta);
     let name = Some("".into());
     let expected = [

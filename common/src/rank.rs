@@ -1,0 +1,170 @@
+//! Which rank of the job this process is, as the environment tells before any communicator does.
+//!
+//! | who tells | rank | ranks |
+//! |---|---|---|
+//! | PyTorch (torchrun, accelerate, deepspeed) | `RANK` | `WORLD_SIZE` |
+//! | Open MPI | `OMPI_COMM_WORLD_RANK` | `OMPI_COMM_WORLD_SIZE` |
+//! | MVAPICH | `MV2_COMM_WORLD_RANK` | `MV2_COMM_WORLD_SIZE` |
+//! | PMIx | `PMIX_RANK` | |
+//! | MPICH, Intel MPI, PMI-2 | `PMI_RANK` | `PMI_SIZE` |
+//! | Cray PALS | `PALS_RANKID` | |
+//! | IBM jsrun | `JSM_NAMESPACE_RANK` | `JSM_NAMESPACE_SIZE` |
+//! | Flux | `FLUX_TASK_RANK` | `FLUX_JOB_SIZE` |
+//! | SLURM, in a step | `SLURM_PROCID` | `SLURM_STEP_NUM_TASKS`, `SLURM_NTASKS` |
+//! | a script, by `RANK` alone | `RANK` | |
+//!
+//! The first row that tells is taken. Launchers start each other from the last rows to the first: a SLURM task may be
+//! `mpirun` or its daemon, and an MPI process may be `torchrun`; the inner one knows the process. A rank that is not below
+//! its number of ranks is some other job's, and passed over. `RANK` is anybody's word, so it comes first only beside
+//! `WORLD_SIZE`, as PyTorch sets it.
+//!
+//! SLURM sets `SLURM_PROCID=0` in a batch script and in the shell of an interactive allocation, too, however many tasks
+//! the allocation has. Neither is a rank: the first is in no step, the second in one with a number of SLURM's own.
+
+use std::sync::OnceLock;
+
+/// Who tells: the variables of the rank and of the number of ranks.
+const TELLERS: [(&str, &[&str]); 10] = [
+    (PYTORCH, &["WORLD_SIZE"]),
+    ("OMPI_COMM_WORLD_RANK", &["OMPI_COMM_WORLD_SIZE"]),
+    ("MV2_COMM_WORLD_RANK", &["MV2_COMM_WORLD_SIZE"]),
+    ("PMIX_RANK", &[]),
+    ("PMI_RANK", &["PMI_SIZE"]),
+    ("PALS_RANKID", &[]),
+    ("JSM_NAMESPACE_RANK", &["JSM_NAMESPACE_SIZE"]),
+    ("FLUX_TASK_RANK", &["FLUX_JOB_SIZE"]),
+    (SLURM, &["SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"]),
+    (PYTORCH, &[]),
+];
+const PYTORCH: &str = "RANK";
+const SLURM: &str = "SLURM_PROCID";
+/// Who tells the number among the processes of a machine: PyTorch, SLURM, Open MPI, MVAPICH, Intel MPI, Cray.
+pub(crate) const LOCAL: [&str; 6] = [
+    "LOCAL_RANK",
+    "SLURM_LOCALID",
+    "OMPI_COMM_WORLD_LOCAL_RANK",
+    "MV2_COMM_WORLD_LOCAL_RANK",
+    "MPI_LOCALRANKID",
+    "PALS_LOCAL_RANKID",
+];
+/// Steps of SLURM's own have numbers from here on (`SLURM_MAX_NORMAL_STEP_ID` of slurm.h).
+const STEPS_OF_SLURM: u32 = 0xffff_fff0;
+
+/// The variables of rank, number of ranks, and rank on the machine.
+pub(crate) fn variables() -> impl Iterator<Item = &'static str> {
+    let all = TELLERS.iter().flat_map(|(variable, sizes)| std::iter::once(variable).chain(*sizes));
+    // PyTorch's stands there twice
+    all.take(TELLERS.iter().map(|(_, sizes)| 1 + sizes.len()).sum::<usize>() - 1).chain(&LOCAL).copied()
+}
+
+/// What the environment tells.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Told {
+    /// Rank of this process in its job, from 0.
+    pub rank: Option<u32>,
+    /// The variable that says so.
+    pub variable: Option<&'static str>,
+    /// Processes of the job, where a variable says so.
+    pub ranks: Option<u32>,
+}
+
+/// What the environment told when it was asked first.
+pub fn told() -> Told {
+    static TOLD: OnceLock<Told> = OnceLock::new();
+    *TOLD.get_or_init(|| Told::by(|name| std::env::var(name).ok()))
+}
+
+/// Rank of this process in its job, from 0.
+pub fn rank() -> Option<u32> {
+    told().rank
+}
+
+/// Processes of the job.
+pub fn ranks() -> Option<u32> {
+    told().ranks
+}
+
+impl Told {
+    /// What an environment tells.
+    pub fn by(lookup: impl Fn(&str) -> Option<String>) -> Self {
+        let number = |name: &str| lookup(name)?.trim().parse::<u32>().ok();
+        let in_step = number("SLURM_STEP_ID").is_some_and(|step| step < STEPS_OF_SLURM);
+        let of_teller = |&(variable, sizes): &(&'static str, &[&str])| {
+            let ranks = sizes.iter().find_map(|&size| number(size));
+            let rank = number(variable).filter(|&rank| ranks.is_none_or(|ranks| rank < ranks))?;
+            let counts = match variable {
+                PYTORCH => ranks.is_some() || sizes.is_empty(),
+                SLURM => in_step,
+                _ => true,
+            };
+            counts.then_some(Self { rank: Some(rank), variable: Some(variable), ranks })
+        };
+        let mut tellers = TELLERS.iter().filter_map(of_teller);
+        let Some(first) = tellers.next() else { return Self::default() };
+        // who starts processes by PMIx tells how many there are by a name of its own
+        let others = || tellers.filter(|other| other.rank == first.rank).find_map(|other| other.ranks);
+        Self { ranks: first.ranks.or_else(others), ..first }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(environment: &str) -> (Option<u32>, Option<u32>) {
+        let pairs: Vec<(&str, &str)> = environment.split_whitespace().filter_map(|pair| pair.split_once('=')).collect();
+        let told = Told::by(|name| pairs.iter().find(|pair| pair.0 == name).map(|pair| pair.1.to_owned()));
+        assert_eq!(told.rank.is_some(), told.variable.is_some(), "{environment}");
+        (told.rank, told.ranks)
+    }
+
+    #[test]
+    fn each_launcher_tells_by_names_of_its_own() {
+        for (environment, rank, ranks) in [
+            ("RANK=5 WORLD_SIZE=8", 5, Some(8)),
+            ("OMPI_COMM_WORLD_RANK=5 OMPI_COMM_WORLD_SIZE=8", 5, Some(8)),
+            ("MV2_COMM_WORLD_RANK=0 MV2_COMM_WORLD_SIZE=1", 0, Some(1)),
+            ("PMI_RANK=1 PMI_SIZE=2", 1, Some(2)),
+            ("PALS_RANKID=1", 1, None),
+            ("JSM_NAMESPACE_RANK=1 JSM_NAMESPACE_SIZE=2", 1, Some(2)),
+            ("FLUX_TASK_RANK=1 FLUX_JOB_SIZE=2", 1, Some(2)),
+            ("SLURM_STEP_ID=0 SLURM_PROCID=3 SLURM_STEP_NUM_TASKS=4 SLURM_NTASKS=8", 3, Some(4)),
+            ("SLURM_STEP_ID=0 SLURM_PROCID=3 SLURM_NTASKS=4", 3, Some(4)),
+            ("RANK=7", 7, None),
+        ] {
+            assert_eq!(told(environment), (Some(rank), ranks), "{environment}");
+        }
+    }
+
+    #[test]
+    fn the_inner_launcher_knows_the_process() {
+        let slurm = "SLURM_STEP_ID=0 SLURM_PROCID=1 SLURM_NTASKS=2";
+        let under = |inner: &str| told(&format!("{slurm} {inner}"));
+        assert_eq!(under("RANK=9 WORLD_SIZE=16"), (Some(9), Some(16)));
+        assert_eq!(under("OMPI_COMM_WORLD_RANK=9 OMPI_COMM_WORLD_SIZE=16"), (Some(9), Some(16)));
+        // PMIx does not say how many; SLURM does, where it means the same process
+        assert_eq!(under("PMIX_RANK=1"), (Some(1), Some(2)));
+        assert_eq!(under("PMIX_RANK=9"), (Some(9), None));
+        // a word that anybody may use
+        assert_eq!(under("RANK=9"), (Some(1), Some(2)));
+    }
+
+    #[test]
+    fn a_script_of_a_scheduler_is_no_rank() {
+        for environment in [
+            "SLURM_PROCID=0 SLURM_NTASKS=8",
+            "SLURM_PROCID=0 SLURM_NTASKS=1",
+            // the shell of an interactive allocation
+            "SLURM_PROCID=0 SLURM_NTASKS=8 SLURM_STEP_ID=4294967290",
+            "RANK=high WORLD_SIZE=8",
+            "RANK=-1 WORLD_SIZE=8",
+            "PMI_RANK=8 PMI_SIZE=8",
+            "WORLD_SIZE=8",
+            "",
+        ] {
+            assert_eq!(told(environment), (None, None), "{environment}");
+        }
+        // of another job, or of none
+        assert_eq!(told("PMI_RANK=8 PMI_SIZE=8 PMIX_RANK=2"), (Some(2), None));
+    }
+}

@@ -1,0 +1,116 @@
+//! Which processes are of one job.
+//!
+//! Processes that share a communicator are, whatever their environments say: NCCL gives all ranks of a communicator one
+//! number. So are those whose jobs have one name. Of others nothing says so.
+
+use super::Summary;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A job.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Job {
+    /// As scheduler and launcher call it, where a process of it knows.
+    pub name: Option<String>,
+    /// Numbers of its processes.
+    pub processes: Vec<u32>,
+}
+
+/// Sets of processes that grow together: each place names one that is nearer to its set's first.
+struct Sets(Vec<usize>);
+
+impl Sets {
+    fn first(&mut self, mut place: usize) -> usize {
+        while self.0[place] != place {
+            self.0[place] = self.0[self.0[place]];
+            place = self.0[place];
+        }
+        place
+    }
+
+    fn join(&mut self, one: usize, other: usize) {
+        let (one, other) = (self.first(one), self.first(other));
+        self.0[one.max(other)] = one.min(other);
+    }
+}
+
+impl Summary {
+    /// The jobs of its processes, in the order of these.
+    pub(super) fn find_jobs(&self) -> Vec<Job> {
+        let places: BTreeMap<u32, usize> =
+            self.processes.iter().zip(0..).map(|(process, place)| (process.process, place)).collect();
+        let mut sets = Sets((0..self.processes.len()).collect());
+        for communicator in &self.communicators {
+            let of_communicator: Vec<usize> =
+                communicator.ranks.iter().filter_map(|at| places.get(&at.process).copied()).collect();
+            of_communicator.windows(2).for_each(|pair| sets.join(pair[0], pair[1]));
+        }
+        let mut named: BTreeMap<&str, usize> = BTreeMap::new();
+        for (place, process) in self.processes.iter().enumerate() {
+            if let Some(name) = &process.origin.job {
+                sets.join(place, *named.entry(name).or_insert(place));
+            }
+        }
+        let mut jobs: BTreeMap<usize, Job> = BTreeMap::new();
+        for (place, process) in self.processes.iter().enumerate() {
+            let job = jobs.entry(sets.first(place)).or_insert(Job { name: None, processes: vec![] });
+            job.processes.push(process.process);
+            job.name = job.name.take().or_else(|| process.origin.job.clone());
+        }
+        jobs.into_values().collect()
+    }
+
+    /// The summary of each job, where they are several, from the processes that this one was merged of.
+    pub fn apart(&self, processes: Vec<Self>) -> Vec<Self> {
+        if self.jobs.len() < 2 {
+            return vec![];
+        }
+        let mut processes: BTreeMap<u32, Self> = (0..).zip(processes).collect();
+        let of_job = |job: &Job| {
+            let parts = job.processes.iter().filter_map(|&number| Some((number, processes.remove(&number)?)));
+            let mut summary = Self::merge_numbered(parts.collect::<Vec<_>>());
+            // these were found in all processes together, of communicators that no two jobs have
+            let comms: BTreeSet<&str> = summary.communicators.iter().map(|row| row.comm.as_str()).collect();
+            summary.lateness = self.lateness.iter().filter(|row| comms.contains(row.comm.as_str())).cloned().collect();
+            summary.bandwidth = self.bandwidth.iter().filter(|row| comms.contains(row.comm.as_str())).cloned().collect();
+            summary
+        };
+        self.jobs.iter().map(of_job).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::summary::{Communicator, RankPlace};
+
+    /// Processes in jobs of these names, and communicators by the processes that share them.
+    fn jobs(names: &[&str], communicators: &[&[u32]]) -> Vec<(Option<String>, Vec<u32>)> {
+        let mut summary = Summary::merge(vec![]);
+        for (number, name) in (0..).zip(names) {
+            let mut process = Summary::of_nothing("").processes.remove(0);
+            process.process = number;
+            process.origin.job = Some((*name).to_owned()).filter(|name| !name.is_empty());
+            summary.processes.push(process);
+        }
+        for (number, processes) in communicators.iter().enumerate() {
+            let ranks = (0..).zip(*processes).map(|(rank, &process)| RankPlace { rank, process }).collect();
+            let comm = format!("{number:016x}");
+            summary.communicators.push(Communicator { comm, nranks: 9, nnodes: 1, name: String::new(), ranks });
+        }
+        summary.find_jobs().into_iter().map(|job| (job.name, job.processes)).collect()
+    }
+
+    #[test]
+    fn a_communicator_makes_one_job_of_its_processes_whatever_they_are_called() {
+        let named = |name: &str| Some(name.to_owned());
+        assert_eq!(jobs(&["a", "b", "", "c"], &[&[0, 2], &[1, 2]]), [(named("a"), vec![0, 1, 2]), (named("c"), vec![3])]);
+        assert_eq!(jobs(&["", "", "", ""], &[&[3, 0], &[2, 1]]), [(None, vec![0, 3]), (None, vec![1, 2])]);
+    }
+
+    #[test]
+    fn a_name_makes_one_job_of_processes_without_a_communicator_in_common() {
+        assert_eq!(jobs(&["a", "b", "a"], &[]), [(Some("a".into()), vec![0, 2]), (Some("b".into()), vec![1])]);
+        assert_eq!(jobs(&["", ""], &[]).len(), 2);
+    }
+}

@@ -1,0 +1,205 @@
+//! Which ranks of the communicators are here: the communicators themselves say how many they have.
+
+use super::{Communicator, Summary};
+use crate::visible::visible;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Communicators that lack ranks, of which a note says which ones.
+const MOST: usize = 5;
+/// Stretches of ranks that a note names.
+const MOST_STRETCHES: usize = 8;
+
+/// A rank that is there twice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Repeated {
+    /// Communicator.
+    pub comm: String,
+    /// Rank.
+    pub rank: i32,
+    /// The numbers of two processes that have it.
+    pub processes: [u32; 2],
+}
+
+impl Communicator {
+    /// How many of its ranks are here, and how many there are, where NCCL told.
+    fn found(&self) -> Option<(usize, usize)> {
+        let all = usize::try_from(self.nranks).ok().filter(|&all| all > 0)?;
+        Some((self.ranks.iter().map(|place| place.rank).collect::<BTreeSet<_>>().len(), all))
+    }
+
+    /// How many of its ranks are here where not all are, and how many it has.
+    pub(crate) fn here_of_all(&self) -> String {
+        match self.found() {
+            Some((here, all)) if here < all => format!("{here} of {all}"),
+            _ => self.nranks.to_string(),
+        }
+    }
+
+    /// As a person reads it.
+    fn called(&self) -> String {
+        let name = visible(&self.name);
+        if name.is_empty() { self.comm.clone() } else { format!("{} ({name})", self.comm) }
+    }
+
+    /// Ranks that are not here.
+    fn missing(&self) -> String {
+        let here: BTreeSet<i32> = self.ranks.iter().map(|place| place.rank).collect();
+        let missing: Vec<i32> = (0..self.nranks).filter(|rank| !here.contains(rank)).collect();
+        let stretch = |of: &[i32]| match of {
+            [one] => one.to_string(),
+            [one, .., last] => format!("{one} to {last}"),
+            [] => String::new(),
+        };
+        let all: Vec<String> = missing.chunk_by(|one, next| one + 1 == *next).map(stretch).collect();
+        let more = if all.len() > MOST_STRETCHES { ", ..." } else { "" };
+        format!("{}{more}", all[..all.len().min(MOST_STRETCHES)].join(", "))
+    }
+}
+
+impl Summary {
+    /// `3 of 8 ranks`, of the largest communicator, and of how many communicators all ranks are here where they are not of all.
+    pub fn ranks(&self) -> String {
+        let found: Vec<_> = self.communicators.iter().filter_map(|row| Some((row.found()?, row))).collect();
+        let complete = found.iter().filter(|((here, all), _)| here >= all).count();
+        let largest = found.iter().max_by_key(|((here, all), _)| (*all, std::cmp::Reverse(*here)));
+        let Some(&((here, all), communicator)) = largest else { return "it is not known of how many ranks".into() };
+        let at_least = if here < all && self.sums_up() { "at least " } else { "" };
+        if complete == found.len() {
+            return format!("{here} of {all} ranks");
+        }
+        let of_all = match found.len() {
+            1 => String::new(),
+            count => format!("; all ranks of {complete} of {count} communicators"),
+        };
+        format!("{at_least}{here} of {all} ranks of communicator {}{of_all}", communicator.called())
+    }
+
+    /// Whether a rank that is not here may be among the others.
+    fn sums_up(&self) -> bool {
+        self.processes.iter().any(|process| process.others > 0)
+    }
+
+    /// The first rank that two processes have.
+    pub fn repeated(&self) -> Option<Repeated> {
+        self.communicators.iter().filter(|row| row.comm.bytes().any(|digit| digit != b'0')).find_map(|row| {
+            let pair = row.ranks.windows(2).find(|pair| pair[0].rank == pair[1].rank)?;
+            let processes = [pair[0].process, pair[1].process];
+            Some(Repeated { comm: row.comm.clone(), rank: pair[0].rank, processes })
+        })
+    }
+
+    /// What is to be said of ranks that are not here, and of processes that do not fit together.
+    pub(super) fn notes_of_ranks(&self) -> Vec<String> {
+        let lacking = self.communicators.iter().filter(|row| row.found().is_some_and(|(here, all)| here < all));
+        let lacking: Vec<&Communicator> = lacking.collect();
+        let which = if self.sums_up() { "; they may be among \"others\"" } else { "" };
+        let mut notes: Vec<String> = lacking
+            .iter()
+            .take(MOST)
+            .map(|row| {
+                format!(
+                    "of the {} ranks of communicator {} these are not here: {}{which}",
+                    row.nranks,
+                    row.called(),
+                    row.missing()
+                )
+            })
+            .collect();
+        if lacking.len() > MOST {
+            notes.push(format!("{} more communicators lack ranks", lacking.len() - MOST));
+        }
+        notes.extend(self.jobs.iter().filter_map(|job| self.note_of_releases(&job.processes)));
+        notes
+    }
+
+    /// NCCL takes processes of one release into a communicator.
+    fn note_of_releases(&self, of_job: &[u32]) -> Option<String> {
+        let mut releases: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for process in self.processes.iter().filter(|process| of_job.contains(&process.process)) {
+            let interface = || Some(format!("a release with profiler interface v{}", process.origin.interface?));
+            let release = process.origin.nccl.clone().or_else(interface);
+            if let Some(release) = release {
+                releases.entry(release).or_default().push(process.process.to_string());
+            }
+        }
+        let say = |(release, processes): (String, Vec<String>)| {
+            let more = if processes.len() > MOST_STRETCHES { ", ..." } else { "" };
+            format!("{release} (process {}{more})", processes[..processes.len().min(MOST_STRETCHES)].join(", "))
+        };
+        let is_mixed = releases.len() > 1;
+        is_mixed.then(|| {
+            format!(
+                "the processes of one job use different NCCLs: {}",
+                releases.into_iter().map(say).collect::<Vec<_>>().join("; ")
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::summary::RankPlace;
+
+    fn communicator(comm: &str, nranks: i32, here: &[(i32, u32)]) -> Communicator {
+        let ranks = here.iter().map(|&(rank, process)| RankPlace { rank, process }).collect();
+        Communicator { comm: comm.into(), nranks, nnodes: 1, name: "tp".into(), ranks }
+    }
+
+    fn of(communicators: Vec<Communicator>) -> Summary {
+        Summary { communicators, ..Summary::merge(vec![]) }
+    }
+
+    #[test]
+    fn the_largest_communicator_says_how_many_ranks_there_are() {
+        let whole = communicator("b", 2, &[(0, 0), (1, 1)]);
+        assert_eq!(of(vec![whole.clone()]).ranks(), "2 of 2 ranks");
+        assert_eq!(of(vec![]).ranks(), "it is not known of how many ranks");
+        assert_eq!(of(vec![communicator("c", 0, &[(0, 0)])]).ranks(), "it is not known of how many ranks");
+        let part = communicator("a", 8, &[(0, 0), (3, 1), (7, 0)]);
+        assert_eq!(of(vec![part.clone()]).ranks(), "3 of 8 ranks of communicator a (tp)");
+        let mut both = of(vec![part, whole]);
+        assert_eq!(both.ranks(), "3 of 8 ranks of communicator a (tp); all ranks of 1 of 2 communicators");
+        let expected = "of the 8 ranks of communicator a (tp) these are not here: 1 to 2, 4 to 6";
+        assert_eq!(both.notes_of_ranks(), [expected]);
+        // one that has ended may be among those that are summed up
+        both.processes = Summary::of_nothing("").processes;
+        both.processes[0].others = 1;
+        assert!(both.ranks().starts_with("at least 3 of 8 ranks"));
+        assert_eq!(both.notes_of_ranks(), [format!("{expected}; they may be among \"others\"")]);
+    }
+
+    #[test]
+    fn notes_do_not_grow_with_the_job() {
+        let every_second: Vec<(i32, u32)> = (0..1000).map(|rank| (2 * rank, 0)).collect();
+        let summary = of((0..20).map(|number| communicator(&format!("c{number}"), 2000, &every_second)).collect());
+        let notes = summary.notes_of_ranks();
+        assert_eq!((notes.len(), notes[MOST].as_str()), (MOST + 1, "15 more communicators lack ranks"));
+        assert!(notes[0].ends_with("1, 3, 5, 7, 9, 11, 13, 15, ..."), "{}", notes[0]);
+    }
+
+    #[test]
+    fn a_rank_that_two_processes_have_is_found() {
+        assert_eq!(of(vec![communicator("a", 8, &[(0, 0), (1, 0)])]).repeated(), None);
+        let repeated = Repeated { comm: "a".into(), rank: 3, processes: [0, 2] };
+        assert_eq!(of(vec![communicator("a", 8, &[(0, 1), (3, 0), (3, 2)])]).repeated(), Some(repeated));
+        // of those that nothing is known of
+        assert_eq!(of(vec![communicator("0000", 0, &[(3, 0), (3, 2)])]).repeated(), None);
+    }
+
+    #[test]
+    fn different_nccls_are_said() {
+        let mut summary = of(vec![]);
+        for (number, nccl, interface) in [(0, Some("2.28.9"), 5), (1, Some("2.30.7"), 6), (2, None, 6), (3, Some("2.28.9"), 5)] {
+            let mut process = Summary::of_nothing("").processes.remove(0);
+            process.process = number;
+            process.origin =
+                crate::origin::Origin { nccl: nccl.map(str::to_owned), interface: Some(interface), ..Default::default() };
+            summary.processes.push(process);
+        }
+        let note = |of: &[u32]| summary.note_of_releases(of);
+        let expected = "the processes of one job use different NCCLs: 2.28.9 (process 0, 3); 2.30.7 (process 1)";
+        assert_eq!((note(&[0, 3]), note(&[0, 1, 3]).as_deref()), (None, Some(expected)));
+        assert!(note(&[0, 2]).is_some_and(|note| note.contains("a release with profiler interface v6 (process 2)")));
+    }
+}

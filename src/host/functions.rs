@@ -1,0 +1,81 @@
+//! The functions that the library has for a replay, beside those of its hosts.
+
+use super::kernels::Tell;
+use super::{HostError, open, symbol};
+use crate::capture::Capture;
+use crate::library::Links;
+use common::origin::Origin;
+use libloading::os::unix::Library;
+use std::ffi::{CString, c_char};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// How long the collector may take to catch up, milliseconds.
+const PATIENCE: u32 = 60_000;
+
+/// The functions that the library has for a replay, and the library they live in.
+pub(super) struct Functions {
+    flush: unsafe extern "C" fn(u32) -> i32,
+    /// An older library has none, nor the next three.
+    pub(super) kernel_events: Option<Tell>,
+    arrivals: Option<unsafe extern "C" fn(*const c_char) -> i32>,
+    recording_lacks: Option<unsafe extern "C" fn(u64)>,
+    recorded_process: Option<unsafe extern "C" fn(u32, *const c_char)>,
+    _library: Library,
+}
+
+impl Functions {
+    pub(super) fn find(links: &Links) -> Result<Self, HostError> {
+        let library = open(&links.counters)?;
+        // SAFETY: the symbol has this type.
+        let flush = *unsafe { symbol::<unsafe extern "C" fn(u32) -> i32>(&library, &links.counters, "scorep_nccl_flush") }?;
+        // SAFETY: the symbol has this type.
+        let kernel_events = unsafe { symbol::<Tell>(&library, &links.counters, "scorep_nccl_kernel_events") };
+        // SAFETY: the symbol has this type.
+        let arrivals =
+            unsafe { symbol::<unsafe extern "C" fn(*const c_char) -> i32>(&library, &links.counters, "scorep_nccl_arrivals") };
+        let arrivals = arrivals.ok().map(|found| *found);
+        // SAFETY: the symbol has this type.
+        let lacks = unsafe { symbol::<unsafe extern "C" fn(u64)>(&library, &links.counters, "scorep_nccl_recording_lacks") };
+        let recording_lacks = lacks.ok().map(|found| *found);
+        // SAFETY: the symbol has this type.
+        let process = unsafe {
+            symbol::<unsafe extern "C" fn(u32, *const c_char)>(&library, &links.counters, "scorep_nccl_recorded_process")
+        };
+        let recorded_process = process.ok().map(|found| *found);
+        let kernel_events = kernel_events.ok().map(|found| *found);
+        Ok(Self { flush, kernel_events, arrivals, recording_lacks, recorded_process, _library: library })
+    }
+
+    /// Tells how many callbacks the capture lacks, to a library that counts them.
+    pub(super) fn tell_dropped(&self, callbacks: u64) {
+        if let Some(lacks) = self.recording_lacks {
+            // SAFETY: takes any number.
+            unsafe { lacks(callbacks) };
+        }
+    }
+
+    /// Tells whose callbacks are played, to a library that asks.
+    pub(super) fn tell_process(&self, capture: &Capture) {
+        let file = Some(capture.path.display().to_string());
+        let process = CString::new(Origin { file, ..capture.meta.origin.clone() }.known());
+        if let (Some(recorded_process), Ok(process)) = (self.recorded_process, process) {
+            // SAFETY: it is a string.
+            unsafe { recorded_process(capture.meta.pid.cast_unsigned(), process.as_ptr()) };
+        }
+    }
+
+    /// Writes when ranks began their collectives to that file, if the library can.
+    pub(super) fn write_arrivals(&self, path: &Path) {
+        if let (Some(arrivals), Ok(path)) = (self.arrivals, CString::new(path.as_os_str().as_bytes())) {
+            // SAFETY: it is a string.
+            unsafe { arrivals(path.as_ptr()) };
+        }
+    }
+
+    /// Waits until the collector has caught up.
+    pub(super) fn flush(&self) {
+        // SAFETY: takes any number of milliseconds.
+        unsafe { (self.flush)(PATIENCE) };
+    }
+}

@@ -1,0 +1,270 @@
+//! Whose figures these are: recordings and summaries say which process, job and time they are of, each process counts
+//! once, jobs stand apart, and ranks that are not there are said.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+mod edited;
+mod lines;
+mod tool;
+
+use edited::Edited;
+use serde_json::{Value, json};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use tempfile::TempDir;
+
+fn replay(captures: &[&Path], format: &str) -> Command {
+    let mut command = tool::tool();
+    command.args(["replay", "--format", format]).args(captures);
+    command
+}
+
+/// What a replay says that must fail, and print nothing.
+fn refused(captures: &[&Path]) -> String {
+    let output = replay(captures, "table").output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(1) && output.stdout.is_empty(), "{said}");
+    said
+}
+
+fn ranks(run: &str) -> Vec<PathBuf> {
+    tool::captures(&tool::run(run))
+}
+
+/// A capture whose first line says something else.
+fn with_meta(capture: &Path, change: impl Fn(&mut Value)) -> Edited {
+    Edited::of(capture, |line| {
+        if line["cb"] == "meta" {
+            change(line);
+        }
+    })
+}
+
+#[test]
+fn a_process_that_is_there_twice_is_refused_by_name() {
+    let one = &ranks("nodes2x1_comms")[0];
+    let copy = with_meta(one, |_| {});
+    for other in [one, &copy.path()] {
+        let said = refused(&[one, other]);
+        let named = format!("{} and {} are recordings of one process (process ", one.display(), other.display());
+        assert!(said.contains(&named), "{said}");
+    }
+    // by its own number, whatever else the files say
+    let numbered = |real0: u64| {
+        with_meta(one, move |meta| {
+            meta["real0"] = json!(real0);
+            meta["process"] = json!({"id": "00112233aabbccdd", "host": "a"});
+        })
+    };
+    let (first, second) = (numbered(1), numbered(2));
+    let said = refused(&[&first.path(), &second.path()]);
+    assert!(said.contains(" on a, begun 1970-01-01T00:00:00"), "{said}");
+}
+
+/// Files of which the first lines tell nothing alike, and the communicators do.
+#[test]
+fn a_rank_that_two_files_have_is_refused_by_name() {
+    let one = &ranks("nodes2x1_comms")[1];
+    let other = with_meta(one, |meta| meta["real0"] = json!(5));
+    let said = refused(&[one, &other.path()]);
+    assert!(said.contains("rank 1 of communicator "), "{said}");
+    assert!(said.contains(&format!("is in {} and in {}: ", one.display(), other.path().display())), "{said}");
+}
+
+/// The heads of all tables, and the lines between them.
+fn heads(text: &str) -> Vec<&str> {
+    let words = ["Communicators;", "Operations;", "Transfers over", "Bus bandwidth", "Arrival at"];
+    text.lines().filter(|line| words.iter().any(|word| line.starts_with(word))).collect()
+}
+
+#[test]
+fn every_table_says_of_how_many_ranks_it_is() {
+    let all: Vec<PathBuf> = ranks("nodes2x2_collectives");
+    let all: Vec<&Path> = all.iter().map(PathBuf::as_path).collect();
+    let text = |captures: &[&Path]| tool::succeed(replay(captures, "table").arg("--lateness"));
+    let whole = text(&all);
+    assert!(heads(&whole).len() >= 4 && heads(&whole).iter().all(|head| head.contains("; 4 of 4 ranks")), "{whole}");
+    assert!(!whole.contains("these are not here"), "{whole}");
+
+    let part = text(&[all[0], all[1], all[3]]);
+    assert!(heads(&part).len() >= 2, "{part}");
+    assert!(heads(&part).iter().all(|head| head.contains("; 3 of 4 ranks of communicator ")), "{part}");
+    assert!(part.contains("these are not here: 2\n"), "{part}");
+    let summary = tool::summary(&mut replay(&all[..1], "json"));
+    assert!(summary["notes"].to_string().contains("these are not here: 1 to 3"), "{}", summary["notes"]);
+}
+
+/// NCCL of the first interfaces does not say how many ranks a communicator has.
+#[test]
+fn where_nobody_says_how_many_ranks_there_are_that_is_said() {
+    let one = ranks("nodes2x1_comms");
+    let text = tool::succeed(replay(&[&one[0]], "table").args(["--interface", "1"]));
+    assert!(
+        !heads(&text).is_empty() && heads(&text).iter().all(|head| head.contains("it is not known of how many ranks")),
+        "{text}"
+    );
+}
+
+#[test]
+fn jobs_stand_apart() {
+    let (one, other) = (ranks("nodes2x1_comms"), ranks("nvlink2_collectives"));
+    let mixed = [&one[0], &other[0], &one[1], &other[1]].map(PathBuf::as_path);
+    let apart = tool::succeed(&mut replay(&mixed, "table"));
+    assert!(apart.starts_with("These processes are of 2 jobs, whose figures stand apart.\n"), "{apart}");
+    let jobs: Vec<&str> = apart.split("== Job ").skip(1).collect();
+    assert_eq!(jobs.len(), 2, "{apart}");
+    for (job, own) in jobs.iter().zip([&one, &other]) {
+        let (head, tables) = job.split_once("\n\n").unwrap();
+        let named = |(rank, path): (usize, &PathBuf)| head.contains(&format!("{} (rank {rank})", path.display()));
+        assert!(own.iter().enumerate().all(named), "{head}");
+        // the same as without the other job
+        let own: Vec<&Path> = own.iter().map(PathBuf::as_path).collect();
+        assert_eq!(tables.trim_end(), tool::succeed(&mut replay(&own, "table")).trim_end());
+    }
+    let summary = tool::summary(&mut replay(&mixed, "json"));
+    assert_eq!(summary["jobs"], json!([{"name": null, "processes": [0, 2]}, {"name": null, "processes": [1, 3]}]));
+}
+
+#[test]
+fn a_communicator_decides_over_the_names_of_jobs() {
+    let named = |path: &Path, job: &str| {
+        let job = job.to_owned();
+        with_meta(path, move |meta| meta["process"] = json!({"job": job}))
+    };
+    let (one, other) = (ranks("nodes2x1_comms"), ranks("nvlink2_collectives"));
+    let jobs = |names: [&str; 4]| {
+        let paths = one.iter().chain(&other).zip(names);
+        let edited: Vec<Edited> = paths.map(|(path, name)| named(path, name)).collect();
+        let paths: Vec<PathBuf> = edited.iter().map(Edited::path).collect();
+        let paths: Vec<&Path> = paths.iter().map(PathBuf::as_path).collect();
+        tool::summary(&mut replay(&paths, "json"))["jobs"].clone()
+    };
+    let expected = json!([{"name": "a", "processes": [0, 1]}, {"name": "c", "processes": [2, 3]}]);
+    assert_eq!(jobs(["a", "b", "c", "c"]), expected);
+    // a name holds together what has no communicator in common
+    assert_eq!(jobs(["a", "b", "a", "c"]), json!([{"name": "a", "processes": [0, 1, 2, 3]}]));
+}
+
+#[test]
+fn different_nccls_in_one_job_are_said() {
+    let all = ranks("nodes2x1_comms");
+    let edited = with_meta(&all[0], |meta| meta["process"] = json!({"nccl": "2.30.7"}));
+    let text = tool::succeed(&mut replay(&[&edited.path(), &all[1]], "table"));
+    assert!(text.contains("different NCCLs: 2.30.7 (process 0); a release with profiler interface v5 (process 1)"), "{text}");
+}
+
+/// A recording of an older version: what it does not say is not known, and its times come from its clocks.
+#[test]
+fn a_replay_is_of_the_recorded_process() {
+    let capture = &ranks("nodes2x1_comms")[0];
+    let (meta, all) = lines::all(capture);
+    let process = &tool::summary(&mut replay(&[capture], "json"))["processes"][0];
+    assert_eq!((&process["pid"], &process["interface"]), (&meta["pid"], &meta["api"]));
+    assert_eq!(process["file"], json!(capture.display().to_string()));
+    assert_eq!((&process["gpu_source"], &process["variables"]), (&json!("stamps"), &json!({})));
+    for field in ["id", "host", "boot", "job", "rank", "ranks", "nccl"] {
+        assert_eq!(process[field], Value::Null, "{field}");
+    }
+    let last = all.iter().map(|line| line["t"].as_u64().unwrap()).max().unwrap();
+    let seconds = |field: &str| {
+        let time = process[field].as_str().unwrap();
+        let output = tool::succeed(Command::new("date").args(["+%s%N", "--date", time]));
+        output.trim().parse::<u64>().unwrap() / 1000
+    };
+    let real0 = meta["real0"].as_u64().unwrap();
+    assert_eq!((seconds("started"), seconds("ended")), (real0 / 1000, (real0 + last) / 1000));
+}
+
+/// A process with a stand-in for NCCL, its summary and its recording.
+fn job(settings: &[(&str, &str)], prepare: impl FnOnce(&mut Command)) -> (TempDir, Value, PathBuf) {
+    let directory = tempfile::tempdir().unwrap();
+    let summary = directory.path().join("summary.json");
+    let mut command = tool::host(env!("HOST_SURROUNDINGS_HOST"));
+    command.arg(tool::library()).arg("5").arg(format!("nccl={}", env!("NCCL_STAND_IN")));
+    for name in ["RANK", "WORLD_SIZE", "SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_PROCID", "PMIX_RANK", "PMIX_NAMESPACE"] {
+        command.env_remove(name);
+    }
+    command.env("NCCL_SCOREP_SUMMARY", &summary).env("NCCL_SCOREP_RECORD", directory.path().join("recordings"));
+    command.envs(settings.iter().copied());
+    prepare(&mut command);
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{}", String::from_utf8_lossy(&output.stderr));
+    let recording = directory.path().join("recordings").read_dir().unwrap().next().unwrap().unwrap().path();
+    let summary: Value = serde_json::from_slice(&std::fs::read(summary).unwrap()).unwrap();
+    (directory, summary["processes"][0].clone(), recording)
+}
+
+const STEP: [(&str, &str); 4] = [("SLURM_JOB_ID", "7"), ("SLURM_STEP_ID", "0"), ("SLURM_PROCID", "3"), ("SLURM_NTASKS", "8")];
+
+#[test]
+fn a_summary_and_a_recording_say_whose_they_are() {
+    let (_directory, process, recording) = job(&STEP, |command| {
+        command.env("HOST_RELEASE", "22809");
+    });
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+    let host = tool::succeed(&mut Command::new("hostname"));
+    for (field, value) in [
+        ("host", json!(host.trim())),
+        ("boot", json!(boot.trim())),
+        ("job", json!("slurm 7, step 0")),
+        ("rank", json!(3)),
+        ("ranks", json!(8)),
+        ("nccl", json!("2.28.9")),
+        ("interface", json!(5)),
+        ("file", Value::Null),
+    ] {
+        assert_eq!(process[field], value, "{field}");
+    }
+    assert!(STEP.iter().all(|&(name, value)| process["variables"][name] == value), "{}", process["variables"]);
+    assert_eq!(process["id"].as_str().unwrap().len(), 16);
+    assert!(process["started"].as_str().unwrap() <= process["ended"].as_str().unwrap(), "{process}");
+
+    // its recording says the same, here and wherever it is replayed
+    let replayed = &tool::summary(replay(&[&recording], "json").env("SLURM_JOB_ID", "8").env("RANK", "1"))["processes"][0];
+    let fields = ["id", "pid", "host", "boot", "job", "rank", "ranks", "variables", "nccl", "interface"];
+    assert!(fields.iter().all(|field| replayed[field] == process[field]), "{replayed}\n{process}");
+    assert_eq!(replayed["file"], json!(recording.display().to_string()));
+    let micros = |time: &Value| time.as_str().unwrap()[..19].to_owned();
+    assert_eq!(micros(&replayed["started"])[..16], micros(&process["started"])[..16]);
+    assert!(replayed["ended"].as_str().unwrap() >= replayed["started"].as_str().unwrap());
+}
+
+#[test]
+fn two_processes_have_two_numbers() {
+    let (_one, first, _) = job(&[], |_| {});
+    let (_other, second, _) = job(&[], |_| {});
+    assert_ne!(first["id"], second["id"]);
+    assert_eq!((&first["job"], &first["rank"], &first["ranks"]), (&Value::Null, &Value::Null, &Value::Null));
+}
+
+/// A filter of system calls that answers getrandom with EPERM.
+fn deny_random() -> std::io::Result<()> {
+    let instruction = |code: u32, jt, jf, k| libc::sock_filter { code: code as u16, jt, jf, k };
+    let (load, equal, answer) = (0x20, 0x15, 0x06);
+    let mut filter = [
+        instruction(load, 0, 0, 0),
+        instruction(equal, 0, 1, libc::SYS_getrandom as u32),
+        instruction(answer, 0, 0, libc::SECCOMP_RET_ERRNO | libc::EPERM as u32),
+        instruction(answer, 0, 0, libc::SECCOMP_RET_ALLOW),
+    ];
+    let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
+    // SAFETY: two system calls; the program and its instructions live as long as they take.
+    let done = unsafe {
+        libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
+            && libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program) == 0
+    };
+    if done { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+}
+
+#[test]
+fn where_random_numbers_are_denied_processes_still_differ() {
+    let deny = |command: &mut Command| {
+        // SAFETY: between fork and exec it makes two system calls, and allocates nothing.
+        unsafe { command.pre_exec(deny_random) };
+    };
+    let (_one, first, _) = job(&[], deny);
+    let (_other, second, _) = job(&[], deny);
+    assert_eq!([&first, &second].map(|process| process["id"].as_str().unwrap().len()), [16, 16]);
+    assert_ne!(first["id"], second["id"]);
+}
