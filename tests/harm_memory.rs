@@ -122,21 +122,22 @@ fn no_harm<'a>(left: impl IntoIterator<Item = &'a Left>) {
     assert!(harm.is_empty(), "{} of {} processes were harmed\n{}", harm.len(), left.len(), harm[..harm.len().min(5)].join("\n"));
 }
 
-/// The library as it is shipped, where it is there, else that of the tests' build.
-fn library() -> PathBuf {
-    tool::shipped(tool::LIBRARY).inspect_err(|missing| tool::skip(missing)).unwrap_or_else(|_| tool::library())
+/// The library as it is shipped: only that is without variables of a thread, for which glibc ends a process that is out of memory.
+fn library() -> Option<PathBuf> {
+    tool::shipped(tool::LIBRARY).inspect_err(|missing| tool::skip(missing)).ok()
 }
 
 #[test]
 fn with_memory_all_is_there() {
-    let left = play(&library(), 7, "all", NONE, ":");
+    let Some(library) = library() else { return };
+    let left = play(&library, 7, "all", NONE, ":");
     assert_eq!(left.harm(), None);
     assert!(left.summary && left.recording && left.said.is_empty(), "{}", left.said);
 }
 
 #[test]
 fn whichever_allocation_of_the_process_fails_the_job_goes_on() {
-    let library = library();
+    let Some(library) = library() else { return };
     for version in [1, 7] {
         let all = play(&library, version, "all", NONE, ":").number("allocations");
         let left = sweep(&library, version, "all", &numbers(all));
@@ -150,7 +151,7 @@ fn whichever_allocation_of_the_process_fails_the_job_goes_on() {
 
 #[test]
 fn the_library_s_own_threads_without_memory_harm_nobody() {
-    let library = library();
+    let Some(library) = library() else { return };
     let all = play(&library, 7, "library", NONE, ":").number("allocations");
     let left = sweep(&library, 7, "library", &numbers(all));
     no_harm(&left);
@@ -159,14 +160,14 @@ fn the_library_s_own_threads_without_memory_harm_nobody() {
 
 #[test]
 fn the_program_s_threads_without_memory_are_not_harmed() {
-    let library = library();
+    let Some(library) = library() else { return };
     let all = play(&library, 7, "program", NONE, ":").number("allocations");
     no_harm(&sweep(&library, 7, "program", &numbers(all)));
 }
 
 #[test]
 fn address_space_that_ends_ends_no_job() {
-    let library = library();
+    let Some(library) = library() else { return };
     let left: Vec<Left> =
         [0, 64, 256, 1024, 4096, 16_384, 65_536].iter().map(|&kib| play(&library, 7, "limit", kib, ":")).collect();
     no_harm(&left);

@@ -2,8 +2,8 @@
 //! a callback one load.
 
 use crate::name::Name;
+use once_cell::sync::OnceCell;
 use std::cell::Cell;
-use std::sync::OnceLock;
 
 /// Where in NCCL's API a thread is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub struct Watcher {
     pub left: fn(Region),
 }
 
-static WATCHER: OnceLock<Watcher> = OnceLock::new();
+static WATCHER: OnceCell<Watcher> = OnceCell::new();
 
 thread_local! {
     /// Handle of the event that the thread is inside of (0 for none), and where that is.

@@ -14,8 +14,8 @@ use crate::operation::{Operation, Source, Timing};
 use crate::rate::Rate;
 use crate::totals::{PairSum, Rank};
 use left_out::LeftOut;
+use once_cell::sync::OnceCell;
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use history::{History, RankHistory};
@@ -203,7 +203,7 @@ impl Timeline {
 }
 
 static WANTED: AtomicBool = AtomicBool::new(false);
-static OBSTACLE: OnceLock<String> = OnceLock::new();
+static OBSTACLE: OnceCell<String> = OnceCell::new();
 
 /// Somebody will ask for the timeline: it is kept from the first communicator on.
 pub fn want() {

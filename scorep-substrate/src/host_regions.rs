@@ -10,9 +10,10 @@ use crate::sys::{REGION_FUNCTION, RegionHandle};
 use common::host_region::{Region, Watcher, watch};
 use common::name::{FUNCTIONS, Name};
 use common::{log, recorder};
+use once_cell::sync::OnceCell;
 use std::cell::Cell;
 use std::ffi::{CString, c_void};
-use std::sync::{Once, OnceLock};
+use std::sync::Once;
 
 /// Score-P's functions, and the regions.
 struct Regions {
@@ -30,7 +31,7 @@ unsafe impl Send for Regions {}
 // SAFETY: as above.
 unsafe impl Sync for Regions {}
 
-static REGIONS: OnceLock<Regions> = OnceLock::new();
+static REGIONS: OnceCell<Regions> = OnceCell::new();
 
 thread_local! {
     /// Whether Score-P knows this thread.

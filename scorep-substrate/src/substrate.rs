@@ -14,19 +14,20 @@ use common::guard::{contain, guard};
 use common::recorder;
 use common::summary::Summary;
 use common::{control, log};
+use once_cell::sync::OnceCell;
 use std::ffi::{CStr, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// How long the first process waits for the others to have loaded the plugin.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What Score-P offers.
-static CALLBACKS: OnceLock<SubstratePluginCallbacks> = OnceLock::new();
+static CALLBACKS: OnceCell<SubstratePluginCallbacks> = OnceCell::new();
 /// The nodes, where all processes have loaded the plugin.
-static NODES: OnceLock<Nodes> = OnceLock::new();
+static NODES: OnceCell<Nodes> = OnceCell::new();
 /// The summary that this process writes, from its gathering until it is written.
 static SUMMARY: Mutex<Option<Summary>> = Mutex::new(None);
 

@@ -8,9 +8,10 @@ use crate::answer::{self, Missing, Reply};
 use crate::config::Settings;
 use crate::{control, log, own_thread, recorder, spread, summary};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
+use once_cell::sync::OnceCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long an export may wait for the collector's sums.
@@ -25,7 +26,7 @@ const A_MINUTE: Duration = Duration::from_secs(60);
 type Orders = Sender<Reply<()>>;
 
 /// Those of all threads, and who tells of their failures.
-static ORDERS: OnceLock<Vec<(Orders, Teller)>> = OnceLock::new();
+static ORDERS: OnceCell<Vec<(Orders, Teller)>> = OnceCell::new();
 
 /// An exporter, or why there is none.
 type Made = Result<Box<dyn Exporter>, String>;
