@@ -54,6 +54,6 @@ demo-packages:
 	@./scripts/system-packages libotf2-trace-dev
 
 test-packages:
-	@./scripts/system-packages libotf2-trace-dev otf2-tools binutils util-linux valgrind slurmctld slurmd slurm-client munge shellcheck cmake dpkg-dev lmod \
+	@./scripts/system-packages libotf2-trace-dev otf2-tools binutils util-linux valgrind slurmctld slurmd slurm-client munge libjemalloc2 libtcmalloc-minimal4 shellcheck cmake dpkg-dev lmod \
 	  prometheus prometheus-node-exporter python3-venv tcsh fish
 	@./scripts/test-collector
