@@ -86,7 +86,7 @@ impl Clock {
 
     /// Whether the system has stopped trusting the counter that times are read from.
     pub fn is_in_doubt(&self) -> bool {
-        self.source() == Source::Counter && !counter::is_trusted()
+        self.source() == Source::Counter && counter::is_distrusted()
     }
 
     /// Takes the counter if it can be trusted. Two threads that do so at a time come to the same end.
@@ -156,7 +156,8 @@ impl Clock {
             if self.nanoseconds_per_tick().is_some() || self.source() != Source::Counter {
                 return;
             }
-            std::thread::sleep(Duration::from_millis(1));
+            // the library's own copy of the standard library: nobody else wakes the thread by it
+            std::thread::park_timeout(Duration::from_millis(1));
         }
     }
 
