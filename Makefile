@@ -1,6 +1,6 @@
 # Two commands: make demo, make test. Both bring the system packages they need, or say which.
 
-.PHONY: library tool demo test bench instructions-baseline models races lint demo-packages test-packages
+.PHONY: library tool demo test bench instructions-baseline models races sanitize lint demo-packages test-packages
 
 # What is shipped is built in a directory of its own, where nothing else overwrites it.
 shipped = $(or $(CARGO_TARGET_DIR),target)/shipped
@@ -40,6 +40,10 @@ models:
 # all captures with the library under ThreadSanitizer
 races:
 	./scripts/races
+
+# NCCL's side of the conformance suite with the library under the address sanitizer and valgrind
+sanitize:
+	./scripts/sanitize
 
 # what continuous integration checks besides
 lint:
