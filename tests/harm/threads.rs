@@ -16,10 +16,13 @@ fn callbacks_that_a_signal_interrupts_are_as_others() {
     busy("interrupted_by_callbacks", 0).check().figures();
 }
 
-/// Those that were left lose their event, and no other one is lost.
+/// Those that were left lose their event, and no other one is lost. Several times, as it is chance whether the thread is left as one that is
+/// in a callback.
 #[test]
 fn callbacks_that_a_handler_leaves_lose_their_event_alone() {
-    busy("left_by_siglongjmp", 200).check().figures();
+    for times in 100..104 {
+        busy("left_by_siglongjmp", times).set("NCCL_SCOREP_MEMORY_MB", "2").check().figures();
+    }
 }
 
 #[test]
