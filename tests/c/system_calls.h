@@ -45,7 +45,6 @@ static const struct { const char *name; long numbers[4]; } refusable[] = {
   {"prctl", {SYS_prctl, NONE}},
   {"uname", {SYS_uname, NONE}},
   {"sched_yield", {SYS_sched_yield, NONE}},
-  {"nanosleep", {SYS_clock_nanosleep, SYS_nanosleep, NONE}},
   {"getrusage", {SYS_getrusage, SYS_times, NONE}},
 };
 

@@ -36,7 +36,6 @@ fn the_allocator_may_be_any() {
 }
 
 #[test]
-#[ignore = "the first callback of a thread takes 9 KiB of stack, and jemalloc's first allocation as much"]
 fn small_stacks_are_large_enough_for_any_allocator() {
     let Ok(library) = tool::shipped(tool::LIBRARY).inspect_err(|missing| tool::skip(missing)) else { return };
     for name in installed() {

@@ -39,6 +39,7 @@ fn nothing_is_left_of_a_resource() {
                 NoFile | Refused => [0, 1],
             };
             let said = match outcome {
+                Refused if limit == "AS" => "the process is out of memory: nothing of NCCL is recorded",
                 Refused => "no memory or thread to record with",
                 _ => "the summary could not be written to summary.json",
             };
