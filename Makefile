@@ -1,6 +1,6 @@
 # Two commands: make demo, make test. Both bring the system packages they need, or say which.
 
-.PHONY: library tool demo test bench instructions-baseline models races lint demo-packages test-packages
+.PHONY: library tool demo test bench instructions-baseline models races sanitize lint demo-packages test-packages
 
 # What is shipped is built in a directory of its own, where nothing else overwrites it.
 shipped = $(or $(CARGO_TARGET_DIR),target)/shipped
@@ -41,6 +41,10 @@ models:
 races:
 	./scripts/races
 
+# NCCL's side of the conformance suite with the library under the address sanitizer and valgrind
+sanitize:
+	./scripts/sanitize
+
 # what continuous integration checks besides
 lint:
 	cargo fmt --all --check
@@ -54,6 +58,6 @@ demo-packages:
 	@./scripts/system-packages libotf2-trace-dev
 
 test-packages:
-	@./scripts/system-packages libotf2-trace-dev otf2-tools binutils util-linux valgrind slurmctld slurmd slurm-client munge shellcheck cmake dpkg-dev lmod \
+	@./scripts/system-packages libotf2-trace-dev otf2-tools binutils util-linux valgrind slurmctld slurmd slurm-client munge libjemalloc2 libtcmalloc-minimal4 shellcheck cmake dpkg-dev lmod \
 	  prometheus prometheus-node-exporter python3-venv tcsh fish
 	@./scripts/test-collector

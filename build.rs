@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 type Failure = Box<dyn std::error::Error>;
 
 /// A C program's name and source, what it links, and the header without which it cannot be compiled.
-const HOSTS: [(&str, &str, &[&str], Option<&str>); 15] = [
+const HOSTS: [(&str, &str, &[&str], Option<&str>); 16] = [
     ("otf2_last_values", "tests/hosts/otf2_last_values.c", &["-lotf2"], Some("/usr/include/otf2/otf2.h")),
     ("all_reduce_host", "tests/hosts/all_reduce_host.c", &["-ldl", "-lpthread"], None),
     ("stress_host", "tests/hosts/stress_host.c", &["-ldl", "-lpthread"], None),
@@ -17,6 +17,7 @@ const HOSTS: [(&str, &str, &[&str], Option<&str>); 15] = [
     ("scorep_host", "tests/c/scorep_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
     ("instructions_host", "tests/c/instructions_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
     ("memory_host", "tests/c/memory_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
+    ("harm_host", "tests/c/harm_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
     ("export_host", "tests/c/export_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
     ("fuzz_host", "tests/c/fuzz_host.c", &["-ldl", "-lpthread"], None),
     ("events_host", "tests/c/events_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),

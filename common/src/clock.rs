@@ -86,7 +86,7 @@ impl Clock {
 
     /// Whether the system has stopped trusting the counter that times are read from.
     pub fn is_in_doubt(&self) -> bool {
-        self.source() == Source::Counter && !counter::is_trusted()
+        self.source() == Source::Counter && counter::is_distrusted()
     }
 
     /// Takes the counter if it can be trusted. Two threads that do so at a time come to the same end.

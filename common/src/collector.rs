@@ -326,8 +326,9 @@ impl Collector {
         let deadline = clock::monotonic().saturating_add(FLUSH_PATIENCE);
         let now = CLOCK.now();
         let mut rounds = 1;
-        // while events come faster than they are read, there is no end
-        while self.round(last).horizon < now && (last || rounds < FLUSH_ROUNDS || clock::monotonic() < deadline) {
+        // while events come faster than they are read, there is no end; a clock that goes back is not waited for
+        while self.round(last).horizon < now.min(CLOCK.now()) && (last || rounds < FLUSH_ROUNDS || clock::monotonic() < deadline)
+        {
             rounds += 1;
         }
         let deadline = clock::monotonic().saturating_add(FLUSH_PATIENCE);

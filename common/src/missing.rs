@@ -39,10 +39,19 @@ pub fn tell_of_full_recording() {
     }
 }
 
+/// Events whose callbacks signal handlers have left before they were recorded.
+static LEFT: AtomicU64 = AtomicU64::new(0);
+
+/// A callback that started an event was left by a signal handler (`siglongjmp`), and its event is not recorded.
+pub(crate) fn leave_behind() {
+    LEFT.fetch_add(1, Ordering::Relaxed);
+}
+
 /// What threads know of it; the rest is in [`Totals`]. Counts since the process began, which never fall.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Missing {
-    /// Events not recorded for want of room, and callbacks that the recording lacks that is replayed.
+    /// Events not recorded for want of room or because a signal handler has left their callback, and callbacks that the recording lacks
+    /// that is replayed.
     pub dropped: u64,
     /// Operations that are too small to be recorded.
     pub skipped: u64,
@@ -57,7 +66,8 @@ pub struct Missing {
 impl Missing {
     /// Of all threads so far.
     pub fn of_threads() -> Self {
-        let dropped = ThreadCell::all_dropped().saturating_add(LACKING.load(Ordering::Relaxed));
+        let others = [&LACKING, &LEFT].map(|count| count.load(Ordering::Relaxed));
+        let dropped = others.into_iter().fold(ThreadCell::all_dropped(), u64::saturating_add);
         let mut missing = Self { dropped, ..Self::default() };
         for cell in ThreadCell::all() {
             missing.skipped += cell.skipped.get();

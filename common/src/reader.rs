@@ -6,6 +6,7 @@
 use crate::clock::monotonic;
 use crate::control;
 use crate::grace::Graces;
+use crate::missing;
 use crate::pool::{self, BLOCK_SLOTS, Pool};
 use crate::slot::{Recorded, Slot};
 use crate::window::{Window, WindowState};
@@ -82,6 +83,19 @@ impl Reader {
     /// Tells what happened since the last call: of events seen before, all; of others, of the oldest `most` at about, from which it
     /// takes off how many there were. Gives when the first one began that was left, if any was.
     pub fn read(&mut self, pool: &Pool, window: &Window, most: &mut u32, listener: &mut impl Listener) -> Option<u64> {
+        self.read_blocks(pool, window, most, false, listener)
+    }
+
+    /// [`Reader::read`], `to_the_end` where nobody starts an event in the window any more: then a place that is empty before others is one
+    /// whose callback a signal handler has left, and what is behind it counts.
+    fn read_blocks(
+        &mut self,
+        pool: &Pool,
+        window: &Window,
+        most: &mut u32,
+        to_the_end: bool,
+        listener: &mut impl Listener,
+    ) -> Option<u64> {
         self.find_new_blocks(pool, window);
         let before = self.open.len();
         let mut read = 0;
@@ -95,13 +109,21 @@ impl Reader {
             control::beat();
             let slots = pool.slots(cursor.block).get(from as usize..).unwrap_or_default();
             // counted before: slots come from other processors' caches, and so many come at once
-            let filled = slots.iter().take_while(|slot| slot.is_of(cursor.generation)).count();
+            let is_filled = |slot: &Slot| slot.is_of(cursor.generation);
+            let filled = match to_the_end {
+                true => slots.iter().rposition(is_filled).map_or(0, |last| last + 1),
+                false => slots.iter().take_while(|slot| is_filled(slot)).count(),
+            };
             for (place, slot) in slots[..filled].iter().enumerate() {
                 // the next block comes while this one is taken in
                 if let Some(coming) = coming.get(place) {
                     coming.fetch();
                 }
-                let Some(event) = slot.read(cursor.generation) else { break };
+                let Some(event) = slot.read(cursor.generation) else {
+                    missing::leave_behind();
+                    cursor.next += 1;
+                    continue;
+                };
                 if event.stop.is_some() {
                     listener.passed(pool, &event);
                 } else {
@@ -192,7 +214,7 @@ impl Reader {
             let late = monotonic() >= *deadline;
             // no callback can start an event here any more: this read is the last that finds new ones
             let mut all = u32::MAX;
-            self.read(pool, window, &mut all, listener);
+            self.read_blocks(pool, window, &mut all, true, listener);
             if !(self.open.is_empty() || late) {
                 return false;
             }

@@ -175,8 +175,9 @@ impl Recorder {
         };
         let entry = self.pool.block(block)?;
         entry.assign(window);
-        self.keep(cell, window, Spare { block, place: 0, generation: entry.generation() });
+        // the window's before it is at hand: a signal handler may leave this callback at any place, and what is recorded must be found
         let blocks = home.add(&self.pool, block);
+        self.keep(cell, window, Spare { block, place: 0, generation: entry.generation() });
         // the window that is full now still takes this event; the next one goes to its successor
         if blocks.saturating_mul(BLOCK_SLOTS) >= self.settings.window_events {
             self.close(context, window / WINDOWS, window % WINDOWS, cell.now());

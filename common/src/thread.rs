@@ -235,10 +235,14 @@ impl ThreadCell {
         };
         let window_before = cached.window.load(Ordering::Relaxed);
         let left = window_before != window && window_before != pool::NONE && before.place < BLOCK_SLOTS;
-        cached.window.store(window, Ordering::Relaxed);
+        // a signal handler may leave this callback at any place: then the thread has no block of either window
+        cached.window.store(pool::NONE, Ordering::Relaxed);
+        compiler_fence(Ordering::SeqCst);
         cached.block.store(block, Ordering::Relaxed);
         cached.generation.store(generation, Ordering::Relaxed);
         cached.next.store(place, Ordering::Relaxed);
+        compiler_fence(Ordering::SeqCst);
+        cached.window.store(window, Ordering::Relaxed);
         left.then_some((window_before, before))
     }
 

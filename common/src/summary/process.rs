@@ -23,7 +23,8 @@ pub struct Process {
     pub events: u64,
     /// Windows processed.
     pub windows: u64,
-    /// Events not recorded because memory was full; callbacks that a recording lacks, in its replay.
+    /// Events not recorded because memory was full, or because a signal handler has left their callback; callbacks that a recording
+    /// lacks, in its replay.
     pub dropped: u64,
     /// Operations of which something never ended.
     pub unfinished: u64,

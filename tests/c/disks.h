@@ -1,0 +1,97 @@
+/* A disk on which an operation fails: the library's calls of the C library for files are counted, and the NUMBERth one fails. The program
+ * is linked with -rdynamic, so that its functions come before the C library's. */
+#ifndef DISKS_H
+#define DISKS_H
+
+#include "moments.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+static struct {
+  bool is_watched;
+  atomic_long calls;
+  long fails_at;
+  int error;
+  /* From the first write that fails on there is no room for any. */
+  bool is_full, gets_full;
+  const char *failed;
+} disk = {.failed = "none"};
+
+static bool fails(const char *name) {
+  long call = ++disk.calls;
+  if (call != disk.fails_at) return false;
+  disk.failed = name;
+  disk.is_full = disk.gets_full;
+  errno = disk.error;
+  return true;
+}
+
+/* Whether a descriptor is a file's that is written. */
+static bool is_file(int descriptor) {
+  struct stat found;
+  int flags = fcntl(descriptor, F_GETFL);
+  return disk.is_watched && descriptor > 2 && flags >= 0 && (flags & O_ACCMODE) != O_RDONLY && fstat(descriptor, &found) == 0 && S_ISREG(found.st_mode);
+}
+
+int open64(const char *path, int flags, ...) {
+  va_list more;
+  va_start(more, flags);
+  mode_t mode = flags & O_CREAT ? va_arg(more, mode_t) : 0;
+  va_end(more);
+  if (disk.is_watched && flags & O_CREAT && fails("open")) return -1;
+  return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+}
+
+/* As where the disk gets full: half of it fits. */
+ssize_t write(int descriptor, const void *data, size_t size) {
+  if (is_file(descriptor)) {
+    if (disk.is_full) return errno = ENOSPC, -1;
+    if (fails("write")) {
+      if (!disk.gets_full || size < 2) return -1;
+      size /= 2;
+    }
+  }
+  return syscall(SYS_write, descriptor, data, size);
+}
+
+/* Linux closes the descriptor whatever it says. */
+int close(int descriptor) {
+  bool is_counted = is_file(descriptor);
+  int result = (int)syscall(SYS_close, descriptor);
+  return is_counted && fails("close") ? -1 : result;
+}
+
+off64_t lseek64(int descriptor, off64_t offset, int from) {
+  if (is_file(descriptor) && fails("lseek")) return -1;
+  return syscall(SYS_lseek, descriptor, offset, from);
+}
+
+int rename(const char *from, const char *to) {
+  if (disk.is_watched && fails("rename")) return -1;
+  return (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+}
+
+static void print_failure(void) {
+  disk.is_watched = false;
+  printf("failed %s\n", disk.failed);
+  fflush(stdout);
+}
+
+/* failing NUMBER full|ENOSPC|EDQUOT|EIO */
+static void failing(void) {
+  disk.fails_at = number;
+  disk.gets_full = strcmp(words[0], "full") == 0;
+  disk.error = strcmp(words[0], "EDQUOT") == 0 ? EDQUOT : strcmp(words[0], "EIO") == 0 ? EIO : ENOSPC;
+  disk.is_watched = true;
+  /* called after the library's own, which is registered at the first init */
+  atexit(print_failure);
+  void *context = init();
+  operate_often(context);
+  finalize(context);
+  account();
+}
+
+#endif

@@ -1,0 +1,52 @@
+//! What must not happen to a job that is measured: somebody else gets at its user's files, it dies or hangs for a line, a file, a limit or a
+//! signal, or it is shown a wrong number afterwards. One process of a host a scenario (tests/c/harm_host.c, tests/c/surroundings_host.c).
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+mod allocators;
+mod clocks;
+mod disks;
+mod files;
+mod forks;
+#[path = "../host/mod.rs"]
+mod host;
+mod job;
+mod limits;
+#[path = "../lines/mod.rs"]
+mod lines;
+mod mounts;
+mod pipes;
+mod system_calls;
+mod threads;
+#[path = "../tool/mod.rs"]
+mod tool;
+mod users;
+
+use std::collections::BTreeSet;
+use std::process::Command;
+
+/// The host's scenarios, each of which a test plays.
+const SCENARIOS: [&str; 16] = [
+    "attack",
+    "cancelled_amid_recording",
+    "cancelled_while_waiting",
+    "failing",
+    "forked_amid_recording",
+    "forked_in_a_handler",
+    "forked_in_silence",
+    "interrupted",
+    "interrupted_by_callbacks",
+    "left_by_siglongjmp",
+    "limited",
+    "refusable_calls",
+    "refused",
+    "small_stacks",
+    "wild_score_p",
+    "wild_system",
+];
+
+#[test]
+fn every_scenario_of_the_host_is_known() {
+    let listed = tool::succeed(&mut Command::new(env!("HOST_HARM_HOST")));
+    assert_eq!(listed.lines().collect::<BTreeSet<_>>(), SCENARIOS.into());
+}

@@ -1,0 +1,41 @@
+//! Threads whose callbacks signals interrupt or leave, threads that are cancelled, and threads with small stacks.
+
+use crate::job::Job;
+use crate::tool;
+
+/// Memory and windows so small that they come round all the time.
+pub(crate) fn busy(name: &str, number: u32) -> Job {
+    let job = Job::scenario(name, number, &[]).set("NCCL_SCOREP_WINDOW_EVENTS", "64").set("NCCL_SCOREP_MEMORY_MB", "8");
+    job.set("NCCL_SCOREP_DEADLINE_SECONDS", "0.05")
+}
+
+/// A profiler's SIGPROF, a thousand times a second on each thread.
+#[test]
+fn callbacks_that_a_signal_interrupts_are_as_others() {
+    busy("interrupted", 0).check().figures();
+    busy("interrupted_by_callbacks", 0).check().figures();
+}
+
+/// Those that were left lose their event, and no other one is lost. Several times, as it is chance whether the thread is left as one that is
+/// in a callback.
+#[test]
+fn callbacks_that_a_handler_leaves_lose_their_event_alone() {
+    for times in 100..104 {
+        busy("left_by_siglongjmp", times).set("NCCL_SCOREP_MEMORY_MB", "2").check().figures();
+    }
+}
+
+#[test]
+fn threads_that_are_cancelled_end_between_callbacks() {
+    busy("cancelled_amid_recording", 0).check().figures();
+    busy("cancelled_while_waiting", 0).check().figures();
+}
+
+/// The least that there may be, and 16 KiB. A debug build keeps copies on the stack that the shipped library does not have.
+#[test]
+fn small_stacks_are_large_enough() {
+    let Ok(library) = tool::shipped(tool::LIBRARY).inspect_err(|missing| tool::skip(missing)) else { return };
+    for kibibytes in [0, 16] {
+        Job::scenario("small_stacks", kibibytes, &[]).with_library(library.clone()).check().figures();
+    }
+}
