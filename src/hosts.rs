@@ -127,7 +127,8 @@ mod tests {
     #[test]
     fn machines_of_one_name_have_clocks_of_their_own() {
         let machines = [(Some("a"), 0), (Some("b"), 1), (Some("a"), 0), (Some("a"), 3)];
-        assert_eq!(placed(&[&[]; 4], &machines), ["a", "b", "a", "a (2)"]);
+        let unknown: [&[_]; 4] = [&[]; 4];
+        assert_eq!(placed(&unknown, &machines), ["a", "b", "a", "a (2)"]);
     }
 
     #[test]
@@ -139,8 +140,8 @@ mod tests {
         // one after the other: the pairs are on a node each, so the ranks of the world are not in blocks
         let in_turn: [&[_]; 4] =
             [&[world(0), (2, 0, 2, 1)], &[world(1), (3, 0, 2, 1)], &[world(2), (2, 1, 2, 1)], &[world(3), (3, 1, 2, 1)]];
-        let in_turn: Vec<Vec<_>> =
-            (0..).zip(in_turn).map(|(rank, of)| [of, &[(4 + rank / 2, rank % 2, 2, 2)]].concat()).collect();
+        let pairs = [(4, 0, 2, 2), (4, 1, 2, 2), (5, 0, 2, 2), (5, 1, 2, 2)];
+        let in_turn: Vec<Vec<_>> = in_turn.iter().zip(pairs).map(|(of, pair)| [of, &[pair][..]].concat()).collect();
         let in_turn: Vec<&[_]> = in_turn.iter().map(Vec::as_slice).collect();
         assert_eq!(placed(&in_turn, &[(None, 0); 4]), ["node 0", "node 1", "node 0", "node 1"]);
     }

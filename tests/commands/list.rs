@@ -69,6 +69,7 @@ pub(crate) const COMMANDS: [(&str, How); 36] = [
     ),
     ("NCCL_SCOREP_RECORD=recordings scorep-nccl run -- ./program", How::Run(&["recordings/*.jsonl.gz"])),
     ("scorep-nccl replay recordings", How::Run(&[])),
+    ("scorep-nccl replay recordings --otf2 archive", How::Run(&["archive/traces.otf2"])),
     ("NCCL_SCOREP_RECORD=recordings srun ./program", How::Run(&["recordings/*.jsonl.gz"])),
     (
         "scorep-nccl replay --otlp http://localhost:4318 recordings",
