@@ -170,3 +170,100 @@ fn reached(links: BTreeMap<(Clock, Clock), Link>) -> BTreeMap<Clock, Link> {
         reached.insert(clock, link);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arrivals::{Arrival, Collective, Known, RankArrivals};
+    use crate::totals::Rank;
+    use std::ffi::CStr;
+
+    /// What the clocks show when the first shows so much: by the time of day 5 ms less than that, and one drifts.
+    fn shown(process: usize, time: u64) -> u64 {
+        const OFFSETS: [u64; 3] = [0, 3_600_000_000_000, 7_200_000_000_000];
+        time + OFFSETS[process] + 5_000_000 * u64::from(process > 0) + if process == 2 { time / 50_000 } else { 0 }
+    }
+
+    fn told() -> Vec<Option<Link>> {
+        let link = |own| Some(Link { parent: 0, begin: None, end: Meeting { own, parents: 0, error: 1 << 40 } });
+        vec![link(0), link(3_600_000_000_000), link(7_200_000_000_000)]
+    }
+
+    /// An operation from 10 us to 60 us after that time, known to 2 us.
+    fn operation(process: usize, function: &CStr, sequence: u64, order: u32, time: u64) -> Collective {
+        let function = Name::of(Some(function));
+        let arrival = Arrival {
+            known: Known::Begin,
+            time: shown(process, time + 10_000),
+            length: 50_000,
+            clock: [2_000; 2],
+            ..Arrival::default()
+        };
+        Collective { function, sequence, order, arrival }
+    }
+
+    fn arrivals(ranks: Vec<(u64, i32, Vec<Collective>)>) -> Arrivals {
+        let ranks = ranks.into_iter().map(|(comm, rank, of_rank)| RankArrivals::new(Rank { comm, rank }, of_rank)).collect();
+        Arrivals { ranks, ..Arrivals::default() }
+    }
+
+    fn each<T>(operation: impl Fn(u64, u64) -> T) -> Vec<T> {
+        (0..200).map(|number| operation(number, 1_000_000_000 + number * 10_000_000)).collect()
+    }
+
+    /// By how much the clocks are off, and by how much they may be.
+    fn off(links: &[Option<Link>]) -> [Option<(u64, u64)>; 2] {
+        let tree = ClockTree::new(links);
+        [1, 2].map(|process| {
+            let looks = [500_000_000, 2_000_000_000, 3_500_000_000].map(|time| {
+                let (ticks, error) = tree.to_root(process, shown(process as usize, time))?;
+                Some((ticks.abs_diff(time), error))
+            });
+            let looks: Vec<(u64, u64)> = looks.into_iter().collect::<Option<_>>()?;
+            assert!(looks.iter().all(|(off, error)| off <= error), "{process}: {looks:?}");
+            looks.into_iter().max()
+        })
+    }
+
+    fn spans() -> Vec<[u64; 2]> {
+        (0..3).map(|process| [500_000_000, 3_500_000_000].map(|time| shown(process, time))).collect()
+    }
+
+    #[test]
+    fn collectives_bound_clocks_along_the_way() {
+        let of = |process: usize| each(|number, time| operation(process, c"AllReduce", number, number as u32, time));
+        let all =
+            vec![arrivals(vec![(7, 0, of(0))]), arrivals(vec![(7, 1, of(1)), (8, 0, of(1))]), arrivals(vec![(8, 1, of(2))])];
+        let links = aligned(all, &told(), &spans(), 1.0);
+        assert_eq!(links[2].map(|link| link.parent), Some(1));
+        let [Some((_, second)), Some((_, third))] = off(&links) else { panic!("{links:?}") };
+        assert!(second < 150_000 && third < 300_000, "{second} {third}");
+    }
+
+    #[test]
+    fn sends_both_ways_bound_clocks_and_one_way_does_not() {
+        let sends = |process: usize, peer: u64, both: bool| {
+            each(|number, time| {
+                let is_sent = (process == 0) == (both && number % 2 == 0 || !both);
+                operation(process, if is_sent { c"Send" } else { c"Recv" }, peer, number as u32, time)
+            })
+        };
+        let of =
+            |both| vec![arrivals(vec![(7, 0, sends(0, 1, both))]), arrivals(vec![(7, 1, sends(1, 0, both))]), arrivals(vec![])];
+        let [Some((_, second)), None] = off(&aligned(of(true), &told(), &spans(), 1.0)) else { panic!() };
+        assert!(second < 150_000, "{second}");
+        assert_eq!(off(&aligned(of(false), &told(), &spans(), 1.0)), [None, None]);
+    }
+
+    #[test]
+    fn bounds_that_contradict_each_other_are_not_believed() {
+        let of = |process: usize| {
+            each(|number, time| {
+                operation(process, c"AllReduce", number, number as u32, time + (number % 2) * 900_000 * process as u64)
+            })
+        };
+        let links =
+            aligned(vec![arrivals(vec![(7, 0, of(0))]), arrivals(vec![(7, 1, of(1))]), arrivals(vec![])], &told(), &spans(), 1.0);
+        assert_eq!(links[1], None);
+    }
+}
