@@ -244,7 +244,7 @@ mod tests {
     fn sends_both_ways_bound_clocks_and_one_way_does_not() {
         let sends = |process: usize, peer: u64, both: bool| {
             each(|number, time| {
-                let is_sent = (process == 0) == (both && number % 2 == 0 || !both);
+                let is_sent = (process == 0) == (!both || number % 2 == 0);
                 operation(process, if is_sent { c"Send" } else { c"Recv" }, peer, number as u32, time)
             })
         };
