@@ -44,7 +44,7 @@ const SCORE_P: How = How::RunBy("tests/score_p/documented.rs");
 const THREAD_SANITIZER: How = How::Needs("the library under ThreadSanitizer, which `make races` takes minutes to build");
 
 /// The commands, as they are written.
-pub(crate) const COMMANDS: [(&str, How); 36] = [
+pub(crate) const COMMANDS: [(&str, How); 37] = [
     ("make demo", How::Make),
     ("make test", How::Make),
     ("make lint", How::Make),
