@@ -48,7 +48,9 @@ impl Timeline {
         for entry in self.entries() {
             let place = usize::from(entry.place);
             let (Some(of_rank), Some(mappings)) = (transfers.get_mut(place), mappings.get(place)) else { continue };
-            let Ok(peer) = u64::try_from(entry.peer) else { continue };
+            // those to itself say nothing of clocks, and are the only ones that all ranks of a communicator may have under one number
+            let itself = self.ranks.get(place).map(|line| line.rank.rank);
+            let Some(peer) = u64::try_from(entry.peer).ok().filter(|_| itself != Some(entry.peer)) else { continue };
             of_rank.push(Collective {
                 function: entry.function,
                 sequence: peer,
