@@ -44,10 +44,11 @@ fn lanes(trace: &Trace) -> impl Iterator<Item = &Location> {
     trace.locations.iter().filter(|location| location.kind == "ACCELERATOR_STREAM")
 }
 
-/// Begin and end of the regions of each process, by lane: nanoseconds.
+/// Begin and end of the operations of each process, by lane: nanoseconds. Where windows of rank pairs end is for the collector to say.
 fn times(trace: &Trace) -> BTreeMap<(String, String), Vec<u64>> {
     let of_lane = |lane: &Location| lane.events.iter().map(|event| event.time).collect();
-    lanes(trace).map(|lane| ((lane.group.clone(), lane.name.clone()), of_lane(lane))).collect()
+    let of_ranks = lanes(trace).filter(|lane| lane.name.contains(" rank "));
+    of_ranks.map(|lane| ((lane.group.clone(), lane.name.clone()), of_lane(lane))).collect()
 }
 
 /// Copies of a run's captures, recorded on machines that were booted so much earlier, with clocks that are so wrong: nanoseconds.
