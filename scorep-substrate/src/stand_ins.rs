@@ -1,12 +1,12 @@
 //! Functions that stand in for Score-P's measurement library, in a program that replays recorded callbacks.
 
+use once_cell::sync::OnceCell;
 use std::ffi::{CStr, c_char, c_void};
-use std::sync::OnceLock;
 
 /// Gives the function that stands in for Score-P's of a name, or NULL.
 pub(crate) type Lookup = unsafe extern "C" fn(name: *const c_char) -> *mut c_void;
 
-static LOOKUP: OnceLock<Lookup> = OnceLock::new();
+static LOOKUP: OnceCell<Lookup> = OnceCell::new();
 
 /// Takes them; the first ones stay.
 ///
