@@ -5,10 +5,11 @@
 mod bench;
 mod capture;
 mod child;
+mod clocks;
 mod demo;
 mod doctor;
 mod host;
-mod lateness;
+mod hosts;
 mod launch;
 mod leftovers;
 mod library;

@@ -6,7 +6,7 @@ mod sending;
 
 use crate::recordings::{Recordings, Repeated};
 use crate::trace::ProcessTrace;
-use crate::{child, lateness, leftovers, library, offspring, otf2, output, place};
+use crate::{child, clocks, leftovers, library, offspring, otf2, output, place};
 use captures::ENDING;
 use common::config::Settings;
 use common::files;
@@ -38,6 +38,13 @@ pub(crate) struct Request {
     pub(crate) window_seconds: f64,
     /// The version of NCCL's interface to speak, where it is given.
     pub(crate) interface: Option<u32>,
+}
+
+impl Request {
+    /// Whether the operations' times are needed: for the trace's lanes, for its clock, and for the lateness.
+    fn needs_timeline(&self) -> bool {
+        self.lateness || self.otf2.is_some()
+    }
 }
 
 /// What came of it.
@@ -161,12 +168,12 @@ pub(crate) fn replay(request: &Request) -> Result<Outcome, ReplayError> {
     let mut summary = Summary::merge(summaries.clone());
     summary.notes.extend(left_out.iter().map(|error| format!("left out, since it could not be replayed: {error}")));
     recordings.check_ranks(&summary, |process| replayed.get(process).map(|job| job.number))?;
-    if request.lateness {
+    let mut traces: Vec<ProcessTrace> = traces.into_iter().flatten().collect();
+    if request.needs_timeline() {
         let captures: Vec<PathBuf> = replayed.iter().map(|job| job.capture.to_path_buf()).collect();
         let arrivals: Vec<PathBuf> = replayed.iter().map(|job| job.arrivals()).collect();
-        lateness::add(&mut summary, &captures, &arrivals);
+        clocks::bring_together(&mut summary, &mut traces, &captures, &arrivals, request.lateness);
     }
-    let traces: Vec<ProcessTrace> = traces.into_iter().flatten().collect();
     let trace = request.otf2.as_deref().map(|directory| otf2::write(directory, &traces)).transpose()?;
     if let Some(path) = &request.summary {
         leftovers::undisturbed(|| files::write_json(path, &summary)).map_err(|error| ReplayError::io(path, error))?;
@@ -271,7 +278,7 @@ impl Job<'_> {
     fn spawn(&self, summary: &Path, trace: Option<&Path>) -> Result<Child, ReplayError> {
         let mut command = offspring::of_own(child::COMMAND).map_err(|error| ReplayError::io(self.capture, error))?;
         command.arg(self.scratch).arg(self.capture).args(trace);
-        if self.request.lateness {
+        if self.request.needs_timeline() {
             command.arg("--arrivals").arg(self.arrivals());
         }
         if let Some(interface) = self.request.interface {
@@ -288,9 +295,10 @@ impl Job<'_> {
             // nothing is decided by waiting: how often the collector comes by must not show in the figures
             command.env("NCCL_SCOREP_SETTLE_SECONDS", "1e6");
         }
-        // the stand-in for Score-P has no lanes, and needs a timeline for the lateness alone
-        command.env("NCCL_SCOREP_LANES", "off");
-        if !self.request.lateness {
+        if self.request.otf2.is_none() {
+            command.env("NCCL_SCOREP_LANES", "off");
+        }
+        if !self.request.needs_timeline() {
             command.env("NCCL_SCOREP_GATHER_KB", "0");
         } else if std::env::var_os("NCCL_SCOREP_LANE_MB").is_none() {
             // no job needs the memory, and the capture takes more

@@ -33,6 +33,7 @@ fn it_exports_what_the_hosts_look_up_and_nothing_else() {
         "scorep_nccl_kernel_events",
         "scorep_nccl_recorded_process",
         "scorep_nccl_recording_lacks",
+        "scorep_nccl_stand_ins",
         "scorep_nccl_version",
     ];
     for text in outputs("nm", &["--dynamic", "--defined-only", "--format=posix"]) {

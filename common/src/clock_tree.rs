@@ -77,8 +77,14 @@ impl Link {
         self.usable_begin().map_or(0.0, |begin| (self.end.own - begin.own) as f64)
     }
 
+    /// The same, told by the parent, whose own parent is `child` then.
+    pub(crate) fn reversed(self, child: u32) -> Self {
+        let turn = |meeting: Meeting| Meeting { own: meeting.parents, parents: meeting.own, ..meeting };
+        Self { parent: child, begin: self.begin.map(turn), end: turn(self.end) }
+    }
+
     /// Both are one clock, which nobody needed to compare.
-    fn is_of_one_clock(&self) -> bool {
+    pub(crate) fn is_of_one_clock(&self) -> bool {
         self.begin.is_none() && self.end.is_of_one_clock()
     }
 
@@ -88,7 +94,7 @@ impl Link {
     }
 
     /// Uncertainty of the parent's ticks at the own ones.
-    fn error(&self, ticks: u64) -> f64 {
+    pub(crate) fn error(&self, ticks: u64) -> f64 {
         let end = self.end.error as f64;
         let until_end = self.end.own as f64 - ticks as f64;
         match self.usable_begin() {

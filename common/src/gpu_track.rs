@@ -138,6 +138,11 @@ impl GpuMapping {
         self.corridor.at(stamp)
     }
 
+    /// The stamps that the enqueues and the callbacks themselves are of, with their bounds, where there are any; in no order.
+    pub fn bounded(&self) -> impl Iterator<Item = (u64, [u64; 2])> {
+        self.corridor.stamps().filter_map(|stamp| Some((stamp, self.bounds(stamp)?)))
+    }
+
     /// Whether the enqueues and the callbacks contradict each other at any of their own stamps: they are not of one
     /// clock.
     pub fn is_contradictory(&self) -> bool {

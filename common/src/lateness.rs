@@ -6,6 +6,7 @@
 //! A difference within the likely error is no lateness. The rank that came last waits for nobody: its time is that of the transfer
 //! (`bandwidth`).
 
+mod alignment;
 mod bandwidth;
 mod causality;
 mod compared;
@@ -23,6 +24,8 @@ use causality::Seen;
 use compared::Compared;
 use matching::{Member, Moment};
 use sums::Sums;
+
+pub use alignment::aligned;
 
 /// A rank as a process reports it.
 struct Reported {
@@ -111,19 +114,7 @@ fn thin(mut processes: Vec<Arrivals>) -> (Vec<Arrivals>, u32) {
 /// Gives `each` every operation that all ranks of its communicator have, by communicator. Of a communicator with a rank
 /// whose process' clock is not connected with that of process 0 it is not known when its ranks began.
 pub fn matched(processes: Vec<Arrivals>, clocks: &ClockTree, nanoseconds_per_tick: f64, mut each: impl FnMut(Matched)) {
-    let of_process =
-        |(process, arrivals): (u32, Arrivals)| arrivals.ranks.into_iter().map(move |rank| Reported { process, rank });
-    let mut reported: Vec<Reported> = (0..).zip(processes).flat_map(of_process).collect();
-    reported.sort_by_key(|reported| reported.rank.rank);
-    let mut reported = reported.into_iter().peekable();
-    while let Some(comm) = reported.peek().map(|reported| reported.rank.rank.comm) {
-        let ranks: Vec<Reported> = std::iter::from_fn(|| reported.next_if(|next| next.rank.rank.comm == comm)).collect();
-        let ranks = ranks.into_iter().map(|Reported { process, rank }| Member::new(process, rank.rank.rank, rank.arrivals));
-        let mut members: Vec<Member> = ranks.collect();
-        // a rank that is reported twice: of each operation, nobody knows which
-        if members.len() < 2 || !members.is_sorted_by(|one, next| one.rank < next.rank) {
-            continue;
-        }
+    for_each_communicator(processes, |comm, mut members| {
         let ranks: Vec<i32> = members.iter().map(|member| member.rank).collect();
         let begins = Begins::of(&members, clocks, nanoseconds_per_tick);
         let moments = |arrivals: &[Arrival]| begins.as_ref().and_then(|begins| begins.moments(arrivals));
@@ -148,6 +139,24 @@ pub fn matched(processes: Vec<Arrivals>, clocks: &ClockTree, nanoseconds_per_tic
                 bytes: bytes.filter(|&bytes| arrivals.iter().all(|arrival| arrival.bytes == bytes)),
             });
         });
+    });
+}
+
+/// Gives `each` the members of every communicator of which there are several.
+fn for_each_communicator(processes: Vec<Arrivals>, mut each: impl FnMut(u64, Vec<Member>)) {
+    let of_process =
+        |(process, arrivals): (u32, Arrivals)| arrivals.ranks.into_iter().map(move |rank| Reported { process, rank });
+    let mut reported: Vec<Reported> = (0..).zip(processes).flat_map(of_process).collect();
+    reported.sort_by_key(|reported| reported.rank.rank);
+    let mut reported = reported.into_iter().peekable();
+    while let Some(comm) = reported.peek().map(|reported| reported.rank.rank.comm) {
+        let ranks: Vec<Reported> = std::iter::from_fn(|| reported.next_if(|next| next.rank.rank.comm == comm)).collect();
+        let ranks = ranks.into_iter().map(|Reported { process, rank }| Member::new(process, rank.rank.rank, rank.arrivals));
+        let members: Vec<Member> = ranks.collect();
+        // a rank that is reported twice: of each operation, nobody knows which
+        if members.len() > 1 && members.is_sorted_by(|one, next| one.rank < next.rank) {
+            each(comm, members);
+        }
     }
 }
 
@@ -172,20 +181,23 @@ impl<'a> Begins<'a> {
 
     /// Of an operation, where they are known of all members.
     fn moments(&self, arrivals: &[Arrival]) -> Option<Vec<Moment>> {
-        let moment = |(arrival, &(process, rate)): (&Arrival, &(u32, f64))| {
-            let (time, _) = self.clocks.to_root(process, arrival.time).filter(|_| arrival.known == Known::Begin)?;
-            let length = arrival.length as f64 / self.nanoseconds_per_tick;
-            let ticks = |own: u64| own as f64 * rate;
-            Some(Moment {
-                operation: arrival.operation(),
-                time,
-                stop: time.saturating_add(length.ceil() as u64),
-                clock: arrival.clock.map(ticks),
-                nodes: self.clocks.own_uncertainty(process, arrival.time, &self.in_common),
-                begin: [ticks(arrival.ahead), if arrival.by_events { length } else { 0.0 }],
-                by_events: arrival.by_events,
-            })
-        };
-        arrivals.iter().zip(&self.processes).map(moment).collect()
+        arrivals.iter().enumerate().map(|(place, arrival)| self.moment(place, arrival)).collect()
+    }
+
+    /// Of the member at that place.
+    fn moment(&self, place: usize, arrival: &Arrival) -> Option<Moment> {
+        let &(process, rate) = self.processes.get(place)?;
+        let (time, _) = self.clocks.to_root(process, arrival.time).filter(|_| arrival.known == Known::Begin)?;
+        let length = arrival.length as f64 / self.nanoseconds_per_tick;
+        let ticks = |own: u64| own as f64 * rate;
+        Some(Moment {
+            operation: arrival.operation(),
+            time,
+            stop: time.saturating_add(length.ceil() as u64),
+            clock: arrival.clock.map(ticks),
+            nodes: self.clocks.own_uncertainty(process, arrival.time, &self.in_common),
+            begin: [ticks(arrival.ahead), if arrival.by_events { length } else { 0.0 }],
+            by_events: arrival.by_events,
+        })
     }
 }

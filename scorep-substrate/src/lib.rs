@@ -22,6 +22,7 @@ mod roll_call;
 mod run;
 pub mod series;
 mod spare;
+mod stand_ins;
 pub mod substrate;
 pub mod sys;
 mod token;

@@ -1,6 +1,7 @@
 //! Score-P's measurement library in this process: what its own adapters use to make locations, regions and counters, looked up by
 //! name at run time. One symbol missing, or a library that is not the one these types are known of, and nothing of it is used.
 
+use crate::stand_ins;
 use crate::sys::measurement::*;
 use crate::sys::*;
 use std::ffi::{CStr, CString, c_void};
@@ -30,10 +31,13 @@ macro_rules! symbols {
         struct Symbols { $($field: $type),* }
 
         impl Symbols {
-            fn find() -> Result<Self, String> {
+            /// # Safety
+            ///
+            /// What `find` gives for a name is Score-P's function of that name, or one of its type.
+            unsafe fn find(find: impl Fn(&CStr) -> Result<*mut c_void, String>) -> Result<Self, String> {
                 Ok(Self { $($field: {
-                    let symbol = address($name)?;
-                    // SAFETY: `find` has made sure that it is the library whose symbol of this name has this type.
+                    let symbol = find($name)?;
+                    // SAFETY: the caller answers for it.
                     unsafe { std::mem::transmute::<*mut c_void, $type>(symbol) }
                 }),* })
             }
@@ -129,8 +133,13 @@ impl Measurement {
     /// # Errors
     /// Why its symbols are not used, in words.
     pub(crate) fn find() -> Result<Self, String> {
+        if stand_ins::are_there() {
+            // SAFETY: whoever handed the stand-ins over answers for their types.
+            return unsafe { Symbols::find(stand_ins::find) }.map(Self);
+        }
         check_library()?;
-        Symbols::find().map(Self)
+        // SAFETY: `check_library` has made sure that it is the library whose symbols have these types.
+        unsafe { Symbols::find(address) }.map(Self)
     }
 
     /// When the measurement began, ticks.

@@ -1,6 +1,8 @@
-//! When the ranks of the process began their collectives, for a program that replays recorded callbacks.
+//! What a program that replays recorded callbacks has of the library besides what Score-P has: lanes without a Score-P, and when
+//! the ranks of the process began their collectives.
 
 use crate::run;
+use crate::stand_ins::{self, Lookup};
 use common::guard::guard;
 use common::log;
 use std::ffi::{CStr, OsStr, c_char, c_int};
@@ -28,4 +30,20 @@ pub unsafe extern "C" fn scorep_nccl_arrivals(path: *const c_char) -> c_int {
         }
         c_int::from(written.is_ok())
     })
+}
+
+/// Has the lanes written through functions of the caller's instead of Score-P's measurement library. To be called before the
+/// measurement begins.
+///
+/// # Safety
+/// `lookup` is NULL, or gives for the name of a function of Score-P 8.4's measurement library a function of the same type, which
+/// stays, or NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn scorep_nccl_stand_ins(lookup: Option<Lookup>) {
+    guard("scorep_nccl_stand_ins", (), || {
+        if let Some(lookup) = lookup {
+            // SAFETY: as the caller promises.
+            unsafe { stand_ins::take(lookup) };
+        }
+    });
 }

@@ -2,7 +2,7 @@
 //! in its own way; what has to be done is done once.
 
 use crate::measurement::Measurement;
-use crate::{host_regions, lanes, spare};
+use crate::{host_regions, lanes, spare, stand_ins};
 use common::arrivals::Arrivals;
 use common::recorder::{self, CLOCK};
 use common::thread::ThreadCell;
@@ -92,7 +92,15 @@ pub(crate) fn end(end: u64, is_last: bool) {
         let end = if CLOCK.is_score_p() { end } else { CLOCK.now() };
         let begin = measurement.map_or(0, |measurement| measurement.begin());
         if recorder::settings().gather_bytes > 0 {
-            let arrivals = timeline.as_ref().map(|timeline| timeline.arrivals(ThreadCell::all_dropped() == 0));
+            let is_complete = ThreadCell::all_dropped() == 0;
+            let arrivals = timeline.as_ref().map(|timeline| {
+                let mut arrivals = timeline.arrivals(is_complete);
+                // recordings have no other clock than the one that their operations show
+                if stand_ins::are_there() {
+                    timeline.add_transfers(&mut arrivals, is_complete);
+                }
+                arrivals
+            });
             *ARRIVALS.lock().unwrap_or_else(PoisonError::into_inner) = arrivals;
         }
         let history = timeline.map(|timeline| timeline.into_history(begin, end));

@@ -1,17 +1,20 @@
 //! The functions that the library has for a replay, beside those of its hosts.
 
 use super::kernels::Tell;
-use super::{HostError, open, symbol};
+use super::{HostError, measurement, open, symbol};
 use crate::capture::Capture;
 use crate::library::Links;
 use common::origin::Origin;
 use libloading::os::unix::Library;
-use std::ffi::{CString, c_char};
+use std::ffi::{CString, c_char, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// How long the collector may take to catch up, milliseconds.
 const PATIENCE: u32 = 60_000;
+
+/// What gives the library a stand-in for Score-P's function of a name.
+type Lookup = unsafe extern "C" fn(*const c_char) -> *mut c_void;
 
 /// The functions that the library has for a replay, and the library they live in.
 pub(super) struct Functions {
@@ -21,6 +24,7 @@ pub(super) struct Functions {
     arrivals: Option<unsafe extern "C" fn(*const c_char) -> i32>,
     recording_lacks: Option<unsafe extern "C" fn(u64)>,
     recorded_process: Option<unsafe extern "C" fn(u32, *const c_char)>,
+    stand_ins: Option<unsafe extern "C" fn(Lookup)>,
     _library: Library,
 }
 
@@ -44,7 +48,19 @@ impl Functions {
         };
         let recorded_process = process.ok().map(|found| *found);
         let kernel_events = kernel_events.ok().map(|found| *found);
-        Ok(Self { flush, kernel_events, arrivals, recording_lacks, recorded_process, _library: library })
+        // SAFETY: the symbol has this type.
+        let stand_ins = unsafe { symbol::<unsafe extern "C" fn(Lookup)>(&library, &links.counters, "scorep_nccl_stand_ins") };
+        let stand_ins = stand_ins.ok().map(|found| *found);
+        Ok(Self { flush, kernel_events, arrivals, recording_lacks, recorded_process, stand_ins, _library: library })
+    }
+
+    /// Has the lanes, where they are wanted, written through what stands in for Score-P, by a library that can.
+    pub(super) fn stand_in_for_score_p(&self, begin: u64) {
+        if let Some(stand_ins) = self.stand_ins {
+            measurement::begin(begin);
+            // SAFETY: takes such a function; those that it gives have the types of Score-P's, and stay.
+            unsafe { stand_ins(measurement::find) };
+        }
     }
 
     /// Tells how many callbacks the capture lacks, to a library that counts them.

@@ -7,6 +7,7 @@ pub(crate) mod clock;
 pub(crate) mod descriptor;
 mod functions;
 mod kernels;
+mod measurement;
 mod nccl;
 pub(crate) mod play;
 pub(crate) mod scorep;

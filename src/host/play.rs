@@ -4,10 +4,10 @@ use super::functions::Functions;
 use super::kernels::Kernels;
 use super::nccl::Nccl;
 use super::scorep::MetricPlugin;
-use super::{HostError, clock};
-use crate::capture::{Capture, Event, What};
+use super::{HostError, clock, measurement};
+use crate::capture::{Call, Capture, Event, What};
 use crate::library::Links;
-use crate::trace::{Moment, ProcessTrace, ThreadTrace};
+use crate::trace::{Member, Moment, ProcessTrace, ThreadTrace};
 use common::metric::SERIES;
 use common::series::{Of, Token};
 use std::collections::{BTreeMap, BTreeSet};
@@ -74,10 +74,11 @@ pub(crate) fn play(capture: &Capture, name: &str, plan: &Plan<'_>) -> Result<Pro
     let series = MetricPlugin::load(&plan.links.series, "nccl_series_plugin", &tokens)?;
     let main_ids = counters.add_counters()?;
     let series_ids = series.add_counters()?;
+    let library = Functions::find(plan.links)?;
+    library.stand_in_for_score_p(begin);
     series.begin();
     counters.begin();
 
-    let library = Functions::find(plan.links)?;
     library.tell_process(capture);
     library.tell_dropped(capture.meta.dropped);
     let kernels = Kernels::of(capture, library.kernel_events);
@@ -109,16 +110,28 @@ pub(crate) fn play(capture: &Capture, name: &str, plan: &Plan<'_>) -> Result<Pro
     let threads = visits.into_iter().filter(|visits| visits.ids.is_some()).map(Visits::into_trace).collect();
     let trace = ProcessTrace {
         name: name.into(),
+        node: String::new(),
+        members: members(capture),
         ticks_per_second: clock::TICKS_PER_SECOND,
         begin,
         end,
         counters: counters.metrics().to_vec(),
         threads,
+        lanes: measurement::take(),
         series: series.all_values(&series_ids),
     };
     series.finalize();
     counters.finalize();
     Ok(trace)
+}
+
+/// The ranks of the process.
+fn members(capture: &Capture) -> Vec<Member> {
+    let member = |call: &Call| match call.what {
+        What::Init { comm, nnodes, nranks, rank, .. } => Some(Member { comm, rank, nranks, nnodes }),
+        _ => None,
+    };
+    capture.lines.iter().filter_map(member).collect()
 }
 
 /// The series to ask for: of each communicator, rate and latency also to each rank that something is sent to.
@@ -139,7 +152,7 @@ fn series_tokens(capture: &Capture, interface: Option<u32>) -> Vec<String> {
     tokens.filter(|token| token.series.by_peer || !matches!(token.of, Of::Peer(..))).map(|token| token.to_string()).collect()
 }
 
-fn peer_of_send(call: &crate::capture::Call) -> Option<(u32, i32)> {
+fn peer_of_send(call: &Call) -> Option<(u32, i32)> {
     match &call.what {
         What::Start { ctx, event: Event::ProxyOp { peer, send: true, .. }, .. } => Some((*ctx, *peer)),
         _ => None,

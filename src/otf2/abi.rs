@@ -22,7 +22,7 @@ handles! {
     LocalDefinitionWriter;
     /// `OTF2_GlobalDefWriter`.
     GlobalDefinitionWriter;
-    /// `OTF2_AttributeList`; always null here.
+    /// `OTF2_AttributeList`.
     AttributeList;
 }
 
@@ -75,11 +75,31 @@ pub(super) const DOMAIN_SHARED_MEMORY: u8 = 1;
 pub(super) const GROUP_PROCESS: u8 = 1;
 /// `OTF2_LOCATION_TYPE_CPU_THREAD`.
 pub(super) const LOCATION_CPU_THREAD: u8 = 1;
+/// `OTF2_LOCATION_TYPE_ACCELERATOR_STREAM`.
+pub(super) const LOCATION_ACCELERATOR_STREAM: u8 = 2;
 /// `OTF2_LOCATION_TYPE_METRIC`.
 pub(super) const LOCATION_METRIC: u8 = 3;
 
 /// `OTF2_REGION_ROLE_WRAPPER`.
 pub(super) const ROLE_WRAPPER: u8 = 2;
+/// `OTF2_REGION_ROLE_UNKNOWN`.
+pub(super) const ROLE_UNKNOWN: u8 = 0;
+/// `OTF2_REGION_ROLE_COLL_ONE2ALL`.
+pub(super) const ROLE_ONE_TO_ALL: u8 = 23;
+/// `OTF2_REGION_ROLE_COLL_ALL2ONE`.
+pub(super) const ROLE_ALL_TO_ONE: u8 = 24;
+/// `OTF2_REGION_ROLE_COLL_ALL2ALL`.
+pub(super) const ROLE_ALL_TO_ALL: u8 = 25;
+/// `OTF2_REGION_ROLE_COLL_OTHER`.
+pub(super) const ROLE_COLLECTIVE: u8 = 26;
+/// `OTF2_REGION_ROLE_POINT2POINT`.
+pub(super) const ROLE_POINT_TO_POINT: u8 = 28;
+/// `OTF2_REGION_ROLE_ARTIFICIAL`.
+pub(super) const ROLE_ARTIFICIAL: u8 = 31;
+/// `OTF2_PARADIGM_UNKNOWN`.
+pub(super) const PARADIGM_UNKNOWN: u8 = 0;
+/// `OTF2_PARADIGM_CUDA`.
+pub(super) const PARADIGM_CUDA: u8 = 5;
 /// `OTF2_PARADIGM_NONE`.
 pub(super) const PARADIGM_NONE: u8 = 22;
 /// `OTF2_REGION_FLAG_NONE`.
@@ -95,6 +115,8 @@ pub(super) const OCCURRENCE_ASYNCHRONOUS: u8 = 2;
 pub(super) const RECORDER_ABSTRACT: u8 = 1;
 /// `OTF2_RECORDER_KIND_CPU`.
 pub(super) const RECORDER_CPU: u8 = 2;
+/// `OTF2_RECORDER_KIND_GPU`.
+pub(super) const RECORDER_GPU: u8 = 3;
 /// `OTF2_SCOPE_LOCATION_GROUP`.
 pub(super) const SCOPE_LOCATION_GROUP: u8 = 1;
 
@@ -113,6 +135,8 @@ pub(super) const TIMING_LAST: u8 = 2 << 4;
 /// `OTF2_METRIC_TIMING_NEXT`.
 pub(super) const TIMING_NEXT: u8 = 3 << 4;
 
+/// `OTF2_TYPE_STRING`.
+pub(super) const TYPE_STRING: u8 = 11;
 /// `OTF2_TYPE_UINT64`.
 pub(super) const TYPE_UINT64: u8 = 4;
 /// `OTF2_TYPE_INT64`.

@@ -12,7 +12,7 @@ const BUFFER: u64 = 4 * 1024 * 1024;
 
 /// Most bytes of an ENTER, a LEAVE and what a METRIC record has beside its values, with their times; less than 50.
 const EVENT: u64 = 64;
-/// Most bytes of a value: its type, its length and its bytes.
+/// Most bytes of a value: its type, its length and its bytes. An attribute takes no more than two.
 const VALUE: u64 = 10;
 
 /// The size of pieces that suits the events of a plan.
@@ -26,6 +26,9 @@ pub(super) fn size(plan: &Plan<'_>) -> u64 {
 fn bound(location: &Location<'_>) -> u64 {
     let (events, values) = match &location.records {
         Records::Moments { moments, counters } => (moments.len(), counters.as_ref().map_or(0, |layout| layout.types.len())),
+        Records::Lane { records, .. } => {
+            (records.len(), 1 + records.iter().map(|it| it.attributes.len()).max().map_or(0, |most| 2 * most))
+        }
         Records::Points { points, .. } => (points.len(), 1),
     };
     let count = |length: usize| u64::try_from(length).unwrap_or(u64::MAX);

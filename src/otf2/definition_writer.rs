@@ -3,10 +3,12 @@
 use super::abi;
 use super::archive::{Archive, c_string};
 use super::error::Otf2Error;
+use super::lanes::value_type;
 use super::metric::Properties;
 use super::numbered::Numbered;
 use super::plan::{Clock, Records};
-use crate::trace::Metric;
+use super::region::Region;
+use crate::trace::{Attribute, Metric};
 
 /// Writes definitions; what one names by number is to be defined before it. Strings are defined when first used.
 pub(super) struct DefinitionWriter<'a> {
@@ -34,7 +36,12 @@ impl<'a> DefinitionWriter<'a> {
         Ok(number)
     }
 
-    /// The clock, which comes first.
+    /// Strings that events name by number, which come before all others.
+    pub(super) fn strings(&mut self, strings: &Numbered<&str>) -> Result<(), Otf2Error> {
+        strings.iter().try_for_each(|(_, text)| self.string(text).map(drop))
+    }
+
+    /// The clock, before any other definition.
     pub(super) fn clock(&self, clock: &Clock) -> Result<(), Otf2Error> {
         // When the offset was by the wall clock is not known of a replayed measurement.
         let real_time = abi::UNDEFINED_TIMESTAMP;
@@ -80,18 +87,28 @@ impl<'a> DefinitionWriter<'a> {
         let name = self.string(name)?;
         let kind = match records {
             Records::Moments { .. } => abi::LOCATION_CPU_THREAD,
+            Records::Lane { .. } => abi::LOCATION_ACCELERATOR_STREAM,
             Records::Points { .. } => abi::LOCATION_METRIC,
         };
         // SAFETY: the writer is open.
         unsafe { self.archive.library.define_location(self.handle, number, name, kind, events, group) }
     }
 
-    /// A region; role and paradigm are those that Score-P gives functions of a wrapped library.
-    pub(super) fn region(&mut self, number: u32, name: &str) -> Result<(), Otf2Error> {
+    /// A region.
+    pub(super) fn region(&mut self, number: u32, region: &Region<'_>) -> Result<(), Otf2Error> {
+        let &Region { name, role, paradigm } = region;
         let (name, none) = (self.string(name)?, self.string("")?);
-        let (role, paradigm, flags) = (abi::ROLE_WRAPPER, abi::PARADIGM_NONE, abi::REGION_FLAG_NONE);
+        let (flags, file) = (abi::REGION_FLAG_NONE, abi::UNDEFINED);
         // SAFETY: the writer is open.
-        unsafe { self.archive.library.define_region(self.handle, number, name, name, none, role, paradigm, flags, none, 0, 0) }
+        unsafe { self.archive.library.define_region(self.handle, number, name, name, none, role, paradigm, flags, file, 0, 0) }
+    }
+
+    /// An attribute.
+    pub(super) fn attribute(&mut self, number: u32, attribute: &Attribute) -> Result<(), Otf2Error> {
+        let (name, description) = (self.string(&attribute.name)?, self.string(&attribute.description)?);
+        let kind = value_type(attribute.is_text);
+        // SAFETY: the writer is open.
+        unsafe { self.archive.library.define_attribute(self.handle, number, name, description, kind) }
     }
 
     /// A metric.
@@ -124,6 +141,11 @@ impl<'a> DefinitionWriter<'a> {
     /// A class of one metric (by number), recorded through instances only.
     pub(super) fn asynchronous_class(&self, number: u32, member: u32) -> Result<(), Otf2Error> {
         self.class(number, &[member], abi::OCCURRENCE_ASYNCHRONOUS, abi::RECORDER_ABSTRACT)
+    }
+
+    /// A class of one metric (by number) that lanes record.
+    pub(super) fn gpu_class(&self, number: u32, member: u32) -> Result<(), Otf2Error> {
+        self.class(number, &[member], abi::OCCURRENCE_ASYNCHRONOUS, abi::RECORDER_GPU)
     }
 
     fn class(&self, number: u32, members: &[u32], occurrence: u8, recorder: u8) -> Result<(), Otf2Error> {

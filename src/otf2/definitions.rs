@@ -6,27 +6,34 @@ use super::definition_writer::DefinitionWriter;
 use super::error::Otf2Error;
 use super::plan::{MetricSet, Plan, Records};
 
-/// Which machine the processes ran on is not known of a replay: one node stands for all.
+/// All machines together.
 const MACHINE: u32 = 0;
+/// The first one.
 const NODE: u32 = 1;
 
 /// Writes what the numbers in the events mean; `counts` is the number of events of each location.
 pub(super) fn write(archive: &Archive, plan: &Plan<'_>, counts: &[u64]) -> Result<(), Otf2Error> {
     archive.write_local_definitions((0..).zip(&plan.locations).map(|(number, _)| number))?;
     let mut writer = DefinitionWriter::open(archive)?;
+    writer.strings(&plan.strings)?;
     writer.clock(&plan.clock)?;
     writer.node(MACHINE, "replay", "machine", None, abi::DOMAIN_MACHINE)?;
-    writer.node(NODE, "replay", "node", Some(MACHINE), abi::DOMAIN_SHARED_MEMORY)?;
-    for (number, name) in (0..).zip(&plan.groups) {
-        writer.group(number, name, NODE)?;
+    for (number, name) in plan.nodes.iter() {
+        writer.node(NODE + number, name, "node", Some(MACHINE), abi::DOMAIN_SHARED_MEMORY)?;
+    }
+    for (number, (name, node)) in (0..).zip(&plan.groups) {
+        writer.group(number, name, NODE + node)?;
     }
     for (number, (location, &count)) in (0..).zip(plan.locations.iter().zip(counts)) {
         writer.location(number, location.name, &location.records, count, location.group)?;
     }
-    for (number, name) in plan.regions.iter() {
-        writer.region(number, name)?;
+    for (number, region) in plan.regions.iter() {
+        writer.region(number, region)?;
     }
     write_metrics(&mut writer, plan)?;
+    for (number, attribute) in plan.attributes.iter() {
+        writer.attribute(number, attribute)?;
+    }
     writer.close()
 }
 
@@ -42,6 +49,7 @@ fn write_metrics(writer: &mut DefinitionWriter<'_>, plan: &Plan<'_>) -> Result<(
                     writer.recorder(number, recorder)?;
                 }
             }
+            MetricSet::Gpu(member) => writer.gpu_class(number, *member)?,
             MetricSet::Asynchronous(member) => writer.asynchronous_class(number, *member)?,
             MetricSet::Instance { class, recorder, group } => writer.instance(number, *class, *recorder, *group)?,
         }

@@ -70,6 +70,9 @@ pub enum Otf2Error {
         /// The number found.
         number: u32,
     },
+    /// An event of a lane names by number what is not in the list.
+    #[error("an event names a {0} that is not defined")]
+    Undefined(&'static str),
     /// OTF2 counts some things in few bits.
     #[error("too many {0} for one OTF2 archive")]
     TooMany(&'static str),

@@ -1,7 +1,5 @@
 //! The events of one location.
 
-use std::ptr;
-
 use super::abi;
 use super::archive::Archive;
 use super::error::Otf2Error;
@@ -11,6 +9,16 @@ use super::plan::Values;
 pub(super) struct EventWriter<'a> {
     archive: &'a Archive,
     handle: *mut abi::EventWriter,
+    /// What is said about the next event.
+    attributes: *mut abi::AttributeList,
+}
+
+/// An attribute of an event, by number.
+pub(super) enum Said {
+    /// With a number.
+    Number(u32, u64),
+    /// With a string, by number.
+    Text(u32, u32),
 }
 
 impl<'a> EventWriter<'a> {
@@ -18,19 +26,38 @@ impl<'a> EventWriter<'a> {
     pub(super) fn open(archive: &'a Archive, location: u64) -> Result<Self, Otf2Error> {
         // SAFETY: the archive is open as long as it is borrowed.
         let handle = unsafe { archive.library.event_writer(archive.handle, location) }?;
-        Ok(Self { archive, handle })
+        // SAFETY: takes nothing.
+        let attributes = unsafe { archive.library.new_attributes() }?;
+        Ok(Self { archive, handle, attributes })
+    }
+
+    /// Says something about the next event, and nothing else.
+    pub(super) fn say(&self, attributes: impl Iterator<Item = Result<Said, Otf2Error>>) -> Result<(), Otf2Error> {
+        let library = self.archive.library;
+        // SAFETY: the list is this writer's.
+        unsafe { library.clear_attributes(self.attributes) }?;
+        for said in attributes {
+            // SAFETY: as above; OTF2 keeps no pointer.
+            unsafe {
+                match said? {
+                    Said::Number(attribute, value) => library.add_number(self.attributes, attribute, value),
+                    Said::Text(attribute, string) => library.add_string(self.attributes, attribute, string),
+                }
+            }?;
+        }
+        Ok(())
     }
 
     /// Records that a region (by number) is entered.
     pub(super) fn enter(&self, time: u64, region: u32) -> Result<(), Otf2Error> {
-        // SAFETY: the writer is open; no attributes is null.
-        unsafe { self.archive.library.enter(self.handle, ptr::null_mut(), time, region) }
+        // SAFETY: the writer is open, the list its own.
+        unsafe { self.archive.library.enter(self.handle, self.attributes, time, region) }
     }
 
     /// Records that a region (by number) is left.
     pub(super) fn leave(&self, time: u64, region: u32) -> Result<(), Otf2Error> {
-        // SAFETY: the writer is open; no attributes is null.
-        unsafe { self.archive.library.leave(self.handle, ptr::null_mut(), time, region) }
+        // SAFETY: the writer is open, the list its own.
+        unsafe { self.archive.library.leave(self.handle, self.attributes, time, region) }
     }
 
     /// Records one value for each type of `layout`.
@@ -38,8 +65,8 @@ impl<'a> EventWriter<'a> {
         let count = u8::try_from(values.len()).ok().filter(|_| values.len() == layout.types.len());
         let count = count.ok_or(Otf2Error::TooMany("values in a metric record"))?;
         let (types, values) = (layout.types.as_ptr(), values.as_ptr());
-        // SAFETY: the writer is open, no attributes is null, and both lists are `count` long.
-        unsafe { self.archive.library.metric(self.handle, ptr::null_mut(), time, layout.set, count, types, values) }
+        // SAFETY: the writer is open, the attributes are its own, and both lists are `count` long.
+        unsafe { self.archive.library.metric(self.handle, self.attributes, time, layout.set, count, types, values) }
     }
 
     /// Closes the writer; answers how many events it wrote.
@@ -47,6 +74,7 @@ impl<'a> EventWriter<'a> {
         let mut count = 0;
         // SAFETY: the writer is open, of this archive, and not used again.
         unsafe {
+            self.archive.library.delete_attributes(self.attributes)?;
             self.archive.library.count_events(self.handle, &raw mut count)?;
             self.archive.library.close_event_writer(self.archive.handle, self.handle)?;
         }

@@ -35,6 +35,11 @@ fn write_records(writer: &EventWriter<'_>, records: &Records<'_>) -> Result<(), 
                 }
             }
         }
+        Records::Lane { records, numbers } => {
+            for record in *records {
+                numbers.write(writer, record)?;
+            }
+        }
         Records::Points { points, series } => {
             for (time, value) in *points {
                 writer.metric(*time, series, slice::from_ref(value))?;

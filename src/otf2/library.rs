@@ -107,6 +107,10 @@ functions! {
         leave = "OTF2_EvtWriter_Leave" (
             writer: *mut abi::EventWriter, attributes: *mut abi::AttributeList, time: u64, region: u32,
         );
+        add_number = "OTF2_AttributeList_AddUint64" (attributes: *mut abi::AttributeList, attribute: u32, value: u64);
+        add_string = "OTF2_AttributeList_AddStringRef" (attributes: *mut abi::AttributeList, attribute: u32, string: u32);
+        clear_attributes = "OTF2_AttributeList_RemoveAllAttributes" (attributes: *mut abi::AttributeList);
+        delete_attributes = "OTF2_AttributeList_Delete" (attributes: *mut abi::AttributeList);
         // A value is a union of int64_t, uint64_t and double in C; its bits are given here.
         metric = "OTF2_EvtWriter_Metric" (
             writer: *mut abi::EventWriter, attributes: *mut abi::AttributeList, time: u64, metric: u32, count: u8,
@@ -144,6 +148,9 @@ functions! {
             writer: *mut abi::GlobalDefinitionWriter, number: u32, name: u32, canonical_name: u32, description: u32,
             role: u8, paradigm: u8, flags: u32, file: u32, first_line: u32, last_line: u32,
         );
+        define_attribute = "OTF2_GlobalDefWriter_WriteAttribute" (
+            writer: *mut abi::GlobalDefinitionWriter, number: u32, name: u32, description: u32, kind: u8,
+        );
         define_metric_member = "OTF2_GlobalDefWriter_WriteMetricMember" (
             writer: *mut abi::GlobalDefinitionWriter, number: u32, name: u32, description: u32, kind: u8, mode: u8,
             value_type: u8, base: u8, exponent: i64, unit: u32,
@@ -165,6 +172,7 @@ functions! {
             compression: u8,
         ) -> abi::Archive;
         event_writer = "OTF2_Archive_GetEvtWriter" (archive: *mut abi::Archive, location: u64) -> abi::EventWriter;
+        new_attributes = "OTF2_AttributeList_New" () -> abi::AttributeList;
         local_definition_writer = "OTF2_Archive_GetDefWriter" (
             archive: *mut abi::Archive, location: u64,
         ) -> abi::LocalDefinitionWriter;

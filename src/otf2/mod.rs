@@ -9,7 +9,8 @@
 //! 3. [`target`] lets the finished archive appear in its directory at once, or not at all.
 //!
 //! The layout follows Score-P: a process is a location group, a thread is a location whose METRIC records come right before ENTER and
-//! LEAVE, and each asynchronous metric has a METRIC location of its own in the group of its process.
+//! LEAVE, a lane is a location of a GPU whose counters and attributes are as Score-P has them, and each asynchronous metric has a METRIC
+//! location of its own in the group of its process.
 
 mod abi;
 mod archive;
@@ -19,10 +20,12 @@ mod definitions;
 mod error;
 mod event_writer;
 mod events;
+mod lanes;
 mod library;
 mod metric;
 mod numbered;
 mod plan;
+mod region;
 mod target;
 #[cfg(test)]
 mod tests;

@@ -1,9 +1,13 @@
 //! What the archive will hold: the processes' parts with the numbers by which OTF2's records name them.
 
+use std::rc::Rc;
+
 use super::error::Otf2Error;
+use super::lanes::Numbers;
 use super::metric::Properties;
 use super::numbered::{Numbered, next_number};
-use crate::trace::{Metric, Moment, ProcessTrace, SeriesTrace, ThreadTrace};
+use super::region::Region;
+use crate::trace::{Attribute, LaneRecord, Metric, Moment, ProcessTrace, SeriesTrace, ThreadTrace};
 
 /// Name of the thread that OTF2 demands of a process in which no thread called an instrumented function.
 const MAIN_THREAD: &str = "main thread";
@@ -12,16 +16,22 @@ const MAIN_THREAD: &str = "main thread";
 pub(super) struct Plan<'a> {
     /// The clock of all times.
     pub(super) clock: Clock,
-    /// Location groups: the names of the processes.
-    pub(super) groups: Vec<&'a str>,
+    /// Names of the machines.
+    pub(super) nodes: Numbered<&'a str>,
+    /// Location groups: the names of the processes, and the numbers of their machines.
+    pub(super) groups: Vec<(&'a str, u32)>,
     /// Threads and asynchronous metrics.
     pub(super) locations: Vec<Location<'a>>,
-    /// Regions by name; processes share them.
-    pub(super) regions: Numbered<&'a str>,
+    /// Regions; processes share those that are equal.
+    pub(super) regions: Numbered<Region<'a>>,
     /// Metrics; processes share those that are equal.
     pub(super) members: Numbered<&'a Metric>,
     /// Metric classes and instances, which OTF2 counts together.
     pub(super) sets: Numbered<MetricSet>,
+    /// Attributes of lanes; processes share those that are equal.
+    pub(super) attributes: Numbered<&'a Attribute>,
+    /// Strings that events name by number. They come first in the archive.
+    pub(super) strings: Numbered<&'a str>,
 }
 
 /// OTF2's clock properties.
@@ -46,6 +56,8 @@ pub(super) struct Location<'a> {
 pub(super) enum Records<'a> {
     /// A thread's enter and leave events, each with the number of its region; `counters` is none without counters.
     Moments { moments: Vec<(&'a Moment, u32)>, counters: Option<Values> },
+    /// What a lane holds, with the archive's numbers for what its process' lanes name by number.
+    Lane { records: &'a [LaneRecord], numbers: Rc<Numbers> },
     /// The values of one asynchronous metric.
     Points { points: &'a [(u64, u64)], series: Values },
 }
@@ -66,6 +78,8 @@ pub(super) enum MetricSet {
     Strict(Vec<u32>),
     /// Class of one metric (by number) that is recorded on locations of its own.
     Asynchronous(u32),
+    /// Class of one metric (by number) that lanes record.
+    Gpu(u32),
     /// An asynchronous class as `recorder`, a location, records it for the process `group`.
     Instance { class: u32, recorder: u64, group: u32 },
 }
@@ -75,15 +89,19 @@ impl<'a> Plan<'a> {
     pub(super) fn new(processes: &'a [ProcessTrace]) -> Result<Self, Otf2Error> {
         let mut plan = Self {
             clock: Clock::of(processes)?,
+            nodes: Numbered::new("machines"),
             groups: Vec::new(),
             locations: Vec::new(),
             regions: Numbered::new("regions"),
             members: Numbered::new("metrics"),
             sets: Numbered::new("metric classes and instances"),
+            attributes: Numbered::new("attributes"),
+            strings: Numbered::new("strings"),
         };
         for process in processes {
             let group = next_number(&plan.groups, "processes")?;
-            plan.groups.push(&process.name);
+            let (node, _) = plan.nodes.number(process.node.as_str())?;
+            plan.groups.push((&process.name, node));
             let counters = plan.counters(process)?;
             for thread in &process.threads {
                 plan.add_thread(process, group, thread, counters.clone())?;
@@ -91,6 +109,7 @@ impl<'a> Plan<'a> {
             if process.threads.is_empty() {
                 plan.add(MAIN_THREAD, group, Records::Moments { moments: Vec::new(), counters: None })?;
             }
+            plan.add_lanes(process, group)?;
             for series in &process.series {
                 plan.add_series(process, group, series)?;
             }
@@ -98,7 +117,7 @@ impl<'a> Plan<'a> {
         Ok(plan)
     }
 
-    fn add(&mut self, name: &'a str, group: u32, records: Records<'a>) -> Result<(), Otf2Error> {
+    pub(super) fn add(&mut self, name: &'a str, group: u32, records: Records<'a>) -> Result<(), Otf2Error> {
         next_number(&self.locations, "locations")?;
         self.locations.push(Location { name, group, records });
         Ok(())
@@ -138,7 +157,7 @@ impl<'a> Plan<'a> {
             if found != expected {
                 return Err(Otf2Error::ValueCount { location: label(process, &thread.name), expected, found });
             }
-            moments.push((moment, self.regions.number(&moment.region)?.0));
+            moments.push((moment, self.regions.number(Region::of_thread(&moment.region))?.0));
         }
         self.add(&thread.name, group, Records::Moments { moments, counters })
     }
@@ -170,8 +189,9 @@ impl Clock {
                 });
             }
             let moments = process.threads.iter().flat_map(|thread| &thread.moments).map(|moment| moment.time);
+            let records = process.lanes.lanes.iter().flat_map(|lane| &lane.records).map(|record| record.time);
             let points = process.series.iter().flat_map(|series| &series.points).map(|point| point.0);
-            for time in [process.begin, process.end].into_iter().chain(moments).chain(points) {
+            for time in [process.begin, process.end].into_iter().chain(moments).chain(records).chain(points) {
                 begin = begin.min(time);
                 end = end.max(time);
             }
@@ -184,7 +204,7 @@ fn label(process: &ProcessTrace, location: &str) -> String {
     format!("{}, {location}", process.name)
 }
 
-fn check_order(process: &ProcessTrace, location: &str, times: impl Iterator<Item = u64>) -> Result<(), Otf2Error> {
+pub(super) fn check_order(process: &ProcessTrace, location: &str, times: impl Iterator<Item = u64>) -> Result<(), Otf2Error> {
     let mut before = 0;
     for (index, after) in times.enumerate() {
         if after < before {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::plan::{Clock, MetricSet, Plan, Records};
 use super::*;
-use crate::trace::{Metric, Moment, SeriesTrace, ThreadTrace};
+use crate::trace::{Lanes, Metric, Moment, SeriesTrace, ThreadTrace};
 
 fn metric(name: &str, value_type: u32) -> Metric {
     Metric {
@@ -36,10 +36,13 @@ fn process(name: &str, begin: u64) -> ProcessTrace {
     };
     ProcessTrace {
         name: name.to_owned(),
+        node: "node 0".to_owned(),
+        members: Vec::new(),
         ticks_per_second: 1_000_000_000,
         begin,
         end: begin + 100,
         counters: vec![metric("nccl_bytes", 1), metric("nccl_seconds", 2)],
+        lanes: Lanes::default(),
         threads: vec![thread("thread 1", begin), thread("thread 2", begin + 1)],
         series: vec![rate, SeriesTrace { metric: metric("nccl_silent", 0), points: Vec::new() }],
     }
@@ -112,7 +115,7 @@ fn definitions_are_shared() {
     let processes = processes();
     let plan = Plan::new(&processes).unwrap();
     assert_eq!(plan.clock, Clock { ticks_per_second: 1_000_000_000, offset: 1000, length: 110 });
-    assert_eq!(plan.groups, ["collectives.r0", "collectives.r1"]);
+    assert_eq!(plan.groups, [("collectives.r0", 0), ("collectives.r1", 0)]);
     let locations: Vec<_> = plan.locations.iter().map(|location| (location.group, location.name)).collect();
     let names = ["thread 1", "thread 2", "nccl_rate", "nccl_silent"];
     let expected: Vec<_> = [0, 1].into_iter().flat_map(|group| names.map(|name| (group, name))).collect();

@@ -21,7 +21,7 @@ pub(crate) struct Arguments {
     /// Sends the figures of each process to this OTLP endpoint, over HTTP; needs a library built with OpenTelemetry.
     #[arg(long, value_name = "URL")]
     otlp: Option<String>,
-    /// Adds how late ranks arrive at their collectives to the summary; the captures must be of one machine.
+    /// Adds how late ranks arrive at their collectives to the summary.
     #[arg(long)]
     lateness: bool,
     /// What is printed.

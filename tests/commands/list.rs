@@ -44,7 +44,7 @@ const SCORE_P: How = How::RunBy("tests/score_p/documented.rs");
 const THREAD_SANITIZER: How = How::Needs("the library under ThreadSanitizer, which `make races` takes minutes to build");
 
 /// The commands, as they are written.
-pub(crate) const COMMANDS: [(&str, How); 36] = [
+pub(crate) const COMMANDS: [(&str, How); 37] = [
     ("make demo", How::Make),
     ("make test", How::Make),
     ("make lint", How::Make),
@@ -69,6 +69,7 @@ pub(crate) const COMMANDS: [(&str, How); 36] = [
     ),
     ("NCCL_SCOREP_RECORD=recordings scorep-nccl run -- ./program", How::Run(&["recordings/*.jsonl.gz"])),
     ("scorep-nccl replay recordings", How::Run(&[])),
+    ("scorep-nccl replay recordings --otf2 archive", How::Run(&["archive/traces.otf2"])),
     ("NCCL_SCOREP_RECORD=recordings srun ./program", How::Run(&["recordings/*.jsonl.gz"])),
     (
         "scorep-nccl replay --otlp http://localhost:4318 recordings",

@@ -18,6 +18,7 @@ mod many;
 mod profile;
 #[path = "../reference/mod.rs"]
 mod reference;
+mod replayed;
 mod series;
 mod snippets;
 mod summaries;

@@ -94,7 +94,8 @@ impl Trace {
             let what = match name {
                 "ENTER" => What::Enter(field(line, "Region: ").to_owned()),
                 "LEAVE" => What::Leave(field(line, "Region: ").to_owned()),
-                "METRIC" => What::Metric(tuples(line).map(|(name, value)| (name, value.parse().unwrap())).collect()),
+                // series count in fractions
+                "METRIC" => What::Metric(tuples(line).filter_map(|(name, value)| Some((name, value.parse().ok()?))).collect()),
                 other => What::Other(other.to_owned()),
             };
             self.locations[places[&location]].events.push(Event { time, what, attributes: BTreeMap::new() });

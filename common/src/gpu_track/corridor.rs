@@ -26,11 +26,15 @@ impl Corridor {
         (least <= most.saturating_add(2)).then_some([least.min(most), most])
     }
 
+    /// Where either side is closest.
+    pub(super) fn stamps(&self) -> impl Iterator<Item = u64> {
+        self.latest.stamps().chain(self.earliest.stamps().map(|mirrored| !mirrored))
+    }
+
     /// See [`super::GpuMapping::is_contradictory`].
     pub(super) fn is_contradictory(&self) -> bool {
-        let mut stamps = self.latest.stamps().chain(self.earliest.stamps().map(|mirrored| !mirrored));
         let is_bounded = self.latest.stamps().next().is_some() && self.earliest.stamps().next().is_some();
-        is_bounded && stamps.any(|stamp| self.at(stamp).is_none())
+        is_bounded && self.stamps().any(|stamp| self.at(stamp).is_none())
     }
 
     /// The least and the most ticks per stamp from one part of the time to the next, as far as both sides leave them open. `None` where

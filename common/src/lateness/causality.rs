@@ -50,8 +50,13 @@ impl Seen {
     }
 }
 
+/// Whether nobody ends the operation before all have begun it.
+pub(super) fn is_together(moment: &Moment) -> bool {
+    TOGETHER.map(|name| Name::of(Some(name))).contains(&moment.operation.0)
+}
+
 /// When the member had not begun yet, on its own clock.
-fn earliest(moment: &Moment) -> u64 {
+pub(super) fn earliest(moment: &Moment) -> u64 {
     moment.time.saturating_sub(moment.begin[0].ceil() as u64)
 }
 

@@ -43,6 +43,16 @@ impl Member {
         Self { rank, process, arrivals, next: 0 }
     }
 
+    /// Its arrivals, by operation.
+    pub(super) fn arrivals(&self) -> &[Arrival] {
+        &self.arrivals
+    }
+
+    /// Its part in an operation.
+    pub(super) fn part_in(&self, operation: (Name, u64, u32)) -> Option<&Arrival> {
+        self.arrivals.get(self.arrivals.binary_search_by_key(&operation, Arrival::operation).ok()?)
+    }
+
     /// Its part in an operation, if it has it once. To be asked in ascending order.
     fn arrival(&mut self, operation: (Name, u64, u32)) -> Option<Arrival> {
         self.next += self.arrivals[self.next..].iter().take_while(|arrival| arrival.operation() < operation).count();

@@ -36,6 +36,35 @@ impl Timeline {
     }
 }
 
+impl Timeline {
+    /// Adds sends and receives: under the other rank's number, and how many of them with that rank started before. Where an operation
+    /// is missing there are none, since nobody knows which.
+    pub fn add_transfers(&self, arrivals: &mut Arrivals, is_complete: bool) {
+        if !is_complete || self.left_out > 0 {
+            return;
+        }
+        let mappings = mappings(&self.ranks, self.nanoseconds_per_tick);
+        let mut transfers: Vec<Vec<Collective>> = vec![Vec::new(); self.ranks.len()];
+        for entry in self.entries() {
+            let place = usize::from(entry.place);
+            let (Some(of_rank), Some(mappings)) = (transfers.get_mut(place), mappings.get(place)) else { continue };
+            // those to itself say nothing of clocks, and are the only ones that all ranks of a communicator may have under one number
+            let itself = self.ranks.get(place).map(|line| line.rank.rank);
+            let Some(peer) = u64::try_from(entry.peer).ok().filter(|_| itself != Some(entry.peer)) else { continue };
+            of_rank.push(Collective {
+                function: entry.function,
+                sequence: peer,
+                order: entry.order,
+                arrival: arrival(entry, mappings, self.nanoseconds_per_tick),
+            });
+        }
+        for (rank, transfers) in arrivals.ranks.iter_mut().zip(transfers) {
+            rank.arrivals.extend(RankArrivals::new(rank.rank, transfers).arrivals);
+            rank.arrivals.sort_unstable_by_key(Arrival::operation);
+        }
+    }
+}
+
 /// What is known of it.
 fn arrival(entry: &Entry, [stamps, events]: &[Option<GpuMapping>; 2], nanoseconds_per_tick: f64) -> Arrival {
     let by_events = entry.source == Source::Events;

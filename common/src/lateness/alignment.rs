@@ -1,0 +1,269 @@
+//! Clocks of several machines, brought together by the operations that their processes share.
+//!
+//! For recordings nobody has compared the clocks while the job ran: all that is known is what time of day the machines took it to
+//! be. But nobody ends an all-reduce before all have begun it, so each one bounds how two clocks stand to each other, from both
+//! sides, as the callbacks and the enqueues bound a GPU's ([`GpuTrack`]). A receive ends after its send has begun, which bounds
+//! them from one side; the way back does from the other. The middle of the bounds is taken, half of their width is the error.
+
+use super::causality::{earliest, is_together};
+use super::matching::{self, Member, Moment};
+use super::{Begins, for_each_communicator};
+use crate::arrivals::Arrivals;
+use crate::clock_tree::{ClockTree, Link, Meeting};
+use crate::gpu_track::GpuTrack;
+use crate::name::Name;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Parts of the time from the first to the last operation of two clocks; of each the closest bounds are looked at.
+const PARTS: u64 = 8;
+
+/// A clock, called as the first process that reads it.
+type Clock = u32;
+
+/// What is known of two clocks: where ticks of the second lie among those of the first, both by the time of day.
+type Pairs = BTreeMap<(Clock, Clock), GpuTrack>;
+
+/// When an operation began at last and ended at first, of those that read a clock; ticks.
+type Span = (u64, u64);
+
+/// The links of processes whose clocks stand to each other as the operations show, from links by the time of day: a process whose
+/// clock another one reads, too, has a link to the first of these, which stays. `None` where no operation shows it. They
+/// are to be known best over the spans of the processes' ticks, or where there is none over that of their operations. A tick of
+/// every clock is worth so many nanoseconds.
+pub fn aligned(
+    processes: Vec<Arrivals>,
+    told: &[Option<Link>],
+    spans: &[[u64; 2]],
+    nanoseconds_per_tick: f64,
+) -> Vec<Option<Link>> {
+    let tree = ClockTree::new(told);
+    let shared =
+        |process: u32| told.get(process as usize).copied().flatten().filter(|link| process != 0 && link.is_of_one_clock());
+    let clock = |process: u32| shared(process).map_or(process, |link| link.parent);
+    let mut pairs = Pairs::new();
+    for_each_communicator(processes, |_, mut members| {
+        let clocks: Vec<Clock> = members.iter().map(|member| clock(member.process)).collect();
+        let Some(begins) = Begins::of(&members, &tree, nanoseconds_per_tick) else { return };
+        if clocks.iter().any(|&other| other != clocks[0]) {
+            add_transfers(&mut pairs, &clocks, &members, &begins);
+            matching::for_each(&mut members, |arrivals| {
+                if let Some(moments) = begins.moments(arrivals) {
+                    add(&mut pairs, &clocks, &moments);
+                }
+            });
+        }
+    });
+    let to_day =
+        |clock: Clock| told.get(clock as usize).copied().flatten().filter(|_| clock != 0).map_or(0, |link| since(link.end));
+    let span = |process: Clock| spans.get(process as usize).copied();
+    let links = pairs.iter().filter_map(|(&pair, track)| Some((pair, link(pair, track, to_day, span(pair.1))?))).collect();
+    let mut reached = reached(links);
+    let link = |process| {
+        shared(process).or_else(|| reached.remove(&process)).or(told.first().copied().flatten().filter(|_| process == 0))
+    };
+    (0..).take(told.len()).map(link).collect()
+}
+
+/// Ticks of the parent's clock when the own one showed 0.
+fn since(meeting: Meeting) -> i128 {
+    i128::from(meeting.parents) - i128::from(meeting.own)
+}
+
+/// Takes in an operation of members that read these clocks.
+fn add(pairs: &mut Pairs, clocks: &[Clock], moments: &[Moment]) {
+    if !moments.first().is_some_and(is_together) {
+        return;
+    }
+    let mut spans: BTreeMap<Clock, Span> = BTreeMap::new();
+    for (&clock, moment) in clocks.iter().zip(moments) {
+        let (begin, end) = span(moment);
+        let span = spans.entry(clock).or_insert((begin, end));
+        *span = (span.0.max(begin), span.1.min(end));
+    }
+    let mut spans = spans.into_iter();
+    let Some((first, (begin, end))) = spans.next() else { return };
+    for (other, (others_begin, others_end)) in spans {
+        let track = pairs.entry((first, other)).or_default();
+        track.told(end, others_begin);
+        track.enqueued(begin, others_end);
+    }
+}
+
+/// Takes in the sends and receives of members that read these clocks: the k-th send to a rank is its k-th receive from the sender.
+fn add_transfers(pairs: &mut Pairs, clocks: &[Clock], members: &[Member], begins: &Begins<'_>) {
+    let [send, receive] = [c"Send", c"Recv"].map(|name| Name::of(Some(name)));
+    for (place, sender) in members.iter().enumerate() {
+        for sent in sender.arrivals().iter().filter(|arrival| arrival.function == send) {
+            let peer = i32::try_from(sent.sequence).ok().and_then(|peer| members.binary_search_by_key(&peer, |it| it.rank).ok());
+            let Some(other) = peer.filter(|&other| clocks[other] != clocks[place]) else { continue };
+            let received =
+                u64::try_from(sender.rank).ok().and_then(|rank| members[other].part_in((receive, rank, sent.occurrence)));
+            let Some((sent, received)) = begins.moment(place, sent).zip(received.and_then(|it| begins.moment(other, it))) else {
+                continue;
+            };
+            let ((begin, _), (_, end)) = (span(&sent), span(&received));
+            let track = pairs.entry((clocks[place].min(clocks[other]), clocks[place].max(clocks[other]))).or_default();
+            if clocks[place] < clocks[other] {
+                track.enqueued(begin, end);
+            } else {
+                track.told(end, begin);
+            }
+        }
+    }
+}
+
+/// When it had not begun yet, and when it was certainly over.
+fn span(moment: &Moment) -> Span {
+    let [early, late] = moment.clock.map(|ticks| ticks.ceil() as u64);
+    (earliest(moment).saturating_sub(early), moment.stop.saturating_add(late))
+}
+
+/// The link of the second clock of a pair to the first that is known best over a span of the second one's ticks; `None` where the
+/// bounds contradict each other.
+fn link(
+    (first, second): (Clock, Clock),
+    track: &GpuTrack,
+    to_day: impl Fn(Clock) -> i128,
+    span: Option<[u64; 2]>,
+) -> Option<Link> {
+    // both count alike
+    let mapping = track.mapping(1.0).filter(|mapping| !mapping.is_contradictory())?;
+    let own = |ticks: u64, clock| (i128::from(ticks) - to_day(clock)).clamp(0, i128::from(u64::MAX)) as u64;
+    let meeting = |(ticks, [least, most]): (u64, [u64; 2])| Meeting {
+        own: own(ticks, second),
+        parents: own(least.midpoint(most), first),
+        error: ((most - least) / 2).saturating_add(1),
+    };
+    let meetings: Vec<Meeting> = mapping.bounded().map(meeting).collect();
+    let times = || meetings.iter().map(|meeting| meeting.own);
+    let (begin, end) = (times().min()?, times().max()?);
+    let part = (end - begin) / PARTS + 1;
+    let mut closest: BTreeMap<u64, Meeting> = BTreeMap::new();
+    for meeting in meetings {
+        let known = closest.entry((meeting.own - begin) / part).or_insert(meeting);
+        if meeting.error < known.error {
+            *known = meeting;
+        }
+    }
+    let [begin, end] = span.unwrap_or([begin, end]);
+    let error = |link: &Link| link.error(begin).max(link.error(end));
+    let of = |&end: &Meeting| {
+        let begins = closest.values().filter(move |begin| begin.own < end.own).map(|&begin| Some(begin));
+        std::iter::once(None).chain(begins).map(move |begin| Link { parent: first, begin, end })
+    };
+    closest.values().flat_map(of).min_by(|one, other| error(one).total_cmp(&error(other)))
+}
+
+/// Of each clock that is connected with that of process 0 the link on the way there that is known best.
+fn reached(links: BTreeMap<(Clock, Clock), Link>) -> BTreeMap<Clock, Link> {
+    let mut reached = BTreeMap::new();
+    let mut errors = BTreeMap::from([(0, 0_u64)]);
+    let mut waiting: BTreeSet<(Clock, Clock)> = links.keys().flat_map(|&(one, other)| [(one, other), (other, one)]).collect();
+    loop {
+        waiting.retain(|(_, to)| !errors.contains_key(to));
+        let step = |&(from, to): &(Clock, Clock)| {
+            let link = links.get(&(from, to)).copied().or_else(|| Some(links.get(&(to, from))?.reversed(from)))?;
+            Some((errors.get(&from)?.saturating_add(link.error(link.end.own).ceil() as u64), to, link))
+        };
+        let Some((error, clock, link)) = waiting.iter().filter_map(step).min_by_key(|(error, ..)| *error) else { return reached };
+        errors.insert(clock, error);
+        reached.insert(clock, link);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arrivals::{Arrival, Collective, Known, RankArrivals};
+    use crate::totals::Rank;
+    use std::ffi::CStr;
+
+    /// What the clocks show when the first shows so much: by the time of day 5 ms less than that, and one drifts.
+    fn shown(process: usize, time: u64) -> u64 {
+        const OFFSETS: [u64; 3] = [0, 3_600_000_000_000, 7_200_000_000_000];
+        time + OFFSETS[process] + 5_000_000 * u64::from(process > 0) + if process == 2 { time / 50_000 } else { 0 }
+    }
+
+    fn told() -> Vec<Option<Link>> {
+        let link = |own| Some(Link { parent: 0, begin: None, end: Meeting { own, parents: 0, error: 1 << 40 } });
+        vec![link(0), link(3_600_000_000_000), link(7_200_000_000_000)]
+    }
+
+    /// An operation from 10 us to 60 us after that time, known to 2 us.
+    fn operation(process: usize, function: &CStr, sequence: u64, order: u32, time: u64) -> Collective {
+        let function = Name::of(Some(function));
+        let arrival = Arrival {
+            known: Known::Begin,
+            time: shown(process, time + 10_000),
+            length: 50_000,
+            clock: [2_000; 2],
+            ..Arrival::default()
+        };
+        Collective { function, sequence, order, arrival }
+    }
+
+    fn arrivals(ranks: Vec<(u64, i32, Vec<Collective>)>) -> Arrivals {
+        let ranks = ranks.into_iter().map(|(comm, rank, of_rank)| RankArrivals::new(Rank { comm, rank }, of_rank)).collect();
+        Arrivals { ranks, ..Arrivals::default() }
+    }
+
+    fn each<T>(operation: impl Fn(u64, u64) -> T) -> Vec<T> {
+        (0..200).map(|number| operation(number, 1_000_000_000 + number * 10_000_000)).collect()
+    }
+
+    /// By how much the clocks are off, and by how much they may be.
+    fn off(links: &[Option<Link>]) -> [Option<(u64, u64)>; 2] {
+        let tree = ClockTree::new(links);
+        [1, 2].map(|process| {
+            let looks = [500_000_000, 2_000_000_000, 3_500_000_000].map(|time| {
+                let (ticks, error) = tree.to_root(process, shown(process as usize, time))?;
+                Some((ticks.abs_diff(time), error))
+            });
+            let looks: Vec<(u64, u64)> = looks.into_iter().collect::<Option<_>>()?;
+            assert!(looks.iter().all(|(off, error)| off <= error), "{process}: {looks:?}");
+            looks.into_iter().max()
+        })
+    }
+
+    fn spans() -> Vec<[u64; 2]> {
+        (0..3).map(|process| [500_000_000, 3_500_000_000].map(|time| shown(process, time))).collect()
+    }
+
+    #[test]
+    fn collectives_bound_clocks_along_the_way() {
+        let of = |process: usize| each(|number, time| operation(process, c"AllReduce", number, number as u32, time));
+        let all =
+            vec![arrivals(vec![(7, 0, of(0))]), arrivals(vec![(7, 1, of(1)), (8, 0, of(1))]), arrivals(vec![(8, 1, of(2))])];
+        let links = aligned(all, &told(), &spans(), 1.0);
+        assert_eq!(links[2].map(|link| link.parent), Some(1));
+        let [Some((_, second)), Some((_, third))] = off(&links) else { panic!("{links:?}") };
+        assert!(second < 150_000 && third < 300_000, "{second} {third}");
+    }
+
+    #[test]
+    fn sends_both_ways_bound_clocks_and_one_way_does_not() {
+        let sends = |process: usize, peer: u64, both: bool| {
+            each(|number, time| {
+                let is_sent = (process == 0) == (!both || number % 2 == 0);
+                operation(process, if is_sent { c"Send" } else { c"Recv" }, peer, number as u32, time)
+            })
+        };
+        let of =
+            |both| vec![arrivals(vec![(7, 0, sends(0, 1, both))]), arrivals(vec![(7, 1, sends(1, 0, both))]), arrivals(vec![])];
+        let [Some((_, second)), None] = off(&aligned(of(true), &told(), &spans(), 1.0)) else { panic!() };
+        assert!(second < 150_000, "{second}");
+        assert_eq!(off(&aligned(of(false), &told(), &spans(), 1.0)), [None, None]);
+    }
+
+    #[test]
+    fn bounds_that_contradict_each_other_are_not_believed() {
+        let of = |process: usize| {
+            each(|number, time| {
+                operation(process, c"AllReduce", number, number as u32, time + (number % 2) * 900_000 * process as u64)
+            })
+        };
+        let links =
+            aligned(vec![arrivals(vec![(7, 0, of(0))]), arrivals(vec![(7, 1, of(1))]), arrivals(vec![])], &told(), &spans(), 1.0);
+        assert_eq!(links[1], None);
+    }
+}

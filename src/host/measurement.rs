@@ -1,0 +1,264 @@
+//! Score-P's measurement library, as far as the library writes lanes through it: what is written is kept for the archive.
+//!
+//! Handles are places in lists, from 1, since 0 is none; a location's pointer is one, too. There is always memory.
+
+use crate::trace::{Attribute, LaneEvent, LaneRecord, LaneRegion, LaneTrace, Lanes, Metric};
+use std::ffi::{CStr, c_char, c_void};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// `SCOREP_ATTRIBUTE_TYPE_STRING`; the other type that is used is a number of 64 bits.
+const TYPE_STRING: u32 = 10;
+/// `SCOREP_Env_GetPageSize`'s default, bytes.
+const PAGE: u64 = 8192;
+
+/// What is written.
+#[derive(Debug, Default)]
+struct Written {
+    lanes: Lanes,
+    /// By lane: what was said about its next event.
+    said: Vec<Vec<(u32, u64)>>,
+}
+
+static WRITTEN: Mutex<Option<Written>> = Mutex::new(None);
+static BEGIN: AtomicU64 = AtomicU64::new(0);
+
+fn written() -> MutexGuard<'static, Option<Written>> {
+    WRITTEN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The measurement begins at that time.
+pub(super) fn begin(time: u64) {
+    BEGIN.store(time, Ordering::Relaxed);
+    *written() = Some(Written::default());
+}
+
+/// What has been written since; a lane without an event was made for nothing.
+pub(super) fn take() -> Lanes {
+    let mut lanes = written().take().unwrap_or_default().lanes;
+    lanes.lanes.retain(|lane| !lane.records.is_empty());
+    lanes
+}
+
+/// Adds to a list; gives the handle.
+fn handle<T>(list: &mut Vec<T>, item: T) -> u32 {
+    list.push(item);
+    u32::try_from(list.len()).unwrap_or(u32::MAX)
+}
+
+/// Does something with what is written; `none` outside of a measurement.
+fn with<T>(none: T, act: impl FnOnce(&mut Written) -> T) -> T {
+    written().as_mut().map_or(none, act)
+}
+
+/// A string of the library's.
+///
+/// # Safety
+/// `text` is NULL or a string.
+unsafe fn owned(text: *const c_char) -> String {
+    if text.is_null() {
+        return String::new();
+    }
+    // SAFETY: the caller's.
+    unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+}
+
+/// Keeps an event of a location, with what was said about it.
+fn keep(location: *mut c_void, time: u64, event: LaneEvent) {
+    with((), |written| {
+        let place = (location as usize).wrapping_sub(1);
+        let Some(lane) = written.lanes.lanes.get_mut(place) else { return };
+        let attributes = written.said.get_mut(place).map(std::mem::take).unwrap_or_default();
+        lane.records.push(LaneRecord { time, event, attributes });
+    });
+}
+
+unsafe extern "C" fn new_string(string: *const c_char) -> u32 {
+    // SAFETY: the library gives a string.
+    let string = unsafe { owned(string) };
+    with(0, |written| handle(&mut written.lanes.strings, string))
+}
+
+unsafe extern "C" fn new_region(
+    name: *const c_char,
+    _canonical_name: *const c_char,
+    _file: u32,
+    _begin_line: u32,
+    _end_line: u32,
+    paradigm: u32,
+    kind: u32,
+) -> u32 {
+    // SAFETY: the library gives a string.
+    let name = unsafe { owned(name) };
+    with(0, |written| handle(&mut written.lanes.regions, LaneRegion { name, kind, paradigm }))
+}
+
+unsafe extern "C" fn new_metric(
+    name: *const c_char,
+    description: *const c_char,
+    _source: u32,
+    mode: u32,
+    value_type: u32,
+    base: u32,
+    exponent: i64,
+    unit: *const c_char,
+    _profiling_type: u32,
+    _parent: u32,
+) -> u32 {
+    // SAFETY: the library gives strings.
+    let [name, description, unit] = [name, description, unit].map(|text| unsafe { owned(text) });
+    let metric = Metric { name, description, unit, mode, value_type, base, exponent };
+    with(0, |written| handle(&mut written.lanes.counters, metric))
+}
+
+/// A set has one metric, and is called as this is.
+unsafe extern "C" fn new_sampling_set(_count: u8, metrics: *const u32, _occurrence: u32, _class: u32) -> u32 {
+    // SAFETY: the library gives a list of one metric at least.
+    unsafe { *metrics }
+}
+
+unsafe extern "C" fn new_attribute(name: *const c_char, description: *const c_char, kind: u32) -> u32 {
+    // SAFETY: the library gives strings.
+    let [name, description] = [name, description].map(|text| unsafe { owned(text) });
+    with(0, |written| handle(&mut written.lanes.attributes, Attribute { name, description, is_text: kind == TYPE_STRING }))
+}
+
+unsafe extern "C" fn process_group() -> u32 {
+    1
+}
+
+unsafe extern "C" fn new_location(
+    _parent: *mut c_void,
+    _type: u32,
+    _paradigm: u32,
+    name: *const c_char,
+    _group: u32,
+) -> *mut c_void {
+    // SAFETY: the library gives a string.
+    let name = unsafe { owned(name) };
+    with(std::ptr::null_mut(), |written| {
+        written.said.push(Vec::new());
+        handle(&mut written.lanes.lanes, LaneTrace { name, records: Vec::new() }) as usize as *mut c_void
+    })
+}
+
+unsafe extern "C" fn set_name(location: *mut c_void, name: *const c_char) {
+    // SAFETY: the library gives a string.
+    let name = unsafe { owned(name) };
+    with((), |written| {
+        if let Some(lane) = written.lanes.lanes.get_mut((location as usize).wrapping_sub(1)) {
+            lane.name = name;
+        }
+    });
+}
+
+unsafe extern "C" fn enter(location: *mut c_void, time: u64, region: u32) {
+    keep(location, time, LaneEvent::Enter(region.wrapping_sub(1)));
+}
+
+unsafe extern "C" fn exit(location: *mut c_void, time: u64, region: u32) {
+    keep(location, time, LaneEvent::Leave(region.wrapping_sub(1)));
+}
+
+unsafe extern "C" fn counter(location: *mut c_void, time: u64, set: u32, value: u64) {
+    keep(location, time, LaneEvent::Count(set.wrapping_sub(1), value));
+}
+
+unsafe extern "C" fn add_attribute(location: *mut c_void, attribute: u32, value: *const c_void) {
+    with((), |written| {
+        let attribute = attribute.wrapping_sub(1);
+        let Some(is_text) = written.lanes.attributes.get(attribute as usize).map(|attribute| attribute.is_text) else { return };
+        let Some(said) = written.said.get_mut((location as usize).wrapping_sub(1)) else { return };
+        let value = if is_text {
+            // SAFETY: the library gives the value of a string's attribute as a handle.
+            u64::from(unsafe { *value.cast::<u32>() }.wrapping_sub(1))
+        } else {
+            // SAFETY: the library gives the value of a number's attribute as a number of 64 bits.
+            unsafe { *value.cast::<u64>() }
+        };
+        said.push((attribute, value));
+    });
+}
+
+unsafe extern "C" fn yes() -> bool {
+    true
+}
+
+unsafe extern "C" fn no() -> bool {
+    false
+}
+
+unsafe extern "C" fn begin_epoch() -> u64 {
+    BEGIN.load(Ordering::Relaxed)
+}
+
+/// There is no `SCOREP_TOTAL_MEMORY`, so no part of it is set aside for lanes.
+unsafe extern "C" fn total_memory() -> u64 {
+    0
+}
+
+unsafe extern "C" fn page_size() -> u64 {
+    PAGE
+}
+
+unsafe extern "C" fn most_pages(_allocator: *const c_void) -> u32 {
+    u32::MAX
+}
+
+/// Nothing is in use: both are 0 as they are given.
+unsafe extern "C" fn memory_use(_allocator: *mut c_void, _pages: *mut c_void, _maintenance: *mut c_void) {}
+
+/// A page manager begins with a pointer to the allocator; nobody looks into that.
+struct PageManager(*mut c_void);
+// SAFETY: the pointer is NULL, and nobody writes to it.
+unsafe impl Sync for PageManager {}
+static PAGE_MANAGER: PageManager = PageManager(std::ptr::null_mut());
+
+unsafe extern "C" fn page_manager() -> *const *mut c_void {
+    &raw const PAGE_MANAGER.0
+}
+
+/// Asked for after a flush alone, and there is none.
+unsafe extern "C" fn new_pages(_allocator: *mut c_void) -> *mut c_void {
+    std::ptr::null_mut()
+}
+
+unsafe extern "C" fn take_memory(_pages: *mut c_void, _bytes: usize) -> *mut c_void {
+    std::ptr::null_mut()
+}
+
+unsafe extern "C" fn delete_pages(_pages: *mut c_void) {}
+
+/// What stands in for Score-P's function of a name; NULL where nothing does.
+pub(super) unsafe extern "C" fn find(name: *const c_char) -> *mut c_void {
+    // SAFETY: the library gives a string.
+    let name = unsafe { owned(name) };
+    let Some(name) = name.strip_prefix("SCOREP_") else { return std::ptr::null_mut() };
+    let function: *const () = match name {
+        "Definitions_NewString" => new_string as *const (),
+        "Definitions_NewRegion" => new_region as *const (),
+        "Definitions_NewMetric" => new_metric as *const (),
+        "Definitions_NewSamplingSet" => new_sampling_set as *const (),
+        "Definitions_NewAttribute" => new_attribute as *const (),
+        "GetProcessLocationGroup" => process_group as *const (),
+        "Location_CreateNonCPULocation" => new_location as *const (),
+        "Location_SetName" => set_name as *const (),
+        "Location_EnterRegion" => enter as *const (),
+        "Location_ExitRegion" => exit as *const (),
+        "Location_TriggerCounterUint64" => counter as *const (),
+        "Location_AddAttribute" => add_attribute as *const (),
+        "Env_DoTracing" | "RecordingEnabled" => yes as *const (),
+        "Env_DoProfiling" | "Status_HasOtf2Flushed" => no as *const (),
+        "Env_GetTotalMemory" => total_memory as *const (),
+        "GetBeginEpoch" => begin_epoch as *const (),
+        "Memory_GetLocalDefinitionPageManager" => page_manager as *const (),
+        "Memory_GetPageSize" => page_size as *const (),
+        "Allocator_GetMaxNumberOfPages" => most_pages as *const (),
+        "Allocator_GetStats" => memory_use as *const (),
+        "Allocator_CreatePageManager" => new_pages as *const (),
+        "Allocator_Alloc" => take_memory as *const (),
+        "Allocator_DeletePageManager" => delete_pages as *const (),
+        _ => std::ptr::null(),
+    };
+    function.cast_mut().cast()
+}

@@ -1,0 +1,104 @@
+//! The archive of a replayed recording beside the trace that Score-P wrote of the same run.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use super::experiment;
+use super::installation::{Model, command, is_there, say};
+use super::trace::{Event, Location, Trace, What};
+use crate::{captures, tool};
+
+/// Lines of definitions without what only counts them: numbers in angle brackets and of their own.
+fn definitions(experiment: &Path) -> BTreeSet<String> {
+    let text = say(command("otf2-print").arg("-G").arg(experiment.join("traces.otf2")));
+    let is_lanes = |line: &&str| {
+        let [kind, _, rest] = line.splitn(3, char::is_whitespace).collect::<Vec<_>>()[..] else { return false };
+        let rest = rest.trim_start();
+        match kind {
+            "REGION" => rest.contains("Paradigm: CUDA") && !rest.contains("\"KERNELS\""),
+            "METRIC_MEMBER" | "METRIC_CLASS" => rest.contains("\"nccl_op_") || rest.contains("\"nccl_pair_"),
+            "ATTRIBUTE" => rest.contains("\"nccl_"),
+            _ => false,
+        }
+    };
+    let mut plain = BTreeSet::new();
+    for line in text.lines().filter(is_lanes) {
+        let mut words = line.split_whitespace();
+        let kind = words.next().unwrap();
+        // behind the definition's own number
+        let words: Vec<&str> = words.skip(1).filter(|word| !word.starts_with('<')).collect();
+        plain.insert(format!("{kind} {}", words.join(" ")));
+    }
+    plain
+}
+
+/// The lanes by their names, of which no two processes have the same.
+fn lanes(trace: &Trace) -> BTreeMap<String, &Location> {
+    let is_lane = |location: &&Location| location.kind == "ACCELERATOR_STREAM" && location.name != "NCCL (unused)";
+    trace.locations.iter().filter(is_lane).map(|lane| (lane.name.clone(), lane)).collect()
+}
+
+/// What is told of an event; a bandwidth follows from a length.
+fn told(event: &Event) -> (Vec<String>, Vec<(&String, &String)>) {
+    let what = match &event.what {
+        What::Enter(region) => vec!["enter".to_owned(), region.clone()],
+        What::Leave(region) => vec!["leave".to_owned(), region.clone()],
+        What::Metric(values) => values
+            .iter()
+            .map(
+                |(name, value)| {
+                    if name == "nccl_op_effective_busbw" && *value > 0 { name.clone() } else { format!("{name} {value}") }
+                },
+            )
+            .collect(),
+        What::Other(other) => vec![other.clone()],
+    };
+    (what, event.attributes.iter().filter(|(_, value)| !value.is_empty()).collect())
+}
+
+/// Lengths of a lane's regions, microseconds.
+fn lengths(lane: &Location, ticks_per_second: f64) -> Vec<f64> {
+    let mut begun = 0;
+    let mut lengths = Vec::new();
+    for event in &lane.events {
+        match event.what {
+            What::Enter(_) => begun = event.time,
+            What::Leave(_) => lengths.push((event.time - begun) as f64 / ticks_per_second * 1e6),
+            _ => {}
+        }
+    }
+    lengths
+}
+
+#[test]
+fn a_replay_has_the_lanes_of_the_real_trace() {
+    if !is_there(Model::Mpi) {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let recordings = directory.path().join("recordings");
+    let settings = [("NCCL_SCOREP_RECORD", recordings.to_str().unwrap()), ("NCCL_SCOREP_WINDOW_SECONDS", "0.5")];
+    let job = experiment::run(Model::Mpi, &captures("nodes2x2_train"), &[], &settings);
+    assert!(job.status.success(), "{}", job.said);
+    let archive = directory.path().join("archive");
+    tool::succeed(tool::tool().arg("replay").arg(&recordings).args(["--window", "0.5", "--otf2"]).arg(&archive));
+
+    let real = definitions(&job.path());
+    assert!(real.len() > 15, "{real:?}");
+    assert_eq!(definitions(&archive), real);
+    let (real, replayed) = (Trace::read(&job.path()), Trace::read(&archive));
+    assert_eq!(replayed.disorder(), Vec::<String>::new());
+    let (of_replay, of_job) = (lanes(&replayed), lanes(&real));
+    assert_eq!(of_replay.keys().collect::<Vec<_>>(), of_job.keys().collect::<Vec<_>>());
+    let mut compared = 0;
+    for (name, other) in of_job.into_iter().filter(|(name, _)| name.contains(" rank ")) {
+        let one = of_replay[&name];
+        assert_eq!(one.events.iter().map(told).collect::<Vec<_>>(), other.events.iter().map(told).collect::<Vec<_>>(), "{name}");
+        let (one, other) = (lengths(one, replayed.ticks_per_second), lengths(other, real.ticks_per_second));
+        // both measure what a tick is worth, and place operations on clocks that they know to some microseconds
+        let off = one.iter().zip(&other).map(|(one, other)| (one - other).abs() - 20e-6 * other).fold(0.0, f64::max);
+        assert!(off < 2.0, "{name}: {off} us");
+        compared += one.len();
+    }
+    assert_eq!(compared, 4 * 240);
+}
