@@ -22,6 +22,7 @@ mod picture;
 mod place;
 mod probe;
 mod program;
+mod ranks;
 mod recordings;
 mod replay;
 pub mod trace;
