@@ -29,7 +29,8 @@ pub(crate) fn check(around: &Surroundings, features: Option<&Features>) -> Vec<F
     let summary = settings.summary.as_deref().map(files::expand);
     let summary = summary.as_deref().and_then(|place| unfit("NCCL_SCOREP_SUMMARY", place::check(place)));
     let record = settings.record.as_deref().map(files::expand);
-    let record = record.as_deref().and_then(|directory| unfit("NCCL_SCOREP_RECORD", place::check_directory(directory, directory)));
+    let record =
+        record.as_deref().and_then(|directory| unfit("NCCL_SCOREP_RECORD", place::check_directory(directory, directory)));
     findings.extend(summary.into_iter().chain(record));
     findings.extend(chain(&settings));
     findings.extend(features.and_then(|features| otel(around, &settings, features)));

@@ -16,11 +16,12 @@ const PATIENCE: u32 = 60_000;
 /// The functions that the library has for a replay, and the library they live in.
 pub(super) struct Functions {
     flush: unsafe extern "C" fn(u32) -> i32,
-    /// An older library has none, nor the next three.
+    /// An older library has none, nor the next four.
     pub(super) kernel_events: Option<Tell>,
     arrivals: Option<unsafe extern "C" fn(*const c_char) -> i32>,
     recording_lacks: Option<unsafe extern "C" fn(u64)>,
     recorded_process: Option<unsafe extern "C" fn(u32, *const c_char)>,
+    recording_is_cut: Option<unsafe extern "C" fn()>,
     _library: Library,
 }
 
@@ -43,15 +44,22 @@ impl Functions {
             symbol::<unsafe extern "C" fn(u32, *const c_char)>(&library, &links.counters, "scorep_nccl_recorded_process")
         };
         let recorded_process = process.ok().map(|found| *found);
+        // SAFETY: the symbol has this type.
+        let cut = unsafe { symbol::<unsafe extern "C" fn()>(&library, &links.counters, "scorep_nccl_recording_is_cut") };
+        let recording_is_cut = cut.ok().map(|found| *found);
         let kernel_events = kernel_events.ok().map(|found| *found);
-        Ok(Self { flush, kernel_events, arrivals, recording_lacks, recorded_process, _library: library })
+        Ok(Self { flush, kernel_events, arrivals, recording_lacks, recorded_process, recording_is_cut, _library: library })
     }
 
-    /// Tells how many callbacks the capture lacks, to a library that counts them.
-    pub(super) fn tell_dropped(&self, callbacks: u64) {
+    /// Tells what the capture lacks, to a library that counts it.
+    pub(super) fn tell_missing(&self, capture: &Capture) {
         if let Some(lacks) = self.recording_lacks {
             // SAFETY: takes any number.
-            unsafe { lacks(callbacks) };
+            unsafe { lacks(capture.meta.dropped) };
+        }
+        if let (false, Some(cut)) = (capture.is_complete, self.recording_is_cut) {
+            // SAFETY: takes nothing.
+            unsafe { cut() };
         }
     }
 
