@@ -182,7 +182,7 @@ fn pipe(is_read: bool) -> (Option<OwnedFd>, OwnedFd) {
 
 /// Lines about settings, which come at the first init, and one about the summary, which comes at the end.
 fn talkative() -> Job {
-    Job::new().set("NCCL_SCOREP_WINDOW_EVENTS", "some").set("NCCL_SCOREP_SUMMARY", "missing/summary.json")
+    Job::new().set("NCCL_SCOREP_WINDOW_EVENTS", "some").set("NCCL_SCOREP_SUMMARY", "/proc/nowhere/summary.json")
 }
 
 #[test]
