@@ -23,6 +23,7 @@ mod picture;
 mod place;
 mod probe;
 mod program;
+mod ranks;
 mod recordings;
 mod replay;
 pub mod trace;

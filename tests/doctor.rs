@@ -125,6 +125,7 @@ const FAULTS: &[Fault] = &[
     fault("chain-missing", UNBROKEN, &[("NCCL_SCOREP_CHAIN", "scorep")]),
     fault("otel-missing", UNBROKEN, &[("NCCL_SCOREP_OTEL", "on")]),
     fault("otel-missing", UNBROKEN, &[("NCCL_SCOREP_PROM_DIR", "/tmp")]),
+    fault("summary-shared", UNBROKEN, &[("NCCL_SCOREP_SUMMARY", "all.json"), ("RANK", "0"), ("WORLD_SIZE", "8")]),
     fault("shared-memory", UNBROKEN, &[("SHARED", "/proc")]),
     fault("slurm-export", UNBROKEN, &[("SLURM_EXPORT_ENV", "NONE")]),
     fault("slurm-node", UNBROKEN, &[("SLURM_JOB_NUM_NODES", "2"), ("SLURM_JOB_ID", "17")]),

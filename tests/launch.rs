@@ -41,6 +41,29 @@ fn a_job_gets_what_both_hosts_need() {
 }
 
 #[test]
+fn one_rank_says_that_the_ranks_share_a_name() {
+    let site = Site::new();
+    let said = |variables: &[(&str, &str)], name: &str| {
+        let mut run = site.tool();
+        run.envs(variables.iter().copied()).args(["run", "--summary", name, "--", "true"]);
+        texts(&run.output().unwrap()).1
+    };
+    let first = said(&[("RANK", "0"), ("WORLD_SIZE", "8")], "all.json");
+    assert!(
+        first.contains("all.json is the summary's name for all 8 ranks of the job (RANK)") && first.contains("%r"),
+        "{first}"
+    );
+    for (variables, name) in [
+        (&[("RANK", "1"), ("WORLD_SIZE", "8")][..], "all.json"),
+        (&[("RANK", "0"), ("WORLD_SIZE", "8")], "all.%r.json"),
+        (&[("RANK", "0"), ("WORLD_SIZE", "1")], "all.json"),
+        (&[], "all.json"),
+    ] {
+        assert_eq!(said(variables, name), "", "{variables:?} {name}");
+    }
+}
+
+#[test]
 fn other_libraries_beside_this_one_hide_none_of_the_programs() {
     let site = Site::new();
     std::fs::write(site.path("lib/libother.so.1"), "").unwrap();

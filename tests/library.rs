@@ -32,6 +32,7 @@ fn it_exports_what_the_hosts_look_up_and_nothing_else() {
         "scorep_nccl_flush",
         "scorep_nccl_kernel_events",
         "scorep_nccl_recorded_process",
+        "scorep_nccl_recording_is_cut",
         "scorep_nccl_recording_lacks",
         "scorep_nccl_stand_ins",
         "scorep_nccl_version",

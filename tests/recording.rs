@@ -8,7 +8,7 @@ mod tool;
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// Captures that are replayed through the version they were recorded with.
 const RUNS: [&str; 8] = [
@@ -109,8 +109,9 @@ fn a_recording_of_a_replay_is_the_capture_again() {
 fn when_its_memory_is_full_it_ends_and_counts_the_rest() {
     let capture = &tool::captures(&tool::run("nodes4x1_pipeline"))[1];
     let directory = tempfile::tempdir().unwrap();
-    // said in the job, once, at the level that nobody has set
+    // said in the job, once, at the level that nobody has set; written at the end alone, as on a file system that takes nothing meanwhile
     let mut command = replay(capture, directory.path());
+    command.env("NCCL_SCOREP_RECORD_SECONDS", "0");
     let output = command.env("NCCL_SCOREP_RECORD_MB", "1").env("NCCL_SCOREP_LOG", "warn").output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
     let full = said.lines().filter(|line| line.contains("the recording is full") && line.contains("NCCL_SCOREP_RECORD_MB"));
@@ -133,6 +134,37 @@ fn when_its_memory_is_full_it_ends_and_counts_the_rest() {
         let last = said.lines().last().unwrap();
         assert!(last.contains(&format!("{} ({dropped}, full after ", recorded.display())), "{said}");
     }
+}
+
+/// More than its memory holds, in parts: what is written makes room.
+#[test]
+fn memory_that_is_written_is_used_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("HOST_EXPORT_HOST"));
+    command.arg(tool::library()).args(["6", "0"]).env("NCCL_SCOREP_RECORD", directory.path()).env("NCCL_SCOREP_LOG", "warn");
+    command.env("NCCL_SCOREP_RECORD_MB", "1").env("NCCL_SCOREP_RECORD_SECONDS", "0.01");
+    let mut process = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let length = || {
+        let files: Vec<_> = directory.path().read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
+        files
+            .iter()
+            .filter(|path| path.to_string_lossy().ends_with(".gz"))
+            .map(|path| path.metadata().unwrap().len())
+            .sum::<u64>()
+    };
+    // of that many bytes, twice as many lines as there is memory for
+    let begun = std::time::Instant::now();
+    while length() < 400_000 {
+        // for a file that stops growing, not for a slow machine
+        assert!(process.try_wait().unwrap().is_none() && begun.elapsed().as_secs() < 60, "{}", length());
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    drop(process.stdin.take());
+    let output = process.wait_with_output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    let (meta, lines) = lines::all(&recording(directory.path()));
+    assert!(meta["dropped"] == json!(0) && lines::ends(&lines), "{meta}");
+    assert!(lines.len() > 2 * (1 << 20) / 88, "{}", lines.len());
 }
 
 #[test]
@@ -187,6 +219,8 @@ fn many_threads_at_once_are_in_their_true_order() {
         .arg(tool::library())
         .args(["4", "5000", "2"])
         .env("NCCL_SCOREP_LOG", "off")
+        // parts are written amid their callbacks
+        .env("NCCL_SCOREP_RECORD_SECONDS", "0.01")
         .env("NCCL_SCOREP_RECORD", directory.path());
     tool::succeed(&mut command);
     let recorded = recording(directory.path());

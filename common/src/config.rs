@@ -6,7 +6,8 @@ mod value;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use value::{mebibytes, number, positive, switch};
+use std::time::Duration;
+use value::{mebibytes, not_negative, number, positive, switch};
 
 pub use choices::{GpuTime, Preset, Regression, Verbosity};
 pub use table::{SETTINGS, Setting};
@@ -16,6 +17,8 @@ pub use table::{SETTINGS, Setting};
 pub struct Settings {
     /// See `NCCL_SCOREP_SUMMARY`.
     pub summary: Option<PathBuf>,
+    /// See `NCCL_SCOREP_SUMMARY_SECONDS`.
+    pub summary_seconds: f64,
     /// See `NCCL_SCOREP_PRESET`.
     pub preset: Preset,
     /// See `NCCL_SCOREP_MASK`.
@@ -32,6 +35,8 @@ pub struct Settings {
     pub record: Option<PathBuf>,
     /// See `NCCL_SCOREP_RECORD_MB`.
     pub record_bytes: usize,
+    /// See `NCCL_SCOREP_RECORD_SECONDS`.
+    pub record_seconds: f64,
     /// See `NCCL_SCOREP_REGRESSION`.
     pub regression: Regression,
     /// See `NCCL_SCOREP_WINDOW_EVENTS`.
@@ -72,6 +77,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             summary: None,
+            summary_seconds: 60.0,
             preset: Preset::Network,
             mask: None,
             min_bytes: 0,
@@ -80,6 +86,7 @@ impl Default for Settings {
             chain: None,
             record: None,
             record_bytes: 256 << 20,
+            record_seconds: 10.0,
             regression: Regression::Median,
             window_events: 50_000,
             window_seconds: 5.0,
@@ -101,7 +108,27 @@ impl Default for Settings {
     }
 }
 
+/// The least time between two writes of the same file.
+const SHORTEST: Duration = Duration::from_millis(10);
+
+/// Between two times at which something is written while the process runs; `None` where it is written at the end alone.
+fn interval(seconds: f64) -> Option<Duration> {
+    // what is longer than any process is at the end
+    let interval = Duration::try_from_secs_f64(seconds).ok().filter(|_| seconds > 0.0);
+    interval.map(|interval| interval.max(SHORTEST))
+}
+
 impl Settings {
+    /// Between two summaries of a process that runs.
+    pub fn summary_interval(&self) -> Option<Duration> {
+        interval(self.summary_seconds)
+    }
+
+    /// Between two parts of a recording.
+    pub fn record_interval(&self) -> Option<Duration> {
+        interval(self.record_seconds)
+    }
+
     /// Settings of the process' environment, and what is wrong with them.
     pub fn from_environment() -> (Self, Vec<String>) {
         Self::parse(|name| std::env::var_os(name))
@@ -166,6 +193,15 @@ impl Settings {
             settings.window_events = value.parse().ok().filter(|count| (64..=100_000_000).contains(count))?;
             Some(())
         });
+        for (name, seconds) in [
+            ("NCCL_SCOREP_SUMMARY_SECONDS", &mut settings.summary_seconds),
+            ("NCCL_SCOREP_RECORD_SECONDS", &mut settings.record_seconds),
+        ] {
+            take(name, "a number of seconds, 0 for the end alone", &mut |value| {
+                *seconds = not_negative(value)?;
+                Some(())
+            });
+        }
         for (name, seconds) in [
             ("NCCL_SCOREP_WINDOW_SECONDS", &mut settings.window_seconds),
             ("NCCL_SCOREP_DEADLINE_SECONDS", &mut settings.deadline_seconds),
@@ -248,6 +284,7 @@ mod tests {
     fn every_setting_is_read() {
         let values = [
             "/tmp/s.json",
+            "0",
             "api",
             "0x46",
             "1024",
@@ -256,6 +293,7 @@ mod tests {
             "inspector",
             "/tmp/r",
             "2",
+            "0.5",
             "avg",
             "64",
             "0.5",
@@ -279,6 +317,7 @@ mod tests {
         assert_eq!(complaints, Vec::<String>::new());
         let expected = Settings {
             summary: Some("/tmp/s.json".into()),
+            summary_seconds: 0.0,
             preset: Preset::Api,
             mask: Some(0x46),
             min_bytes: 1024,
@@ -287,6 +326,7 @@ mod tests {
             chain: Some("inspector".into()),
             record: Some("/tmp/r".into()),
             record_bytes: 2 << 20,
+            record_seconds: 0.5,
             regression: Regression::Avg,
             window_events: 64,
             window_seconds: 0.5,

@@ -7,11 +7,8 @@ use crate::series::{Point, Token};
 use crate::summary::Summary;
 use crate::thread::ThreadCell;
 use crate::timeline::Timeline;
-use crate::{export, files, host_name, log, notes, recorder, switch};
-use std::ffi::OsString;
+use crate::{export, log, notes, recorder, summary_file, switch};
 use std::io;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
@@ -67,11 +64,10 @@ pub fn finish() {
 
 /// To the file that is set, if one is.
 fn write_summary() {
-    let Some(path) = recorder::begun().and_then(|recorder| recorder.settings.summary.as_deref()) else { return };
-    let path = expand(path);
-    let Some(summary) = summary() else { return };
-    if let Err(error) = files::write_json(&path, &summary) {
-        log::warn(&format!("the summary could not be written to {}: {error}", path.display()));
+    if recorder::begun().is_some_and(|recorder| recorder.settings.summary.is_some())
+        && let Some(summary) = summary()
+    {
+        summary_file::write_last(&summary);
     }
 }
 
@@ -104,6 +100,11 @@ fn tell_doubt() {
 /// The summary of this process as it stands; `None` when NCCL was not used, or the collector does not answer.
 pub fn summary() -> Option<Summary> {
     ask(|answer| Message::Summary { answer }, patiently)
+}
+
+/// The same for a thread that has time; `None` also when the collector is busy for so long, which nobody else is told of.
+pub(crate) fn summary_within(patience: Duration) -> Option<Summary> {
+    ask(|answer| Message::Summary { answer }, |answer| answer.wait(patience).ok())
 }
 
 /// What an exporter is given; `None` when the collector does not answer in time, which nobody else is told of.
@@ -218,21 +219,4 @@ fn patiently<T>(answer: &Answer<T>) -> Option<T> {
     };
     *WAITS.lock().unwrap_or_else(PoisonError::into_inner) = Some((deadline, Instant::now()));
     answered
-}
-
-/// A path as a setting has it: `%p` becomes the process id, `%h` the host's name.
-pub fn expand(path: &Path) -> PathBuf {
-    let host = host_name::of_machine();
-    let process = std::process::id().to_string();
-    let (mut expanded, mut rest) = (Vec::new(), path.as_os_str().as_bytes());
-    loop {
-        let (part, behind): (&[u8], &[u8]) = match rest {
-            [b'%', b'p', behind @ ..] => (process.as_bytes(), behind),
-            [b'%', b'h', behind @ ..] => (&host, behind),
-            [_, behind @ ..] => (&rest[..1], behind),
-            [] => return OsString::from_vec(expanded).into(),
-        };
-        expanded.extend_from_slice(part);
-        rest = behind;
-    }
 }

@@ -1,15 +1,22 @@
 //! Files that the library and the tool write. A directory may belong to several users, one of whom means ill: no name can be foretold, no
-//! link is followed, nothing waits for a FIFO, and a file appears whole or not at all.
+//! link is followed, nothing waits for a FIFO, and a file appears whole or not at all; one that grows appears with its first part.
+//! Where several processes of a job have one name set, none replaces the file of another.
 
 mod destination;
 mod directory;
+mod growing;
+mod name;
 mod new_file;
 mod own;
+mod pattern;
 
-pub use destination::{write, write_json};
+pub use destination::{is_replaced, write, write_json, write_json_as};
 pub use directory::{make, make_own};
+pub use growing::Growing;
+pub use name::{Earlier, Name};
 pub use new_file::NewFile;
 pub use own::open;
+pub use pattern::{expand, is_one_for_each_process};
 
 /// A number that nobody can foretell.
 pub fn random() -> u64 {

@@ -76,6 +76,7 @@ mod signal;
 pub mod slot;
 pub mod spread;
 pub mod summary;
+mod summary_file;
 pub mod switch;
 mod sync;
 pub mod table;

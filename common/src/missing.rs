@@ -20,6 +20,20 @@ pub fn lack(callbacks: u64) {
     }
 }
 
+/// The recording that is replayed ends before its process did.
+static CUT: AtomicBool = AtomicBool::new(false);
+
+/// The recording that is replayed ends before its process did: it was killed, or its recording could not be written on.
+pub fn cut() {
+    CUT.store(true, Ordering::Relaxed);
+    notes::add("the recording ends before its process did: the figures are those up to there".into());
+}
+
+/// Whether it does.
+pub(crate) fn is_cut() -> bool {
+    CUT.load(Ordering::Relaxed)
+}
+
 /// The memory of this process' recording is full. For a callback: the collector says it.
 pub fn recording_is_full() {
     FULL.store(true, Ordering::Relaxed);

@@ -11,7 +11,7 @@ use crate::message::Message;
 use crate::pool::{BLOCK_SLOTS, Pool};
 use crate::thread::ThreadCell;
 use crate::window::{Spare, WINDOWS};
-use crate::{collector, control, export, grace, log, origin, own_thread, switch};
+use crate::{collector, control, export, grace, log, origin, own_thread, summary_file, switch};
 use crossbeam_queue::{ArrayQueue, SegQueue};
 use std::io;
 use std::sync::OnceLock;
@@ -84,6 +84,7 @@ pub fn begin() -> Option<&'static Recorder> {
         let made = made.and_then(|recorder| {
             collector::spawn()?;
             export::begin(&recorder.settings);
+            summary_file::begin(&recorder.settings);
             Ok(recorder)
         });
         made.map_err(|error| log::warn(&format!("no memory or thread to record with ({error}); NCCL is not recorded"))).ok()

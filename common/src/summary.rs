@@ -24,6 +24,10 @@ pub const SCHEMA: &str = "scorep-nccl-summary-1";
 pub struct Summary {
     /// [`SCHEMA`].
     pub schema: String,
+    /// Whether all processes have written theirs at their end: `false` for what was written while a process ran, and of a recording that ends
+    /// before its process. Files of earlier versions have no such field, and are complete.
+    #[serde(default = "yes")]
+    pub complete: bool,
     /// Jobs that the processes are of, where processes were gathered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub jobs: Vec<Job>,
@@ -256,6 +260,11 @@ pub struct Bandwidth {
 /// One in so many operations, where all were looked at.
 fn all() -> u32 {
     1
+}
+
+/// What is not said.
+fn yes() -> bool {
+    true
 }
 
 #[cfg(test)]

@@ -271,6 +271,12 @@ pub unsafe extern "C" fn scorep_nccl_recorded_process(pid: u32, process: *const 
     });
 }
 
+/// A program that replays recorded callbacks tells that the recording ends before its process did.
+#[unsafe(no_mangle)]
+pub extern "C" fn scorep_nccl_recording_is_cut() {
+    guard("scorep_nccl_recording_is_cut", (), common::missing::cut);
+}
+
 /// Waits until the figures hold all that was recorded before the call, at most `milliseconds`. Returns 1 then, 0 otherwise.
 ///
 /// NCCL and Score-P never call this; a program that reads the figures itself, or replays recorded callbacks, may.

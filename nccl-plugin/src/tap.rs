@@ -128,7 +128,7 @@ impl Tap {
         let chain = chain.and_then(Chain::load);
         // where the core could not begin, that was said
         let record = settings.record.as_deref().filter(|_| recorder::begun().is_some());
-        let recording = record.and_then(|path| Recording::begin(path, settings.record_bytes, version));
+        let recording = record.and_then(|path| Recording::begin(path, &settings, version));
         if chain.is_none() && recording.is_none() {
             return None;
         }

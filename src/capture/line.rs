@@ -68,6 +68,7 @@ pub(super) struct Line<'a> {
     real0: Option<Number>,
     mono0: Option<Number>,
     dropped: Option<Number>,
+    ends: Option<Number>,
     first: Option<Number>,
     last: Option<Number>,
     begin: Option<Number>,
@@ -80,6 +81,8 @@ pub(super) struct Line<'a> {
 pub(super) enum Content {
     Call(Call),
     Kernel(Kernel),
+    /// The process has come to its end.
+    End,
     /// A line that only a newer recorder writes.
     Unknown(Unknown),
 }
@@ -133,6 +136,11 @@ impl<'a> Line<'a> {
         })
     }
 
+    /// Whether it says that the last line tells of the end of the process.
+    pub(super) fn announces_end(&self) -> bool {
+        self.ends.is_some_and(|ends| ends.0 != 0)
+    }
+
     /// The line as one after the first.
     pub(super) fn content(&self, line: u32, strings: &mut Strings) -> Result<Content, Problem> {
         let what = match self.cb.as_ref().ok_or(Problem::Missing("cb"))?.0.as_ref() {
@@ -164,6 +172,7 @@ impl<'a> Line<'a> {
                 }
                 return Ok(Content::Kernel(Kernel { t, line, h, first, last, begin, at }));
             }
+            "end" => return self.time_and_thread().map(|_| Content::End),
             other => return self.unknown(other).map(Content::Unknown),
         };
         let (t, tid) = self.time_and_thread()?;

@@ -51,6 +51,8 @@ pub(crate) struct Capture {
     pub(crate) kernels: Vec<Kernel>,
     /// Lines of kinds that this tool does not know.
     pub(crate) skipped: Skipped,
+    /// Whether it goes to the end of its process; one that says that it would tell of its end, and does not, ends earlier.
+    pub(crate) is_complete: bool,
 }
 
 /// Lines that were skipped because only a newer tool knows what they say.
@@ -126,14 +128,20 @@ pub(crate) fn read_meta(path: &Path) -> Result<Meta, CaptureError> {
 
 /// Everything in the text; on an error the text stands at the line that is wrong.
 fn read_text(path: &Path, text: &mut Text) -> Result<Capture, Problem> {
-    let first = text.next()?.ok_or(Problem::Empty)?;
-    let mut meta = Line::parse(first)?.meta()?;
+    let first = Line::parse(text.next()?.ok_or(Problem::Empty)?)?;
+    let (mut meta, announces_end) = (first.meta()?, first.announces_end());
+    let mut is_complete = !announces_end;
     let mut strings = Strings::default();
     let mut seen = Seen::default();
     let (mut lines, mut kernels, mut skipped) = (Vec::new(), Vec::new(), Skipped::default());
     loop {
         let number = text.line().saturating_add(1);
-        let Some(bytes) = text.next()? else { break };
+        let bytes = match text.next() {
+            // the process was killed while it wrote: what is before is whole
+            Err(Problem::Truncated { .. }) if announces_end => break,
+            next => next?,
+        };
+        let Some(bytes) = bytes else { break };
         match Line::parse(bytes)?.content(number, &mut strings)? {
             Content::Call(call) => {
                 seen.check(&call)?;
@@ -143,6 +151,7 @@ fn read_text(path: &Path, text: &mut Text) -> Result<Capture, Problem> {
                 seen.check_kernel(&kernel)?;
                 kernels.push(kernel);
             }
+            Content::End => is_complete = true,
             Content::Unknown(unknown) => {
                 seen.check_unknown(&unknown)?;
                 skipped.count += 1;
@@ -157,5 +166,5 @@ fn read_text(path: &Path, text: &mut Text) -> Result<Capture, Problem> {
     // an older recorder does not say when it ended
     let ended = || meta.origin.started.as_ref().and_then(|_| wall_clock(i128::from(meta.real0) + i128::from(last)));
     meta.origin.ended = meta.origin.ended.take().or_else(ended);
-    Ok(Capture { path: path.into(), meta, lines, kernels, skipped })
+    Ok(Capture { path: path.into(), meta, lines, kernels, skipped, is_complete })
 }

@@ -83,6 +83,7 @@ codes! {
     SettingPath = "setting-path", Warning;
     ChainMissing = "chain-missing", Warning;
     OtelMissing = "otel-missing", Warning;
+    SummaryShared = "summary-shared", Warning;
     SharedMemory = "shared-memory", Warning;
     SlurmExport = "slurm-export", Warning;
     SlurmNode = "slurm-node", Note;

@@ -4,8 +4,9 @@ use super::finding::{Code, Finding};
 use super::surroundings::Surroundings;
 use crate::loader::{self, Features, Loaded};
 use crate::place::{self, Unfit};
+use crate::ranks;
 use common::config::{SETTINGS, Settings};
-use common::control;
+use common::files;
 use std::path::Path;
 
 const PREFIX: &str = "NCCL_SCOREP_";
@@ -25,13 +26,16 @@ pub(crate) fn check(around: &Surroundings, features: Option<&Features>) -> Vec<F
             .map_or_else(|| "`scorep-nccl env --all` lists the settings".into(), |near| format!("{near} may be meant"));
         Finding::new(Code::SettingUnknown, format!("{name} is no setting"), cure)
     }));
-    let summary = settings.summary.as_deref().map(control::expand);
+    let summary = settings.summary.as_deref().map(files::expand);
     let summary = summary.as_deref().and_then(|place| unfit("NCCL_SCOREP_SUMMARY", place::check(place)));
-    let record = settings.record.as_deref();
-    let record = record.and_then(|directory| unfit("NCCL_SCOREP_RECORD", place::check_directory(directory, directory)));
+    let record = settings.record.as_deref().map(files::expand);
+    let record =
+        record.as_deref().and_then(|directory| unfit("NCCL_SCOREP_RECORD", place::check_directory(directory, directory)));
     findings.extend(summary.into_iter().chain(record));
     findings.extend(chain(&settings));
     findings.extend(features.and_then(|features| otel(around, &settings, features)));
+    let shared = settings.summary.as_deref().and_then(|summary| ranks::shared_name(summary, |name| around.text(name)));
+    findings.extend(shared.map(|what| Finding::new(Code::SummaryShared, what, ranks::CURE)));
     findings
 }
 

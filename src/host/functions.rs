@@ -19,12 +19,13 @@ type Lookup = unsafe extern "C" fn(*const c_char) -> *mut c_void;
 /// The functions that the library has for a replay, and the library they live in.
 pub(super) struct Functions {
     flush: unsafe extern "C" fn(u32) -> i32,
-    /// An older library has none, nor the next three.
+    /// An older library has none, nor the next four.
     pub(super) kernel_events: Option<Tell>,
     arrivals: Option<unsafe extern "C" fn(*const c_char) -> i32>,
     recording_lacks: Option<unsafe extern "C" fn(u64)>,
     recorded_process: Option<unsafe extern "C" fn(u32, *const c_char)>,
     stand_ins: Option<unsafe extern "C" fn(Lookup)>,
+    recording_is_cut: Option<unsafe extern "C" fn()>,
     _library: Library,
 }
 
@@ -47,11 +48,23 @@ impl Functions {
             symbol::<unsafe extern "C" fn(u32, *const c_char)>(&library, &links.counters, "scorep_nccl_recorded_process")
         };
         let recorded_process = process.ok().map(|found| *found);
+        // SAFETY: the symbol has this type.
+        let cut = unsafe { symbol::<unsafe extern "C" fn()>(&library, &links.counters, "scorep_nccl_recording_is_cut") };
+        let recording_is_cut = cut.ok().map(|found| *found);
         let kernel_events = kernel_events.ok().map(|found| *found);
         // SAFETY: the symbol has this type.
         let stand_ins = unsafe { symbol::<unsafe extern "C" fn(Lookup)>(&library, &links.counters, "scorep_nccl_stand_ins") };
         let stand_ins = stand_ins.ok().map(|found| *found);
-        Ok(Self { flush, kernel_events, arrivals, recording_lacks, recorded_process, stand_ins, _library: library })
+        Ok(Self {
+            flush,
+            kernel_events,
+            arrivals,
+            recording_lacks,
+            recorded_process,
+            stand_ins,
+            recording_is_cut,
+            _library: library,
+        })
     }
 
     /// Has the lanes, where they are wanted, written through what stands in for Score-P, by a library that can.
@@ -63,11 +76,15 @@ impl Functions {
         }
     }
 
-    /// Tells how many callbacks the capture lacks, to a library that counts them.
-    pub(super) fn tell_dropped(&self, callbacks: u64) {
+    /// Tells what the capture lacks, to a library that counts it.
+    pub(super) fn tell_missing(&self, capture: &Capture) {
         if let Some(lacks) = self.recording_lacks {
             // SAFETY: takes any number.
-            unsafe { lacks(callbacks) };
+            unsafe { lacks(capture.meta.dropped) };
+        }
+        if let (false, Some(cut)) = (capture.is_complete, self.recording_is_cut) {
+            // SAFETY: takes nothing.
+            unsafe { cut() };
         }
     }
 

@@ -77,7 +77,7 @@ mod tests {
         let origin = Default::default();
         let meta = Meta { api: 5, mask: 0, pid: 1, real0: 0, mono0: 1_000, dropped: 0, full: None, origin };
         let kernels = vec![kernel(5, 1, 100), kernel(6, 3, 200), kernel(7, 3, 300)];
-        Capture { path: "c.gz".into(), meta, lines: Vec::new(), kernels, skipped: Skipped::default() }
+        Capture { path: "c.gz".into(), meta, lines: Vec::new(), kernels, skipped: Skipped::default(), is_complete: true }
     }
 
     #[test]

@@ -80,7 +80,7 @@ pub(crate) fn play(capture: &Capture, name: &str, plan: &Plan<'_>) -> Result<Pro
     counters.begin();
 
     library.tell_process(capture);
-    library.tell_dropped(capture.meta.dropped);
+    library.tell_missing(capture);
     let kernels = Kernels::of(capture, library.kernel_events);
     let nccl = Nccl::new(&plan.links.nccl, capture.meta.clone(), kernels, plan.interface);
     let player = Player {

@@ -1,6 +1,6 @@
 //! The variables that NCCL and Score-P need to load the library, beside what is set already.
 
-use crate::{library, nccl_files, place, program};
+use crate::{library, nccl_files, place, program, ranks};
 use common::config::{Preset, Settings};
 use nccl_plugin::asked;
 use nccl_plugin::release::{TROUBLES, Trouble};
@@ -17,8 +17,8 @@ pub(crate) struct Choice {
     /// The series, too: one value a window, in the trace alone. Switches Score-P's profile off, which would drop them.
     #[arg(long)]
     series: bool,
-    /// Each process' summary is written to this file as JSON; %p stands for the process id, %h for the host, - for standard output.
-    /// Needs no Score-P.
+    /// Each process' summary is written to this file as JSON; %r stands for the rank, %p for the process id, %h for the host, - for
+    /// standard output. Needs no Score-P.
     #[arg(long, value_name = "FILE")]
     summary: Option<PathBuf>,
     /// The installed library, where it is not beside this program.
@@ -86,8 +86,15 @@ pub(crate) fn of(
     if let Some(preset) = choice.preset {
         set("NCCL_SCOREP_PRESET", preset.name().into());
     }
-    if let Some(summary) = &choice.summary {
-        set("NCCL_SCOREP_SUMMARY", place_of(summary)?);
+    let summary = match &choice.summary {
+        Some(summary) => Some(place_of(summary)?),
+        None => raw("NCCL_SCOREP_SUMMARY"),
+    };
+    if let Some(summary) = &summary {
+        set("NCCL_SCOREP_SUMMARY", summary.clone());
+    }
+    if let Some(what) = summary.and_then(|summary| ranks::shared_name(Path::new(&summary), text)) {
+        made.remarks.push(format!("{what}; {}", ranks::CURE));
     }
     let is_another = plugin.is_some_and(|plugin| !is_ours(&plugin, &library) && !plugin.eq_ignore_ascii_case("none"));
     let other = raw("NCCL_PROFILER_PLUGIN").filter(|_| is_another);

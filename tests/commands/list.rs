@@ -62,9 +62,9 @@ pub(crate) const COMMANDS: [(&str, How); 37] = [
         "torchrun --no-python --nproc-per-node=4 scorep-nccl run -- python -m scorep --mpp=none --thread=pthread train.py",
         How::Run(&["scorep-nccl.rank0", "scorep-nccl.rank3"]),
     ),
-    ("scorep-nccl run --summary all.%h.%p.json -- ./program", How::Run(&["all.*.json"])),
+    ("scorep-nccl run --summary all.%r.json -- ./program", How::Run(&["all.*.json"])),
     (
-        "torchrun --no-python --nproc-per-node=4 scorep-nccl run --summary all.%h.%p.json -- python train.py",
+        "torchrun --no-python --nproc-per-node=4 scorep-nccl run --summary all.%r.json -- python train.py",
         How::Run(&["all.*.json"]),
     ),
     ("NCCL_SCOREP_RECORD=recordings scorep-nccl run -- ./program", How::Run(&["recordings/*.jsonl.gz"])),

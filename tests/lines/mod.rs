@@ -15,12 +15,19 @@ pub(crate) fn all(capture: &Path) -> (Value, Vec<Value>) {
     (lines.next().unwrap(), lines.collect())
 }
 
-/// The meta line, and the lines that a replay plays: not those after the end of the last communicator, when NCCL has no plugin.
+/// Whether the last line says that the process has come to its end, and no other does.
+pub(crate) fn ends(lines: &[Value]) -> bool {
+    let of_end = lines.iter().position(|line| line["cb"] == "end");
+    of_end.is_some_and(|place| place + 1 == lines.len())
+}
+
+/// The meta line, and the lines that a replay plays: not those after the end of the last communicator, when NCCL has no plugin, nor that the
+/// process has ended.
 pub(crate) fn played(capture: &Path) -> (Value, Vec<Value>) {
     let (meta, lines) = all(capture);
     let mut alive = 0;
     let mut played = Vec::new();
-    for line in lines {
+    for line in lines.into_iter().filter(|line| line["cb"] != "end") {
         alive += i32::from(line["cb"] == "init");
         if alive > 0 {
             alive -= i32::from(line["cb"] == "finalize");

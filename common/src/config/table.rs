@@ -12,11 +12,16 @@ pub struct Setting {
 }
 
 /// All settings there are.
-pub const SETTINGS: [Setting; 26] = [
+pub const SETTINGS: [Setting; 28] = [
     Setting {
         name: "NCCL_SCOREP_SUMMARY",
         default: "(none)",
-        meaning: "File that the process' summary is written to at its end, as JSON; %p stands for the process id, %h for the host.",
+        meaning: "File that the process' summary is written to, as JSON; %r stands for the rank, %p for the process id, %h for the host.",
+    },
+    Setting {
+        name: "NCCL_SCOREP_SUMMARY_SECONDS",
+        default: "60",
+        meaning: "Seconds between two summaries while the process runs, each in the place of the one before and not complete; 0: one at its end alone.",
     },
     Setting {
         name: "NCCL_SCOREP_PRESET",
@@ -51,12 +56,17 @@ pub const SETTINGS: [Setting; 26] = [
     Setting {
         name: "NCCL_SCOREP_RECORD",
         default: "(none)",
-        meaning: "Directory that a recording of all callbacks of the process is written to, for replay.",
+        meaning: "Directory that a recording of all callbacks of the process is written to, for replay; %r, %p and %h as in NCCL_SCOREP_SUMMARY.",
     },
     Setting {
         name: "NCCL_SCOREP_RECORD_MB",
         default: "256",
-        meaning: "Memory for the recording in MiB; what does not fit is dropped and counted in it.",
+        meaning: "Memory in MiB for what is recorded and not yet written; what does not fit is dropped and counted in the recording.",
+    },
+    Setting {
+        name: "NCCL_SCOREP_RECORD_SECONDS",
+        default: "10",
+        meaning: "Seconds between two parts of the recording, each of which survives a process that is killed; 0: all at its end.",
     },
     Setting {
         name: "NCCL_SCOREP_REGRESSION",
@@ -128,7 +138,7 @@ pub const SETTINGS: [Setting; 26] = [
     Setting {
         name: "NCCL_SCOREP_PROM_DIR",
         default: "(none)",
-        meaning: "Directory of node_exporter's textfile collector that figures are written to, a file a process; %p stands for the process id, %h for the host. Of a library that was built with OpenTelemetry.",
+        meaning: "Directory of node_exporter's textfile collector that figures are written to, a file a process; %r, %p and %h as in NCCL_SCOREP_SUMMARY. Of a library that was built with OpenTelemetry.",
     },
     Setting { name: "NCCL_SCOREP_LOG", default: "warn", meaning: "What is written to standard error: off, warn or info." },
 ];

@@ -22,6 +22,11 @@ pub(super) fn number(text: &str) -> Option<u32> {
     }
 }
 
+/// A number from 0 on.
+pub(super) fn not_negative(text: &str) -> Option<f64> {
+    text.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0)
+}
+
 /// A positive number.
 pub(super) fn positive(text: &str) -> Option<f64> {
     text.parse().ok().filter(|number: &f64| number.is_finite() && *number > 0.0)

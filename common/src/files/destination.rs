@@ -1,6 +1,6 @@
 //! Where a person wants a text: a file, or a device, pipe or terminal that is there.
 
-use super::{NewFile, make, own};
+use super::{Name, NewFile, make, own};
 use crate::signal::Held;
 use serde::Serialize;
 use std::fs::{self, File, FileType, OpenOptions};
@@ -20,8 +20,35 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// # Errors
 /// A directory, a FIFO that nobody reads, and whatever else cannot be written.
 pub fn write(place: &Path, text: &[u8]) -> io::Result<()> {
+    write_by(place, text, NewFile::appear)
+}
+
+/// The same, but a file appears under a name of this process', in the place of no other process' file.
+fn write_as(name: &mut Name, text: &[u8]) -> io::Result<()> {
+    let place = name.place().to_owned();
+    write_by(&place, text, |file| file.appear_as(name))
+}
+
+/// What a place is.
+enum Target {
+    Descriptor(RawFd),
+    /// A device or a FIFO.
+    Stream,
+    Directory,
+    /// A socket or a disk.
+    Refused,
+    /// A file is made there.
+    File,
+}
+
+/// Whether a text there takes the place of the one before, as in files.
+pub fn is_replaced(place: &Path) -> bool {
+    matches!(target(place), Target::File)
+}
+
+fn target(place: &Path) -> Target {
     if let Some(descriptor) = descriptor(place) {
-        return write_into_descriptor(descriptor, text);
+        return Target::Descriptor(descriptor);
     }
     let there = place.symlink_metadata().ok();
     let is_trusted = there.as_ref().is_some_and(|there| there.uid() == 0 || own::is_own_user(there.uid()));
@@ -30,18 +57,26 @@ pub fn write(place: &Path, text: &[u8]) -> io::Result<()> {
         kind => kind,
     };
     match kind {
-        Some(kind) if kind.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
-        Some(kind) if is_stream(kind) && (is_trusted || kind.is_char_device()) => write_into(place, text),
-        Some(kind) if kind.is_socket() || kind.is_block_device() => {
-            Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a socket or a disk"))
-        }
-        _ => {
+        Some(kind) if kind.is_dir() => Target::Directory,
+        Some(kind) if is_stream(kind) && (is_trusted || kind.is_char_device()) => Target::Stream,
+        Some(kind) if kind.is_socket() || kind.is_block_device() => Target::Refused,
+        _ => Target::File,
+    }
+}
+
+fn write_by(place: &Path, text: &[u8], appear: impl FnOnce(NewFile) -> io::Result<()>) -> io::Result<()> {
+    match target(place) {
+        Target::Descriptor(descriptor) => write_into_descriptor(descriptor, text),
+        Target::Stream => write_into(place, text),
+        Target::Directory => Err(io::ErrorKind::IsADirectory.into()),
+        Target::Refused => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a socket or a disk")),
+        Target::File => {
             if let Some(directory) = place.parent().filter(|directory| !directory.as_os_str().is_empty()) {
                 make(directory)?;
             }
             let mut file = NewFile::beside(place)?;
             file.write_all(text)?;
-            file.appear()
+            appear(file)
         }
     }
 }
@@ -51,10 +86,22 @@ pub fn write(place: &Path, text: &[u8]) -> io::Result<()> {
 /// # Errors
 /// As [`write()`].
 pub fn write_json(place: &Path, value: &impl Serialize) -> io::Result<()> {
+    write(place, &json(value)?)
+}
+
+/// The same, but a file appears under a name of this process', in the place of no other process' file.
+///
+/// # Errors
+/// As [`write()`].
+pub fn write_json_as(name: &mut Name, value: &impl Serialize) -> io::Result<()> {
+    write_as(name, &json(value)?)
+}
+
+fn json(value: &impl Serialize) -> io::Result<Vec<u8>> {
     let mut text = Text(Vec::new());
     serde_json::to_writer_pretty(&mut text, value)?;
     text.write_all(b"\n")?;
-    write(place, &text.0)
+    Ok(text.0)
 }
 
 /// A text in memory, as much as there is memory for.

@@ -1,8 +1,8 @@
 //! A file that appears whole or not at all.
 
-use super::random;
+use super::{Name, random};
 use crate::signal::Held;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::os::fd::IntoRawFd;
@@ -11,9 +11,9 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// Bytes of the longest name that file systems take, less those of a random number and the dots around.
-const LONGEST: usize = 255 - 24;
+pub(super) const LONGEST: usize = 255 - 24;
 /// Names that are tried: one that is taken by chance is taken once.
-const TRIES: usize = 16;
+pub(super) const TRIES: usize = 16;
 /// What the name of a file ends with that is not whole yet.
 const ENDING: &str = ".part";
 
@@ -46,10 +46,7 @@ impl NewFile {
         let limit = Held::new(libc::SIGXFSZ);
         let mut taken = io::ErrorKind::AlreadyExists.into();
         for _ in 0..TRIES {
-            let mut unique = OsString::from(".");
-            unique.push(OsString::from_vec(name.as_bytes().iter().copied().take(LONGEST).collect()));
-            unique.push(format!(".{:016x}{ENDING}", random()));
-            let path = place.with_file_name(unique);
+            let path = hidden(place, name);
             // O_EXCL: whatever has that name, a link too, is neither opened nor followed
             match OpenOptions::new().write(true).create_new(true).mode(0o666).custom_flags(libc::O_NOFOLLOW).open(&path) {
                 Ok(file) => {
@@ -89,18 +86,52 @@ impl NewFile {
     pub fn appear(self) -> io::Result<()> {
         // the limit is held to the end
         let Self { file, mut part, place, _limit } = self;
-        let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
-        // SAFETY: the descriptor is the file's, which gives it up.
-        let closed = unsafe { libc::close(file.into_raw_fd()) } == 0;
-        let error = io::Error::last_os_error();
-        // Linux has closed it, also where a signal came
-        if !closed && error.kind() != io::ErrorKind::Interrupted {
-            return Err(error);
-        }
+        close(file.into_inner().map_err(io::IntoInnerError::into_error)?)?;
         fs::rename(&part.0, place)?;
         part.0.clear();
         Ok(())
     }
+
+    /// Puts it under a name of this process', in the place of no other process' file.
+    ///
+    /// # Errors
+    /// As [`NewFile::appear`].
+    pub fn appear_as(self, name: &mut Name) -> io::Result<()> {
+        let Self { file, mut part, _limit, .. } = self;
+        close(file.into_inner().map_err(io::IntoInnerError::into_error)?)?;
+        name.give(&part.0)?;
+        part.0.clear();
+        Ok(())
+    }
+
+    /// The same, and leaves it open for what is to come behind.
+    ///
+    /// # Errors
+    /// When not all of it could be written.
+    pub(super) fn appear_open(self, name: &mut Name) -> io::Result<File> {
+        let Self { file, mut part, _limit, .. } = self;
+        let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
+        name.give(&part.0)?;
+        part.0.clear();
+        Ok(file)
+    }
+}
+
+/// A random name beside a place.
+pub(super) fn hidden(place: &Path, name: &OsStr) -> PathBuf {
+    let mut unique = OsString::from(".");
+    unique.push(OsString::from_vec(name.as_bytes().iter().copied().take(LONGEST).collect()));
+    unique.push(format!(".{:016x}{ENDING}", random()));
+    place.with_file_name(unique)
+}
+
+/// File systems of other machines, and quotas, may say only here that something was not written.
+pub(super) fn close(file: File) -> io::Result<()> {
+    // SAFETY: the descriptor is the file's, which gives it up.
+    let closed = unsafe { libc::close(file.into_raw_fd()) } == 0;
+    let error = io::Error::last_os_error();
+    // Linux has closed it, also where a signal came
+    if closed || error.kind() == io::ErrorKind::Interrupted { Ok(()) } else { Err(error) }
 }
 
 impl Write for NewFile {

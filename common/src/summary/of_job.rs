@@ -23,6 +23,7 @@ impl Summary {
     pub fn merge_numbered(parts: impl IntoIterator<Item = (u32, Self)>) -> Self {
         let mut merged = Self {
             schema: SCHEMA.into(),
+            complete: true,
             jobs: vec![],
             processes: vec![],
             communicators: vec![],
@@ -35,6 +36,7 @@ impl Summary {
             notes: vec![],
         };
         for (number, part) in parts {
+            merged.complete &= part.complete;
             merged.processes.extend(part.processes.into_iter().map(|process| Process { process: number, ..process }));
             merged.communicators.extend(part.communicators.into_iter().map(|mut communicator| {
                 communicator.ranks.iter_mut().for_each(|place| place.process = number);

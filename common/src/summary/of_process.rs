@@ -5,7 +5,7 @@ use crate::event::Communicator as Introduction;
 use crate::figures::Figures;
 use crate::launch::Untimed;
 use crate::metric::{self, Fixed};
-use crate::missing::Missing;
+use crate::missing::{self, Missing};
 use crate::rate::Rate;
 use crate::recorder::Recorder;
 use crate::thread::ThreadCell;
@@ -107,6 +107,7 @@ impl Summary {
         let operations = totals.operations.iter().map(|(key, sum)| operations(key, sum, scale));
         let mut summary = Self {
             schema: SCHEMA.into(),
+            complete: !missing::is_cut(),
             jobs: vec![],
             processes: vec![Process { series: figures.series.names(), ..process(totals) }],
             communicators: communicators.collect(),

@@ -2,6 +2,7 @@
 
 use super::event::{Event, Record, What};
 use super::strings::{Strings, Text};
+use rustc_hash::FxHashMap;
 use std::cell::OnceCell;
 use std::fmt::{self, Display, Formatter};
 
@@ -18,13 +19,13 @@ pub(super) struct Communicator {
 /// What lines refer to.
 pub(super) struct Words<'a> {
     strings: &'a Strings,
-    communicators: &'a [Communicator],
+    communicators: &'a FxHashMap<u32, Communicator>,
     /// Strings as JSON has them, by number, made when first named.
     quoted: Vec<OnceCell<String>>,
 }
 
 impl<'a> Words<'a> {
-    pub(super) fn new(strings: &'a Strings, communicators: &'a [Communicator]) -> Self {
+    pub(super) fn new(strings: &'a Strings, communicators: &'a FxHashMap<u32, Communicator>) -> Self {
         Self { strings, communicators, quoted: vec![OnceCell::new(); Text::NUMBERS] }
     }
 
@@ -64,7 +65,7 @@ impl Display for Line<'_> {
         write!(f, "{{\"t\":{},\"tid\":{},", self.record.time, self.tid)?;
         match self.record.what {
             What::Init { context, introduction } => {
-                let Some(it) = self.words.communicators.get(introduction as usize) else { return Err(fmt::Error) };
+                let Some(it) = self.words.communicators.get(&introduction) else { return Err(fmt::Error) };
                 write!(
                     f,
                     "\"cb\":\"init\",\"ctx\":{context},\"comm\":\"{:016x}\",\"name\":{},",
@@ -181,7 +182,7 @@ mod tests {
     fn line(what: What) -> String {
         let strings = Strings::new().unwrap();
         let name = Some("a \"b\"\\\n".to_owned());
-        let communicators = [Communicator { id: 0xab, name, nodes: 1, ranks: 2, rank: 0 }];
+        let communicators = FxHashMap::from_iter([(0, Communicator { id: 0xab, name, nodes: 1, ranks: 2, rank: 0 })]);
         let words = Words::new(&strings, &communicators);
         Line { record: &Record { sequence: 0, time: 5, thread: 9, rank: 0, what }, tid: 1, words: &words }.to_string()
     }

@@ -1,46 +1,53 @@
 //! A recording (`NCCL_SCOREP_RECORD`): every callback of this process, in the format of captures, for replay elsewhere.
 //!
 //! ```text
-//! callbacks ──► event (88 bytes) ──► memory (chunks, one thread each) ──► at exit: file (lines in true order, gzip)
+//! callbacks ──► event (88 bytes) ──► memory (chunks, one thread each) ──► every ten seconds, and at exit: file (lines in true order, gzip)
 //! ```
-//! Callbacks take their places in the order by one shared counter and keep what they were told in memory; nothing is written before
-//! the process ends. When the memory is full, the recording is over: it holds all callbacks up to that moment, and counts the rest.
-//! A callback of a thread that is beyond the most threads, or finds no memory, is lost alone, and counted too.
+//! Callbacks take their places in the order by one shared counter and keep what they were told in memory. A thread of its own writes that to
+//! the file part by part, and the memory is free again. No callback waits for it: when the memory is full, because the file system is slower
+//! than the job for so long, the recording is over; it holds all callbacks up to that moment, and counts the rest. A callback of a thread
+//! that is beyond the most threads, or finds no memory, is lost alone, and counted too.
 
 mod event;
 mod file;
 mod line;
 mod memory;
+mod order;
+mod seen;
 mod strings;
+mod thread;
+mod writer;
 
 use crate::descriptor::Descriptor;
 use crate::tap::Introduction;
+use common::config::Settings;
 use common::guard::contain;
 use common::launch::{self, KernelTime};
 use common::origin::{self, Origin};
-use common::thread::ThreadCell;
-use common::{control, log, missing, switch};
+use common::{control, files, log, missing, own_thread, switch};
 use event::{Event, Record, What};
-use file::{Meta, Place};
-use line::{Communicator, Words};
-use memory::Memory;
+use file::{Head, Parts};
+use line::Communicator;
+use memory::{Inside, Memory};
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, Once, OnceLock, PoisonError};
 use std::time::Duration;
 use strings::Strings;
+use writer::{Span, Writer};
 
 /// How long the end of the process waits for what events tell.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 static RECORDING: OnceLock<Option<Recording>> = OnceLock::new();
 
-/// When a callback began, and which place it has among all.
-#[derive(Debug, Clone, Copy)]
-pub struct Moment {
+/// When a callback began, and which place it has among all. What it has to record is there, or never comes, once this is dropped.
+#[derive(Debug)]
+pub struct Moment<'a> {
     time: u64,
     sequence: u64,
+    inside: Inside<'a>,
 }
 
 /// The recording of this process.
@@ -48,19 +55,20 @@ pub struct Moment {
 pub struct Recording {
     memory: Memory,
     strings: Strings,
-    communicators: Mutex<Vec<Communicator>>,
+    /// Those since the last part, and the number of the first of them.
+    communicators: Mutex<(u32, Vec<Communicator>)>,
     /// Callbacks so far, but for those that were missed.
     sequence: AtomicU64,
     /// Callbacks of threads that have no memory of their own.
     missed: AtomicU64,
-    /// Set when the memory is full, and when the recording is written.
+    /// Set when the memory is full, and when the recording has ended.
     over: AtomicBool,
     /// When the memory was full, nanoseconds since `mono0`; 0 before.
     full: AtomicU64,
-    written: AtomicBool,
+    ended: AtomicBool,
     mask: AtomicU64,
     version: u32,
-    place: Place,
+    writer: Mutex<Writer>,
     pid: u32,
     real0: u64,
     mono0: u64,
@@ -68,9 +76,10 @@ pub struct Recording {
 
 impl Recording {
     /// Begins, to end when the process exits. What is in the way is told in one line; then there is no recording.
-    pub fn begin(directory: &Path, bytes: usize, version: u32) -> Option<&'static Self> {
+    pub fn begin(directory: &Path, settings: &Settings, version: u32) -> Option<&'static Self> {
         let recording = RECORDING.get_or_init(|| {
-            let made = Self::new(directory, bytes, version).and_then(|made| at_exit().map(|()| made));
+            let directory = files::expand(directory);
+            let made = Self::new(&directory, settings.record_bytes, version).and_then(|made| at_exit().map(|()| made));
             launch::watch(|number, time| {
                 if let Some(recording) = RECORDING.get().and_then(Option::as_ref) {
                     recording.kernel(number, time);
@@ -79,12 +88,17 @@ impl Recording {
             let complain = |error| log::warn(&format!("no recording in {}: {error}", directory.display()));
             made.map_err(complain).ok()
         });
+        // the thread asks for it, so it must be there
+        static ONCE: Once = Once::new();
+        if let (Some(recording), Some(interval)) = (recording, settings.record_interval()) {
+            ONCE.call_once(|| thread::begin(recording, interval));
+        }
         recording.as_ref()
     }
 
     fn new(directory: &Path, bytes: usize, version: u32) -> io::Result<Self> {
         Ok(Self {
-            place: Place::new(directory)?,
+            writer: Mutex::new(Writer::new(Parts::new(directory)?)),
             memory: Memory::new(bytes)?,
             strings: Strings::new()?,
             communicators: Mutex::default(),
@@ -92,7 +106,7 @@ impl Recording {
             missed: AtomicU64::new(0),
             over: AtomicBool::new(false),
             full: AtomicU64::new(0),
-            written: AtomicBool::new(false),
+            ended: AtomicBool::new(false),
             mask: AtomicU64::new(0),
             version,
             pid: std::process::id(),
@@ -102,31 +116,40 @@ impl Recording {
     }
 
     /// A callback begins. `None` when it cannot be kept whatever it is: then it takes no place in the order, which must have no holes.
-    pub fn moment(&self) -> Option<Moment> {
-        if ThreadCell::current().is_none() {
+    pub fn moment(&self) -> Option<Moment<'_>> {
+        let Some(inside) = self.memory.enter() else {
             self.missed.fetch_add(1, Ordering::Relaxed);
             return None;
-        }
-        let time = nanoseconds(libc::CLOCK_MONOTONIC).saturating_sub(self.mono0);
-        Some(Moment { time, sequence: self.sequence.fetch_add(1, Ordering::Relaxed) })
+        };
+        let time = self.now();
+        // who reads this counter sees the marks of all whose places are below it
+        Some(Moment { time, sequence: self.sequence.fetch_add(1, Ordering::AcqRel), inside })
+    }
+
+    /// Nanoseconds since the recording began.
+    fn now(&self) -> u64 {
+        nanoseconds(libc::CLOCK_MONOTONIC).saturating_sub(self.mono0)
     }
 
     /// NCCL made a communicator; `mask` is what it was asked for. Not for the hot path: it locks and allocates.
-    pub fn init(&self, moment: Moment, context: u64, introduction: &Introduction<'_>, mask: u64) {
+    pub fn init(&self, moment: Moment<'_>, context: u64, introduction: &Introduction<'_>, mask: u64) {
         if self.over.load(Ordering::Relaxed) {
             return;
         }
         self.mask.store(mask, Ordering::Relaxed);
         let Introduction { id, name, nodes, ranks, rank, .. } = *introduction;
         let name = name.map(|name| name.to_string_lossy().into_owned());
-        let mut communicators = self.communicators.lock().unwrap_or_else(PoisonError::into_inner);
-        let introduction = communicators.len() as u32;
-        communicators.push(Communicator { id, name, nodes, ranks, rank });
+        let introduction = {
+            let mut communicators = self.communicators.lock().unwrap_or_else(PoisonError::into_inner);
+            let (first, communicators) = &mut *communicators;
+            communicators.push(Communicator { id, name, nodes, ranks, rank });
+            first.wrapping_add(communicators.len() as u32 - 1)
+        };
         self.keep(moment, 0, What::Init { context, introduction });
     }
 
     /// NCCL starts an event, and will call it `handle`.
-    pub fn start(&self, moment: Moment, handle: u64, context: u64, parent: u64, start: &Descriptor<'_>) {
+    pub fn start(&self, moment: Moment<'_>, handle: u64, context: u64, parent: u64, start: &Descriptor<'_>) {
         if self.over.load(Ordering::Relaxed) {
             return;
         }
@@ -160,18 +183,12 @@ impl Recording {
         }
     }
 
-    fn keep(&self, moment: Moment, rank: i32, what: What) {
+    fn keep(&self, moment: Moment<'_>, rank: i32, what: What) {
         if self.over.load(Ordering::Relaxed) {
             return;
         }
-        let Moment { time, sequence } = moment;
-        if !self.memory.push(Record {
-            sequence,
-            time,
-            thread: ThreadCell::current().map_or(0, |(cell, _)| cell.thread()),
-            rank,
-            what,
-        }) {
+        let Moment { time, sequence, ref inside } = moment;
+        if !inside.push(Record { sequence, time, thread: inside.thread(), rank, what }) {
             // the file ends at the first place in the order that is missing, so what other threads still have is not worth keeping
             self.end(time);
         }
@@ -185,35 +202,66 @@ impl Recording {
         missing::recording_is_full();
     }
 
-    /// Writes the file, once, in the process that began the recording.
+    /// Callbacks so far that have a place in the order; the marks of their threads are seen from here on.
+    fn callbacks(&self) -> u64 {
+        self.sequence.load(Ordering::Acquire)
+    }
+
+    /// Writes what is there of so many callbacks. False when nothing can be written any more.
+    fn write(&self, callbacks: u64, end: Option<u64>) -> bool {
+        let Some(mut writer) = own_thread::hold(&self.writer) else { return false };
+        if writer.is_over {
+            return false;
+        }
+        {
+            // an init waits for nothing that is written
+            let mut communicators = self.communicators.lock().unwrap_or_else(PoisonError::into_inner);
+            let (first, new) = &mut *communicators;
+            for communicator in new.drain(..) {
+                writer.communicators.insert(*first, communicator);
+                *first = first.wrapping_add(1);
+            }
+        }
+        let Self { version, pid, real0, mono0, .. } = *self;
+        let mut origin = Origin { interface: None, started: None, ..origin::own() };
+        if end.is_none() {
+            // the last line says it of what is not complete
+            origin.ended = None;
+        }
+        let [mask, full] = [&self.mask, &self.full].map(|number| number.load(Ordering::Relaxed));
+        let head = Head { version, mask, pid, real0, mono0, dropped: 0, full, process: origin.known() };
+        let span = Span { callbacks, missed: self.missed.load(Ordering::Relaxed), end };
+        let was_elsewhere = writer.parts.is_elsewhere();
+        let written = writer.write(&self.memory, &self.strings, head, span);
+        let place = writer.parts.place().display();
+        if writer.parts.is_elsewhere() && !was_elsewhere {
+            log::warn(&format!("the recording of this process is in {place}: the name without the last number is taken"));
+        }
+        match written {
+            Ok(0) if end.is_some() => log::info(&format!("recording in {place}")),
+            Ok(dropped) if end.is_some() => log::info(&format!("recording in {place}, without {dropped} callbacks")),
+            Ok(_) => {}
+            Err(error) => {
+                self.over.store(true, Ordering::Relaxed);
+                log::warn(&format!("the recording could not be written to {place}: {error}"));
+            }
+        }
+        !writer.is_over
+    }
+
+    /// Writes the rest, once, in the process that began the recording.
     fn finish(&self) {
         let is_elsewhere = self.pid != std::process::id();
-        if is_elsewhere || switch::is_out_of_memory() || self.written.swap(true, Ordering::AcqRel) {
+        if is_elsewhere || switch::is_out_of_memory() || self.ended.swap(true, Ordering::AcqRel) {
             return;
         }
         // what events tell of the last kernels is learnt by then
         control::flush(PATIENCE);
-        let callbacks = self.sequence.load(Ordering::Acquire);
+        let callbacks = self.callbacks();
         self.over.store(true, Ordering::Relaxed);
-        let communicators = self.communicators.lock().unwrap_or_else(PoisonError::into_inner);
-        let words = Words::new(&self.strings, &communicators);
-        let meta = Meta {
-            missed: self.missed.load(Ordering::Relaxed),
-            version: self.version,
-            mask: self.mask.load(Ordering::Relaxed),
-            pid: self.pid,
-            real0: self.real0,
-            mono0: self.mono0,
-            full: self.full.load(Ordering::Relaxed),
-            process: Origin { interface: None, started: None, ..origin::own() }.known(),
-        };
         // if the collector had no time for it
         missing::tell_of_full_recording();
-        match file::write(&self.place, &meta, callbacks, &self.memory, &words) {
-            Ok(0) => log::info(&format!("recording in {}", self.place.file().display())),
-            Ok(dropped) => log::info(&format!("recording in {}, without {dropped} callbacks", self.place.file().display())),
-            Err(error) => log::warn(&format!("the recording could not be written to {}: {error}", self.place.file().display())),
-        }
+        self.write(callbacks, Some(self.now()));
     }
 }
 
@@ -246,7 +294,7 @@ mod tests {
         while !recording.over.load(Ordering::Relaxed) {
             init();
         }
-        let kept = || recording.communicators.lock().unwrap().len();
+        let kept = || recording.communicators.lock().unwrap().1.len();
         let before = kept();
         (0..100).for_each(|_| init());
         assert_eq!(kept(), before);

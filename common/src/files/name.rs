@@ -1,0 +1,295 @@
+//! The name under which one process' files appear, in the place of no other process' file.
+
+use super::new_file::{LONGEST, TRIES, hidden};
+use super::random;
+use std::ffi::{CString, OsStr, OsString};
+use std::fs::{self, Metadata};
+use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant, SystemTime};
+
+/// How far the begin of a process and the time of a file may be apart from what they are: both are told in ticks of the system.
+const COARSE: Duration = Duration::from_millis(20);
+
+/// What becomes of a file of that name that was there before this process began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Earlier {
+    /// It is replaced: a person has asked for the name.
+    Replaced,
+    /// It stays: the name was made up here.
+    Kept,
+}
+
+/// A name of this process'. A file of that name that was written since this process began is another process' of the same job, and stays: then
+/// the name gets a random part.
+#[derive(Debug)]
+pub struct Name {
+    asked: PathBuf,
+    place: PathBuf,
+    earlier: Earlier,
+    /// What this process has put there last.
+    own: Option<(u64, u64)>,
+}
+
+impl Name {
+    /// For files that are wanted there.
+    pub fn new(place: &Path, earlier: Earlier) -> Self {
+        age_of_process();
+        Self { asked: place.to_owned(), place: place.to_owned(), earlier, own: None }
+    }
+
+    /// Where the next file goes, as far as is known.
+    pub fn place(&self) -> &Path {
+        &self.place
+    }
+
+    /// What was asked for.
+    pub fn asked(&self) -> &Path {
+        &self.asked
+    }
+
+    /// Whether that is not what was asked for.
+    pub fn is_another(&self) -> bool {
+        self.place != self.asked
+    }
+
+    /// Gives a file that is whole the name.
+    pub(super) fn give(&mut self, file: &Path) -> io::Result<()> {
+        let own = file.symlink_metadata()?;
+        let mut taken = io::ErrorKind::AlreadyExists.into();
+        for _ in 0..TRIES {
+            match self.give_once(file, &own) {
+                Ok(()) => {
+                    self.own = Some(number(&own));
+                    return Ok(());
+                }
+                // somebody came in between, or the place is somebody else's: looked at again
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => taken = error,
+                Err(error) => return Err(error),
+            }
+        }
+        Err(taken)
+    }
+
+    fn give_once(&mut self, file: &Path, own: &Metadata) -> io::Result<()> {
+        let there = match self.place.symlink_metadata() {
+            Ok(there) => there,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return put_where_free(file, &self.place),
+            Err(error) => return Err(error),
+        };
+        if self.own == Some(number(&there)) {
+            return fs::rename(file, &self.place);
+        }
+        if there.is_dir() {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
+        let gives_way = !there.is_file() || self.earlier == Earlier::Replaced && is_earlier(&there, own);
+        if gives_way && self.take_away(&there).is_ok() {
+            return put_where_free(file, &self.place);
+        }
+        self.place = with_random_part(&self.asked);
+        Err(io::ErrorKind::AlreadyExists.into())
+    }
+
+    /// Removes what was seen there, and nothing else: who else has seen it may have put a file of its own in the place meanwhile.
+    fn take_away(&self, seen: &Metadata) -> io::Result<()> {
+        let aside = hidden(&self.place, self.place.file_name().ok_or(io::ErrorKind::InvalidInput)?);
+        match fs::rename(&self.place, &aside) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            moved => moved?,
+        }
+        if number(&aside.symlink_metadata()?) == number(seen) {
+            return fs::remove_file(aside);
+        }
+        let back = put_where_free(&aside, &self.place);
+        // its place is taken again: it gets a name that a reader finds
+        back.or_else(|_| put_where_free(&aside, &with_random_part(&self.asked)))
+    }
+}
+
+/// What no two files have at a time.
+fn number(file: &Metadata) -> (u64, u64) {
+    (file.dev(), file.ino())
+}
+
+/// Whether a file was there before this process began, by the clock of the file system, which has just made the file `now`.
+fn is_earlier(there: &Metadata, now: &Metadata) -> bool {
+    let times = || Some((there.modified().ok()?, now.modified().ok()?));
+    times().is_some_and(|(there, now)| is_before(there, now, age_of_process()))
+}
+
+fn is_before(there: SystemTime, now: SystemTime, age: Duration) -> bool {
+    now.checked_sub(age).is_some_and(|begin| there < begin + COARSE)
+}
+
+/// Since when the process runs, as the system tells; since the first call where it does not.
+fn age_of_process() -> Duration {
+    static FIRST: OnceLock<(Duration, Instant)> = OnceLock::new();
+    let (age, asked) = FIRST.get_or_init(|| (told_age().unwrap_or_default(), Instant::now()));
+    *age + asked.elapsed()
+}
+
+fn told_age() -> Option<Duration> {
+    /// Of /proc/self/stat: the begin in ticks since the machine's; counted behind the name, which may have blanks.
+    const BEGIN: usize = 19;
+    let stat = fs::read_to_string("/proc/self/stat").ok()?;
+    let ticks: u64 = stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(BEGIN)?.parse().ok()?;
+    // SAFETY: sysconf takes any name.
+    let each = u64::try_from(unsafe { libc::sysconf(libc::_SC_CLK_TCK) }).ok().filter(|each| *each > 0)?;
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: a place for the answer.
+    if unsafe { libc::clock_gettime(libc::CLOCK_BOOTTIME, &raw mut now) } != 0 {
+        return None;
+    }
+    let now = Duration::new(u64::try_from(now.tv_sec).ok()?, u32::try_from(now.tv_nsec).ok()?);
+    now.checked_sub(Duration::from_nanos(ticks.checked_mul(1_000_000_000 / each)?))
+}
+
+/// Moves a file to a place, if nothing is there. The file keeps its old name where that fails.
+fn put_where_free(file: &Path, place: &Path) -> io::Result<()> {
+    let path = |path: &Path| CString::new(path.as_os_str().as_bytes());
+    let (from, to) = (path(file)?, path(place)?);
+    // SAFETY: two strings that live as long as the call.
+    let moved =
+        unsafe { libc::renameat2(libc::AT_FDCWD, from.as_ptr(), libc::AT_FDCWD, to.as_ptr(), libc::RENAME_NOREPLACE) } == 0;
+    let error = io::Error::last_os_error();
+    if moved || error.kind() == io::ErrorKind::AlreadyExists {
+        return if moved { Ok(()) } else { Err(error) };
+    }
+    // file systems of other machines know no such renaming, and some no links
+    match fs::hard_link(file, place) {
+        Ok(()) => fs::remove_file(file),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
+        Err(_) if place.symlink_metadata().is_ok() => Err(io::ErrorKind::AlreadyExists.into()),
+        Err(_) => fs::rename(file, place),
+    }
+}
+
+/// `all.RANDOM.json` of `all.json`, `HOST.PID.RANDOM.jsonl.gz` of `HOST.PID.jsonl.gz`: readers look at endings.
+fn with_random_part(place: &Path) -> PathBuf {
+    let name = place.file_name().unwrap_or(OsStr::new("file")).as_bytes();
+    let name = &name[..name.len().min(LONGEST)];
+    let last_dot = |name: &[u8]| name.iter().rposition(|&byte| byte == b'.').filter(|&dot| dot > 0);
+    let dot = last_dot(name).map(|dot| if &name[dot..] == b".gz" { last_dot(&name[..dot]).unwrap_or(dot) } else { dot });
+    let (stem, ending) = name.split_at(dot.unwrap_or(name.len()));
+    let unique = [stem, format!(".{:08x}", random() as u32).as_bytes(), ending].concat();
+    place.with_file_name(OsString::from_vec(unique))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::NewFile;
+    use super::*;
+    use std::io::Write;
+    use std::sync::Barrier;
+
+    fn directory() -> PathBuf {
+        let directory = std::env::temp_dir().join(format!("scorep-nccl-name-{:016x}", random()));
+        fs::create_dir(&directory).unwrap();
+        directory
+    }
+
+    fn put(name: &mut Name, text: &str) {
+        let mut file = NewFile::beside(name.place()).unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        file.appear_as(name).unwrap();
+    }
+
+    fn texts(directory: &Path) -> Vec<String> {
+        let mut texts: Vec<String> =
+            directory.read_dir().unwrap().map(|entry| fs::read_to_string(entry.unwrap().path()).unwrap()).collect();
+        texts.sort();
+        texts
+    }
+
+    fn make_old(place: &Path) {
+        let file = fs::File::options().write(true).open(place).unwrap();
+        file.set_modified(SystemTime::now() - Duration::from_secs(86_400)).unwrap();
+    }
+
+    #[test]
+    fn another_process_file_stays_and_an_earlier_one_gives_way() {
+        let directory = directory();
+        let place = directory.join("all.json");
+        let mut first = Name::new(&place, Earlier::Replaced);
+        put(&mut first, "first");
+        put(&mut first, "first again");
+        assert!(!first.is_another() && texts(&directory) == ["first again"]);
+        // as another process of the same time
+        let mut second = Name::new(&place, Earlier::Replaced);
+        put(&mut second, "second");
+        let name = second.place().file_name().unwrap().to_string_lossy().into_owned();
+        assert!(second.is_another() && name.starts_with("all.") && name.ends_with(".json") && name.len() == 17, "{name}");
+        put(&mut second, "second again");
+        assert_eq!(texts(&directory), ["first again", "second again"]);
+        // of an earlier job
+        make_old(&place);
+        let mut third = Name::new(&place, Earlier::Kept);
+        put(&mut third, "third");
+        let mut fourth = Name::new(&place, Earlier::Replaced);
+        put(&mut fourth, "fourth");
+        assert!(third.is_another() && !fourth.is_another());
+        assert_eq!(texts(&directory), ["fourth", "second again", "third"]);
+        // the first one has lost its name
+        put(&mut first, "first at last");
+        assert_eq!(texts(&directory), ["first at last", "fourth", "second again", "third"]);
+        // what is no file gives way, whenever it was made
+        let link = directory.join("link.json");
+        std::os::unix::fs::symlink(&place, &link).unwrap();
+        let mut fifth = Name::new(&link, Earlier::Kept);
+        put(&mut fifth, "fifth");
+        assert!(!fifth.is_another() && texts(&directory).len() == 5 && link.symlink_metadata().unwrap().is_file());
+        fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[test]
+    fn of_many_at_once_none_is_lost() {
+        const MANY: usize = 8;
+        let directory = directory();
+        for turn in 0..20 {
+            let place = directory.join(format!("{turn}")).join("all.json");
+            fs::create_dir(place.parent().unwrap()).unwrap();
+            fs::write(&place, "old").unwrap();
+            make_old(&place);
+            let at_once = Barrier::new(MANY);
+            std::thread::scope(|scope| {
+                for number in 0..MANY {
+                    let (place, at_once) = (&place, &at_once);
+                    scope.spawn(move || {
+                        let mut name = Name::new(place, Earlier::Replaced);
+                        at_once.wait();
+                        put(&mut name, &number.to_string());
+                    });
+                }
+            });
+            assert_eq!(texts(place.parent().unwrap()), (0..MANY).map(|number| number.to_string()).collect::<Vec<_>>());
+        }
+        fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[test]
+    fn names_keep_their_endings() {
+        let of = |name: &str| with_random_part(Path::new(name)).to_string_lossy().into_owned();
+        for (name, start, end) in [
+            ("/x/all.json", "/x/all.", ".json"),
+            ("host.12.jsonl.gz", "host.12.", ".jsonl.gz"),
+            ("all", "all.", ""),
+            (".hidden", ".hidden.", ""),
+            ("a.gz", "a.", ".gz"),
+        ] {
+            let found = of(name);
+            assert!(found.starts_with(start) && found.ends_with(end) && found.len() == name.len() + 9, "{found}");
+        }
+    }
+
+    #[test]
+    fn a_process_is_as_old_as_the_system_says() {
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(100);
+        let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+        assert!(is_before(at(89), now, Duration::from_secs(10)) && !is_before(at(91), now, Duration::from_secs(10)));
+        assert!(told_age().is_some_and(|age| age < Duration::from_secs(86_400)));
+    }
+}

@@ -1,0 +1,49 @@
+//! The records of all threads in the true order of their callbacks, up to a place that moves on.
+
+use super::event::Record;
+use super::memory::{Memory, Reader};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io;
+
+/// What was read so far.
+#[derive(Debug, Default)]
+pub(super) struct Order {
+    reader: Reader,
+    /// Places below this were read, or given up.
+    horizon: u64,
+}
+
+impl Order {
+    /// Whether there is a record whose place is below `horizon`.
+    pub(super) fn has(&mut self, memory: &Memory, horizon: u64) -> bool {
+        let mut lanes = 0..self.reader.lanes(memory);
+        lanes.any(|lane| self.reader.next(memory, lane).is_some_and(|record| record.sequence < horizon))
+    }
+
+    /// Takes all whose places are below `horizon`, and says of each whether it comes too late: behind records that were taken before.
+    ///
+    /// # Errors
+    /// The first of `take`.
+    pub(super) fn take(
+        &mut self,
+        memory: &Memory,
+        horizon: u64,
+        mut take: impl FnMut(Record, bool) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let Self { reader, horizon: before } = self;
+        let head = |reader: &mut Reader, lane| reader.next(memory, lane).map(|record| Reverse((record.sequence, lane)));
+        let mut order: BinaryHeap<_> = (0..reader.lanes(memory)).filter_map(|lane| head(reader, lane)).collect();
+        while let Some(Reverse((sequence, lane))) = order.pop() {
+            if sequence >= horizon {
+                break;
+            }
+            let Some(record) = reader.next(memory, lane) else { break };
+            reader.pass(lane);
+            order.extend(head(reader, lane));
+            take(record, sequence < *before)?;
+        }
+        *before = horizon.max(*before);
+        Ok(())
+    }
+}

@@ -1,0 +1,122 @@
+//! What the lines of a recording have given out so far: contexts and events, and their numbers in the file.
+
+use super::event::What;
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+use std::io;
+
+/// Events that have stopped and are still known: children of theirs, and states, come later than the stop. A recording of days must not keep
+/// all in mind; NCCL has some thousands under way.
+const STOPPED: usize = 1 << 19;
+
+/// What NCCL calls a context or an event, and its number in the file, which is never given twice.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    contexts: FxHashMap<u64, u64>,
+    events: FxHashMap<u64, u64>,
+    /// What was stopped, the longest ago first: NCCL's number and that in the file.
+    stopped: VecDeque<(u64, u64)>,
+    started: u64,
+    made: u64,
+}
+
+impl Seen {
+    /// Notes what a callback gives out, and puts the file's numbers in the place of NCCL's; a parent that is not in the file becomes
+    /// none. False when the callback is about what is not in the file.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    pub(super) fn take(&mut self, what: &mut What) -> io::Result<bool> {
+        let is_known = match what {
+            What::Init { context, .. } => {
+                self.made += 1;
+                make_room(&mut self.contexts)?;
+                self.contexts.insert(*context, self.made);
+                *context = self.made;
+                true
+            }
+            What::Start { context, handle, parent, .. } => {
+                *parent = self.events.get(parent).copied().unwrap_or(0);
+                let known = replace(context, &self.contexts);
+                // NCCL holds a step that it starts again by the same number, and means the new one
+                if known {
+                    self.started += 1;
+                    make_room(&mut self.events)?;
+                    self.events.insert(*handle, self.started);
+                    *handle = self.started;
+                } else {
+                    self.events.remove(handle);
+                }
+                known
+            }
+            What::State { handle, state, .. } => *state >= 0 && replace(handle, &self.events),
+            What::Stop { handle } => self.stop(handle)?,
+            What::Kernel { handle, .. } => replace(handle, &self.events),
+            What::Finalize { context } => replace(context, &self.contexts),
+        };
+        Ok(is_known)
+    }
+
+    /// A callback is not in the file: what it would have given out is not known from here on.
+    pub(super) fn lose(&mut self, what: &What) {
+        match what {
+            What::Init { context, .. } => drop(self.contexts.remove(context)),
+            What::Start { handle, .. } => drop(self.events.remove(handle)),
+            _ => {}
+        }
+    }
+
+    fn stop(&mut self, handle: &mut u64) -> io::Result<bool> {
+        let held = *handle;
+        if !replace(handle, &self.events) {
+            return Ok(false);
+        }
+        if self.stopped.len() >= STOPPED
+            && let Some((oldest, number)) = self.stopped.pop_front()
+            // not one that was started again under the same number
+            && self.events.get(&oldest) == Some(&number)
+        {
+            self.events.remove(&oldest);
+        }
+        self.stopped.try_reserve(1).map_err(|_| io::ErrorKind::OutOfMemory)?;
+        self.stopped.push_back((held, *handle));
+        Ok(true)
+    }
+}
+
+/// For one more.
+fn make_room(numbers: &mut FxHashMap<u64, u64>) -> io::Result<()> {
+    numbers.try_reserve(1).map_err(|_| io::ErrorKind::OutOfMemory.into())
+}
+
+/// Puts the file's number in the place of NCCL's, if it has one.
+fn replace(number: &mut u64, numbers: &FxHashMap<u64, u64>) -> bool {
+    numbers.get(number).map(|known| *number = *known).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::event::Event;
+    use super::*;
+
+    #[test]
+    fn events_that_stopped_long_ago_are_forgotten_and_others_are_not() {
+        let mut seen = Seen::default();
+        let start = |handle| What::Start { context: 9, handle, parent: 0, event: Event::Group };
+        let mut take = |mut what| seen.take(&mut what).unwrap();
+        assert!(take(What::Init { context: 9, introduction: 0 }));
+        // never stopped; and stopped once more than it was started
+        assert!(take(start(1)) && take(start(2)));
+        for _ in 0..2 {
+            assert!(take(What::Stop { handle: 2 }));
+        }
+        // started again under the same number, and under way
+        assert!(take(start(2)));
+        for handle in 3..STOPPED as u64 + 10 {
+            assert!(take(start(handle)) && take(What::Stop { handle }));
+        }
+        let mut knows = |handle| take(What::State { handle, state: 1, value: None });
+        assert_eq!([1, 2, 3, 4, STOPPED as u64 + 9].map(&mut knows), [true, true, false, false, true]);
+        assert!(seen.stopped.len() <= STOPPED && seen.events.len() <= STOPPED + 2);
+    }
+}

@@ -1,0 +1,122 @@
+//! Names of files: several processes of a job that were given one name, and what stands in a name for the process.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+mod tool;
+
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use tempfile::TempDir;
+
+/// A process that ends when its input does.
+fn process(directory: &Path, said: &str) -> Command {
+    let mut command = tool::host(env!("HOST_EXPORT_HOST"));
+    command.arg(tool::library()).args(["6", "1"]).current_dir(directory);
+    for name in ["RANK", "WORLD_SIZE", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"] {
+        command.env_remove(name);
+    }
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(File::create(directory.join(said)).unwrap());
+    command
+}
+
+/// Has them all run at a time, and gives what they said.
+fn run(directory: &Path, commands: Vec<Command>) -> Vec<String> {
+    let mut processes: Vec<Child> = commands.into_iter().map(|mut command| command.spawn().unwrap()).collect();
+    // each ends when all have begun
+    let inputs: Vec<_> = processes.iter_mut().map(|process| process.stdin.take()).collect();
+    drop(inputs);
+    assert!(processes.iter_mut().all(|process| process.wait().unwrap().success()));
+    (0..processes.len()).map(|number| fs::read_to_string(directory.join(format!("said.{number}"))).unwrap()).collect()
+}
+
+fn names(directory: &Path, ending: &str) -> Vec<String> {
+    let entries = directory.read_dir().unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = entries.filter(|name| name.ends_with(ending)).collect();
+    names.sort();
+    names
+}
+
+fn pids(directory: &TempDir) -> BTreeSet<u64> {
+    let pid = |name: &String| {
+        let summary: Value = serde_json::from_slice(&fs::read(directory.path().join(name)).unwrap()).unwrap();
+        summary["processes"][0]["pid"].as_u64().unwrap()
+    };
+    names(directory.path(), ".json").iter().map(pid).collect()
+}
+
+#[test]
+fn ranks_that_have_one_name_each_write_a_file_and_say_which() {
+    const RANKS: usize = 4;
+    let directory = tempfile::tempdir().unwrap();
+    let commands = |count: usize, name: &str| -> Vec<Command> {
+        let one = |rank: usize| {
+            let mut command = process(directory.path(), &format!("said.{rank}"));
+            command.env("NCCL_SCOREP_SUMMARY", name).env("NCCL_SCOREP_SUMMARY_SECONDS", "0.05");
+            command.env("RANK", rank.to_string()).env("WORLD_SIZE", RANKS.to_string());
+            command
+        };
+        (0..count).map(one).collect()
+    };
+    let said = run(directory.path(), commands(RANKS, "all.json"));
+    let found = names(directory.path(), ".json");
+    assert!(found.len() == RANKS && found.contains(&"all.json".to_owned()), "{found:?}");
+    assert_eq!(pids(&directory).len(), RANKS);
+    // those that found the name taken say where theirs is
+    for name in found.iter().filter(|name| *name != "all.json") {
+        assert_eq!(said.iter().filter(|said| said.contains(name) && said.contains("%r")).count(), 1, "{name}: {said:?}");
+    }
+    assert_eq!(said.iter().filter(|said| said.is_empty()).count(), 1, "{said:?}");
+    assert!(names(directory.path(), ".part").is_empty());
+
+    // a later job's process takes the name, as a person would expect
+    let before = pids(&directory);
+    let said = run(directory.path(), commands(1, "all.json"));
+    assert_eq!((said, names(directory.path(), ".json")), (vec![String::new()], found));
+    assert_eq!(pids(&directory).difference(&before).count(), 1);
+
+    let directory_of_ranks = tempfile::tempdir_in(directory.path()).unwrap();
+    let name = directory_of_ranks.path().join("%r.json").to_string_lossy().into_owned();
+    let said = run(directory.path(), commands(RANKS, &name));
+    assert!(said.iter().all(String::is_empty), "{said:?}");
+    assert_eq!(names(directory_of_ranks.path(), ".json"), ["0.json", "1.json", "2.json", "3.json"]);
+}
+
+#[test]
+fn a_rank_that_nobody_has_told_is_the_process() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut command = process(directory.path(), "said.0");
+    command.env("NCCL_SCOREP_SUMMARY", "%r.json").env("NCCL_SCOREP_RECORD", "of-%r");
+    assert_eq!(run(directory.path(), vec![command]), [""]);
+    let pid = pids(&directory).pop_first().unwrap();
+    assert_eq!(names(directory.path(), ".json"), [format!("pid{pid}.json")]);
+    assert_eq!(names(&directory.path().join(format!("of-pid{pid}")), ".jsonl.gz").len(), 1);
+}
+
+/// As another container has written it, whose processes have the same host name and the same numbers.
+#[test]
+fn a_recording_takes_the_place_of_no_other() {
+    let directory = tempfile::tempdir().unwrap();
+    let host = process(directory.path(), "said.0");
+    let mut command = process(directory.path(), "said.0");
+    let mut shell = tool::host("sh");
+    shell
+        .args(["-c", "name=$(uname -n).$$.jsonl.gz; echo other >$name; touch -d yesterday $name; exec \"$@\"", "sh"])
+        .arg(host.get_program())
+        .args(host.get_args());
+    shell.current_dir(directory.path()).env("NCCL_SCOREP_RECORD", ".");
+    shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(File::create(directory.path().join("said.0")).unwrap());
+    let said = run(directory.path(), vec![shell]).remove(0);
+    let found = names(directory.path(), ".jsonl.gz");
+    assert_eq!(found.len(), 2, "{found:?}");
+    let other: Vec<&String> = found.iter().filter(|name| fs::read(directory.path().join(name)).unwrap() == b"other\n").collect();
+    let own = found.iter().find(|name| !other.contains(name)).unwrap();
+    assert!(other.len() == 1 && said.contains(own.as_str()), "{found:?}: {said}");
+    tool::summary(tool::tool().args(["replay", "--format", "json"]).arg(directory.path().join(own)));
+    // and one that meets none has the plain name
+    command.env("NCCL_SCOREP_RECORD", "alone");
+    run(directory.path(), vec![command]);
+    assert_eq!(names(&directory.path().join("alone"), ".jsonl.gz")[0].matches('.').count(), 3);
+}
