@@ -4,8 +4,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a measurement that cannot go on should stop")]
 
+use common::clock::CLOCK;
 use common::communicator::Communicator;
-use common::config::{Regression, Settings, Verbosity};
+use common::config::{Regression, Settings};
 use common::context::Contexts;
 use common::event::{Communicator as Introduction, Event, Operation, ProxyOp, State};
 use common::figures::Figures;
@@ -13,7 +14,7 @@ use common::grace::Graces;
 use common::handle::Handle;
 use common::metric::Fixed;
 use common::rate::FittedLine;
-use common::recorder::{CLOCK, Recorder};
+use common::recorder::Recorder;
 use common::round::{self, Course};
 use common::services::{Service, Services};
 use common::thread::ThreadCell;
@@ -31,7 +32,7 @@ const GPU_BEGIN: u64 = 1 << 60;
 
 fn main() {
     grace::prepare();
-    log::set_verbosity(Verbosity::Off);
+    log::set_verbosity(log::Verbosity::Off);
     divan::main();
 }
 

@@ -1,18 +1,22 @@
 //! The collector thread: takes in what was recorded, works out the figures, answers questions. It never calls Score-P, and no
 //! callback ever waits for it.
 
+use crate::clock::CLOCK;
 use crate::communicator::Communicator;
-use crate::event::{Communicator as Introduction, Timed};
+use crate::event::{self, Timed};
 use crate::figures::Figures;
 use crate::grace::Graces;
+use crate::introductions::Introductions;
 use crate::launch::KernelId;
 use crate::launch::lag::Pause;
 use crate::launch::share::Watch;
 use crate::launch::times::{self, OfKernel, Outcome, Times};
-use crate::message::Message;
-use crate::recorder::{self, CLOCK, Recorder};
+use crate::news::News;
+use crate::question::Question;
+use crate::recorder::Recorder;
 use crate::round::{self, Course, Round};
-use crate::summary::{Introductions, Summary};
+use crate::summary::Summary;
+use crate::thread::ThreadCell;
 use crate::timeline::Timeline;
 use crate::{clock, launch, log, notes, own_thread, timeline};
 use crossbeam_channel::{Receiver, Sender};
@@ -44,12 +48,13 @@ const FLUSH_ROUNDS: u32 = 100;
 ///
 /// # Errors
 /// When the system refuses a thread.
-pub fn spawn(inbox: Receiver<Message>, closed: Receiver<u32>) -> io::Result<Thread> {
-    own_thread::spawn("scorep-nccl", move || {
-        if let Some(recorder) = recorder::awaited() {
-            Collector::new(recorder, inbox, closed).run();
-        }
-    })
+pub fn spawn(
+    recorder: &'static Recorder,
+    news: Receiver<News>,
+    closed: Receiver<u32>,
+    questions: Receiver<Question>,
+) -> io::Result<Thread> {
+    own_thread::spawn("scorep-nccl", move || Collector::new(recorder, news, closed, questions).run())
 }
 
 /// Something that was heard of a kernel.
@@ -67,8 +72,9 @@ impl Heard {
 
 struct Collector {
     recorder: &'static Recorder,
-    inbox: Receiver<Message>,
+    news: Receiver<News>,
     closed: Receiver<u32>,
+    questions: Receiver<Question>,
     communicators: BTreeMap<u32, Communicator>,
     introductions: Introductions,
     graces: Graces,
@@ -83,11 +89,12 @@ struct Collector {
 }
 
 impl Collector {
-    fn new(recorder: &'static Recorder, inbox: Receiver<Message>, closed: Receiver<u32>) -> Self {
+    fn new(recorder: &'static Recorder, news: Receiver<News>, closed: Receiver<u32>, questions: Receiver<Question>) -> Self {
         Self {
             recorder,
-            inbox,
+            news,
             closed,
+            questions,
             communicators: BTreeMap::new(),
             introductions: Introductions::default(),
             graces: Graces::default(),
@@ -109,7 +116,7 @@ impl Collector {
             self.recorder.pool.commit_ahead(BLOCKS_AHEAD);
             let news = self.listen();
             let Round { events, .. } = self.round(false);
-            let now = crate::summary::callbacks();
+            let now = ThreadCell::all_callbacks();
             // a window that is full while this one was read is not left to wait
             let busy = news || now != callbacks || !self.closed.is_empty();
             callbacks = now;
@@ -132,59 +139,76 @@ impl Collector {
         }
     }
 
-    /// Does what the messages say; true when there were any.
+    /// Takes in what was reported and answers what was asked; true when there was anything.
     fn listen(&mut self) -> bool {
-        let mut news = self.closed.try_iter().count() > 0;
-        while let Ok(message) = self.inbox.try_recv() {
-            news = true;
-            match message {
-                Message::Opened { id, communicator } => {
-                    self.begin_timeline();
-                    self.figures.wants_gpu_times |= communicator.kernel_events || communicator.timed.launches;
-                    let mut opened = Communicator::new(id, &communicator);
-                    opened.show(self.figures.series.open(communicator.nranks));
-                    self.communicators.insert(id.index(), opened);
-                    if communicator.told {
-                        self.introductions.add(&communicator);
-                    }
+        let mut heard = self.closed.try_iter().count() > 0;
+        loop {
+            // first, so that what is reported before it is known when it is answered
+            let question = self.questions.try_recv().ok();
+            while let Ok(news) = self.news.try_recv() {
+                heard = true;
+                self.take_in(news);
+            }
+            let Some(question) = question else { return heard };
+            heard = true;
+            self.answer(question);
+        }
+    }
+
+    fn take_in(&mut self, news: News) {
+        match news {
+            News::Opened { id, communicator } => {
+                self.begin_timeline();
+                self.figures.wants_gpu_times |= communicator.kernel_events || communicator.timed.launches;
+                let mut opened = Communicator::new(id, &communicator);
+                opened.show(self.figures.series.open(communicator.nranks));
+                self.communicators.insert(id.index(), opened);
+                if communicator.told {
+                    self.introductions.add(&communicator);
                 }
-                Message::Told { index, id, name, rank } => self.tell(index, id, name, rank),
-                Message::Ended { id, time } => {
-                    let communicator = self.communicators.get_mut(&id.index());
-                    if let Some(communicator) = communicator.filter(|communicator| communicator.id() == id) {
-                        communicator.end(time);
-                    }
-                }
-                Message::Flush { last, done } => self.flush(last, &done),
-                Message::Close { pool, done } => {
-                    // maybe before the first round
-                    self.know_scale();
-                    self.look_at_launches();
-                    let left = self.launches.close(pool, |outcome| self.heard.push(Heard::of(outcome)));
-                    self.hand_on();
-                    self.recorder.launches.close(pool, left);
-                    let _ = done.send(());
-                }
-                Message::Summary { answer } => {
-                    let _ = answer.send(Summary::of_process(&self.figures, &self.introductions, self.recorder));
-                }
-                #[cfg(feature = "otel")]
-                Message::Sums { answer } => {
-                    let _ = answer.send(crate::export::Sums::of(&self.figures, &self.introductions));
-                }
-                Message::Timeline { answer } => {
-                    let mut timeline = self.figures.timeline.take();
-                    if let Some(timeline) = &mut timeline {
-                        timeline.nanoseconds_per_tick = self.figures.nanoseconds_per_tick;
-                    }
-                    let _ = answer.send(timeline);
-                }
-                Message::Series { series, answer } => {
-                    let _ = answer.send(self.figures.series.points(series, self.figures.nanoseconds_per_tick));
+            }
+            News::Told { index, id, name, rank } => self.tell(index, id, name, rank),
+            News::Ended { id, time } => {
+                let communicator = self.communicators.get_mut(&id.index());
+                if let Some(communicator) = communicator.filter(|communicator| communicator.id() == id) {
+                    communicator.end(time);
                 }
             }
         }
-        news
+    }
+
+    /// Whoever asked may have gone.
+    fn answer(&mut self, question: Question) {
+        match question {
+            Question::Flush { last, done } => self.flush(last, &done),
+            Question::Close { pool, done } => {
+                // maybe before the first round
+                self.know_scale();
+                self.look_at_launches();
+                let left = self.launches.close(pool, |outcome| self.heard.push(Heard::of(outcome)));
+                self.hand_on();
+                self.recorder.launches.close(pool, left);
+                let _ = done.send(());
+            }
+            Question::Summary { answer } => {
+                let regression = self.recorder.settings.regression;
+                let _ = answer.send(Summary::of_process(&self.figures, &self.introductions, regression));
+            }
+            #[cfg(feature = "otel")]
+            Question::Sums { answer } => {
+                let _ = answer.send(crate::snapshot::Sums::of(&self.figures, &self.introductions));
+            }
+            Question::Timeline { answer } => {
+                let mut timeline = self.figures.timeline.take();
+                if let Some(timeline) = &mut timeline {
+                    timeline.nanoseconds_per_tick = self.figures.nanoseconds_per_tick;
+                }
+                let _ = answer.send(timeline);
+            }
+            Question::Series { series, answer } => {
+                let _ = answer.send(self.figures.series.points(series, self.figures.nanoseconds_per_tick));
+            }
+        }
     }
 
     /// With the first communicator, where somebody wants the timeline.
@@ -203,7 +227,7 @@ impl Collector {
     fn tell(&mut self, index: u32, id: u64, name: String, rank: i32) {
         if let Some(communicator) = self.communicators.get_mut(&index) {
             communicator.tell(id, rank);
-            let introduction = Introduction {
+            let introduction = event::Communicator {
                 id,
                 name,
                 nranks: 0,

@@ -1,17 +1,15 @@
 //! What Score-P, a host or the end of the process asks of the collector. Every question has a deadline.
 
-use crate::guard::contain;
-use crate::message::Message;
+use crate::question::Question;
 use crate::series::{Point, Token};
+#[cfg(feature = "otel")]
+use crate::snapshot::Sums;
 use crate::summary::Summary;
-use crate::thread::ThreadCell;
 use crate::timeline::Timeline;
-use crate::{export, files, host_name, log, notes, recorder};
+use crate::{log, pulse, recorder};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
-use std::ffi::OsString;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use once_cell::sync::OnceCell;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -30,109 +28,59 @@ const LOOK: Duration = Duration::from_millis(100);
 /// How long the end of the process waits for the last look at CUDA's events, which waits for none of them.
 const LAST_LOOK: Duration = Duration::from_millis(200);
 
-static OWNER: AtomicU32 = AtomicU32::new(0);
+/// The way to the collector.
+static QUESTIONS: OnceCell<Sender<Question>> = OnceCell::new();
 /// Set once the collector has let a question wait: nobody waits for it again.
 static DEAF: AtomicBool = AtomicBool::new(false);
-/// Goes on while the collector works.
-static PULSE: AtomicU64 = AtomicU64::new(0);
-
-/// The collector is at work. Only its thread calls this, for every event and operation.
-#[inline]
-pub(crate) fn beat() {
-    PULSE.store(PULSE.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+/// Questions go there from here on. Called once, by whoever begins the recording.
+pub(crate) fn ask_there(questions: Sender<Question>) {
+    // it is called once
+    let _ = QUESTIONS.set(questions);
 }
 
 /// Takes in all that was recorded before this call, so that the counters show it. False when the collector did not answer in
 /// time, or there is none.
 pub fn flush(patience: Duration) -> bool {
-    ask(|done| Message::Flush { last: false, done }, |answer| answer.recv_timeout(patience).ok()).is_some()
+    ask(|done| Question::Flush { last: false, done }, |answer| answer.recv_timeout(patience).ok()).is_some()
 }
 
-/// Ends the measurement: takes everything in, settles what is in progress, and writes the summary if a file is set.
-pub fn finish() {
-    let _ = ask(|done| Message::Flush { last: true, done }, patiently);
-    tell_dropped();
-    tell_doubt();
-    write_summary();
-    // last, since it may take long
-    if is_own_process() {
-        export::last();
-    }
+/// Takes everything in and settles what is in progress, before the end.
+pub(crate) fn settle() {
+    let _ = ask(|done| Question::Flush { last: true, done }, patiently);
 }
 
-/// To the file that is set, if one is.
-fn write_summary() {
-    let Some(path) = recorder::begun().and_then(|recorder| recorder.settings.summary.as_deref()) else { return };
-    let path = expand(path);
-    let Some(summary) = summary() else { return };
-    if let Err(error) = files::write_json(&path, &summary) {
-        log::warn(&format!("the summary could not be written to {}: {error}", path.display()));
-    }
-}
-
-/// Says once that events found no room.
-fn tell_dropped() {
-    static TOLD: Once = Once::new();
-    let dropped = ThreadCell::all_dropped();
-    if dropped > 0 && is_own_process() {
-        TOLD.call_once(|| {
-            log::warn(&format!(
-                "{dropped} events were dropped for want of room: figures are too small. NCCL_SCOREP_MEMORY_MB makes the recording \
-                 memory larger; of communicators, 4096 are recorded at a time"
-            ));
-        });
-    }
-}
-
-/// Says once that times may be wrong.
-fn tell_doubt() {
-    static TOLD: Once = Once::new();
-    if recorder::begun().is_some() && recorder::CLOCK.is_in_doubt() {
-        TOLD.call_once(|| {
-            let line = "the system has stopped trusting the processor's time stamp counter, which events were stamped with: times may be wrong";
-            log::warn(line);
-            notes::add(line.into());
-        });
-    }
+/// The last look at CUDA's events, which waits for none of them.
+pub(crate) fn look() {
+    flush(LAST_LOOK);
 }
 
 /// The summary of this process as it stands; `None` when NCCL was not used, or the collector does not answer.
 pub fn summary() -> Option<Summary> {
-    ask(|answer| Message::Summary { answer }, patiently)
+    ask(|answer| Question::Summary { answer }, patiently)
 }
 
 /// What an exporter is given; `None` when the collector does not answer in time, which nobody else is told of.
 #[cfg(feature = "otel")]
-pub(crate) fn sums(patience: Duration) -> Option<export::Sums> {
-    ask(|answer| Message::Sums { answer }, |answer| answer.recv_timeout(patience).ok())
+pub(crate) fn sums(patience: Duration) -> Option<Sums> {
+    ask(|answer| Question::Sums { answer }, |answer| answer.recv_timeout(patience).ok())
 }
 
-/// The timeline, once; to be asked for after [`finish`].
+/// The timeline, once; to be asked for after [`crate::process::finish`].
 pub fn timeline() -> Option<Timeline> {
-    ask(|answer| Message::Timeline { answer }, patiently).flatten()
+    ask(|answer| Question::Timeline { answer }, patiently).flatten()
 }
 
 /// The points of a series.
 pub fn series(series: Token) -> Vec<Point> {
-    ask(|answer| Message::Series { series, answer }, patiently).unwrap_or_default()
-}
-
-/// Has [`finish`] called when the process exits. Called once, by the recorder.
-pub(crate) fn finish_at_exit() {
-    extern "C" fn at_exit() {
-        contain("exit", (), finish);
-    }
-    OWNER.store(std::process::id(), Ordering::Relaxed);
-    // SAFETY: `at_exit` is a function of this library, which is never unloaded (linked with -z nodelete).
-    unsafe { libc::atexit(at_exit) };
+    ask(|answer| Question::Series { series, answer }, patiently).unwrap_or_default()
 }
 
 /// A context's last communicator has ended: when this returns, no call of CUDA's will be made about its events. NCCL's destroying of a communicator
 /// waits for that, as long as the collector takes for one look.
 pub(crate) fn close_launches(pool: u32) {
-    let closed = ask(|done| Message::Close { pool, done }, |answer| answer.recv_timeout(LAST_LOOK).ok());
+    let closed = ask(|done| Question::Close { pool, done }, |answer| answer.recv_timeout(LAST_LOOK).ok());
     if let (None, Some(recorder)) = (closed, recorder::begun()) {
-        if is_own_process() && recorder.launches.driver().is_some_and(|driver| !driver.is_over()) {
+        if recorder.is_of_this_process() && recorder.launches.driver().is_some_and(|driver| !driver.is_over()) {
             log::warn(
                 "the collector did not answer in 200 ms when a GPU's last communicator ended: CUDA events time nothing from here on; \
                  NCCL_SCOREP_GPU_TIME=stamps does without them",
@@ -142,40 +90,16 @@ pub(crate) fn close_launches(pool: u32) {
     }
 }
 
-/// Has CUDA's events asked for a last time, and never again, when the process exits: before CUDA itself is taken down, whose handlers were
-/// registered earlier. Called once, where the driver is known to be there.
-pub(crate) fn end_launches_at_exit() {
-    extern "C" fn at_exit() {
-        let end = || {
-            if is_own_process() {
-                flush(LAST_LOOK);
-            }
-            if let Some(recorder) = recorder::begun() {
-                recorder.launches.end();
-            }
-        };
-        contain("exit", (), end);
-    }
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        // SAFETY: `at_exit` is a function of this library, which is never unloaded (linked with -z nodelete).
-        unsafe { libc::atexit(at_exit) };
-    });
-}
-
-/// Whether this is the process that began to record: a forked child has no collector.
-fn is_own_process() -> bool {
-    OWNER.load(Ordering::Relaxed) == std::process::id()
-}
-
 /// Asks the collector, also when the plugin is off after a fault: what was recorded before counts.
-fn ask<T>(message: impl FnOnce(Sender<T>) -> Message, wait: impl FnOnce(&Receiver<T>) -> Option<T>) -> Option<T> {
+fn ask<T>(question: impl FnOnce(Sender<T>) -> Question, wait: impl FnOnce(&Receiver<T>) -> Option<T>) -> Option<T> {
+    let recorder = recorder::begun()?;
     // a forked child has no collector to ask
-    if !is_own_process() || DEAF.load(Ordering::Relaxed) {
+    if !recorder.is_of_this_process() || DEAF.load(Ordering::Relaxed) {
         return None;
     }
     let (sender, answer) = crossbeam_channel::bounded(1);
-    recorder::begun()?.send(message(sender));
+    QUESTIONS.get()?.send(question(sender)).ok()?;
+    recorder.wake();
     wait(&answer)
 }
 
@@ -186,14 +110,14 @@ fn patiently<T>(answer: &Receiver<T>) -> Option<T> {
         let waits = WAITS.lock().unwrap_or_else(PoisonError::into_inner);
         waits.filter(|(_, last)| begun.duration_since(*last) < APART).map_or(begun + LONGEST, |(deadline, _)| deadline)
     };
-    let (mut pulse, mut last) = (PULSE.load(Ordering::Relaxed), begun);
+    let (mut pulse, mut last) = (pulse::beats(), begun);
     let answered = loop {
         match answer.recv_timeout(LOOK) {
             Ok(answer) => break Some(answer),
             Err(RecvTimeoutError::Disconnected) => break None,
             Err(RecvTimeoutError::Timeout) => {}
         }
-        let now = PULSE.load(Ordering::Relaxed);
+        let now = pulse::beats();
         if now != pulse {
             (pulse, last) = (now, Instant::now());
         }
@@ -210,21 +134,4 @@ fn patiently<T>(answer: &Receiver<T>) -> Option<T> {
     };
     *WAITS.lock().unwrap_or_else(PoisonError::into_inner) = Some((deadline, Instant::now()));
     answered
-}
-
-/// A path as a setting has it: `%p` becomes the process id, `%h` the host's name.
-pub fn expand(path: &Path) -> PathBuf {
-    let host = host_name::of_machine();
-    let process = std::process::id().to_string();
-    let (mut expanded, mut rest) = (Vec::new(), path.as_os_str().as_bytes());
-    loop {
-        let (part, behind): (&[u8], &[u8]) = match rest {
-            [b'%', b'p', behind @ ..] => (process.as_bytes(), behind),
-            [b'%', b'h', behind @ ..] => (&host, behind),
-            [_, behind @ ..] => (&rest[..1], behind),
-            [] => return OsString::from_vec(expanded).into(),
-        };
-        expanded.extend_from_slice(part);
-        rest = behind;
-    }
 }

@@ -4,9 +4,9 @@
 //! seen at once.
 
 use crate::clock::monotonic;
-use crate::control;
 use crate::grace::Graces;
 use crate::pool::{self, BLOCK_SLOTS, Pool};
+use crate::pulse;
 use crate::slot::{Recorded, Slot};
 use crate::window::{Window, WindowState};
 
@@ -92,7 +92,7 @@ impl Reader {
             let coming = self.cursors.get(index + 1).map_or_else(Default::default, |coming| coming.full(pool));
             let cursor = &mut self.cursors[index];
             let from = cursor.next;
-            control::beat();
+            pulse::beat();
             let slots = pool.slots(cursor.block).get(from as usize..).unwrap_or_default();
             // counted before: slots come from other processors' caches, and so many come at once
             let filled = slots.iter().take_while(|slot| slot.is_of(cursor.generation)).count();
@@ -138,7 +138,7 @@ impl Reader {
             event.stop.is_some() || !listener.awaits(event.handle)
         };
         self.open.extract_if(..count, over).for_each(drop);
-        control::beat();
+        pulse::beat();
     }
 
     fn find_new_blocks(&mut self, pool: &Pool, window: &Window) {

@@ -1,16 +1,14 @@
 //! The recorder: the memory and the communicators of the process, and where the next slot is.
 
-use crate::clock::Clock;
 use crate::config::Settings;
 use crate::context::{Context, Contexts};
 use crate::launch::lag::Stamps;
 use crate::launch::pool::Launches;
 use crate::launch::share::Share;
-use crate::message::Message;
+use crate::news::News;
 use crate::pool::{BLOCK_SLOTS, Pool};
 use crate::thread::ThreadCell;
 use crate::window::{Spare, WINDOWS};
-use crate::{collector, control, export, grace, log, switch};
 use crossbeam_channel::{Receiver, Sender};
 use once_cell::sync::OnceCell;
 use std::io;
@@ -22,9 +20,6 @@ const CLOSED_WINDOWS: usize = 1024;
 /// Blocks that the system has memory for before the first event: a burst of events may be faster than the collector's start.
 const FIRST_BLOCKS: u32 = 256;
 
-/// The clock of this process' measurement.
-pub static CLOCK: Clock = Clock::new();
-
 /// Everything the callbacks need.
 #[derive(Debug)]
 pub struct Recorder {
@@ -35,7 +30,7 @@ pub struct Recorder {
     pub(crate) settings: Settings,
     /// This process; a forked child does not record.
     pub(crate) pid: i64,
-    messages: Sender<Message>,
+    news: Sender<News>,
     /// Numbers of closed windows.
     closed: Sender<u32>,
     /// Set while the collector sleeps for long.
@@ -50,72 +45,39 @@ pub struct Recorder {
     window_ticks: OnceCell<u64>,
 }
 
-static RECORDER: OnceCell<Option<Recorder>> = OnceCell::new();
-
-/// The recorder in it, for a callback's one look; NULL before it was started.
+/// The process' recorder, for a callback's one look; NULL before it was started.
 static CURRENT: AtomicPtr<Recorder> = AtomicPtr::new(std::ptr::null_mut());
-
-/// The recorder, started at the first call together with the collector thread. `None` when the system refuses memory or a
-/// thread: then nothing is recorded, and one line says so.
-pub fn begin() -> Option<&'static Recorder> {
-    // a child that was forked while another thread was in here would wait for that thread for ever
-    if switch::is_off() {
-        return None;
-    }
-    // for whoever comes first, if not NCCL
-    switch::prepare();
-    let recorder = RECORDER.get_or_init(|| {
-        let settings = settings().clone();
-        if let Some(rate) = settings.tick_rate {
-            CLOCK.set_rate(rate);
-        }
-        // known from the first callback on
-        CLOCK.await_scale();
-        grace::prepare();
-        control::finish_at_exit();
-        let made = Recorder::new(settings).and_then(|(recorder, inbox, closed)| {
-            let _ = recorder.collector.set(collector::spawn(inbox, closed)?);
-            export::begin(&recorder.settings);
-            Ok(recorder)
-        });
-        made.map_err(|error| log::warn(&format!("no memory or thread to record with ({error}); NCCL is not recorded"))).ok()
-    });
-    if let Some(recorder) = recorder {
-        CURRENT.store(std::ptr::from_ref(recorder).cast_mut(), Ordering::Release);
-    }
-    recorder.as_ref().filter(|_| !switch::is_off())
-}
 
 /// The recorder, if it was started, whether or not it is switched off since.
 #[inline(always)]
 pub fn begun() -> Option<&'static Recorder> {
-    // SAFETY: NULL, or what `begin` has stored: a shared reference to a static that is never dropped.
+    // SAFETY: NULL, or what `Recorder::publish` has stored: a shared reference that lives for ever.
     unsafe { CURRENT.load(Ordering::Acquire).as_ref() }
 }
 
-/// The same for the collector's thread, which is there before the recorder is.
-pub(crate) fn awaited() -> Option<&'static Recorder> {
-    RECORDER.wait().as_ref()
-}
-
-/// The settings of this process, read once.
-pub fn settings() -> &'static Settings {
-    static SETTINGS: OnceCell<Settings> = OnceCell::new();
-    SETTINGS.get_or_init(|| {
-        let (settings, complaints) = Settings::from_environment();
-        log::set_verbosity(settings.verbosity);
-        complaints.iter().for_each(|line| log::warn(line));
-        settings
-    })
-}
-
 impl Recorder {
-    /// One that nobody reads yet, with what a collector takes in: messages, and the numbers of closed windows.
+    /// Callbacks record into this one from here on.
+    pub(crate) fn publish(&'static self) {
+        CURRENT.store(std::ptr::from_ref(self).cast_mut(), Ordering::Release);
+    }
+
+    /// The thread that is woken.
+    pub(crate) fn set_collector(&self, thread: std::thread::Thread) {
+        // it is called once
+        let _ = self.collector.set(thread);
+    }
+
+    /// Whether the calling process is the one that began to record: a forked child has no collector.
+    pub(crate) fn is_of_this_process(&self) -> bool {
+        self.pid == i64::from(std::process::id())
+    }
+
+    /// One that nobody reads yet, with what a collector takes in: news, and the numbers of closed windows.
     ///
     /// # Errors
     /// When the system refuses the address space.
-    pub fn new(settings: Settings) -> io::Result<(Self, Receiver<Message>, Receiver<u32>)> {
-        let (messages, inbox) = crossbeam_channel::unbounded();
+    pub fn new(settings: Settings) -> io::Result<(Self, Receiver<News>, Receiver<u32>)> {
+        let (news, inbox) = crossbeam_channel::unbounded();
         let (closed, closed_inbox) = crossbeam_channel::bounded(CLOSED_WINDOWS);
         let pool = Pool::new(settings.memory_bytes)?;
         pool.commit_ahead(FIRST_BLOCKS);
@@ -124,7 +86,7 @@ impl Recorder {
             contexts: Contexts::new()?,
             settings,
             pid: i64::from(std::process::id()),
-            messages,
+            news,
             closed,
             asleep: AtomicBool::new(false),
             collector: OnceCell::new(),
@@ -208,9 +170,9 @@ impl Recorder {
         let _ = self.window_ticks.set((self.settings.window_seconds * 1e9 / nanoseconds_per_tick) as u64);
     }
 
-    /// Passes a message to the collector. Not for the hot path: it may allocate.
-    pub(crate) fn send(&self, message: Message) {
-        let _ = self.messages.send(message);
+    /// Passes news to the collector. Not for the hot path: it may allocate.
+    pub(crate) fn send(&self, news: News) {
+        let _ = self.news.send(news);
         self.wake();
     }
 

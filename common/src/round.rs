@@ -78,10 +78,10 @@ fn conclude(together: &mut Vec<&mut Communicator>, course: Course<'_>, graces: &
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::CLOCK;
     use crate::config::Settings;
     use crate::event::{Communicator as Introduction, Event, Operation, Timed};
     use crate::handle::Handle;
-    use crate::recorder::CLOCK;
     use crate::window::WindowState;
 
     fn made(recorder: &Recorder, id: u64) -> (u64, Communicator) {

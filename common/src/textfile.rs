@@ -6,8 +6,8 @@
 mod place;
 mod text;
 
-use crate::control;
 use crate::export::{Exporter, Family, Identity, interval};
+use crate::path;
 use place::Place;
 use std::path::Path;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use std::time::Duration;
 pub(crate) fn exporter(directory: &Path, identity: &Identity) -> Result<Box<dyn Exporter>, String> {
     let interval = interval::told(|name| std::env::var(name).ok())?;
     // the program may change its working directory later
-    let directory = std::path::absolute(control::expand(directory))
+    let directory = std::path::absolute(path::expand(directory))
         .map_err(|error| format!("NCCL_SCOREP_PROM_DIR is no directory's name ({error})"))?;
     let process = identity.process_name.clone();
     let place = Place::new(directory, &identity.host, &process);

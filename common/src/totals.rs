@@ -3,11 +3,11 @@
 mod operations;
 mod transfers;
 
-use crate::assembly::Judged;
-use crate::in_step::Verdict;
 use crate::launch::Untimed;
 use crate::name::Name;
 use crate::operation::Operation;
+use crate::verdict::Judged;
+use crate::verdict::Verdict;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use operations::OperationSum;
@@ -67,6 +67,11 @@ pub struct Totals {
 
 /// Stands for the ended communicators but the first hundred that there were, taken together. NCCL's own ids are hashes.
 pub const OTHERS: u64 = u64::MAX;
+/// A communicator's id as the summary has it.
+pub(crate) fn hexadecimal(comm: u64) -> String {
+    if comm == OTHERS { "others".into() } else { format!("{comm:016x}") }
+}
+
 /// Ranks of communicators that keep sums of their own.
 const KEPT: usize = 100;
 /// Sums that operations of late are kept under.

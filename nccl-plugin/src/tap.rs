@@ -15,7 +15,7 @@ use crate::version::Version;
 use common::config::Settings;
 use common::event::State;
 use common::handle::Handle;
-use common::{callbacks, log, switch};
+use common::{callbacks, log, process, switch};
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Once, OnceLock};
@@ -198,7 +198,7 @@ impl Tap {
         }
         // before the core ends it: then another communicator may get its place
         let theirs = self.contexts.end(context);
-        callbacks::finalize(self.contexts.core(context));
+        process::close(self.contexts.core(context));
         if let (Some(chain), true) = (&self.chain, theirs != 0) {
             chain.finalize(theirs);
         }

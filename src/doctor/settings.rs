@@ -3,7 +3,7 @@
 use super::finding::{Code, Finding};
 use super::surroundings::Surroundings;
 use common::config::SETTINGS;
-use common::control;
+use common::path;
 use std::path::Path;
 
 const PREFIX: &str = "NCCL_SCOREP_";
@@ -23,7 +23,7 @@ pub(crate) fn check(around: &Surroundings) -> Vec<Finding> {
             .map_or_else(|| "`scorep-nccl env --all` lists the settings".into(), |near| format!("{near} may be meant"));
         Finding::new(Code::SettingUnknown, format!("{name} is no setting"), cure)
     }));
-    let summary = settings.summary.as_deref().map(control::expand);
+    let summary = settings.summary.as_deref().map(path::expand);
     let summary = summary.as_deref().and_then(Path::parent).map(|directory| ("NCCL_SCOREP_SUMMARY", directory));
     let record = settings.record.as_deref().and_then(existing).map(|directory| ("NCCL_SCOREP_RECORD", directory));
     findings.extend(summary.into_iter().chain(record).filter_map(|(name, directory)| writable(name, directory)));

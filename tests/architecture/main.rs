@@ -87,7 +87,10 @@ fn a_circle_is_found_and_a_line_named() {
     };
     write("lib.rs", "mod low;\nmod high;\nmod loose;\n");
     write("low/mod.rs", "pub mod one;\npub mod two;\npub use two::Two;\n");
-    write("low/one.rs", "use super::Two;\nfn call() { println!(\"{}\", crate::high::UP); }\n#[cfg(test)]\nmod tests { use crate::loose::L; }\n");
+    write(
+        "low/one.rs",
+        "use super::Two;\nfn call() { println!(\"{}\", crate::high::UP); }\n#[cfg(test)]\nmod tests { use crate::loose::L; }\n",
+    );
     write("low/two.rs", "use crate::low::one;\npub struct Two;\n");
     write("high.rs", "use crate::low::{one::One, Two as Other};\npub const UP: u8 = 1;\n");
     write("loose.rs", "use super::high;\n");

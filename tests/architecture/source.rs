@@ -95,7 +95,9 @@ impl Reading {
         while let Some(token) = tokens.get(at) {
             at += 1;
             match token {
-                TokenTree::Group(group) if group.delimiter() != Delimiter::None || !group.stream().is_empty() => self.within(group.stream()),
+                TokenTree::Group(group) if group.delimiter() != Delimiter::None || !group.stream().is_empty() => {
+                    self.within(group.stream())
+                }
                 TokenTree::Ident(first) if matches!(first.to_string().as_str(), "crate" | "super") => {
                     let mut segments = vec![first.to_string()];
                     while let Some([TokenTree::Punct(a), TokenTree::Punct(b), TokenTree::Ident(next)]) = tokens.get(at..at + 3)
