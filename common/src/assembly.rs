@@ -9,7 +9,6 @@ mod listening;
 mod settling;
 mod steps;
 
-use self::launches::cause_of_silence;
 use self::settling::judge;
 use crate::calls::{Call, Calls};
 use crate::event::Timed;
@@ -208,7 +207,7 @@ impl Assembly {
                 operation.heard = false;
                 let kernel = operation.kernel(kernels);
                 let verdict = judge(steps, clock, *nanoseconds_per_tick, operation);
-                let unheard = cause_of_silence(kernels, self.news_lost);
+                let unheard = kernels.cause_of_silence(self.news_lost);
                 each(operation, Judged { verdict, kernel, unheard });
                 if many && operation.is_complete(kernel) {
                     complete.push(handle);

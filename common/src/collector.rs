@@ -3,6 +3,7 @@
 
 use crate::clock::CLOCK;
 use crate::communicator::Communicator;
+use crate::course::{Course, Round};
 use crate::event::{self, Timed};
 use crate::figures::Figures;
 use crate::grace::Graces;
@@ -14,7 +15,7 @@ use crate::launch::times::{self, OfKernel, Outcome, Times};
 use crate::news::News;
 use crate::question::Question;
 use crate::recorder::Recorder;
-use crate::round::{self, Course, Round};
+use crate::round;
 use crate::summary::Summary;
 use crate::thread::ThreadCell;
 use crate::timeline::Timeline;

@@ -21,6 +21,7 @@ pub mod config;
 pub mod connections;
 pub mod context;
 pub mod control;
+pub mod course;
 pub mod cuda;
 pub mod datatype;
 pub mod enough;

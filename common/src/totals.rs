@@ -1,5 +1,6 @@
 //! Sums per communicator, rank and function, per rank pair, and per channel.
 
+mod adding;
 mod operations;
 mod transfers;
 
@@ -20,16 +21,6 @@ pub struct Rank {
     pub comm: u64,
     /// Rank in it.
     pub rank: i32,
-}
-
-/// Nanoseconds, as what a tick is worth is known now.
-fn scaled(ticks: u64, nanoseconds_per_tick: f64) -> u64 {
-    (ticks as f64 * nanoseconds_per_tick).round() as u64
-}
-
-/// Adds to a sum, which stays at the most that it holds: clocks of recordings may show anything.
-fn grow(sum: &mut u64, by: u64) {
-    *sum = sum.saturating_add(by);
 }
 
 /// What an operation is summed under: (communicator and rank, whether Coll, function, peer).

@@ -1,7 +1,6 @@
 //! When nothing more will come of an operation, and whether the GPU's stamps of it are believed.
 
 use super::Assembly;
-use super::launches::cause_of_silence;
 use crate::gpu_clock::GpuClock;
 use crate::gpu_track::GpuTrack;
 use crate::in_step::InStep;
@@ -86,7 +85,7 @@ impl Assembly {
 
     fn settle_those(&mut self, those: Chosen, mut take: impl FnMut(&mut Operation, Judged)) {
         let no_kernels = self.no_kernel_events;
-        let unheard = cause_of_silence(&self.kernels, self.news_lost);
+        let unheard = self.kernels.cause_of_silence(self.news_lost);
         let Self { operations, undecided, completed, steps, clock, track, kernels, .. } = self;
         let apart = (1e8 / self.nanoseconds_per_tick) as u64;
         let mut deciding = Deciding { steps, clock, track, kernels, unheard, nanoseconds_per_tick: self.nanoseconds_per_tick };
@@ -149,7 +148,7 @@ impl Assembly {
 
     /// Hands on what can be decided, in the order of starts.
     fn decide(&mut self, take: &mut impl FnMut(&mut Operation, Judged)) {
-        let unheard = cause_of_silence(&self.kernels, self.news_lost);
+        let unheard = self.kernels.cause_of_silence(self.news_lost);
         let Self { undecided, steps, clock, track, kernels, nanoseconds_per_tick, .. } = self;
         let mut deciding = Deciding { steps, clock, track, kernels, unheard, nanoseconds_per_tick: *nanoseconds_per_tick };
         while let Some(entry) = undecided.first_entry() {
