@@ -187,11 +187,11 @@ pub fn obstacle() -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::name::Name;
-    use crate::operation::Source;
     use crate::handle::Handle;
     use crate::kind::Kind;
     use crate::mapping::Mapping;
+    use crate::name::Name;
+    use crate::operation::Source;
     use crate::slot::Slot;
 
     fn operation() -> Operation {

@@ -3,7 +3,7 @@
 //! That is so of functions that nobody ends before all have begun, and only those have a bus bandwidth
 //! ([`bus_bytes`]). A duration takes no clock, so operations count of which nobody knows when they began.
 
-use super::Matched;
+use super::matched::Matched;
 use crate::enough::speaks_for_all;
 use crate::name::Name;
 use crate::operation::bus_bytes;

@@ -1,6 +1,6 @@
 //! Sums over a communicator's operations.
 
-use super::{Late, Matched};
+use super::matched::{Late, Matched};
 use crate::enough::speaks_for_all;
 use crate::summary::Lateness;
 use crate::totals::hexadecimal;
