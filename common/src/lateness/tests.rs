@@ -1,6 +1,7 @@
 use super::*;
 use crate::arrivals::{Arrival, Collective, Known};
 use crate::clock_tree::{Link, Meeting};
+use crate::name::Name;
 use crate::totals::Rank;
 use crate::totals::hexadecimal;
 

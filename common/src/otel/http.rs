@@ -2,7 +2,7 @@
 
 use super::endpoint::Endpoint;
 use super::lookup::Lookup;
-use super::transport::Transport;
+use super::transport::{NAME, Transport};
 use super::{proxy, words};
 use flate2::Compression;
 use flate2::write::GzEncoder;
