@@ -3,12 +3,13 @@
 //! They always say success: an error from init makes NCCL unload the library under communicators that live (2.30), and any
 //! other error is the job's harm. A panic is stopped here.
 
+use crate::introduction::Introduction;
 use crate::kind::event;
 use crate::logger::Logger;
 use crate::opening;
 use crate::payload::{Change, Frame};
 use crate::release::Caller;
-use crate::tap::{self, Introduction, Tap};
+use crate::tap::{self, Tap};
 use crate::timing;
 use crate::version::Version;
 use common::callbacks;

@@ -14,7 +14,7 @@ mod memory;
 mod strings;
 
 use crate::descriptor::Descriptor;
-use crate::tap::Introduction;
+use crate::introduction::Introduction;
 use common::guard::contain;
 use common::launch::{self, KernelTime};
 use common::thread::ThreadCell;
