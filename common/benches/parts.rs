@@ -4,17 +4,19 @@
 
 #![expect(clippy::unwrap_used, reason = "a measurement that cannot go on should stop")]
 
+use common::clock::CLOCK;
 use common::communicator::Communicator;
-use common::config::{Regression, Settings, Verbosity};
+use common::config::{Regression, Settings};
 use common::context::Contexts;
+use common::course::Course;
 use common::event::{Communicator as Introduction, Event, Operation, ProxyOp, State};
 use common::figures::Figures;
 use common::grace::Graces;
 use common::handle::Handle;
 use common::metric::Fixed;
 use common::rate::FittedLine;
-use common::recorder::{CLOCK, Recorder};
-use common::round::{self, Course};
+use common::recorder::Recorder;
+use common::round;
 use common::services::{Service, Services};
 use common::thread::ThreadCell;
 use common::window::WindowState;
@@ -31,7 +33,7 @@ const GPU_BEGIN: u64 = 1 << 60;
 
 fn main() {
     grace::prepare();
-    log::set_verbosity(Verbosity::Off);
+    log::set_verbosity(log::Verbosity::Off);
     divan::main();
 }
 

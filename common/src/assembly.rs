@@ -9,16 +9,13 @@ mod listening;
 mod settling;
 mod steps;
 
-pub use self::launches::Judged;
-use self::launches::cause_of_silence;
 use self::settling::judge;
 use crate::calls::{Call, Calls};
-use crate::control;
 use crate::event::Timed;
 use crate::gpu_clock::GpuClock;
 use crate::gpu_track::GpuTrack;
 use crate::handle::Handle;
-use crate::in_step::{Cause, InStep};
+use crate::in_step::InStep;
 use crate::kernels::Kernels;
 use crate::kind::Kind;
 use crate::launch::lag::Lag;
@@ -28,8 +25,10 @@ use crate::operations::Operations;
 use crate::order;
 use crate::pool::Pool;
 use crate::proxies::Proxies;
+use crate::pulse;
 use crate::sent::Sent;
 use crate::slot::Recorded;
+use crate::verdict::{Cause, Judged};
 use crate::window::WINDOWS;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -203,12 +202,12 @@ impl Assembly {
             complete.shrink_to(FEW);
         }
         for &handle in touched.iter() {
-            control::beat();
+            pulse::beat();
             if let Some(operation) = operations.get_mut(handle) {
                 operation.heard = false;
                 let kernel = operation.kernel(kernels);
                 let verdict = judge(steps, clock, *nanoseconds_per_tick, operation);
-                let unheard = cause_of_silence(kernels, self.news_lost);
+                let unheard = kernels.cause_of_silence(self.news_lost);
                 each(operation, Judged { verdict, kernel, unheard });
                 if many && operation.is_complete(kernel) {
                     complete.push(handle);

@@ -9,36 +9,24 @@ mod children;
 mod enqueue;
 mod launch;
 
+use crate::clock::CLOCK;
 use crate::context::Context;
-use crate::control;
 use crate::event::{Communicator, Event, State};
 use crate::handle::{Handle, Shared};
 use crate::host_region::{self, Region};
 use crate::kind::Kind;
 use crate::launch::Recorded;
 use crate::log;
-use crate::message::Message;
 use crate::name::Name;
+use crate::news::News;
 use crate::pool::Pool;
-use crate::recorder::{CLOCK, Recorder, begin, begun};
+use crate::recorder::{Recorder, begun};
 use crate::slot::{Payload, Slot};
 use crate::thread::ThreadCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The context of a communicator that there is no room for: its events are dropped.
 pub const NO_CONTEXT: u64 = 1;
-
-/// NCCL made a communicator. Gives its context, [`NO_CONTEXT`] when nothing can be recorded.
-pub fn init(communicator: Communicator) -> u64 {
-    begin().map_or(NO_CONTEXT, |recorder| recorder.init(communicator))
-}
-
-/// NCCL destroyed a communicator.
-pub fn finalize(context: u64) {
-    if let Some(recorder) = begun() {
-        recorder.finalize(context);
-    }
-}
 
 /// NCCL starts an event. Gives its handle, or 0 when it is not recorded.
 #[inline(always)]
@@ -104,7 +92,7 @@ fn refuse(cell: &ThreadCell, context: u64) {
 }
 
 impl Recorder {
-    /// See [`init`].
+    /// NCCL made a communicator. Gives its context, [`NO_CONTEXT`] when there is no room for it.
     pub fn init(&self, communicator: Communicator) -> u64 {
         let now = match ThreadCell::of_callback(false) {
             Some(cell) => {
@@ -128,32 +116,29 @@ impl Recorder {
         }
         if communicator.timed.launches {
             let pool = self.launches.begin();
-            if self.launches.are_timed() {
-                control::end_launches_at_exit();
-            }
             if let (Some(pool), Some((context, _))) = (pool, self.contexts.find(id.raw())) {
                 context.launch_from(pool);
             }
         }
-        self.send(Message::Opened { id, communicator });
+        self.send(News::Opened { id, communicator });
         id.raw()
     }
 
-    /// See [`finalize`].
-    pub fn finalize(&self, context: u64) {
+    /// NCCL destroyed a communicator. Gives the pool of its launches where it was the last one of its GPU's: CUDA's events are to be asked for
+    /// a last time.
+    pub fn finalize(&self, context: u64) -> Option<u32> {
         let cell = ThreadCell::of_callback(false);
         cell.inspect(|cell| cell.others.one());
         let pool = self.contexts.find(context).and_then(|(context, _)| context.pool());
         match (self.contexts.end(context), cell) {
             (Some(id), _) => {
-                self.send(Message::Ended { id, time: CLOCK.now() });
-                if let Some(pool) = pool.filter(|&pool| self.launches.leave(pool)) {
-                    control::close_launches(pool);
-                }
+                self.send(News::Ended { id, time: CLOCK.now() });
+                return pool.filter(|&pool| self.launches.leave(pool));
             }
             (None, Some(cell)) => cell.ignored.add(u64::from(context != 0 && context != NO_CONTEXT)),
             (None, None) => {}
         }
+        None
     }
 
     /// See [`start`].

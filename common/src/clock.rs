@@ -30,6 +30,9 @@ pub enum Source {
     ScoreP,
 }
 
+/// The clock of this process' measurement.
+pub static CLOCK: Clock = Clock::new();
+
 /// Where times come from.
 #[derive(Debug)]
 pub struct Clock {

@@ -5,15 +5,13 @@
 //! at the begin and at the end between each process and its parent in a tree, and interpolated. The tree has one process a node; the others
 //! of the node share its clock.
 
+use crate::gpu_track::WANDER;
 use crate::summary::Clocks;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// By how much two clocks may drift apart that were compared but once.
 const DRIFT: f64 = 100e-6;
-
-/// By how much drift changes with temperature, besides the drift that was measured.
-pub(crate) const WANDER: f64 = 1e-6;
 
 /// One moment on two clocks, ticks of each.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

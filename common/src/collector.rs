@@ -2,18 +2,23 @@
 //! callback ever waits for it.
 
 use crate::answer::Reply;
+use crate::clock::CLOCK;
 use crate::communicator::Communicator;
-use crate::event::{Communicator as Introduction, Timed};
+use crate::course::{Course, Round};
+use crate::event::{self, Timed};
 use crate::figures::Figures;
 use crate::grace::Graces;
+use crate::introductions::Introductions;
 use crate::launch::KernelId;
 use crate::launch::lag::Pause;
 use crate::launch::share::Watch;
 use crate::launch::times::{self, OfKernel, Outcome, Times};
-use crate::message::Message;
-use crate::recorder::{self, CLOCK, Recorder};
-use crate::round::{self, Course, Round};
-use crate::summary::{Introductions, Summary};
+use crate::news::News;
+use crate::question::{self, Question};
+use crate::recorder::Recorder;
+use crate::round;
+use crate::summary::Summary;
+use crate::thread::ThreadCell;
 use crate::timeline::Timeline;
 use crate::{clock, launch, log, missing, notes, own_thread, switch, timeline};
 use std::collections::BTreeMap;
@@ -43,10 +48,8 @@ const FLUSH_ROUNDS: u32 = 100;
 ///
 /// # Errors
 /// When the system refuses a thread.
-pub fn spawn() -> io::Result<()> {
-    own_thread::spawn("scorep-nccl", move || {
-        Collector::new(recorder::awaited()).run();
-    })
+pub fn spawn(recorder: &'static Recorder) -> io::Result<()> {
+    own_thread::spawn("scorep-nccl", move || Collector::new(recorder).run())
 }
 
 /// Something that was heard of a kernel.
@@ -106,7 +109,7 @@ impl Collector {
             self.recorder.pool.commit_ahead(BLOCKS_AHEAD);
             let news = self.listen();
             let Round { events, .. } = self.round(false);
-            let now = crate::summary::callbacks();
+            let now = ThreadCell::all_callbacks();
             // a window that is full while this one was read is not left to wait
             let busy = news || now != callbacks || !self.recorder.closed.is_empty();
             callbacks = now;
@@ -129,59 +132,76 @@ impl Collector {
         }
     }
 
-    /// Does what the messages say; true when there were any.
+    /// Takes in what was reported and answers what was asked; true when there was anything.
     fn listen(&mut self) -> bool {
-        let mut news = std::iter::from_fn(|| self.recorder.closed.pop()).count() > 0;
-        while let Some(message) = self.recorder.messages.pop() {
-            news = true;
-            match message {
-                Message::Opened { id, communicator } => {
-                    self.begin_timeline();
-                    self.figures.wants_gpu_times |= communicator.kernel_events || communicator.timed.launches;
-                    let mut opened = Communicator::new(id, &communicator);
-                    opened.show(self.figures.series.open(communicator.nranks));
-                    self.communicators.insert(id.index(), opened);
-                    if communicator.told {
-                        self.introductions.add(&communicator);
-                    }
+        let mut heard = std::iter::from_fn(|| self.recorder.closed.pop()).count() > 0;
+        loop {
+            // first, so that what is reported before it is known when it is answered
+            let question = question::next();
+            while let Some(news) = self.recorder.news.pop() {
+                heard = true;
+                self.take_in(news);
+            }
+            let Some(question) = question else { return heard };
+            heard = true;
+            self.answer(question);
+        }
+    }
+
+    fn take_in(&mut self, news: News) {
+        match news {
+            News::Opened { id, communicator } => {
+                self.begin_timeline();
+                self.figures.wants_gpu_times |= communicator.kernel_events || communicator.timed.launches;
+                let mut opened = Communicator::new(id, &communicator);
+                opened.show(self.figures.series.open(communicator.nranks));
+                self.communicators.insert(id.index(), opened);
+                if communicator.told {
+                    self.introductions.add(&communicator);
                 }
-                Message::Told { index, id, name, rank } => self.tell(index, id, name, rank),
-                Message::Ended { id, time } => {
-                    let communicator = self.communicators.get_mut(&id.index());
-                    if let Some(communicator) = communicator.filter(|communicator| communicator.id() == id) {
-                        communicator.end(time);
-                    }
-                }
-                Message::Flush { last, done } => self.flush(last, done),
-                Message::Close { pool, done } => {
-                    // maybe before the first round
-                    self.know_scale();
-                    self.look_at_launches();
-                    let left = self.launches.close(pool, |outcome| self.heard.push(Heard::of(outcome)));
-                    self.hand_on();
-                    self.recorder.launches.close(pool, left);
-                    done.give(());
-                }
-                Message::Summary { answer } => {
-                    answer.give(Summary::of_process(&self.figures, &self.introductions, self.recorder));
-                }
-                #[cfg(feature = "otel")]
-                Message::Sums { answer } => {
-                    answer.give(crate::export::Sums::of(&self.figures, &self.introductions));
-                }
-                Message::Timeline { answer } => {
-                    let mut timeline = self.figures.timeline.take();
-                    if let Some(timeline) = &mut timeline {
-                        timeline.nanoseconds_per_tick = self.figures.nanoseconds_per_tick;
-                    }
-                    answer.give(timeline);
-                }
-                Message::Series { series, answer } => {
-                    answer.give(self.figures.series.points(series, self.figures.nanoseconds_per_tick));
+            }
+            News::Told { index, id, name, rank } => self.tell(index, id, name, rank),
+            News::Ended { id, time } => {
+                let communicator = self.communicators.get_mut(&id.index());
+                if let Some(communicator) = communicator.filter(|communicator| communicator.id() == id) {
+                    communicator.end(time);
                 }
             }
         }
-        news
+    }
+
+    /// Whoever asked may have gone.
+    fn answer(&mut self, question: Question) {
+        match question {
+            Question::Flush { last, done } => self.flush(last, done),
+            Question::Close { pool, done } => {
+                // maybe before the first round
+                self.know_scale();
+                self.look_at_launches();
+                let left = self.launches.close(pool, |outcome| self.heard.push(Heard::of(outcome)));
+                self.hand_on();
+                self.recorder.launches.close(pool, left);
+                done.give(());
+            }
+            Question::Summary { answer } => {
+                let regression = self.recorder.settings.regression;
+                answer.give(Summary::of_process(&self.figures, &self.introductions, regression));
+            }
+            #[cfg(feature = "otel")]
+            Question::Sums { answer } => {
+                answer.give(crate::snapshot::Sums::of(&self.figures, &self.introductions));
+            }
+            Question::Timeline { answer } => {
+                let mut timeline = self.figures.timeline.take();
+                if let Some(timeline) = &mut timeline {
+                    timeline.nanoseconds_per_tick = self.figures.nanoseconds_per_tick;
+                }
+                answer.give(timeline);
+            }
+            Question::Series { series, answer } => {
+                answer.give(self.figures.series.points(series, self.figures.nanoseconds_per_tick));
+            }
+        }
     }
 
     /// With the first communicator, where somebody wants the timeline.
@@ -200,7 +220,7 @@ impl Collector {
     fn tell(&mut self, index: u32, id: u64, name: String, rank: i32) {
         if let Some(communicator) = self.communicators.get_mut(&index) {
             communicator.tell(id, rank);
-            let introduction = Introduction {
+            let introduction = event::Communicator {
                 id,
                 name,
                 nranks: 0,

@@ -4,13 +4,26 @@ mod choices;
 mod table;
 mod value;
 
+use crate::log::{self, Verbosity};
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 use std::time::Duration;
 use value::{mebibytes, not_negative, number, positive, switch};
 
-pub use choices::{GpuTime, Preset, Regression, Verbosity};
+pub use choices::{GpuTime, Preset, Regression};
 pub use table::{SETTINGS, Setting};
+
+/// The settings of this process, read once.
+pub fn settings() -> &'static Settings {
+    static SETTINGS: OnceLock<Settings> = OnceLock::new();
+    SETTINGS.get_or_init(|| {
+        let (settings, complaints) = Settings::from_environment();
+        log::set_verbosity(settings.verbosity);
+        complaints.iter().for_each(|line| log::warn(line));
+        settings
+    })
+}
 
 /// Parsed settings.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,44 +1,22 @@
 //! Exporters: who is given the figures while the job runs, every so often, and once more at its end.
 //!
-//! Each has a thread of its own, which asks the collector for the [`Sums`] and makes [`Family`]s of them. The collector never waits for it, and neither
+//! Each has a thread of its own, which asks the collector for the [`crate::snapshot::Sums`] and makes [`Family`]s of them. The collector never waits for it, and neither
 //! does the job, but for `last`. What an exporter keeps is the sums since the start: one that cannot send loses points in time, no figures.
 
+mod exporter;
 mod families;
 mod identity;
 pub(crate) mod interval;
 mod peers;
-mod sums;
 mod thread;
 
 use crate::config::Settings;
 use crate::{otel, textfile};
+use exporter::Way;
 
+pub use exporter::Exporter;
 pub use families::{Family, Histogram, Labels, Point, Value};
 pub use identity::Identity;
-pub use sums::Sums;
-
-/// Somebody who is given the figures.
-pub trait Exporter: Send {
-    /// Time between two exports.
-    fn interval(&self) -> std::time::Duration;
-
-    /// Sends or writes all families, within so much time as far as that is in its hands.
-    ///
-    /// # Errors
-    /// What went wrong, in words for a person: never what may be a credential.
-    fn export(&mut self, families: &[Family], patience: std::time::Duration) -> Result<(), String>;
-}
-
-/// How figures leave, in the words of those lines that tell of it.
-#[derive(Debug, Clone, Copy)]
-struct Way {
-    /// Name of its thread.
-    thread: &'static str,
-    /// Behind "exported".
-    how: &'static str,
-    /// What to look at where it fails.
-    out: &'static str,
-}
 
 const OTLP: Way = Way { thread: "scorep-nccl-exp", how: "over OpenTelemetry", out: "OTEL_EXPORTER_OTLP_ENDPOINT says where to" };
 const TEXTFILE: Way = Way {

@@ -1,8 +1,6 @@
 //! The figures of the process: sums, unions and series, kept together with the board's counters.
 
-use crate::assembly::Judged;
 use crate::connections::Served;
-use crate::in_step::Cause;
 use crate::intervals::{self, Intervals};
 use crate::kernels::Counted;
 use crate::launch::lag::Lag;
@@ -16,6 +14,8 @@ use crate::spread;
 use crate::timeline::Timeline;
 use crate::totals::{Rank, Totals};
 use crate::traffic::Traffic;
+use crate::verdict::Cause;
+use crate::verdict::Judged;
 use crate::{board, log, notes};
 
 /// Disjoint times that the process keeps: it adds those of all communicators, some long after others.
@@ -242,12 +242,12 @@ fn credit_time(operation: &mut Operation, counted: Counted, nanoseconds: u64) {
 mod tests {
     use super::*;
     use crate::handle::Handle;
-    use crate::in_step::Verdict;
     use crate::kernels::Kernel;
     use crate::kind::Kind;
     use crate::launch::Untimed;
     use crate::mapping::Mapping;
     use crate::slot::Slot;
+    use crate::verdict::Verdict;
 
     #[test]
     fn the_gpu_is_busy_for_the_longest_time_of_an_operation_once_and_for_no_other_time() {

@@ -16,10 +16,12 @@ mod lowest;
 #[cfg(test)]
 mod tests;
 
-use crate::clock_tree::WANDER;
 use bound::Bound;
 use corridor::Corridor;
 use lowest::{Anchor, Lowest};
+
+/// By how much drift changes with temperature, besides the drift that was measured.
+pub(crate) const WANDER: f64 = 1e-6;
 
 /// By how much the clocks may drift apart, and by how much a length in stamps and its length in ticks may differ.
 const MOST_DRIFT: f64 = 100e-6;

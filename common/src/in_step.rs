@@ -6,40 +6,12 @@
 //! before the first uncounted work, in the order of start callbacks. Whether a work is uncounted shows later, if something
 //! that follows it comes or never comes; until then the operations behind it are undecided.
 
-use crate::name::Name;
+use crate::verdict::{Cause, Verdict};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Works that may be in doubt; past it the first one is decided.
 const MOST_SUSPECTS: usize = 65_536;
-
-/// What is known of an operation's stamps.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    /// They are its own.
-    InStep,
-    /// They may be another operation's.
-    OutOfStep,
-    /// Not known yet.
-    Undecided,
-}
-
-/// Why stamps are not believed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cause {
-    /// A send or receive to oneself got no kernel channel.
-    ToOneself,
-    /// A call of this function was followed by no operation.
-    Unfollowed(Name),
-    /// An operation was launched beside a CUDA graph of its communicator.
-    BesideGraph,
-    /// A stamp lies clearly before its operation.
-    EarlyStamp,
-    /// There was more in doubt than is kept.
-    TooMuchInDoubt,
-    /// An operation or call found no room in the recording memory; it may have been one that NCCL does not count.
-    Dropped,
-}
 
 /// A work that may turn out uncounted.
 #[derive(Debug, Clone, Copy)]

@@ -128,6 +128,16 @@ impl Kernels {
         self.launches
     }
 
+    /// Why a kernel has no time of whose launch nobody has heard: a graph's replay has none, and in a communicator with graphs NCCL reports launches on
+    /// one thread and their operations on another; or the launch was heard of too late, since `news_lost`.
+    pub fn cause_of_silence(&self, news_lost: bool) -> Untimed {
+        match (self.launches, news_lost) {
+            (false, _) => Untimed::NotBelieved,
+            (true, false) => Untimed::Graph,
+            (true, true) => Untimed::NoEvent,
+        }
+    }
+
     /// An operation of a kernel has begun, so far behind the first one; without a function where it is too small to be recorded.
     #[inline]
     pub fn begun(&mut self, first: u64, distance: u16, handle: u64, function: Option<Name>) {

@@ -3,13 +3,24 @@
 //! Standard error may be a pipe that nobody reads, or whose reader is gone: a line that does not fit is dropped and counted, nobody waits
 //! for room or for another thread, and no signal ends the process.
 
-use crate::config::Verbosity;
 use crate::signal::Held;
 use crate::switch;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 /// Bytes that a pipe takes whole, or not at all, where it has room: more of a line is left out.
 const LONGEST: usize = libc::PIPE_BUF;
+
+/// What is written to standard error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Verbosity {
+    /// Nothing.
+    Off,
+    /// What went wrong.
+    #[default]
+    Warn,
+    /// Also what was found.
+    Info,
+}
 
 static VERBOSITY: AtomicU8 = AtomicU8::new(Verbosity::Warn as u8);
 /// Lines that found no room since the last one that did.

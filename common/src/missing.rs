@@ -2,7 +2,7 @@
 
 use crate::thread::ThreadCell;
 use crate::totals::Totals;
-use crate::{log, notes, recorder};
+use crate::{config, log, notes};
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -44,7 +44,7 @@ pub fn tell_of_full_recording() {
     static TOLD: Once = Once::new();
     if FULL.load(Ordering::Relaxed) {
         TOLD.call_once(|| {
-            let size = recorder::settings().record_bytes >> 20;
+            let size = config::settings().record_bytes >> 20;
             log::warn(&format!(
                 "the recording is full and ends here: its memory is {size} MiB (88 bytes a callback). NCCL_SCOREP_RECORD_MB makes it \
                  larger; the summary and the counters go on"

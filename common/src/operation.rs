@@ -1,14 +1,13 @@
 //! An operation (Coll or P2p) as the collector puts it together from its events.
 
-use crate::in_step::Verdict;
 use crate::kernels::{Kernel, Kernels, When};
 use crate::kind::Kind;
 use crate::launch::Untimed;
 use crate::name::Name;
 use crate::order;
 use crate::slot::Recorded;
-use crate::spread::Kept;
 pub use crate::timing::{Source, Timing};
+use crate::verdict::Verdict;
 use std::num::NonZeroU64;
 
 /// What an operation sent over the network; kept where exporters will ask for it.
@@ -71,7 +70,7 @@ pub struct Operation {
     /// See `counted`.
     pub credited: u64,
     /// What it sent over the network.
-    pub sends: Kept<Sends>,
+    pub sends: Option<Box<Sends>>,
     /// The other rank, of a P2p.
     peer: i32,
     /// Function.

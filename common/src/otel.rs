@@ -10,26 +10,14 @@ mod http;
 mod lookup;
 mod proxy;
 mod request;
+mod transport;
 mod words;
 
 use crate::export::{Exporter, Family, Identity};
 use endpoint::{Endpoint, Protocol};
-use opentelemetry_proto::tonic::collector::metrics::v1::{ExportMetricsServiceRequest, ExportMetricsServiceResponse};
 use opentelemetry_sdk::Resource;
 use std::time::{Duration, SystemTime};
-
-/// How we present ourselves.
-const NAME: &str = concat!("OTel-OTLP-Exporter-scorep-nccl/", env!("CARGO_PKG_VERSION"));
-
-/// Takes messages to the receiver. Nothing is sent again: the next export has it all. A connection lasts for one message, since the next one is a
-/// minute away.
-trait Transport: Send {
-    /// Sends a message, within so much time.
-    ///
-    /// # Errors
-    /// Why it did not arrive, in words of our own.
-    fn send(&mut self, message: ExportMetricsServiceRequest, patience: Duration) -> Result<ExportMetricsServiceResponse, String>;
-}
+use transport::Transport;
 
 fn transport(endpoint: &Endpoint) -> Result<Box<dyn Transport>, String> {
     match endpoint.protocol {

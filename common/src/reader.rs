@@ -4,10 +4,10 @@
 //! seen at once.
 
 use crate::clock::monotonic;
-use crate::control;
 use crate::grace::Graces;
 use crate::missing;
 use crate::pool::{self, BLOCK_SLOTS, Pool};
+use crate::pulse;
 use crate::slot::{Recorded, Slot};
 use crate::window::{Window, WindowState};
 
@@ -106,7 +106,7 @@ impl Reader {
             let coming = self.cursors.get(index + 1).map_or_else(Default::default, |coming| coming.full(pool));
             let cursor = &mut self.cursors[index];
             let from = cursor.next;
-            control::beat();
+            pulse::beat();
             let slots = pool.slots(cursor.block).get(from as usize..).unwrap_or_default();
             // counted before: slots come from other processors' caches, and so many come at once
             let is_filled = |slot: &Slot| slot.is_of(cursor.generation);
@@ -160,7 +160,7 @@ impl Reader {
             event.stop.is_some() || !listener.awaits(event.handle)
         };
         self.open.extract_if(..count, over).for_each(drop);
-        control::beat();
+        pulse::beat();
     }
 
     fn find_new_blocks(&mut self, pool: &Pool, window: &Window) {

@@ -1,34 +1,25 @@
 //! The recorder: the memory and the communicators of the process, and where the next slot is.
 
 use crate::bell::Bell;
-use crate::clock::Clock;
 use crate::config::Settings;
 use crate::context::{Context, Contexts};
 use crate::launch::lag::Stamps;
 use crate::launch::pool::Launches;
 use crate::launch::share::Share;
-use crate::message::Message;
+use crate::news::News;
 use crate::pool::{BLOCK_SLOTS, Pool};
 use crate::thread::ThreadCell;
 use crate::window::{Spare, WINDOWS};
-use crate::{collector, control, export, grace, log, origin, own_thread, summary_file, switch};
 use crossbeam_queue::{ArrayQueue, SegQueue};
 use std::io;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
-use std::time::Duration;
 
 /// Closed windows on their way to the collector.
 const CLOSED_WINDOWS: usize = 1024;
 
 /// Blocks that the system has memory for before the first event: a burst of events may be faster than the collector's start.
 const FIRST_BLOCKS: u32 = 256;
-
-/// Between two looks of the collector's thread at whether the recorder that has started it is there.
-const BEGINS: Duration = Duration::from_micros(50);
-
-/// The clock of this process' measurement.
-pub static CLOCK: Clock = Clock::new();
 
 /// Everything the callbacks need.
 #[derive(Debug)]
@@ -41,7 +32,7 @@ pub struct Recorder {
     /// This process; a forked child does not record.
     pub(crate) pid: i64,
     /// To the collector.
-    pub(crate) messages: SegQueue<Message>,
+    pub(crate) news: SegQueue<News>,
     /// Numbers of closed windows.
     pub(crate) closed: ArrayQueue<u32>,
     /// Set while the collector sleeps for long.
@@ -57,75 +48,27 @@ pub struct Recorder {
     window_ticks: OnceLock<u64>,
 }
 
-static RECORDER: OnceLock<Option<Recorder>> = OnceLock::new();
-
-/// The recorder in it, for a callback's one look; NULL before it was started.
+/// The process' recorder, for a callback's one look; NULL before it was started.
 static CURRENT: AtomicPtr<Recorder> = AtomicPtr::new(std::ptr::null_mut());
-
-/// The recorder, started at the first call together with the collector thread. `None` when the system refuses memory or a
-/// thread: then nothing is recorded, and one line says so.
-pub fn begin() -> Option<&'static Recorder> {
-    // a child that was forked while another thread was in here would wait for that thread for ever
-    if switch::is_off() {
-        return None;
-    }
-    // for whoever comes first, if not NCCL
-    switch::prepare();
-    let recorder = RECORDER.get_or_init(|| {
-        let settings = settings().clone();
-        if let Some(rate) = settings.tick_rate {
-            CLOCK.set_rate(rate);
-        }
-        // known from the first callback on
-        CLOCK.await_scale();
-        origin::begin();
-        grace::prepare();
-        let made = control::finish_at_exit().and_then(|()| ThreadCell::prepare()).and_then(|()| Recorder::new(settings));
-        let made = made.and_then(|recorder| {
-            collector::spawn()?;
-            export::begin(&recorder.settings);
-            summary_file::begin(&recorder.settings);
-            Ok(recorder)
-        });
-        made.map_err(|error| log::warn(&format!("no memory or thread to record with ({error}); NCCL is not recorded"))).ok()
-    });
-    if let Some(recorder) = recorder {
-        CURRENT.store(std::ptr::from_ref(recorder).cast_mut(), Ordering::Release);
-    }
-    recorder.as_ref().filter(|_| !switch::is_off())
-}
 
 /// The recorder, if it was started, whether or not it is switched off since.
 #[inline(always)]
 pub fn begun() -> Option<&'static Recorder> {
-    // SAFETY: NULL, or what `begin` has stored: a shared reference to a static that is never dropped.
+    // SAFETY: NULL, or what `Recorder::publish` has stored: a shared reference that lives for ever.
     unsafe { CURRENT.load(Ordering::Acquire).as_ref() }
 }
 
-/// The same for the collector's thread, which is there before the recorder is.
-pub(crate) fn awaited() -> &'static Recorder {
-    loop {
-        match begun() {
-            Some(recorder) => return recorder,
-            // the first init came to no good end
-            None if switch::is_off() => own_thread::stop(),
-            None => std::thread::sleep(BEGINS),
-        }
-    }
-}
-
-/// The settings of this process, read once.
-pub fn settings() -> &'static Settings {
-    static SETTINGS: OnceLock<Settings> = OnceLock::new();
-    SETTINGS.get_or_init(|| {
-        let (settings, complaints) = Settings::from_environment();
-        log::set_verbosity(settings.verbosity);
-        complaints.iter().for_each(|line| log::warn(line));
-        settings
-    })
-}
-
 impl Recorder {
+    /// Callbacks record into this one from here on.
+    pub(crate) fn publish(&'static self) {
+        CURRENT.store(std::ptr::from_ref(self).cast_mut(), Ordering::Release);
+    }
+
+    /// Whether the calling process is the one that began to record: a forked child has no collector.
+    pub(crate) fn is_of_this_process(&self) -> bool {
+        self.pid == i64::from(std::process::id())
+    }
+
     /// One that nobody reads yet.
     ///
     /// # Errors
@@ -138,7 +81,7 @@ impl Recorder {
             contexts: Contexts::new()?,
             settings,
             pid: i64::from(std::process::id()),
-            messages: SegQueue::new(),
+            news: SegQueue::new(),
             closed: ArrayQueue::new(CLOSED_WINDOWS),
             asleep: AtomicBool::new(false),
             bell: Bell::default(),
@@ -222,9 +165,9 @@ impl Recorder {
         let _ = self.window_ticks.set((self.settings.window_seconds * 1e9 / nanoseconds_per_tick) as u64);
     }
 
-    /// Passes a message to the collector. Not for the hot path: it may allocate.
-    pub(crate) fn send(&self, message: Message) {
-        self.messages.push(message);
+    /// Passes news to the collector. Not for the hot path: it may allocate.
+    pub(crate) fn send(&self, news: News) {
+        self.news.push(news);
         self.wake();
     }
 

@@ -1,9 +1,9 @@
 //! One round of the collector: takes in what was recorded of the communicators, and takes closed windows apart.
 
 use crate::communicator::Communicator;
+use crate::course::{Course, Round};
 use crate::figures::Figures;
 use crate::grace::Graces;
-use crate::recorder::Recorder;
 
 /// Events after which windows that are closed are taken apart, lest their memory wait for all other communicators to be read.
 const TOGETHER: u32 = 32_768;
@@ -11,37 +11,6 @@ const TOGETHER: u32 = 32_768;
 /// A window that closes waits for a grace period, then for another, then it is done. No more than that a round: callbacks may close
 /// windows for as long as there are rounds.
 const PHASES: u32 = 3;
-
-/// What one round took in.
-#[derive(Debug, Clone, Copy)]
-pub struct Round {
-    /// Events that were not seen before.
-    pub events: u32,
-    /// All that began before was taken in, in ticks.
-    pub horizon: u64,
-}
-
-impl Round {
-    /// One that has taken in nothing, since there was nothing at that time.
-    pub fn at(now: u64) -> Self {
-        Self { events: 0, horizon: now }
-    }
-
-    fn and(self, other: Self) -> Self {
-        Self { events: self.events.saturating_add(other.events), horizon: self.horizon.min(other.horizon) }
-    }
-}
-
-/// What the rounds of a process go by.
-#[derive(Debug, Clone, Copy)]
-pub struct Course<'a> {
-    /// What was recorded.
-    pub recorder: &'a Recorder,
-    /// The events' clock, read before.
-    pub now: u64,
-    /// Late events of communicators that have ended are not waited for.
-    pub hasty: bool,
-}
 
 /// Takes in what was recorded of each. Windows that close wait for the same grace periods as those of the communicators beside them.
 pub fn follow<'c>(
@@ -78,10 +47,11 @@ fn conclude(together: &mut Vec<&mut Communicator>, course: Course<'_>, graces: &
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::CLOCK;
     use crate::config::Settings;
     use crate::event::{Communicator as Introduction, Event, Operation, Timed};
     use crate::handle::Handle;
-    use crate::recorder::CLOCK;
+    use crate::recorder::Recorder;
     use crate::window::WindowState;
 
     fn made(recorder: &Recorder, id: u64) -> (u64, Communicator) {

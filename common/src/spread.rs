@@ -48,6 +48,7 @@ const MOST: usize = TIMES.len() + 1;
 static WANTED: AtomicBool = AtomicBool::new(false);
 
 /// Somebody will ask: spreads are kept from here on.
+#[cfg(feature = "otel")]
 pub fn want() {
     WANTED.store(true, Ordering::Relaxed);
 }

@@ -11,8 +11,6 @@ use serde::{Deserialize, Serialize};
 
 pub use jobs::Job;
 pub use of_job::Rows;
-pub use of_process::Introductions;
-pub(crate) use of_process::{callbacks, hexadecimal};
 pub use process::{GpuSource, Process};
 pub use ranks::Repeated;
 
@@ -112,7 +110,7 @@ pub struct Operations {
     pub kernel_once_us: f64,
     /// Shortest.
     pub min_us: Option<f64>,
-    /// Longest, where those that the GPU has timed speak for all ([`speaks_for_all`]).
+    /// Longest, where those that the GPU has timed speak for all ([`crate::enough::speaks_for_all`]).
     pub max_us: Option<f64>,
     /// Operations timed from the enqueue to the last proxy operation's stop.
     pub proxy_timed: u64,
@@ -122,15 +120,6 @@ pub struct Operations {
     pub enqueue_timed: u64,
     /// Sum of their times, microseconds.
     pub enqueue_time_us: f64,
-}
-
-/// Percent of the operations that are timed at least where a figure of those is shown for that of all.
-pub const ENOUGH_TIMED: u64 = 90;
-
-/// Whether so many operations that were timed speak for all. The first ones of a run are longer than others, and may be the only ones with
-/// a time.
-pub fn speaks_for_all(timed: u64, count: u64) -> bool {
-    timed > 0 && u128::from(timed) * 100 >= u128::from(count) * u128::from(ENOUGH_TIMED)
 }
 
 /// Transfers of a pair of ranks.
@@ -219,7 +208,7 @@ pub struct Lateness {
     /// By how much it is off in 19 of 20 operations, likewise. In an operation, a lateness that is not above it counts
     /// as none.
     pub estimated_error_us: f64,
-    /// Mean over all these operations, microseconds; where they speak for all ([`speaks_for_all`]).
+    /// Mean over all these operations, microseconds; where they speak for all ([`crate::enough::speaks_for_all`]).
     pub mean_us: Option<f64>,
     /// 99th percentile, likewise.
     pub p99_us: Option<f64>,
@@ -253,7 +242,7 @@ pub struct Bandwidth {
     /// Sum of their least times, microseconds.
     pub least_us: f64,
     /// Bus bandwidth, 10^9 bytes a second: S x factor over the sum of the least times. Where those that are timed speak for
-    /// all ([`speaks_for_all`]).
+    /// all ([`crate::enough::speaks_for_all`]).
     pub busbw_gb_s: Option<f64>,
 }
 

@@ -2,7 +2,8 @@
 
 use crate::config::Settings;
 use crate::files::{self, Earlier, Name};
-use crate::summary::{self, Summary};
+use crate::summary::Summary;
+use crate::thread::ThreadCell;
 use crate::{control, log, own_thread};
 use std::io;
 use std::sync::{Mutex, OnceLock};
@@ -43,7 +44,7 @@ fn write_every(interval: Duration) {
     let mut seen = 0;
     loop {
         std::thread::sleep(interval);
-        let callbacks = summary::callbacks();
+        let callbacks = ThreadCell::all_callbacks();
         if std::mem::replace(&mut seen, callbacks) == callbacks {
             continue;
         }

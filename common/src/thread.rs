@@ -11,9 +11,9 @@ mod cells;
 mod key;
 pub(crate) mod launching;
 
+use crate::clock::CLOCK;
 use crate::mapping::{self, Zeroed};
 use crate::pool::{self, BLOCK_SLOTS, Pool};
-use crate::recorder::CLOCK;
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 use crate::window::Spare;
 use std::sync::atomic::{self, compiler_fence};

@@ -1,13 +1,14 @@
 //! Sums per communicator, rank and function, per rank pair, and per channel.
 
+mod adding;
 mod operations;
 mod transfers;
 
-use crate::assembly::Judged;
-use crate::in_step::Verdict;
 use crate::launch::Untimed;
 use crate::name::Name;
 use crate::operation::Operation;
+use crate::verdict::Judged;
+use crate::verdict::Verdict;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use operations::OperationSum;
@@ -20,16 +21,6 @@ pub struct Rank {
     pub comm: u64,
     /// Rank in it.
     pub rank: i32,
-}
-
-/// Nanoseconds, as what a tick is worth is known now.
-fn scaled(ticks: u64, nanoseconds_per_tick: f64) -> u64 {
-    (ticks as f64 * nanoseconds_per_tick).round() as u64
-}
-
-/// Adds to a sum, which stays at the most that it holds: clocks of recordings may show anything.
-fn grow(sum: &mut u64, by: u64) {
-    *sum = sum.saturating_add(by);
 }
 
 /// What an operation is summed under: (communicator and rank, whether Coll, function, peer).
@@ -67,6 +58,11 @@ pub struct Totals {
 
 /// Stands for the ended communicators but the first hundred that there were, taken together. NCCL's own ids are hashes.
 pub const OTHERS: u64 = u64::MAX;
+/// A communicator's id as the summary has it.
+pub(crate) fn hexadecimal(comm: u64) -> String {
+    if comm == OTHERS { "others".into() } else { format!("{comm:016x}") }
+}
+
 /// Ranks of communicators that keep sums of their own.
 const KEPT: usize = 100;
 /// Sums that operations of late are kept under.

@@ -3,18 +3,19 @@
 //! They always say success: an error from init makes NCCL unload the library under communicators that live (2.30), and any
 //! other error is the job's harm. A panic is stopped here.
 
+use crate::introduction::Introduction;
 use crate::kind::event;
 use crate::logger::Logger;
 use crate::opening;
 use crate::payload::{Change, Frame};
 use crate::release::Caller;
-use crate::tap::{self, Introduction, Tap};
+use crate::tap::{self, Tap};
 use crate::timing;
 use crate::version::Version;
 use common::callbacks;
 use common::event::{Communicator, Timed};
 use common::guard::{guard, guard_event};
-use common::{origin, switch};
+use common::{origin, process, switch};
 use std::ffi::{CStr, c_char, c_int, c_void};
 
 /// ncclSuccess.
@@ -110,9 +111,8 @@ unsafe fn open<V: Version>(
     let asked = guard("init", 0, || {
         let caller = Caller::of(logger.address(), V::NUMBER);
         let asked = opening::mask(caller, V::TYPES, logger);
-        let core = |asked| {
-            callbacks::init(communicator(asked & event::KERNEL_CH != 0, timing::of(caller, asked, logger.address(), mask)))
-        };
+        let core =
+            |asked| process::open(communicator(asked & event::KERNEL_CH != 0, timing::of(caller, asked, logger.address(), mask)));
         // SAFETY: the logger is NULL or NCCL's, by the word of whoever made it.
         let (number, asked) = unsafe { tap::init::<V>(caller, asked, introduction, core) };
         if !context.is_null() {
@@ -231,7 +231,7 @@ unsafe extern "C" fn record_event_state<V: Version>(handle: *mut c_void, number:
 unsafe extern "C" fn finalize(context: *mut c_void) -> c_int {
     guard("finalize", SUCCESS, || {
         match tap::get() {
-            None => callbacks::finalize(context as u64),
+            None => process::close(context as u64),
             Some(tap) => tap.finalize(context as u64),
         }
         SUCCESS

@@ -5,8 +5,9 @@ use crate::kind::event;
 use crate::logger::Logger;
 use crate::release::{self, Caller};
 use crate::shared_memory::{self, LEAST};
+use common::clock::CLOCK;
 use common::config::{GpuTime, Settings};
-use common::{log, notes, origin, recorder};
+use common::{log, notes, origin, process};
 use std::path::Path;
 use std::sync::{Mutex, Once, PoisonError};
 
@@ -16,7 +17,7 @@ static ASKED: Mutex<Vec<(Caller, u64)>> = Mutex::new(Vec::new());
 /// The event types to ask the caller for, of the `known` types of its interface; settled by its first call.
 pub(crate) fn mask(caller: Caller, known: u64, logger: Logger) -> u64 {
     // nothing in a forked child, which might wait for another thread of its parent
-    let Some(recorder) = recorder::begin() else { return 0 };
+    let Some(recorder) = process::begin() else { return 0 };
     let mut settled = ASKED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(&(_, mask)) = settled.iter().find(|(other, _)| *other == caller) {
         return mask;
@@ -40,7 +41,7 @@ fn introduce(logger: &Logger, caller: Caller, settings: &Settings, asked: &Asked
         Some(_) => "mask".into(),
         None => format!("preset {}", settings.preset.name()),
     };
-    let scorep = if recorder::CLOCK.is_score_p() { "with Score-P" } else { "without Score-P" };
+    let scorep = if CLOCK.is_score_p() { "with Score-P" } else { "without Score-P" };
     let line = format!("scorep-nccl {}: {caller}, {types} (0x{:x}), {scorep}", env!("CARGO_PKG_VERSION"), asked.mask);
     logger.info(&line);
     log::info(&line);

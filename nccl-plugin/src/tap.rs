@@ -8,6 +8,7 @@ use crate::asked;
 use crate::chain::Chain;
 use crate::contexts::Contexts;
 use crate::descriptor::{Descriptor, Payload};
+use crate::introduction::Introduction;
 use crate::number::Numbers;
 use crate::record::Recording;
 use crate::release::Caller;
@@ -15,8 +16,8 @@ use crate::version::Version;
 use common::config::Settings;
 use common::event::State;
 use common::handle::Handle;
-use common::{callbacks, log, recorder, switch};
-use std::ffi::{CStr, c_int, c_void};
+use common::{callbacks, log, process, recorder, switch};
+use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Once, OnceLock};
 
@@ -29,23 +30,6 @@ const PROXY_CTRL_STATES: std::ops::RangeInclusive<c_int> = 13..=18;
 /// Set once there is a listener.
 static ON: AtomicBool = AtomicBool::new(false);
 static TAP: OnceLock<Option<Tap>> = OnceLock::new();
-
-/// A communicator, as NCCL's init introduces it.
-#[derive(Debug, Clone, Copy)]
-pub struct Introduction<'a> {
-    /// Communicator id.
-    pub id: u64,
-    /// Its name, when it has one.
-    pub name: Option<&'a CStr>,
-    /// Nodes.
-    pub nodes: c_int,
-    /// Ranks.
-    pub ranks: c_int,
-    /// This one.
-    pub rank: c_int,
-    /// NCCL's function for log lines.
-    pub logger: *const c_void,
-}
 
 /// The listeners of this process.
 #[derive(Debug)]
@@ -200,7 +184,7 @@ impl Tap {
         }
         // before the core ends it: then another communicator may get its place
         let theirs = self.contexts.end(context);
-        callbacks::finalize(self.contexts.core(context));
+        process::close(self.contexts.core(context));
         if let (Some(chain), true) = (&self.chain, theirs != 0) {
             chain.finalize(theirs);
         }

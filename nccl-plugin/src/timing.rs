@@ -3,8 +3,8 @@
 use crate::asked;
 use crate::kind::event;
 use crate::release::{self, Caller};
+use common::config;
 use common::event::{Mask, Timed};
-use common::recorder;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::AtomicI32;
 
@@ -15,7 +15,7 @@ const AMD_TICK: u64 = 10;
 /// Of the communicator whose init is under way: `asked` are the event types that NCCL is asked for, `logger` is its function for log lines,
 /// and `mask` its word for the types.
 pub(crate) fn of(caller: Caller, asked: u64, logger: *const c_void, mask: *mut c_int) -> Timed {
-    let settings = recorder::settings();
+    let settings = config::settings();
     let lookup = |name: &str| std::env::var(name).ok();
     Timed {
         launches: asked::times_launches(settings, asked, lookup),

@@ -1,11 +1,9 @@
 //! Interface v1, NCCL 2.23: names are numbers, and init tells nothing of the communicator.
 
 use crate::descriptor::{Descriptor, Payload};
-use crate::entry::{self, ProfilerTable};
 use crate::kind::event;
 use crate::payload::{Frame, Narrow, NumberedColl, NumberedP2p, OldArguments, Plain, ProxyOperation, ProxyStep};
 use crate::version::Version;
-use std::ffi::{c_int, c_void};
 
 /// v1's event descriptor.
 pub type Raw = Narrow<Union>;
@@ -69,20 +67,3 @@ impl Version for V1 {
         Narrow::new(descriptor, union)
     }
 }
-
-/// The type of init up to v3.
-pub(crate) type Init = unsafe extern "C" fn(context: *mut *mut c_void, mask: *mut c_int) -> c_int;
-
-/// Init of any version up to v3.
-///
-/// # Safety
-/// NCCL's pointers, valid during the call.
-pub(crate) unsafe extern "C" fn init<V: Version>(context: *mut *mut c_void, mask: *mut c_int) -> c_int {
-    // SAFETY: the caller's.
-    unsafe { entry::init_untold::<V>(context, mask) }
-}
-
-/// The table that NCCL 2.23 looks up.
-#[unsafe(no_mangle)]
-#[allow(non_upper_case_globals, reason = "the name is NCCL's")]
-pub static ncclProfiler_v1: ProfilerTable<Init, V1> = ProfilerTable::new(init::<V1>);

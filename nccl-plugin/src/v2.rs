@@ -1,10 +1,9 @@
 //! Interface v2, NCCL 2.24 and 2.25: v1 with names.
 
 use crate::descriptor::{Descriptor, Payload};
-use crate::entry::ProfilerTable;
 use crate::kind::event;
 use crate::payload::{CollV2, Frame, Named, NamedP2p, Narrow, OldArguments, Plain, ProxyOperation, ProxyStep};
-use crate::v1::{Init, V1, init};
+use crate::v1::V1;
 use crate::version::Version;
 
 /// v2's event descriptor.
@@ -69,8 +68,3 @@ impl Version for V2 {
         Narrow::new(descriptor, union)
     }
 }
-
-/// The table that NCCL 2.24 and 2.25 look up.
-#[unsafe(no_mangle)]
-#[allow(non_upper_case_globals, reason = "the name is NCCL's")]
-pub static ncclProfiler_v2: ProfilerTable<Init, V2> = ProfilerTable::new(init::<V2>);

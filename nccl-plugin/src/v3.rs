@@ -1,11 +1,9 @@
 //! Interface v3, NCCL 2.26: v2 without the traffic, and with kernel channels, whose time is not told, and network plugins.
 
 use crate::descriptor::{Descriptor, Payload};
-use crate::entry::ProfilerTable;
 use crate::kind::event;
 use crate::payload::UntimedKernelChannel;
 use crate::payload::{Coll, Frame, Named, NamedP2p, Narrow, NetPlugin, OldArguments, Plain, ProxyOperation, ProxyStep};
-use crate::v1::{Init, init};
 use crate::version::Version;
 
 /// v3's event descriptor.
@@ -79,8 +77,3 @@ impl Version for V3 {
         Narrow::new(descriptor, union)
     }
 }
-
-/// The table that NCCL 2.26 looks up.
-#[unsafe(no_mangle)]
-#[allow(non_upper_case_globals, reason = "the name is NCCL's")]
-pub static ncclProfiler_v3: ProfilerTable<Init, V3> = ProfilerTable::new(init::<V3>);

@@ -1,12 +1,9 @@
 //! Interface v4, NCCL 2.27.
 
 use crate::descriptor::{Descriptor, Payload};
-use crate::entry::{self, ProfilerTable};
 use crate::kind::event;
-use crate::logger::Logger;
 use crate::payload::{Arguments, Coll, Frame, KernelChannel, Narrow, NetPlugin, P2p, Plain, ProxyOperation, ProxyStep};
 use crate::version::Version;
-use std::ffi::{c_char, c_int, c_void};
 
 /// v4's event descriptor.
 pub type Raw = Narrow<Union>;
@@ -78,33 +75,3 @@ impl Version for V4 {
         Narrow::new(descriptor, union)
     }
 }
-
-type Init = unsafe extern "C" fn(
-    context: *mut *mut c_void,
-    mask: *mut c_int,
-    name: *const c_char,
-    id: u64,
-    nodes: c_int,
-    ranks: c_int,
-    rank: c_int,
-    logger: *const c_void,
-) -> c_int;
-
-unsafe extern "C" fn init(
-    context: *mut *mut c_void,
-    mask: *mut c_int,
-    name: *const c_char,
-    id: u64,
-    nodes: c_int,
-    ranks: c_int,
-    rank: c_int,
-    logger: *const c_void,
-) -> c_int {
-    // SAFETY: NCCL passes pointers that it owns, valid during the call, and its logger.
-    unsafe { entry::init::<V4>(context, mask, id, name, [nodes, ranks, rank], Logger::new(logger)) }
-}
-
-/// The table that NCCL 2.27 looks up.
-#[unsafe(no_mangle)]
-#[allow(non_upper_case_globals, reason = "the name is NCCL's")]
-pub static ncclProfiler_v4: ProfilerTable<Init, V4> = ProfilerTable::new(init);

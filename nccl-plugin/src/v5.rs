@@ -1,13 +1,10 @@
 //! Interface v5, NCCL 2.28: the type is wider, and calls of the API are reported.
 
 use crate::descriptor::{Descriptor, Payload};
-use crate::entry::{self, ProfilerTable};
 use crate::kind::event;
-use crate::logger::Logger;
 use crate::payload::{Arguments, Coll, CollApi, Frame, GroupApi, Grouped, KernelChannel, KernelLaunch, NetPlugin, P2p, P2pApi};
 use crate::payload::{Plain, ProxyOperation, ProxyStep, Wide};
 use crate::version::Version;
-use std::ffi::{c_char, c_int, c_void};
 
 /// v5's event descriptor.
 pub type Raw = Wide<Union>;
@@ -108,38 +105,3 @@ impl Version for V5 {
         Some(Wide::new(descriptor, union(&descriptor.payload)?))
     }
 }
-
-/// The type of init since v5.
-pub(crate) type Init = unsafe extern "C" fn(
-    context: *mut *mut c_void,
-    id: u64,
-    mask: *mut c_int,
-    name: *const c_char,
-    nodes: c_int,
-    ranks: c_int,
-    rank: c_int,
-    logger: *const c_void,
-) -> c_int;
-
-/// Init of any version since v5.
-///
-/// # Safety
-/// NCCL's pointers, valid during the call.
-pub(crate) unsafe extern "C" fn init<V: Version>(
-    context: *mut *mut c_void,
-    id: u64,
-    mask: *mut c_int,
-    name: *const c_char,
-    nodes: c_int,
-    ranks: c_int,
-    rank: c_int,
-    logger: *const c_void,
-) -> c_int {
-    // SAFETY: the caller's.
-    unsafe { entry::init::<V>(context, mask, id, name, [nodes, ranks, rank], Logger::new(logger)) }
-}
-
-/// The table that NCCL 2.28 looks up.
-#[unsafe(no_mangle)]
-#[allow(non_upper_case_globals, reason = "the name is NCCL's")]
-pub static ncclProfiler_v5: ProfilerTable<Init, V5> = ProfilerTable::new(init::<V5>);

@@ -1,10 +1,9 @@
 //! Interface v6, NCCL 2.29 and 2.30: v5, and collectives by copy engine.
 
 use crate::descriptor::{Descriptor, Payload};
-use crate::entry::ProfilerTable;
 use crate::kind::event;
 use crate::payload::{Arguments, CeBatch, CeColl, CeSync, Frame, Plain, Wide};
-use crate::v5::{self, Init, init};
+use crate::v5;
 use crate::version::Version;
 
 /// v6's event descriptor.
@@ -77,8 +76,3 @@ impl Version for V6 {
         Some(Wide::new(descriptor, union(&descriptor.payload)?))
     }
 }
-
-/// The table that NCCL 2.29 and 2.30 look up.
-#[unsafe(no_mangle)]
-#[allow(non_upper_case_globals, reason = "the name is NCCL's")]
-pub static ncclProfiler_v6: ProfilerTable<Init, V6> = ProfilerTable::new(init::<V6>);

@@ -1,10 +1,8 @@
 //! Interface v7, NCCL 2.31.2 and later: v6, the user's tags, kernel variants, and phases within kernel channels.
 
 use crate::descriptor::{Descriptor, Payload};
-use crate::entry::ProfilerTable;
 use crate::kind::event;
 use crate::payload::{Arguments, CeColl, CollApi, CollV7, Frame, Grouped, KernelPhase, P2p, P2pApi, Plain, Tagged, Wide};
-use crate::v5::{Init, init};
 use crate::v6;
 use crate::version::Version;
 
@@ -79,8 +77,3 @@ impl Version for V7 {
         Some(Wide::new(descriptor, union))
     }
 }
-
-/// The table that NCCL 2.31.2 and later look up.
-#[unsafe(no_mangle)]
-#[allow(non_upper_case_globals, reason = "the name is NCCL's")]
-pub static ncclProfiler_v7: ProfilerTable<Init, V7> = ProfilerTable::new(init::<V7>);

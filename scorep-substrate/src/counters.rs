@@ -11,10 +11,10 @@ use crate::sys::{
 };
 use crate::token;
 use crate::{host_regions, run};
+use common::clock::CLOCK;
 use common::guard::{contain, guard};
 use common::log;
 use common::metric::{COUNTERS, Counter, DEFAULT, Owner, counters};
-use common::recorder::CLOCK;
 use common::thread::ThreadCell;
 use std::env;
 use std::ffi::c_char;

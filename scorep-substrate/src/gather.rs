@@ -6,10 +6,10 @@
 use crate::ipc::{Ipc, IpcError};
 use crate::node_clocks::Nodes;
 use common::arrivals::{self, Arrivals};
+use common::clock::CLOCK;
 use common::clock_tree::{ClockTree, Link};
 use common::guard::contain;
 use common::lateness::lateness;
-use common::recorder::CLOCK;
 use common::summary::{Clocks, Rows, Summary};
 use serde::{Deserialize, Serialize};
 

@@ -9,7 +9,7 @@ use crate::sys::measurement::{EnterRegion, GetInMeasurement, MeasurementPhase, P
 use crate::sys::{REGION_FUNCTION, RegionHandle};
 use common::host_region::{Region, Watcher, watch};
 use common::name::{FUNCTIONS, Name};
-use common::{log, recorder};
+use common::{config, log};
 use once_cell::sync::OnceCell;
 use std::cell::Cell;
 use std::ffi::{CString, c_void};
@@ -47,7 +47,7 @@ pub(crate) fn know_thread() {
 pub(crate) fn begin() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        if !recorder::settings().host_regions {
+        if !config::settings().host_regions {
             return;
         }
         match Regions::find() {

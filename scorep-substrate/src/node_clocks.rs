@@ -4,8 +4,8 @@
 //! what time it is, many times, and believes the answer that came back first.
 
 use crate::ipc::{Ipc, IpcError};
+use common::clock::CLOCK;
 use common::clock_tree::{Link, Meeting, binomial};
-use common::recorder::CLOCK;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Questions to a child; the first ones warm the connection up.

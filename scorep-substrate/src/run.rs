@@ -4,10 +4,10 @@
 use crate::measurement::Measurement;
 use crate::{host_regions, lanes, spare, stand_ins};
 use common::arrivals::Arrivals;
-use common::recorder::{self, CLOCK};
+use common::clock::CLOCK;
 use common::thread::ThreadCell;
 use common::timeline::{self, History};
-use common::{control, log};
+use common::{config, control, log, process};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
 
@@ -38,7 +38,7 @@ pub(crate) fn prepare() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         MAIN.store(this_thread(), Ordering::Relaxed);
-        let settings = recorder::settings();
+        let settings = config::settings();
         if settings.lanes || settings.gather_bytes > 0 {
             timeline::want();
         }
@@ -61,7 +61,7 @@ pub(crate) fn begin() {
 
 /// Score-P's library, if lanes can be written through it.
 fn measurement_for_lanes() -> Result<Measurement, String> {
-    if !recorder::settings().lanes {
+    if !config::settings().lanes {
         return Err("NCCL_SCOREP_LANES=off".into());
     }
     if !CLOCK.is_score_p() {
@@ -82,16 +82,16 @@ pub(crate) fn end(end: u64, is_last: bool) {
     let measurement = measurement_for_lanes().ok();
     let is_recording = measurement.is_none_or(|measurement| measurement.is_recording());
     if !is_last && !is_recording && PROGRAM_ENDS.load(Ordering::Relaxed) {
-        control::finish();
+        process::finish();
         return;
     }
     ONCE.call_once(|| {
-        control::finish();
+        process::finish();
         let timeline = control::timeline();
         // what comes without Score-P's clock has times of its own
         let end = if CLOCK.is_score_p() { end } else { CLOCK.now() };
         let begin = measurement.map_or(0, |measurement| measurement.begin());
-        if recorder::settings().gather_bytes > 0 {
+        if config::settings().gather_bytes > 0 {
             let is_complete = ThreadCell::all_dropped() == 0;
             let arrivals = timeline.as_ref().map(|timeline| {
                 let mut arrivals = timeline.arrivals(is_complete);
@@ -120,7 +120,7 @@ fn write_lanes(measurement: &Measurement, history: Option<&History>) {
         Some(_) if !measurement.is_recording() => {
             log::warn("no lanes of NCCL's operations in Score-P: recording is switched off at the end of the program");
         }
-        Some(history) => lanes::write(measurement, history, recorder::settings().lane_pairs),
+        Some(history) => lanes::write(measurement, history, config::settings().lane_pairs),
     }
 }
 

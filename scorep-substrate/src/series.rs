@@ -12,9 +12,9 @@ use crate::sys::{
     SYNCHRONIZATION_MODE_END, SynchronizationMode, TimeValuePair, VALUE_DOUBLE,
 };
 use crate::token;
+use common::clock::CLOCK;
 use common::guard::{contain, guard};
 use common::metric::{self, SERIES, Series};
-use common::recorder::CLOCK;
 use common::series::{self, Of, Token};
 use common::{control, log};
 use std::ffi::c_char;

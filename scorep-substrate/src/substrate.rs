@@ -11,9 +11,8 @@ use crate::roll_call::RollCall;
 use crate::sys::*;
 use crate::{host_regions, run};
 use common::guard::{contain, guard};
-use common::recorder;
 use common::summary::Summary;
-use common::{control, log};
+use common::{config, control, log, recorder};
 use once_cell::sync::OnceCell;
 use std::ffi::{CStr, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
@@ -77,7 +76,7 @@ unsafe extern "C" fn init_mpp() {
         run::begin();
         let Some(ipc) = ipc().filter(|ipc| ipc.size() > 1) else { return };
         let Some(directory) = directory() else { return };
-        let takes_part = recorder::settings().gather_bytes > 0;
+        let takes_part = config::settings().gather_bytes > 0;
         let roll = RollCall::new(&directory, ipc.rank(), ipc.size(), takes_part);
         match roll.all_take_part(PATIENCE) {
             Ok(true) => match Nodes::meet(ipc) {
@@ -118,7 +117,7 @@ unsafe extern "C" fn pre_unify() {
         // whatever fails in here must not keep this process from its part in the communication
         let (summary, arrivals) = contain("pre_unify", (None, None), || (Some(own_summary()), run::take_arrivals()));
         let result = match (NODES.get(), ipc()) {
-            (Some(nodes), Some(ipc)) => gather::gather(ipc, nodes, summary, arrivals, recorder::settings().gather_bytes),
+            (Some(nodes), Some(ipc)) => gather::gather(ipc, nodes, summary, arrivals, config::settings().gather_bytes),
             (None, Some(ipc)) if ipc.size() == 1 => Ok(summary.map(|summary| gather::alone(summary, arrivals))),
             _ => Ok(summary),
         };

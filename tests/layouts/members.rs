@@ -8,7 +8,7 @@ use nccl_plugin::payload::{
     OperationProgress, P2p, P2pApi, ProxyOperation, ProxyStep, Tagged, Transfer, UntimedKernelChannel, Wide,
 };
 use nccl_plugin::version::Version;
-use nccl_plugin::{v1, v2, v3, v4, v5, v6, v7};
+use nccl_plugin::{tables, v1, v2, v3, v4, v5, v6, v7};
 use std::ffi::{c_char, c_int, c_void};
 use std::mem::offset_of;
 
@@ -146,23 +146,23 @@ type InitV4 = unsafe extern "C" fn(*mut *mut c_void, *mut c_int, *const c_char, 
 type InitV5 = unsafe extern "C" fn(*mut *mut c_void, u64, *mut c_int, *const c_char, c_int, c_int, c_int, *const c_void) -> c_int;
 
 // the arguments of init; headers.rs asks the same of NCCL's
-const _: &ProfilerTable<InitV1, v1::V1> = &v1::ncclProfiler_v1;
-const _: &ProfilerTable<InitV1, v2::V2> = &v2::ncclProfiler_v2;
-const _: &ProfilerTable<InitV1, v3::V3> = &v3::ncclProfiler_v3;
-const _: &ProfilerTable<InitV4, v4::V4> = &v4::ncclProfiler_v4;
-const _: &ProfilerTable<InitV5, v5::V5> = &v5::ncclProfiler_v5;
-const _: &ProfilerTable<InitV5, v6::V6> = &v6::ncclProfiler_v6;
-const _: &ProfilerTable<InitV5, v7::V7> = &v7::ncclProfiler_v7;
+const _: &ProfilerTable<InitV1, v1::V1> = &tables::ncclProfiler_v1;
+const _: &ProfilerTable<InitV1, v2::V2> = &tables::ncclProfiler_v2;
+const _: &ProfilerTable<InitV1, v3::V3> = &tables::ncclProfiler_v3;
+const _: &ProfilerTable<InitV4, v4::V4> = &tables::ncclProfiler_v4;
+const _: &ProfilerTable<InitV5, v5::V5> = &tables::ncclProfiler_v5;
+const _: &ProfilerTable<InitV5, v6::V6> = &tables::ncclProfiler_v6;
+const _: &ProfilerTable<InitV5, v7::V7> = &tables::ncclProfiler_v7;
 
 /// All of all versions.
 pub(crate) fn lines() -> Lines {
     let mut all = Lines::new();
     let lines = &mut all;
     old(lines);
-    frame!(lines, "v4", Narrow, v4::Raw, &v4::ncclProfiler_v4);
-    frame!(lines, "v5", Wide, v5::Raw, &v5::ncclProfiler_v5);
-    frame!(lines, "v6", Wide, v6::Raw, &v6::ncclProfiler_v6);
-    frame!(lines, "v7", Wide, v7::Raw, &v7::ncclProfiler_v7);
+    frame!(lines, "v4", Narrow, v4::Raw, &tables::ncclProfiler_v4);
+    frame!(lines, "v5", Wide, v5::Raw, &tables::ncclProfiler_v5);
+    frame!(lines, "v6", Wide, v6::Raw, &tables::ncclProfiler_v6);
+    frame!(lines, "v7", Wide, v7::Raw, &tables::ncclProfiler_v7);
     ["v4", "v5", "v6", "v7"].iter().for_each(|version| arguments(version, lines));
     members!(lines, "v4", v4::Raw:
         coll = payload.coll: Coll,
@@ -220,9 +220,9 @@ pub(crate) fn lines() -> Lines {
 
 /// v1 to v3.
 fn old(lines: &mut Lines) {
-    frame!(lines, "v1", Narrow, v1::Raw, &v1::ncclProfiler_v1);
-    frame!(lines, "v2", Narrow, v2::Raw, &v2::ncclProfiler_v2);
-    frame!(lines, "v3", Narrow, v3::Raw, &v3::ncclProfiler_v3);
+    frame!(lines, "v1", Narrow, v1::Raw, &tables::ncclProfiler_v1);
+    frame!(lines, "v2", Narrow, v2::Raw, &tables::ncclProfiler_v2);
+    frame!(lines, "v3", Narrow, v3::Raw, &tables::ncclProfiler_v3);
     ["v1", "v2", "v3"].iter().for_each(|version| old_arguments(version, lines));
     members!(lines, "v1", v1::Raw:
         coll = payload.coll: NumberedColl,

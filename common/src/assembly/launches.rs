@@ -1,39 +1,8 @@
 //! What is heard of the launches of a communicator's kernels, and what follows for the time of its operations.
 
 use super::Assembly;
-use crate::in_step::Verdict;
-use crate::kernels::{Kernel, Kernels, When};
-use crate::launch::Untimed;
-use crate::operation::{Operation, Timing};
+use crate::kernels::When;
 use crate::operations::Operations;
-
-/// What is known of an operation's time.
-#[derive(Debug, Clone, Copy)]
-pub struct Judged {
-    /// Whether its stamps are its own.
-    pub verdict: Verdict,
-    /// Its kernel.
-    pub kernel: Kernel,
-    /// Why a kernel has no time of whose launch nobody has heard.
-    pub unheard: Untimed,
-}
-
-impl Judged {
-    /// The operation's time.
-    pub fn timing(&self, operation: &Operation) -> Timing {
-        operation.timing(self.verdict, self.kernel)
-    }
-}
-
-/// Why a kernel has no time of whose launch nobody has heard: a graph's replay has none, and in a communicator with graphs NCCL tells of launches on
-/// one thread and of their operations on another; or the launch was heard of too late.
-pub(super) fn cause_of_silence(kernels: &Kernels, news_lost: bool) -> Untimed {
-    match (kernels.expects_launches(), news_lost) {
-        (false, _) => Untimed::NotBelieved,
-        (true, false) => Untimed::Graph,
-        (true, true) => Untimed::NoEvent,
-    }
-}
 
 /// Something was heard of all these operations.
 fn hear_all(operations: &mut Operations, touched: &mut Vec<u64>, handles: &[u64]) {

@@ -1,15 +1,15 @@
 //! When nothing more will come of an operation, and whether the GPU's stamps of it are believed.
 
 use super::Assembly;
-use super::launches::{Judged, cause_of_silence};
-use crate::control;
 use crate::gpu_clock::GpuClock;
 use crate::gpu_track::GpuTrack;
-use crate::in_step::{Cause, InStep, Verdict};
+use crate::in_step::InStep;
 use crate::kernels::Kernels;
 use crate::launch::Untimed;
 use crate::operation::{Operation, Timing};
 use crate::operations::Chosen;
+use crate::pulse;
+use crate::verdict::{Cause, Judged, Verdict};
 use std::collections::VecDeque;
 
 /// Operations that may wait for a decision about their stamps; past it the doubt is taken for certain.
@@ -85,12 +85,12 @@ impl Assembly {
 
     fn settle_those(&mut self, those: Chosen, mut take: impl FnMut(&mut Operation, Judged)) {
         let no_kernels = self.no_kernel_events;
-        let unheard = cause_of_silence(&self.kernels, self.news_lost);
+        let unheard = self.kernels.cause_of_silence(self.news_lost);
         let Self { operations, undecided, completed, steps, clock, track, kernels, .. } = self;
         let apart = (1e8 / self.nanoseconds_per_tick) as u64;
         let mut deciding = Deciding { steps, clock, track, kernels, unheard, nanoseconds_per_tick: self.nanoseconds_per_tick };
         operations.take_out(those, |operation| {
-            control::beat();
+            pulse::beat();
             if no_kernels || operation.is_complete(operation.kernel(deciding.kernels)) {
                 note_completed(completed, apart, operation);
             }
@@ -139,7 +139,7 @@ impl Assembly {
         self.invisible += self.calls.drop_over(|_| true);
         self.steps.end();
         for mut operation in self.operations.take() {
-            control::beat();
+            pulse::beat();
             operation.unfinished |= !operation.is_quiet();
             self.undecided.insert(operation.order, operation);
         }
@@ -148,14 +148,14 @@ impl Assembly {
 
     /// Hands on what can be decided, in the order of starts.
     fn decide(&mut self, take: &mut impl FnMut(&mut Operation, Judged)) {
-        let unheard = cause_of_silence(&self.kernels, self.news_lost);
+        let unheard = self.kernels.cause_of_silence(self.news_lost);
         let Self { undecided, steps, clock, track, kernels, nanoseconds_per_tick, .. } = self;
         let mut deciding = Deciding { steps, clock, track, kernels, unheard, nanoseconds_per_tick: *nanoseconds_per_tick };
         while let Some(entry) = undecided.first_entry() {
             if deciding.steps.verdict(*entry.key()) == Verdict::Undecided {
                 break;
             }
-            control::beat();
+            pulse::beat();
             deciding.hand_on(&mut entry.remove(), take);
         }
     }

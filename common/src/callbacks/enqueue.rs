@@ -6,8 +6,8 @@ use crate::event::{Call, Identity, Operation};
 use crate::handle::Handle;
 use crate::kind::Kind;
 use crate::launch::KernelId;
-use crate::message::Message;
 use crate::name::Name;
+use crate::news::News;
 use crate::order;
 use crate::recorder::Recorder;
 use crate::slot::Payload;
@@ -70,7 +70,7 @@ impl Recorder {
     fn tell(&self, context: &Context, index: u32, identity: &Identity<'_>) {
         if context.tell(identity.rank) {
             let name = identity.name.map(|name| name.c_str().to_string_lossy().into_owned()).unwrap_or_default();
-            self.send(Message::Told { index, id: identity.id, name, rank: identity.rank });
+            self.send(News::Told { index, id: identity.id, name, rank: identity.rank });
         }
     }
 

@@ -3,12 +3,13 @@
 //! CUDA may be called at a launch's begin and end, where NCCL itself calls it. What it costs there (some 3 us for two events) is the price of a time;
 //! a launch without events costs a few instructions.
 
+use crate::clock::CLOCK;
 use crate::context::Context;
 use crate::cuda::Calls;
 use crate::handle::{Handle, Shared};
 use crate::host_region::{self, Region};
 use crate::launch::{KernelId, Launch, News, Source, Starts, Untimed};
-use crate::recorder::{CLOCK, Recorder};
+use crate::recorder::Recorder;
 use crate::thread::ThreadCell;
 use crate::thread::launching::Silent;
 

@@ -1,10 +1,10 @@
 //! Operations of which nothing more will come, on their way into the figures.
 
-use crate::assembly::Judged;
 use crate::figures::Figures;
 use crate::operation::{Operation, bus_bytes};
 use crate::series::{Place, Sums};
 use crate::totals::Rank;
+use crate::verdict::Judged;
 
 /// A collective is in the window in which it was enqueued.
 fn show(operation: &Operation, judged: Judged, (place, nranks): (Place, i32), figures: &mut Figures) {
@@ -46,7 +46,6 @@ pub(super) fn take(
 mod tests {
     use super::*;
     use crate::handle::Handle;
-    use crate::in_step::Verdict;
     use crate::kernels::{Kernels, When};
     use crate::kind::Kind;
     use crate::launch::{KernelTime, Untimed};
@@ -55,6 +54,7 @@ mod tests {
     use crate::order;
     use crate::series::{Of, Token, want};
     use crate::slot::Slot;
+    use crate::verdict::Verdict;
     use std::ffi::CStr;
 
     /// The operation that is so far behind the first one of the only kernel.

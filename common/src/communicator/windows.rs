@@ -2,11 +2,11 @@
 
 use super::Communicator;
 use crate::config::Regression;
+use crate::course::Course;
 use crate::figures::Figures;
 use crate::grace::Graces;
 use crate::rate::{FittedLine, Rate};
 use crate::recorder::Recorder;
-use crate::round::Course;
 use crate::series::Sums;
 use crate::totals::Rank;
 use crate::traffic::Traffic;

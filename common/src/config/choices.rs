@@ -93,15 +93,3 @@ impl GpuTime {
         self == Self::Auto
     }
 }
-
-/// What is written to standard error.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub enum Verbosity {
-    /// Nothing.
-    Off,
-    /// What went wrong.
-    #[default]
-    Warn,
-    /// Also what was found.
-    Info,
-}

@@ -3,13 +3,13 @@
 
 use super::identity::Identity;
 use super::peers::Peers;
-use super::sums::{Pair, Sums};
 use crate::board;
 use crate::metric::{self, Fixed};
 use crate::name::Name;
 use crate::operation::Source;
+use crate::snapshot::{Pair, Sums};
 use crate::spread::Buckets;
-use crate::summary::hexadecimal;
+use crate::totals::hexadecimal;
 use crate::totals::{ChannelSum, OperationSum, Rank};
 use std::collections::BTreeMap;
 

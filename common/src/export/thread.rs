@@ -1,12 +1,13 @@
 //! The exporters' threads, one each, so that one who is slow holds up no other. A fault in one ends its exports alone: the recording goes on.
 
-use super::families::families;
+use super::exporter::{Exporter, Way};
+use super::families::{Family, families};
 use super::identity::Identity;
 use super::peers::Peers;
-use super::{Exporter, Family, Way};
 use crate::answer::{self, Missing, Reply};
 use crate::config::Settings;
-use crate::{control, log, own_thread, recorder, spread, summary};
+use crate::thread::ThreadCell;
+use crate::{control, log, own_thread, spread};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use once_cell::sync::OnceCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -58,7 +59,7 @@ pub(super) fn last() {
     /// Milliseconds, by all calls.
     static WAITED: AtomicU64 = AtomicU64::new(0);
     let Some(orders) = ORDERS.get().filter(|orders| !orders.is_empty()) else { return };
-    let callbacks = summary::callbacks();
+    let callbacks = ThreadCell::all_callbacks();
     if EXPORTED.swap(callbacks, Ordering::Relaxed) == callbacks {
         return;
     }
@@ -151,10 +152,6 @@ impl Work {
     }
 
     fn export(&mut self, patience: Duration) {
-        // where the time between exports is short, the first may come before the recorder is there
-        if recorder::begun().is_none() {
-            return;
-        }
         let begun = Instant::now();
         // a collector that is busy for so long has the next export's figures ready
         let Some(sums) = control::sums(FOR_SUMS.min(patience)) else { return self.fail("the figures are not ready in time") };

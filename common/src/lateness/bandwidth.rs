@@ -3,10 +3,12 @@
 //! That is so of functions that nobody ends before all have begun, and only those have a bus bandwidth
 //! ([`bus_bytes`]). A duration takes no clock, so operations count of which nobody knows when they began.
 
-use super::Matched;
+use super::matched::Matched;
+use crate::enough::speaks_for_all;
 use crate::name::Name;
 use crate::operation::bus_bytes;
-use crate::summary::{Bandwidth, Communicator, hexadecimal, speaks_for_all};
+use crate::summary::{Bandwidth, Communicator};
+use crate::totals::hexadecimal;
 use std::collections::BTreeMap;
 
 /// Operations of a communicator, a function and a class of size.

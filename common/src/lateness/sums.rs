@@ -1,7 +1,9 @@
 //! Sums over a communicator's operations.
 
-use super::{Late, Matched};
-use crate::summary::{Lateness, hexadecimal, speaks_for_all};
+use super::matched::{Late, Matched};
+use crate::enough::speaks_for_all;
+use crate::summary::Lateness;
+use crate::totals::hexadecimal;
 
 /// Sums of a communicator.
 #[derive(Debug)]

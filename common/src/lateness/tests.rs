@@ -1,8 +1,9 @@
 use super::*;
 use crate::arrivals::{Arrival, Collective, Known};
 use crate::clock_tree::{Link, Meeting};
-use crate::summary::hexadecimal;
+use crate::name::Name;
 use crate::totals::Rank;
+use crate::totals::hexadecimal;
 
 fn reduce() -> Name {
     Name::of(Some(c"AllReduce"))

@@ -14,9 +14,9 @@
 
 use super::pool::Launches;
 use super::{KernelId, KernelTime, Launch, News, Recorded, Source, Starts, Untimed};
+use crate::clock::CLOCK;
 use crate::cuda::{Event, Look};
 use crate::handle::Handle;
-use crate::recorder::CLOCK;
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeSet, VecDeque};
 

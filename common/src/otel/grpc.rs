@@ -5,7 +5,8 @@
 
 use super::endpoint::Endpoint;
 use super::lookup::{Lookup, Missing, host_and_port};
-use super::{NAME, Transport, words};
+use super::transport::{NAME, Transport};
+use super::words;
 use hyper_util::rt::TokioIo;
 use opentelemetry_proto::tonic::collector::metrics::v1::metrics_service_client::MetricsServiceClient;
 use opentelemetry_proto::tonic::collector::metrics::v1::{ExportMetricsServiceRequest, ExportMetricsServiceResponse};

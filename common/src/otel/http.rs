@@ -2,7 +2,8 @@
 
 use super::endpoint::Endpoint;
 use super::lookup::Lookup;
-use super::{Transport, proxy, words};
+use super::transport::{NAME, Transport};
+use super::{proxy, words};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use opentelemetry_proto::tonic::collector::metrics::v1::{ExportMetricsServiceRequest, ExportMetricsServiceResponse};
@@ -30,7 +31,7 @@ impl Http {
     /// What is wrong with the variables, without their values.
     pub(super) fn new(endpoint: &Endpoint) -> Result<Self, String> {
         let config = Agent::config_builder()
-            .user_agent(super::NAME)
+            .user_agent(NAME)
             .http_status_as_error(false)
             .max_redirects(0)
             .max_idle_connections(0)

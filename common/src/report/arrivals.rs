@@ -2,7 +2,8 @@
 
 use super::figure::{count, number, share};
 use super::{View, looked_at, table};
-use crate::summary::{ENOUGH_TIMED, Lateness, Summary, speaks_for_all};
+use crate::enough::{ENOUGH_TIMED, speaks_for_all};
+use crate::summary::{Lateness, Summary};
 use std::fmt::Write;
 
 /// The latest ranks, and how well the clocks of nodes are known. Nothing where processes were not gathered.

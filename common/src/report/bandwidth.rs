@@ -2,7 +2,8 @@
 
 use super::figure::{bytes, count, number, share};
 use super::{View, looked_at, table};
-use crate::summary::{Bandwidth, ENOUGH_TIMED, Summary};
+use crate::enough::ENOUGH_TIMED;
+use crate::summary::{Bandwidth, Summary};
 use std::fmt::Write;
 
 /// Those with most bytes. Nothing where processes were not gathered.

@@ -2,7 +2,8 @@
 
 use super::figure::{bytes, count, number, share};
 use super::{View, table};
-use crate::summary::{ENOUGH_TIMED, Operations, Summary, speaks_for_all};
+use crate::enough::{ENOUGH_TIMED, speaks_for_all};
+use crate::summary::{Operations, Summary};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 

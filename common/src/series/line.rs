@@ -1,7 +1,7 @@
 //! The windows of a communicator, as sums.
 
+use crate::enough::speaks_for_all;
 use crate::metric::Figure;
-use crate::summary::speaks_for_all;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 

@@ -1,61 +1,18 @@
 //! The summary of this process, from its figures.
 
-use super::{Channel, Communicator, GpuSource, Operations, Process, RankPlace, SCHEMA, Summary, Transfers, speaks_for_all};
-use crate::event::Communicator as Introduction;
+use super::{Channel, Communicator, GpuSource, Operations, Process, RankPlace, SCHEMA, Summary, Transfers};
+use crate::config::Regression;
+use crate::enough::speaks_for_all;
 use crate::figures::Figures;
+use crate::introductions::Introductions;
 use crate::launch::Untimed;
 use crate::metric::{self, Fixed};
 use crate::missing::{self, Missing};
 use crate::rate::Rate;
-use crate::recorder::Recorder;
 use crate::thread::ThreadCell;
-use crate::totals::{OTHERS, OperationKey, OperationSum, Rank, Totals};
+use crate::totals::{OperationKey, OperationSum, Totals, hexadecimal};
 use crate::{board, metric::Owner, notes, origin};
-use std::collections::{BTreeMap, BTreeSet};
-
-/// The communicators that NCCL introduced.
-#[derive(Debug, Default)]
-pub struct Introductions(BTreeMap<u64, (Introduction, BTreeSet<i32>)>);
-
-impl Introductions {
-    /// Takes note of one.
-    pub fn add(&mut self, communicator: &Introduction) {
-        let entry = self.0.entry(communicator.id).or_insert_with(|| (communicator.clone(), BTreeSet::new()));
-        entry.1.insert(communicator.rank);
-    }
-
-    /// Ranks of a communicator, where NCCL told.
-    #[cfg(feature = "otel")]
-    pub(crate) fn sizes(&self) -> BTreeMap<u64, i32> {
-        self.0.iter().map(|(&id, (introduction, _))| (id, introduction.nranks)).filter(|&(_, nranks)| nranks > 0).collect()
-    }
-
-    /// Forgets ranks whose communicators have no figures of their own any more.
-    pub fn forget(&mut self, ranks: Vec<Rank>) {
-        for Rank { comm, rank } in ranks {
-            if let Some((_, known)) = self.0.get_mut(&comm) {
-                known.remove(&rank);
-                if known.is_empty() {
-                    self.0.remove(&comm);
-                }
-            }
-        }
-    }
-}
-
-/// Callbacks of all threads so far.
-pub(crate) fn callbacks() -> u64 {
-    total(ThreadCell::callbacks).saturating_add(ThreadCell::without()[0])
-}
-
-fn total(count: impl Fn(&ThreadCell) -> u64) -> u64 {
-    ThreadCell::all().fold(0, |sum: u64, cell| sum.saturating_add(count(cell)))
-}
-
-/// A communicator's id as the summary has it.
-pub(crate) fn hexadecimal(comm: u64) -> String {
-    if comm == OTHERS { "others".into() } else { format!("{comm:016x}") }
-}
+use std::collections::BTreeMap;
 
 impl Summary {
     /// Of this process when nothing was recorded in it, and why.
@@ -66,11 +23,11 @@ impl Summary {
     }
 
     /// Of this process, as its collector knows it.
-    pub(crate) fn of_process(figures: &Figures, introductions: &Introductions, recorder: &Recorder) -> Self {
+    pub(crate) fn of_process(figures: &Figures, introductions: &Introductions, regression: Regression) -> Self {
         let scale = figures.nanoseconds_per_tick / 1e3;
         let totals = &figures.totals;
         let transfers = totals.pairs.iter().map(|(&(rank, peer), pair)| {
-            let rate = Rate::of(pair, recorder.settings.regression, figures.nanoseconds_per_tick);
+            let rate = Rate::of(pair, regression, figures.nanoseconds_per_tick);
             Transfers {
                 comm: hexadecimal(rank.comm),
                 rank: rank.rank,
@@ -165,18 +122,18 @@ fn process(totals: &Totals) -> Process {
         pid,
         origin,
         gpu_source: gpu_source(totals),
-        callbacks: callbacks(),
-        events: total(|cell| cell.events.get()).saturating_add(ThreadCell::without()[1]),
+        callbacks: ThreadCell::all_callbacks(),
+        events: ThreadCell::total(|cell| cell.events.get()).saturating_add(ThreadCell::without()[1]),
         windows: totals.windows,
         dropped: missing.dropped,
         unfinished: totals.unfinished,
         invisible: totals.invisible,
         out_of_step: totals.out_of_step,
         untimed: Untimed::ALL.into_iter().zip(totals.untimed).map(|(cause, count)| (cause.name().to_owned(), count)).collect(),
-        ignored_handles: total(|cell| cell.ignored.get()),
+        ignored_handles: ThreadCell::total(|cell| cell.ignored.get()),
         foreign_proxy_ops: missing.foreign_proxy_ops,
         skipped: missing.skipped,
-        skipped_children: total(|cell| cell.skipped_children.get()),
+        skipped_children: ThreadCell::total(|cell| cell.skipped_children.get()),
         unknown_events: missing.unknown_events,
         orphans: totals.orphans + missing.parentless,
         incomplete: missing.sum(totals),

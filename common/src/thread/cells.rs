@@ -125,6 +125,16 @@ impl ThreadCell {
         WITHOUT.each_ref().map(|count| count.load(Ordering::Relaxed))
     }
 
+    /// The sum of a count over all cells.
+    pub fn total(count: impl Fn(&Self) -> u64) -> u64 {
+        Self::all().fold(0, |sum: u64, cell| sum.saturating_add(count(cell)))
+    }
+
+    /// Callbacks of all threads so far.
+    pub fn all_callbacks() -> u64 {
+        Self::total(Self::callbacks).saturating_add(Self::without()[0])
+    }
+
     /// Events dropped so far, by whatever thread.
     pub fn all_dropped() -> u64 {
         Self::all().fold(Self::without()[1], |sum, cell| sum.saturating_add(cell.dropped.get()))

@@ -1,7 +1,8 @@
 //! When the ranks of the process began their collectives, and how well that is known.
 
+use super::Timeline;
+use super::entry::Entry;
 use super::gpus::mappings;
-use super::{Entry, Timeline};
 use crate::arrivals::{Arrival, Arrivals, Collective, Known, RankArrivals};
 use crate::gpu_track::GpuMapping;
 use crate::operation::Source;

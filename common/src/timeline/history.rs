@@ -1,8 +1,9 @@
 //! The timeline on the events' clock alone, once the run is over and all is known of the GPU's clocks.
 
+use super::entry::{Entry, NO_PLACE};
 use super::gpus::mappings;
 use super::in_turn::InTurn;
-use super::{Entry, NO_PLACE, PairWindow, Timeline};
+use super::{PairWindow, Timeline};
 use crate::operation::Source;
 use crate::totals::Rank;
 

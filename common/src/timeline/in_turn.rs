@@ -5,7 +5,7 @@
 //! says. Then it may reach a little into the next, which begins the later for it, by no more than the mapping is uncertain
 //! anyway; what is left is taken off the end.
 
-use super::Entry;
+use super::entry::Entry;
 use crate::gpu_track::GpuMapping;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

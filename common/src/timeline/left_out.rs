@@ -3,7 +3,7 @@
 //! Replays of a CUDA graph have one sequence number, and are distinguished by how many of it started before. So one that is missing shifts
 //! those of its number behind it, and no others. A bit for each number that is missing takes little memory.
 
-use super::Entry;
+use super::entry::Entry;
 use crate::name::Name;
 use crate::operation::Operation;
 use std::collections::BTreeMap;

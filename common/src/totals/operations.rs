@@ -1,6 +1,6 @@
 //! Sums of operations.
 
-use super::{grow, scaled};
+use super::adding::{grow, scaled};
 use crate::kernels::Counted;
 use crate::operation::{Sends, Source, Timing};
 use crate::spread::{self, Kept, OfOperations};

@@ -1,6 +1,6 @@
 //! Transfers, and their sums.
 
-use super::{grow, scaled};
+use super::adding::{grow, scaled};
 use crate::intervals::Intervals;
 use crate::services::Services;
 use crate::spread::{self, Kept, OfTransfers, OfWindows};

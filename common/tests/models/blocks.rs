@@ -1,12 +1,12 @@
 //! Blocks of slots, and who may write to them.
 
 use crate::{Process, check, later, settings};
+use common::clock::CLOCK;
 use common::config::Settings;
 use common::event::Event;
 use common::handle::Handle;
 use common::kind::Kind;
 use common::pool::Pool;
-use common::recorder::CLOCK;
 use common::window::WINDOWS;
 use loom::sync::Arc;
 use loom::thread;

@@ -13,6 +13,7 @@ mod blocks;
 mod gate;
 mod hand_over;
 
+use common::clock::CLOCK;
 use common::communicator::Communicator;
 use common::config::Settings;
 use common::context::Context;
@@ -21,7 +22,7 @@ use common::figures::Figures;
 use common::grace::Graces;
 use common::handle::Handle;
 use common::pool::BLOCK_SLOTS;
-use common::recorder::{CLOCK, Recorder};
+use common::recorder::Recorder;
 use common::round::{self, Course};
 use common::slot::{Recorded, Slot};
 use loom::model::Builder;

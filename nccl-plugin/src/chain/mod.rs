@@ -11,7 +11,7 @@ mod steps;
 
 use crate::contexts::Contexts;
 use crate::descriptor::{Coll, Descriptor, P2p, Payload};
-use crate::tap::Introduction;
+use crate::introduction::Introduction;
 use common::log;
 use events::Events;
 use library::Library;

@@ -2,7 +2,7 @@
 
 use super::library::Library;
 use crate::descriptor::Descriptor;
-use crate::tap::Introduction;
+use crate::introduction::Introduction;
 use crate::v4::V4;
 use crate::v5::V5;
 use crate::v6::V6;

@@ -19,7 +19,7 @@ mod thread;
 mod writer;
 
 use crate::descriptor::Descriptor;
-use crate::tap::Introduction;
+use crate::introduction::Introduction;
 use common::config::Settings;
 use common::guard::contain;
 use common::launch::{self, KernelTime};

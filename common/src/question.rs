@@ -1,41 +1,28 @@
-//! What is said to the collector thread.
+//! What the process asks the collector thread for.
 
 use crate::answer::Reply;
-use crate::event::Communicator;
-use crate::handle::Handle;
 use crate::series::{Point, Token};
 use crate::summary::Summary;
 use crate::timeline::Timeline;
+use crossbeam_queue::SegQueue;
 
-/// A message on the channel to the collector.
+/// Those that the collector has not seen.
+static ASKED: SegQueue<Question> = SegQueue::new();
+
+/// Asks. The collector sees it in its next round.
+pub(crate) fn put(question: Question) {
+    ASKED.push(question);
+}
+
+/// The next one that nobody has answered.
+pub(crate) fn next() -> Option<Question> {
+    ASKED.pop()
+}
+
+/// A question on the channel to the collector. It has taken in all news from before the question when it answers.
 #[derive(Debug)]
-pub enum Message {
-    /// A communicator was made.
-    Opened {
-        /// Its context.
-        id: Handle,
-        /// What NCCL told of it.
-        communicator: Communicator,
-    },
-    /// An operation told what its communicator is.
-    Told {
-        /// Index of its context.
-        index: u32,
-        /// Communicator id.
-        id: u64,
-        /// Name, or empty.
-        name: String,
-        /// This process' rank in it.
-        rank: i32,
-    },
-    /// A communicator was destroyed.
-    Ended {
-        /// Its context.
-        id: Handle,
-        /// When, in ticks.
-        time: u64,
-    },
-    /// Take in all that was recorded before this message, then answer.
+pub enum Question {
+    /// Take in all that was recorded before this question, then answer.
     Flush {
         /// The measurement is over: settle everything, events in progress included.
         last: bool,
@@ -58,7 +45,7 @@ pub enum Message {
     #[cfg(feature = "otel")]
     Sums {
         /// Where the answer goes.
-        answer: Reply<crate::export::Sums>,
+        answer: Reply<crate::snapshot::Sums>,
     },
     /// Hand over the timeline, if there is one; nothing is added to it any more.
     Timeline {

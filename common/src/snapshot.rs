@@ -1,9 +1,9 @@
 //! What exporters make their figures of: the collector's sums at a moment, without what only fits and unions need.
 
 use crate::figures::Figures;
+use crate::introductions::Introductions;
 use crate::spread::Kept;
 use crate::spread::OfWindows;
-use crate::summary::Introductions;
 use crate::totals::{ChannelSum, OTHERS, OperationKey, OperationSum, Rank};
 use std::collections::BTreeMap;
 

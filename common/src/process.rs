@@ -1,0 +1,153 @@
+//! Begin and end of the recording in a process: everything else is started and ended here.
+
+use crate::callbacks::NO_CONTEXT;
+use crate::clock::CLOCK;
+use crate::config::{self, Settings};
+use crate::event::Communicator;
+use crate::guard::contain;
+use crate::recorder::{Recorder, begun};
+use crate::thread::ThreadCell;
+use crate::{collector, control, export, grace, log, notes, origin, summary_file, switch};
+use std::io;
+use std::sync::{Once, OnceLock};
+
+/// The recorder of this process, started at the first call together with the collector thread. `None` when the system refuses memory or
+/// a thread: then nothing is recorded, and one line says so.
+pub fn begin() -> Option<&'static Recorder> {
+    static BEGUN: OnceLock<Option<&'static Recorder>> = OnceLock::new();
+    // a child that was forked while another thread was in here would wait for that thread for ever
+    if switch::is_off() {
+        return None;
+    }
+    // for whoever comes first, if not NCCL
+    switch::prepare();
+    let failed = |error: io::Error| log::warn(&format!("no memory or thread to record with ({error}); NCCL is not recorded"));
+    let recorder = *BEGUN.get_or_init(|| start(config::settings().clone()).map_err(failed).ok());
+    recorder.filter(|_| !switch::is_off())
+}
+
+fn start(settings: Settings) -> io::Result<&'static Recorder> {
+    if let Some(rate) = settings.tick_rate {
+        CLOCK.set_rate(rate);
+    }
+    // known from the first callback on
+    CLOCK.await_scale();
+    origin::begin();
+    grace::prepare();
+    finish_at_exit()?;
+    ThreadCell::prepare()?;
+    // for as long as there are callbacks, which is until the process has ended
+    let recorder: &'static Recorder = Box::leak(Box::new(Recorder::new(settings)?));
+    collector::spawn(recorder)?;
+    recorder.publish();
+    export::begin(recorder.settings());
+    summary_file::begin(recorder.settings());
+    Ok(recorder)
+}
+
+/// NCCL made a communicator. Gives its context, [`NO_CONTEXT`] when nothing can be recorded.
+pub fn open(communicator: Communicator) -> u64 {
+    let Some(recorder) = begin() else { return NO_CONTEXT };
+    let has_launches = communicator.timed.launches;
+    let context = recorder.init(communicator);
+    if has_launches && recorder.launches.are_timed() {
+        end_launches_at_exit();
+    }
+    context
+}
+
+/// NCCL destroyed a communicator.
+pub fn close(context: u64) {
+    if let Some(pool) = begun().and_then(|recorder| recorder.finalize(context)) {
+        control::close_launches(pool);
+    }
+}
+
+/// Ends the measurement: takes everything in, settles what is in progress, and writes the summary if a file is set.
+pub fn finish() {
+    // what there is nobody can finish
+    if switch::is_out_of_memory() {
+        return;
+    }
+    control::settle();
+    tell_dropped();
+    tell_doubt();
+    write_summary();
+    // last, since it may take long
+    if is_own_process() {
+        export::last();
+    }
+}
+
+/// To the file that is set, if one is.
+fn write_summary() {
+    if begun().is_some_and(|recorder| recorder.settings.summary.is_some())
+        && let Some(summary) = control::summary()
+    {
+        summary_file::write_last(&summary);
+    }
+}
+
+/// Says once that events found no room.
+fn tell_dropped() {
+    static TOLD: Once = Once::new();
+    let dropped = ThreadCell::all_dropped();
+    if dropped > 0 && is_own_process() {
+        TOLD.call_once(|| {
+            log::warn(&format!(
+                "{dropped} events were dropped for want of room: figures are too small. NCCL_SCOREP_MEMORY_MB makes the recording \
+                 memory larger; of communicators, 4096 are recorded at a time"
+            ));
+        });
+    }
+}
+
+/// Says once that times may be wrong.
+fn tell_doubt() {
+    static TOLD: Once = Once::new();
+    if begun().is_some() && CLOCK.is_in_doubt() {
+        TOLD.call_once(|| {
+            let line = "the system has stopped trusting the processor's time stamp counter, which events were stamped with: times may be wrong";
+            log::warn(line);
+            notes::add(line.into());
+        });
+    }
+}
+
+/// Has [`finish`] called when the process exits. Called once.
+///
+/// # Errors
+/// When the C library has no memory for that.
+fn finish_at_exit() -> io::Result<()> {
+    extern "C" fn at_exit() {
+        contain("exit", (), finish);
+    }
+    // SAFETY: `at_exit` is a function of this library, which is never unloaded (linked with -z nodelete).
+    if unsafe { libc::atexit(at_exit) } == 0 { Ok(()) } else { Err(io::ErrorKind::OutOfMemory.into()) }
+}
+
+/// Has CUDA's events asked for a last time, and never again, when the process exits: before CUDA itself is taken down, whose handlers were
+/// registered earlier. Called once, where the driver is known to be there.
+fn end_launches_at_exit() {
+    extern "C" fn at_exit() {
+        let end = || {
+            if is_own_process() {
+                control::look();
+            }
+            if let Some(recorder) = begun() {
+                recorder.launches.end();
+            }
+        };
+        contain("exit", (), end);
+    }
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // SAFETY: `at_exit` is a function of this library, which is never unloaded (linked with -z nodelete).
+        unsafe { libc::atexit(at_exit) };
+    });
+}
+
+/// Whether this is the process that began to record: a forked child has no collector.
+fn is_own_process() -> bool {
+    begun().is_some_and(Recorder::is_of_this_process)
+}

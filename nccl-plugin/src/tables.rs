@@ -1,0 +1,114 @@
+//! The tables that NCCL looks up by name, one a version. NCCL takes the newest that it knows.
+
+use crate::entry::{self, ProfilerTable};
+use crate::logger::Logger;
+use crate::v1::V1;
+use crate::v2::V2;
+use crate::v3::V3;
+use crate::v4::V4;
+use crate::v5::V5;
+use crate::v6::V6;
+use crate::v7::V7;
+use crate::version::Version;
+use std::ffi::{c_char, c_int, c_void};
+
+/// Init up to v3.
+type UntoldInit = unsafe extern "C" fn(context: *mut *mut c_void, mask: *mut c_int) -> c_int;
+
+/// Init of v4.
+type MaskFirstInit = unsafe extern "C" fn(
+    context: *mut *mut c_void,
+    mask: *mut c_int,
+    name: *const c_char,
+    id: u64,
+    nodes: c_int,
+    ranks: c_int,
+    rank: c_int,
+    logger: *const c_void,
+) -> c_int;
+
+/// Init since v5.
+type Init = unsafe extern "C" fn(
+    context: *mut *mut c_void,
+    id: u64,
+    mask: *mut c_int,
+    name: *const c_char,
+    nodes: c_int,
+    ranks: c_int,
+    rank: c_int,
+    logger: *const c_void,
+) -> c_int;
+
+/// # Safety
+/// NCCL's pointers, valid during the call.
+unsafe extern "C" fn init_untold<V: Version>(context: *mut *mut c_void, mask: *mut c_int) -> c_int {
+    // SAFETY: the caller's.
+    unsafe { entry::init_untold::<V>(context, mask) }
+}
+
+/// # Safety
+/// NCCL's pointers, valid during the call, and its logger.
+unsafe extern "C" fn init_mask_first<V: Version>(
+    context: *mut *mut c_void,
+    mask: *mut c_int,
+    name: *const c_char,
+    id: u64,
+    nodes: c_int,
+    ranks: c_int,
+    rank: c_int,
+    logger: *const c_void,
+) -> c_int {
+    // SAFETY: the caller's.
+    unsafe { entry::init::<V>(context, mask, id, name, [nodes, ranks, rank], Logger::new(logger)) }
+}
+
+/// # Safety
+/// NCCL's pointers, valid during the call, and its logger.
+unsafe extern "C" fn init<V: Version>(
+    context: *mut *mut c_void,
+    id: u64,
+    mask: *mut c_int,
+    name: *const c_char,
+    nodes: c_int,
+    ranks: c_int,
+    rank: c_int,
+    logger: *const c_void,
+) -> c_int {
+    // SAFETY: the caller's.
+    unsafe { entry::init::<V>(context, mask, id, name, [nodes, ranks, rank], Logger::new(logger)) }
+}
+
+/// The table that NCCL 2.23 looks up.
+#[unsafe(no_mangle)]
+#[allow(non_upper_case_globals, reason = "the name is NCCL's")]
+pub static ncclProfiler_v1: ProfilerTable<UntoldInit, V1> = ProfilerTable::new(init_untold::<V1>);
+
+/// The table that NCCL 2.24 and 2.25 look up.
+#[unsafe(no_mangle)]
+#[allow(non_upper_case_globals, reason = "the name is NCCL's")]
+pub static ncclProfiler_v2: ProfilerTable<UntoldInit, V2> = ProfilerTable::new(init_untold::<V2>);
+
+/// The table that NCCL 2.26 looks up.
+#[unsafe(no_mangle)]
+#[allow(non_upper_case_globals, reason = "the name is NCCL's")]
+pub static ncclProfiler_v3: ProfilerTable<UntoldInit, V3> = ProfilerTable::new(init_untold::<V3>);
+
+/// The table that NCCL 2.27 looks up.
+#[unsafe(no_mangle)]
+#[allow(non_upper_case_globals, reason = "the name is NCCL's")]
+pub static ncclProfiler_v4: ProfilerTable<MaskFirstInit, V4> = ProfilerTable::new(init_mask_first::<V4>);
+
+/// The table that NCCL 2.28 looks up.
+#[unsafe(no_mangle)]
+#[allow(non_upper_case_globals, reason = "the name is NCCL's")]
+pub static ncclProfiler_v5: ProfilerTable<Init, V5> = ProfilerTable::new(init::<V5>);
+
+/// The table that NCCL 2.29 and 2.30 look up.
+#[unsafe(no_mangle)]
+#[allow(non_upper_case_globals, reason = "the name is NCCL's")]
+pub static ncclProfiler_v6: ProfilerTable<Init, V6> = ProfilerTable::new(init::<V6>);
+
+/// The table that NCCL 2.31.2 and later look up.
+#[unsafe(no_mangle)]
+#[allow(non_upper_case_globals, reason = "the name is NCCL's")]
+pub static ncclProfiler_v7: ProfilerTable<Init, V7> = ProfilerTable::new(init::<V7>);

@@ -1,0 +1,181 @@
+//! A crate's files as the compiler finds them, and the paths that each names outside of tests.
+
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use syn::spanned::Spanned;
+use syn::visit::{self, Visit};
+use syn::{Attribute, Item, ItemMod, ItemUse, Meta, UseTree, Visibility};
+
+/// A module's name from the crate's root: `["collect", "round"]`; empty for the root itself.
+pub(crate) type Name = Vec<String>;
+
+/// A path as it is written, from the module that names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Named {
+    pub(crate) segments: Vec<String>,
+    pub(crate) line: usize,
+}
+
+/// A module of a crate: a file of its own.
+#[derive(Debug)]
+pub(crate) struct Module {
+    pub(crate) file: PathBuf,
+    /// Paths that its code names.
+    pub(crate) paths: Vec<Named>,
+    /// What it hands on under its own name: the name, and the path behind it.
+    pub(crate) handed_on: Vec<(String, Named)>,
+}
+
+/// All modules of a crate, from the file of its root.
+pub(crate) fn modules(root: &Path) -> BTreeMap<Name, Module> {
+    let mut found = BTreeMap::new();
+    let mut open = vec![(Name::new(), root.to_owned(), root.parent().unwrap().to_owned())];
+    while let Some((name, file, directory)) = open.pop() {
+        let text = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        let parsed = syn::parse_file(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        let mut reading = Reading::default();
+        parsed.items.iter().for_each(|item| reading.visit_item(item));
+        for (child, path) in reading.children {
+            let candidates = match path {
+                Some(path) => vec![file.parent().unwrap().join(path)],
+                None => vec![directory.join(format!("{child}.rs")), directory.join(&child).join("mod.rs")],
+            };
+            let file = candidates.into_iter().find(|file| file.is_file());
+            let file = file.unwrap_or_else(|| panic!("{}: no file of the module {child}", directory.display()));
+            open.push(([name.clone(), vec![child.clone()]].concat(), file, directory.join(&child)));
+        }
+        found.insert(name, Module { file, paths: reading.paths, handed_on: reading.handed_on });
+    }
+    found
+}
+
+#[derive(Default)]
+struct Reading {
+    /// Modules in files of their own, with the file where it is named.
+    children: Vec<(String, Option<String>)>,
+    paths: Vec<Named>,
+    handed_on: Vec<(String, Named)>,
+}
+
+impl Reading {
+    fn used(&mut self, tree: &UseTree, before: &[String], is_handed_on: bool) {
+        match tree {
+            UseTree::Path(path) => {
+                self.used(&path.tree, &[before, &[path.ident.to_string()]].concat(), is_handed_on);
+            }
+            UseTree::Group(group) => group.items.iter().for_each(|tree| self.used(tree, before, is_handed_on)),
+            UseTree::Name(name) => self.keep(before, &name.ident.to_string(), None, tree, is_handed_on),
+            UseTree::Rename(rename) => {
+                self.keep(before, &rename.ident.to_string(), Some(rename.rename.to_string()), tree, is_handed_on);
+            }
+            UseTree::Glob(_) => self.keep(before, "*", None, tree, is_handed_on),
+        }
+    }
+
+    fn keep(&mut self, before: &[String], last: &str, renamed: Option<String>, tree: &UseTree, is_handed_on: bool) {
+        let mut segments = before.to_vec();
+        if last != "self" {
+            segments.push(last.to_owned());
+        }
+        let name = renamed.or_else(|| segments.last().cloned()).unwrap();
+        let named = Named { segments, line: tree.span().start().line };
+        if is_handed_on {
+            self.handed_on.push((name, named));
+        } else {
+            self.paths.push(named);
+        }
+    }
+
+    /// Paths in what a macro is given, where they begin as only paths do.
+    fn within(&mut self, tokens: TokenStream) {
+        let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+        let mut at = 0;
+        while let Some(token) = tokens.get(at) {
+            at += 1;
+            match token {
+                TokenTree::Group(group) if group.delimiter() != Delimiter::None || !group.stream().is_empty() => {
+                    self.within(group.stream())
+                }
+                TokenTree::Ident(first) if matches!(first.to_string().as_str(), "crate" | "super") => {
+                    let mut segments = vec![first.to_string()];
+                    while let Some([TokenTree::Punct(a), TokenTree::Punct(b), TokenTree::Ident(next)]) = tokens.get(at..at + 3)
+                        && (a.as_char(), b.as_char()) == (':', ':')
+                    {
+                        segments.push(next.to_string());
+                        at += 3;
+                    }
+                    self.paths.push(Named { segments, line: first.span().start().line });
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for Reading {
+    fn visit_item(&mut self, item: &'ast Item) {
+        if !is_for_tests(attributes(item)) {
+            visit::visit_item(self, item);
+        }
+    }
+
+    fn visit_item_mod(&mut self, module: &'ast ItemMod) {
+        if module.content.is_none() {
+            self.children.push((module.ident.to_string(), path_of(&module.attrs)));
+        }
+        visit::visit_item_mod(self, module);
+    }
+
+    fn visit_item_use(&mut self, item: &'ast ItemUse) {
+        self.used(&item.tree, &[], !matches!(item.vis, Visibility::Inherited));
+    }
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        if path.segments.len() > 1 {
+            let segments = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+            self.paths.push(Named { segments, line: path.span().start().line });
+        }
+        visit::visit_path(self, path);
+    }
+
+    fn visit_macro(&mut self, mac: &'ast syn::Macro) {
+        self.within(mac.tokens.clone());
+    }
+}
+
+fn attributes(item: &Item) -> &[Attribute] {
+    match item {
+        Item::Mod(item) => &item.attrs,
+        Item::Use(item) => &item.attrs,
+        Item::Fn(item) => &item.attrs,
+        Item::Impl(item) => &item.attrs,
+        Item::Struct(item) => &item.attrs,
+        Item::Static(item) => &item.attrs,
+        Item::Const(item) => &item.attrs,
+        _ => &[],
+    }
+}
+
+/// Whether an item is there in tests alone.
+fn is_for_tests(attributes: &[Attribute]) -> bool {
+    attributes.iter().any(|attribute| match &attribute.meta {
+        Meta::List(list) if list.path.is_ident("cfg") => {
+            let condition = list.tokens.to_string();
+            condition == "test" || condition.starts_with("all (test")
+        }
+        _ => false,
+    })
+}
+
+/// The file that `#[path]` names, also within a `cfg_attr`: then there are two, and the one of the default name is read.
+fn path_of(attributes: &[Attribute]) -> Option<String> {
+    attributes.iter().find_map(|attribute| match &attribute.meta {
+        Meta::NameValue(pair) if pair.path.is_ident("path") => match &pair.value {
+            syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(path), .. }) => Some(path.value()),
+            _ => None,
+        },
+        _ => None,
+    })
+}
