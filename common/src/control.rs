@@ -1,13 +1,15 @@
 //! What Score-P, a host or the end of the process asks of the collector. Every question has a deadline.
 
-use crate::answer::{self, Answer, Missing, Reply};
-use crate::question::{self, Question};
-use crate::series::{Point, Token};
+use crate::base::answer::{self, Answer, Missing, Reply};
+use crate::base::{log, switch};
+use crate::collect::pulse;
+use crate::collect::question::{self, Question};
+use crate::figures::series::{Point, Token};
 #[cfg(feature = "otel")]
-use crate::snapshot::Sums;
+use crate::figures::snapshot::Sums;
+use crate::figures::timeline::Timeline;
+use crate::record::recorder;
 use crate::summary::Summary;
-use crate::timeline::Timeline;
-use crate::{log, pulse, recorder, switch};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};

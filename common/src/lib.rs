@@ -7,100 +7,38 @@
 //! thread ([`collector`]) reads the windows ([`reader`]), puts operations and transfers together ([`assembly`]), sums and fits
 //! them ([`totals`], [`fit`], [`rate`]) and shows the result ([`board`], [`series`], [`summary`]).
 
-pub(crate) mod answer;
-pub mod arrivals;
-pub mod assembly;
-mod bell;
-pub mod board;
-pub mod callbacks;
-pub mod calls;
-mod cancel;
+mod base;
 pub mod clock;
-pub mod clock_tree;
-pub mod collector;
-pub mod communicator;
+mod collect;
 pub mod config;
-pub mod connections;
-pub mod context;
 pub mod control;
-pub mod course;
-pub mod cuda;
-pub mod datatype;
-pub mod enough;
 pub mod event;
-#[cfg_attr(not(feature = "otel"), path = "no_export.rs")]
-pub mod export;
+#[cfg_attr(not(feature = "otel"), path = "export/none.rs")]
+mod export;
 pub mod figures;
-pub mod files;
-pub mod fit;
-pub mod gate;
-pub mod gpu_clock;
-pub mod gpu_track;
-pub mod grace;
-pub mod guard;
-pub mod handle;
-pub mod host_name;
-pub mod host_region;
-pub mod in_step;
-pub mod intervals;
-pub mod introductions;
-mod job;
-pub mod kernels;
-pub mod kind;
 pub mod lateness;
 pub mod launch;
-pub mod log;
-pub mod mapping;
-pub mod metric;
-pub mod missing;
-pub mod name;
-pub mod news;
-pub mod notes;
 pub mod operation;
-pub mod operations;
-pub mod order;
 pub mod origin;
-#[cfg(feature = "otel")]
-pub mod otel;
-pub mod own_thread;
-pub mod pool;
 pub mod process;
-pub mod proxies;
-pub mod pulse;
-pub mod question;
-pub mod rank;
-pub mod rate;
-pub mod reader;
-pub mod recorder;
-pub mod report;
-mod reserve;
-pub mod round;
-pub mod sent;
-pub mod series;
-pub mod services;
-mod signal;
-pub mod slot;
-#[cfg(feature = "otel")]
-pub mod snapshot;
-pub mod spread;
+mod record;
 pub mod summary;
-mod summary_file;
-pub mod switch;
-mod sync;
-pub mod table;
-pub mod text;
-#[cfg(feature = "otel")]
-mod textfile;
-pub mod thread;
-pub mod timeline;
-pub mod timing;
-pub mod totals;
-pub mod traffic;
-mod unseen;
-pub mod verdict;
-pub mod visible;
-pub mod window;
+pub mod summary_file;
+mod sums;
+
+// for the hosts: the plugin, the substrate, the tool, and their tests
+pub use base::{files, guard, log, mapping, notes, own_thread, switch, visible};
+pub use clock::gpu_track;
+pub use collect::{communicator, course, round};
+pub use event::{handle, kind, name, text};
+pub use figures::{arrivals, board, metric, missing, series, timeline};
+pub use lateness::clock_tree;
+pub use launch::gate;
+pub use origin::rank;
+pub use record::{callbacks, context, grace, host_region, pool, recorder, slot, thread, window};
+pub use summary::report;
+pub use sums::{connections, rate, services, totals};
 
 /// Of the library; a program that is made with it, as the tool, has it too.
 #[global_allocator]
-static ALLOCATOR: reserve::Reserve = reserve::Reserve;
+static ALLOCATOR: base::reserve::Reserve = base::reserve::Reserve;

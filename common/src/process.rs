@@ -1,13 +1,16 @@
 //! Begin and end of the recording in a process: everything else is started and ended here.
 
-use crate::callbacks::NO_CONTEXT;
+use crate::base::guard::contain;
+use crate::base::{log, notes, switch};
 use crate::clock::CLOCK;
+use crate::collect::collector;
 use crate::config::{self, Settings};
 use crate::event::Communicator;
-use crate::guard::contain;
-use crate::recorder::{Recorder, begun};
-use crate::thread::ThreadCell;
-use crate::{collector, control, export, grace, log, notes, origin, summary_file, switch};
+use crate::record::callbacks::NO_CONTEXT;
+use crate::record::grace;
+use crate::record::recorder::{Recorder, begun};
+use crate::record::thread::ThreadCell;
+use crate::{control, export, origin, summary_file};
 use std::io;
 use std::sync::{Once, OnceLock};
 

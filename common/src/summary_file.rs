@@ -1,10 +1,11 @@
 //! The file of this process' summary: written every so often while the process runs, so that one that is killed leaves one, and at its end.
 
+use crate::base::files::{self, Earlier, Name};
+use crate::base::{log, own_thread};
 use crate::config::Settings;
-use crate::files::{self, Earlier, Name};
+use crate::control;
+use crate::record::thread::ThreadCell;
 use crate::summary::Summary;
-use crate::thread::ThreadCell;
-use crate::{control, log, own_thread};
 use std::io;
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;

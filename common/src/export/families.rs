@@ -3,14 +3,14 @@
 
 use super::identity::Identity;
 use super::peers::Peers;
-use crate::board;
-use crate::metric::{self, Fixed};
-use crate::name::Name;
+use crate::event::name::Name;
+use crate::figures::board;
+use crate::figures::metric::{self, Fixed};
+use crate::figures::snapshot::{Pair, Sums};
 use crate::operation::Source;
-use crate::snapshot::{Pair, Sums};
-use crate::spread::Buckets;
-use crate::totals::hexadecimal;
-use crate::totals::{ChannelSum, OperationSum, Rank};
+use crate::sums::spread::Buckets;
+use crate::sums::totals::hexadecimal;
+use crate::sums::totals::{ChannelSum, OperationSum, Rank};
 use std::collections::BTreeMap;
 
 /// All points of one name.
@@ -252,6 +252,6 @@ impl View<'_> {
 impl Pair {
     fn merge(&mut self, other: &Self) {
         self.bytes = self.bytes.saturating_add(other.bytes);
-        crate::spread::merge(&mut self.windows, &other.windows, crate::spread::OfWindows::merge);
+        crate::sums::spread::merge(&mut self.windows, &other.windows, crate::sums::spread::OfWindows::merge);
     }
 }

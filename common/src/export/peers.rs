@@ -1,6 +1,6 @@
 //! Which rank pairs have labels of their own: the first so many. Whoever is among the others stays there, since a sum must never fall.
 
-use crate::totals::Rank;
+use crate::sums::totals::Rank;
 use std::collections::BTreeSet;
 
 /// A rank and another that it sends to.

@@ -8,10 +8,10 @@
 use super::causality::{earliest, is_together};
 use super::matching::{self, Member, Moment};
 use super::{Begins, for_each_communicator};
-use crate::arrivals::Arrivals;
-use crate::clock_tree::{ClockTree, Link, Meeting};
-use crate::gpu_track::GpuTrack;
-use crate::name::Name;
+use crate::clock::gpu_track::GpuTrack;
+use crate::event::name::Name;
+use crate::figures::arrivals::Arrivals;
+use crate::lateness::clock_tree::{ClockTree, Link, Meeting};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Parts of the time from the first to the last operation of two clocks; of each the closest bounds are looked at.
@@ -174,8 +174,8 @@ fn reached(links: BTreeMap<(Clock, Clock), Link>) -> BTreeMap<Clock, Link> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arrivals::{Arrival, Collective, Known, RankArrivals};
-    use crate::totals::Rank;
+    use crate::figures::arrivals::{Arrival, Collective, Known, RankArrivals};
+    use crate::sums::totals::Rank;
     use std::ffi::CStr;
 
     /// What the clocks show when the first shows so much: by the time of day 5 ms less than that, and one drifts.

@@ -4,11 +4,11 @@
 //! ([`bus_bytes`]). A duration takes no clock, so operations count of which nobody knows when they began.
 
 use super::matched::Matched;
-use crate::enough::speaks_for_all;
-use crate::name::Name;
+use crate::event::name::Name;
 use crate::operation::bus_bytes;
 use crate::summary::{Bandwidth, Communicator};
-use crate::totals::hexadecimal;
+use crate::sums::enough::speaks_for_all;
+use crate::sums::totals::hexadecimal;
 use std::collections::BTreeMap;
 
 /// Operations of a communicator, a function and a class of size.
@@ -73,12 +73,12 @@ impl Bandwidths {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arrivals::{Arrival, Arrivals, Collective, Known, RankArrivals};
-    use crate::clock_tree::ClockTree;
+    use crate::event::name::FUNCTIONS;
+    use crate::figures::arrivals::{Arrival, Arrivals, Collective, Known, RankArrivals};
     use crate::lateness::causality::TOGETHER;
+    use crate::lateness::clock_tree::ClockTree;
     use crate::lateness::lateness;
-    use crate::name::FUNCTIONS;
-    use crate::totals::Rank;
+    use crate::sums::totals::Rank;
 
     /// Rows of a communicator of two ranks, each in a process of its own with a clock that was compared to no other. The
     /// second rank takes 20 us for each of 100 all-reduces of 4 KiB, and the first one 30 us.

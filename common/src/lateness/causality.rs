@@ -5,8 +5,8 @@
 //! both sides, and those near in time bound it for an operation that was waited for long.
 
 use super::matching::Moment;
-use crate::gpu_track::{GpuMapping, GpuTrack};
-use crate::name::Name;
+use crate::clock::gpu_track::{GpuMapping, GpuTrack};
+use crate::event::name::Name;
 use std::ffi::CStr;
 
 /// Functions of which nobody ends before all have begun.

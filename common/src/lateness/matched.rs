@@ -1,7 +1,7 @@
 //! An operation of which all ranks are known.
 
-use crate::arrivals::{Arrival, Known};
-use crate::name::Name;
+use crate::event::name::Name;
+use crate::figures::arrivals::{Arrival, Known};
 
 /// When its ranks began, and for how long they took.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! Operations of one communicator that all its ranks have.
 
-use crate::arrivals::Arrival;
-use crate::name::Name;
+use crate::event::name::Name;
+use crate::figures::arrivals::Arrival;
 
 /// When a member began an operation, on a clock that all members share; ticks of it.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,9 +1,9 @@
 //! Sums over a communicator's operations.
 
 use super::matched::{Late, Matched};
-use crate::enough::speaks_for_all;
 use crate::summary::Lateness;
-use crate::totals::hexadecimal;
+use crate::sums::enough::speaks_for_all;
+use crate::sums::totals::hexadecimal;
 
 /// Sums of a communicator.
 #[derive(Debug)]

@@ -1,9 +1,9 @@
 use super::*;
-use crate::arrivals::{Arrival, Collective, Known};
-use crate::clock_tree::{Link, Meeting};
-use crate::name::Name;
-use crate::totals::Rank;
-use crate::totals::hexadecimal;
+use crate::event::name::Name;
+use crate::figures::arrivals::{Arrival, Collective, Known};
+use crate::lateness::clock_tree::{Link, Meeting};
+use crate::sums::totals::Rank;
+use crate::sums::totals::hexadecimal;
 
 fn reduce() -> Name {
     Name::of(Some(c"AllReduce"))

@@ -5,7 +5,7 @@
 //! Where it does so before, the context has another number ([`Calls::id`]), and the events of before are forgotten.
 
 use super::{Launch, News, Recorded, Source, Starts};
-use crate::cuda::{Calls, Context, Driver, Look};
+use crate::launch::cuda::{Calls, Context, Driver, Look};
 use crossbeam_queue::ArrayQueue;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};

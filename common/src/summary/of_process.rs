@@ -1,17 +1,19 @@
 //! The summary of this process, from its figures.
 
 use super::{Channel, Communicator, GpuSource, Operations, Process, RankPlace, SCHEMA, Summary, Transfers};
+use crate::base::notes;
 use crate::config::Regression;
-use crate::enough::speaks_for_all;
 use crate::figures::Figures;
-use crate::introductions::Introductions;
+use crate::figures::introductions::Introductions;
+use crate::figures::metric::{self, Fixed};
+use crate::figures::missing::{self, Missing};
+use crate::figures::{board, metric::Owner};
 use crate::launch::Untimed;
-use crate::metric::{self, Fixed};
-use crate::missing::{self, Missing};
-use crate::rate::Rate;
-use crate::thread::ThreadCell;
-use crate::totals::{OperationKey, OperationSum, Totals, hexadecimal};
-use crate::{board, metric::Owner, notes, origin};
+use crate::origin;
+use crate::record::thread::ThreadCell;
+use crate::sums::enough::speaks_for_all;
+use crate::sums::rate::Rate;
+use crate::sums::totals::{OperationKey, OperationSum, Totals, hexadecimal};
 use std::collections::BTreeMap;
 
 impl Summary {

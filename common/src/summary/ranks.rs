@@ -1,7 +1,7 @@
 //! Which ranks of the communicators are here: the communicators themselves say how many they have.
 
 use super::{Communicator, Summary};
-use crate::visible::visible;
+use crate::base::visible::visible;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Communicators that lack ranks, of which a note says which ones.

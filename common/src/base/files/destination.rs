@@ -1,0 +1,217 @@
+//! Where a person wants a text: a file, or a device, pipe or terminal that is there.
+
+use super::{Name, NewFile, make, own};
+use crate::base::signal::Held;
+use serde::Serialize;
+use std::fs::{self, File, FileType, OpenOptions};
+use std::io::{self, Write};
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// How long a reader may take.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Writes a text there. A file appears whole or not at all, in a directory that is made where it is missing. A descriptor of the process, a device, and a FIFO that somebody reads are
+/// written into; a FIFO of another user is replaced by a file, and so is a link, unless it is the user's own or the system's and leads to
+/// a device or a FIFO.
+///
+/// # Errors
+/// A directory, a FIFO that nobody reads, and whatever else cannot be written.
+pub fn write(place: &Path, text: &[u8]) -> io::Result<()> {
+    write_by(place, text, NewFile::appear)
+}
+
+/// The same, but a file appears under a name of this process', in the place of no other process' file.
+fn write_as(name: &mut Name, text: &[u8]) -> io::Result<()> {
+    let place = name.place().to_owned();
+    write_by(&place, text, |file| file.appear_as(name))
+}
+
+/// What a place is.
+enum Target {
+    Descriptor(RawFd),
+    /// A device or a FIFO.
+    Stream,
+    Directory,
+    /// A socket or a disk.
+    Refused,
+    /// A file is made there.
+    File,
+}
+
+/// Whether a text there takes the place of the one before, as in files.
+pub fn is_replaced(place: &Path) -> bool {
+    matches!(target(place), Target::File)
+}
+
+fn target(place: &Path) -> Target {
+    if let Some(descriptor) = descriptor(place) {
+        return Target::Descriptor(descriptor);
+    }
+    let there = place.symlink_metadata().ok();
+    let is_trusted = there.as_ref().is_some_and(|there| there.uid() == 0 || own::is_own_user(there.uid()));
+    let kind = match there.map(|there| there.file_type()) {
+        Some(kind) if kind.is_symlink() && is_trusted => fs::metadata(place).ok().map(|there| there.file_type()),
+        kind => kind,
+    };
+    match kind {
+        Some(kind) if kind.is_dir() => Target::Directory,
+        Some(kind) if is_stream(kind) && (is_trusted || kind.is_char_device()) => Target::Stream,
+        Some(kind) if kind.is_socket() || kind.is_block_device() => Target::Refused,
+        _ => Target::File,
+    }
+}
+
+fn write_by(place: &Path, text: &[u8], appear: impl FnOnce(NewFile) -> io::Result<()>) -> io::Result<()> {
+    match target(place) {
+        Target::Descriptor(descriptor) => write_into_descriptor(descriptor, text),
+        Target::Stream => write_into(place, text),
+        Target::Directory => Err(io::ErrorKind::IsADirectory.into()),
+        Target::Refused => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a socket or a disk")),
+        Target::File => {
+            if let Some(directory) = place.parent().filter(|directory| !directory.as_os_str().is_empty()) {
+                make(directory)?;
+            }
+            let mut file = NewFile::beside(place)?;
+            file.write_all(text)?;
+            appear(file)
+        }
+    }
+}
+
+/// Writes a value there as JSON, with a line's end behind it.
+///
+/// # Errors
+/// As [`write()`].
+pub fn write_json(place: &Path, value: &impl Serialize) -> io::Result<()> {
+    write(place, &json(value)?)
+}
+
+/// The same, but a file appears under a name of this process', in the place of no other process' file.
+///
+/// # Errors
+/// As [`write()`].
+pub fn write_json_as(name: &mut Name, value: &impl Serialize) -> io::Result<()> {
+    write_as(name, &json(value)?)
+}
+
+fn json(value: &impl Serialize) -> io::Result<Vec<u8>> {
+    let mut text = Text(Vec::new());
+    serde_json::to_writer_pretty(&mut text, value)?;
+    text.write_all(b"\n")?;
+    Ok(text.0)
+}
+
+/// A text in memory, as much as there is memory for.
+struct Text(Vec<u8>);
+
+impl Write for Text {
+    fn write(&mut self, more: &[u8]) -> io::Result<usize> {
+        self.0.try_reserve(more.len()).map_err(|_| io::ErrorKind::OutOfMemory)?;
+        self.0.extend_from_slice(more);
+        Ok(more.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn is_stream(kind: FileType) -> bool {
+    kind.is_fifo() || kind.is_char_device()
+}
+
+/// The open descriptor of this process that a path names.
+fn descriptor(place: &Path) -> Option<RawFd> {
+    match place.to_str()? {
+        "/dev/stdout" => Some(libc::STDOUT_FILENO),
+        "/dev/stderr" => Some(libc::STDERR_FILENO),
+        path => path.strip_prefix("/dev/fd/").or_else(|| path.strip_prefix("/proc/self/fd/"))?.parse().ok(),
+    }
+}
+
+/// Writes at the place of the program's own output: the descriptor is shared with it.
+fn write_into_descriptor(descriptor: RawFd, text: &[u8]) -> io::Result<()> {
+    // SAFETY: fcntl takes any number; a descriptor that it knows stays open as long as the process keeps it, which is no longer asked for.
+    if descriptor < 0 || unsafe { libc::fcntl(descriptor, libc::F_GETFD) } < 0 {
+        return Err(io::Error::from_raw_os_error(libc::EBADF));
+    }
+    // SAFETY: it is open, as was just seen; a copy of it is taken at once.
+    let mut file = File::from(unsafe { BorrowedFd::borrow_raw(descriptor) }.try_clone_to_owned()?);
+    write_all(&mut file, text)
+}
+
+/// Writes into a device or a FIFO.
+fn write_into(place: &Path, text: &[u8]) -> io::Result<()> {
+    let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
+    let mut file = OpenOptions::new().write(true).custom_flags(flags).open(place)?;
+    // somebody may have put another one there since it was looked at
+    if !is_stream(file.metadata()?.file_type()) {
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it has changed meanwhile"));
+    }
+    write_all(&mut file, text)
+}
+
+/// Writes all of it, if its reader goes on reading.
+fn write_all(file: &mut File, text: &[u8]) -> io::Result<()> {
+    // its reader may go, and a file may be at its limit
+    let _pipe = Held::new(libc::SIGPIPE);
+    let _limit = Held::new(libc::SIGXFSZ);
+    let deadline = Instant::now() + PATIENCE;
+    let mut rest = text;
+    while !rest.is_empty() {
+        wait_for_room(file, deadline)?;
+        // a pipe that has room takes so much without a wait
+        match file.write(&rest[..rest.len().min(libc::PIPE_BUF)]) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(written) => rest = &rest[written..],
+            Err(error) if matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+fn wait_for_room(file: &File, deadline: Instant) -> io::Result<()> {
+    let left = deadline.saturating_duration_since(Instant::now());
+    let mut asked = libc::pollfd { fd: file.as_raw_fd(), events: libc::POLLOUT, revents: 0 };
+    // SAFETY: one entry, which lives as long as the call.
+    let ready = unsafe { libc::poll(&raw mut asked, 1, left.as_millis() as libc::c_int) };
+    if ready == 0 {
+        return Err(io::Error::new(io::ErrorKind::TimedOut, "nobody reads it"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::files::random;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn files_are_replaced_and_never_written_into() {
+        // a directory of the system's that everybody may write to
+        let directory = Path::new("/dev/shm").join(format!("scorep-nccl-{:016x}", random()));
+        fs::create_dir(&directory).unwrap();
+        let (place, private) = (directory.join("summary.json"), directory.join("private"));
+        fs::write(&private, "mine").unwrap();
+        symlink(&private, &place).unwrap();
+        for text in ["one", "two"] {
+            write(&place, text.as_bytes()).unwrap();
+            assert_eq!(
+                (fs::read_to_string(&place).unwrap(), fs::read_to_string(&private).unwrap()),
+                (text.into(), "mine".into())
+            );
+        }
+        // the user's own link to a device leads there
+        let link = directory.join("null");
+        symlink("/dev/null", &link).unwrap();
+        write(&link, b"gone").unwrap();
+        assert!(link.symlink_metadata().unwrap().is_symlink());
+        assert!(write(&directory, b"nowhere").is_err() && write(Path::new("/dev/fd/9999"), b"nowhere").is_err());
+        fs::remove_dir_all(directory).unwrap();
+    }
+}

@@ -1,0 +1,101 @@
+//! A file that grows in parts while the process runs, and is of use whenever that ends.
+
+use super::new_file::close;
+use super::{Name, NewFile};
+use crate::base::signal::Held;
+use std::fs::File;
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+/// Bytes that are written at a time: each write costs.
+const BLOCK: usize = 1 << 16;
+
+/// An open file whose parts are whole. A part that cannot be written to its end is taken back.
+#[derive(Debug)]
+pub struct Growing {
+    file: File,
+    place: PathBuf,
+    length: u64,
+}
+
+impl Growing {
+    /// Makes it with its first part, under that name.
+    ///
+    /// # Errors
+    /// When it cannot be made, or not all of the part can be written; then nothing is left behind.
+    pub fn begin<T>(name: &mut Name, part: impl FnOnce(&mut NewFile) -> io::Result<T>) -> io::Result<(Self, T)> {
+        let mut file = NewFile::beside(name.place())?;
+        let written = part(&mut file)?;
+        file.flush()?;
+        let mut file = file.appear_open(name)?;
+        let length = file.seek(SeekFrom::End(0))?;
+        Ok((Self { file, place: name.place().to_owned(), length }, written))
+    }
+
+    /// Where it is.
+    pub fn place(&self) -> &Path {
+        &self.place
+    }
+
+    /// Adds a part.
+    ///
+    /// # Errors
+    /// When not all of it can be written; then none of it is there.
+    pub fn add<T>(&mut self, part: impl FnOnce(&mut dyn Write) -> io::Result<T>) -> io::Result<T> {
+        let _limit = Held::new(libc::SIGXFSZ);
+        self.file.seek(SeekFrom::Start(self.length))?;
+        let mut buffer = BufWriter::with_capacity(BLOCK, &self.file);
+        let written = part(&mut buffer).and_then(|written| buffer.flush().map(|()| written));
+        // what it still has is not tried again
+        drop(buffer.into_parts());
+        if written.is_ok() {
+            self.length = self.file.stream_position()?;
+        } else {
+            self.file.set_len(self.length)?;
+        }
+        written
+    }
+
+    /// Writes other bytes in the place of its first ones, as many.
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    pub fn change_head(&mut self, head: &[u8]) -> io::Result<()> {
+        let _limit = Held::new(libc::SIGXFSZ);
+        self.file.seek(SeekFrom::Start(0))?;
+        self.file.write_all(head)
+    }
+
+    /// Ends it.
+    ///
+    /// # Errors
+    /// File systems of other machines, and quotas, may say only here that something was not written.
+    pub fn close(self) -> io::Result<()> {
+        close(self.file)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Earlier, random};
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_part_that_fails_is_taken_back() {
+        let place = std::env::temp_dir().join(format!("scorep-nccl-growing-{:016x}", random()));
+        let mut name = Name::new(&place, Earlier::Kept);
+        assert!(Growing::begin(&mut name, |_| Err::<(), _>(io::ErrorKind::StorageFull.into())).is_err() && !place.exists());
+        let (mut file, ()) = Growing::begin(&mut name, |out| out.write_all(b"head one ")).unwrap();
+        let failed = |out: &mut dyn Write| {
+            out.write_all(b"half").and_then(|()| out.flush()).and(Err::<(), _>(io::ErrorKind::StorageFull.into()))
+        };
+        assert!(file.add(failed).is_err());
+        file.add(|out| out.write_all(b"two")).unwrap();
+        file.change_head(b"HEAD").unwrap();
+        file.add(|out| out.write_all(b" three")).unwrap();
+        assert_eq!(fs::read_to_string(file.place()).unwrap(), "HEAD one two three");
+        file.close().unwrap();
+        fs::remove_file(place).unwrap();
+    }
+}

@@ -1,0 +1,18 @@
+//! Floor of everything: memory, threads, locks, lines, files.
+
+pub(crate) mod answer;
+pub(crate) mod bell;
+pub(crate) mod cancel;
+pub mod files;
+pub mod guard;
+pub(crate) mod host_name;
+pub mod log;
+pub mod mapping;
+pub mod notes;
+pub mod own_thread;
+pub(crate) mod reserve;
+pub(crate) mod signal;
+pub mod switch;
+pub(crate) mod sync;
+pub(crate) mod unseen;
+pub mod visible;

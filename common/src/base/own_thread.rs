@@ -1,0 +1,191 @@
+//! Threads of our own in somebody else's process.
+//!
+//! They block all signals, since the application's handlers must not run on them, a fault in one ends that thread alone, and Score-P
+//! does not record what they do.
+
+use crate::base::signal::Blocked;
+use crate::base::switch;
+use crate::base::unseen::Unseen;
+use std::ffi::c_void;
+use std::io;
+use std::mem::MaybeUninit;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Mutex, MutexGuard, TryLockError};
+use std::time::Duration;
+
+/// Stack of a thread of ours, bytes.
+const STACK: usize = 512 << 10;
+
+/// What the C library takes of a thread's stack for thread-local variables, the application's among them, which may be megabytes.
+fn reserved_stack() -> usize {
+    // SAFETY: dlsym with the default handle searches what is loaded.
+    let function = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"__pthread_get_minstack".as_ptr()) };
+    let mut attributes = std::mem::MaybeUninit::<libc::pthread_attr_t>::uninit();
+    // SAFETY: pthread_attr_init fills the attributes in.
+    if function.is_null() || unsafe { libc::pthread_attr_init(attributes.as_mut_ptr()) } != 0 {
+        return 0;
+    }
+    type Minimum = unsafe extern "C" fn(*const libc::pthread_attr_t) -> libc::size_t;
+    // SAFETY: glibc's function of that name has this type; Rust's standard library calls it so, too.
+    let minimum = unsafe { std::mem::transmute::<*mut c_void, Minimum>(function) };
+    // SAFETY: the attributes were filled in above, and are given back.
+    unsafe {
+        let bytes = minimum(attributes.as_ptr());
+        libc::pthread_attr_destroy(attributes.as_mut_ptr());
+        bytes
+    }
+}
+
+/// Those that run: the system's numbers, 0 where there is none. One beyond counts as the application's.
+static RUNNING: [AtomicI64; 16] = [const { AtomicI64::new(0) }; 16];
+
+fn number() -> i64 {
+    // SAFETY: gettid takes nothing.
+    unsafe { libc::syscall(libc::SYS_gettid) }
+}
+
+/// Whether the calling thread is one of ours.
+pub(crate) fn is_own() -> bool {
+    let number = number();
+    RUNNING.iter().any(|running| running.load(Ordering::Relaxed) == number)
+}
+
+/// The calling thread, one of ours, does nothing any more. It cannot end: what it holds may be in use.
+pub(crate) fn stop() -> ! {
+    loop {
+        std::thread::sleep(Duration::from_secs(3600));
+    }
+}
+
+/// What a thread of ours may hold while it writes a file: waited for as long as that takes, and not where the thread has stopped for want of
+/// memory, with what it holds.
+pub fn hold<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+    loop {
+        match mutex.try_lock() {
+            Ok(held) => return Some(held),
+            Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) if switch::is_out_of_memory() => return None,
+            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(1)),
+        }
+    }
+}
+
+/// The calling thread is one of ours until this is dropped.
+struct Running(Option<&'static AtomicI64>);
+
+impl Running {
+    fn begin() -> Self {
+        let number = number();
+        let free = |place: &&AtomicI64| place.compare_exchange(0, number, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+        Self(RUNNING.iter().find(free))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(place) = self.0 {
+            place.store(0, Ordering::Relaxed);
+        }
+    }
+}
+
+/// What a thread begins with.
+struct Task<F> {
+    name: &'static str,
+    unseen: Unseen,
+    body: F,
+}
+
+/// Starts a thread of that name (15 characters are shown).
+///
+/// Not by the standard library: its threads have variables of their own, for which the C library ends the process where there is no memory.
+///
+/// # Errors
+/// When the system refuses a thread.
+pub fn spawn<F: FnOnce() + Send + 'static>(name: &'static str, body: F) -> io::Result<()> {
+    let _blocked = Blocked::all();
+    // `--io=runtime:posix` would record what this thread writes on the main thread's location, beside the main thread: a race
+    let task = Box::into_raw(Box::new(Task { name, unseen: Unseen::look_up(), body }));
+    let refused = start(run::<F>, task.cast());
+    if refused != 0 {
+        // SAFETY: there is no thread that would take it.
+        drop(unsafe { Box::from_raw(task) });
+        return Err(io::Error::from_raw_os_error(refused));
+    }
+    Ok(())
+}
+
+/// What the system says: 0 where there is a thread.
+fn start(function: extern "C" fn(*mut c_void) -> *mut c_void, task: *mut c_void) -> libc::c_int {
+    let (mut attributes, mut thread) = (MaybeUninit::<libc::pthread_attr_t>::uninit(), MaybeUninit::uninit());
+    // SAFETY: the attributes are filled in first and given back last; the task goes over to the new thread.
+    unsafe {
+        let attributes = attributes.as_mut_ptr();
+        let refused = libc::pthread_attr_init(attributes);
+        if refused != 0 {
+            return refused;
+        }
+        libc::pthread_attr_setdetachstate(attributes, libc::PTHREAD_CREATE_DETACHED);
+        // whole pages, as POSIX allows the system to ask for
+        libc::pthread_attr_setstacksize(attributes, (STACK + reserved_stack()).next_multiple_of(1 << 16));
+        let refused = libc::pthread_create(thread.as_mut_ptr(), attributes, function, task);
+        libc::pthread_attr_destroy(attributes);
+        refused
+    }
+}
+
+extern "C" fn run<F: FnOnce()>(task: *mut c_void) -> *mut c_void {
+    let _running = Running::begin();
+    // SAFETY: what `spawn` has made of a box, for this thread alone.
+    let Task { name, unseen, body } = *unsafe { Box::from_raw(task.cast::<Task<F>>()) };
+    let mut shown = [0_u8; 16];
+    shown.iter_mut().zip(name.bytes().take(15)).for_each(|(to, from)| *to = from);
+    // SAFETY: a string that ends within the array, which the kernel copies.
+    unsafe { libc::prctl(libc::PR_SET_NAME, shown.as_ptr()) };
+    let guarded = || {
+        unseen.stay();
+        body();
+    };
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(guarded)) {
+        // dropping it may panic again
+        std::mem::forget(payload);
+        // without it nothing would be read any more
+        switch::off_after_fault(name);
+    }
+    std::ptr::null_mut()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+
+    fn is_blocked(signal: libc::c_int) -> bool {
+        let mut mask = std::mem::MaybeUninit::<libc::sigset_t>::zeroed();
+        // SAFETY: pthread_sigmask without a new mask writes the present one, which sigismember reads.
+        unsafe {
+            libc::pthread_sigmask(libc::SIG_BLOCK, std::ptr::null(), mask.as_mut_ptr());
+            libc::sigismember(mask.as_ptr(), signal) == 1
+        }
+    }
+
+    #[test]
+    fn signals_are_blocked_there_and_not_here() {
+        let (sender, answer) = mpsc::channel();
+        spawn("test", move || sender.send(is_blocked(libc::SIGUSR1)).unwrap()).unwrap();
+        assert!(answer.recv().unwrap());
+        assert!(!is_blocked(libc::SIGUSR1));
+    }
+
+    #[test]
+    fn a_fault_ends_the_thread_alone() {
+        let (sender, answer) = mpsc::channel::<()>();
+        spawn("test", move || {
+            let _sender = sender;
+            panic!("on purpose");
+        })
+        .unwrap();
+        assert!(answer.recv().is_err());
+    }
+}

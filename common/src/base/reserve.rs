@@ -1,0 +1,201 @@
+//! Memory for when there is no more: an allocation that fails ends a process of Rust's, and this library is a guest in somebody's job.
+//!
+//! The library's allocator is the C library's. When that has nothing, the library is switched off ([`switch`]), and what is under way comes
+//! to its end with memory that was set aside when the first callback came. Threads of ours stop for good where that is not enough; what the
+//! application's threads may take is bounded (docs/security.md).
+
+use crate::base::{own_thread, switch};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::UnsafeCell;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// Bytes set aside, of which none is touched before it is needed; half of them are for the application's threads alone.
+const BYTES: usize = 4 << 20;
+/// Bytes that are there from the start: enough to say that there are no others.
+const FIRST: usize = 16 << 10;
+/// The largest allocation of a thread of ours that is served: those behind locks, for which others would wait, are smaller.
+const SMALL: usize = 64 << 10;
+
+/// The library's allocator.
+#[derive(Debug)]
+pub(crate) struct Reserve;
+
+/// Addresses from which memory is given one piece after the other. What was given last may be given back.
+struct Region {
+    /// The first one; 0 where there is none yet.
+    first: AtomicUsize,
+    length: usize,
+    /// Bytes given.
+    used: AtomicUsize,
+}
+
+#[repr(align(64))]
+struct Bytes(UnsafeCell<[u8; FIRST]>);
+
+// SAFETY: whoever is given a piece of it has that piece alone.
+unsafe impl Sync for Bytes {}
+
+static START: Bytes = Bytes(UnsafeCell::new([0; FIRST]));
+static REGIONS: [Region; 2] = [Region::new(FIRST), Region::new(BYTES)];
+
+/// Sets memory aside, once; false where there is none. Later calls cost one look.
+#[inline]
+pub(crate) fn prepare() -> bool {
+    // no `Once`: a child that was forked within it would wait for its end for ever
+    static DONE: AtomicBool = AtomicBool::new(false);
+    DONE.load(Ordering::Relaxed) || DONE.swap(true, Ordering::Relaxed) || set_aside()
+}
+
+#[cold]
+fn set_aside() -> bool {
+    REGIONS[0].first.store(START.0.get() as usize, Ordering::Release);
+    let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE);
+    // SAFETY: a new anonymous private mapping touches no memory in use.
+    let address = unsafe { libc::mmap(null_mut(), BYTES, protection, flags, -1, 0) };
+    if address == libc::MAP_FAILED {
+        return false;
+    }
+    REGIONS[1].first.store(address as usize, Ordering::Release);
+    true
+}
+
+impl Region {
+    const fn new(length: usize) -> Self {
+        Self { first: AtomicUsize::new(0), length, used: AtomicUsize::new(0) }
+    }
+
+    fn holds(&self, address: usize) -> bool {
+        let first = self.first.load(Ordering::Acquire);
+        first != 0 && address.wrapping_sub(first) < self.length
+    }
+
+    /// A piece of the first `most` bytes, or NULL.
+    fn take(&self, layout: Layout, most: usize) -> *mut u8 {
+        let first = self.first.load(Ordering::Acquire);
+        if first == 0 {
+            return null_mut();
+        }
+        let place = |used: usize| (first + used).checked_next_multiple_of(layout.align());
+        let behind = |used: usize| Some(place(used)?.checked_add(layout.size())? - first).filter(|&end| end <= most);
+        match self.used.fetch_update(Ordering::AcqRel, Ordering::Acquire, behind) {
+            Ok(used) => place(used).map_or(null_mut(), |place| place as *mut u8),
+            Err(_) => null_mut(),
+        }
+    }
+
+    /// Ends the piece there, which was `before` bytes long, behind `after` bytes, if it was given last and there is room.
+    fn resize(&self, piece: usize, before: usize, after: usize) -> bool {
+        let start = piece - self.first.load(Ordering::Acquire);
+        let Some(end) = start.checked_add(after).filter(|&end| end <= self.length) else { return false };
+        self.used.compare_exchange(start + before, end, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    }
+}
+
+fn region_of(piece: *mut u8) -> Option<&'static Region> {
+    REGIONS.iter().find(|region| region.holds(piece as usize))
+}
+
+/// There is no memory: the library is off from here on. Gives some of what was set aside, or NULL; does not come back to a thread of ours
+/// that asks for more than that.
+#[cold]
+fn instead(layout: Layout) -> *mut u8 {
+    switch::out_of_memory();
+    let is_own = own_thread::is_own();
+    let share = |region: &Region| if is_own { region.length / 2 } else { region.length };
+    // the first ones last, with which the end is told
+    let mut pieces = REGIONS.iter().rev().map(|region| region.take(layout, share(region)));
+    let piece = if is_own && layout.size() > SMALL { None } else { pieces.find(|piece| !piece.is_null()) };
+    match piece {
+        Some(piece) => piece,
+        // `alloc` must not unwind, and whoever gets NULL ends the process
+        None if is_own => own_thread::stop(),
+        None => null_mut(),
+    }
+}
+
+// Not inlined: there are thousands of places that allocate.
+// SAFETY: what System guarantees; and pieces of the regions are long enough, aligned, and given to one caller at a time.
+unsafe impl GlobalAlloc for Reserve {
+    #[inline(never)]
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's.
+        let found = unsafe { System.alloc(layout) };
+        if found.is_null() { instead(layout) } else { found }
+    }
+
+    #[inline(never)]
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's.
+        let found = unsafe { System.alloc_zeroed(layout) };
+        if !found.is_null() {
+            return found;
+        }
+        let piece = instead(layout);
+        if !piece.is_null() {
+            // SAFETY: a piece of that length, which may have been somebody else's before.
+            unsafe { piece.write_bytes(0, layout.size()) };
+        }
+        piece
+    }
+
+    #[inline(never)]
+    unsafe fn dealloc(&self, piece: *mut u8, layout: Layout) {
+        match region_of(piece) {
+            Some(region) => _ = region.resize(piece as usize, layout.size(), 0),
+            // SAFETY: the caller's; it is none of ours, so System gave it.
+            None => unsafe { System.dealloc(piece, layout) },
+        }
+    }
+
+    #[inline(never)]
+    unsafe fn realloc(&self, piece: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        match region_of(piece) {
+            Some(region) if region.resize(piece as usize, layout.size(), size) => return piece,
+            Some(_) => {}
+            None => {
+                // SAFETY: the caller's, as above.
+                let found = unsafe { System.realloc(piece, layout, size) };
+                if !found.is_null() {
+                    return found;
+                }
+            }
+        }
+        // SAFETY: the caller guarantees that the size is in range for the alignment.
+        let wanted = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
+        let found = instead(wanted);
+        if !found.is_null() {
+            // SAFETY: two pieces apart, at least so long; the old one is given back once, by whoever gave it.
+            unsafe {
+                found.copy_from_nonoverlapping(piece, size.min(layout.size()));
+                self.dealloc(piece, layout);
+            }
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes(size: usize) -> Layout {
+        Layout::from_size_align(size, 16).unwrap()
+    }
+
+    #[test]
+    fn pieces_lie_one_behind_the_other_and_the_last_one_may_grow_and_go() {
+        let memory = vec![0_u64; 64];
+        let region = Region::new(512);
+        assert!(region.take(bytes(1), 512).is_null(), "nothing is set aside yet");
+        region.first.store(memory.as_ptr() as usize, Ordering::Relaxed);
+        let [one, two] = [100, 60].map(|size| region.take(bytes(size), 512) as usize);
+        assert!(one % 16 == 0 && two % 16 == 0 && two >= one + 100 && region.holds(two + 59));
+        assert!(!region.resize(one, 100, 200), "another one lies behind it");
+        assert!(region.resize(two, 60, 300) && !region.resize(two, 300, 500));
+        assert!(region.take(bytes(200), 512).is_null());
+        assert!(region.resize(two, 300, 0));
+        assert_eq!(region.take(bytes(200), 512) as usize, two);
+        assert!(region.take(bytes(1), 100).is_null() && !region.holds(memory.as_ptr() as usize + 512));
+    }
+}

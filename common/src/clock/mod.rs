@@ -1,0 +1,281 @@
+//! The clock that events are stamped with.
+//!
+//! With Score-P it is Score-P's own (handed over before measurement begins), so that what comes out lies right in the trace; without it
+//! the processor's counter where the system trusts it, else CLOCK_MONOTONIC. Times are ticks of that clock; what a tick is worth is
+//! measured against CLOCK_MONOTONIC_RAW at two points that lie apart, or, of Score-P's clock, told by `NCCL_SCOREP_TICK_RATE`.
+
+mod counter;
+pub(crate) mod gpu;
+pub mod gpu_track;
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// Score-P's clock function: ticks now. It may be called from any thread.
+pub type ClockFunction = unsafe extern "C" fn() -> u64;
+
+/// Values of [`Clock::source`] that are no function's address: whoever asks for the time first decides.
+const UNDECIDED: usize = 0;
+/// The system's CLOCK_MONOTONIC, in nanoseconds.
+const SYSTEM: usize = 1;
+/// The processor's counter.
+const COUNTER: usize = 2;
+
+/// Whose clock it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Source {
+    /// The system's: ticks are nanoseconds.
+    System,
+    /// The processor's counter.
+    Counter,
+    /// Score-P's.
+    ScoreP,
+}
+
+/// The clock of this process' measurement.
+pub static CLOCK: Clock = Clock::new();
+
+/// Where times come from.
+#[derive(Debug)]
+pub struct Clock {
+    /// Address of a [`ClockFunction`], or one of the values above.
+    source: AtomicUsize,
+    /// Ticks per second as bits of an f64, when told; 0 when it is to be measured.
+    told: AtomicU64,
+    /// First pair of (ticks, nanoseconds of CLOCK_MONOTONIC_RAW); nanoseconds 0 when not taken yet.
+    first: [AtomicU64; 2],
+    /// What [`Clock::nanoseconds_per_tick`] said last, as bits of an f64; 0 when it could not say.
+    scale: AtomicU64,
+}
+
+impl Clock {
+    /// The processor's counter or the system's clock until [`Clock::set_function`].
+    pub const fn new() -> Self {
+        Self::of(UNDECIDED)
+    }
+
+    const fn of(source: usize) -> Self {
+        Self {
+            source: AtomicUsize::new(source),
+            told: AtomicU64::new(0),
+            first: [AtomicU64::new(0), AtomicU64::new(0)],
+            scale: AtomicU64::new(0),
+        }
+    }
+
+    /// Takes Score-P's clock from here on.
+    pub fn set_function(&self, function: ClockFunction) {
+        self.source.store(function as usize, Ordering::Release);
+        self.first[1].store(0, Ordering::Release);
+        self.mark();
+        self.forget_scale();
+    }
+
+    /// Whose clock it is by now.
+    pub fn source(&self) -> Source {
+        let source = match self.source.load(Ordering::Acquire) {
+            UNDECIDED => self.decide(),
+            source => source,
+        };
+        match source {
+            UNDECIDED | SYSTEM => Source::System,
+            COUNTER => Source::Counter,
+            _ => Source::ScoreP,
+        }
+    }
+
+    /// Whether times are Score-P's.
+    pub fn is_score_p(&self) -> bool {
+        self.source() == Source::ScoreP
+    }
+
+    /// Whether the system has stopped trusting the counter that times are read from.
+    pub fn is_in_doubt(&self) -> bool {
+        self.source() == Source::Counter && counter::is_distrusted()
+    }
+
+    /// Takes the counter if it can be trusted. Two threads that do so at a time come to the same end.
+    #[cold]
+    fn decide(&self) -> usize {
+        let source = if counter::is_trusted() { COUNTER } else { SYSTEM };
+        match self.source.compare_exchange(UNDECIDED, source, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => source,
+            Err(decided) => decided,
+        }
+    }
+
+    /// States the tick rate, in ticks per second. Anything but a positive number is as if not told.
+    pub fn set_rate(&self, rate: f64) {
+        let told = if rate.is_finite() && rate > 0.0 { rate.to_bits() } else { 0 };
+        self.told.store(told, Ordering::Relaxed);
+        self.forget_scale();
+    }
+
+    fn forget_scale(&self) {
+        let known = self.measure().map_or(0, f64::to_bits);
+        self.scale.store(known, Ordering::Relaxed);
+    }
+
+    /// Ticks now.
+    #[inline]
+    pub fn now(&self) -> u64 {
+        match self.source.load(Ordering::Relaxed) {
+            COUNTER => counter::read(),
+            source => self.ask(source),
+        }
+    }
+
+    /// Ticks of a source that is not read in one instruction.
+    fn ask(&self, source: usize) -> u64 {
+        match source {
+            UNDECIDED => {
+                self.decide();
+                self.now()
+            }
+            SYSTEM => nanoseconds(libc::CLOCK_MONOTONIC),
+            COUNTER => counter::read(),
+            address => {
+                // SAFETY: besides the values above only `set_function` stores here, and it stores a `ClockFunction`; Score-P guarantees
+                // that it may be called from any thread for as long as the plugin is loaded.
+                let function: ClockFunction = unsafe { std::mem::transmute(address) };
+                // SAFETY: as above.
+                unsafe { function() }
+            }
+        }
+    }
+
+    /// Takes the first of the two points of the rate measurement, unless it was taken.
+    pub fn mark(&self) {
+        if self.first[1].load(Ordering::Acquire) == 0 {
+            let (ticks, time) = self.pair();
+            self.first[0].store(ticks, Ordering::Relaxed);
+            self.first[1].store(time, Ordering::Release);
+        }
+    }
+
+    /// Waits the millisecond or two until it is known what a tick of the processor's counter is worth. Score-P's clock runs long before
+    /// NCCL begins.
+    pub fn await_scale(&self) {
+        self.mark();
+        for _ in 0..3 {
+            if self.nanoseconds_per_tick().is_some() || self.source() != Source::Counter {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Nanoseconds per tick: told, or known (the system's clock), or measured from [`Clock::mark`] until now. `None` while the two
+    /// points lie less than a millisecond apart or the clock did not advance.
+    pub fn nanoseconds_per_tick(&self) -> Option<f64> {
+        let scale = self.measure()?;
+        self.scale.store(scale.to_bits(), Ordering::Relaxed);
+        Some(scale)
+    }
+
+    /// What [`Clock::nanoseconds_per_tick`] said last, if it said anything yet: one atomic load.
+    pub fn last_scale(&self) -> Option<f64> {
+        let scale = f64::from_bits(self.scale.load(Ordering::Relaxed));
+        (scale > 0.0).then_some(scale)
+    }
+
+    fn measure(&self) -> Option<f64> {
+        let told = f64::from_bits(self.told.load(Ordering::Relaxed));
+        match self.source() {
+            Source::System => return Some(1.0),
+            Source::ScoreP if told > 0.0 => return Some(1e9 / told),
+            // what is told is told of Score-P's
+            Source::ScoreP | Source::Counter => {}
+        }
+        let first_time = self.first[1].load(Ordering::Acquire);
+        let first_ticks = self.first[0].load(Ordering::Relaxed);
+        let (ticks, time) = self.pair();
+        let elapsed = time.checked_sub(first_time).filter(|&elapsed| first_time > 0 && elapsed >= 1_000_000)?;
+        let advanced = ticks.checked_sub(first_ticks).filter(|&advanced| advanced > 0)?;
+        Some(elapsed as f64 / advanced as f64)
+    }
+
+    /// The closest of five pairs of readings of both clocks.
+    fn pair(&self) -> (u64, u64) {
+        let reading = || {
+            let before = nanoseconds(libc::CLOCK_MONOTONIC_RAW);
+            let ticks = self.now();
+            let after = nanoseconds(libc::CLOCK_MONOTONIC_RAW);
+            (after.saturating_sub(before), ticks, before.midpoint(after))
+        };
+        let best = (1..5).fold(reading(), |best, _| {
+            let next = reading();
+            if next.0 < best.0 { next } else { best }
+        });
+        (best.1, best.2)
+    }
+}
+
+impl Default for Clock {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+fn nanoseconds(clock: libc::clockid_t) -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is a valid timespec to write to; both clocks exist on every Linux this library loads on.
+    unsafe { libc::clock_gettime(clock, &raw mut time) };
+    (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
+}
+
+/// CLOCK_MONOTONIC in nanoseconds: for deadlines, which are real time whatever the events are stamped with.
+pub fn monotonic() -> u64 {
+    nanoseconds(libc::CLOCK_MONOTONIC)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    unsafe extern "C" fn ten_times_raw() -> u64 {
+        nanoseconds(libc::CLOCK_MONOTONIC_RAW) * 10
+    }
+
+    #[test]
+    fn the_system_clock_counts_nanoseconds() {
+        let clock = Clock::of(SYSTEM);
+        clock.set_rate(2.1e9);
+        assert_eq!(clock.nanoseconds_per_tick(), Some(1.0));
+        assert!(clock.now() <= clock.now());
+    }
+
+    #[test]
+    fn the_processors_counter_is_as_fast_as_the_systems_clock() {
+        let clock = Clock::new();
+        clock.await_scale();
+        let read = || (clock.now(), nanoseconds(libc::CLOCK_MONOTONIC_RAW));
+        let before = read();
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        let after = read();
+        let counted = (after.0 - before.0) as f64 * clock.nanoseconds_per_tick().unwrap();
+        let passed = (after.1 - before.1) as f64;
+        assert!((counted / passed - 1.0).abs() < 0.05, "{counted} {passed}");
+        assert_ne!(clock.source(), Source::ScoreP);
+    }
+
+    #[test]
+    fn a_told_rate_is_believed() {
+        let clock = Clock::new();
+        clock.set_function(ten_times_raw);
+        clock.set_rate(2.5e9);
+        assert_eq!(clock.nanoseconds_per_tick(), Some(0.4));
+        clock.set_rate(-1.0);
+        assert_ne!(clock.nanoseconds_per_tick(), Some(-1e9));
+    }
+
+    #[test]
+    fn a_rate_is_measured_between_two_points() {
+        let clock = Clock::new();
+        clock.set_function(ten_times_raw);
+        assert_eq!(clock.nanoseconds_per_tick(), None);
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        let rate = clock.nanoseconds_per_tick().unwrap();
+        assert!((rate - 0.1).abs() < 1e-3, "{rate}");
+    }
+}

@@ -1,0 +1,76 @@
+//! Children of operations: that one has begun or ended, and what it tells of its operation.
+
+use super::Assembly;
+use crate::event::kind::Kind;
+use crate::operation::Operation;
+use crate::record::pool::Pool;
+
+impl Assembly {
+    /// The operation of that handle, of which something was heard; it is read from its slot if it has not been read yet.
+    #[inline]
+    pub(super) fn parent(&mut self, pool: &Pool, handle: u64) -> Option<&mut Operation> {
+        let Some(place) = self.operations.place(handle).or_else(|| self.find(pool, handle)) else {
+            self.orphans += u64::from(handle != 0);
+            return None;
+        };
+        self.hear_at(place, handle)
+    }
+
+    #[cold]
+    pub(super) fn find(&mut self, pool: &Pool, handle: u64) -> Option<u32> {
+        let event = self.living(pool, handle, |kind| matches!(kind, Kind::Coll | Kind::P2p | Kind::CeColl))?;
+        self.operation_begun(pool, &event);
+        self.operations.place(handle)
+    }
+
+    pub(super) fn child_begun(&mut self, pool: &Pool, operation: u64, time: u64) {
+        if let Some(found) = self.parent(pool, operation) {
+            found.live += 1;
+            found.touch(time);
+        }
+    }
+
+    /// A child of the operation has ended, or is given up when `ended` is `None`.
+    pub(super) fn child_ended(&mut self, operation: u64, ended: Option<u64>) -> Option<&mut Operation> {
+        // one that its parent was settled without is an orphan, counted when it began
+        let found = self.hear(operation)?;
+        found.live = found.live.saturating_sub(1);
+        match ended {
+            Some(time) => found.touch(time),
+            None => found.unfinished = true,
+        }
+        Some(found)
+    }
+
+    /// So many steps of the operation will not stop: taken for ended at that time, or for unfinished.
+    pub(super) fn steps_lost(&mut self, operation: u64, steps: usize, ended: Option<u64>) {
+        for _ in 0..steps {
+            self.child_ended(operation, ended);
+        }
+    }
+
+    /// A child of the operation has begun and ended.
+    #[inline]
+    pub(super) fn child_passed(&mut self, pool: &Pool, operation: u64, start: u64, stop: u64) -> Option<&mut Operation> {
+        let found = self.parent(pool, operation)?;
+        found.touch(start.max(stop));
+        Some(found)
+    }
+
+    /// The operation, of which something was heard.
+    #[inline]
+    pub(super) fn hear(&mut self, operation: u64) -> Option<&mut Operation> {
+        let place = self.operations.place(operation)?;
+        self.hear_at(place, operation)
+    }
+
+    #[inline]
+    fn hear_at(&mut self, place: u32, handle: u64) -> Option<&mut Operation> {
+        let found = self.operations.at(place)?;
+        if !found.heard {
+            found.heard = true;
+            self.touched.push(handle);
+        }
+        Some(found)
+    }
+}

@@ -1,0 +1,97 @@
+//! What the readers tell of events: that one has begun, has ended, or is given up.
+
+use super::Assembly;
+use crate::collect::reader::Listener;
+use crate::event::kind::Kind;
+use crate::operation::moment;
+use crate::record::pool::Pool;
+use crate::record::slot::Recorded;
+
+impl Listener for Assembly {
+    fn begun(&mut self, pool: &Pool, event: &Recorded) {
+        match event.kind {
+            Kind::Coll | Kind::P2p | Kind::CeColl | Kind::Skipped => self.operation_begun(pool, event),
+            Kind::CollApi | Kind::P2pApi => self.call_begun(event),
+            Kind::ProxyOp => self.proxy_begun(pool, event),
+            Kind::ProxyStep => self.step_begun(pool, event),
+            Kind::KernelCh => {
+                self.child_begun(pool, event.parent, event.start);
+                self.steps.clear(event.parent);
+            }
+        }
+    }
+
+    fn passed(&mut self, pool: &Pool, event: &Recorded) {
+        match (event.kind, event.stop) {
+            (Kind::ProxyStep, Some(stop)) => self.step_passed(pool, event, stop),
+            (Kind::KernelCh, Some(_)) => {
+                let stamps = self.told_stamps(event);
+                let stop = self.latest_stop(event);
+                if let Some(operation) = self.child_passed(pool, event.parent, event.start, stop) {
+                    operation.kernel_ended(stamps);
+                }
+                self.steps.clear(event.parent);
+            }
+            _ => {
+                self.begun(pool, event);
+                self.ended(event);
+            }
+        }
+    }
+
+    fn ended(&mut self, event: &Recorded) {
+        match event.kind {
+            Kind::CollApi if !self.has_silent_calls() => {}
+            // a call that NCCL launches without telling of it is an operation, too
+            Kind::Coll | Kind::P2p | Kind::CeColl | Kind::Skipped | Kind::CollApi => {
+                if let Some(stop) = event.stop
+                    && let Some(operation) = self.hear(event.handle)
+                {
+                    operation.stop = moment(stop);
+                    operation.touch(stop);
+                }
+            }
+            Kind::P2pApi => {}
+            Kind::ProxyOp => {
+                self.proxy_ended(event, event.stop);
+            }
+            Kind::ProxyStep => self.step_ended(event, event.stop),
+            Kind::KernelCh => {
+                let stamps = self.told_stamps(event);
+                let stop = event.stop.map(|_| self.latest_stop(event));
+                if let Some(operation) = self.child_ended(event.parent, stop) {
+                    operation.kernel_ended(stamps);
+                }
+            }
+        }
+    }
+
+    /// A lost step does not stop.
+    fn awaits(&mut self, handle: u64) -> bool {
+        self.proxies.awaits_step(handle)
+    }
+
+    fn abandoned(&mut self, event: &Recorded) {
+        match event.kind {
+            Kind::CollApi if !self.has_silent_calls() => {}
+            Kind::Coll | Kind::P2p | Kind::CeColl | Kind::Skipped | Kind::CollApi => {
+                if let Some(operation) = self.operations.get_mut(event.handle) {
+                    operation.stop = moment(operation.start);
+                    operation.unfinished = true;
+                }
+            }
+            Kind::P2pApi => {}
+            Kind::ProxyStep => self.step_ended(event, None),
+            Kind::ProxyOp => {
+                self.proxy_ended(event, None);
+            }
+            Kind::KernelCh => {
+                // what the GPU has stamped counts, whatever became of the event
+                let stamps = self.stamps(event);
+                if let Some(operation) = self.child_ended(event.parent, None) {
+                    operation.kernel_ended(stamps);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! When nothing more will come of an operation, and whether the GPU's stamps of it are believed.
+
+use super::Assembly;
+use crate::clock::gpu::GpuClock;
+use crate::clock::gpu_track::GpuTrack;
+use crate::collect::in_step::InStep;
+use crate::collect::operations::Chosen;
+use crate::collect::pulse;
+use crate::launch::Untimed;
+use crate::operation::kernels::Kernels;
+use crate::operation::verdict::{Cause, Judged, Verdict};
+use crate::operation::{Operation, Timing};
+use std::collections::VecDeque;
+
+/// Operations that may wait for a decision about their stamps; past it the doubt is taken for certain.
+const MOST_UNDECIDED: usize = 65_536;
+/// Operations under way past which complete ones are not kept for a while, but settled as soon as all is read that began before
+/// their end.
+const MANY_PENDING: usize = 2048;
+/// Operations that may be under way; past it, of the older half, those that look done are taken for done; past twice as many, all
+/// with nothing under way.
+const MOST_PENDING: usize = 16_384;
+/// Calls that may wait for their operation.
+const MOST_CALLS: usize = 65_536;
+/// A stamp that lies so much before its operation's enqueue belongs to another operation, nanoseconds. In step none lies before by
+/// more than the uncertainty of the clocks, 75 us in all recordings.
+const EARLY: f64 = 1e6;
+
+impl Assembly {
+    /// Gives `take` the operations of which nothing more will come, with the final verdict on their stamps. Times in ticks.
+    ///
+    /// Nothing more comes of an operation that was quiet since `quiet` with all its kernel channels seen, or where none are asked
+    /// for; nor of one before another that has ended on the GPU since before `silent`, since a communicator's works run there one
+    /// after the other, which decides works in doubt, too; nor of one that was given up, of which nothing was heard since `overdue`.
+    /// Any other one may be quiet for as long as it likes: it may wait on the GPU for another rank. All that began before `horizon` has
+    /// been read: where there are many, that is how long a complete one is quiet.
+    pub fn settle(&mut self, [quiet, silent, overdue, horizon]: [u64; 4], take: impl FnMut(&mut Operation, Judged)) {
+        while let Some(&(_, order)) = self.completed.front().filter(|(active, _)| *active < silent) {
+            self.witness = self.witness.max(order);
+            self.completed.pop_front();
+        }
+        let witness = self.witness;
+        self.steps.expire(witness);
+        // a captured call is followed by its operation when it is replayed, however late
+        self.invisible += self.calls.drop_over(|call| !call.captured && call.order < witness);
+        self.limit_calls();
+        let many = self.is_crowded();
+        let full = if self.is_overcrowded() { self.middle_order() } else { 0 };
+        let overfull = self.operations.count() > 2 * MOST_PENDING;
+        let no_kernels = self.no_kernel_events;
+        let kernels = &self.kernels;
+        let over = self.operations.over(|operation| {
+            let kernel = operation.kernel(kernels);
+            let is_complete = operation.is_complete(kernel);
+            let complete = operation.active < quiet && (no_kernels || is_complete);
+            let read = many && operation.active < horizon && is_complete;
+            let passed = operation.active < silent && operation.order < witness;
+            let given_up = operation.unfinished && operation.active < overdue;
+            let over = !operation.awaits_events(kernel) && (complete || read) || !kernel.is_awaited() && (passed || given_up);
+            let looks_done = operation.looks_done(kernel);
+            let crowded_out = operation.order < full && (overfull || operation.active < horizon && looks_done);
+            operation.is_quiet() && (over || crowded_out)
+        });
+        self.settle_those(over, take);
+        self.forget_kernels();
+    }
+
+    /// Of kernels all of whose operations are settled, nothing is kept.
+    fn forget_kernels(&mut self) {
+        let under_way = self.operations.iter().chain(self.undecided.values()).map(Operation::first_of_kernel);
+        self.kernels.forget_before(under_way.min().unwrap_or(u64::MAX).min(self.steps.seen_before()));
+    }
+
+    /// Gives `take` the complete ones of which was heard since there are many, without a look at all the others; see [`Assembly::settle`].
+    pub fn settle_complete(&mut self, horizon: u64, take: impl FnMut(&mut Operation, Judged)) {
+        let Self { operations, complete, kernels, .. } = self;
+        // each is named again whenever it is heard of
+        if complete.len() > operations.count() {
+            complete.sort_unstable();
+            complete.dedup();
+        }
+        let over = operations.complete_among(complete, kernels, |operation| operation.active < horizon);
+        self.settle_those(over, take);
+    }
+
+    fn settle_those(&mut self, those: Chosen, mut take: impl FnMut(&mut Operation, Judged)) {
+        let no_kernels = self.no_kernel_events;
+        let unheard = self.kernels.cause_of_silence(self.news_lost);
+        let Self { operations, undecided, completed, steps, clock, track, kernels, .. } = self;
+        let apart = (1e8 / self.nanoseconds_per_tick) as u64;
+        let mut deciding = Deciding { steps, clock, track, kernels, unheard, nanoseconds_per_tick: self.nanoseconds_per_tick };
+        operations.take_out(those, |operation| {
+            pulse::beat();
+            if no_kernels || operation.is_complete(operation.kernel(deciding.kernels)) {
+                note_completed(completed, apart, operation);
+            }
+            if undecided.is_empty() && deciding.steps.verdict(operation.order) != Verdict::Undecided {
+                deciding.hand_on(operation, &mut take);
+            } else {
+                undecided.insert(operation.order, operation.clone());
+            }
+        });
+        self.decide(&mut take);
+        while self.undecided.len() > MOST_UNDECIDED {
+            self.steps.give_up();
+            self.decide(&mut take);
+        }
+    }
+
+    /// Whether there are so many operations under way that complete ones are to be settled soon.
+    pub fn is_crowded(&self) -> bool {
+        self.operations.count() > MANY_PENDING
+    }
+
+    /// Whether there are so many that not all of them can be kept.
+    pub fn is_overcrowded(&self) -> bool {
+        self.operations.count() > MOST_PENDING
+    }
+
+    /// The order that half of the operations under way are before.
+    fn middle_order(&self) -> u64 {
+        let mut orders: Vec<u64> = self.operations.iter().map(|operation| operation.order).collect();
+        let middle = orders.len() / 2;
+        if orders.is_empty() { 0 } else { *orders.select_nth_unstable(middle).1 }
+    }
+
+    /// Calls that wait for their operation are not kept without bound: the older half is taken to wait in vain.
+    fn limit_calls(&mut self) {
+        if self.calls.count() > MOST_CALLS {
+            let mut orders: Vec<u64> = self.calls.iter().map(|call| call.order).collect();
+            let (_, middle, _) = orders.select_nth_unstable(MOST_CALLS / 2);
+            let middle = *middle;
+            self.invisible += self.calls.drop_over(|call| call.order < middle);
+        }
+    }
+
+    /// Gives `take` all operations there are: nothing more will come at all.
+    pub fn end(&mut self, mut take: impl FnMut(&mut Operation, Judged)) {
+        self.invisible += self.calls.drop_over(|_| true);
+        self.steps.end();
+        for mut operation in self.operations.take() {
+            pulse::beat();
+            operation.unfinished |= !operation.is_quiet();
+            self.undecided.insert(operation.order, operation);
+        }
+        self.decide(&mut take);
+    }
+
+    /// Hands on what can be decided, in the order of starts.
+    fn decide(&mut self, take: &mut impl FnMut(&mut Operation, Judged)) {
+        let unheard = self.kernels.cause_of_silence(self.news_lost);
+        let Self { undecided, steps, clock, track, kernels, nanoseconds_per_tick, .. } = self;
+        let mut deciding = Deciding { steps, clock, track, kernels, unheard, nanoseconds_per_tick: *nanoseconds_per_tick };
+        while let Some(entry) = undecided.first_entry() {
+            if deciding.steps.verdict(*entry.key()) == Verdict::Undecided {
+                break;
+            }
+            pulse::beat();
+            deciding.hand_on(&mut entry.remove(), take);
+        }
+    }
+}
+
+/// Keeps when operations completed, ten times a second at the most: so many ticks `apart`.
+fn note_completed(completed: &mut VecDeque<(u64, u64)>, apart: u64, operation: &Operation) {
+    match completed.back_mut() {
+        Some((last, latest)) if operation.active < last.saturating_add(apart) => *latest = (*latest).max(operation.order),
+        _ => completed.push_back((operation.active, operation.order)),
+    }
+}
+
+/// What it takes to decide about an operation's stamps.
+struct Deciding<'a> {
+    steps: &'a mut InStep,
+    clock: &'a GpuClock,
+    track: &'a mut Option<GpuTrack>,
+    kernels: &'a Kernels,
+    unheard: Untimed,
+    nanoseconds_per_tick: f64,
+}
+
+impl Deciding<'_> {
+    /// Hands on an operation that is decided.
+    fn hand_on(&mut self, operation: &mut Operation, take: &mut impl FnMut(&mut Operation, Judged)) {
+        let verdict = judge(self.steps, self.clock, self.nanoseconds_per_tick, operation);
+        let kernel = operation.kernel(self.kernels);
+        if let (Timing::Stamps { start, .. }, Some(not_begun), Some(track)) =
+            (operation.timing(verdict, kernel), operation.not_begun, self.track.as_mut())
+        {
+            track.enqueued(not_begun.get(), start);
+        }
+        take(operation, Judged { verdict, kernel, unheard: self.unheard });
+    }
+}
+
+/// What is known of an operation's stamps, looked at together with the stamps themselves.
+pub(super) fn judge(steps: &mut InStep, clock: &GpuClock, nanoseconds_per_tick: f64, operation: &Operation) -> Verdict {
+    let verdict = steps.verdict(operation.order);
+    let first = operation.span().map(|(first, _)| first).filter(|_| verdict == Verdict::InStep);
+    let early = first.and_then(|first| clock.nanoseconds_before(first, operation.start, nanoseconds_per_tick));
+    if early.is_none_or(|early| early <= EARLY) {
+        return verdict;
+    }
+    steps.condemn(operation.order, Cause::EarlyStamp);
+    Verdict::OutOfStep
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collect::reader::Listener;
+    use crate::event::handle::Handle;
+    use crate::event::kind::Kind;
+    use crate::record::pool::{BLOCK_SLOTS, Pool};
+
+    /// Has the assembly hear of operations on one channel each: that they were enqueued, and of those that `ran` that their kernel did. Each starts
+    /// ten ticks after the one before.
+    fn hear(assembly: &mut Assembly, orders: std::ops::Range<u64>, ran: impl Fn(u64) -> bool) {
+        let pool = Pool::new(2 * (orders.end - orders.start) as usize * 4096).unwrap();
+        let mut tell = |kind, parent, start, payload| {
+            let block = pool.take().unwrap();
+            let generation = pool.block(block).unwrap().generation();
+            // a handle of its own, whatever pool it is of
+            let handle = Handle::of_event(kind, Pool::index(block, 0) + 2 * orders.start as u32 * BLOCK_SLOTS, generation);
+            let slot = pool.slot(block, 0).unwrap();
+            slot.start(handle, parent, start, payload);
+            if kind == Kind::KernelCh {
+                slot.kernel_stop(generation, start + 1);
+            }
+            slot.stop(generation, start + 2);
+            assembly.passed(&pool, &slot.read(generation).unwrap());
+            handle.raw()
+        };
+        for order in orders.clone() {
+            let operation = tell(Kind::Coll, 0, 1000 + 10 * order, [8, 0, 1 << 24, order]);
+            if ran(order) {
+                tell(Kind::KernelCh, operation, 1002 + 10 * order, [1002 + 10 * order, 0, 0, 0]);
+            }
+        }
+        assembly.touched(|_, _| {});
+    }
+
+    fn assembly() -> Assembly {
+        let mut assembly = Assembly::default();
+        assembly.set_kernel_events(true);
+        assembly.set_scale(1.0, true);
+        assembly
+    }
+
+    #[test]
+    fn where_there_are_many_complete_ones_go_as_soon_as_all_before_was_read() {
+        let mut assembly = assembly();
+        let ran = |order: u64| !order.is_multiple_of(4);
+        hear(&mut assembly, 0..4000, ran);
+        let mut taken = Vec::new();
+        for (horizon, up_to) in [(1000, 0), (21_000, 2000), (21_000, 2000), (u64::MAX, 4000)] {
+            assembly.settle_complete(horizon, |operation, _| taken.push(operation.order));
+            assert_eq!(taken, (0..up_to).filter(|&order| ran(order)).collect::<Vec<_>>());
+        }
+        assert_eq!((assembly.operations.count(), assembly.complete.len()), (1000, 0));
+    }
+
+    #[test]
+    fn those_that_were_complete_before_there_were_many_go_with_the_next_look_at_all() {
+        let mut assembly = assembly();
+        hear(&mut assembly, 0..500, |_| true);
+        hear(&mut assembly, 500..3500, |order| order >= 3400);
+        let mut taken = Vec::new();
+        assembly.settle_complete(u64::MAX, |operation, _| taken.push(operation.order));
+        assert_eq!(taken, (3400..3500).collect::<Vec<_>>());
+        taken.clear();
+        assembly.settle([0, 0, 0, u64::MAX], |operation, _| taken.push(operation.order));
+        assert_eq!(taken, (0..500).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn what_is_named_again_and_again_is_named_once() {
+        let mut assembly = assembly();
+        hear(&mut assembly, 0..3000, |_| true);
+        let named = assembly.complete.clone();
+        assembly.complete.extend(named);
+        assembly.settle_complete(0, |_, _| unreachable!("not all was read"));
+        assert_eq!(assembly.complete.len(), 3000);
+    }
+
+    #[test]
+    fn stamps_that_nobody_asked_for_are_not_believed() {
+        let mut assembly = assembly();
+        assembly.set_kernel_events(false);
+        hear(&mut assembly, 0..1, |_| true);
+        let mut timings = Vec::new();
+        assembly.end(|operation, verdict| timings.push(verdict.timing(operation)));
+        assert_eq!(timings, [Timing::Enqueue(2)]);
+    }
+}

@@ -1,0 +1,102 @@
+//! Proxy operations and their steps: whose they are, and what they transferred.
+
+use super::Assembly;
+use crate::collect::proxies::Proxy;
+use crate::event::kind::Kind;
+use crate::operation::{Sends, moment};
+use crate::record::pool::Pool;
+use crate::record::slot::Recorded;
+use crate::sums::spread;
+use crate::sums::totals::Transfer;
+
+impl Assembly {
+    /// The proxy operation of that handle, read from its slot if it has not been read yet.
+    fn proxy(&mut self, pool: &Pool, handle: u64) -> Option<Proxy> {
+        let known = self.proxies.get(handle);
+        if known.is_none() {
+            let event = self.living(pool, handle, |kind| kind == Kind::ProxyOp)?;
+            if event.stop.is_some() {
+                // not told of yet, or forgotten already: its end is counted where it is told, if it is
+                self.proxies.begin(handle, &event, false);
+                self.proxies.end(handle, event.stop.unwrap_or(0));
+            } else {
+                self.proxy_begun(pool, &event);
+            }
+            return self.proxies.get(handle);
+        }
+        known
+    }
+
+    pub(super) fn proxy_begun(&mut self, pool: &Pool, event: &Recorded) {
+        if let Some(proxy) = self.proxies.begin(event.handle, event, true) {
+            self.child_begun(pool, proxy.operation, event.start);
+        }
+    }
+
+    pub(super) fn proxy_ended(&mut self, event: &Recorded, ended: Option<u64>) {
+        let (handle, operation) = (event.handle, event.parent);
+        let counted = self.proxies.get(handle).is_none_or(Proxy::is_counted);
+        self.proxies.end(handle, ended.unwrap_or(0));
+        if counted {
+            self.child_ended(operation, ended);
+        }
+        if let (Some(operation), Some(stop)) = (self.operations.get_mut(operation), ended) {
+            operation.proxy_stop = operation.proxy_stop.max(moment(stop));
+        }
+    }
+
+    pub(super) fn step_begun(&mut self, pool: &Pool, event: &Recorded) {
+        let Some(proxy) = self.proxy(pool, event.parent) else {
+            self.orphans += u64::from(event.parent != 0);
+            return;
+        };
+        self.child_begun(pool, proxy.operation, event.start);
+        let lost = self.proxies.begin_step(event.parent, event.payload()[2], event.handle);
+        self.steps_lost(proxy.operation, lost, Some(event.start));
+    }
+
+    pub(super) fn step_ended(&mut self, event: &Recorded, ended: Option<u64>) {
+        let awaited = self.proxies.end_step(event.parent, event.handle);
+        // without its proxy operation, a step is an orphan, counted when it began
+        let Some(proxy) = self.proxies.get(event.parent) else { return };
+        if awaited {
+            self.child_ended(proxy.operation, ended);
+        }
+        self.transferred(proxy, event, ended);
+    }
+
+    /// A step that has begun and ended.
+    pub(super) fn step_passed(&mut self, pool: &Pool, event: &Recorded, stop: u64) {
+        let number = event.payload()[2];
+        let passed = self.proxies.pass_step(event.parent, number).or_else(|| {
+            self.proxy(pool, event.parent)?;
+            self.proxies.pass_step(event.parent, number)
+        });
+        let Some((proxy, lost)) = passed else {
+            self.orphans += u64::from(event.parent != 0);
+            return;
+        };
+        self.child_passed(pool, proxy.operation, event.start, stop);
+        self.steps_lost(proxy.operation, lost, Some(event.start));
+        self.transferred(proxy, event, Some(stop));
+    }
+
+    /// What a step sent that has ended, if it sent anything.
+    #[inline]
+    fn transferred(&mut self, proxy: Proxy, event: &Recorded, ended: Option<u64>) {
+        if proxy.sends()
+            && let (Some(stop), Some(sent)) = (ended, event.send_wait())
+        {
+            let (peer, channel) = (proxy.peer(), proxy.channel());
+            if spread::is_wanted()
+                && let Some(operation) = self.operations.get_mut(proxy.operation)
+            {
+                let Sends { count, bytes, ticks } = &mut **operation.sends.get_or_insert_default();
+                *count += 1;
+                *bytes = bytes.saturating_add(sent.bytes);
+                *ticks += stop.saturating_sub(sent.time);
+            }
+            self.sent.add(&Transfer { start: sent.time, stop, bytes: sent.bytes, peer, channel }, self.nanoseconds_per_tick);
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! Calls of NCCL's API that no operation has followed yet, by handle.
+
+use crate::collect::table::Table;
+
+/// A call that an operation may follow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Call {
+    /// Place in the order of starts of its communicator.
+    pub order: u64,
+    /// When it was made, ticks.
+    pub time: u64,
+    /// Captured into a CUDA graph: it launches nothing itself.
+    pub captured: bool,
+}
+
+/// Calls that wait.
+pub type Calls = Table<Call>;
+
+impl Calls {
+    /// Takes those out that are `over`, and gives how many.
+    pub fn drop_over(&mut self, over: impl Fn(&Call) -> bool) -> u64 {
+        let places: Vec<u32> = self.places(over).map(|(place, _)| place).collect();
+        self.remove_at(&places);
+        self.shrink();
+        places.len() as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn those_that_are_over_are_counted_and_gone() {
+        let mut calls = Calls::default();
+        let call = |order| Call { order, time: 10 * order, captured: false };
+        (0..20).for_each(|order| calls.insert(100 + order, call(order)));
+        assert_eq!([calls.remove(119), calls.remove(101), calls.remove(119)], [Some(call(19)), Some(call(1)), None]);
+        assert_eq!((calls.drop_over(|call| call.order < 15), calls.count()), (14, 4));
+        calls.insert(150, call(50));
+        assert_eq!((calls.drop_over(|_| true), calls.count()), (5, 0));
+    }
+}

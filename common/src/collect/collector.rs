@@ -1,0 +1,368 @@
+//! The collector thread: takes in what was recorded, works out the figures, answers questions. It never calls Score-P, and no
+//! callback ever waits for it.
+
+use crate::base::answer::Reply;
+use crate::base::{log, notes, own_thread, switch};
+use crate::clock::CLOCK;
+use crate::collect::communicator::Communicator;
+use crate::collect::course::{Course, Round};
+use crate::collect::question::{self, Question};
+use crate::collect::round;
+use crate::event::{self, Timed};
+use crate::figures::Figures;
+use crate::figures::introductions::Introductions;
+use crate::figures::timeline::Timeline;
+use crate::figures::{missing, timeline};
+use crate::launch::KernelId;
+use crate::launch::lag::Pause;
+use crate::launch::share::Watch;
+use crate::launch::times::{self, OfKernel, Outcome, Times};
+use crate::record::grace::Graces;
+use crate::record::news::News;
+use crate::record::recorder::Recorder;
+use crate::record::thread::ThreadCell;
+use crate::summary::Summary;
+use crate::{clock, launch};
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Once;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// Blocks of recording memory never used that the system has memory for already: 4 MiB, or five milliseconds of ten million events a second.
+const BLOCKS_AHEAD: u32 = 1024;
+/// Between two rounds while events flow.
+const ROUND: Duration = Duration::from_millis(10);
+/// Events that a round should find: where many come, rounds are closer together.
+const PLENTY: u32 = 16_384;
+/// Between two rounds when nothing happens; the next operation ends it.
+const SLEEP: Duration = Duration::from_secs(1);
+/// Rounds without news after which the collector sleeps.
+const IDLE_ROUNDS: u32 = 100;
+/// What may wait that is heard of launches of communicators that are not known yet.
+const MOST_HEARD: usize = 4096;
+/// How long the last flush waits for callbacks that are under way, nanoseconds, and rounds that it makes at least: a machine that
+/// stands still for a while must not end it early.
+const FLUSH_PATIENCE: u64 = 1_000_000_000;
+const FLUSH_ROUNDS: u32 = 100;
+
+/// Starts the thread.
+///
+/// # Errors
+/// When the system refuses a thread.
+pub fn spawn(recorder: &'static Recorder) -> io::Result<()> {
+    own_thread::spawn("scorep-nccl", move || Collector::new(recorder).run())
+}
+
+/// Something that was heard of a kernel.
+#[derive(Debug, Clone, Copy)]
+struct Heard {
+    kernel: KernelId,
+    news: OfKernel,
+}
+
+impl Heard {
+    fn of(Outcome { kernel, time, .. }: Outcome) -> Self {
+        Self { kernel, news: OfKernel::Ran(time) }
+    }
+}
+
+struct Collector {
+    recorder: &'static Recorder,
+    communicators: BTreeMap<u32, Communicator>,
+    introductions: Introductions,
+    graces: Graces,
+    figures: Figures,
+    launches: Times,
+    share: Watch,
+    pause: Pause,
+    in_one_queue: bool,
+    told_failure: bool,
+    /// What was heard of launches and not handed on.
+    heard: Vec<Heard>,
+}
+
+impl Collector {
+    fn new(recorder: &'static Recorder) -> Self {
+        Self {
+            recorder,
+            communicators: BTreeMap::new(),
+            introductions: Introductions::default(),
+            graces: Graces::default(),
+            figures: Figures::default(),
+            launches: Times::default(),
+            share: Watch::default(),
+            pause: Pause::default(),
+            in_one_queue: std::env::var("CUDA_DEVICE_MAX_CONNECTIONS").is_ok_and(|value| value.trim() == "1"),
+            told_failure: false,
+            heard: Vec::new(),
+        }
+    }
+
+    fn run(mut self) {
+        let mut idle = 0;
+        let mut callbacks = 0;
+        let mut begun = Instant::now();
+        loop {
+            if switch::is_out_of_memory() {
+                switch::tell_out_of_memory();
+                own_thread::stop();
+            }
+            self.recorder.pool.commit_ahead(BLOCKS_AHEAD);
+            let news = self.listen();
+            let Round { events, .. } = self.round(false);
+            let now = ThreadCell::all_callbacks();
+            // a window that is full while this one was read is not left to wait
+            let busy = news || now != callbacks || !self.recorder.closed.is_empty();
+            callbacks = now;
+            idle = if busy { 0 } else { idle + 1 };
+            // what is under way ends by callbacks that wake nobody
+            if idle < IDLE_ROUNDS || self.launches.are_awaited() || self.communicators.values().any(Communicator::awaits) {
+                // in the time since the last round began, so many events came
+                let pause = if events == 0 { ROUND } else { (begun.elapsed() * PLENTY / events).min(ROUND) };
+                begun = Instant::now();
+                if events < PLENTY / 2 {
+                    self.recorder.bell.wait(pause);
+                }
+            } else {
+                self.recorder.asleep.store(true, Ordering::SeqCst);
+                // what came before the flag was up is taken in here, not a second later
+                self.round(false);
+                self.recorder.bell.wait(SLEEP);
+                self.recorder.asleep.store(false, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Takes in what was reported and answers what was asked; true when there was anything.
+    fn listen(&mut self) -> bool {
+        let mut heard = std::iter::from_fn(|| self.recorder.closed.pop()).count() > 0;
+        loop {
+            // first, so that what is reported before it is known when it is answered
+            let question = question::next();
+            while let Some(news) = self.recorder.news.pop() {
+                heard = true;
+                self.take_in(news);
+            }
+            let Some(question) = question else { return heard };
+            heard = true;
+            self.answer(question);
+        }
+    }
+
+    fn take_in(&mut self, news: News) {
+        match news {
+            News::Opened { id, communicator } => {
+                self.begin_timeline();
+                self.figures.wants_gpu_times |= communicator.kernel_events || communicator.timed.launches;
+                let mut opened = Communicator::new(id, &communicator);
+                opened.show(self.figures.series.open(communicator.nranks));
+                self.communicators.insert(id.index(), opened);
+                if communicator.told {
+                    self.introductions.add(&communicator);
+                }
+            }
+            News::Told { index, id, name, rank } => self.tell(index, id, name, rank),
+            News::Ended { id, time } => {
+                let communicator = self.communicators.get_mut(&id.index());
+                if let Some(communicator) = communicator.filter(|communicator| communicator.id() == id) {
+                    communicator.end(time);
+                }
+            }
+        }
+    }
+
+    /// Whoever asked may have gone.
+    fn answer(&mut self, question: Question) {
+        match question {
+            Question::Flush { last, done } => self.flush(last, done),
+            Question::Close { pool, done } => {
+                // maybe before the first round
+                self.know_scale();
+                self.look_at_launches();
+                let left = self.launches.close(pool, |outcome| self.heard.push(Heard::of(outcome)));
+                self.hand_on();
+                self.recorder.launches.close(pool, left);
+                done.give(());
+            }
+            Question::Summary { answer } => {
+                let regression = self.recorder.settings.regression;
+                answer.give(Summary::of_process(&self.figures, &self.introductions, regression));
+            }
+            #[cfg(feature = "otel")]
+            Question::Sums { answer } => {
+                answer.give(crate::figures::snapshot::Sums::of(&self.figures, &self.introductions));
+            }
+            Question::Timeline { answer } => {
+                let mut timeline = self.figures.timeline.take();
+                if let Some(timeline) = &mut timeline {
+                    timeline.nanoseconds_per_tick = self.figures.nanoseconds_per_tick;
+                }
+                answer.give(timeline);
+            }
+            Question::Series { series, answer } => {
+                answer.give(self.figures.series.points(series, self.figures.nanoseconds_per_tick));
+            }
+        }
+    }
+
+    /// With the first communicator, where somebody wants the timeline.
+    fn begin_timeline(&mut self) {
+        if !self.communicators.is_empty() || self.figures.timeline.is_some() {
+            return;
+        }
+        if let Some(obstacle) = timeline::obstacle() {
+            static TOLD: Once = Once::new();
+            TOLD.call_once(|| log::warn(obstacle));
+        }
+        self.figures.timeline = timeline::is_wanted().then(|| Timeline::new(self.recorder.settings.lane_bytes));
+    }
+
+    /// An operation told what its communicator is; how many ranks and nodes it has is never told then.
+    fn tell(&mut self, index: u32, id: u64, name: String, rank: i32) {
+        if let Some(communicator) = self.communicators.get_mut(&index) {
+            communicator.tell(id, rank);
+            let introduction = event::Communicator {
+                id,
+                name,
+                nranks: 0,
+                nnodes: 0,
+                rank,
+                api_calls: false,
+                kernel_events: false,
+                told: true,
+                timed: Timed::default(),
+            };
+            self.introductions.add(&introduction);
+        }
+    }
+
+    /// Takes in what was recorded, once.
+    fn round(&mut self, hasty: bool) -> Round {
+        let now = CLOCK.now();
+        self.know_scale();
+        self.look_at_launches();
+        let most_ticks = self.figures.ticks(self.recorder.settings.window_seconds);
+        let Self { recorder, communicators, graces, figures, .. } = self;
+        let in_turn = communicators.values_mut().inspect(|communicator| communicator.close_old_window(recorder, now, most_ticks));
+        let round = round::follow(in_turn, Course { recorder, now, hasty }, graces, figures);
+        let Self { communicators, launches, .. } = self;
+        communicators.retain(|_, communicator| {
+            if communicator.is_over() {
+                launches.forget(communicator.id());
+            }
+            !communicator.is_over()
+        });
+        self.introductions.forget(self.figures.totals.take_handed_over());
+        self.figures.update_board();
+        self.pause_stamps();
+        missing::tell_of_full_recording();
+        round
+    }
+
+    /// What a tick is worth is known ever better.
+    fn know_scale(&mut self) {
+        if let Some(scale) = CLOCK.nanoseconds_per_tick() {
+            self.figures.nanoseconds_per_tick = scale;
+            self.figures.knows_tick = true;
+            self.recorder.know_tick(scale);
+            self.figures.series.set_stretch(self.recorder.window_ticks());
+        }
+    }
+
+    /// What came of launches goes to their communicators.
+    fn look_at_launches(&mut self) {
+        let Self { recorder, launches, figures, share, in_one_queue, heard, .. } = self;
+        if !recorder.launches.are_timed() && !launches.are_awaited() && heard.is_empty() {
+            return;
+        }
+        share.look(&recorder.share, clock::monotonic(), *in_one_queue);
+        // what a recording has learnt until then is among the news
+        let known = CLOCK.now();
+        times::take_news(&recorder.launches, launches, |kernel, news| heard.push(Heard { kernel, news }));
+        if figures.knows_tick {
+            launches.look(&recorder.launches, known, figures.nanoseconds_per_tick, |outcome| {
+                if let Ok(time) = outcome.time {
+                    launch::report(outcome.number, time);
+                }
+                heard.push(Heard::of(outcome));
+            });
+        }
+        self.hand_on();
+        self.tell_failure();
+    }
+
+    /// A communicator may launch before it is known here: what is heard of it waits.
+    fn hand_on(&mut self) {
+        for heard in std::mem::take(&mut self.heard) {
+            let Heard { kernel: KernelId { context, order }, news } = heard;
+            match self.communicators.get_mut(&context.index()).filter(|found| found.id() == context) {
+                Some(communicator) => communicator.heard(order, news, &mut self.figures),
+                None => {
+                    let is_to_come = self.recorder.contexts.find_for_child(context.raw()).is_some();
+                    if is_to_come && self.heard.len() < MOST_HEARD {
+                        self.heard.push(heard);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Says once that a call of CUDA's failed, and that there are no more of them.
+    fn tell_failure(&mut self) {
+        let failure = || self.recorder.launches.driver()?.failure();
+        if self.told_failure {
+            return;
+        }
+        if let Some(failure) = failure() {
+            self.told_failure = true;
+            let line = format!(
+                "CUDA's events time nothing from here on: {failure}. Operations without a GPU time are counted in \
+                 nccl_untimed_cuda_failed; NCCL_SCOREP_GPU_TIME=stamps does without events"
+            );
+            log::warn(&line);
+            notes::add(line);
+        }
+    }
+
+    /// Stamps are not asked for while NCCL's thread that hands them on does not keep up.
+    fn pause_stamps(&mut self) {
+        let lag = std::mem::take(&mut self.figures.lag);
+        let Recorder { launches, stamps, settings, .. } = self.recorder;
+        let has_driver = launches.driver().is_some_and(|driver| !driver.is_over());
+        let has_events = settings.gpu_time.is_shared() && launches.are_timed() && has_driver && !launches.are_replayed();
+        self.pause.look(stamps, lag, clock::monotonic(), has_events);
+    }
+
+    /// Takes in all that was recorded before, in as many rounds as that takes. The last flush goes on until the windows are taken apart, which waits
+    /// for callbacks that are under way.
+    fn flush(&mut self, last: bool, done: Reply<()>) {
+        if last {
+            for (&index, communicator) in &mut self.communicators {
+                if let Some(context) = self.recorder.contexts.at(index) {
+                    context.die();
+                }
+                communicator.end(CLOCK.now());
+            }
+        }
+        let deadline = clock::monotonic().saturating_add(FLUSH_PATIENCE);
+        let now = CLOCK.now();
+        let mut rounds = 1;
+        // while events come faster than they are read, there is no end; a clock that goes back is not waited for
+        while self.round(last).horizon < now.min(CLOCK.now()) && (last || rounds < FLUSH_ROUNDS || clock::monotonic() < deadline)
+        {
+            rounds += 1;
+        }
+        let deadline = clock::monotonic().saturating_add(FLUSH_PATIENCE);
+        let mut rounds = 1;
+        while last && !self.communicators.is_empty() && (rounds < FLUSH_ROUNDS || clock::monotonic() < deadline) {
+            std::thread::yield_now();
+            self.round(last);
+            rounds += 1;
+        }
+        if last && !self.communicators.is_empty() {
+            notes::add("the measurement ended inside a callback; some figures are incomplete".into());
+        }
+        done.give(());
+    }
+}

@@ -1,0 +1,284 @@
+//! One rank of one communicator, as the collector follows it.
+
+mod taking;
+mod transfers;
+mod windows;
+
+use crate::collect::assembly::Assembly;
+use crate::collect::course::{Course, Round};
+use crate::collect::reader::Reader;
+use crate::config::Settings;
+use crate::event::Communicator as Introduction;
+use crate::event::handle::Handle;
+use crate::figures::Figures;
+use crate::figures::series;
+use crate::launch::times::OfKernel;
+use crate::operation::Operation;
+use crate::operation::kernels::When;
+use crate::operation::verdict::{Cause, Judged, Verdict};
+use crate::record::context::Context;
+use crate::record::window::{WINDOWS, WindowState};
+use crate::sums::totals::Rank;
+use taking::take;
+use transfers::Transfers;
+
+/// How long an operation must have been over on the GPU before what started earlier is taken to have had its time, in settling times
+/// (`NCCL_SCOREP_SETTLE_SECONDS`).
+const SILENT: f64 = 20.0;
+/// Seconds between two looks at which operations are over.
+const SETTLING_SECONDS: f64 = 0.1;
+/// Events of a communicator that a round takes in, about: more of them are the next rounds'.
+const MOST_EVENTS: u32 = 16_384;
+/// The collector's view of a communicator.
+#[derive(Debug)]
+pub struct Communicator {
+    id: Handle,
+    nranks: i32,
+    /// Known from the start, or from the first operation on (interface v1 to v3).
+    rank: Option<Rank>,
+    readers: [Reader; WINDOWS as usize],
+    /// What each window transferred.
+    transfers: Transfers,
+    assembly: Assembly,
+    /// Its place on the timeline, and whether it has asked for one.
+    place: Option<Option<u8>>,
+    /// Where its windows are shown over time, if anywhere.
+    series: Option<series::Place>,
+    /// When, in ticks.
+    ended: Option<u64>,
+    next_settling: u64,
+    /// All that began before was taken in, in ticks.
+    horizon: u64,
+    over: bool,
+    /// Launches are told of, and events wanted around them.
+    wants_launches: bool,
+}
+
+impl Communicator {
+    /// As NCCL introduced it.
+    pub fn new(id: Handle, introduction: &Introduction) -> Self {
+        let mut communicator = Self {
+            id,
+            nranks: introduction.nranks,
+            rank: None,
+            readers: Default::default(),
+            transfers: Transfers::default(),
+            assembly: Assembly::default(),
+            place: None,
+            series: None,
+            ended: None,
+            next_settling: 0,
+            horizon: 0,
+            over: false,
+            wants_launches: false,
+        };
+        communicator.assembly.set_index(id.index());
+        communicator.assembly.set_kernel_events(introduction.kernel_events);
+        communicator.assembly.time_by(&introduction.timed);
+        communicator.wants_launches = introduction.timed.launches;
+        if introduction.told {
+            communicator.tell(introduction.id, introduction.rank);
+        }
+        communicator
+    }
+
+    /// Its context.
+    pub fn id(&self) -> Handle {
+        self.id
+    }
+
+    /// Its windows are shown over time.
+    pub(crate) fn show(&mut self, series: Option<series::Place>) {
+        self.series = series;
+    }
+
+    /// What it is, when that is known.
+    pub fn tell(&mut self, comm: u64, rank: i32) {
+        self.rank = Some(Rank { comm, rank });
+        self.assembly.set_rank(rank);
+    }
+
+    /// NCCL destroyed it at that time, or the measurement is over: no operation starts in it any more.
+    pub fn end(&mut self, time: u64) {
+        self.ended.get_or_insert(time);
+    }
+
+    /// True when it has ended and everything of it was taken in: then it can be forgotten.
+    pub fn is_over(&self) -> bool {
+        self.over
+    }
+
+    /// What it is, once it was told what that is. Before, nothing of it counts.
+    fn known(&self) -> Option<Rank> {
+        self.rank.or(self.ended.map(|_| Rank { comm: 0, rank: -1 }))
+    }
+
+    /// Takes in what was recorded, the oldest first and so much of it that the memory for it stays small.
+    pub(crate) fn read(&mut self, course: Course<'_>, figures: &mut Figures) -> Round {
+        let Course { recorder, now, .. } = course;
+        let (Some(context), Some(rank)) = (recorder.contexts.at(self.id.index()), self.known()) else { return Round::at(now) };
+        figures.totals.meet(rank);
+        self.assembly.begin_round(now);
+        self.assembly.set_scale(figures.nanoseconds_per_tick, figures.knows_tick);
+        self.assembly.use_stamps(recorder.settings.gpu_time.has_stamps());
+        if self.wants_launches && recorder.launches.are_timed() {
+            self.assembly.expect_launches();
+            self.assembly.lose_news(recorder.launches.have_lost_news());
+        }
+        self.take_place(rank, figures);
+        let mut order: [u32; WINDOWS as usize] = std::array::from_fn(|index| index as u32);
+        order.sort_by_key(|&index| context.window(index).opened());
+        let (mut left, mut horizon) = (MOST_EVENTS, now);
+        for index in order {
+            let window = context.window(index);
+            let place = index as usize;
+            if let (Some(series), true) = (self.series, window.state() != WindowState::Ready) {
+                figures.series.window(series, window.opened());
+            }
+            let begin = self.readers[place].read(&recorder.pool, window, &mut left, &mut self.assembly);
+            horizon = begin.map_or(horizon, |begin| begin.min(horizon));
+            self.transfers.read(rank, place, self.assembly.take_sent(), figures);
+        }
+        figures.lag.merge(self.assembly.take_lag());
+        self.horizon = horizon;
+        Round { events: MOST_EVENTS - left, horizon }
+    }
+
+    /// Settles what is over, after all windows that can be were closed.
+    pub(crate) fn conclude(&mut self, course: Course<'_>, figures: &mut Figures) {
+        let Course { recorder, now, hasty } = course;
+        let Some(context) = recorder.contexts.at(self.id.index()) else {
+            self.over = true;
+            return;
+        };
+        let Some(rank) = self.known() else { return };
+        self.assembly.end_round(self.horizon);
+        // asked after the windows were read: what was lost before any of it was recorded is known now
+        if let Some(order) = context.lost_from() {
+            self.assembly.lost_from(order);
+        }
+        let ready = |index| context.window(index).state() == WindowState::Ready;
+        self.over = self.ended.is_some() && (0..WINDOWS).all(ready);
+        self.finish_windows(rank, recorder.settings.regression, figures);
+        self.settle(rank, now, (&recorder.settings, context), figures);
+        if self.over {
+            self.settle_all(rank, figures);
+            if let Some((series, ended)) = self.series.zip(self.ended) {
+                figures.series.end(series, ended);
+            }
+            self.give_track(figures);
+            if !hasty {
+                figures.totals.close(rank);
+            }
+            recorder.contexts.release(self.id.index(), self.id.generation());
+        }
+        figures.totals.sum_up();
+    }
+
+    /// Something is heard of the kernel whose first operation has that order.
+    pub(crate) fn heard(&mut self, first: u64, news: OfKernel, figures: &mut Figures) {
+        // maybe before the first read: times tell of the GPU's clock from the first one on
+        if let Some(rank) = self.known() {
+            self.take_place(rank, figures);
+        }
+        match news {
+            OfKernel::Launched { stamps } => self.assembly.launched(first, stamps, When::Awaited),
+            OfKernel::Untimed { cause, stamps } => self.assembly.launched(first, stamps, When::Untimed(cause)),
+            OfKernel::Ran(time) => self.assembly.timed(first, time.map_or_else(When::Untimed, When::Timed)),
+        }
+    }
+
+    /// Whether an operation is under way, whose end is to be seen at once.
+    pub fn awaits(&self) -> bool {
+        self.assembly.awaits_operations()
+    }
+
+    fn is_idle(&self) -> bool {
+        self.readers.iter().all(Reader::is_idle) && self.assembly.looks_done()
+    }
+
+    fn settle(&mut self, rank: Rank, now: u64, (settings, context): (&Settings, &Context), figures: &mut Figures) {
+        let quiet = settings.settle_seconds;
+        let horizon = self.horizon;
+        // of what came later, not all has been read: that nothing was heard since means nothing
+        let [quiet, silent, overdue] =
+            [quiet, SILENT * quiet, settings.deadline_seconds].map(|ago| horizon.saturating_sub(figures.ticks(ago)));
+        let without_stamps = self.assembly.is_without_gpu();
+        let certain = without_stamps && !self.assembly.expects_launches();
+        self.assembly.touched(|operation, judged| {
+            let is_over =
+                operation.looks_done(judged.kernel) || operation.is_quiet() && without_stamps && judged.kernel.is_settled();
+            // all that shares its kernel began before it ended there
+            if operation.is_quiet() && certain || is_over && operation.active <= horizon {
+                let verdict = if without_stamps { Verdict::OutOfStep } else { judged.verdict };
+                figures.credit(operation, Judged { verdict, ..judged });
+            }
+        });
+        let place = self.place.flatten();
+        let Self { assembly, series, nranks, .. } = self;
+        let mut take = |operation: &mut Operation, judged| take(operation, judged, (*series, *nranks), (rank, place), figures);
+        if assembly.is_crowded() {
+            assembly.settle_complete(horizon, &mut take);
+        }
+        if now < self.next_settling && !assembly.is_overcrowded() {
+            return;
+        }
+        assembly.settle([quiet, silent, overdue, horizon], &mut take);
+        self.next_settling = now.saturating_add(figures.ticks(SETTLING_SECONDS));
+        self.take_losses(figures);
+        if let Some(cause) = self.assembly.out_of_step() {
+            context.doubt();
+            // whether events time these is known for certain in the end
+            if !self.wants_launches {
+                self.tell_out_of_step(rank, cause, figures);
+            }
+        }
+    }
+
+    /// A person is told, once an operation has stamps that are not used, unless events time what stamps do not.
+    fn tell_out_of_step(&self, rank: Rank, cause: Cause, figures: &mut Figures) {
+        if figures.totals.out_of_step > 0 && !self.assembly.expects_launches() {
+            figures.out_of_step(rank.comm, cause);
+        }
+    }
+
+    fn settle_all(&mut self, rank: Rank, figures: &mut Figures) {
+        let place = self.place.flatten();
+        let Self { assembly, series, nranks, .. } = self;
+        assembly.end(|operation, judged| take(operation, judged, (*series, *nranks), (rank, place), figures));
+        self.take_losses(figures);
+        // a short run has settled nothing before
+        if let Some(cause) = self.assembly.out_of_step() {
+            self.tell_out_of_step(rank, cause, figures);
+        }
+    }
+
+    /// Joins the timeline, if there is one, before anything is read or heard.
+    fn take_place(&mut self, rank: Rank, figures: &mut Figures) {
+        if self.place.is_none() {
+            let place = figures.timeline.as_mut().and_then(|timeline| timeline.open(rank, self.nranks));
+            self.assembly.set_track(place.is_some());
+            self.place = Some(place);
+            if let Some(series) = self.series {
+                figures.series.name(series, rank);
+            }
+        }
+    }
+
+    /// What was learnt of the GPU's clock goes to the timeline.
+    fn give_track(&mut self, figures: &mut Figures) {
+        let Some((place, timeline)) = self.place.flatten().zip(figures.timeline.as_mut()) else { return };
+        if let (Some(ours), Some(theirs)) = (self.assembly.take_tracks(), timeline.tracks(place)) {
+            // one that was made again and did nothing tells nothing of the GPU's clock
+            for (ours, theirs) in ours.into_iter().zip(theirs).filter(|(ours, _)| !ours.is_empty()) {
+                *theirs = ours;
+            }
+        }
+    }
+
+    fn take_losses(&mut self, figures: &mut Figures) {
+        let (invisible, orphans) = self.assembly.take_losses();
+        figures.totals.invisible += invisible;
+        figures.totals.orphans += orphans;
+    }
+}

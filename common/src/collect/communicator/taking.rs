@@ -1,0 +1,99 @@
+//! Operations of which nothing more will come, on their way into the figures.
+
+use crate::figures::Figures;
+use crate::figures::series::{Place, Sums};
+use crate::operation::verdict::Judged;
+use crate::operation::{Operation, bus_bytes};
+use crate::sums::totals::Rank;
+
+/// A collective is in the window in which it was enqueued.
+fn show(operation: &Operation, judged: Judged, (place, nranks): (Place, i32), figures: &mut Figures) {
+    if !operation.is_collective() {
+        return;
+    }
+    let mut sums = Sums { collectives: 1, ..Sums::default() };
+    if let Some((start, stop)) = judged.timing(operation).on_gpu() {
+        (sums.timed, sums.nanoseconds) = (1, stop - start);
+        if let Some(bytes) = operation.bus_bytes(nranks) {
+            sums.bus_bytes = bytes;
+            // the first that has a bus bandwidth: one that has none, or is not recorded, may start before it
+            let has_one = |function| bus_bytes(function, 0, nranks).is_some();
+            sums.bus_nanoseconds = if judged.kernel.is_first(operation.distance, has_one) { stop - start } else { 0 };
+        }
+    }
+    figures.series.add(place, operation.start, None, &sums);
+}
+
+/// Takes in an operation of which nothing more will come.
+pub(super) fn take(
+    operation: &mut Operation,
+    judged: Judged,
+    (series, nranks): (Option<Place>, i32),
+    (rank, place): (Rank, Option<u8>),
+    figures: &mut Figures,
+) {
+    if operation.is_invisible(judged.timing(operation)) {
+        figures.totals.invisible += 1;
+        return;
+    }
+    if let Some(series) = series {
+        show(operation, judged, (series, nranks), figures);
+    }
+    figures.settle(rank, place, operation, judged);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::mapping::Mapping;
+    use crate::event::handle::Handle;
+    use crate::event::kind::Kind;
+    use crate::event::name::Name;
+    use crate::figures::series::{Of, Token, want};
+    use crate::launch::{KernelTime, Untimed};
+    use crate::operation::kernels::{Kernels, When};
+    use crate::operation::verdict::Verdict;
+    use crate::record::order;
+    use crate::record::slot::Slot;
+    use std::ffi::CStr;
+
+    /// The operation that is so far behind the first one of the only kernel.
+    fn operation(function: &CStr, distance: u64, kernels: &mut Kernels) -> Operation {
+        let slot = Mapping::<Slot>::new(1).unwrap();
+        let name = Name::of(Some(function));
+        let place = order::pack(distance, distance);
+        slot[0].start(Handle::of_event(Kind::Coll, 0, 1), 0, 1000 + distance, [1 << 20, 0, u64::from(name.bits()), place]);
+        kernels.begun(0, distance as u16, distance + 1, Some(name));
+        Operation::new(&slot[0].read(1).unwrap())
+    }
+
+    #[test]
+    fn the_bus_bandwidth_of_a_window_has_the_time_of_a_kernel_once() {
+        // one that is too small to be recorded and one without a bus bandwidth start before two that have one
+        let number = 50;
+        want(Of::Communicator(number));
+        let mut kernels = Kernels::default();
+        kernels.expect_launches();
+        kernels.begun(0, 0, 99, None);
+        let operations = [c"Other", c"AllReduce", c"AllGather"];
+        let operations = (1..).zip(operations).map(|(distance, of)| operation(of, distance, &mut kernels)).collect::<Vec<_>>();
+        kernels.learn(0, When::Timed(KernelTime { start: 5000, stop: 9096, first: 5000, before: 0, learnt: 0, is_vague: false }));
+        // whatever is taken first
+        for order in [[0, 1, 2], [2, 1, 0]] {
+            let mut figures = Figures::default();
+            let place = (0..=number).filter_map(|_| figures.series.open(2)).last().unwrap();
+            figures.series.window(place, 1000);
+            figures.series.end(place, 2000);
+            for index in order {
+                let operation = &operations[index];
+                let judged =
+                    Judged { verdict: Verdict::OutOfStep, kernel: operation.kernel(&kernels), unheard: Untimed::NotBelieved };
+                show(operation, judged, (place, 2), &mut figures);
+            }
+            let series = crate::figures::metric::series("nccl_window_effective_busbw").unwrap();
+            let points = figures.series.points(Token { series, of: Of::Communicator(number) }, 1.0);
+            // 1 MiB each by two ranks, factor 1, in 4096 ns
+            assert_eq!(points.iter().map(|point| point.value).collect::<Vec<_>>(), [2.0 * 256.0]);
+        }
+    }
+}

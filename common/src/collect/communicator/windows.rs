@@ -1,0 +1,107 @@
+//! The windows of a communicator: when they are closed, and what each of them came to.
+
+use super::Communicator;
+use crate::collect::course::Course;
+use crate::config::Regression;
+use crate::figures::Figures;
+use crate::figures::series::Sums;
+use crate::record::grace::Graces;
+use crate::record::recorder::Recorder;
+use crate::record::window::{WINDOWS, WindowState};
+use crate::sums::rate::{FittedLine, Rate};
+use crate::sums::totals::Rank;
+use crate::sums::traffic::Traffic;
+
+/// Blocks from which on a window is closed when memory runs short.
+const SOME_BLOCKS: u32 = if cfg!(loom) { u32::MAX } else { 16 };
+/// How long a closed window waits for its events when memory runs short, nanoseconds.
+const PRESSED: u64 = 1_000_000_000;
+/// How long a destroyed communicator is kept for late events, in settling times.
+const LINGER: f64 = 120.0;
+
+impl Communicator {
+    /// Goes on with closing windows, after [`Communicator::read`]: only now is all known that decides whether an event is still waited for. To be
+    /// called again when a grace period has begun.
+    pub(crate) fn close(&mut self, course: Course<'_>, graces: &mut Graces, figures: &mut Figures) {
+        let recorder = course.recorder;
+        let (Some(context), Some(rank)) = (recorder.contexts.at(self.id.index()), self.known()) else { return };
+        let ended = self.ended.is_some();
+        let [settles, lingers] = [1.0, LINGER].map(|times| self.has_ended_within(times, course, figures));
+        let deadline = if recorder.pool.is_pressed() { PRESSED } else { (recorder.settings.deadline_seconds * 1e9) as u64 };
+        let patience = if ended && !lingers { 0 } else { deadline };
+        for index in 0..WINDOWS {
+            let window = context.window(index);
+            let place = index as usize;
+            // late children still join the window that fills, as long as any may come
+            if ended && (!lingers || !settles && self.is_idle()) {
+                context.forget();
+                window.change(WindowState::Filling, WindowState::Closing);
+            }
+            // once it is ready, it may fill again at any time
+            let opened = window.opened();
+            if self.readers[place].close(&recorder.pool, window, patience, graces, &mut self.assembly) {
+                self.transfers.read(rank, place, self.assembly.take_sent(), figures);
+                self.transfers.close(place, opened);
+            }
+        }
+    }
+
+    /// Whether it ended less than so many settling times ago, and its late events are waited for.
+    fn has_ended_within(&self, times: f64, course: Course<'_>, figures: &Figures) -> bool {
+        let ticks = figures.ticks(times * course.recorder.settings.settle_seconds);
+        self.ended.is_some_and(|ended| !course.hasty && course.now < ended.saturating_add(ticks))
+    }
+
+    /// Closes the window that fills when it is old, or when memory runs short; callbacks do so only when there are any.
+    pub fn close_old_window(&self, recorder: &Recorder, now: u64, most_ticks: u64) {
+        let Some((context, index)) = recorder.contexts.find(self.id.raw()) else { return };
+        // asked once: a callback may go on to the next window meanwhile, which is not old
+        let filling = context.filling();
+        let window = context.window(filling);
+        let is_old = window.blocks() > 0 && now.saturating_sub(window.opened()) > most_ticks.saturating_mul(2);
+        // many communicators whose windows all fill could hold all memory before the first one is full
+        let is_held_back = window.blocks() >= SOME_BLOCKS && recorder.pool.is_pressed();
+        if is_old || is_held_back {
+            recorder.close(context, index, filling, now);
+        }
+    }
+
+    /// Finishes the windows that were read to their end and all of whose transfers were served.
+    pub(super) fn finish_windows(&mut self, rank: Rank, regression: Regression, figures: &mut Figures) {
+        let horizon = if self.over { u64::MAX } else { self.horizon };
+        for (traffic, opened) in self.transfers.serve(rank, horizon, figures) {
+            self.finish_window(rank, (traffic, opened), regression, figures);
+        }
+    }
+
+    /// What a window transferred that was opened then is fitted and shown as points of the series.
+    fn finish_window(
+        &mut self,
+        rank: Rank,
+        (mut traffic, opened): (Traffic, u64),
+        regression: Regression,
+        figures: &mut Figures,
+    ) {
+        figures.totals.windows += 1;
+        for ((peer, channel), services) in traffic.take_channels() {
+            let fit = FittedLine::of(&services, regression, figures.nanoseconds_per_tick);
+            if let Some(latency_us) = fit.and_then(|fit| fit.latency_us) {
+                figures.channel_window((rank, peer, channel), latency_us);
+            }
+        }
+        for (peer, pair) in traffic.sums() {
+            let rate = Rate::of(&pair, regression, figures.nanoseconds_per_tick);
+            if let (Some(timeline), Some(peer)) = (&mut figures.timeline, peer) {
+                timeline.window(self.place.flatten(), peer, &pair, rate);
+            }
+            if let Some(peer) = peer {
+                figures.window(rank, peer, rate);
+            }
+            if let Some(series) = self.series {
+                let latency_us = rate.fit.and_then(|fit| fit.latency_us);
+                let sums = Sums { bytes: pair.bytes, active: pair.active.total(), latency_us, ..Sums::default() };
+                figures.series.add(series, opened, peer, &sums);
+            }
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! Whether the GPU's stamps of a communicator can be believed.
+//!
+//! NCCL reads kernel stamps by numbers that it counts on the host, and some works it does not count: a point-to-point operation
+//! to oneself up to 2.30, and calls it reports no further (ncclBroadcast in 2.29 to 2.32 by default). From the first such work on,
+//! later operations of the communicator get the stamps of earlier ones. So stamps are believed only for operations that started
+//! before the first uncounted work, in the order of start callbacks. Whether a work is uncounted shows later, if something
+//! that follows it comes or never comes; until then the operations behind it are undecided.
+
+use crate::operation::verdict::{Cause, Verdict};
+use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Works that may be in doubt; past it the first one is decided.
+const MOST_SUSPECTS: usize = 65_536;
+
+/// A work that may turn out uncounted.
+#[derive(Debug, Clone, Copy)]
+struct Suspect {
+    handle: u64,
+    cause: Cause,
+    /// Captured into a CUDA graph: it launches nothing itself, and what follows comes with the first replay.
+    captured: bool,
+}
+
+/// The order of works of one communicator, and the doubts about them.
+#[derive(Debug, Default)]
+pub struct InStep {
+    /// All starts before this one were seen.
+    seen: u64,
+    /// Starts seen beyond.
+    ahead: BTreeSet<u64>,
+    /// The latest one, which is mostly cleared by what comes next: its order, and what it is.
+    latest: Option<(u64, Suspect)>,
+    /// All others.
+    suspects: BTreeMap<u64, Suspect>,
+    /// Their orders by their handles.
+    orders: FxHashMap<u64, u64>,
+    /// The first call that was captured into a CUDA graph, by order.
+    captured: Option<u64>,
+    /// Operations that were launched outside of graphs and have unseen starts before them, by order.
+    launched: BTreeSet<u64>,
+    uncounted: Option<u64>,
+    cause: Option<Cause>,
+}
+
+impl InStep {
+    /// Takes note of a start; false when it was known already.
+    pub fn seen(&mut self, order: u64) -> bool {
+        // mostly they are read in their order
+        if order == self.seen && self.ahead.is_empty() {
+            self.seen += 1;
+            return true;
+        }
+        if order < self.seen || !self.ahead.insert(order) {
+            return false;
+        }
+        while self.ahead.remove(&self.seen) {
+            self.seen += 1;
+        }
+        while let Some(order) = self.launched.pop_first() {
+            if order >= self.seen {
+                self.launched.insert(order);
+                break;
+            }
+            self.hold_against_graphs(order);
+        }
+        true
+    }
+
+    /// A call of that order was captured into a CUDA graph. To be told before it is [`InStep::seen`].
+    pub fn captured(&mut self, order: u64) {
+        self.captured = Some(self.captured.map_or(order, |first| first.min(order)));
+    }
+
+    /// An operation of that order was launched outside of graphs. NCCL counts its works then, and those of a graph's replays when they run, or not at
+    /// all: beside graphs they are not in step.
+    pub fn launched(&mut self, order: u64) {
+        // which calls were captured before is known once all starts before were seen
+        if order < self.seen {
+            self.hold_against_graphs(order);
+        } else {
+            self.launched.insert(order);
+        }
+    }
+
+    fn hold_against_graphs(&mut self, order: u64) {
+        if self.captured.is_some_and(|captured| captured < order) {
+            self.condemn(order, Cause::BesideGraph);
+        }
+    }
+
+    /// The order that all starts were seen before.
+    pub fn seen_before(&self) -> u64 {
+        self.seen
+    }
+
+    /// The work of that order and handle is uncounted unless [`InStep::clear`] comes.
+    pub fn suspect(&mut self, order: u64, handle: u64, captured: bool, cause: Cause) {
+        if self.uncounted.is_some_and(|uncounted| uncounted <= order) {
+            // nothing behind is believed anyway
+            return;
+        }
+        if self.suspects.len() >= MOST_SUSPECTS {
+            self.give_up();
+        }
+        self.put_aside();
+        self.latest = Some((order, Suspect { handle, cause, captured }));
+    }
+
+    /// The latest suspect joins the others.
+    fn put_aside(&mut self) {
+        if let Some((order, suspect)) = self.latest.take() {
+            self.suspects.insert(order, suspect);
+            self.orders.insert(suspect.handle, order);
+        }
+    }
+
+    /// The work is counted after all.
+    #[inline]
+    pub fn clear(&mut self, handle: u64) {
+        if self.latest.is_some_and(|(_, suspect)| suspect.handle == handle) {
+            self.latest = None;
+        }
+        // asked for each kernel channel, mostly without a doubt anywhere
+        if self.orders.is_empty() {
+            return;
+        }
+        if let Some(order) = self.orders.remove(&handle) {
+            self.suspects.remove(&order);
+        }
+    }
+
+    /// An operation of that order has long ended on the GPU: nothing more will come for works that started before it. The suspects
+    /// among them are uncounted, but for captured ones, which are followed whenever they are replayed.
+    pub fn expire(&mut self, witness: u64) {
+        self.put_aside();
+        let over = self.suspects.range(..witness).filter(|(_, suspect)| !suspect.captured);
+        let over: Vec<(u64, Suspect)> = over.map(|(&order, &suspect)| (order, suspect)).collect();
+        for (order, suspect) in over {
+            self.suspects.remove(&order);
+            self.orders.remove(&suspect.handle);
+            self.condemn(order, suspect.cause);
+        }
+    }
+
+    /// Whether nothing is in doubt.
+    pub fn has_no_doubts(&self) -> bool {
+        self.latest.is_none() && self.suspects.is_empty() && self.ahead.is_empty()
+    }
+
+    /// Nothing more will come at all.
+    pub fn end(&mut self) {
+        self.seen = u64::MAX;
+        self.put_aside();
+        if let Some((&order, suspect)) = self.suspects.first_key_value() {
+            self.condemn(order, suspect.cause);
+        }
+        self.suspects.clear();
+        self.orders.clear();
+    }
+
+    /// Gives up on the first suspect: a captured one is believed, another is taken for uncounted.
+    pub fn give_up(&mut self) {
+        self.put_aside();
+        if let Some((order, suspect)) = self.suspects.pop_first() {
+            self.orders.remove(&suspect.handle);
+            if !suspect.captured {
+                self.condemn(order, Cause::TooMuchInDoubt);
+            }
+        } else {
+            // a start that never showed up
+            self.condemn(self.seen, Cause::TooMuchInDoubt);
+        }
+    }
+
+    /// What holds for the operation of that order.
+    pub fn verdict(&self, order: u64) -> Verdict {
+        if self.uncounted.is_some_and(|uncounted| uncounted <= order) {
+            return Verdict::OutOfStep;
+        }
+        let first = self.suspects.first_key_value().map(|(&first, _)| first);
+        let doubted = first.into_iter().chain(self.latest.map(|(latest, _)| latest)).any(|suspect| suspect < order);
+        if doubted || order > self.seen { Verdict::Undecided } else { Verdict::InStep }
+    }
+
+    /// Stamps are not believed from the operation of that order on.
+    pub fn condemn(&mut self, order: u64, cause: Cause) {
+        self.uncounted = Some(self.uncounted.map_or(order, |uncounted| uncounted.min(order)));
+        self.cause.get_or_insert(cause);
+        self.put_aside();
+        if let Some(uncounted) = self.uncounted {
+            for suspect in self.suspects.split_off(&uncounted).into_values() {
+                self.orders.remove(&suspect.handle);
+            }
+        }
+    }
+
+    /// Why stamps are not believed, if that is so.
+    pub fn cause(&self) -> Option<Cause> {
+        self.cause
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with_seen(count: u64) -> InStep {
+        let mut steps = InStep::default();
+        (0..count).for_each(|order| assert!(steps.seen(order)));
+        steps
+    }
+
+    #[test]
+    fn without_suspects_all_are_in_step() {
+        let steps = with_seen(5);
+        assert!((0..5).all(|order| steps.verdict(order) == Verdict::InStep));
+    }
+
+    #[test]
+    fn an_operation_waits_for_starts_before_it_that_were_not_seen() {
+        let mut steps = with_seen(2);
+        assert!(steps.seen(3));
+        assert!(!steps.seen(3) && !steps.seen(0));
+        assert_eq!(steps.verdict(3), Verdict::Undecided);
+        steps.seen(2);
+        assert_eq!(steps.verdict(3), Verdict::InStep);
+    }
+
+    #[test]
+    fn a_suspect_makes_later_operations_wait_until_it_is_cleared() {
+        let mut steps = with_seen(4);
+        steps.suspect(1, 77, false, Cause::ToOneself);
+        assert_eq!([0, 1, 2].map(|order| steps.verdict(order)), [Verdict::InStep, Verdict::InStep, Verdict::Undecided]);
+        steps.clear(77);
+        assert_eq!(steps.verdict(2), Verdict::InStep);
+    }
+
+    #[test]
+    fn the_first_uncounted_work_counts_whatever_is_known_first() {
+        let mut steps = with_seen(10);
+        steps.suspect(6, 78, false, Cause::ToOneself);
+        steps.expire(8);
+        assert_eq!((steps.verdict(4), steps.verdict(7)), (Verdict::InStep, Verdict::OutOfStep));
+        steps.suspect(2, 77, false, Cause::ToOneself);
+        steps.expire(2);
+        assert_eq!(steps.verdict(4), Verdict::Undecided, "nothing that started later has ended");
+        steps.expire(5);
+        assert_eq!([1, 2, 4, 9].map(|order| steps.verdict(order)), {
+            use Verdict::{InStep, OutOfStep};
+            [InStep, OutOfStep, OutOfStep, OutOfStep]
+        });
+    }
+
+    #[test]
+    fn captured_calls_are_not_condemned_by_waiting_but_by_the_end() {
+        let mut steps = with_seen(4);
+        steps.suspect(1, 77, true, Cause::ToOneself);
+        let mut ended = with_seen(4);
+        ended.suspect(1, 77, true, Cause::ToOneself);
+        steps.expire(3);
+        assert_eq!(steps.verdict(3), Verdict::Undecided);
+        steps.give_up();
+        assert_eq!(steps.verdict(3), Verdict::InStep, "there is no room for more doubts");
+        ended.end();
+        assert_eq!(ended.verdict(3), Verdict::OutOfStep);
+    }
+
+    #[test]
+    fn an_operation_beside_graphs_is_out_of_step_in_whatever_order_things_are_read() {
+        let mut in_order = with_seen(5);
+        in_order.captured(1);
+        in_order.launched(3);
+        let mut steps = with_seen(1);
+        assert!(steps.seen(3) && steps.seen(4));
+        steps.launched(3);
+        steps.captured(1);
+        assert!(steps.seen(1) && steps.seen(2));
+        for steps in [&in_order, &steps] {
+            assert_eq!([2, 3, 4].map(|order| steps.verdict(order)), {
+                use Verdict::{InStep, OutOfStep};
+                [InStep, OutOfStep, OutOfStep]
+            });
+        }
+        let mut before = with_seen(5);
+        before.launched(2);
+        before.captured(3);
+        assert_eq!(before.verdict(4), Verdict::InStep);
+    }
+
+    #[test]
+    fn giving_up_condemns_the_first_suspect() {
+        let mut steps = with_seen(4);
+        steps.suspect(1, 77, false, Cause::ToOneself);
+        steps.give_up();
+        assert_eq!((steps.verdict(0), steps.verdict(3)), (Verdict::InStep, Verdict::OutOfStep));
+    }
+}

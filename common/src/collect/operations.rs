@@ -1,0 +1,96 @@
+//! The operations of a communicator that are under way, by handle.
+
+use crate::collect::table::Table;
+use crate::operation::Operation;
+use crate::operation::kernels::Kernels;
+
+/// Operations under way.
+pub type Operations = Table<Operation>;
+
+/// Some of them, to be taken out: their places, each under the operation's order.
+pub type Chosen = Vec<(u64, u32)>;
+
+impl Operations {
+    /// Those that are `over`.
+    pub fn over(&self, over: impl Fn(&Operation) -> bool) -> Chosen {
+        self.places(over).map(|(place, operation)| (operation.order, place)).collect()
+    }
+
+    /// Those that are complete and `over` of these handles, of which those are left that are complete and not over.
+    pub fn complete_among(&mut self, handles: &mut Vec<u64>, kernels: &Kernels, over: impl Fn(&Operation) -> bool) -> Chosen {
+        let mut chosen = Vec::with_capacity(handles.len());
+        handles.retain(|&handle| {
+            let Some(place) = self.place(handle) else { return false };
+            let is_complete = |operation: &&mut Operation| operation.is_complete(operation.kernel(kernels));
+            let Some(operation) = self.at(place).filter(is_complete) else { return false };
+            let over = over(operation);
+            if over {
+                chosen.push((operation.order, place));
+            }
+            !over
+        });
+        chosen
+    }
+
+    /// Takes them out, and gives them to `each` before, in the order of their starts.
+    pub fn take_out(&mut self, mut chosen: Chosen, mut each: impl FnMut(&mut Operation)) {
+        // mostly they come about in their order, of which this sort makes use
+        chosen.sort();
+        chosen.dedup();
+        let places: Vec<u32> = chosen.into_iter().map(|(_, place)| place).collect();
+        for &place in &places {
+            self.at(place).map(&mut each);
+        }
+        self.remove_at(&places);
+        self.shrink();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::mapping::Mapping;
+    use crate::event::handle::Handle;
+    use crate::event::kind::Kind;
+    use crate::operation::moment;
+    use crate::record::slot::Slot;
+
+    fn operation(order: u64) -> Operation {
+        let slot = Mapping::<Slot>::new(1).unwrap();
+        slot[0].start(Handle::of_event(Kind::Coll, 0, 1), 0, 1000, [8, 0, 0, order]);
+        Operation::new(&slot[0].read(1).unwrap())
+    }
+
+    #[test]
+    fn those_that_are_over_are_given_in_their_order() {
+        let mut operations = Operations::default();
+        (0..100).for_each(|number| operations.insert(number + 7000, operation(number * 37 % 100)));
+        assert_eq!(operations.get_mut(7003).map(|found| found.order), Some(11));
+        let mut taken = Vec::new();
+        let over = operations.over(|operation| operation.order % 3 == 0);
+        operations.take_out(over, |operation| taken.push(operation.order));
+        assert_eq!(taken, (0..100).step_by(3).collect::<Vec<_>>());
+        for number in 0..100 {
+            let order = number * 37 % 100;
+            assert_eq!(operations.get_mut(number + 7000).map(|found| found.order), (order % 3 != 0).then_some(order));
+        }
+        assert_eq!((operations.count(), operations.iter().count()), (66, 66));
+    }
+
+    #[test]
+    fn of_those_named_the_ones_that_are_over_are_taken_once() {
+        let mut operations = Operations::default();
+        for order in 0..10 {
+            let mut complete = operation(order);
+            (complete.stop, complete.kernels) = (moment(1010), 1);
+            operations.insert(order + 7000, complete);
+        }
+        operations.insert(7011, operation(11));
+        let mut named = vec![7008, 7003, 7001, 9999, 7003, 7011, 7002];
+        let over = operations
+            .complete_among(&mut named, &Kernels::default(), |operation| operation.order % 2 == 1 || operation.order == 8);
+        let mut taken = Vec::new();
+        operations.take_out(over, |operation| taken.push(operation.order));
+        assert_eq!((taken, named, operations.count()), (vec![1, 3, 8], vec![7002], 8));
+    }
+}

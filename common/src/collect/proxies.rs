@@ -1,0 +1,219 @@
+//! The proxy operations of a communicator, and which of their steps are under way.
+//!
+//! A step that NCCL starts again (a receive that could not be posted is tried again and again) never stops under its first handle, and
+//! neither does one that its proxy operation has outlived. Such steps are lost: nobody waits for them.
+
+use crate::collect::table::Table;
+use crate::record::slot::Recorded;
+use rustc_hash::FxHashSet;
+
+/// Places that are kept at hand when few are needed.
+const FEW: usize = 256;
+
+/// What a step needs to know of its proxy operation. Two whole words, copied for each step: many small fields, written one by one and read
+/// together, would have the processor wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Proxy {
+    /// Handle of the operation it belongs to.
+    pub operation: u64,
+    /// The other rank, the channel and whether it sends, as in its slot, and whether its operation counts it.
+    word: u64,
+}
+
+const SENDS: u64 = 1 << 40;
+const COUNTED: u64 = 1 << 41;
+
+impl Proxy {
+    fn new(operation: u64, word: u64, counted: bool) -> Self {
+        Self { operation, word: word & (COUNTED - 1) | if counted { COUNTED } else { 0 } }
+    }
+
+    /// The other rank.
+    pub fn peer(self) -> i32 {
+        self.word as u32 as i32
+    }
+
+    /// Channel id.
+    pub fn channel(self) -> u8 {
+        (self.word >> 32) as u8
+    }
+
+    /// Sends, or receives.
+    pub fn sends(self) -> bool {
+        self.word & SENDS != 0
+    }
+
+    /// Whether its operation counts it as under way.
+    pub fn is_counted(self) -> bool {
+        self.word & COUNTED != 0
+    }
+}
+
+/// One that is followed.
+#[derive(Debug)]
+struct Followed {
+    proxy: Proxy,
+    /// Its steps under way, number and handle.
+    open: Vec<(u64, u64)>,
+}
+
+/// All of a communicator, by handle.
+#[derive(Debug, Default)]
+pub struct Proxies {
+    known: Table<Followed>,
+    /// Those that have ended, and when. A step that stopped earlier may be read later, in another window, but in the next round at the
+    /// latest that takes in all of that time.
+    ended: Vec<(u64, u64)>,
+    /// Those that are forgotten after the next round.
+    over: Vec<u64>,
+    lost: FxHashSet<u64>,
+}
+
+impl Proxies {
+    /// The proxy operation of that handle.
+    #[inline]
+    pub fn get(&mut self, handle: u64) -> Option<Proxy> {
+        self.known.get_mut(handle).map(|followed| followed.proxy)
+    }
+
+    /// Takes a proxy operation in, from its slot; `None` when it is known already.
+    pub fn begin(&mut self, handle: u64, event: &Recorded, counted: bool) -> Option<Proxy> {
+        if self.known.contains(handle) {
+            return None;
+        }
+        let proxy = Proxy::new(event.parent, event.payload()[0], counted);
+        self.known.insert(handle, Followed { proxy, open: Vec::new() });
+        Some(proxy)
+    }
+
+    /// It has ended at that time; its steps may still be read in this round and the next.
+    pub fn end(&mut self, handle: u64, time: u64) {
+        self.ended.push((handle, time));
+    }
+
+    /// A step of that number has begun. Gives how many earlier ones of the same number it leaves lost.
+    pub fn begin_step(&mut self, proxy: u64, number: u64, handle: u64) -> usize {
+        let lost = self.lose_steps(proxy, number);
+        if let Some(followed) = self.known.get_mut(proxy) {
+            followed.open.push((number, handle));
+        }
+        lost
+    }
+
+    /// A step of that number has begun and ended: the same, in one.
+    #[inline]
+    pub fn pass_step(&mut self, proxy: u64, number: u64) -> Option<(Proxy, usize)> {
+        let followed = self.known.get_mut(proxy)?;
+        let of = followed.proxy;
+        let lost = if followed.open.is_empty() { 0 } else { self.lose_steps(proxy, number) };
+        Some((of, lost))
+    }
+
+    /// Those of that number that are under way are lost.
+    fn lose_steps(&mut self, proxy: u64, number: u64) -> usize {
+        let Some(Followed { open, .. }) = self.known.get_mut(proxy) else { return 0 };
+        let before = self.lost.len();
+        self.lost.extend(open.extract_if(.., |(other, _)| *other == number).map(|(_, handle)| handle));
+        self.lost.len() - before
+    }
+
+    /// A step has ended; false when it was lost before, and taken for ended then.
+    pub fn end_step(&mut self, proxy: u64, handle: u64) -> bool {
+        if let Some(Followed { open, .. }) = self.known.get_mut(proxy) {
+            open.retain(|&(_, other)| other != handle);
+        }
+        self.awaits_step(handle)
+    }
+
+    /// Whether the step's stop is still waited for.
+    pub fn awaits_step(&mut self, handle: u64) -> bool {
+        self.lost.is_empty() || !self.lost.remove(&handle)
+    }
+
+    /// All that began before `horizon` has been read. Gives, for each proxy operation that is forgotten now, the operation it belongs to
+    /// and how many of its steps are lost.
+    pub fn end_round(&mut self, horizon: u64) -> Vec<(u64, usize)> {
+        let Self { known, ended, over, lost } = self;
+        let forget = |handle| {
+            let Followed { proxy, open } = known.remove(handle)?;
+            lost.extend(open.iter().map(|&(_, step)| step));
+            Some((proxy.operation, open.len()))
+        };
+        let forgotten = over.drain(..).filter_map(forget).collect();
+        over.extend(ended.extract_if(.., |(_, time)| *time < horizon).map(|(handle, _)| handle));
+        self.shrink();
+        forgotten
+    }
+
+    /// Gives back memory that many needed and few do not.
+    fn shrink(&mut self) {
+        self.known.shrink();
+        let (over, ended) = (self.over.len(), self.ended.len());
+        if self.over.capacity() + self.ended.capacity() > (8 * (over + ended)).max(FEW) {
+            self.over.shrink_to(2 * over);
+            self.ended.shrink_to(2 * ended);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::mapping::Mapping;
+    use crate::event::handle::Handle;
+    use crate::event::kind::Kind;
+    use crate::record::slot::Slot;
+
+    fn with_one() -> Proxies {
+        let slots = Mapping::<Slot>::new(1).unwrap();
+        slots[0].start(Handle::of_event(Kind::ProxyOp, 0, 1), 70, 0, [3 | 5 << 32 | 1 << 40, 0, 0, 0]);
+        let mut proxies = Proxies::default();
+        let event = slots[0].read(1).unwrap();
+        let proxy = proxies.begin(7, &event, true).unwrap();
+        assert_eq!((proxy.operation, proxy.peer(), proxy.channel()), (70, 3, 5));
+        assert!(proxy.sends() && proxy.is_counted());
+        assert_eq!(proxies.begin(7, &event, true), None);
+        proxies
+    }
+
+    #[test]
+    fn a_step_started_again_leaves_the_first_one_lost() {
+        let mut proxies = with_one();
+        assert_eq!([proxies.begin_step(7, 0, 100), proxies.begin_step(7, 1, 101), proxies.begin_step(7, 0, 102)], [0, 0, 1]);
+        assert!(!proxies.awaits_step(100) && proxies.awaits_step(102));
+        assert!(proxies.end_step(7, 102));
+    }
+
+    #[test]
+    fn a_lost_step_that_stops_all_the_same_counts_once() {
+        let mut proxies = with_one();
+        proxies.begin_step(7, 0, 100);
+        assert_eq!(proxies.begin_step(7, 0, 101), 1);
+        assert!(!proxies.end_step(7, 100));
+    }
+
+    #[test]
+    fn a_step_told_whole_leaves_those_of_its_number_lost() {
+        let mut proxies = with_one();
+        proxies.begin_step(7, 0, 100);
+        proxies.begin_step(7, 1, 101);
+        assert_eq!(proxies.pass_step(7, 0).map(|(proxy, lost)| (proxy.operation, lost)), Some((70, 1)));
+        assert_eq!(proxies.pass_step(8, 0), None);
+        assert!(!proxies.awaits_step(100) && proxies.awaits_step(101));
+    }
+
+    #[test]
+    fn an_ended_one_is_known_for_one_more_round() {
+        let mut proxies = with_one();
+        proxies.begin_step(7, 0, 100);
+        proxies.begin_step(7, 1, 101);
+        proxies.end(7, 5000);
+        assert_eq!(proxies.end_round(5000), []);
+        assert_eq!(proxies.end_round(5001), []);
+        assert!(proxies.get(7).is_some());
+        assert!(proxies.end_step(7, 100));
+        assert_eq!(proxies.end_round(5001), [(70, 1)]);
+        assert_eq!(proxies.get(7), None);
+        assert!(!proxies.awaits_step(101));
+    }
+}

@@ -1,0 +1,313 @@
+//! Reads a window's slots as they fill, and takes the window apart when it is closed.
+//!
+//! Each event is told twice: when it is seen to have begun, and when it is seen to have stopped (or is given up); or once, when both are
+//! seen at once.
+
+use crate::clock::monotonic;
+use crate::collect::pulse;
+use crate::figures::missing;
+use crate::record::grace::Graces;
+use crate::record::pool::{self, BLOCK_SLOTS, Pool};
+use crate::record::slot::{Recorded, Slot};
+use crate::record::window::{Window, WindowState};
+
+/// What a reader tells.
+pub trait Listener {
+    /// An event was seen to have begun.
+    fn begun(&mut self, pool: &Pool, event: &Recorded);
+    /// It was seen to have stopped.
+    fn ended(&mut self, event: &Recorded);
+    /// It was seen to have begun and stopped, both for the first time.
+    fn passed(&mut self, pool: &Pool, event: &Recorded);
+    /// Whether its stop is still waited for; asked of events that have begun and not stopped.
+    fn awaits(&mut self, handle: u64) -> bool;
+    /// It will not be seen to stop any more.
+    fn abandoned(&mut self, event: &Recorded);
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Cursor {
+    block: u32,
+    generation: u32,
+    /// Places before this one were seen.
+    next: u32,
+    /// When the event at that place began, once it was left there.
+    begin: Option<u64>,
+}
+
+impl Cursor {
+    /// What is to be read of its block, if nobody writes to that any more but to update it.
+    fn full<'p>(&self, pool: &'p Pool) -> &'p [Slot] {
+        let slots = pool.slots(self.block);
+        let full = slots.last().is_some_and(|slot| slot.is_of(self.generation));
+        slots.get(self.next as usize..).filter(|_| full).unwrap_or_default()
+    }
+}
+
+#[derive(Debug)]
+enum Phase {
+    Open,
+    /// Waiting for the end of a grace period, by number, and for the window's events until a time.
+    Closing {
+        grace: u64,
+        deadline: u64,
+    },
+    Processing {
+        grace: u64,
+        deadline: u64,
+    },
+}
+
+/// The collector's view of one window.
+#[derive(Debug)]
+pub struct Reader {
+    /// Blocks that are not wholly read, oldest first.
+    cursors: Vec<Cursor>,
+    /// All blocks known, to be given back.
+    blocks: Vec<u32>,
+    newest: Option<u32>,
+    /// Events begun and not stopped: (block, place, generation).
+    open: Vec<(u32, u32, u32)>,
+    /// Blocks are left that were not read for want of time.
+    behind: bool,
+    phase: Phase,
+}
+
+impl Default for Reader {
+    fn default() -> Self {
+        Self { cursors: Vec::new(), blocks: Vec::new(), newest: None, open: Vec::new(), behind: false, phase: Phase::Open }
+    }
+}
+
+impl Reader {
+    /// Tells what happened since the last call: of events seen before, all; of others, of the oldest `most` at about, from which it
+    /// takes off how many there were. Gives when the first one began that was left, if any was.
+    pub fn read(&mut self, pool: &Pool, window: &Window, most: &mut u32, listener: &mut impl Listener) -> Option<u64> {
+        self.read_blocks(pool, window, most, false, listener)
+    }
+
+    /// [`Reader::read`], `to_the_end` where nobody starts an event in the window any more: then a place that is empty before others is one
+    /// whose callback a signal handler has left, and what is behind it counts.
+    fn read_blocks(
+        &mut self,
+        pool: &Pool,
+        window: &Window,
+        most: &mut u32,
+        to_the_end: bool,
+        listener: &mut impl Listener,
+    ) -> Option<u64> {
+        self.find_new_blocks(pool, window);
+        let before = self.open.len();
+        let mut read = 0;
+        for index in 0..self.cursors.len() {
+            if *most == 0 {
+                break;
+            }
+            let coming = self.cursors.get(index + 1).map_or_else(Default::default, |coming| coming.full(pool));
+            let cursor = &mut self.cursors[index];
+            let from = cursor.next;
+            pulse::beat();
+            let slots = pool.slots(cursor.block).get(from as usize..).unwrap_or_default();
+            // counted before: slots come from other processors' caches, and so many come at once
+            let is_filled = |slot: &Slot| slot.is_of(cursor.generation);
+            let filled = match to_the_end {
+                true => slots.iter().rposition(is_filled).map_or(0, |last| last + 1),
+                false => slots.iter().take_while(|slot| is_filled(slot)).count(),
+            };
+            for (place, slot) in slots[..filled].iter().enumerate() {
+                // the next block comes while this one is taken in
+                if let Some(coming) = coming.get(place) {
+                    coming.fetch();
+                }
+                let Some(event) = slot.read(cursor.generation) else {
+                    missing::leave_behind();
+                    cursor.next += 1;
+                    continue;
+                };
+                if event.stop.is_some() {
+                    listener.passed(pool, &event);
+                } else {
+                    listener.begun(pool, &event);
+                    self.open.push((cursor.block, cursor.next, cursor.generation));
+                }
+                cursor.next += 1;
+            }
+            cursor.begin = None;
+            *most = most.saturating_sub(cursor.next - from);
+            read += 1;
+        }
+        // threads are interrupted between looking at the clock and taking a block: any of those left may hold what began first
+        let first = |left: &mut Cursor| {
+            if left.begin.is_none() {
+                left.begin = Some(pool.slot(left.block, left.next)?.begun(left.generation)?);
+            }
+            left.begin
+        };
+        let begin = self.cursors[read..].iter_mut().filter_map(first).min();
+        self.behind = begin.is_some();
+        self.cursors.retain(|cursor| cursor.next < BLOCK_SLOTS);
+        self.look_again(pool, before, listener);
+        begin
+    }
+
+    /// Tells which of the first `count` events seen to have begun have stopped since.
+    fn look_again(&mut self, pool: &Pool, count: usize, listener: &mut impl Listener) {
+        let over = |&mut (block, place, generation): &mut (u32, u32, u32)| {
+            let Some(event) = pool.slot(block, place).and_then(|slot| slot.read(generation)) else { return true };
+            if event.stop.is_some() {
+                listener.ended(&event);
+            }
+            event.stop.is_some() || !listener.awaits(event.handle)
+        };
+        self.open.extract_if(..count, over).for_each(drop);
+        pulse::beat();
+    }
+
+    fn find_new_blocks(&mut self, pool: &Pool, window: &Window) {
+        let newest = window.newest();
+        let known = self.blocks.len();
+        let mut next = newest;
+        while let Some(block) = next.filter(|&block| Some(block) != self.newest) {
+            let Some(entry) = pool.block(block) else { break };
+            self.blocks.push(block);
+            next = Some(entry.next()).filter(|&next| next != pool::NONE);
+        }
+        self.newest = newest;
+        self.blocks[known..].reverse();
+        let cursor = |&block: &u32| Some(Cursor { block, generation: pool.block(block)?.generation(), next: 0, begin: None });
+        self.cursors.extend(self.blocks[known..].iter().filter_map(cursor));
+    }
+
+    /// True when every event was seen and has stopped.
+    pub fn is_idle(&self) -> bool {
+        self.open.is_empty() && !self.behind
+    }
+
+    /// Goes on with closing the window, after [`Reader::read`]; true when it is done and the window READY. Events that have not
+    /// stopped `patience` nanoseconds after it began to close are given up; with no patience, at once. To be called again when a grace period
+    /// that it has asked for has begun.
+    pub fn close(
+        &mut self,
+        pool: &Pool,
+        window: &Window,
+        patience: u64,
+        graces: &mut Graces,
+        listener: &mut impl Listener,
+    ) -> bool {
+        if window.state() == WindowState::Closing && matches!(self.phase, Phase::Open) {
+            self.phase = Phase::Closing { grace: graces.ask(), deadline: monotonic().saturating_add(patience) };
+        }
+        if let Phase::Closing { grace, deadline } = &mut self.phase {
+            *deadline = (*deadline).min(monotonic().saturating_add(patience));
+            let late = monotonic() >= *deadline;
+            if self.behind || !(graces.is_over(*grace) && (self.open.is_empty() || late)) {
+                return false;
+            }
+            window.change(WindowState::Closing, WindowState::Processing);
+            self.phase = Phase::Processing { grace: graces.ask(), deadline: *deadline };
+        }
+        if let Phase::Processing { grace, deadline } = &mut self.phase {
+            if !graces.is_over(*grace) {
+                return false;
+            }
+            *deadline = (*deadline).min(monotonic().saturating_add(patience));
+            let late = monotonic() >= *deadline;
+            // no callback can start an event here any more: this read is the last that finds new ones
+            let mut all = u32::MAX;
+            self.read_blocks(pool, window, &mut all, true, listener);
+            if !(self.open.is_empty() || late) {
+                return false;
+            }
+            self.take_apart(pool, window, listener);
+            return true;
+        }
+        false
+    }
+
+    fn take_apart(&mut self, pool: &Pool, window: &Window, listener: &mut impl Listener) {
+        for (block, place, generation) in self.open.drain(..) {
+            if let Some((slot, event)) = pool.slot(block, place).and_then(|slot| Some((slot, slot.read(generation)?))) {
+                match event.stop {
+                    Some(_) => listener.ended(&event),
+                    None => listener.abandoned(&event),
+                }
+                // whatever is still told of it comes too late
+                slot.stop(generation, event.start);
+            }
+        }
+        window.clear();
+        self.blocks.drain(..).for_each(|block| pool.give_back(block));
+        *self = Self::default();
+        window.change(WindowState::Processing, WindowState::Ready);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::mapping::{Mapping, Zeroed};
+    use crate::event::handle::Handle;
+    use crate::event::kind::Kind;
+
+    struct Zero(Window);
+    // SAFETY: a window is atomic integers, valid as zeros, without drop.
+    unsafe impl Zeroed for Zero {}
+
+    /// Counts what it is told.
+    #[derive(Default)]
+    struct Count {
+        begun: u32,
+        ended: u32,
+        passed: u32,
+    }
+
+    impl Listener for Count {
+        fn begun(&mut self, _: &Pool, _: &Recorded) {
+            self.begun += 1;
+        }
+
+        fn ended(&mut self, _: &Recorded) {
+            self.ended += 1;
+        }
+
+        fn passed(&mut self, _: &Pool, _: &Recorded) {
+            self.passed += 1;
+        }
+
+        fn awaits(&mut self, _: u64) -> bool {
+            true
+        }
+
+        fn abandoned(&mut self, _: &Recorded) {}
+    }
+
+    #[test]
+    fn what_is_left_is_read_later_and_told_once() {
+        let (pool, windows) = (Pool::new(4 * 4096).unwrap(), Mapping::<Zero>::new(1).unwrap());
+        let (window, mut reader, mut told) = (&windows[0].0, Reader::default(), Count::default());
+        let blocks: Vec<u32> = std::iter::from_fn(|| pool.take()).collect();
+        for (&block, begin) in blocks.iter().zip([100, 300, 200, 400]) {
+            window.add(&pool, block);
+            let generation = pool.block(block).unwrap().generation();
+            for place in 0..BLOCK_SLOTS {
+                let handle = Handle::of_event(Kind::Coll, Pool::index(block, place), generation);
+                pool.slot(block, place).unwrap().start(handle, 0, begin + u64::from(place), [0; 4]);
+            }
+            pool.slot(block, 0).unwrap().stop(generation, 500);
+        }
+        let mut most = BLOCK_SLOTS;
+        assert_eq!(reader.read(&pool, window, &mut most, &mut told), Some(200), "the third block begins before the second");
+        assert_eq!((most, told.begun, told.passed, reader.is_idle()), (0, BLOCK_SLOTS - 1, 1, false));
+        assert_eq!(reader.read(&pool, window, &mut most, &mut told), Some(200));
+        most = u32::MAX;
+        assert_eq!(reader.read(&pool, window, &mut most, &mut told), None);
+        assert_eq!((told.begun, told.passed, told.ended), (4 * (BLOCK_SLOTS - 1), 4, 0));
+        for &block in &blocks {
+            let generation = pool.block(block).unwrap().generation();
+            (1..BLOCK_SLOTS).for_each(|place| pool.slot(block, place).unwrap().stop(generation, 600));
+        }
+        reader.read(&pool, window, &mut most, &mut told);
+        assert_eq!((told.begun, told.passed, told.ended), (4 * (BLOCK_SLOTS - 1), 4, 4 * (BLOCK_SLOTS - 1)));
+        assert!(reader.is_idle());
+    }
+}

@@ -1,0 +1,45 @@
+//! Exporters: who is given the figures while the job runs, every so often, and once more at its end.
+//!
+//! Each has a thread of its own, which asks the collector for the [`crate::figures::snapshot::Sums`] and makes [`Family`]s of them. The collector never waits for it, and neither
+//! does the job, but for `last`. What an exporter keeps is the sums since the start: one that cannot send loses points in time, no figures.
+
+mod exporter;
+mod families;
+mod identity;
+pub(crate) mod interval;
+#[cfg(feature = "otel")]
+pub(crate) mod otel;
+mod peers;
+#[cfg(feature = "otel")]
+pub(crate) mod textfile;
+mod thread;
+
+use crate::config::Settings;
+use exporter::Way;
+
+pub use exporter::Exporter;
+pub use families::{Family, Histogram, Labels, Point, Value};
+pub use identity::Identity;
+
+const OTLP: Way = Way { thread: "scorep-nccl-exp", how: "over OpenTelemetry", out: "OTEL_EXPORTER_OTLP_ENDPOINT says where to" };
+const TEXTFILE: Way = Way {
+    thread: "scorep-nccl-prm",
+    how: "to NCCL_SCOREP_PROM_DIR",
+    out: "the directory must be there, and the job may write to it",
+};
+
+/// Starts the exporters that are asked for, or says why there are none. Called once, before the first event.
+pub(crate) fn begin(settings: &Settings) {
+    if !settings.otel && settings.prom_dir.is_none() {
+        return;
+    }
+    let identity = Identity::of_process();
+    let otlp = settings.otel.then(|| (OTLP, otel::exporter(&identity)));
+    let textfile = settings.prom_dir.as_deref().map(|directory| (TEXTFILE, textfile::exporter(directory, &identity)));
+    thread::begin(otlp.into_iter().chain(textfile), &identity, settings);
+}
+
+/// Has everything exported once more, within two seconds.
+pub(crate) fn last() {
+    thread::last();
+}

@@ -1,0 +1,18 @@
+//! In place of the exporters, in a library that was built without them.
+
+use crate::base::log;
+use crate::config::Settings;
+
+/// Says what is missing to who asks for it. Called once, before the first event.
+pub(crate) fn begin(settings: &Settings) {
+    let asked = [(settings.otel, "NCCL_SCOREP_OTEL=on"), (settings.prom_dir.is_some(), "NCCL_SCOREP_PROM_DIR")];
+    for (_, setting) in asked.iter().filter(|(is_asked, _)| *is_asked) {
+        log::warn(&format!(
+            "{setting}: this library was built without OpenTelemetry, and nothing is exported; build it with \
+             -DSCOREP_NCCL_OTEL=ON, or leave the setting out"
+        ));
+    }
+}
+
+/// There is nothing to be exported at the end either.
+pub(crate) fn last() {}

@@ -1,0 +1,76 @@
+//! Looks up the addresses of a host's name on a thread of its own, since nothing ends a lookup that hangs. There is one such thread at most: as long
+//! as it waits for its answer, exports fail without another.
+
+use crate::base::own_thread;
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use ureq::config::Config;
+use ureq::http::Uri;
+use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
+use ureq::unversioned::transport::NextTimeout;
+use ureq::{Error, Timeout};
+
+/// Who looks up.
+#[derive(Debug, Default)]
+pub(super) struct Lookup {
+    /// Whether its thread is there.
+    busy: Arc<AtomicBool>,
+}
+
+/// Why there is no address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Missing {
+    NotFound,
+    TooLate,
+}
+
+/// Where a URL leads to.
+pub(super) fn host_and_port(uri: &Uri) -> (&str, u16) {
+    let default = if uri.scheme_str() == Some("https") { 443 } else { 80 };
+    // the brackets of an address of IPv6 are the URL's
+    (uri.host().unwrap_or_default().trim_matches(['[', ']']), uri.port_u16().unwrap_or(default))
+}
+
+impl Lookup {
+    /// At least one address, within so much time.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub(super) fn found(&self, (host, port): (&str, u16), patience: Duration) -> Result<Vec<SocketAddr>, Missing> {
+        if let Ok(address) = host.parse::<IpAddr>() {
+            return Ok(vec![SocketAddr::new(address, port)]);
+        }
+        if self.busy.swap(true, Ordering::AcqRel) {
+            return Err(Missing::TooLate);
+        }
+        let (answer, inbox) = crossbeam_channel::bounded(1);
+        let (host, busy) = (host.to_owned(), self.busy.clone());
+        let body = move || {
+            // a fault in it is no reason to stop recording
+            let found = std::panic::catch_unwind(|| (host.as_str(), port).to_socket_addrs().map(Vec::from_iter));
+            busy.store(false, Ordering::Release);
+            let _ = answer.send(found.unwrap_or_else(|_| Err(std::io::ErrorKind::Other.into())));
+        };
+        if own_thread::spawn("scorep-nccl-dns", body).is_err() {
+            self.busy.store(false, Ordering::Release);
+            return Err(Missing::TooLate);
+        }
+        let found = inbox.recv_timeout(patience).map_err(|_| Missing::TooLate)?;
+        found.ok().filter(|addresses| !addresses.is_empty()).ok_or(Missing::NotFound)
+    }
+}
+
+impl Resolver for Lookup {
+    fn resolve(&self, uri: &Uri, _config: &Config, timeout: NextTimeout) -> Result<ResolvedSocketAddrs, Error> {
+        let found = self.found(host_and_port(uri), *timeout.after).map_err(|missing| match missing {
+            Missing::NotFound => Error::HostNotFound,
+            Missing::TooLate => Error::Timeout(Timeout::Resolve),
+        })?;
+        let mut addresses = self.empty();
+        // it holds sixteen
+        found.into_iter().take(16).for_each(|address| addresses.push(address));
+        Ok(addresses)
+    }
+}

@@ -1,0 +1,109 @@
+//! The file of this process in the directory, and what others of this machine have left there.
+
+use crate::base::files::NewFile;
+use std::fs::{self, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+/// How far behind another's file may be before it is left of somebody who is gone: so long, or so many exports.
+const OLD: Duration = Duration::from_secs(600);
+const EXPORTS: u32 = 10;
+/// node_exporter reads what ends so, and nothing else.
+const ENDING: &str = ".prom";
+
+/// Where one process writes to.
+#[derive(Debug)]
+pub(super) struct Place {
+    directory: PathBuf,
+    /// What the names of all files of this machine begin with.
+    start: String,
+    /// The name of this process' file.
+    name: String,
+}
+
+impl Place {
+    pub(super) fn new(directory: PathBuf, host: &str, process: &str) -> Self {
+        // a host may be called anything, a file not
+        let plain = |letter: char| if letter.is_ascii_alphanumeric() || "-._".contains(letter) { letter } else { '_' };
+        let start = format!("scorep-nccl_{}_", host.chars().map(plain).collect::<String>());
+        Self { directory, name: format!("{start}{process}{ENDING}"), start }
+    }
+
+    /// Writes the whole file or none: node_exporter never sees half of it. Gives its time.
+    ///
+    /// # Errors
+    /// The directory, and what is wrong with it.
+    pub(super) fn write(&self, text: &str) -> Result<SystemTime, String> {
+        let place = self.directory.join(&self.name);
+        write_readable(&place, text).map_err(|error| format!("{}: {error}", self.directory.display()))
+    }
+
+    /// Removes files of this machine that were written long before the one that is of now: by the file system's clock alone, as it may be another
+    /// machine's. A process that lives writes its own again.
+    pub(super) fn remove_old(&self, now: SystemTime, interval: Duration) {
+        let most = OLD.max(interval.saturating_mul(EXPORTS));
+        // what cannot be read or removed is left to who can
+        let Ok(entries) = fs::read_dir(&self.directory) else { return };
+        for entry in entries.flatten() {
+            let of_another = entry.file_name().to_str().is_some_and(|name| name != self.name && self.is_ours(name));
+            let is_old = || {
+                // of a link its own
+                let data = entry.metadata().ok().filter(fs::Metadata::is_file)?;
+                now.duration_since(data.modified().ok()?).ok().filter(|age| *age > most)
+            };
+            if of_another && is_old().is_some() {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+
+    /// Whether this library gives such a name to a file on this machine.
+    fn is_ours(&self, name: &str) -> bool {
+        let name = NewFile::whole(name).unwrap_or(name);
+        let process = name.strip_prefix(&self.start).and_then(|rest| rest.strip_suffix(ENDING));
+        // a process, and perhaps its namespace
+        process.is_some_and(|process| {
+            let mut numbers = process.splitn(2, '-');
+            numbers.all(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+        })
+    }
+}
+
+/// Writes a file for all to read, and gives its time.
+fn write_readable(place: &Path, text: &str) -> io::Result<SystemTime> {
+    let mut file = NewFile::beside(place)?;
+    // node_exporter runs as another user, and the job may keep its files to itself
+    file.set_permissions(Permissions::from_mode(0o644))?;
+    file.write_all(text.as_bytes())?;
+    file.appear()?;
+    fs::metadata(place)?.modified()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ours_are_those_of_this_machine() {
+        let place = Place::new("/x".into(), "node/1", "7");
+        assert_eq!(place.name, "scorep-nccl_node_1_7.prom");
+        for ours in ["scorep-nccl_node_1_7.prom", "scorep-nccl_node_1_80.prom.part", "scorep-nccl_node_1_1-4026532290.prom"] {
+            assert!(place.is_ours(ours), "{ours}");
+        }
+        for other in [
+            "scorep-nccl_node_10_7.prom",
+            "scorep-nccl_node_1_2_7.prom",
+            "scorep-nccl_node_1_.prom",
+            "scorep-nccl_node_1_7-.prom",
+            "scorep-nccl_node_1_7-1-2.prom",
+            "scorep-nccl_node_1_7.txt",
+            "scorep-nccl_node_1_7",
+            "node_1_7.prom",
+            "other.prom",
+        ] {
+            assert!(!place.is_ours(other), "{other}");
+        }
+    }
+}

@@ -1,0 +1,302 @@
+//! Arrivals as bytes, about seventeen an arrival. Names go as text: their numbers are each process' own.
+//!
+//! ```text
+//! version, log2(one_in), left out, names, {length, bytes}, ranks, {comm, rank, arrivals,
+//!     {name and what is known, sequence, occurrence, bytes, [length, [time, earlier, later, ahead]]}}
+//! ```
+//! `comm` has eight bytes, little-endian; all other numbers seven bits a byte, the least first. Sequence numbers, bytes,
+//! times, and how much they may be earlier or later are differences to the last arrival that has them. A name's number has
+//! four bits behind it: two for what is known, one where CUDA's events are the source, one where the kernel is shared.
+
+use super::{Arrival, Arrivals, Known, RankArrivals};
+use crate::event::name::{Name, UNKNOWN};
+use crate::sums::totals::Rank;
+use std::ffi::CString;
+
+/// What the first byte says.
+const VERSION: u8 = 3;
+
+/// Fewest bytes of a rank, and of an arrival.
+const LEAST: [usize; 2] = [10, 4];
+
+fn put(bytes: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        bytes.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+}
+
+/// Small numbers of either sign as small numbers.
+fn folded(number: i64) -> u64 {
+    ((number << 1) ^ (number >> 63)) as u64
+}
+
+fn unfolded(number: u64) -> i64 {
+    (number >> 1) as i64 ^ -((number & 1) as i64)
+}
+
+/// How much is known, as it is encoded.
+const KNOWN: [Known; 3] = [Known::Nothing, Known::Length, Known::Begin];
+/// Bits behind a name's number.
+const FLAGS: u32 = 4;
+const BY_EVENTS: u64 = 1 << 2;
+const FUSED: u64 = 1 << 3;
+
+/// What is left to read.
+struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    fn take(&mut self, length: usize) -> Option<&'a [u8]> {
+        let (taken, left) = self.0.split_at_checked(length)?;
+        self.0 = left;
+        Some(taken)
+    }
+
+    fn byte(&mut self) -> Option<u8> {
+        self.take(1)?.first().copied()
+    }
+
+    fn eight(&mut self) -> Option<[u8; 8]> {
+        self.take(8)?.try_into().ok()
+    }
+
+    fn number(&mut self) -> Option<u64> {
+        let mut number = 0;
+        for place in (0..64).step_by(7) {
+            let byte = self.byte()?;
+            let bits = u64::from(byte & 0x7f);
+            if bits << place >> place != bits {
+                return None;
+            }
+            number |= bits << place;
+            if byte & 0x80 == 0 {
+                return Some(number);
+            }
+        }
+        None
+    }
+
+    /// How many things follow, of at least so many bytes each: no more than there are bytes for.
+    fn count(&mut self, least: usize) -> Option<usize> {
+        let count = usize::try_from(self.number()?).ok()?;
+        (count <= self.0.len() / least).then_some(count)
+    }
+
+    fn name(&mut self) -> Option<Name> {
+        let length = self.count(1)?;
+        let text = CString::new(self.take(length)?).ok()?;
+        Some(if text.as_bytes() == UNKNOWN.as_bytes() { Name::default() } else { Name::of(Some(text.as_c_str())) })
+    }
+
+    /// A number that is told by its difference to one before.
+    fn after(&mut self, before: u64) -> Option<u64> {
+        Some(before.wrapping_add_signed(unfolded(self.number()?)))
+    }
+
+    fn rank(&mut self, names: &[Name]) -> Option<RankArrivals> {
+        let rank = Rank { comm: u64::from_le_bytes(self.eight()?), rank: unfolded(self.number()?).try_into().ok()? };
+        let count = self.count(LEAST[1])?;
+        let mut arrivals = Vec::with_capacity(count);
+        let mut before = Arrival::default();
+        for _ in 0..count {
+            let name = self.number()?;
+            let known = *KNOWN.get((name & 3) as usize)?;
+            before = Arrival {
+                function: *names.get(usize::try_from(name >> FLAGS).ok()?)?,
+                sequence: self.after(before.sequence)?,
+                occurrence: self.number()?.try_into().ok()?,
+                bytes: self.after(before.bytes)?,
+                by_events: name & BY_EVENTS != 0,
+                is_fused: name & FUSED != 0,
+                known,
+                ..before
+            };
+            if known >= Known::Length {
+                before.length = self.number()?;
+            }
+            if known == Known::Begin {
+                before.time = self.after(before.time)?;
+                before.clock = [self.after(before.clock[0])?, self.after(before.clock[1])?];
+                before.ahead = self.number()?;
+            }
+            arrivals.push(before.cleared());
+        }
+        Some(RankArrivals { rank, arrivals })
+    }
+}
+
+impl Arrivals {
+    /// As bytes, for [`Arrivals::decode`] in any process.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut names: Vec<Name> = Vec::new();
+        let mut places = [None; 256];
+        for arrival in self.ranks.iter().flat_map(|rank| &rank.arrivals) {
+            let place = &mut places[usize::from(arrival.function.bits())];
+            if place.is_none() {
+                *place = Some(names.len() as u64);
+                names.push(arrival.function);
+            }
+        }
+        let mut bytes = vec![VERSION, self.one_in.max(1).ilog2() as u8];
+        put(&mut bytes, self.left_out);
+        put(&mut bytes, names.len() as u64);
+        for text in names.into_iter().map(Name::text) {
+            put(&mut bytes, text.len() as u64);
+            bytes.extend(text.bytes());
+        }
+        put(&mut bytes, self.ranks.len() as u64);
+        for RankArrivals { rank, arrivals } in &self.ranks {
+            bytes.extend(rank.comm.to_le_bytes());
+            put(&mut bytes, folded(rank.rank.into()));
+            put(&mut bytes, arrivals.len() as u64);
+            let mut before = Arrival::default();
+            for &arrival in arrivals {
+                let place = places[usize::from(arrival.function.bits())].unwrap_or(0);
+                let after = |number: u64, before: u64| folded(number.wrapping_sub(before) as i64);
+                let by_events = if arrival.by_events { BY_EVENTS } else { 0 };
+                let fused = if arrival.is_fused { FUSED } else { 0 };
+                put(&mut bytes, place << FLAGS | fused | by_events | arrival.known as u64);
+                put(&mut bytes, after(arrival.sequence, before.sequence));
+                put(&mut bytes, arrival.occurrence.into());
+                put(&mut bytes, after(arrival.bytes, before.bytes));
+                (before.sequence, before.bytes) = (arrival.sequence, arrival.bytes);
+                if arrival.known >= Known::Length {
+                    put(&mut bytes, arrival.length);
+                }
+                if arrival.known == Known::Begin {
+                    put(&mut bytes, after(arrival.time, before.time));
+                    put(&mut bytes, after(arrival.clock[0], before.clock[0]));
+                    put(&mut bytes, after(arrival.clock[1], before.clock[1]));
+                    put(&mut bytes, arrival.ahead);
+                    (before.time, before.clock) = (arrival.time, arrival.clock);
+                }
+            }
+        }
+        bytes
+    }
+
+    /// From [`Arrivals::encode`]'s bytes; `None` of any others.
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let mut reader = Reader(bytes);
+        if reader.byte()? != VERSION {
+            return None;
+        }
+        let one_in = 1_u32.checked_shl(reader.byte()?.into())?;
+        let left_out = reader.number()?;
+        let names: Vec<Name> = (0..reader.count(1)?).map(|_| reader.name()).collect::<Option<_>>()?;
+        let ranks = (0..reader.count(LEAST[0])?).map(|_| reader.rank(&names)).collect::<Option<_>>()?;
+        reader.0.is_empty().then_some(Self { ranks, one_in, left_out })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figures::arrivals::Collective;
+    use fastrand::Rng;
+
+    /// Whatever can be told of an arrival.
+    fn arrival(random: &mut Rng) -> Arrival {
+        let mut any = || random.u64(..) >> random.u32(..64);
+        let (time, length, clock, ahead, bytes) = (any(), any(), [any(), any()], any(), any());
+        let known = KNOWN[random.usize(..3)];
+        let (by_events, is_fused) = (random.bool(), random.bool());
+        Arrival { time, length, clock, ahead, bytes, by_events, is_fused, known, ..Arrival::default() }.cleared()
+    }
+
+    fn collective(function: Name, sequence: u64, arrival: Arrival) -> Collective {
+        Collective { function, sequence, order: 0, arrival }
+    }
+
+    /// Whatever can be told of arrivals.
+    fn arbitrary(random: &mut Rng) -> Arrivals {
+        let names = [c"AllReduce", c"Broadcast", c"a function of tomorrow"].map(|name| Name::of(Some(name)));
+        let names = [Name::default(), names[0], names[1], names[2]];
+        let rank = |random: &mut Rng| {
+            let collectives: Vec<_> = (0..random.usize(..40))
+                .map(|_| collective(names[random.usize(..4)], random.u64(..) >> random.u32(..64), arrival(random)))
+                .collect();
+            RankArrivals::new(Rank { comm: random.u64(..), rank: random.i32(..) }, collectives)
+        };
+        let ranks = (0..random.usize(..6)).map(|_| rank(random)).collect();
+        Arrivals { ranks, one_in: 1 << random.u32(..32), left_out: random.u64(..) >> random.u32(..64) }
+    }
+
+    #[test]
+    fn what_is_encoded_is_decoded() {
+        assert_eq!(Arrivals::decode(&Arrivals::default().encode()), Some(Arrivals::default()));
+        for seed in 0..500 {
+            let arrivals = arbitrary(&mut Rng::with_seed(seed));
+            assert_eq!(Arrivals::decode(&arrivals.encode()).as_ref(), Some(&arrivals), "{seed}");
+        }
+    }
+
+    #[test]
+    fn an_arrival_takes_about_seventeen_bytes() {
+        // one in 2 ms for six minutes, in ticks of 2.6 GHz
+        let arrival = |at: u64| Arrival {
+            time: (1 << 50) + at * 5_200_000 + at % 7 * 10_000,
+            length: 500_000 + at % 11 * 30_000,
+            clock: [80_000 + at % 13 * 2000, 30_000 + at % 17 * 1000],
+            ahead: at % 2 * 13_000,
+            bytes: 25 << 20,
+            ..Arrival::default()
+        };
+        let collectives = (0..180_000).map(|at| collective(Name::of(Some(c"AllReduce")), at, arrival(at)));
+        let rank = RankArrivals::new(Rank { comm: u64::MAX, rank: 0 }, collectives.collect());
+        let length = Arrivals { ranks: vec![rank], ..Arrivals::default() }.encode().len();
+        assert!(length < 18 * 180_000, "{length}");
+    }
+
+    #[test]
+    fn bytes_cut_short_or_changed_do_no_harm() {
+        let mut random = Rng::with_seed(5);
+        let harmless = |bytes: &[u8]| {
+            let decoded = Arrivals::decode(bytes);
+            let arrivals = decoded.iter().flat_map(|arrivals| &arrivals.ranks).map(|rank| rank.arrivals.len());
+            assert!(arrivals.sum::<usize>() * LEAST[1] <= bytes.len());
+        };
+        // names are left alone: those of the process have room for some only
+        let names = [VERSION, 0, 0, 1, 4, b'S', b'e', b'n', b'd'];
+        for _ in 0..100 {
+            let bytes = arbitrary(&mut random).encode();
+            assert!((0..bytes.len()).all(|length| Arrivals::decode(&bytes[..length]).is_none()));
+            assert!(Arrivals::decode(&[&bytes[..], &[0]].concat()).is_none());
+            let collectives = (0..20).map(|_| collective(Name::of(Some(c"Send")), random.u64(..), arrival(&mut random)));
+            let rank = RankArrivals::new(Rank { comm: 1, rank: 1 }, collectives.collect());
+            let bytes = Arrivals { ranks: vec![rank.clone(), rank], ..Arrivals::default() }.encode();
+            assert!(bytes.starts_with(&names));
+            for _ in 0..200 {
+                let mut bytes = bytes.clone();
+                let place = random.usize(names.len()..bytes.len());
+                bytes[place] = random.u8(..);
+                harmless(&bytes);
+            }
+        }
+        (0..20_000).for_each(|_| {
+            let length = random.usize(..60);
+            harmless(&names.into_iter().chain((0..length).map(|_| random.u8(..))).collect::<Vec<u8>>());
+        });
+    }
+
+    #[test]
+    fn bytes_that_lie_are_refused() {
+        let refused = |bytes: &[u8]| Arrivals::decode(bytes).is_none();
+        let [nothing, length, begin] = KNOWN.map(|known| known as u8);
+        assert!(refused(&[]) && refused(&[VERSION]) && refused(&[VERSION + 1, 0, 0, 0, 0]));
+        assert!(!refused(&[VERSION, 0, 0, 0, 0]) && refused(&[VERSION, 32, 0, 0, 0]));
+        // more names, or ranks, than there are bytes
+        let many = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1];
+        assert!(refused(&[&[VERSION, 0, 0][..], &many].concat()));
+        assert!(refused(&[&[VERSION, 0, 0, 0][..], &many, &[0; 100]].concat()));
+        // a number of more than 64 bits, a NUL in a name
+        assert!(refused(&[&[VERSION, 0, 0, 0][..], &[0xff; 9], &[2]].concat()) && refused(&[VERSION, 0, 0, 1, 1, 0, 0]));
+        let rank = |arrival: &[u8]| [&[VERSION, 0, 0, 1, 1, b'f', 1][..], &[0; 8], &[0, 1], arrival].concat();
+        assert!(!refused(&rank(&[nothing, 0, 0, 0])) && !refused(&rank(&[length, 0, 0, 0, 0])));
+        assert!(!refused(&rank(&[begin, 0, 0, 0, 0, 0, 0, 0, 0])));
+        // a half of an arrival, more than can be known, a name that is not there
+        assert!(refused(&rank(&[nothing, 0, 0])) && refused(&rank(&[begin, 0, 0, 0, 0, 0, 0, 0])));
+        assert!(refused(&rank(&[begin + 1, 0, 0, 0, 0, 0, 0, 0, 0])) && refused(&rank(&[1 << FLAGS, 0, 0, 0])));
+    }
+}

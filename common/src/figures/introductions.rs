@@ -1,0 +1,35 @@
+//! The communicators that NCCL introduced.
+
+use crate::event::Communicator;
+use crate::sums::totals::Rank;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// By id, with the ranks of this process.
+#[derive(Debug, Default)]
+pub struct Introductions(pub(crate) BTreeMap<u64, (Communicator, BTreeSet<i32>)>);
+
+impl Introductions {
+    /// Takes note of one.
+    pub fn add(&mut self, communicator: &Communicator) {
+        let entry = self.0.entry(communicator.id).or_insert_with(|| (communicator.clone(), BTreeSet::new()));
+        entry.1.insert(communicator.rank);
+    }
+
+    /// Ranks of a communicator, where NCCL told.
+    #[cfg(feature = "otel")]
+    pub(crate) fn sizes(&self) -> BTreeMap<u64, i32> {
+        self.0.iter().map(|(&id, (introduction, _))| (id, introduction.nranks)).filter(|&(_, nranks)| nranks > 0).collect()
+    }
+
+    /// Forgets ranks whose communicators have no figures of their own any more.
+    pub fn forget(&mut self, ranks: Vec<Rank>) {
+        for Rank { comm, rank } in ranks {
+            if let Some((_, known)) = self.0.get_mut(&comm) {
+                known.remove(&rank);
+                if known.is_empty() {
+                    self.0.remove(&comm);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! The metrics there are: names, units, meanings. One table serves Score-P, the summary and the documentation.
+
+use crate::event::name::FUNCTIONS;
+use std::ffi::{CStr, CString};
+use std::sync::LazyLock;
+
+/// Whom a counter belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Owner {
+    /// The process.
+    Process,
+    /// The calling thread.
+    Thread,
+}
+
+/// Description of a counter: an accumulated whole number.
+#[derive(Debug)]
+pub struct Counter {
+    /// Name.
+    pub name: String,
+    /// One sentence.
+    pub description: CString,
+    /// `ns`, `B` or `#`.
+    pub unit: &'static CStr,
+    /// Whom it belongs to.
+    pub owner: Owner,
+}
+
+/// Description of a series: values over time.
+#[derive(Debug, Clone, Copy)]
+pub struct Series {
+    /// Name; whose values they are follows it (`series::Token`).
+    pub name: &'static str,
+    /// One sentence.
+    pub description: &'static CStr,
+    /// Unit.
+    pub unit: &'static CStr,
+    /// How its values are worked out.
+    pub figure: Figure,
+    /// Whether there is one for each peer, too.
+    pub by_peer: bool,
+    /// Whether communicators without a series of their own are summed up in one.
+    pub of_other: bool,
+}
+
+/// What a series shows of a window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Figure {
+    /// Bytes over the time that a send was under way.
+    TransferRate,
+    /// The latency of the fit.
+    TransferLatency,
+    /// Mean time of GPU-timed collectives.
+    CollectiveTime,
+    /// Their bus bandwidth.
+    BusBandwidth,
+}
+
+macro_rules! fixed {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal, $unit:literal, $owner:ident, $text:literal;)*) => {
+        /// The counters that every process has, by their place in [`counters`].
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[repr(usize)]
+        pub enum Fixed { $($(#[$doc])* $variant),* }
+        const FIXED: &[(&str, &CStr, Owner, &str)] = &[$(($name, $unit, Owner::$owner, $text)),*];
+    };
+}
+
+fixed! {
+    /// Operations.
+    Ops = "nccl_ops", c"#", Process, "Collective and point-to-point operations done";
+    /// Bytes.
+    Bytes = "nccl_bytes", c"B", Process, "Bytes of the buffers of the operations done, no traffic: elements times their size";
+    /// Collective time.
+    CollectiveTime = "nccl_collective_time", c"ns", Process, "GPU times of the GPU-timed collective operations alone, with the wait for the last rank, summed up; a kernel counts once";
+    /// Point-to-point time.
+    P2pTime = "nccl_p2p_time", c"ns", Process, "GPU times of the GPU-timed point-to-point operations alone, with the wait for the other rank, summed up; a kernel counts once";
+    /// Busy time.
+    BusyTime = "nccl_busy_time", c"ns", Process, "Time with at least one GPU-timed operation under way, also while it waits for the last rank";
+    /// Network bytes.
+    NetBytes = "nccl_net_bytes", c"B", Process, "Bytes sent over the network, with the flags of NCCL's protocols";
+    /// Network time.
+    NetTime = "nccl_net_time", c"ns", Process, "Time with at least one send over the network under way";
+    /// GPU-timed operations.
+    GpuTimedOps = "nccl_gpu_timed_ops", c"#", Process, "Operations whose time is the GPU's own";
+    /// Event-timed operations.
+    EventTimedOps = "nccl_event_timed_ops", c"#", Process, "Operations whose time is the GPU's own, from CUDA's events";
+    /// Out of step.
+    OutOfStep = "nccl_out_of_step", c"#", Process, "Operations whose GPU stamps may be another operation's and are not used";
+    /// Unfinished.
+    UnfinishedOps = "nccl_unfinished_ops", c"#", Process, "Operations of which something never ended";
+    /// Invisible.
+    InvisibleOps = "nccl_invisible_ops", c"#", Process, "Calls of NCCL's API that NCCL reports no further";
+    /// Dropped.
+    Dropped = "nccl_dropped", c"#", Process, "Events not recorded for want of room";
+    /// Enqueued operations.
+    EnqueuedOps = "nccl_enqueued_ops", c"#", Thread, "Operations enqueued by calls of this thread, without replays of CUDA graphs";
+    /// Enqueued bytes.
+    EnqueuedBytes = "nccl_enqueued_bytes", c"B", Thread, "Bytes of the buffers of the operations enqueued by calls of this thread, no traffic, without replays of CUDA graphs";
+    /// API time.
+    ApiTime = "nccl_api_time", c"ns", Thread, "Time this thread spent inside NCCL's API";
+    /// Incomplete.
+    Incomplete = "nccl_incomplete", c"#", Process, "Events, calls and operations that the other counters lack, or have without a GPU time that was asked for: 0 only where there is none";
+    /// Proxy time.
+    ProxyTime = "nccl_proxy_time", c"ns", Process, "Operations without a GPU time: sum of the times from enqueue to the last proxy operation's stop";
+    /// Enqueue time.
+    EnqueueTime = "nccl_enqueue_time", c"ns", Process, "Operations with neither a GPU time nor proxy operations: sum of the times of their enqueue on the host";
+    /// Skipped.
+    SkippedOps = "nccl_skipped_ops", c"#", Process, "Operations smaller than NCCL_SCOREP_MIN_BYTES, which are not recorded";
+    /// Foreign.
+    ForeignProxyOps = "nccl_foreign_proxy_ops", c"#", Process, "Proxy operations for other processes (PXN), which are not followed";
+    /// Untimed: graph. The causes are in the order of their numbers.
+    UntimedGraph = "nccl_untimed_graph", c"#", Process, "Operations without a GPU time: of CUDA graphs";
+    /// Untimed: no event.
+    UntimedNoEvent = "nccl_untimed_no_event", c"#", Process, "Operations without a GPU time: no CUDA event was free";
+    /// Untimed: CUDA failed.
+    UntimedCudaFailed = "nccl_untimed_cuda_failed", c"#", Process, "Operations without a GPU time: a call of CUDA's failed";
+    /// Untimed: not chosen.
+    UntimedNotChosen = "nccl_untimed_not_chosen", c"#", Process, "Operations without a GPU time: left out to spare the job the cost of events";
+    /// Untimed: not believed.
+    UntimedNotBelieved = "nccl_untimed_not_believed", c"#", Process, "Operations without a GPU time: neither stamps nor events can be theirs";
+}
+
+/// What is shown by default: each counter costs at every enter and leave.
+pub const DEFAULT: [Fixed; 7] =
+    [Fixed::Ops, Fixed::Bytes, Fixed::BusyTime, Fixed::NetBytes, Fixed::GpuTimedOps, Fixed::EnqueuedBytes, Fixed::ApiTime];
+
+/// What is counted of each function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(usize)]
+pub enum PerFunction {
+    /// Operations.
+    Ops,
+    /// Bytes.
+    Bytes,
+    /// Time.
+    Time,
+}
+
+const PER_FUNCTION: [(&str, &CStr, &str); 3] = [
+    ("ops", c"#", "operations done"),
+    ("bytes", c"B", "bytes of the buffers of the operations done, no traffic"),
+    (
+        "time",
+        c"ns",
+        "GPU times of the GPU-timed operations alone, with the wait for other ranks, summed up; a kernel counts once for each function",
+    ),
+];
+
+/// Number of counters.
+pub const COUNTERS: usize = FIXED.len() + FUNCTIONS.len() * PER_FUNCTION.len();
+
+static COUNTER_TABLE: LazyLock<Vec<Counter>> = LazyLock::new(|| {
+    let fixed = FIXED.iter().map(|&(name, unit, owner, text)| (name.to_owned(), unit, owner, text.to_owned()));
+    let functions = FUNCTIONS.iter().flat_map(|function| {
+        PER_FUNCTION.iter().map(move |(suffix, unit, text)| {
+            let name = format!("nccl_{}_{suffix}", function.to_lowercase());
+            (name, *unit, Owner::Process, format!("{function}: {text}"))
+        })
+    });
+    let describe = |(name, unit, owner, text): (String, _, _, String)| Counter {
+        name,
+        description: CString::new(text).unwrap_or_default(),
+        unit,
+        owner,
+    };
+    fixed.chain(functions).map(describe).collect()
+});
+
+/// All counters, in order.
+pub fn counters() -> &'static [Counter] {
+    &COUNTER_TABLE
+}
+
+/// Place of a function's counter in [`counters`].
+pub fn of_function(function: usize, what: PerFunction) -> usize {
+    FIXED.len() + function * PER_FUNCTION.len() + what as usize
+}
+
+/// All series.
+pub static SERIES: [Series; 4] = [
+    Series {
+        name: "nccl_window_transfer_rate",
+        description: c"Bytes sent over the network, over the time that a send was under way, of each window",
+        unit: c"MB/s",
+        figure: Figure::TransferRate,
+        by_peer: true,
+        of_other: true,
+    },
+    Series {
+        name: "nccl_window_transfer_latency",
+        description: c"Latency of the sends over the network by the fit of service times over sizes, of each window that has one",
+        unit: c"us",
+        figure: Figure::TransferLatency,
+        by_peer: true,
+        of_other: false,
+    },
+    Series {
+        name: "nccl_window_collective_time",
+        description: c"Mean time of the GPU-timed collective operations, of each window with at least 90 % of them timed",
+        unit: c"us",
+        figure: Figure::CollectiveTime,
+        by_peer: false,
+        of_other: true,
+    },
+    Series {
+        name: "nccl_window_effective_busbw",
+        description: c"Bus bandwidth of the GPU-timed collective operations as nccl-tests defines it, with the wait for the last rank, of each window",
+        unit: c"GB/s",
+        figure: Figure::BusBandwidth,
+        by_peer: false,
+        of_other: true,
+    },
+];
+
+/// What series were called before, one a communicator came to be: one of all communicators, and of another process in each by `@P`.
+const FORMER: [(&str, &str); 4] = [
+    ("nccl_transfer_rate", "nccl_window_transfer_rate"),
+    ("nccl_transfer_latency", "nccl_window_transfer_latency"),
+    ("nccl_collective_time", "nccl_window_collective_time"),
+    ("nccl_busbw", "nccl_window_effective_busbw"),
+];
+
+/// The series of that name.
+pub fn series(name: &str) -> Option<&'static Series> {
+    SERIES.iter().find(|series| series.name == name)
+}
+
+/// The series that had that name before, a rank behind it or not.
+pub fn former_series(name: &str) -> Option<&'static Series> {
+    let name = name.split_once('@').map_or(name, |(name, _)| name);
+    let (_, now) = FORMER.iter().find(|(former, _)| *former == name)?;
+    series(now)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn names_are_unique_and_fit_for_cube() {
+        let names: HashSet<&str> = counters().iter().map(|counter| counter.name.as_str()).collect();
+        assert_eq!(names.len(), COUNTERS);
+        let plain = |name: &&str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        assert!(names.iter().all(plain));
+        const { assert!(COUNTERS < 255, "Score-P takes at most 255 strictly synchronous metrics") };
+    }
+
+    #[test]
+    fn places_match_names() {
+        assert_eq!(counters()[Fixed::Ops as usize].name, "nccl_ops");
+        assert_eq!(counters()[Fixed::ApiTime as usize].name, "nccl_api_time");
+        assert_eq!(counters()[of_function(5, PerFunction::Bytes)].name, "nccl_send_bytes");
+        assert_eq!(counters()[COUNTERS - 1].name, "nccl_scatter_time");
+    }
+
+    #[test]
+    fn no_series_has_a_counters_name_or_a_former_one() {
+        for series in SERIES {
+            assert!(counters().iter().all(|counter| counter.name != series.name), "{}", series.name);
+            assert!(former_series(series.name).is_none(), "{}", series.name);
+        }
+        for (former, now) in FORMER {
+            assert_eq!([former_series(former).unwrap().name, former_series(&format!("{former}@3")).unwrap().name], [now; 2]);
+            assert!(series(former).is_none());
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! The figures of the process: sums, unions and series, kept together with the board's counters.
+
+pub mod arrivals;
+pub mod board;
+pub(crate) mod introductions;
+pub mod metric;
+pub mod missing;
+pub mod series;
+#[cfg(feature = "otel")]
+pub(crate) mod snapshot;
+pub mod timeline;
+
+use crate::base::{log, notes};
+use crate::figures::metric::{Fixed, PerFunction};
+use crate::figures::missing::Missing;
+use crate::figures::series::SeriesStore;
+use crate::figures::timeline::Timeline;
+use crate::launch::lag::Lag;
+use crate::operation::kernels::Counted;
+use crate::operation::verdict::Cause;
+use crate::operation::verdict::Judged;
+use crate::operation::{Operation, Source};
+use crate::sums::connections::Served;
+use crate::sums::intervals::{self, Intervals};
+use crate::sums::rate::Rate;
+use crate::sums::sent::ToPeer;
+use crate::sums::spread;
+use crate::sums::totals::{Rank, Totals};
+use crate::sums::traffic::Traffic;
+
+/// Disjoint times that the process keeps: it adds those of all communicators, some long after others.
+const MOST_APART: usize = 65_536;
+
+/// Everything the collector has worked out.
+#[derive(Debug)]
+pub struct Figures {
+    /// Sums.
+    pub totals: Totals,
+    /// Series.
+    pub series: SeriesStore,
+    /// Operations with their times, where somebody wants them.
+    pub timeline: Option<Timeline>,
+    /// What a tick is worth; measured ever better while the measurement lasts, unless told.
+    pub nanoseconds_per_tick: f64,
+    /// Whether that is more than a guess: in its first millisecond nobody knows.
+    pub knows_tick: bool,
+    /// Times with an operation under way that stamps time, nanoseconds of the GPU's clock.
+    busy: Intervals<MOST_APART>,
+    /// Those of this round, which come by communicator.
+    busy_now: Vec<(u64, u64)>,
+    /// The same by events, which have a clock of their own.
+    busy_by_events: Intervals<MOST_APART>,
+    busy_by_events_now: Vec<(u64, u64)>,
+    /// Times with a send under way, ticks.
+    net: Intervals<MOST_APART>,
+    /// Those of this round, which come by communicator.
+    net_now: Vec<(u64, u64)>,
+    told_out_of_step: bool,
+    /// GPU times were asked for: what has none is counted.
+    pub wants_gpu_times: bool,
+    /// How late stamps came, of this round.
+    pub lag: Lag,
+}
+
+impl Default for Figures {
+    fn default() -> Self {
+        Self {
+            totals: Totals::default(),
+            series: SeriesStore::default(),
+            timeline: None,
+            nanoseconds_per_tick: 1.0,
+            knows_tick: false,
+            busy: Intervals::default(),
+            busy_now: Vec::new(),
+            busy_by_events: Intervals::default(),
+            busy_by_events_now: Vec::new(),
+            net: Intervals::default(),
+            net_now: Vec::new(),
+            told_out_of_step: false,
+            wants_gpu_times: false,
+            lag: Lag::default(),
+        }
+    }
+}
+
+impl Figures {
+    /// Ticks in so many seconds.
+    pub fn ticks(&self, seconds: f64) -> u64 {
+        (seconds * 1e9 / self.nanoseconds_per_tick) as u64
+    }
+
+    /// Takes in what was sent in a window.
+    pub fn transfers(&mut self, rank: Rank, sent: Vec<ToPeer>, window: &mut Traffic) {
+        let already = self.net_now.len();
+        for ToPeer { peer, sum, channels, mut under_way } in sent {
+            under_way.sort_unstable();
+            for into in [self.totals.pairs.entry((rank, peer)).or_default(), window.to(peer)] {
+                into.merge(&sum);
+                under_way.iter().for_each(|&(start, stop)| into.active.add(start, stop));
+            }
+            for (channel, sum) in (0..=u8::MAX).zip(&channels).filter(|(_, sum)| sum.transfers > 0) {
+                self.totals.channels.entry((rank, peer, channel)).or_default().merge(sum);
+            }
+            board::add(Fixed::NetBytes as usize, sum.bytes);
+            self.net_now.append(&mut under_way);
+        }
+        // a few ascending runs, which the stable sort merges
+        let now = &mut self.net_now[already..];
+        now.sort_by_key(|&(start, _)| start);
+        now.iter().for_each(|&(start, stop)| window.under_way(start, stop));
+    }
+
+    /// Takes in how transfers of a window were served.
+    pub fn served(&mut self, rank: Rank, served: &Served, window: &mut Traffic) {
+        let Served { peer, channel, services, .. } = served;
+        self.totals.pairs.entry((rank, *peer)).or_default().services.merge(services);
+        window.to(*peer).services.merge(services);
+        if spread::is_wanted() {
+            window.by(*peer, *channel).merge(services);
+        }
+    }
+
+    /// What a window of a pair came to.
+    pub fn window(&mut self, rank: Rank, peer: i32, rate: Rate) {
+        if let Some(pair) = self.totals.pairs.get_mut(&(rank, peer)) {
+            spread::keep(&mut pair.windows, |windows| windows.add(rate.sustained_mb_s, rate.fit.and_then(|fit| fit.latency_us)));
+        }
+    }
+
+    /// The latency that a window of a channel came to.
+    pub fn channel_window(&mut self, (rank, peer, channel): (Rank, i32, u8), latency_us: f64) {
+        if let Some(channel) = self.totals.channels.get_mut(&(rank, peer, channel)) {
+            spread::keep(&mut channel.spread, |spread| spread.window(latency_us));
+        }
+    }
+
+    /// Counts an operation that looks done, as far as it is certain: its time only when its stamps are believed. What is learnt
+    /// later is added later; nothing is ever taken back.
+    pub fn credit(&mut self, operation: &mut Operation, judged: Judged) {
+        let timing = judged.timing(operation);
+        if operation.is_invisible(timing) {
+            return;
+        }
+        let function = operation.function.function();
+        if !operation.counted {
+            operation.counted = true;
+            board::add(Fixed::Ops as usize, 1);
+            board::add(Fixed::Bytes as usize, operation.bytes);
+            if let Some(function) = function {
+                board::add(metric::of_function(function, PerFunction::Ops), 1);
+                board::add(metric::of_function(function, PerFunction::Bytes), operation.bytes);
+            }
+        }
+        let Some((start, stop)) = timing.on_gpu().filter(|_| operation.is_certain(judged.verdict, judged.kernel)) else { return };
+        // a longer time holds all of the one that was added before
+        if stop - start > operation.credited {
+            let by_events = timing.source() == Source::Events;
+            intervals::push(if by_events { &mut self.busy_by_events_now } else { &mut self.busy_now }, start, stop);
+        }
+        credit_time(operation, judged.kernel.counted(operation.distance, operation.function), stop - start);
+    }
+
+    /// Takes in an operation of which nothing more will come; `place` is its rank's on the timeline.
+    pub fn settle(&mut self, rank: Rank, place: Option<u8>, operation: &mut Operation, judged: Judged) {
+        self.credit(operation, judged);
+        let timing = judged.timing(operation);
+        if timing.source().is_gpu() {
+            board::add(Fixed::GpuTimedOps as usize, 1);
+            board::add(Fixed::EventTimedOps as usize, u64::from(timing.source() == Source::Events));
+        } else {
+            let sum = if timing.source() == Source::Proxy { Fixed::ProxyTime } else { Fixed::EnqueueTime };
+            board::add(sum as usize, timing.nanoseconds(self.nanoseconds_per_tick));
+            if self.wants_gpu_times {
+                self.totals.untimed[operation.untimed(judged.kernel, judged.unheard) as usize - 1] += 1;
+            }
+        }
+        if let Some(timeline) = &mut self.timeline {
+            timeline.operation(place, operation, timing, (!judged.kernel.shared, self.nanoseconds_per_tick));
+        }
+        self.totals.operation(rank, operation, judged, self.nanoseconds_per_tick);
+    }
+
+    /// The GPU stamps of communicator `comm` are not believed any more; the first time, a person is told why, and what to do about it.
+    pub fn out_of_step(&mut self, comm: u64, cause: Cause) {
+        if self.told_out_of_step {
+            return;
+        }
+        self.told_out_of_step = true;
+        let why = match cause {
+            Cause::ToOneself => {
+                "a send or receive to oneself, as in every all-to-all, which this NCCL does not count (up to 2.30; cured in 2.31)"
+                    .into()
+            }
+            Cause::Unfollowed(function) if function.text() == "Broadcast" => {
+                "ncclBroadcast, which this NCCL reports no further; NCCL_ALLGATHERV_ENABLE=0 cures it".into()
+            }
+            Cause::Unfollowed(function) => format!("a call of nccl{}, which NCCL reported no further", function.text()),
+            Cause::BesideGraph => {
+                "an operation beside a CUDA graph of its communicator, whose replays NCCL counts when they run, and operations when they are launched".into()
+            }
+            Cause::EarlyStamp => {
+                "GPU stamps that lie before their operation (where they do not count nanoseconds, NCCL_SCOREP_GPU_TICK tells what)".into()
+            }
+            Cause::Dropped => "operations that found no room in the recording memory (NCCL_SCOREP_MEMORY_MB)".into(),
+            Cause::TooMuchInDoubt => "more operations whose stamps are in doubt than are kept".into(),
+        };
+        let line = format!(
+            "operations of communicator {comm:016x} are not GPU-timed from here on, since NCCL may give them the stamps of others: {why}. They are \
+             counted in nccl_out_of_step"
+        );
+        log::warn(&line);
+        notes::add(line);
+    }
+
+    /// Brings the counters up to date that are not added to one by one.
+    pub fn update_board(&mut self) {
+        let Self { busy, busy_now, busy_by_events, busy_by_events_now, net, net_now, .. } = self;
+        for (all, now) in [(&mut *busy, busy_now), (&mut *busy_by_events, busy_by_events_now), (&mut *net, net_now)] {
+            now.sort_by_key(|&(start, _)| start);
+            now.drain(..).for_each(|(start, stop)| all.add(start, stop));
+        }
+        board::raise(Fixed::BusyTime as usize, busy.total() + busy_by_events.total());
+        board::raise(Fixed::NetTime as usize, (self.net.total() as f64 * self.nanoseconds_per_tick) as u64);
+        board::raise(Fixed::InvisibleOps as usize, self.totals.invisible);
+        board::raise(Fixed::OutOfStep as usize, self.totals.out_of_step);
+        board::raise(Fixed::UnfinishedOps as usize, self.totals.unfinished);
+        let missing = Missing::of_threads();
+        board::raise(Fixed::Dropped as usize, missing.dropped);
+        board::raise(Fixed::SkippedOps as usize, missing.skipped);
+        board::raise(Fixed::ForeignProxyOps as usize, missing.foreign_proxy_ops);
+        board::raise(Fixed::Incomplete as usize, missing.sum(&self.totals));
+        for (counter, count) in (Fixed::UntimedGraph as usize..).zip(self.totals.untimed) {
+            board::raise(counter, count);
+        }
+    }
+}
+
+/// Adds a GPU time to the sums that count the kernel with this operation: a kernel's operations share its time.
+fn credit_time(operation: &mut Operation, counted: Counted, nanoseconds: u64) {
+    let more = nanoseconds.saturating_sub(operation.credited);
+    operation.credited = operation.credited.max(nanoseconds);
+    if counted.at_all {
+        let sum = if operation.is_collective() { Fixed::CollectiveTime } else { Fixed::P2pTime };
+        board::add(sum as usize, more);
+    }
+    if let Some(function) = operation.function.function().filter(|_| counted.in_function) {
+        board::add(metric::of_function(function, PerFunction::Time), more);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::mapping::Mapping;
+    use crate::event::handle::Handle;
+    use crate::event::kind::Kind;
+    use crate::launch::Untimed;
+    use crate::operation::kernels::Kernel;
+    use crate::operation::verdict::Verdict;
+    use crate::record::slot::Slot;
+
+    #[test]
+    fn the_gpu_is_busy_for_the_longest_time_of_an_operation_once_and_for_no_other_time() {
+        let slot = Mapping::<Slot>::new(1).unwrap();
+        let ring = u64::from(crate::event::name::Name::of(Some(c"RING")).bits());
+        slot[0].start(Handle::of_event(Kind::Coll, 0, 1), 0, 1000, [8, 0, 1 << 24 | ring << 8, 0]);
+        slot[0].stop(1, 4000);
+        let event = slot[0].read(1).unwrap();
+        let mut operation = Operation::new(&event);
+        operation.stop = crate::operation::moment(4000);
+        let mut figures = Figures::default();
+        let judged = |verdict| Judged { verdict, kernel: Kernel::default(), unheard: Untimed::NotBelieved };
+        for (stamps, busy) in [((500, 550), 50), ((500, 550), 50), ((510, 520), 50), ((490, 580), 90)] {
+            operation.kernel_ended(Some(stamps));
+            figures.credit(&mut operation, judged(Verdict::InStep));
+            figures.update_board();
+            assert_eq!((figures.busy.total(), operation.credited), (busy, busy));
+        }
+        figures.credit(&mut operation, judged(Verdict::OutOfStep));
+        figures.update_board();
+        assert_eq!((figures.busy.total(), operation.credited), (90, 90), "no time but the GPU's");
+    }
+}

@@ -1,0 +1,102 @@
+//! What a series is called: a name, and whose values they are.
+
+use crate::figures::metric::{SERIES, Series};
+use std::fmt::{self, Display, Formatter};
+
+/// Whose values a series has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Of {
+    /// `#N`: of the communicator of that number.
+    Communicator(u32),
+    /// `#N@P`: of its transfers to the rank P of it.
+    Peer(u32, i32),
+    /// `#other`: of all communicators that have no series.
+    Other,
+}
+
+/// A series: `nccl_window_effective_busbw#0`, `nccl_window_transfer_rate#0@3`, `nccl_window_effective_busbw#other`.
+#[derive(Debug, Clone, Copy)]
+pub struct Token {
+    /// Its values.
+    pub series: &'static Series,
+    /// Whose.
+    pub of: Of,
+}
+
+impl Of {
+    /// Whether it is of the communicator of that number.
+    pub fn is_of(self, communicator: u32) -> bool {
+        matches!(self, Self::Communicator(number) | Self::Peer(number, _) if number == communicator)
+    }
+}
+
+impl Token {
+    /// Reads a name; `None` for one that no series has.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (name, of) = text.split_once('#')?;
+        let series = SERIES.iter().find(|series| series.name == name)?;
+        let of = match of.split_once('@') {
+            _ if of == "other" => Of::Other,
+            None => Of::Communicator(number(of)?),
+            Some((communicator, peer)) => Of::Peer(number(communicator)?, i32::try_from(number(peer)?).ok()?),
+        };
+        let has = match of {
+            Of::Communicator(_) => true,
+            Of::Peer(..) => series.by_peer,
+            Of::Other => series.of_other,
+        };
+        has.then_some(Self { series, of })
+    }
+}
+
+/// Digits alone: a series has one name.
+fn number(digits: &str) -> Option<u32> {
+    let number: u32 = digits.parse().ok()?;
+    (number.to_string() == digits).then_some(number)
+}
+
+impl Display for Token {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        let name = self.series.name;
+        match self.of {
+            Of::Communicator(number) => write!(formatter, "{name}#{number}"),
+            Of::Peer(number, peer) => write!(formatter, "{name}#{number}@{peer}"),
+            Of::Other => write!(formatter, "{name}#other"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_tells_the_communicator_and_the_peer() {
+        let of = |text: &str| Token::parse(text).map(|token| (token.series.name, token.of));
+        assert_eq!(of("nccl_window_effective_busbw#2"), Some(("nccl_window_effective_busbw", Of::Communicator(2))));
+        assert_eq!(of("nccl_window_transfer_rate#0@3"), Some(("nccl_window_transfer_rate", Of::Peer(0, 3))));
+        assert_eq!(of("nccl_window_collective_time#other"), Some(("nccl_window_collective_time", Of::Other)));
+        for text in ["nccl_window_effective_busbw#2", "nccl_window_transfer_latency#7@12", "nccl_window_transfer_rate#other"] {
+            assert_eq!(Token::parse(text).unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn what_no_series_is_called_is_none() {
+        for text in [
+            "nccl_window_effective_busbw",
+            "nccl_window_effective_busbw#",
+            "nccl_window_effective_busbw#-1",
+            "nccl_window_effective_busbw#+1",
+            "nccl_window_effective_busbw#01",
+            "nccl_window_effective_busbw#1@0",
+            "nccl_window_transfer_rate#1@",
+            "nccl_window_transfer_rate#other@1",
+            "nccl_window_transfer_latency#other",
+            "nccl_busbw#0",
+            "#0",
+        ] {
+            assert!(Token::parse(text).is_none(), "{text}");
+        }
+    }
+}

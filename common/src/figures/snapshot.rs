@@ -1,0 +1,56 @@
+//! What exporters make their figures of: the collector's sums at a moment, without what only fits and unions need.
+
+use crate::figures::Figures;
+use crate::figures::introductions::Introductions;
+use crate::sums::spread::Kept;
+use crate::sums::spread::OfWindows;
+use crate::sums::totals::{ChannelSum, OTHERS, OperationKey, OperationSum, Rank};
+use std::collections::BTreeMap;
+
+/// Sums of the process since its start. Communicators that will be among the others once they have ended are so from the start: keys may be there
+/// more than once, but no sum goes from one to another.
+#[derive(Debug, Clone, Default)]
+pub struct Sums {
+    /// Ranks of each communicator.
+    pub communicators: BTreeMap<u64, i32>,
+    /// Operations, as [`crate::sums::totals::Totals`] has them.
+    pub operations: Vec<(OperationKey, OperationSum)>,
+    /// Transfers by rank and peer.
+    pub pairs: Vec<((Rank, i32), Pair)>,
+    /// The same by channel.
+    pub channels: Vec<((Rank, i32, u8), ChannelSum)>,
+}
+
+/// Transfers of a pair of ranks.
+#[derive(Debug, Clone, Default)]
+pub struct Pair {
+    /// Bytes.
+    pub bytes: u64,
+    /// Rates and latencies of its windows.
+    pub windows: Kept<OfWindows>,
+}
+
+impl Sums {
+    pub(crate) fn of(figures: &Figures, introductions: &Introductions) -> Self {
+        let totals = &figures.totals;
+        let of = |rank| if totals.has_sums_of_its_own(rank) { rank } else { Rank { comm: OTHERS, ..rank } };
+        Self {
+            communicators: introductions.sizes(),
+            operations: totals
+                .operations
+                .iter()
+                .map(|(&(rank, kind, name, peer), sum)| ((of(rank), kind, name, peer), sum.clone()))
+                .collect(),
+            pairs: totals
+                .pairs
+                .iter()
+                .map(|(&(rank, peer), pair)| ((of(rank), peer), Pair { bytes: pair.bytes, windows: pair.windows.clone() }))
+                .collect(),
+            channels: totals
+                .channels
+                .iter()
+                .map(|(&(rank, peer, channel), sum)| ((of(rank), peer, channel), sum.clone()))
+                .collect(),
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! When the ranks of the process began their collectives, and how well that is known.
+
+use super::Timeline;
+use super::entry::Entry;
+use super::gpus::mappings;
+use crate::clock::gpu_track::GpuMapping;
+use crate::figures::arrivals::{Arrival, Arrivals, Collective, Known, RankArrivals};
+use crate::operation::Source;
+
+impl Timeline {
+    /// The collectives on the timeline whose occurrence is known: see `left_out.rs`. Where events were
+    /// dropped there are none, since nobody knows which are missing.
+    pub fn arrivals(&self, is_complete: bool) -> Arrivals {
+        let mappings = mappings(&self.ranks, self.nanoseconds_per_tick);
+        let mut collectives: Vec<Vec<Collective>> = vec![Vec::new(); self.ranks.len()];
+        let mut left_out = self.collectives_left_out.count;
+        for entry in self.entries().filter(|entry| entry.peer < 0 && is_complete) {
+            let place = usize::from(entry.place);
+            let (Some(of_rank), Some(mappings)) = (collectives.get_mut(place), mappings.get(place)) else { continue };
+            if self.collectives_left_out.may_precede(entry) {
+                left_out += 1;
+                continue;
+            }
+            if of_rank.try_reserve(1).is_err() {
+                return Arrivals { left_out: left_out.saturating_add(self.count as u64), ..Arrivals::default() };
+            }
+            of_rank.push(Collective {
+                function: entry.function,
+                sequence: entry.sequence,
+                order: entry.order,
+                arrival: arrival(entry, mappings, self.nanoseconds_per_tick),
+            });
+        }
+        let ranks = self.ranks.iter().zip(collectives);
+        let ranks = ranks.map(|(line, collectives)| RankArrivals::new(line.rank, collectives)).collect();
+        Arrivals { ranks, one_in: 1, left_out }
+    }
+}
+
+impl Timeline {
+    /// Adds sends and receives: under the other rank's number, and how many of them with that rank started before. Where an operation
+    /// is missing there are none, since nobody knows which.
+    pub fn add_transfers(&self, arrivals: &mut Arrivals, is_complete: bool) {
+        if !is_complete || self.left_out > 0 {
+            return;
+        }
+        let mappings = mappings(&self.ranks, self.nanoseconds_per_tick);
+        let mut transfers: Vec<Vec<Collective>> = vec![Vec::new(); self.ranks.len()];
+        for entry in self.entries() {
+            let place = usize::from(entry.place);
+            let (Some(of_rank), Some(mappings)) = (transfers.get_mut(place), mappings.get(place)) else { continue };
+            // those to itself say nothing of clocks, and are the only ones that all ranks of a communicator may have under one number
+            let itself = self.ranks.get(place).map(|line| line.rank.rank);
+            let Some(peer) = u64::try_from(entry.peer).ok().filter(|_| itself != Some(entry.peer)) else { continue };
+            of_rank.push(Collective {
+                function: entry.function,
+                sequence: peer,
+                order: entry.order,
+                arrival: arrival(entry, mappings, self.nanoseconds_per_tick),
+            });
+        }
+        for (rank, transfers) in arrivals.ranks.iter_mut().zip(transfers) {
+            rank.arrivals.extend(RankArrivals::new(rank.rank, transfers).arrivals);
+            rank.arrivals.sort_unstable_by_key(Arrival::operation);
+        }
+    }
+}
+
+/// What is known of it.
+fn arrival(entry: &Entry, [stamps, events]: &[Option<GpuMapping>; 2], nanoseconds_per_tick: f64) -> Arrival {
+    let by_events = entry.source == Source::Events;
+    let arrival = Arrival { bytes: entry.bytes, is_fused: !entry.alone, known: Known::Nothing, ..Arrival::default() };
+    if !entry.source.is_gpu() {
+        return arrival;
+    }
+    let arrival = Arrival { known: Known::Length, length: entry.stop.saturating_sub(entry.start), by_events, ..arrival };
+    let mapping = if by_events { events } else { stamps }.as_ref().filter(|_| entry.ahead != Entry::VAGUE);
+    let Some((mapping, [least, most])) = mapping.and_then(|mapping| Some((mapping, mapping.bounds(entry.start)?))) else {
+        return arrival;
+    };
+    let time = mapping.ticks(entry.start);
+    Arrival {
+        known: Known::Begin,
+        time,
+        clock: [time.saturating_sub(least), most.saturating_sub(time)],
+        ahead: (f64::from(entry.ahead) * 1e3 / nanoseconds_per_tick).ceil() as u64,
+        ..arrival
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::name::Name;
+    use crate::sums::totals::Rank;
+
+    /// Replays of one number on a GPU whose clock shows the events' one, told of 3 us late; calls are 20 us before.
+    fn timeline(entries: &[Entry]) -> Timeline {
+        let mut timeline = Timeline { nanoseconds_per_tick: 0.5, ..Timeline::new(1 << 20) };
+        timeline.open(Rank { comm: 7, rank: 3 }, 4);
+        for clock in timeline.tracks(0).unwrap() {
+            for stamp in (0..100).map(|number| 10_000_000 + number * 100_000) {
+                clock.told((stamp + 3_000) * 2, stamp);
+                clock.enqueued((stamp - 20_000) * 2, stamp);
+            }
+        }
+        timeline.chunks.push(entries.to_vec());
+        timeline.count = entries.len();
+        timeline
+    }
+
+    fn entry(order: u32, start: u64, source: Source) -> Entry {
+        let name = Name::default();
+        let ahead = if source == Source::Events { 5 } else { 0 };
+        let [function, algorithm, protocol] = [name; 3];
+        let (stop, sequence) = (start + 50_000, 9);
+        Entry {
+            start,
+            stop,
+            bytes: 1,
+            sequence,
+            peer: -1,
+            place: 0,
+            order,
+            ahead,
+            function,
+            algorithm,
+            protocol,
+            source,
+            alone: true,
+        }
+    }
+
+    #[test]
+    fn arrivals_have_bounds_of_their_own() {
+        let [stamps, events] = [entry(0, 11_000_000, Source::Stamps), entry(1, 12_000_000, Source::Events)];
+        let arrivals = timeline(&[stamps, events]).arrivals(true).ranks.remove(0).arrivals;
+        let told: Vec<_> = arrivals.iter().map(|it| (it.time, it.length, it.clock, it.ahead, it.by_events)).collect();
+        // stamps go through the callbacks, events through their records
+        let expected = [(22_006_000, 50_000, [46_000, 0], 0, false), (23_960_000, 50_000, [0, 46_000], 10_000, true)];
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn what_has_no_time_keeps_its_place_among_replays() {
+        let mut late = entry(2, 12_000_000, Source::Events);
+        late.ahead = Entry::VAGUE;
+        let entries =
+            [late, entry(3, 11_000_000, Source::Stamps), entry(1, 50, Source::Enqueue), entry(0, 13_000_000, Source::Stamps)];
+        let found = |is_complete| {
+            let arrivals = timeline(&entries).arrivals(is_complete).ranks.remove(0).arrivals;
+            arrivals.iter().map(|it| (it.occurrence, it.known, it.time, it.length)).collect::<Vec<_>>()
+        };
+        let expected = [
+            (0, Known::Begin, 26_006_000, 50_000),
+            (1, Known::Nothing, 0, 0),
+            (2, Known::Length, 0, 50_000),
+            (3, Known::Begin, 22_006_000, 50_000),
+        ];
+        assert_eq!(found(true), expected);
+        assert_eq!(found(false), []);
+    }
+
+    #[test]
+    fn a_length_takes_no_clock() {
+        let mut timeline = timeline(&[entry(0, 11_000_000, Source::Stamps)]);
+        timeline.ranks[0].tracks = Default::default();
+        let arrival = timeline.arrivals(true).ranks[0].arrivals[0];
+        assert_eq!((arrival.known, arrival.length, arrival.time), (Known::Length, 50_000, 0));
+    }
+
+    #[test]
+    fn bytes_of_a_shared_kernel_are_not_those_of_its_time() {
+        let fused = Entry { alone: false, ..entry(0, 11_000_000, Source::Stamps) };
+        let arrivals = timeline(&[fused, entry(1, 12_000_000, Source::Stamps)]).arrivals(true).ranks.remove(0).arrivals;
+        assert_eq!(arrivals.iter().map(|it| (it.bytes, it.is_fused)).collect::<Vec<_>>(), [(1, true), (1, false)]);
+    }
+}

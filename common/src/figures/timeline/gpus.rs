@@ -1,0 +1,61 @@
+//! The GPUs of a process, and how their clocks run.
+
+use super::RankLine;
+use crate::clock::gpu_track::{GpuMapping, GpuTrack};
+use std::collections::BTreeSet;
+
+/// The mappings of each rank's GPU: of its stamps, and of CUDA's events. Communicators that use one GPU tell of one
+/// clock.
+///
+/// NCCL tells no plugin which GPU a rank has, but no communicator has two ranks on one. So a process of whose
+/// communicators none has two ranks here is taken to use one GPU, unless what its communicators tell cannot be true of
+/// one clock.
+pub(super) fn mappings(ranks: &[RankLine], nanoseconds_per_tick: f64) -> Vec<[Option<GpuMapping>; 2]> {
+    let comms: BTreeSet<u64> = ranks.iter().map(|line| line.rank.comm).collect();
+    let alone = || ranks.iter().map(|line| line.tracks.each_ref().map(|track| track.mapping(nanoseconds_per_tick))).collect();
+    if ranks.len() < 2 || comms.len() < ranks.len() {
+        return alone();
+    }
+    let joint = [0, 1].map(|clock| {
+        let told = ranks.iter().map(|line| &line.tracks[clock]).filter(|track| !track.is_empty());
+        GpuTrack::of_all(told).mapping(nanoseconds_per_tick)
+    });
+    if joint.iter().flatten().any(GpuMapping::is_contradictory) {
+        return alone();
+    }
+    vec![joint; ranks.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sums::totals::Rank;
+
+    /// A rank whose GPU's clock is ahead by so much; callbacks tell of its stamps so late.
+    fn line(comm: u64, rank: i32, ahead: u64, late: u64) -> RankLine {
+        let mut track = GpuTrack::default();
+        for time in (1..100).map(|number| number * 1_000_000) {
+            track.told(time + late, time + ahead);
+            track.enqueued(time - 20_000, time + ahead);
+        }
+        RankLine { rank: Rank { comm, rank }, nranks: 2, tracks: [track, GpuTrack::of_events()] }
+    }
+
+    /// What is not known of stamps in the middle, microseconds.
+    fn errors(lines: &[RankLine], ahead: [u64; 2]) -> [u64; 2] {
+        let mappings = mappings(lines, 1.0);
+        [0, 1].map(|place| {
+            let stamps = mappings[place][0].as_ref().unwrap();
+            stamps.error(50_000_000 + ahead[place]).unwrap() as u64 / 1000
+        })
+    }
+
+    #[test]
+    fn communicators_on_one_gpu_tell_of_one_clock() {
+        // the callbacks of the first come late, so those of the second say where its operations lie, too
+        assert_eq!(errors(&[line(1, 0, 7_000_000, 300_000), line(2, 0, 7_000_000, 1_000)], [7_000_000; 2]), [21, 21]);
+        // another GPU's clock is another one, and so is that of another rank of one communicator
+        assert_eq!(errors(&[line(1, 0, 7_000_000, 300_000), line(2, 0, 2_000_000, 1_000)], [7_000_000, 2_000_000]), [320, 21]);
+        assert_eq!(errors(&[line(1, 0, 7_000_000, 300_000), line(1, 1, 7_000_000, 1_000)], [7_000_000; 2]), [320, 21]);
+    }
+}

@@ -1,0 +1,147 @@
+//! The timeline on the events' clock alone, once the run is over and all is known of the GPU's clocks.
+
+use super::entry::{Entry, NO_PLACE};
+use super::gpus::mappings;
+use super::in_turn::InTurn;
+use super::{PairWindow, Timeline};
+use crate::operation::Source;
+use crate::sums::totals::Rank;
+
+/// A rank of a communicator.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RankHistory {
+    /// Which one.
+    pub rank: Rank,
+    /// Number of ranks of its communicator; 0 where it is not told.
+    pub nranks: i32,
+}
+
+/// All operations with times of the events' clock, in ticks.
+#[derive(Debug, Clone, Default)]
+pub struct History {
+    /// The ranks, by their place.
+    pub ranks: Vec<RankHistory>,
+    /// By place of the rank, then by begin, the longer one first.
+    pub operations: Vec<Entry>,
+    /// What each window transferred, by sender, receiver, begin.
+    pub windows: Vec<PairWindow>,
+    /// Operations that found no room.
+    pub left_out: u64,
+    /// Windows that found no room.
+    pub windows_left_out: u64,
+    /// GPU-timed operations of GPUs of whose clock nothing is known.
+    pub unplaced: u64,
+    /// What a tick is worth, nanoseconds.
+    pub nanoseconds_per_tick: f64,
+}
+
+impl Timeline {
+    /// Puts all of it on the events' clock, between `begin` and `end`, in ticks.
+    pub fn into_history(self, begin: u64, end: u64) -> History {
+        let Self { ranks, chunks, count, mut windows, left_out, windows_left_out, nanoseconds_per_tick, .. } = self;
+        let mappings = mappings(&ranks, nanoseconds_per_tick);
+        let within = |(start, stop): (u64, u64)| {
+            let start = start.max(begin).min(end);
+            (start, stop.max(start).min(end))
+        };
+        let mut operations: Vec<Entry> = Vec::new();
+        let mut left_out = left_out;
+        // a process at the end of its memory loses its lanes, not its life
+        if operations.try_reserve_exact(count).is_ok() {
+            chunks.into_iter().for_each(|chunk| operations.extend(chunk));
+        } else {
+            left_out += count as u64;
+        }
+        // GPU-timed ones in the order of their clock
+        operations.sort_unstable_by_key(|entry| (entry.place, entry.source, entry.start, entry.stop));
+        let mut unplaced = 0;
+        for of_one_clock in operations.chunk_by_mut(|a, b| (a.place, a.source) == (b.place, b.source)) {
+            let (place, source) = of_one_clock.first().map_or((0, Source::Enqueue), |entry| (entry.place.into(), entry.source));
+            if !source.is_gpu() {
+                continue;
+            }
+            let by_clock = mappings.get(place).map(|[stamps, events]| if source == Source::Events { events } else { stamps });
+            let Some(mapping) = by_clock.and_then(Option::as_ref) else {
+                unplaced += of_one_clock.len() as u64;
+                of_one_clock.iter_mut().for_each(|entry| entry.place = NO_PLACE);
+                continue;
+            };
+            InTurn::new(mapping, nanoseconds_per_tick).place(of_one_clock);
+        }
+        operations.retain(|entry| entry.place != NO_PLACE);
+        operations.iter_mut().for_each(|entry| (entry.start, entry.stop) = within((entry.start, entry.stop)));
+        operations.sort_unstable_by_key(|entry| (entry.place, entry.start, u64::MAX - entry.stop, entry.sequence));
+        windows.iter_mut().for_each(|window| (window.start, window.stop) = within((window.start, window.stop)));
+        windows.sort_by_key(|window| (window.place, window.peer, window.start));
+        let ranks = ranks.iter().map(|line| RankHistory { rank: line.rank, nranks: line.nranks }).collect();
+        History { ranks, operations, windows, left_out, windows_left_out, unplaced, nanoseconds_per_tick }
+    }
+}
+
+impl History {
+    /// The operations of the rank at that place, in the order of their begin.
+    pub fn of(&self, place: usize) -> &[Entry] {
+        let first = self.operations.partition_point(|entry| usize::from(entry.place) < place);
+        let behind = self.operations.partition_point(|entry| usize::from(entry.place) <= place);
+        &self.operations[first..behind]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::name::Name;
+
+    fn entry(place: u8, start: u64, stop: u64, source: Source) -> Entry {
+        let name = Name::default();
+        Entry {
+            start,
+            stop,
+            bytes: 1,
+            sequence: 0,
+            peer: -1,
+            place,
+            order: 0,
+            ahead: 0,
+            function: name,
+            algorithm: name,
+            protocol: name,
+            source,
+            alone: true,
+        }
+    }
+
+    fn timeline(entries: &[Entry]) -> Timeline {
+        let mut timeline = Timeline { nanoseconds_per_tick: 0.5, ..Timeline::new(1 << 20) };
+        for comm in 0..2 {
+            timeline.open(Rank { comm, rank: 0 }, 2);
+        }
+        timeline.chunks.push(entries.to_vec());
+        timeline.count = entries.len();
+        timeline
+    }
+
+    #[test]
+    fn gpu_times_are_mapped_and_all_are_sorted_within_the_measurement() {
+        let mut timeline = timeline(&[
+            entry(1, 100, 150, Source::Enqueue),
+            entry(0, 7_000_000_100, 7_000_000_200, Source::Stamps),
+            entry(0, 1200, 1500, Source::Proxy),
+            entry(0, 0, 5000, Source::Enqueue),
+        ]);
+        // a tick is half a nanosecond; the second stamp was told of long after it
+        for (ticks, stamp) in [(1000, 7_000_000_000), (900_201_000, 7_450_000_000)] {
+            timeline.tracks(0).unwrap()[0].told(ticks, stamp);
+        }
+        let history = timeline.into_history(50, 3000);
+        let times: Vec<_> = history.operations.iter().map(|entry| (entry.place, entry.start, entry.stop)).collect();
+        assert_eq!(times, [(0, 50, 3000), (0, 1200, 1500), (0, 1200, 1400), (1, 100, 150)]);
+        assert_eq!((history.of(0).len(), history.of(1).len(), history.of(2).len()), (3, 1, 0));
+    }
+
+    #[test]
+    fn operations_of_a_gpu_of_whose_clock_nothing_is_known_are_counted() {
+        let history = timeline(&[entry(1, 100, 150, Source::Stamps)]).into_history(0, 1000);
+        assert_eq!((history.operations.len(), history.unplaced), (0, 1));
+    }
+}

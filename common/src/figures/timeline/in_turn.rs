@@ -1,0 +1,139 @@
+//! Where a GPU's operations lie on the events' clock: each as long as on the GPU, and one after the other where they were so there.
+//!
+//! The mapping between the clocks is known to some microseconds, and so is how fast one runs beside the other. A length taken from two
+//! mapped times would be off by as much as the second says; so an operation begins where it is mapped to and is as long as the GPU
+//! says. Then it may reach a little into the next, which begins the later for it, by no more than the mapping is uncertain
+//! anyway; what is left is taken off the end.
+
+use super::entry::Entry;
+use crate::clock::gpu_track::GpuMapping;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// By how much an operation may begin later than it is mapped to, nanoseconds.
+const SLACK: f64 = 20_000.0;
+
+/// Places the operations of one GPU's clock.
+pub(super) struct InTurn<'a> {
+    mapping: &'a GpuMapping,
+    nanoseconds_per_tick: f64,
+    /// What has not ended yet on the GPU: its end there, and its place among the operations.
+    under_way: BinaryHeap<Reverse<(u64, usize)>>,
+}
+
+impl<'a> InTurn<'a> {
+    pub(super) fn new(mapping: &'a GpuMapping, nanoseconds_per_tick: f64) -> Self {
+        Self { mapping, nanoseconds_per_tick, under_way: BinaryHeap::new() }
+    }
+
+    /// From stamps, in the order of begins, to ticks.
+    pub(super) fn place(mut self, operations: &mut [Entry]) {
+        let slack = (SLACK / self.nanoseconds_per_tick) as u64;
+        let mut over = Vec::new();
+        let mut begin = 0;
+        for place in 0..operations.len() {
+            let (start, stop) = (operations[place].start, operations[place].stop);
+            over.clear();
+            while let Some(&Reverse((_, ended))) = self.under_way.peek().filter(|Reverse((end, _))| *end <= start) {
+                self.under_way.pop();
+                over.push(ended);
+            }
+            let reached = over.iter().map(|&over| operations[over].stop).fold(begin, u64::max);
+            let mapped = self.mapping.ticks(start);
+            // begins never fall, so what is over has no say in those to come
+            begin = reached.clamp(mapped, mapped.saturating_add(slack));
+            for &over in &over {
+                operations[over].stop = operations[over].stop.min(begin);
+            }
+            let length = stop.saturating_sub(start) as f64 / self.nanoseconds_per_tick;
+            operations[place].start = begin;
+            operations[place].stop = begin.saturating_add(length.round() as u64);
+            self.under_way.push(Reverse((stop, place)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::gpu_track::GpuTrack;
+    use crate::event::name::Name;
+    use crate::operation::Source;
+
+    const BEGIN: u64 = 5_000_000_000;
+
+    fn operation(start: u64, length: u64) -> Entry {
+        let (name, start) = (Name::default(), BEGIN + start);
+        Entry {
+            start,
+            stop: start + length,
+            bytes: 0,
+            sequence: 0,
+            peer: -1,
+            place: 0,
+            order: 0,
+            ahead: 0,
+            function: name,
+            algorithm: name,
+            protocol: name,
+            source: Source::Stamps,
+            alone: true,
+        }
+    }
+
+    /// A GPU whose clock runs faster by so much, looked at for ten seconds; a tick is half a nanosecond.
+    fn mapping(drift: f64) -> GpuMapping {
+        let mut track = GpuTrack::default();
+        for time in (0..10_000_000_000_u64).step_by(1_000_000) {
+            track.told(time * 2, BEGIN + (time as f64 * (1.0 + drift)) as u64);
+        }
+        track.mapping(0.5).unwrap()
+    }
+
+    /// The operations on the events' clock, after a look at what must hold for all.
+    fn placed(drift: f64, operations: &[Entry]) -> Vec<Entry> {
+        let mapping = mapping(drift);
+        let mut placed = operations.to_vec();
+        InTurn::new(&mapping, 0.5).place(&mut placed);
+        for (later, before) in (0..operations.len()).flat_map(|later| (0..later).map(move |before| (later, before))) {
+            let in_turn = operations[before].stop <= operations[later].start;
+            assert!(!in_turn || placed[before].stop <= placed[later].start, "{before} {later}");
+            assert!(placed[before].start <= placed[later].start);
+        }
+        for (operation, placed) in operations.iter().zip(&placed) {
+            let late = placed.start - mapping.ticks(operation.start);
+            assert!(late as f64 * 0.5 <= SLACK && placed.start <= placed.stop);
+        }
+        placed
+    }
+
+    fn lengths(operations: &[Entry]) -> Vec<u64> {
+        operations.iter().map(|operation| operation.stop - operation.start).collect()
+    }
+
+    #[test]
+    fn an_operation_is_as_long_as_the_gpu_says() {
+        for drift in [-50e-6, 0.0, 50e-6] {
+            // one behind the other, half a second in all
+            let operations: Vec<Entry> = (0..25).map(|number| operation(number * 20_000_000, 20_000_000)).collect();
+            let off = lengths(&placed(drift, &operations)).into_iter().map(|length| length.abs_diff(40_000_000)).max();
+            assert!(off <= Some(2 * 2000), "{drift}: {off:?}");
+        }
+        assert_eq!(lengths(&placed(50e-6, &[operation(0, 368_000_000), operation(400_000_000, 7)])), [736_000_000, 14]);
+    }
+
+    #[test]
+    fn whatever_overlaps_on_the_gpu_does_so_here_and_nothing_else() {
+        for seed in 0..20 {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let mut time = 0;
+            let operations: Vec<Entry> = (0..300)
+                .map(|_| {
+                    time += random.u64(..3) * random.u64(..1_000_000);
+                    operation(time, random.u64(..2_000_000))
+                })
+                .collect();
+            placed([-90e-6, 50e-6, 0.0][seed as usize % 3], &operations);
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! The timeline: every operation of the process with its time, and what each window transferred, kept for Score-P's trace and profile
+//! and for the job summary. Bounded: what finds no room is counted.
+
+mod arrivals;
+mod entry;
+mod gpus;
+mod history;
+mod in_turn;
+mod left_out;
+
+use crate::clock::gpu_track::GpuTrack;
+use crate::launch::KernelTime;
+use crate::operation::{Operation, Timing};
+use crate::sums::rate::Rate;
+use crate::sums::totals::{PairSum, Rank};
+use entry::{NO_PLACE, ahead};
+use left_out::LeftOut;
+use once_cell::sync::OnceCell;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+pub use entry::Entry;
+pub use history::{History, RankHistory};
+
+/// What a window transferred between two ranks.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PairWindow {
+    /// Place of the sender in [`Timeline::ranks`].
+    pub place: u8,
+    /// The receiver.
+    pub peer: i32,
+    /// Begin of the first transfer, ticks.
+    pub start: u64,
+    /// End of the last one, ticks.
+    pub stop: u64,
+    /// Bytes.
+    pub bytes: u64,
+    /// What is published of the window.
+    pub rate: Rate,
+}
+
+/// A rank of a communicator that has a timeline.
+#[derive(Debug, Clone)]
+pub struct RankLine {
+    /// Which one.
+    pub rank: Rank,
+    /// Number of ranks of its communicator; 0 where it is not told.
+    pub nranks: i32,
+    /// Its GPU's clock, and that of CUDA's events, beside the events' clock.
+    pub tracks: [GpuTrack; 2],
+}
+
+/// Ranks of communicators with a timeline; those made later have none.
+const MOST_RANKS: usize = NO_PLACE as usize;
+/// Windows of rank pairs that are kept.
+const MOST_WINDOWS: usize = 1 << 16;
+/// Operations that memory is taken for at a time.
+const CHUNK: usize = 4096;
+
+/// The timeline of a process.
+#[derive(Debug, Clone, Default)]
+pub struct Timeline {
+    /// The ranks, by their place.
+    pub ranks: Vec<RankLine>,
+    places: BTreeMap<Rank, u8>,
+    chunks: Vec<Vec<Entry>>,
+    count: usize,
+    most: usize,
+    /// What each window transferred.
+    pub windows: Vec<PairWindow>,
+    /// Operations that found no room.
+    pub left_out: u64,
+    collectives_left_out: LeftOut,
+    /// Windows that found no room.
+    pub windows_left_out: u64,
+    /// What a tick is worth, nanoseconds.
+    pub nanoseconds_per_tick: f64,
+}
+
+impl Timeline {
+    /// One that takes so many bytes of operations.
+    pub fn new(bytes: usize) -> Self {
+        Self { most: bytes / size_of::<Entry>(), ..Self::default() }
+    }
+
+    /// A rank of a communicator begins. Gives its place; `None` when there are too many.
+    pub fn open(&mut self, rank: Rank, nranks: i32) -> Option<u8> {
+        if let Some(&place) = self.places.get(&rank) {
+            return Some(place);
+        }
+        let place = u8::try_from(self.ranks.len()).ok().filter(|_| self.ranks.len() < MOST_RANKS)?;
+        self.ranks.push(RankLine { rank, nranks, tracks: [GpuTrack::default(), GpuTrack::of_events()] });
+        self.places.insert(rank, place);
+        Some(place)
+    }
+
+    /// Takes an operation in, maybe `alone` in its kernel; a tick is worth so many nanoseconds.
+    pub fn operation(
+        &mut self,
+        place: Option<u8>,
+        operation: &Operation,
+        timing: Timing,
+        (alone, nanoseconds_per_tick): (bool, f64),
+    ) {
+        let Some(place) = place.filter(|_| self.count < self.most) else {
+            self.left_out += 1;
+            if operation.is_collective() {
+                self.collectives_left_out.add(place, operation);
+            }
+            return;
+        };
+        let host = |ticks: u64| (operation.start, operation.start.saturating_add(ticks));
+        let source = timing.source();
+        let (start, stop) = match timing {
+            Timing::Stamps { start, stop } | Timing::Events(KernelTime { start, stop, .. }) => (start, stop),
+            Timing::Proxy(ticks) | Timing::Enqueue(ticks) => host(ticks),
+        };
+        let entry = Entry {
+            start,
+            stop,
+            bytes: operation.bytes,
+            sequence: operation.sequence,
+            peer: operation.peer().unwrap_or(-1),
+            place,
+            order: operation.order as u32,
+            ahead: ahead(operation, timing, nanoseconds_per_tick),
+            function: operation.function,
+            algorithm: operation.algorithm,
+            protocol: operation.protocol,
+            source,
+            alone,
+        };
+        match self.chunks.last_mut().filter(|chunk| chunk.len() < CHUNK) {
+            Some(chunk) => chunk.push(entry),
+            None => {
+                let mut chunk = Vec::with_capacity(CHUNK);
+                chunk.push(entry);
+                self.chunks.push(chunk);
+            }
+        }
+        self.count += 1;
+    }
+
+    /// Takes in what a window transferred to a rank.
+    pub fn window(&mut self, place: Option<u8>, peer: i32, pair: &PairSum, rate: Rate) {
+        let (Some(place), Some((start, stop))) = (place.filter(|_| self.windows.len() < MOST_WINDOWS), pair.span) else {
+            self.windows_left_out += 1;
+            return;
+        };
+        self.windows.push(PairWindow { place, peer, start, stop, bytes: pair.bytes, rate });
+    }
+
+    /// What is known of a rank's GPU clock.
+    pub fn tracks(&mut self, place: u8) -> Option<&mut [GpuTrack; 2]> {
+        self.ranks.get_mut(usize::from(place)).map(|line| &mut line.tracks)
+    }
+
+    /// All operations, in no particular order.
+    pub fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.chunks.iter().flatten()
+    }
+}
+
+static WANTED: AtomicBool = AtomicBool::new(false);
+static OBSTACLE: OnceCell<String> = OnceCell::new();
+
+/// Somebody will ask for the timeline: it is kept from the first communicator on.
+pub fn want() {
+    WANTED.store(true, Ordering::Relaxed);
+}
+
+/// Whether somebody will.
+pub fn is_wanted() -> bool {
+    WANTED.load(Ordering::Relaxed)
+}
+
+/// Why the timeline will not be seen in Score-P; told when the first communicator is made, since a program without NCCL need not know.
+pub fn object(reason: String) {
+    let _ = OBSTACLE.set(reason);
+}
+
+/// See [`object`].
+pub fn obstacle() -> Option<&'static str> {
+    OBSTACLE.get().map(String::as_str)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::mapping::Mapping;
+    use crate::event::handle::Handle;
+    use crate::event::kind::Kind;
+    use crate::event::name::Name;
+    use crate::operation::Source;
+    use crate::record::slot::Slot;
+
+    fn operation() -> Operation {
+        let slot = Mapping::<Slot>::new(1).unwrap();
+        let name = |name| Name::of(Some(name)).bits();
+        let shape = u32::from_le_bytes([name(c"AllReduce"), name(c"RING"), name(c"SIMPLE"), 2]);
+        slot[0].start(Handle::of_event(Kind::Coll, 0, 1), 0, 1000, [4096, 77, u64::from(shape), 5]);
+        Operation::new(&slot[0].read(1).unwrap())
+    }
+
+    #[test]
+    fn keeps_operations_with_what_timed_them() {
+        let mut timeline = Timeline::new(1 << 20);
+        let place = timeline.open(Rank { comm: 7, rank: 3 }, 4);
+        assert_eq!(timeline.open(Rank { comm: 7, rank: 3 }, 4), place);
+        for timing in [Timing::Stamps { start: 5, stop: 9 }, Timing::Proxy(30), Timing::Enqueue(1)] {
+            timeline.operation(place, &operation(), timing, (true, 1.0));
+        }
+        let times: Vec<_> = timeline.entries().map(|entry| (entry.source, entry.start, entry.stop)).collect();
+        assert_eq!(times, [(Source::Stamps, 5, 9), (Source::Proxy, 1000, 1030), (Source::Enqueue, 1000, 1001)]);
+        let first = timeline.entries().next().unwrap();
+        assert_eq!((first.bytes, first.sequence, first.peer), (4096, 77, -1));
+        assert_eq!([first.algorithm, first.protocol].map(Name::text), ["RING", "SIMPLE"]);
+    }
+
+    #[test]
+    fn a_begin_by_events_is_as_vague_as_the_launch_before_it() {
+        // the operation starts at 1000, behind its launch
+        let ahead = |first: u64, before: u64| {
+            let time = KernelTime { start: 50_000_000, stop: 60_000_000, first, before, learnt: 1, is_vague: false };
+            ahead(&operation(), Timing::Events(time), 1e4)
+        };
+        assert_eq!(
+            [ahead(50_000_000, 999), ahead(49_999_999, 999), ahead(49_985_000, 0), ahead(5_000_000, 0)],
+            [0, 1, 15, 45_000]
+        );
+        // ten milliseconds between the event's record and the end of the launch
+        assert_eq!([ahead(50_000_000, 0), ahead(1, 0)], [Entry::VAGUE, 50_000]);
+        let start = 1 << 40;
+        let long = KernelTime { start, stop: start, first: start - 70_000_000, before: 999, learnt: 1, is_vague: false };
+        assert_eq!(super::ahead(&operation(), Timing::Events(long), 1.0), Entry::VAGUE);
+        let over = KernelTime { start, stop: start + 9_000, first: start, before: 999, learnt: 1, is_vague: true };
+        let known = KernelTime { is_vague: false, ..over };
+        let ahead = |time| super::ahead(&operation(), Timing::Events(time), 1e-6);
+        assert_eq!([ahead(over), ahead(known)], [Entry::VAGUE, 0]);
+        assert_eq!(super::ahead(&operation(), Timing::Stamps { start: 1, stop: 2 }, 1.0), 0);
+    }
+
+    #[test]
+    fn what_finds_no_room_is_counted() {
+        let mut timeline = Timeline::new(10 * size_of::<Entry>());
+        let place = timeline.open(Rank { comm: 7, rank: 3 }, 4);
+        for _ in 0..13 {
+            timeline.operation(place, &operation(), Timing::Enqueue(1), (true, 1.0));
+        }
+        timeline.operation(None, &operation(), Timing::Enqueue(1), (true, 1.0));
+        assert_eq!((timeline.entries().count(), timeline.left_out), (10, 4));
+        for rank in 0..300 {
+            timeline.open(Rank { comm: 8, rank }, 4);
+        }
+        assert_eq!(timeline.ranks.len(), MOST_RANKS);
+    }
+}

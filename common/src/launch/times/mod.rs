@@ -1,0 +1,338 @@
+//! The collector's side of launches: asks whether their events have happened, and when.
+//!
+//! CUDA tells the time between two events, not when they happened. So each is placed behind the one before, on a clock whose first event
+//! happens when it is recorded, by the system's real time: the GPU's own, whose stamps have another epoch (seen on H200s: no drift between the two within a microsecond).
+//!
+//! The first event happens as soon as the stream is free, which may be before the host has launched the kernel. No kernel begins before its
+//! launch, so its begin is the later of the first event and the launch's end, brought to the events' clock by the smallest (event - time of
+//! its record) that was seen of late: that of an event that waited for nothing. Against CUPTI's kernels that is 3 us early to 4.5 us late
+//! for 95 % (docs/gpu-test.md).
+//!
+//! Two launches do not say that much. A kernel that is over when its launch returns began at some time between the two events. A kernel that
+//! NCCL reports no further was launched at some time in the call that ended its group. A time is given where that is short, by itself or
+//! beside the kernel.
+
+use super::pool::Launches;
+use super::{KernelId, KernelTime, Launch, News, Recorded, Source, Starts, Untimed};
+use crate::clock::CLOCK;
+use crate::event::handle::Handle;
+use crate::launch::cuda::{Event, Look};
+use rustc_hash::FxHashMap;
+use std::collections::{BTreeSet, VecDeque};
+
+/// Nanoseconds after which the smallest difference is looked for anew; that of up to twice as long is used.
+const RECENT: f64 = 1e9;
+/// Between two events with a kernel between them lie at least so many nanoseconds: less means that the kernel was launched elsewhere.
+const LEAST: u64 = 5_000;
+
+/// A kernel that is this short by the end of its launch, nanoseconds, and whose first event happened so long before that,
+/// was most likely over when its launch returned: with CUDA_LAUNCH_BLOCKING, or on a thread that lost its processor.
+const BLINK: u64 = 8_000;
+const LONG_BEFORE: u64 = 30_000;
+
+/// A time is given if its begin is at most so many nanoseconds away, or so small a part of the time.
+const KNOWN: u64 = 60_000;
+const KNOWN_PART: u64 = 10;
+
+/// Of a call that ends a group NCCL has done all but the last part when it launches the kernel: so events around ncclBroadcast, alone and
+/// in groups of two, differ least from CUPTI's kernels (NCCL 2.32.3 on H200s; calls of 15 to 60 us).
+const LAST_PART: u64 = 4;
+
+/// An event that waited for the kernel before happens so soon after that one's last event, nanoseconds: 2.4 to 3.3 us, seen on H200s.
+const BEHIND: u64 = 4_000;
+
+/// The event that the next ones are placed behind, of a context.
+#[derive(Debug)]
+struct Reference {
+    /// Its launch, which nobody else may use meanwhile.
+    launch: Box<Launch>,
+    event: Event,
+    /// When it happened, nanoseconds of the events' clock.
+    time: u64,
+}
+
+/// When an event was about to be recorded, ticks, and when it happened, nanoseconds of the events' clock.
+#[derive(Debug, Clone, Copy)]
+struct Pair {
+    ticks: u64,
+    time: u64,
+}
+
+impl Pair {
+    /// Nanoseconds of the events' clock at a time in ticks, if the event waited for nothing.
+    fn at(self, ticks: u64, scale: f64) -> u64 {
+        let after = ticks.wrapping_sub(self.ticks) as i64;
+        self.time.saturating_add_signed((after as f64 * scale) as i64)
+    }
+}
+
+/// Where the host's clock lies on the events' clock: of late, the least that events have taken to happen.
+#[derive(Debug, Default)]
+struct Least {
+    since: u64,
+    current: Option<Pair>,
+    previous: Option<Pair>,
+    /// When the last kernel's last event happened, nanoseconds of the events' clock.
+    last: Option<u64>,
+}
+
+impl Least {
+    fn observe(&mut self, pair: Pair, scale: f64) {
+        let age = pair.ticks.saturating_sub(self.since) as f64 * scale;
+        match self.current {
+            Some(best) if age < RECENT => {
+                if pair.time < best.at(pair.ticks, scale) {
+                    self.current = Some(pair);
+                }
+            }
+            best => {
+                self.previous = best.filter(|_| age < 2.0 * RECENT);
+                (self.since, self.current) = (pair.ticks, Some(pair));
+            }
+        }
+    }
+
+    fn at(&self, ticks: u64, scale: f64) -> Option<u64> {
+        self.current.into_iter().chain(self.previous).map(|pair| pair.at(ticks, scale)).min()
+    }
+}
+
+/// What became of a launch.
+#[derive(Debug, Clone, Copy)]
+pub struct Outcome {
+    /// What it launched.
+    pub kernel: KernelId,
+    /// Number under which a recording knows it.
+    pub number: u64,
+    /// When the kernel ran.
+    pub time: Result<KernelTime, Untimed>,
+}
+
+impl Outcome {
+    /// Nobody will know when it ran, for that reason.
+    fn untimed(kernel: KernelId, cause: Untimed) -> Self {
+        Self { kernel, number: 0, time: Err(cause) }
+    }
+}
+
+/// Launches whose times are to come.
+#[derive(Debug, Default)]
+pub struct Times {
+    /// By pool and stream, in the order of their launches: in a stream they happen one after the other.
+    under_way: FxHashMap<(usize, usize), VecDeque<Box<Launch>>>,
+    references: FxHashMap<usize, Reference>,
+    /// In the order in which they were learnt.
+    recorded: VecDeque<Box<Launch>>,
+    /// The system's real time at some time in ticks: where events' clocks begin.
+    epoch: Option<Pair>,
+    /// Of each communicator, which knows one GPU.
+    hosts: FxHashMap<u64, Least>,
+}
+
+impl Times {
+    /// Whether any is to come.
+    pub fn are_awaited(&self) -> bool {
+        self.under_way.values().any(|queue| !queue.is_empty()) || !self.recorded.is_empty()
+    }
+
+    /// A launch whose times are to come.
+    pub fn await_launch(&mut self, launch: Box<Launch>) {
+        match launch.source {
+            Source::Events { pool, .. } => self.under_way.entry((pool, launch.stream)).or_default().push_back(launch),
+            Source::Recording(_) => self.recorded.push_back(launch),
+        }
+    }
+
+    /// Gives `each` what has become of launches, of a recording what was learnt until `known`, ticks, of which one is worth `scale` nanoseconds.
+    pub fn look(&mut self, launches: &Launches, known: u64, scale: f64, mut each: impl FnMut(Outcome)) {
+        self.look_at_recorded(known, scale, &mut each);
+        if self.under_way.is_empty() {
+            return;
+        }
+        let Some(driver) = launches.driver() else { return };
+        let look = driver.look();
+        if let Some(look) = &look {
+            // once a context, however many streams it has
+            let pools: BTreeSet<usize> = self.under_way.keys().map(|&(pool, _)| pool).collect();
+            pools.into_iter().for_each(|pool| launches.find_again(pool, look));
+        }
+        if let Some(calls) = look.as_ref().and_then(Look::relaxed) {
+            let Self { under_way, references, hosts, .. } = self;
+            let epoch = *self.epoch.get_or_insert_with(|| Pair { ticks: CLOCK.now(), time: real_time() });
+            for (&(pool, _), queue) in under_way.iter_mut() {
+                while let Some(launch) = queue.front() {
+                    let Source::Events { first, last, .. } = launch.source else { break };
+                    if launches.are_of_before(launch) {
+                        lose(queue.pop_front(), launches, &mut each);
+                        continue;
+                    }
+                    let Some(lasted) = calls.elapsed(first, last) else { break };
+                    let learnt = CLOCK.now();
+                    let of_now = |reference: &&Reference| !launches.are_of_before(&reference.launch);
+                    let stopped = match references.get(&pool).filter(of_now) {
+                        Some(of) => calls.elapsed(of.event, last).map(|after| of.time.saturating_add_signed(after)),
+                        None => Some(epoch.at(launch.before, scale).saturating_add(lasted.max(0).cast_unsigned())),
+                    };
+                    let Some(stopped) = stopped else { break };
+                    let Some(launch) = queue.pop_front() else { break };
+                    let events = (stopped.saturating_sub(lasted.max(0).cast_unsigned()), stopped);
+                    if let Some(kernel) = launch.kernel {
+                        let time = begin(hosts.entry(kernel.context.raw()).or_default(), &launch, events, learnt, scale);
+                        each(Outcome { kernel, number: launch.number, time });
+                    }
+                    let reference = Reference { launch, event: last, time: stopped };
+                    if let Some(before) = references.insert(pool, reference) {
+                        launches.give_back(before.launch);
+                    }
+                }
+            }
+            under_way.retain(|_, queue| !queue.is_empty());
+        }
+        if driver.is_over() {
+            let cause = if driver.has_failed() { Untimed::CudaFailed } else { Untimed::NotBelieved };
+            self.give_up(cause, &mut each);
+        }
+    }
+
+    fn look_at_recorded(&mut self, now: u64, scale: f64, each: &mut impl FnMut(Outcome)) {
+        let learnt = |launch: &Launch| match launch.source {
+            Source::Recording(times) => times.learnt,
+            Source::Events { .. } => 0,
+        };
+        self.recorded.make_contiguous().sort_by_key(|launch| learnt(launch));
+        while self.recorded.front().is_some_and(|launch| learnt(launch) <= now) {
+            let Some(launch) = self.recorded.pop_front() else { break };
+            if let (Source::Recording(times), Some(kernel)) = (launch.source, launch.kernel) {
+                let host = self.hosts.entry(kernel.context.raw()).or_default();
+                let Recorded { first, last: stop, learnt, .. } = times;
+                let worked_out = begin(host, &launch, (first, stop), learnt, scale);
+                // the recorder knew better what the host did when; no kernel begins outside of its events
+                let time = match times.begin {
+                    Some(start) if (first..=stop).contains(&start) => {
+                        let is_vague = start == first && worked_out.is_ok_and(|time| time.is_vague);
+                        Ok(KernelTime { start, stop, first, before: launch.before, learnt, is_vague })
+                    }
+                    Some(_) => Err(Untimed::NotBelieved),
+                    None => worked_out,
+                };
+                each(Outcome { kernel, number: 0, time });
+            }
+        }
+    }
+
+    /// Asks about no events of that pool any more, and gives up their launches.
+    pub fn close(&mut self, pool: u32, mut each: impl FnMut(Outcome)) -> Vec<Box<Launch>> {
+        let pool = pool as usize;
+        let mut left: Vec<Box<Launch>> = self.references.remove(&pool).map(|reference| reference.launch).into_iter().collect();
+        let of_pool: Vec<(usize, usize)> = self.under_way.keys().copied().filter(|(of, _)| *of == pool).collect();
+        for launch in of_pool.into_iter().filter_map(|key| self.under_way.remove(&key)).flatten() {
+            if let Some(kernel) = launch.kernel {
+                each(Outcome::untimed(kernel, Untimed::NotBelieved));
+            }
+            left.push(launch);
+        }
+        left
+    }
+
+    /// No time is to come any more.
+    fn give_up(&mut self, cause: Untimed, each: &mut impl FnMut(Outcome)) {
+        let left = self.under_way.drain().flat_map(|(_, queue)| queue).chain(self.recorded.drain(..));
+        for kernel in left.filter_map(|launch| launch.kernel) {
+            each(Outcome::untimed(kernel, cause));
+        }
+    }
+
+    /// A communicator has ended.
+    pub fn forget(&mut self, context: Handle) {
+        self.hosts.remove(&context.raw());
+    }
+}
+
+/// Nobody will know when it ran.
+fn lose(launch: Option<Box<Launch>>, launches: &Launches, each: &mut impl FnMut(Outcome)) {
+    let Some(launch) = launch else { return };
+    if let Some(kernel) = launch.kernel {
+        each(Outcome::untimed(kernel, Untimed::NotBelieved));
+    }
+    launches.give_back(launch);
+}
+
+/// When the kernel between two events ran.
+fn begin(host: &mut Least, launch: &Launch, (first, last): (u64, u64), learnt: u64, scale: f64) -> Result<KernelTime, Untimed> {
+    let &Launch { before, after, .. } = launch;
+    // right behind another kernel the event has most likely waited for that one, and tells nothing of the host's clock
+    let has_waited = host.last.replace(last).is_some_and(|ended| first.abs_diff(ended) < BEHIND);
+    let starts = match launch.starts {
+        Starts::AtOnce => before,
+        Starts::Within => after - after.saturating_sub(before) / LAST_PART,
+        Starts::AtReturn => after,
+    };
+    let (mut launched, mut returned) = (first, first);
+    if !has_waited {
+        host.observe(Pair { ticks: before, time: first }, scale);
+        let on_their_clock = |ticks: u64| host.at(ticks, scale).map_or(first, |time| first.max(time));
+        (launched, returned) = (on_their_clock(starts), on_their_clock(after));
+    }
+    let is_over = launched >= last || (last - launched < BLINK && launched - first > LONG_BEFORE);
+    let (start, unknown) = match launch.starts {
+        // most launches take a few microseconds, and then the thread waited
+        _ if is_over => (first, last.saturating_sub(first)),
+        Starts::Within => (launched, (launched - first).max(returned - launched)),
+        Starts::AtOnce | Starts::AtReturn => (launched, 0),
+    };
+    let is_known = unknown <= KNOWN.max(last.saturating_sub(start) / KNOWN_PART);
+    // events that are nearer mean that the kernel was launched elsewhere
+    if last.saturating_sub(first) < LEAST || !is_known {
+        return Err(Untimed::NotBelieved);
+    }
+    Ok(KernelTime { start, stop: last, first, before, learnt, is_vague: is_over })
+}
+
+/// The system's real time, nanoseconds.
+fn real_time() -> u64 {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(1 << 60, |since| since.as_nanos() as u64)
+}
+
+/// What the collector hears of a kernel.
+#[derive(Debug, Clone, Copy)]
+pub enum OfKernel {
+    /// It was launched, and its time is to come.
+    Launched {
+        /// The GPU's stamps were asked for, too.
+        stamps: bool,
+    },
+    /// It has no events.
+    Untimed {
+        /// Why.
+        cause: Untimed,
+        /// As above.
+        stamps: bool,
+    },
+    /// It ran then, or its events tell nothing.
+    Ran(Result<KernelTime, Untimed>),
+}
+
+/// Takes in what the threads that launch have told; `each` hears of every kernel before its time.
+pub fn take_news(launches: &Launches, times: &mut Times, mut each: impl FnMut(KernelId, OfKernel)) {
+    for news in launches.heard() {
+        match news {
+            // its events are of a context whose last communicator has ended: CUDA may not know them any more
+            News::Launched(launch) if launches.are_of_before(&launch) => {
+                if let Some(kernel) = launch.kernel {
+                    each(kernel, OfKernel::Untimed { cause: Untimed::NotBelieved, stamps: launch.stamps });
+                }
+                launches.give_back(launch);
+            }
+            News::Launched(launch) => {
+                if let Some(kernel) = launch.kernel {
+                    each(kernel, OfKernel::Launched { stamps: launch.stamps });
+                }
+                times.await_launch(launch);
+            }
+            News::Untimed { kernel, cause, stamps } => each(kernel, OfKernel::Untimed { cause, stamps }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,88 @@
+//! The events that happen to an operation: its kernel channels, its proxy operations and their steps. There are many of them, each made of
+//! few instructions.
+
+use super::refuse;
+use crate::event::ProxyOp;
+use crate::event::handle::Handle;
+use crate::event::kind::Kind;
+use crate::record::recorder::Recorder;
+use crate::record::slot::Payload;
+use crate::record::thread::ThreadCell;
+use crate::record::window::WINDOWS;
+
+impl Recorder {
+    #[inline(always)]
+    pub(super) fn kernel_channel(&self, cell: &ThreadCell, context: u64, parent: u64, channel: u8, ptimer: Option<u64>) -> u64 {
+        // how the GPU's clock stands to this one, the stop tells as well; it comes no earlier
+        self.child(cell, Kind::KernelCh, context, parent, cell.recently(), [ptimer.unwrap_or(0), 0, u64::from(channel), 0])
+    }
+
+    /// A step's time is that of its data going to the network, which a state tells: when it began only tells which of several was later.
+    #[inline(always)]
+    pub(super) fn proxy_step(&self, cell: &ThreadCell, context: u64, parent: u64, step: i32) -> u64 {
+        let (number, now) = (u64::from(step.cast_unsigned()), cell.recently());
+        if let Some(handle) = self.restarted(cell, parent, number, now) {
+            return handle;
+        }
+        let handle = self.child(cell, Kind::ProxyStep, context, parent, now, [0, 0, number, 0]);
+        if handle != 0 {
+            cell.note_step(parent, number, handle);
+        }
+        handle
+    }
+
+    #[inline(always)]
+    pub(super) fn proxy_op(&self, cell: &ThreadCell, context: u64, parent: u64, operation: &ProxyOp) -> u64 {
+        // context and parent of another process' operation (PXN) mean nothing here, however much they look like ours
+        if operation.pid != self.pid {
+            cell.foreign.add(1);
+            return 0;
+        }
+        let place =
+            u64::from(operation.peer.cast_unsigned()) | u64::from(operation.channel) << 32 | u64::from(operation.send) << 40;
+        self.child(cell, Kind::ProxyOp, context, parent, cell.now(), [place, u64::from(operation.steps.cast_unsigned()), 0, 0])
+    }
+
+    /// Records an event beside its parent, or where its communicator records now.
+    #[inline(always)]
+    fn child(&self, cell: &ThreadCell, kind: Kind, context: u64, parent: u64, start: u64, payload: Payload) -> u64 {
+        let Some(window) = self.beside(parent).or_else(|| self.window_for_child(cell, kind, context, parent)) else { return 0 };
+        self.write(cell, window, kind, parent, start, || payload).unwrap_or_else(|| {
+            cell.dropped.add(1);
+            0
+        })
+    }
+
+    /// The window of the parent, while it takes children.
+    #[inline(always)]
+    fn beside(&self, parent: u64) -> Option<u32> {
+        let window = self.pool.find(Handle::parse(parent)?)?.1.window();
+        self.contexts.window(window)?.takes_children().then_some(window)
+    }
+
+    /// The window for a child that can not lie beside its parent. `None` for a child of nothing that is recorded, which is counted.
+    #[cold]
+    fn window_for_child(&self, cell: &ThreadCell, kind: Kind, context: u64, parent: u64) -> Option<u32> {
+        if parent == 0 && kind != Kind::ProxyOp {
+            // NULL stands for an operation that was skipped, or that found no room and is counted as dropped
+            let is_small = self.settings.min_bytes > 0;
+            (if is_small { &cell.skipped_children } else { &cell.parentless }).add(1);
+            return None;
+        }
+        let Some((context, index)) = self.contexts.find_for_child(context) else {
+            refuse(cell, context);
+            return None;
+        };
+        Some(index * WINDOWS + context.filling())
+    }
+
+    /// The handle of a step that this thread has started before and that has not stopped: NCCL starts a receive again each time that
+    /// it could not be posted, millions of times a second, and forgets the handle it had.
+    #[inline(always)]
+    fn restarted(&self, cell: &ThreadCell, parent: u64, step: u64, now: u64) -> Option<u64> {
+        let handle = cell.noted_step(parent, step)?;
+        let (slot, _, generation) = self.kept(handle)?;
+        slot.restart(generation, now);
+        Some(handle)
+    }
+}

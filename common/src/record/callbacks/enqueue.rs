@@ -1,0 +1,207 @@
+//! The events of the application's own threads: calls of NCCL's API, and the operations that they enqueue for the GPU.
+
+use crate::base::sync::Ordering;
+use crate::event::datatype::element_bytes;
+use crate::event::handle::Handle;
+use crate::event::kind::Kind;
+use crate::event::name::Name;
+use crate::event::text::Text;
+use crate::event::{Call, Identity, Operation};
+use crate::launch::KernelId;
+use crate::record::context::Context;
+use crate::record::news::News;
+use crate::record::order;
+use crate::record::recorder::Recorder;
+use crate::record::slot::Payload;
+use crate::record::thread::ThreadCell;
+use crate::record::window::WINDOWS;
+
+/// Bytes of that many elements; 0 for a type of unknown size.
+#[inline(always)]
+fn bytes(count: u64, datatype: Option<Text<'_>>) -> u64 {
+    count.saturating_mul(element_bytes(datatype).unwrap_or(0))
+}
+
+impl Recorder {
+    #[inline(always)]
+    pub(super) fn operation(&self, cell: &ThreadCell, kind: Kind, context: u64, parent: u64, operation: &Operation<'_>) -> u64 {
+        let bytes = bytes(operation.count, operation.datatype);
+        let (raw, Some((context, index))) = (context, self.living(cell, context)) else { return 0 };
+        if let Some(identity) = operation.identity
+            && context.rank().is_none()
+        {
+            self.tell(context, index, &identity);
+        }
+        if !context.has_api_calls() {
+            cell.enqueued_ops.add(1);
+            cell.enqueued_bytes.add(bytes);
+        }
+        // one to oneself is a work that NCCL may not count, which its kernel channels tell
+        let skipped = bytes < self.settings.min_bytes && (operation.peer.is_none() || operation.peer != context.rank());
+        let kind = if skipped { Kind::Skipped } else { kind };
+        let [function, algorithm, protocol] =
+            [Name::of(operation.function), Name::of(operation.algorithm), Name::of(operation.protocol)];
+        let shape = u32::from_le_bytes([function.bits(), algorithm.bits(), protocol.bits(), operation.channels]);
+        // sends and receives have no number, and nothing else has a peer
+        let number = operation.peer.map_or(operation.sequence, |peer| u64::from(peer.cast_unsigned()));
+        let is_copied = kind == Kind::CeColl;
+        let payload = |order, now| {
+            let distance = if is_copied { 0 } else { cell.launching.distance(order) };
+            let since = if is_copied { 0 } else { cell.launching.since_launch(raw, now) };
+            [bytes, number, u64::from(shape) | since << 32, order::pack(order, distance)]
+        };
+        let (handle, order) = self.ordered(cell, kind, (context, index), parent, payload);
+        if self.launches.are_timed() && !is_copied && handle != 0 {
+            self.follow(cell, context, (index, raw, order), operation.peer, algorithm);
+        }
+        if !skipped {
+            return handle;
+        }
+        // one that found no room is dropped, and counted as such
+        if let Some((slot, _, generation)) = self.under_way(handle) {
+            cell.skipped.add(1);
+            slot.stop(generation, cell.now());
+        }
+        0
+    }
+
+    /// Up to interface v3, the first operation introduces its communicator. The only allocation after init, once a communicator.
+    #[cold]
+    fn tell(&self, context: &Context, index: u32, identity: &Identity<'_>) {
+        if context.tell(identity.rank) {
+            let name = identity.name.map(|name| name.c_str().to_string_lossy().into_owned()).unwrap_or_default();
+            self.send(News::Told { index, id: identity.id, name, rank: identity.rank });
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn call(&self, cell: &ThreadCell, kind: Kind, context: u64, parent: u64, call: &Call<'_>) -> u64 {
+        let bytes = bytes(call.count, call.datatype);
+        cell.enqueued_ops.add(1);
+        cell.enqueued_bytes.add(bytes);
+        let (raw, Some((context, index))) = (context, self.living(cell, context)) else { return 0 };
+        let function = Name::of(call.function);
+        let payload = [bytes, u64::from(call.captured), u64::from(function.bits())];
+        let handle = if self.launches.are_timed() {
+            self.timed_call(cell, kind, (context, index, raw), parent, (payload, function, call.stream))
+        } else {
+            let [bytes, captured, function] = payload;
+            self.ordered(cell, kind, (context, index), parent, |order, _| [bytes, captured, function, order::pack(order, 0)]).0
+        };
+        if handle != 0 {
+            // the stop of an event without a handle would not be told; the start was stamped just now
+            cell.enter_api(cell.recently());
+        }
+        handle
+    }
+
+    /// The same where launches are timed.
+    #[cold]
+    #[inline(never)]
+    fn timed_call(
+        &self,
+        cell: &ThreadCell,
+        kind: Kind,
+        (context, index, raw): (&Context, u32, u64),
+        parent: u64,
+        ([bytes, captured, bits], function, stream): ([u64; 3], Name, usize),
+    ) -> u64 {
+        cell.launching.call(index, function, bytes);
+        let silent = kind == Kind::CollApi && captured == 0 && context.has_silent_broadcasts() && function.is_broadcast();
+        let distance = |order| match Handle::parse_context(raw) {
+            Some(context) if silent => {
+                let (distance, replaced) = cell.launching.silent_call(KernelId { context, order }, stream);
+                self.refuse_silent(replaced);
+                distance
+            }
+            _ => 0,
+        };
+        let payload = |order, _| [bytes, captured | u64::from(silent) << 1, bits, order::pack(order, distance(order))];
+        let (handle, _) = self.ordered(cell, kind, (context, index), parent, payload);
+        if silent || captured != 0 {
+            context.doubt();
+        }
+        if captured != 0 {
+            // kernels that are captured without stamps have none at any replay
+            self.stamps.want();
+        }
+        if silent {
+            cell.launching.name_silent(handle);
+        }
+        handle
+    }
+
+    /// Records an operation or a call, numbered in the order of starts.
+    /// Gives its handle, 0 where there is no room, and its number; `payload` is asked for with its number and the time.
+    #[inline(always)]
+    fn ordered(
+        &self,
+        cell: &ThreadCell,
+        kind: Kind,
+        (context, index): (&Context, u32),
+        parent: u64,
+        payload: impl FnOnce(u64, u64) -> Payload,
+    ) -> (u64, u64) {
+        if self.asleep.load(Ordering::Relaxed) {
+            self.wake();
+        }
+        let now = cell.now();
+        let mut filling = context.filling();
+        let window = context.window(filling);
+        if now.saturating_sub(window.opened()) > self.window_ticks() && window.blocks() > 0 {
+            self.close(context, index, filling, now);
+            filling = context.filling();
+        }
+        // a number that nobody has would be waited for
+        let mut order = 0;
+        let numbered = || {
+            order = context.next_order();
+            payload(order, now)
+        };
+        let handle = self.write(cell, index * WINDOWS + filling, kind, parent, now, numbered).unwrap_or_else(|| {
+            cell.dropped.add(1);
+            context.lose();
+            0
+        });
+        (handle, order)
+    }
+
+    /// An operation of a kernel has started, at that place in the order of starts: a send or receive, or a collective by that algorithm.
+    // not the whole operation: nothing of it would be left in registers then, for whoever has no events either
+    #[cold]
+    #[inline(never)]
+    fn follow(
+        &self,
+        cell: &ThreadCell,
+        context: &Context,
+        (index, raw, order): (u32, u64, u64),
+        peer: Option<i32>,
+        algorithm: Name,
+    ) {
+        let distance = cell.launching.distance(order);
+        if cell.launching.has_news()
+            && let Some(context) = Handle::parse_context(raw)
+        {
+            self.tell_launch(cell, KernelId { context, order: order - distance });
+        }
+        self.learn(cell, context, index, peer, distance == 0 && algorithm.is_believed());
+    }
+
+    /// A collective by copy engine: its copies are between two events, the first of which comes before it is told of elsewhere.
+    #[inline(never)]
+    pub(super) fn copies(&self, cell: &ThreadCell, context: u64, parent: u64, operation: &Operation<'_>) -> u64 {
+        let timed = self.launches.are_timed() && self.contexts.find(context).is_some();
+        if timed {
+            self.copies_begin(cell, operation.stream);
+        }
+        let handle = self.operation(cell, Kind::CeColl, context, parent, operation);
+        if let (true, Some(context), Some((slot, _, generation))) =
+            (timed, Handle::parse_context(context), self.under_way(handle))
+            && let Some(event) = slot.read(generation)
+        {
+            let (order, _) = order::unpack(event.payload()[3]);
+            self.copies_are(cell, KernelId { context, order }, handle);
+        }
+        handle
+    }
+}

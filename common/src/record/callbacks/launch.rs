@@ -1,0 +1,288 @@
+//! Launches: events around those whose time the GPU's stamps will not tell.
+//!
+//! CUDA may be called at a launch's begin and end, where NCCL itself calls it. What it costs there (some 3 us for two events) is the price of a time;
+//! a launch without events costs a few instructions.
+
+use crate::clock::CLOCK;
+use crate::event::handle::{Handle, Shared};
+use crate::launch::cuda::Calls;
+use crate::launch::{KernelId, Launch, News, Source, Starts, Untimed};
+use crate::record::context::Context;
+use crate::record::host_region::{self, Region};
+use crate::record::recorder::Recorder;
+use crate::record::thread::ThreadCell;
+use crate::record::thread::launching::Silent;
+
+/// A launch's events, or why there are none; neither where nobody wants any.
+type Begun = (Option<Box<Launch>>, Option<Untimed>);
+
+/// A launch or its operations have started: of an outer group's kernel, that is where the group ends.
+pub(super) fn started(handle: u64) {
+    if matches!(Handle::shared(handle), Some(Shared::NestedLaunch | Shared::NestedGroup)) {
+        host_region::started(handle, || Region::GroupEnd);
+    }
+}
+
+impl Recorder {
+    /// A kernel is about to be launched into a stream. Gives the handle by which its end is told of, or 0.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn launch_begins(&self, cell: &ThreadCell, context: u64, stream: usize) -> u64 {
+        // also where nobody times launches
+        let now = cell.now();
+        cell.launching.launched(context, now);
+        let is_nested = cell.begin_launch(now);
+        let is_timed = self.launches.are_timed() && self.begin_events(cell, context, stream);
+        match (is_nested, is_timed) {
+            (true, _) => Handle::nested_launch().raw(),
+            (false, true) => Handle::kernel_launch().raw(),
+            (false, false) => 0,
+        }
+    }
+
+    /// Whether events are around the launch from here on.
+    fn begin_events(&self, cell: &ThreadCell, context: u64, stream: usize) -> bool {
+        let Some((context, index)) = self.contexts.find(context) else { return false };
+        context.ask_for_stamps(self.stamps.are_wanted());
+        let launching = &cell.launching;
+        let begun = if self.needs_events(cell, context, index) { self.events(cell, stream, None) } else { (None, None) };
+        let is_begun = begun.0.is_some();
+        self.leave(launching.begin(begun.0, begun.1));
+        // what the silent calls of this group launch cannot be told from this
+        if let Some(launch) = launching.end_silent() {
+            self.refuse_silent(launch.kernel);
+            self.leave(Some(launch));
+        }
+        is_begun
+    }
+
+    /// Nobody asks for the time of what is left: no operation followed it on this thread.
+    fn leave(&self, left: Option<Box<Launch>>) {
+        match left {
+            Some(launch) if launch.is_over() => self.launches.tell(News::Launched(launch)),
+            Some(launch) => self.launches.give_back(launch),
+            None => {}
+        }
+    }
+
+    /// The launch has returned.
+    fn launch_ends(&self, cell: &ThreadCell) {
+        let Some(launch) = cell.launching.take() else { return };
+        let (launch, untimed) = match self.end_events(cell, launch) {
+            Some(launch) => (Some(launch), None),
+            None => (None, Some(Untimed::CudaFailed)),
+        };
+        cell.launching.begin(launch, untimed);
+    }
+
+    /// A launch has returned, or the last operation of an outer group's kernel has stopped.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn launch_stops(&self, cell: &ThreadCell, event: Shared) {
+        match event {
+            Shared::GroupApi => {}
+            Shared::KernelLaunch => self.launch_ends(cell),
+            Shared::NestedLaunch => {
+                self.launch_ends(cell);
+                cell.pass_launch(cell.now(), CLOCK.last_scale());
+            }
+            // the thread has read the clock last when that operation stopped
+            Shared::NestedGroup => cell.end_launch(cell.recently(), CLOCK.last_scale()),
+        }
+    }
+
+    /// Whether the kernel that is about to be launched most likely needs events to have a time.
+    fn needs_events(&self, cell: &ThreadCell, context: &Context, index: u32) -> bool {
+        if self.launches.are_replayed() {
+            return true;
+        }
+        let believed = || {
+            let (function, class) = cell.launching.only_call(index)?;
+            let is_p2p = matches!(function.function().map(|index| crate::event::name::FUNCTIONS[index]), Some("Send" | "Recv"));
+            Some(is_p2p || context.believes(function, class))
+        };
+        let stamped = self.settings.gpu_time.has_stamps() && cell.launching.has_stamps() && !context.is_in_doubt();
+        !(stamped && believed().unwrap_or(false))
+    }
+
+    /// A broadcast that NCCL launched without telling of it gets no time.
+    pub(super) fn refuse_silent(&self, kernel: Option<KernelId>) {
+        if let Some(kernel) = kernel {
+            self.launches.tell(News::Untimed { kernel, cause: Untimed::NotBelieved, stamps: false });
+        }
+    }
+
+    /// Records the first event in the stream, which belongs to the context of `pool` where that is known and may not be current.
+    #[cold]
+    fn events(&self, cell: &ThreadCell, stream: usize, pool: Option<u32>) -> Begun {
+        if let Some(recorded) = cell.launching.take_recorded() {
+            return (Some(self.launches.recorded(recorded, cell.now())), None);
+        }
+        let Some(driver) = self.launches.driver() else { return (None, None) };
+        if self.settings.gpu_time.is_shared() && !self.share.is_next_chosen() {
+            return (None, Some(Untimed::NotChosen));
+        }
+        let failed = (None, Some(Untimed::CudaFailed));
+        let Some(calls) = driver.calls() else { return failed };
+        if calls.is_captured(stream) {
+            return (None, Some(Untimed::Graph));
+        }
+        let Some(mut launch) = self.launches.take(&calls) else {
+            return if driver.is_over() { failed } else { (None, Some(Untimed::NoEvent)) };
+        };
+        if let (Source::Events { pool: of, .. }, Some(pool)) = (launch.source, pool)
+            && of != pool as usize
+        {
+            self.launches.give_back(launch);
+            return (None, Some(Untimed::NotBelieved));
+        }
+        launch.stream = stream;
+        launch.before = cell.now();
+        match Self::record_first(&calls, &launch) {
+            Some(()) => (Some(launch), None),
+            None => failed,
+        }
+    }
+
+    fn record_first(calls: &Calls<'_>, launch: &Launch) -> Option<()> {
+        match launch.source {
+            Source::Events { first, .. } => calls.record(first, launch.stream),
+            Source::Recording(_) => Some(()),
+        }
+    }
+
+    /// Records the last event. `None` when that fails: then the launch is gone, since nobody knows what its events are.
+    fn end_events(&self, cell: &ThreadCell, mut launch: Box<Launch>) -> Option<Box<Launch>> {
+        launch.after = cell.now().max(1);
+        if let Source::Events { last, .. } = launch.source {
+            let calls = self.launches.driver()?.calls()?;
+            calls.record(last, launch.stream)?;
+        }
+        Some(launch)
+    }
+
+    /// The first operation of a kernel has started: the collector hears of its launch.
+    #[cold]
+    pub(super) fn tell_launch(&self, cell: &ThreadCell, kernel: KernelId) {
+        let stamps = cell.launching.has_stamps();
+        let (launch, untimed) = cell.launching.news();
+        let untimed = match launch {
+            Some(mut launch) if launch.is_over() => {
+                (launch.kernel, launch.stamps) = (Some(kernel), stamps);
+                return self.launches.tell(News::Launched(launch));
+            }
+            // one whose end was never told of
+            Some(launch) => {
+                self.launches.give_back(launch);
+                Some(Untimed::NotBelieved)
+            }
+            None => untimed,
+        };
+        if let Some(cause) = untimed {
+            self.launches.tell(News::Untimed { kernel, cause, stamps });
+        }
+    }
+
+    /// An operation has started, a send or receive if it has a peer: whether a collective's stamps are believed tells what those of the next
+    /// one like it will be.
+    #[cold]
+    pub(super) fn learn(&self, cell: &ThreadCell, context: &Context, index: u32, peer: Option<i32>, believed: bool) {
+        if peer.is_some() {
+            if peer == context.rank() && !context.counts_self() {
+                context.doubt();
+            }
+        } else if let Some((function, class)) = cell.launching.only_call(index) {
+            context.learn(function, class, believed);
+        }
+    }
+
+    /// A collective by copy engine begins: its copies are between two events.
+    #[cold]
+    pub(super) fn copies_begin(&self, cell: &ThreadCell, stream: usize) {
+        let (launch, untimed) = self.events(cell, stream, None);
+        self.leave(cell.launching.begin(launch, untimed));
+    }
+
+    /// It has started, and got its place in the order of starts.
+    #[cold]
+    pub(super) fn copies_are(&self, cell: &ThreadCell, kernel: KernelId, handle: u64) {
+        match cell.launching.news() {
+            (Some(mut launch), _) => {
+                (launch.kernel, launch.number) = (Some(kernel), handle);
+                cell.launching.begin(Some(launch), None);
+            }
+            (None, Some(cause)) => self.launches.tell(News::Untimed { kernel, cause, stamps: false }),
+            (None, None) => {}
+        }
+    }
+
+    /// All its copies are in the stream.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn copies_end(&self, cell: &ThreadCell) {
+        if let Some(launch) = cell.launching.take() {
+            self.end_and_tell(cell, launch, Starts::AtOnce);
+        }
+    }
+
+    fn end_and_tell(&self, cell: &ThreadCell, launch: Box<Launch>, starts: Starts) {
+        let kernel = launch.kernel;
+        match (self.end_events(cell, launch), kernel) {
+            (Some(mut launch), _) => {
+                launch.starts = starts;
+                self.launches.tell(News::Launched(launch));
+            }
+            (None, Some(kernel)) => self.launches.tell(News::Untimed { kernel, cause: Untimed::CudaFailed, stamps: false }),
+            (None, None) => {}
+        }
+    }
+
+    /// The group of API calls is about to launch what is in it: events lie around that for calls that NCCL tells nothing more of.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn group_launches(&self, cell: &ThreadCell) {
+        if let Some(silent) = cell.launching.take_silent() {
+            self.silent_begins(cell, silent);
+        }
+    }
+
+    #[cold]
+    fn silent_begins(&self, cell: &ThreadCell, Silent { kernel, stream, handle }: Silent) {
+        // NCCL sets the GPU only when it launches: another one may be current
+        let pool = self.contexts.find(kernel.context.raw()).and_then(|(context, _)| context.pool());
+        match self.events(cell, stream, pool) {
+            (Some(mut launch), _) => {
+                (launch.kernel, launch.number) = (Some(kernel), handle);
+                self.leave(cell.launching.begin_silent(launch));
+            }
+            (None, cause) => {
+                let cause = cause.unwrap_or(Untimed::NotBelieved);
+                self.launches.tell(News::Untimed { kernel, cause, stamps: false });
+            }
+        }
+    }
+
+    /// The group is over, and all that is in it was launched.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn group_has_launched(&self, cell: &ThreadCell) {
+        if let Some(launch) = cell.launching.end_silent() {
+            self.end_and_tell(cell, launch, Starts::Within);
+        }
+    }
+
+    /// A group of API calls begins.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn group_begins(&self, cell: &ThreadCell, context: u64) {
+        cell.launching.begin_group(self.contexts.find(context).is_some_and(|(context, _)| context.has_stamps()));
+    }
+
+    /// The number under which a recording knows the launch that begins on this thread.
+    pub fn number_launch(&self, cell: &ThreadCell, number: u64) {
+        if let Some(mut launch) = cell.launching.take() {
+            launch.number = number;
+            cell.launching.begin(Some(launch), None);
+        }
+    }
+}

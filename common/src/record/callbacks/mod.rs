@@ -1,0 +1,331 @@
+//! What NCCL's callbacks do: each event becomes a slot, in the right window and, for operations and calls, with its place in the order of
+//! starts. It does not allocate, lock, log or wait, but for a thread's very first event.
+//!
+//! An event's slot lies in the window of its parent while that window still takes children, otherwise in the window that its
+//! communicator fills. The clock is read where somebody will want to know the time, and nowhere else: it is the better part of what a
+//! callback costs.
+
+mod children;
+mod enqueue;
+mod launch;
+
+use crate::base::log;
+use crate::clock::CLOCK;
+use crate::event::handle::{Handle, Shared};
+use crate::event::kind::Kind;
+use crate::event::name::Name;
+use crate::event::{Communicator, Event, State};
+use crate::launch::Recorded;
+use crate::record::context::Context;
+use crate::record::host_region::{self, Region};
+use crate::record::news::News;
+use crate::record::pool::Pool;
+use crate::record::recorder::{Recorder, begun};
+use crate::record::slot::{Payload, Slot};
+use crate::record::thread::ThreadCell;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The context of a communicator that there is no room for: its events are dropped.
+pub const NO_CONTEXT: u64 = 1;
+
+/// NCCL starts an event. Gives its handle, or 0 when it is not recorded.
+#[inline(always)]
+pub fn start(context: u64, parent: u64, event: &Event<'_>) -> u64 {
+    let Some(recorder) = begun() else { return 0 };
+    let handle = recorder.start(context, parent, event);
+    match event {
+        Event::CollApi(call) | Event::P2pApi(call) => host_region::started(handle, || Region::Call(Name::of(call.function))),
+        Event::KernelLaunch { .. } | Event::Group => launch::started(handle),
+        _ => {}
+    }
+    handle
+}
+
+/// NCCL tells that an event's state changed. What it is now is asked for right where it decides what to do: one look at it, not two.
+#[inline(always)]
+pub fn state(handle: u64, state: impl FnOnce() -> State) {
+    if let Some(recorder) = begun() {
+        recorder.state(handle, state);
+    }
+}
+
+/// NCCL stops an event.
+#[inline(always)]
+pub fn stop(handle: u64) {
+    if let Some(recorder) = begun() {
+        recorder.stop(handle);
+    }
+}
+
+/// The launch that this thread is told of begins under that number in a recording.
+pub fn number_launch(number: u64) {
+    if let (Some(recorder), Some(cell)) = (begun(), ThreadCell::of_callback(false)) {
+        recorder.number_launch(cell, number);
+    }
+}
+
+/// A recording that is replayed tells when the events around the next launch of this thread happened.
+pub fn replay_launch(recorded: Recorded) {
+    let Some(recorder) = begun().filter(|recorder| recorder.settings.gpu_time.has_events()) else { return };
+    let Some(cell) = ThreadCell::of_callback(false) else { return };
+    if !recorder.launches.are_timed() {
+        recorder.launches.replay();
+        // of the group that it is in nothing was kept
+        cell.launching.begin_group(true);
+    }
+    cell.launching.record_next(recorded);
+}
+
+/// NCCL tells of an event without a handle, which is not recorded.
+#[inline(always)]
+pub fn of_nothing() {
+    if let (Some(_), Some(cell)) = (begun(), ThreadCell::of_callback(false)) {
+        cell.others.one();
+    }
+}
+
+/// An event of no living communicator: lost for want of room if NCCL got no context of its own, else no event of ours.
+#[cold]
+fn refuse(cell: &ThreadCell, context: u64) {
+    let counter = if context == NO_CONTEXT { &cell.dropped } else { &cell.ignored };
+    counter.add(1);
+}
+
+impl Recorder {
+    /// NCCL made a communicator. Gives its context, [`NO_CONTEXT`] when there is no room for it.
+    pub fn init(&self, communicator: Communicator) -> u64 {
+        let now = match ThreadCell::of_callback(false) {
+            Some(cell) => {
+                cell.others.one();
+                cell.now()
+            }
+            None => CLOCK.now(),
+        };
+        let Some(id) = self.contexts.open(communicator.api_calls, now) else {
+            static TOLD: AtomicBool = AtomicBool::new(false);
+            if !TOLD.swap(true, Ordering::Relaxed) {
+                log::warn("too many communicators at a time (4096); those beyond are not recorded");
+            }
+            return NO_CONTEXT;
+        };
+        if let Some((context, _)) = self.contexts.find(id.raw()) {
+            context.time_by(&communicator.timed, communicator.kernel_events);
+            if communicator.told {
+                context.tell(communicator.rank);
+            }
+        }
+        if communicator.timed.launches {
+            let pool = self.launches.begin();
+            if let (Some(pool), Some((context, _))) = (pool, self.contexts.find(id.raw())) {
+                context.launch_from(pool);
+            }
+        }
+        self.send(News::Opened { id, communicator });
+        id.raw()
+    }
+
+    /// NCCL destroyed a communicator. Gives the pool of its launches where it was the last one of its GPU's: CUDA's events are to be asked for
+    /// a last time.
+    pub fn finalize(&self, context: u64) -> Option<u32> {
+        let cell = ThreadCell::of_callback(false);
+        cell.inspect(|cell| cell.others.one());
+        let pool = self.contexts.find(context).and_then(|(context, _)| context.pool());
+        match (self.contexts.end(context), cell) {
+            (Some(id), _) => {
+                self.send(News::Ended { id, time: CLOCK.now() });
+                return pool.filter(|&pool| self.launches.leave(pool));
+            }
+            (None, Some(cell)) => cell.ignored.add(u64::from(context != 0 && context != NO_CONTEXT)),
+            (None, None) => {}
+        }
+        None
+    }
+
+    /// See [`start`].
+    #[inline(always)]
+    pub fn start(&self, context: u64, parent: u64, event: &Event<'_>) -> u64 {
+        let Some(cell) = ThreadCell::of_callback(true) else { return self.lose(context) };
+        cell.events.one();
+        if matches!(event, Event::Unused) {
+            return 0;
+        }
+        let _section = cell.enter();
+        match event {
+            Event::ProxyStep { step } => self.proxy_step(cell, context, parent, *step),
+            Event::KernelCh { channel, ptimer } => self.kernel_channel(cell, context, parent, *channel, *ptimer),
+            Event::ProxyOp(operation) => self.proxy_op(cell, context, parent, operation),
+            Event::Coll(operation) => self.operation(cell, Kind::Coll, context, parent, operation),
+            Event::P2p(operation) => self.operation(cell, Kind::P2p, context, parent, operation),
+            // a copy: the place of one that is called with has to be in memory, and that is all events' place
+            Event::CeColl(operation) => self.copies(cell, context, parent, &{ *operation }),
+            Event::CollApi(call) => self.call(cell, Kind::CollApi, context, parent, call),
+            Event::P2pApi(call) => self.call(cell, Kind::P2pApi, context, parent, call),
+            Event::GroupApi => {
+                // NCCL tells of it right before the first call in it, which tells the time
+                cell.begin_api();
+                if self.launches.are_timed() {
+                    self.group_begins(cell, context);
+                }
+                Handle::group_api().raw()
+            }
+            Event::Group => {
+                cell.launching.begin_kernel();
+                if cell.is_launching() { Handle::nested_group().raw() } else { 0 }
+            }
+            Event::KernelLaunch { stream } => self.launch_begins(cell, context, *stream),
+            Event::Unknown => {
+                cell.unknown.one();
+                0
+            }
+            Event::Unused => 0,
+        }
+    }
+
+    /// See [`state`].
+    #[inline(always)]
+    pub fn state(&self, handle: u64, state: impl FnOnce() -> State) {
+        let Some(cell) = ThreadCell::of_callback(false) else { return };
+        cell.others.one();
+        match state() {
+            State::Other if self.under_way(handle).is_some() => {}
+            State::SendWait { bytes } => {
+                self.amend(cell, handle, Kind::ProxyStep, |slot, generation| slot.send_wait(generation, cell.now(), bytes));
+            }
+            State::KernelChStop { ptimer } => {
+                self.amend(cell, handle, Kind::KernelCh, |slot, generation| slot.kernel_stop(generation, ptimer));
+            }
+            State::GroupEndBegins if Handle::shared(handle) == Some(Shared::GroupApi) => {
+                cell.enter_api(cell.now());
+                host_region::started(handle, || Region::GroupEnd);
+                if self.launches.are_timed() {
+                    self.group_launches(cell);
+                }
+            }
+            State::GroupEndBegins if self.under_way(handle).is_some() => {}
+            State::Other | State::GroupEndBegins => ignore(cell, handle),
+        }
+    }
+
+    /// Writes what a state tells into the slot of an event under way, if it is of the kind that has such a state. The collector waits for that
+    /// before it gives the slot's block back: what other kinds of events have in those words is not stamped, so a write that comes too late
+    /// would be taken for theirs.
+    #[inline(always)]
+    fn amend(&self, cell: &ThreadCell, handle: u64, wanted: Kind, write: impl FnOnce(&Slot, u32)) {
+        let _section = cell.enter();
+        match self.kept(handle) {
+            Some((slot, kind, generation)) if kind == wanted => write(slot, generation),
+            Some(_) => {}
+            None => ignore(cell, handle),
+        }
+    }
+
+    /// See [`stop`]. It looks at no window, and the collector need not wait for it: the word of the stop is stamped in slots of all kinds, so
+    /// one that is written too late reads as absent.
+    #[inline(always)]
+    pub fn stop(&self, handle: u64) {
+        let Some(cell) = ThreadCell::of_callback(false) else { return };
+        cell.others.one();
+        let Some((slot, kind, generation)) = self.under_way(handle) else { return self.stop_of_no_slot(cell, handle) };
+        match kind {
+            // when a receive ends is nobody's question
+            Kind::ProxyStep if !slot.was_told(generation) => slot.stop(generation, cell.recently()),
+            // how the GPU's clock stands to this one is told once an operation and thread, not once a channel, and by a stamp
+            Kind::KernelCh if !slot.was_told(generation) || !cell.is_first_to_stop(slot.parent()) => {
+                slot.stop_untimed(generation)
+            }
+            Kind::CollApi | Kind::P2pApi => {
+                let now = cell.now();
+                slot.stop(generation, now);
+                cell.leave_api(now, CLOCK.last_scale());
+                host_region::stopped(handle);
+            }
+            Kind::CeColl => {
+                slot.stop(generation, cell.now());
+                if self.launches.are_timed() {
+                    self.copies_end(cell);
+                }
+            }
+            _ => slot.stop(generation, cell.now()),
+        }
+    }
+
+    /// A stop of a group or a launch, or of no event of this process that is under way.
+    #[inline(never)]
+    fn stop_of_no_slot(&self, cell: &ThreadCell, handle: u64) {
+        let group = Handle::group_api();
+        // by itself, since it is the most frequent one
+        if handle == group.raw() {
+            cell.leave_group(cell.now(), CLOCK.last_scale());
+            if self.launches.are_timed() {
+                self.group_has_launched(cell);
+            }
+            return host_region::stopped(group.raw());
+        }
+        match group.beside(handle) {
+            Some(launch) => self.launch_stops(cell, launch),
+            // NULL, of an event that is not recorded, is no mistake
+            None => cell.ignored.add(u64::from(handle != 0)),
+        }
+        // a call may last for longer than its slot is kept
+        host_region::stopped(handle);
+    }
+
+    /// An event of a thread without a cell, which may have been one that NCCL does not count.
+    #[cold]
+    fn lose(&self, context: u64) -> u64 {
+        if let Some((context, _)) = self.contexts.find(context) {
+            context.lose();
+        }
+        0
+    }
+
+    /// The slot of an event that has not stopped, its kind and its generation.
+    #[inline(always)]
+    fn under_way(&self, handle: u64) -> Option<(&Slot, Kind, u32)> {
+        let slot = self.pool.holding(handle)?;
+        // whatever a slot holds is a handle
+        let handle = Handle::known(handle);
+        let kind = handle.kind()?;
+        (!slot.is_stopped(handle.generation())).then_some((slot, kind, handle.generation()))
+    }
+
+    /// The same, if the slot's block was not given back: such a slot holds its event until another comes, but nobody reads it.
+    #[inline(always)]
+    fn kept(&self, handle: u64) -> Option<(&Slot, Kind, u32)> {
+        self.under_way(handle).filter(|_| self.pool.find(Handle::known(handle)).is_some())
+    }
+
+    fn living(&self, cell: &ThreadCell, context: u64) -> Option<(&Context, u32)> {
+        let found = self.contexts.find(context);
+        if found.is_none() {
+            refuse(cell, context);
+        }
+        found
+    }
+
+    /// Writes an event into a free slot of a window; `None` when there is none. Its payload is asked for once there is a place for it.
+    #[inline(always)]
+    fn write(
+        &self,
+        cell: &ThreadCell,
+        window: u32,
+        kind: Kind,
+        parent: u64,
+        start: u64,
+        payload: impl FnOnce() -> Payload,
+    ) -> Option<u64> {
+        let (block, place, generation) = self.place(cell, window)?;
+        let handle = Handle::of_event(kind, Pool::index(block, place), generation);
+        let slot = self.pool.slot(block, place)?;
+        slot.start(handle, parent, start, payload());
+        slot.fetch_next();
+        Some(handle.raw())
+    }
+}
+
+/// A state of no event of this process that is under way. NULL, of an event that is not recorded, is no mistake, nor is a state that a group or
+/// a launch does not have.
+#[inline(never)]
+fn ignore(cell: &ThreadCell, handle: u64) {
+    cell.ignored.add(u64::from(handle != 0 && Handle::shared(handle).is_none()));
+}

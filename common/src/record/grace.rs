@@ -1,0 +1,161 @@
+//! Grace periods: knowing that every callback that may have seen a window's old state has ended.
+//!
+//! A thread marks itself as inside a callback with a plain store (`ThreadCell::enter`), then reads the window's state. The
+//! collector changes the state, lets the kernel fence all threads of the process (membarrier), then looks at the marks. A thread
+//! whose mark it does not see will see the new state; one whose mark it sees is waited for. This is the userspace RCU of
+//! Desnoyers et al. (IEEE TPDS 23(2), 2012) in its membarrier form: the callbacks pay two plain stores.
+
+use crate::base::sync::{Ordering, fence};
+use crate::clock::monotonic;
+use crate::record::thread::ThreadCell;
+use std::collections::VecDeque;
+
+const QUERY: libc::c_int = 0;
+const PRIVATE_EXPEDITED: libc::c_int = 1 << 3;
+const REGISTER_PRIVATE_EXPEDITED: libc::c_int = 1 << 4;
+/// How long a callback may last that began before callbacks fenced themselves, nanoseconds.
+const UNFENCED: u64 = 1_000_000_000;
+
+/// Readies the kernel's fence. Where there is none (a kernel before 4.14, a sandbox), callbacks fence themselves from here on.
+pub fn prepare() {
+    let offered = membarrier(QUERY);
+    let ready =
+        offered > 0 && offered & libc::c_long::from(PRIVATE_EXPEDITED) != 0 && membarrier(REGISTER_PRIVATE_EXPEDITED) == 0;
+    if !ready {
+        ThreadCell::fence_yourselves();
+    }
+}
+
+fn membarrier(command: libc::c_int) -> libc::c_long {
+    // SAFETY: membarrier takes a command and two integers, and touches no memory of ours.
+    unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) }
+}
+
+/// Waits, without blocking, for the callbacks that were under way when it was made.
+#[derive(Debug)]
+pub struct Grace {
+    inside: Vec<(&'static ThreadCell, u64)>,
+    /// Not over before that time, when the kernel refused to fence: callbacks that did not fence themselves yet have ended by then.
+    not_before: u64,
+}
+
+impl Grace {
+    /// Begins a period. What the caller wrote before is seen by every callback that begins from here on.
+    pub fn begin() -> Self {
+        fence(Ordering::SeqCst);
+        let mut not_before = 0;
+        if membarrier(PRIVATE_EXPEDITED) != 0 && ThreadCell::fence_yourselves() {
+            not_before = monotonic().saturating_add(UNFENCED);
+        }
+        let inside = ThreadCell::all().map(|cell| (cell, cell.section()));
+        Self { inside: inside.filter(|(_, section)| section % 2 == 1).collect(), not_before }
+    }
+
+    /// True once all those callbacks have ended.
+    pub fn is_over(&mut self) -> bool {
+        self.inside.retain(|(cell, section)| cell.section() == *section);
+        self.inside.is_empty() && (self.not_before == 0 || monotonic() >= self.not_before)
+    }
+}
+
+/// Grace periods that many wait for together: to begin one interrupts all threads of the process that run.
+#[derive(Debug, Default)]
+pub struct Graces {
+    /// Those that are not known to be over, oldest first.
+    under_way: VecDeque<Grace>,
+    /// How many have begun.
+    begun: u64,
+    asked: bool,
+}
+
+impl Graces {
+    /// Asks for one that begins after this. Gives its number.
+    pub fn ask(&mut self) -> u64 {
+        self.asked = true;
+        self.begun + 1
+    }
+
+    /// Begins the one that was asked for; false where none was.
+    pub fn begin(&mut self) -> bool {
+        if !std::mem::take(&mut self.asked) {
+            return false;
+        }
+        let mut grace = Grace::begin();
+        if let Some(before) = self.under_way.back() {
+            grace.not_before = grace.not_before.max(before.not_before);
+        }
+        self.under_way.push_back(grace);
+        self.begun += 1;
+        true
+    }
+
+    /// True once that one is over.
+    pub fn is_over(&mut self, number: u64) -> bool {
+        while self.under_way.front_mut().is_some_and(Grace::is_over) {
+            self.under_way.pop_front();
+        }
+        number <= self.begun - self.under_way.len() as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+
+    #[test]
+    fn those_asked_for_together_begin_together_and_not_before() {
+        prepare();
+        let mut graces = Graces::default();
+        assert!(!graces.begin(), "nobody has asked");
+        let numbers = [graces.ask(), graces.ask()];
+        assert!(!numbers.map(|number| graces.is_over(number)).contains(&true));
+        assert!(graces.begin());
+        let later = graces.ask();
+        while numbers.map(|number| graces.is_over(number)).contains(&false) {
+            std::thread::yield_now();
+        }
+        assert!(!graces.is_over(later));
+    }
+
+    #[test]
+    fn one_is_not_kept_waiting_by_those_that_begin_after_it() {
+        let cell = ThreadCell::new().unwrap();
+        let inside = || Grace { inside: vec![(cell, cell.section())], not_before: 0 };
+        let first = cell.enter();
+        let mut graces = Graces { under_way: [inside()].into(), begun: 1, asked: false };
+        assert!(!graces.is_over(1));
+        drop(first);
+        let _second = cell.enter();
+        graces.under_way.push_back(inside());
+        graces.begun = 2;
+        assert_eq!([graces.is_over(1), graces.is_over(2), graces.is_over(3)], [true, false, false]);
+    }
+
+    #[test]
+    fn lasts_until_the_callbacks_under_way_have_ended() {
+        prepare();
+        let (inside, is_inside) = mpsc::channel();
+        let (leave, may_leave) = mpsc::channel::<()>();
+        let thread = std::thread::spawn(move || {
+            let (cell, _) = ThreadCell::current().unwrap();
+            let section = cell.enter();
+            inside.send(()).unwrap();
+            may_leave.recv().unwrap();
+            drop(section);
+            inside.send(()).unwrap();
+            let _another = cell.enter();
+            may_leave.recv().unwrap();
+        });
+        is_inside.recv().unwrap();
+        let mut grace = Grace::begin();
+        assert!(!grace.is_over());
+        leave.send(()).unwrap();
+        is_inside.recv().unwrap();
+        while !grace.is_over() {
+            std::thread::yield_now();
+        }
+        leave.send(()).unwrap();
+        thread.join().unwrap();
+    }
+}

@@ -1,0 +1,180 @@
+//! The recorder: the memory and the communicators of the process, and where the next slot is.
+
+use crate::base::bell::Bell;
+use crate::config::Settings;
+use crate::launch::lag::Stamps;
+use crate::launch::pool::Launches;
+use crate::launch::share::Share;
+use crate::record::context::{Context, Contexts};
+use crate::record::news::News;
+use crate::record::pool::{BLOCK_SLOTS, Pool};
+use crate::record::thread::ThreadCell;
+use crate::record::window::{Spare, WINDOWS};
+use crossbeam_queue::{ArrayQueue, SegQueue};
+use std::io;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+
+/// Closed windows on their way to the collector.
+const CLOSED_WINDOWS: usize = 1024;
+
+/// Blocks that the system has memory for before the first event: a burst of events may be faster than the collector's start.
+const FIRST_BLOCKS: u32 = 256;
+
+/// Everything the callbacks need.
+#[derive(Debug)]
+pub struct Recorder {
+    /// The memory.
+    pub pool: Pool,
+    /// The communicators.
+    pub contexts: Contexts,
+    pub(crate) settings: Settings,
+    /// This process; a forked child does not record.
+    pub(crate) pid: i64,
+    /// To the collector.
+    pub(crate) news: SegQueue<News>,
+    /// Numbers of closed windows.
+    pub(crate) closed: ArrayQueue<u32>,
+    /// Set while the collector sleeps for long.
+    pub(crate) asleep: AtomicBool,
+    /// Wakes the collector.
+    pub(crate) bell: Bell,
+    /// Launches that events time.
+    pub launches: Launches,
+    /// Which of them, where not all can be.
+    pub(crate) share: Share,
+    /// Whether the GPU's stamps are wanted.
+    pub(crate) stamps: Stamps,
+    window_ticks: OnceLock<u64>,
+}
+
+/// The process' recorder, for a callback's one look; NULL before it was started.
+static CURRENT: AtomicPtr<Recorder> = AtomicPtr::new(std::ptr::null_mut());
+
+/// The recorder, if it was started, whether or not it is switched off since.
+#[inline(always)]
+pub fn begun() -> Option<&'static Recorder> {
+    // SAFETY: NULL, or what `Recorder::publish` has stored: a shared reference that lives for ever.
+    unsafe { CURRENT.load(Ordering::Acquire).as_ref() }
+}
+
+impl Recorder {
+    /// Callbacks record into this one from here on.
+    pub(crate) fn publish(&'static self) {
+        CURRENT.store(std::ptr::from_ref(self).cast_mut(), Ordering::Release);
+    }
+
+    /// Whether the calling process is the one that began to record: a forked child has no collector.
+    pub(crate) fn is_of_this_process(&self) -> bool {
+        self.pid == i64::from(std::process::id())
+    }
+
+    /// One that nobody reads yet.
+    ///
+    /// # Errors
+    /// When the system refuses the address space.
+    pub fn new(settings: Settings) -> io::Result<Self> {
+        let pool = Pool::new(settings.memory_bytes)?;
+        pool.commit_ahead(FIRST_BLOCKS);
+        Ok(Self {
+            pool,
+            contexts: Contexts::new()?,
+            settings,
+            pid: i64::from(std::process::id()),
+            news: SegQueue::new(),
+            closed: ArrayQueue::new(CLOSED_WINDOWS),
+            asleep: AtomicBool::new(false),
+            bell: Bell::default(),
+            launches: Launches::default(),
+            share: Share::default(),
+            stamps: Stamps::default(),
+            window_ticks: OnceLock::new(),
+        })
+    }
+
+    /// The settings in force.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// A free slot in a window: in the thread's own block, else in a fresh one.
+    #[inline(always)]
+    pub(crate) fn place(&self, cell: &ThreadCell, window: u32) -> Option<(u32, u32, u32)> {
+        cell.place(&self.pool, window).or_else(|| self.place_in_fresh_block(cell, window))
+    }
+
+    #[cold]
+    fn place_in_fresh_block(&self, cell: &ThreadCell, window: u32) -> Option<(u32, u32, u32)> {
+        let context = self.contexts.at(window / WINDOWS)?;
+        let home = context.window(window % WINDOWS);
+        if let Some(spare) = home.adopt().filter(|spare| self.is_of(spare, window)) {
+            self.keep(cell, window, spare);
+            return cell.place(&self.pool, window);
+        }
+        let Some(block) = self.pool.take() else {
+            // what fills is read and given back the sooner
+            self.close(context, window / WINDOWS, window % WINDOWS, cell.now());
+            self.wake();
+            return None;
+        };
+        let entry = self.pool.block(block)?;
+        entry.assign(window);
+        // the window's before it is at hand: a signal handler may leave this callback at any place, and what is recorded must be found
+        let blocks = home.add(&self.pool, block);
+        self.keep(cell, window, Spare { block, place: 0, generation: entry.generation() });
+        // the window that is full now still takes this event; the next one goes to its successor
+        if blocks.saturating_mul(BLOCK_SLOTS) >= self.settings.window_events {
+            self.close(context, window / WINDOWS, window % WINDOWS, cell.now());
+        }
+        cell.place(&self.pool, window)
+    }
+
+    /// Keeps a block at hand; one that makes room is left to its window.
+    fn keep(&self, cell: &ThreadCell, window: u32, spare: Spare) {
+        if let Some((other, left)) = cell.keep(window, spare).filter(|(other, left)| self.is_of(left, *other))
+            && let Some(home) = self.contexts.window(other)
+        {
+            home.leave(left);
+        }
+    }
+
+    /// Whether the block still serves that window in that generation.
+    fn is_of(&self, spare: &Spare, window: u32) -> bool {
+        let block = self.pool.block(spare.block);
+        block.is_some_and(|block| block.generation() == spare.generation && block.window() == window)
+    }
+
+    /// Closes a window that fills, if it still does, and hands it to the collector.
+    pub(crate) fn close(&self, context: &Context, index: u32, window: u32, now: u64) {
+        if context.filling() == window && context.rotate(window, now) {
+            // the queue never blocks and does not allocate; were it full, the collector would still find the window by its state
+            let _ = self.closed.push(index * WINDOWS + window);
+        }
+    }
+
+    /// A window's length in ticks; before the tick rate can be known, as if a tick were a nanosecond.
+    pub(crate) fn window_ticks(&self) -> u64 {
+        if let Some(&ticks) = self.window_ticks.get() {
+            return ticks;
+        }
+        (self.settings.window_seconds * 1e9) as u64
+    }
+
+    /// Fixes the window's length once the tick rate is known. The collector calls this.
+    pub(crate) fn know_tick(&self, nanoseconds_per_tick: f64) {
+        let _ = self.window_ticks.set((self.settings.window_seconds * 1e9 / nanoseconds_per_tick) as u64);
+    }
+
+    /// Passes news to the collector. Not for the hot path: it may allocate.
+    pub(crate) fn send(&self, news: News) {
+        self.news.push(news);
+        self.wake();
+    }
+
+    /// Ends the collector's sleep.
+    #[cold]
+    pub(crate) fn wake(&self) {
+        self.asleep.store(false, Ordering::Relaxed);
+        self.bell.ring();
+    }
+}

@@ -1,0 +1,187 @@
+//! How fast each pair of ranks is.
+
+use super::figure::{bytes, count, number, with_error};
+use super::{View, table};
+use crate::summary::{Summary, Transfers};
+use crate::sums::rate::{FEWEST_SIZES, LEAST_ERRORS, LEAST_SPAN};
+use comfy_table::Table;
+use std::cmp::Ordering;
+use std::fmt::Write;
+
+/// What pairs are sorted by. Those that the figure is not known of come last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// Bytes, most first.
+    Bytes,
+    /// Transfers, most first.
+    Transfers,
+    /// Sustained rate, slowest first.
+    Sustained,
+    /// Typical rate, slowest first.
+    Typical,
+    /// Fitted rate, slowest first.
+    Fit,
+    /// Fitted latency, longest first.
+    Latency,
+    /// Communicator, sender and receiver.
+    Ranks,
+}
+
+impl Order {
+    fn compare(self, one: &Transfers, other: &Transfers) -> Ordering {
+        let least_first = |of: fn(&Transfers) -> Option<f64>| {
+            let key = |pair: &Transfers| of(pair).unwrap_or(f64::INFINITY);
+            key(one).total_cmp(&key(other))
+        };
+        match self {
+            Self::Bytes => other.bytes.cmp(&one.bytes),
+            Self::Transfers => other.transfers.cmp(&one.transfers),
+            Self::Sustained => least_first(|pair| pair.sustained_rate_mb_s),
+            Self::Typical => least_first(|pair| pair.typical_rate_mb_s),
+            Self::Fit => least_first(|pair| Some(pair.fit?.rate_mb_s)),
+            Self::Latency => least_first(|pair| Some(-pair.fit?.latency_us?)),
+            Self::Ranks => (&one.comm, one.rank, one.peer).cmp(&(&other.comm, other.rank, other.peer)),
+        }
+    }
+}
+
+/// What was sent over the network, or that nothing is known of that.
+pub(super) fn tables(summary: &Summary, view: &View) -> String {
+    if summary.transfers.is_empty() {
+        return "No transfers over the network: all ranks share a node, or NCCL told of none with their sizes (NCCL 2.27 and later do).\n"
+            .into();
+    }
+    let mut text =
+        format!("Transfers over the network, seen from the sender; {}\n{}\n", summary.ranks(), pairs(&summary.transfers, view));
+    if let Some(others) = summary.transfers.len().checked_sub(view.rows).filter(|&others| others > 0) {
+        let which = match view.order {
+            None | Some(Order::Bytes) => "rank pairs with fewer bytes",
+            Some(_) => "more rank pairs",
+        };
+        let _ = writeln!(text, "and {} {which}", count(others as u64));
+    }
+    let _ = writeln!(
+        text,
+        "sustained: bytes over the time with a transfer under way, on all channels together. Typical: of one connection, which is\n\
+         a channel's, with every transfer served in its size's median time. Fit: service time of one connection over size; latency\n\
+         and rate with their standard errors, where there are {FEWEST_SIZES} sizes that span a factor of {LEAST_SPAN} and the slope is\n\
+         {LEAST_ERRORS} errors above 0. Compare fits, or typical rates of equal sizes"
+    );
+    text
+}
+
+fn pairs(pairs: &[Transfers], view: &View) -> Table {
+    let header = [
+        "communicator",
+        "ranks",
+        "transfers",
+        "bytes",
+        "sizes",
+        "channels",
+        "sustained MB/s",
+        "typical MB/s",
+        "in flight",
+        "fit MB/s",
+        "latency us",
+        "R2",
+    ];
+    let mut table = table(view, &header, 2);
+    let mut rows: Vec<_> = pairs.iter().collect();
+    if let Some(order) = view.order.or((rows.len() > view.rows).then_some(Order::Bytes)) {
+        rows.sort_by(|one, other| order.compare(one, other));
+    }
+    for row in rows.into_iter().take(view.rows) {
+        table.add_row([
+            row.comm.clone(),
+            format!("{} > {}", row.rank, row.peer),
+            count(row.transfers),
+            bytes(row.bytes),
+            count(row.sizes),
+            count(row.channels),
+            number(row.sustained_rate_mb_s, 1),
+            number(row.typical_rate_mb_s, 1),
+            row.mean_in_flight.zip(row.max_in_flight).map_or_else(|| "-".into(), |(mean, max)| format!("{mean:.1}, {max}")),
+            with_error(row.fit.map(|fit| (fit.rate_mb_s, fit.rate_error_mb_s)), 0),
+            with_error(row.fit.and_then(|fit| Some((fit.latency_us?, fit.latency_error_us))), 2),
+            number(row.fit.map(|fit| fit.r2), 3),
+        ]);
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sums::rate::FittedLine;
+
+    fn pair(peer: i32, bytes: u64, transfers: u64, sustained: Option<f64>, fit: Option<(f64, f64)>) -> Transfers {
+        let line = |(rate_mb_s, latency_us)| FittedLine {
+            latency_us: Some(latency_us),
+            latency_error_us: 0.1,
+            rate_mb_s,
+            rate_error_mb_s: 1.0,
+            r2: 1.0,
+            n: 7,
+        };
+        Transfers {
+            comm: "00000000000000ab".into(),
+            rank: 3,
+            peer,
+            transfers,
+            bytes,
+            sizes: 7,
+            channels: 2,
+            active_us: 1e6,
+            sustained_rate_mb_s: sustained,
+            typical_rate_mb_s: sustained.map(|rate| 100.0 - rate),
+            mean_in_flight: None,
+            max_in_flight: None,
+            fit: fit.map(line),
+        }
+    }
+
+    fn cells(line: &str) -> Vec<String> {
+        line.split(['│', '┆']).map(|cell| cell.trim().to_owned()).collect()
+    }
+
+    /// A fit is of one connection among the pair's channels, while the sustained rate is of all.
+    #[test]
+    fn a_pair_stands_beside_the_number_of_its_channels() {
+        let transfers = vec![pair(5, 1 << 30, 1000, Some(1073.7), None)];
+        let text = tables(&Summary { transfers, ..Summary::merge(vec![]) }, &View::default());
+        let cells = |word: &str| cells(text.lines().find(|line| line.contains(word)).unwrap());
+        let place = cells("communicator").iter().position(|cell| cell == "channels").unwrap();
+        assert_eq!(cells("3 > 5")[place - 1..=place], ["7", "2"], "{text}");
+        assert!(text.contains("there are 4 sizes that span a factor of 8 and the slope is\n3 errors above 0"), "{text}");
+    }
+
+    #[test]
+    fn pairs_are_sorted_by_what_is_asked_for_and_the_unknown_come_last() {
+        let transfers = vec![
+            pair(0, 30, 5, Some(10.0), None),
+            pair(1, 10, 6, None, Some((100.0, 2.0))),
+            pair(2, 20, 4, Some(5.0), Some((50.0, 1.0))),
+        ];
+        let summary = Summary { transfers, ..Summary::merge(vec![]) };
+        let shown = |rows, order| {
+            let text = tables(&summary, &View { rows, order, ..View::default() });
+            let lines = text.lines().filter(|line| line.contains("3 > ")).map(cells);
+            let pairs: String = lines.map(|cells| cells[2].replace("3 > ", "")).collect();
+            (pairs, text.lines().find(|line| line.contains("rank pairs")).map(str::to_owned))
+        };
+        assert_eq!(shown(20, None), ("012".into(), None));
+        assert_eq!(shown(2, None), ("02".into(), Some("and 1 rank pairs with fewer bytes".into())));
+        for (order, expected) in [
+            (Order::Bytes, "021"),
+            (Order::Transfers, "102"),
+            (Order::Sustained, "201"),
+            (Order::Typical, "021"),
+            (Order::Fit, "210"),
+            (Order::Latency, "120"),
+            (Order::Ranks, "012"),
+        ] {
+            assert_eq!(shown(20, Some(order)), (expected.into(), None), "{order:?}");
+        }
+        assert_eq!(shown(1, Some(Order::Fit)), ("2".into(), Some("and 2 more rank pairs".into())));
+    }
+}

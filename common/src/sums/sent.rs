@@ -1,0 +1,84 @@
+//! What a round found sent over the network, by the rank it went to, on its way into the sums of the run and of a window.
+
+use crate::sums::intervals;
+use crate::sums::totals::{ChannelSum, PairSum, Transfer};
+use rustc_hash::FxHashMap;
+
+/// What was sent to one rank.
+#[derive(Debug, Default)]
+pub struct ToPeer {
+    /// The rank.
+    pub peer: i32,
+    /// Sums, but for when any transfer was under way.
+    pub sum: PairSum,
+    /// By channel.
+    pub channels: Vec<ChannelSum>,
+    /// When transfers were under way, ticks: intervals whose union counts.
+    pub under_way: Vec<(u64, u64)>,
+}
+
+impl ToPeer {
+    #[inline]
+    fn add(&mut self, transfer: &Transfer, nanoseconds_per_tick: f64) {
+        self.sum.count(transfer);
+        let channel = usize::from(transfer.channel);
+        if self.channels.len() <= channel {
+            self.channels.resize(channel + 1, ChannelSum::default());
+        }
+        self.channels[channel].add(transfer, nanoseconds_per_tick);
+        intervals::push(&mut self.under_way, transfer.start, transfer.stop);
+    }
+}
+
+/// All that was sent.
+#[derive(Debug, Default)]
+pub struct Sent {
+    peers: Vec<ToPeer>,
+    /// Each, whose service times are still to be worked out.
+    transfers: Vec<Transfer>,
+    places: FxHashMap<i32, usize>,
+    /// The one that came last.
+    last: usize,
+}
+
+impl Sent {
+    /// Takes a transfer in.
+    #[inline]
+    pub fn add(&mut self, transfer: &Transfer, nanoseconds_per_tick: f64) {
+        if self.peers.get(self.last).is_none_or(|last| last.peer != transfer.peer) {
+            self.last = *self.places.entry(transfer.peer).or_insert(self.peers.len());
+        }
+        if self.last == self.peers.len() {
+            self.peers.push(ToPeer { peer: transfer.peer, ..ToPeer::default() });
+        }
+        self.peers[self.last].add(transfer, nanoseconds_per_tick);
+        self.transfers.push(*transfer);
+    }
+
+    /// By rank, in no order; and each transfer.
+    pub fn into_parts(self) -> (Vec<ToPeer>, Vec<Transfer>) {
+        (self.peers, self.transfers)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_are_kept_by_rank_and_channel() {
+        let mut sent = Sent::default();
+        for (start, stop, peer, channel) in
+            [(10, 20, 3, 0), (0, 5, 1, 2), (15, 30, 3, 1), (40, 40, 3, 0), (50, 60, 3, 0), (45, 50, 3, 1)]
+        {
+            sent.add(&Transfer { start, stop, bytes: 8, peer, channel }, 1.0);
+        }
+        let (peers, transfers) = sent.into_parts();
+        assert_eq!(transfers.iter().map(|transfer| transfer.start).collect::<Vec<_>>(), [10, 0, 15, 40, 50, 45]);
+        let [three, one] = <[ToPeer; 2]>::try_from(peers).unwrap();
+        assert_eq!((three.peer, three.sum.transfers, three.sum.bytes, three.sum.span), (3, 5, 40, Some((10, 60))));
+        assert_eq!(three.channels.iter().map(|channel| channel.transfers).collect::<Vec<_>>(), [3, 2]);
+        assert_eq!(three.under_way, [(10, 30), (45, 60)]);
+        assert_eq!((one.peer, one.channels.len(), &one.under_way[..]), (1, 3, &[(0, 5)][..]));
+    }
+}

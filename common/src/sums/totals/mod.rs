@@ -1,0 +1,185 @@
+//! Sums per communicator, rank and function, per rank pair, and per channel.
+
+mod adding;
+mod operations;
+mod transfers;
+
+use crate::event::name::Name;
+use crate::launch::Untimed;
+use crate::operation::Operation;
+use crate::operation::verdict::Judged;
+use crate::operation::verdict::Verdict;
+use std::collections::{BTreeMap, BTreeSet};
+
+pub use operations::OperationSum;
+pub use transfers::{ChannelSum, PairSum, Transfer};
+
+/// One rank of one communicator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Rank {
+    /// Communicator id.
+    pub comm: u64,
+    /// Rank in it.
+    pub rank: i32,
+}
+
+/// What an operation is summed under: (communicator and rank, whether Coll, function, peer).
+pub type OperationKey = (Rank, bool, Name, Option<i32>);
+
+/// All sums of the process.
+#[derive(Debug, Clone, Default)]
+pub struct Totals {
+    /// By kind, function and peer.
+    pub operations: BTreeMap<OperationKey, OperationSum>,
+    /// By rank and peer.
+    pub pairs: BTreeMap<(Rank, i32), PairSum>,
+    /// By rank, peer and channel.
+    pub channels: BTreeMap<(Rank, i32, u8), ChannelSum>,
+    /// Operations of which something never ended.
+    pub unfinished: u64,
+    /// API calls that NCCL reported no further.
+    pub invisible: u64,
+    /// Operations with kernel stamps that are not believed.
+    pub out_of_step: u64,
+    /// Operations that the GPU has not timed, by the number of the cause less one.
+    pub untimed: [u64; Untimed::ALL.len()],
+    /// Windows processed.
+    pub windows: u64,
+    /// Children whose parent could not be found.
+    pub orphans: u64,
+    /// Ranks of communicators that are summed up as [`OTHERS`].
+    pub others: u64,
+    /// Those that keep sums of their own when they have ended.
+    own: BTreeSet<Rank>,
+    handed_over: Vec<Rank>,
+    /// Operations of late, which go to `operations` together.
+    late: Vec<(OperationKey, OperationSum)>,
+}
+
+/// Stands for the ended communicators but the first hundred that there were, taken together. NCCL's own ids are hashes.
+pub const OTHERS: u64 = u64::MAX;
+/// A communicator's id as the summary has it.
+pub(crate) fn hexadecimal(comm: u64) -> String {
+    if comm == OTHERS { "others".into() } else { format!("{comm:016x}") }
+}
+
+/// Ranks of communicators that keep sums of their own.
+const KEPT: usize = 100;
+/// Sums that operations of late are kept under.
+const LATE: usize = 8;
+
+impl Totals {
+    /// There is such a communicator. The first hundred keep sums of their own for good.
+    pub fn meet(&mut self, rank: Rank) {
+        if self.own.len() < KEPT {
+            self.own.insert(rank);
+        }
+    }
+
+    /// Whether it keeps sums of its own when it has ended.
+    pub fn has_sums_of_its_own(&self, rank: Rank) -> bool {
+        self.own.contains(&rank)
+    }
+
+    /// A communicator has ended: of when its transfers were under way, only for how long is kept. But for the first hundred, its sums
+    /// go to the others', since a job may make communicators for as long as it runs.
+    pub fn close(&mut self, rank: Rank) {
+        self.sum_up();
+        for pair in self.pairs.range_mut((rank, i32::MIN)..=(rank, i32::MAX)).map(|(_, pair)| pair) {
+            pair.active.close();
+            pair.services.close();
+        }
+        if self.own.contains(&rank) {
+            return;
+        }
+        let others = Rank { comm: OTHERS, ..rank };
+        let first = (rank, false, Name::from_bits(0), None);
+        hand_over(&mut self.operations, first, |key| key.0 == rank, |key| (others, key.1, key.2, key.3), OperationSum::merge);
+        hand_over(&mut self.pairs, (rank, i32::MIN), |key| key.0 == rank, |key| (others, key.1), PairSum::merge);
+        let first = (rank, i32::MIN, 0);
+        hand_over(&mut self.channels, first, |key| key.0 == rank, |key| (others, key.1, key.2), ChannelSum::merge);
+        self.others += 1;
+        self.handed_over.push(rank);
+    }
+
+    /// Ranks of communicators whose sums went to the others', since the last call.
+    pub fn take_handed_over(&mut self) -> Vec<Rank> {
+        std::mem::take(&mut self.handed_over)
+    }
+
+    /// The operations that were taken in are in their sums from here on: one look for many.
+    pub fn sum_up(&mut self) {
+        let Self { operations, late, .. } = self;
+        late.drain(..).for_each(|(key, sum)| operations.entry(key).or_default().merge(&sum));
+    }
+
+    /// Takes an operation in, with what is known of its time in the end; see [`Totals::sum_up`].
+    pub fn operation(&mut self, rank: Rank, operation: &Operation, judged: Judged, nanoseconds_per_tick: f64) {
+        let key = (rank, operation.is_collective(), operation.function, operation.peer());
+        let place = self.late.iter().position(|(of, _)| *of == key).unwrap_or_else(|| {
+            if self.late.len() >= LATE {
+                self.sum_up();
+            }
+            self.late.push((key, OperationSum::default()));
+            self.late.len() - 1
+        });
+        let (_, sum) = &mut self.late[place];
+        let counted = judged.kernel.counted(operation.distance, operation.function);
+        sum.add(operation.bytes, judged.timing(operation), counted, nanoseconds_per_tick);
+        if let Some(&sends) = operation.sends.as_deref() {
+            sum.sent(sends, nanoseconds_per_tick);
+        }
+        self.unfinished += u64::from(operation.unfinished);
+        self.out_of_step += u64::from(operation.span().is_some() && judged.verdict == Verdict::OutOfStep);
+    }
+}
+
+/// Moves the sums from the key `first` on, as long as they are `wanted`, to where `renamed` says.
+fn hand_over<K: Ord + Copy, V: Default>(
+    sums: &mut BTreeMap<K, V>,
+    first: K,
+    wanted: impl Fn(&K) -> bool,
+    renamed: impl Fn(K) -> K,
+    merge: impl Fn(&mut V, &V),
+) {
+    let keys: Vec<K> = sums.range(first..).map(|(&key, _)| key).take_while(wanted).collect();
+    for key in keys {
+        if let Some(sum) = sums.remove(&key) {
+            merge(sums.entry(renamed(key)).or_default(), &sum);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operation::Timing;
+    use crate::operation::kernels::Counted;
+    use crate::sums::services::Service;
+
+    #[test]
+    fn ended_communicators_past_those_kept_are_summed_up_as_others() {
+        let mut totals = Totals::default();
+        let ranks = (0..KEPT as u64 + 20).map(|comm| Rank { comm, rank: 1 });
+        for rank in ranks {
+            let transfer = Transfer { start: rank.comm, stop: rank.comm + 10, bytes: 8, peer: 0, channel: 3 };
+            let pair = totals.pairs.entry((rank, 0)).or_default();
+            pair.add(&transfer);
+            pair.services.add(Service { bytes: 8, ticks: 10, in_flight: 1 });
+            totals.channels.entry((rank, 0, 3)).or_default().add(&transfer, 1.0);
+            let key = (rank, true, Name::of(Some(c"AllReduce")), None);
+            totals.meet(rank);
+            let counted = Counted { in_function: true, at_all: true };
+            totals.operations.entry(key).or_default().add(4, Timing::Stamps { start: 0, stop: rank.comm }, counted, 1.0);
+            totals.close(rank);
+        }
+        let others = Rank { comm: OTHERS, rank: 1 };
+        let pair = &totals.pairs[&(others, 0)];
+        assert_eq!((pair.transfers, pair.bytes, pair.active.total(), pair.services.count()), (20, 160, 200, 20));
+        assert_eq!(totals.channels[&(others, 0, 3)], ChannelSum { transfers: 20, bytes: 160, ticks: 200, spread: None });
+        let operations = &totals.operations[&(others, true, Name::of(Some(c"AllReduce")), None)];
+        assert_eq!((operations.count, operations.min, operations.max), (20, Some(100), Some(119)));
+        assert_eq!((totals.pairs.len(), totals.channels.len(), totals.operations.len()), (KEPT + 1, KEPT + 1, KEPT + 1));
+        assert_eq!((totals.others, totals.take_handed_over().len(), totals.take_handed_over().len()), (20, 20, 0));
+    }
+}

@@ -1,0 +1,141 @@
+//! Sums of operations.
+
+use super::adding::{grow, scaled};
+use crate::operation::kernels::Counted;
+use crate::operation::{Sends, Source, Timing};
+use crate::sums::spread::{self, Kept, OfOperations};
+
+/// Operations of one kind, function and peer of one rank.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OperationSum {
+    /// Operations.
+    pub count: u64,
+    /// Bytes.
+    pub bytes: u64,
+    /// Operations timed by the GPU; the next three are theirs, in nanoseconds.
+    pub gpu_timed: u64,
+    /// Those of them that CUDA's events timed.
+    pub event_timed: u64,
+    /// Sum of times.
+    pub time: u64,
+    /// Sum of the times of their kernels, each of which counts with the first of its operations of the function.
+    pub kernel_time: u64,
+    /// The same, each with the first of all of its operations.
+    pub kernel_once: u64,
+    /// Shortest.
+    pub min: Option<u64>,
+    /// Longest.
+    pub max: Option<u64>,
+    /// Operations timed by the last proxy operation's stop.
+    pub proxy_timed: u64,
+    /// Sum of their times, ticks.
+    pub proxy_ticks: u64,
+    /// Operations timed by their enqueue.
+    pub enqueue_timed: u64,
+    /// Sum of their times, ticks.
+    pub enqueue_ticks: u64,
+    /// How their sizes and times are spread.
+    pub spread: Kept<OfOperations>,
+}
+
+impl OperationSum {
+    /// Takes in what an operation sent over the network, if it did.
+    pub(super) fn sent(&mut self, sends: Sends, nanoseconds_per_tick: f64) {
+        let nanoseconds = scaled(sends.ticks, nanoseconds_per_tick);
+        let means = [sends.bytes, nanoseconds].map(|sum| sum.checked_div(sends.count));
+        if let [Some(size), Some(time)] = means {
+            spread::keep(&mut self.spread, |spread| spread.sends.add(sends.count, [size, time]));
+        }
+    }
+
+    /// Takes an operation in, with which sums of kernels' times may count its kernel.
+    pub fn add(&mut self, bytes: u64, timing: Timing, counted: Counted, nanoseconds_per_tick: f64) {
+        self.count += 1;
+        grow(&mut self.bytes, bytes);
+        let time = timing.nanoseconds(nanoseconds_per_tick);
+        spread::keep(&mut self.spread, |spread| {
+            spread.sizes.add(bytes);
+            spread.times[timing.source() as usize].add(time);
+        });
+        match timing {
+            Timing::Stamps { .. } | Timing::Events(_) => {
+                self.gpu_timed += 1;
+                self.event_timed += u64::from(timing.source() == Source::Events);
+                grow(&mut self.time, time);
+                grow(&mut self.kernel_time, if counted.in_function { time } else { 0 });
+                grow(&mut self.kernel_once, if counted.at_all { time } else { 0 });
+                self.min = Some(self.min.map_or(time, |min| min.min(time)));
+                self.max = Some(self.max.map_or(time, |max| max.max(time)));
+            }
+            Timing::Proxy(ticks) => {
+                self.proxy_timed += 1;
+                grow(&mut self.proxy_ticks, ticks);
+            }
+            Timing::Enqueue(ticks) => {
+                self.enqueue_timed += 1;
+                grow(&mut self.enqueue_ticks, ticks);
+            }
+        }
+    }
+
+    /// Takes in all of another.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.count += other.count;
+        grow(&mut self.bytes, other.bytes);
+        self.gpu_timed += other.gpu_timed;
+        self.event_timed += other.event_timed;
+        grow(&mut self.time, other.time);
+        grow(&mut self.kernel_time, other.kernel_time);
+        grow(&mut self.kernel_once, other.kernel_once);
+        self.min = self.min.into_iter().chain(other.min).min();
+        self.max = self.max.max(other.max);
+        self.proxy_timed += other.proxy_timed;
+        grow(&mut self.proxy_ticks, other.proxy_ticks);
+        self.enqueue_timed += other.enqueue_timed;
+        grow(&mut self.enqueue_ticks, other.enqueue_ticks);
+        spread::merge(&mut self.spread, &other.spread, OfOperations::merge);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{ChannelSum, Transfer};
+    use super::*;
+
+    #[test]
+    fn operations_are_summed_by_what_timed_them() {
+        let mut sum = OperationSum::default();
+        let counted = |in_function, at_all| Counted { in_function, at_all };
+        sum.add(10, Timing::Stamps { start: 100, stop: 150 }, counted(true, true), 1.0);
+        sum.add(10, Timing::Stamps { start: 100, stop: 130 }, counted(true, false), 1.0);
+        sum.add(10, Timing::Stamps { start: 100, stop: 102 }, counted(false, false), 1.0);
+        sum.add(10, Timing::Proxy(7), counted(true, true), 1.0);
+        sum.add(10, Timing::Enqueue(3), counted(true, true), 1.0);
+        assert_eq!((sum.count, sum.bytes, sum.gpu_timed), (5, 50, 3));
+        assert_eq!((sum.time, sum.kernel_time, sum.kernel_once), (82, 80, 50));
+        assert_eq!((sum.min, sum.max), (Some(2), Some(50)));
+        assert_eq!((sum.proxy_timed, sum.proxy_ticks, sum.enqueue_timed, sum.enqueue_ticks), (1, 7, 1, 3));
+    }
+
+    /// As from clocks that are near the end of what 64 bits hold.
+    #[test]
+    fn sums_stay_at_the_most_that_they_hold() {
+        let mut sum = OperationSum::default();
+        for timing in
+            [Timing::Stamps { start: 0, stop: u64::MAX - 5 }, Timing::Proxy(u64::MAX - 5), Timing::Enqueue(u64::MAX - 5)]
+        {
+            for _ in 0..2 {
+                sum.add(u64::MAX - 5, timing, Counted { in_function: true, at_all: true }, 1.0);
+            }
+        }
+        let other = sum.clone();
+        sum.merge(&other);
+        let sums = [sum.bytes, sum.time, sum.kernel_time, sum.kernel_once, sum.proxy_ticks, sum.enqueue_ticks];
+        assert_eq!(sums, [u64::MAX; 6]);
+        let mut channel = ChannelSum::default();
+        for _ in 0..2 {
+            channel.add(&Transfer { start: 0, stop: u64::MAX - 5, bytes: u64::MAX - 5, peer: 1, channel: 0 }, 1.0);
+        }
+        assert_eq!((channel.bytes, channel.ticks), (u64::MAX, u64::MAX));
+    }
+}

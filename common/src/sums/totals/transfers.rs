@@ -1,0 +1,128 @@
+//! Transfers, and their sums.
+
+use super::adding::{grow, scaled};
+use crate::sums::intervals::Intervals;
+use crate::sums::services::Services;
+use crate::sums::spread::{self, Kept, OfTransfers, OfWindows};
+
+/// A transfer over the network, seen from the sender.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Transfer {
+    /// When its data went to the network, ticks.
+    pub start: u64,
+    /// When it was done, ticks.
+    pub stop: u64,
+    /// Size.
+    pub bytes: u64,
+    /// The receiving rank.
+    pub peer: i32,
+    /// Channel id.
+    pub channel: u8,
+}
+
+impl Transfer {
+    /// How long it took.
+    pub(crate) fn ticks(&self) -> u64 {
+        self.stop.saturating_sub(self.start)
+    }
+}
+
+/// Disjoint times of transfers that a pair keeps.
+const MOST_APART: usize = 1024;
+
+/// Transfers of one pair of ranks.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PairSum {
+    /// Transfers.
+    pub transfers: u64,
+    /// Bytes.
+    pub bytes: u64,
+    /// Service times: of a transfer, once all is read that stopped before it.
+    pub services: Services,
+    /// Time with at least one transfer under way, ticks.
+    pub active: Intervals<MOST_APART>,
+    /// Begin of the first and end of the last, ticks.
+    pub span: Option<(u64, u64)>,
+    /// How rates and latencies of its windows are spread.
+    pub windows: Kept<OfWindows>,
+}
+
+impl PairSum {
+    /// Takes a transfer in.
+    pub fn add(&mut self, transfer: &Transfer) {
+        self.count(transfer);
+        self.active.add(transfer.start, transfer.stop);
+    }
+
+    /// Takes a transfer in, without the time in which any was under way.
+    #[inline]
+    pub(crate) fn count(&mut self, transfer: &Transfer) {
+        self.transfers += 1;
+        grow(&mut self.bytes, transfer.bytes);
+        self.cover((transfer.start, transfer.stop));
+    }
+
+    fn cover(&mut self, (start, stop): (u64, u64)) {
+        let span = self.span.get_or_insert((start, stop));
+        *span = (span.0.min(start), span.1.max(stop));
+    }
+
+    /// Takes in all of another, of which nothing more comes; the times that both were under way count twice.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.transfers += other.transfers;
+        grow(&mut self.bytes, other.bytes);
+        self.services.merge(&other.services);
+        self.active.extend(other.active.total());
+        other.span.into_iter().for_each(|span| self.cover(span));
+        spread::merge(&mut self.windows, &other.windows, OfWindows::merge);
+    }
+}
+
+/// Transfers of one pair of ranks over one channel.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ChannelSum {
+    /// Transfers.
+    pub transfers: u64,
+    /// Bytes.
+    pub bytes: u64,
+    /// Sum of their times, ticks.
+    pub ticks: u64,
+    /// How their sizes and times are spread.
+    pub spread: Kept<OfTransfers>,
+}
+
+impl ChannelSum {
+    /// Takes a transfer in.
+    #[inline]
+    pub fn add(&mut self, transfer: &Transfer, nanoseconds_per_tick: f64) {
+        self.transfers += 1;
+        grow(&mut self.bytes, transfer.bytes);
+        grow(&mut self.ticks, transfer.ticks());
+        spread::keep(&mut self.spread, |spread| {
+            spread.sizes.add(transfer.bytes);
+            spread.times.add(scaled(transfer.ticks(), nanoseconds_per_tick));
+        });
+    }
+
+    /// Takes in all of another.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.transfers += other.transfers;
+        grow(&mut self.bytes, other.bytes);
+        grow(&mut self.ticks, other.ticks);
+        spread::merge(&mut self.spread, &other.spread, OfTransfers::merge);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pair_keeps_all_of_its_transfers() {
+        let mut sum = PairSum::default();
+        for (start, stop, bytes) in [(0, 10, 8), (5, 20, 8), (30, 31, 0)] {
+            sum.add(&Transfer { start, stop, bytes, peer: 1, channel: 0 });
+        }
+        assert_eq!((sum.transfers, sum.bytes, sum.active.total()), (3, 16, 21));
+    }
+}
