@@ -11,7 +11,7 @@ const LOOK: [Duration; 2] = [Duration::from_micros(20), Duration::from_millis(1)
 
 /// Where the answer goes.
 #[derive(Debug)]
-pub struct Reply<T>(Arc<ArrayQueue<T>>);
+pub(crate) struct Reply<T>(Arc<ArrayQueue<T>>);
 
 /// Where it comes from.
 #[derive(Debug)]

@@ -27,7 +27,7 @@ struct Best {
 
 /// What is known of one GPU's clock.
 #[derive(Debug, Default)]
-pub struct GpuClock {
+pub(crate) struct GpuClock {
     current: Option<Best>,
     previous: Option<Pair>,
 }
@@ -36,7 +36,7 @@ impl GpuClock {
     /// A callback at `ticks` told of `stamp`; a tick is worth `scale` nanoseconds. Gives how many nanoseconds later it came than the quickest one of
     /// late.
     #[inline]
-    pub fn observe(&mut self, ticks: u64, stamp: u64, scale: f64) -> f64 {
+    pub(crate) fn observe(&mut self, ticks: u64, stamp: u64, scale: f64) -> f64 {
         let pair = Pair { ticks, stamp };
         match &mut self.current {
             Some(best) if ticks < best.until => {
@@ -66,7 +66,7 @@ impl GpuClock {
 
     /// By how many nanoseconds a stamp lies before a time of the events' clock, at least, however much the clocks drift; negative when
     /// it lies after. `None` while nothing is known.
-    pub fn nanoseconds_before(&self, stamp: u64, ticks: u64, scale: f64) -> Option<f64> {
+    pub(crate) fn nanoseconds_before(&self, stamp: u64, ticks: u64, scale: f64) -> Option<f64> {
         let pairs = self.current.map(|best| best.pair).into_iter().chain(self.previous);
         // whichever pair maps the stamp to the earliest time is closest to the truth
         let before = |pair: Pair| {

@@ -4,7 +4,7 @@ use crate::collect::table::Table;
 
 /// A call that an operation may follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Call {
+pub(crate) struct Call {
     /// Place in the order of starts of its communicator.
     pub order: u64,
     /// When it was made, ticks.
@@ -14,11 +14,11 @@ pub struct Call {
 }
 
 /// Calls that wait.
-pub type Calls = Table<Call>;
+pub(crate) type Calls = Table<Call>;
 
 impl Calls {
     /// Takes those out that are `over`, and gives how many.
-    pub fn drop_over(&mut self, over: impl Fn(&Call) -> bool) -> u64 {
+    pub(crate) fn drop_over(&mut self, over: impl Fn(&Call) -> bool) -> u64 {
         let places: Vec<u32> = self.places(over).map(|(place, _)| place).collect();
         self.remove_at(&places);
         self.shrink();

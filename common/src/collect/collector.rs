@@ -50,7 +50,7 @@ const FLUSH_ROUNDS: u32 = 100;
 ///
 /// # Errors
 /// When the system refuses a thread.
-pub fn spawn(recorder: &'static Recorder) -> io::Result<()> {
+pub(crate) fn spawn(recorder: &'static Recorder) -> io::Result<()> {
     own_thread::spawn("scorep-nccl", move || Collector::new(recorder).run())
 }
 

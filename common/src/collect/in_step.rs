@@ -24,7 +24,7 @@ struct Suspect {
 
 /// The order of works of one communicator, and the doubts about them.
 #[derive(Debug, Default)]
-pub struct InStep {
+pub(crate) struct InStep {
     /// All starts before this one were seen.
     seen: u64,
     /// Starts seen beyond.
@@ -45,7 +45,7 @@ pub struct InStep {
 
 impl InStep {
     /// Takes note of a start; false when it was known already.
-    pub fn seen(&mut self, order: u64) -> bool {
+    pub(crate) fn seen(&mut self, order: u64) -> bool {
         // mostly they are read in their order
         if order == self.seen && self.ahead.is_empty() {
             self.seen += 1;
@@ -68,13 +68,13 @@ impl InStep {
     }
 
     /// A call of that order was captured into a CUDA graph. To be told before it is [`InStep::seen`].
-    pub fn captured(&mut self, order: u64) {
+    pub(crate) fn captured(&mut self, order: u64) {
         self.captured = Some(self.captured.map_or(order, |first| first.min(order)));
     }
 
     /// An operation of that order was launched outside of graphs. NCCL counts its works then, and those of a graph's replays when they run, or not at
     /// all: beside graphs they are not in step.
-    pub fn launched(&mut self, order: u64) {
+    pub(crate) fn launched(&mut self, order: u64) {
         // which calls were captured before is known once all starts before were seen
         if order < self.seen {
             self.hold_against_graphs(order);
@@ -90,12 +90,12 @@ impl InStep {
     }
 
     /// The order that all starts were seen before.
-    pub fn seen_before(&self) -> u64 {
+    pub(crate) fn seen_before(&self) -> u64 {
         self.seen
     }
 
     /// The work of that order and handle is uncounted unless [`InStep::clear`] comes.
-    pub fn suspect(&mut self, order: u64, handle: u64, captured: bool, cause: Cause) {
+    pub(crate) fn suspect(&mut self, order: u64, handle: u64, captured: bool, cause: Cause) {
         if self.uncounted.is_some_and(|uncounted| uncounted <= order) {
             // nothing behind is believed anyway
             return;
@@ -117,7 +117,7 @@ impl InStep {
 
     /// The work is counted after all.
     #[inline]
-    pub fn clear(&mut self, handle: u64) {
+    pub(crate) fn clear(&mut self, handle: u64) {
         if self.latest.is_some_and(|(_, suspect)| suspect.handle == handle) {
             self.latest = None;
         }
@@ -132,7 +132,7 @@ impl InStep {
 
     /// An operation of that order has long ended on the GPU: nothing more will come for works that started before it. The suspects
     /// among them are uncounted, but for captured ones, which are followed whenever they are replayed.
-    pub fn expire(&mut self, witness: u64) {
+    pub(crate) fn expire(&mut self, witness: u64) {
         self.put_aside();
         let over = self.suspects.range(..witness).filter(|(_, suspect)| !suspect.captured);
         let over: Vec<(u64, Suspect)> = over.map(|(&order, &suspect)| (order, suspect)).collect();
@@ -144,12 +144,12 @@ impl InStep {
     }
 
     /// Whether nothing is in doubt.
-    pub fn has_no_doubts(&self) -> bool {
+    pub(crate) fn has_no_doubts(&self) -> bool {
         self.latest.is_none() && self.suspects.is_empty() && self.ahead.is_empty()
     }
 
     /// Nothing more will come at all.
-    pub fn end(&mut self) {
+    pub(crate) fn end(&mut self) {
         self.seen = u64::MAX;
         self.put_aside();
         if let Some((&order, suspect)) = self.suspects.first_key_value() {
@@ -160,7 +160,7 @@ impl InStep {
     }
 
     /// Gives up on the first suspect: a captured one is believed, another is taken for uncounted.
-    pub fn give_up(&mut self) {
+    pub(crate) fn give_up(&mut self) {
         self.put_aside();
         if let Some((order, suspect)) = self.suspects.pop_first() {
             self.orders.remove(&suspect.handle);
@@ -174,7 +174,7 @@ impl InStep {
     }
 
     /// What holds for the operation of that order.
-    pub fn verdict(&self, order: u64) -> Verdict {
+    pub(crate) fn verdict(&self, order: u64) -> Verdict {
         if self.uncounted.is_some_and(|uncounted| uncounted <= order) {
             return Verdict::OutOfStep;
         }
@@ -184,7 +184,7 @@ impl InStep {
     }
 
     /// Stamps are not believed from the operation of that order on.
-    pub fn condemn(&mut self, order: u64, cause: Cause) {
+    pub(crate) fn condemn(&mut self, order: u64, cause: Cause) {
         self.uncounted = Some(self.uncounted.map_or(order, |uncounted| uncounted.min(order)));
         self.cause.get_or_insert(cause);
         self.put_aside();
@@ -196,7 +196,7 @@ impl InStep {
     }
 
     /// Why stamps are not believed, if that is so.
-    pub fn cause(&self) -> Option<Cause> {
+    pub(crate) fn cause(&self) -> Option<Cause> {
         self.cause
     }
 }

@@ -5,19 +5,24 @@ use crate::operation::Operation;
 use crate::operation::kernels::Kernels;
 
 /// Operations under way.
-pub type Operations = Table<Operation>;
+pub(crate) type Operations = Table<Operation>;
 
 /// Some of them, to be taken out: their places, each under the operation's order.
-pub type Chosen = Vec<(u64, u32)>;
+pub(crate) type Chosen = Vec<(u64, u32)>;
 
 impl Operations {
     /// Those that are `over`.
-    pub fn over(&self, over: impl Fn(&Operation) -> bool) -> Chosen {
+    pub(crate) fn over(&self, over: impl Fn(&Operation) -> bool) -> Chosen {
         self.places(over).map(|(place, operation)| (operation.order, place)).collect()
     }
 
     /// Those that are complete and `over` of these handles, of which those are left that are complete and not over.
-    pub fn complete_among(&mut self, handles: &mut Vec<u64>, kernels: &Kernels, over: impl Fn(&Operation) -> bool) -> Chosen {
+    pub(crate) fn complete_among(
+        &mut self,
+        handles: &mut Vec<u64>,
+        kernels: &Kernels,
+        over: impl Fn(&Operation) -> bool,
+    ) -> Chosen {
         let mut chosen = Vec::with_capacity(handles.len());
         handles.retain(|&handle| {
             let Some(place) = self.place(handle) else { return false };
@@ -33,7 +38,7 @@ impl Operations {
     }
 
     /// Takes them out, and gives them to `each` before, in the order of their starts.
-    pub fn take_out(&mut self, mut chosen: Chosen, mut each: impl FnMut(&mut Operation)) {
+    pub(crate) fn take_out(&mut self, mut chosen: Chosen, mut each: impl FnMut(&mut Operation)) {
         // mostly they come about in their order, of which this sort makes use
         chosen.sort();
         chosen.dedup();

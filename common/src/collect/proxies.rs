@@ -13,7 +13,7 @@ const FEW: usize = 256;
 /// What a step needs to know of its proxy operation. Two whole words, copied for each step: many small fields, written one by one and read
 /// together, would have the processor wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Proxy {
+pub(crate) struct Proxy {
     /// Handle of the operation it belongs to.
     pub operation: u64,
     /// The other rank, the channel and whether it sends, as in its slot, and whether its operation counts it.
@@ -29,22 +29,22 @@ impl Proxy {
     }
 
     /// The other rank.
-    pub fn peer(self) -> i32 {
+    pub(crate) fn peer(self) -> i32 {
         self.word as u32 as i32
     }
 
     /// Channel id.
-    pub fn channel(self) -> u8 {
+    pub(crate) fn channel(self) -> u8 {
         (self.word >> 32) as u8
     }
 
     /// Sends, or receives.
-    pub fn sends(self) -> bool {
+    pub(crate) fn sends(self) -> bool {
         self.word & SENDS != 0
     }
 
     /// Whether its operation counts it as under way.
-    pub fn is_counted(self) -> bool {
+    pub(crate) fn is_counted(self) -> bool {
         self.word & COUNTED != 0
     }
 }
@@ -59,7 +59,7 @@ struct Followed {
 
 /// All of a communicator, by handle.
 #[derive(Debug, Default)]
-pub struct Proxies {
+pub(crate) struct Proxies {
     known: Table<Followed>,
     /// Those that have ended, and when. A step that stopped earlier may be read later, in another window, but in the next round at the
     /// latest that takes in all of that time.
@@ -72,12 +72,12 @@ pub struct Proxies {
 impl Proxies {
     /// The proxy operation of that handle.
     #[inline]
-    pub fn get(&mut self, handle: u64) -> Option<Proxy> {
+    pub(crate) fn get(&mut self, handle: u64) -> Option<Proxy> {
         self.known.get_mut(handle).map(|followed| followed.proxy)
     }
 
     /// Takes a proxy operation in, from its slot; `None` when it is known already.
-    pub fn begin(&mut self, handle: u64, event: &Recorded, counted: bool) -> Option<Proxy> {
+    pub(crate) fn begin(&mut self, handle: u64, event: &Recorded, counted: bool) -> Option<Proxy> {
         if self.known.contains(handle) {
             return None;
         }
@@ -87,12 +87,12 @@ impl Proxies {
     }
 
     /// It has ended at that time; its steps may still be read in this round and the next.
-    pub fn end(&mut self, handle: u64, time: u64) {
+    pub(crate) fn end(&mut self, handle: u64, time: u64) {
         self.ended.push((handle, time));
     }
 
     /// A step of that number has begun. Gives how many earlier ones of the same number it leaves lost.
-    pub fn begin_step(&mut self, proxy: u64, number: u64, handle: u64) -> usize {
+    pub(crate) fn begin_step(&mut self, proxy: u64, number: u64, handle: u64) -> usize {
         let lost = self.lose_steps(proxy, number);
         if let Some(followed) = self.known.get_mut(proxy) {
             followed.open.push((number, handle));
@@ -102,7 +102,7 @@ impl Proxies {
 
     /// A step of that number has begun and ended: the same, in one.
     #[inline]
-    pub fn pass_step(&mut self, proxy: u64, number: u64) -> Option<(Proxy, usize)> {
+    pub(crate) fn pass_step(&mut self, proxy: u64, number: u64) -> Option<(Proxy, usize)> {
         let followed = self.known.get_mut(proxy)?;
         let of = followed.proxy;
         let lost = if followed.open.is_empty() { 0 } else { self.lose_steps(proxy, number) };
@@ -118,7 +118,7 @@ impl Proxies {
     }
 
     /// A step has ended; false when it was lost before, and taken for ended then.
-    pub fn end_step(&mut self, proxy: u64, handle: u64) -> bool {
+    pub(crate) fn end_step(&mut self, proxy: u64, handle: u64) -> bool {
         if let Some(Followed { open, .. }) = self.known.get_mut(proxy) {
             open.retain(|&(_, other)| other != handle);
         }
@@ -126,13 +126,13 @@ impl Proxies {
     }
 
     /// Whether the step's stop is still waited for.
-    pub fn awaits_step(&mut self, handle: u64) -> bool {
+    pub(crate) fn awaits_step(&mut self, handle: u64) -> bool {
         self.lost.is_empty() || !self.lost.remove(&handle)
     }
 
     /// All that began before `horizon` has been read. Gives, for each proxy operation that is forgotten now, the operation it belongs to
     /// and how many of its steps are lost.
-    pub fn end_round(&mut self, horizon: u64) -> Vec<(u64, usize)> {
+    pub(crate) fn end_round(&mut self, horizon: u64) -> Vec<(u64, usize)> {
         let Self { known, ended, over, lost } = self;
         let forget = |handle| {
             let Followed { proxy, open } = known.remove(handle)?;

@@ -21,7 +21,7 @@ pub(crate) fn next() -> Option<Question> {
 
 /// A question on the channel to the collector. It has taken in all news from before the question when it answers.
 #[derive(Debug)]
-pub enum Question {
+pub(crate) enum Question {
     /// Take in all that was recorded before this question, then answer.
     Flush {
         /// The measurement is over: settle everything, events in progress included.

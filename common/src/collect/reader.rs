@@ -12,7 +12,7 @@ use crate::record::slot::{Recorded, Slot};
 use crate::record::window::{Window, WindowState};
 
 /// What a reader tells.
-pub trait Listener {
+pub(crate) trait Listener {
     /// An event was seen to have begun.
     fn begun(&mut self, pool: &Pool, event: &Recorded);
     /// It was seen to have stopped.
@@ -60,7 +60,7 @@ enum Phase {
 
 /// The collector's view of one window.
 #[derive(Debug)]
-pub struct Reader {
+pub(crate) struct Reader {
     /// Blocks that are not wholly read, oldest first.
     cursors: Vec<Cursor>,
     /// All blocks known, to be given back.
@@ -82,7 +82,7 @@ impl Default for Reader {
 impl Reader {
     /// Tells what happened since the last call: of events seen before, all; of others, of the oldest `most` at about, from which it
     /// takes off how many there were. Gives when the first one began that was left, if any was.
-    pub fn read(&mut self, pool: &Pool, window: &Window, most: &mut u32, listener: &mut impl Listener) -> Option<u64> {
+    pub(crate) fn read(&mut self, pool: &Pool, window: &Window, most: &mut u32, listener: &mut impl Listener) -> Option<u64> {
         self.read_blocks(pool, window, most, false, listener)
     }
 
@@ -179,14 +179,14 @@ impl Reader {
     }
 
     /// True when every event was seen and has stopped.
-    pub fn is_idle(&self) -> bool {
+    pub(crate) fn is_idle(&self) -> bool {
         self.open.is_empty() && !self.behind
     }
 
     /// Goes on with closing the window, after [`Reader::read`]; true when it is done and the window READY. Events that have not
     /// stopped `patience` nanoseconds after it began to close are given up; with no patience, at once. To be called again when a grace period
     /// that it has asked for has begun.
-    pub fn close(
+    pub(crate) fn close(
         &mut self,
         pool: &Pool,
         window: &Window,

@@ -21,7 +21,7 @@ const NOWHERE: u32 = u32::MAX;
 
 /// A table by handle.
 #[derive(Debug)]
-pub struct Table<T> {
+pub(crate) struct Table<T> {
     entries: Vec<(u64, T)>,
     /// Places by the last bits of handles: each leads to an entry with such bits, or nowhere. A power of two, or none until the first entry comes.
     guesses: Vec<u32>,
@@ -40,23 +40,23 @@ impl<T> Default for Table<T> {
 impl<T> Table<T> {
     /// How many there are.
     #[inline]
-    pub fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.entries.len()
     }
 
     /// All of them.
-    pub fn iter(&self) -> impl Iterator<Item = &T> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         self.entries.iter().map(|(_, entry)| entry)
     }
 
     /// Those that are `wanted`, with their places, which are good until the next insertion or removal.
-    pub fn places(&self, wanted: impl Fn(&T) -> bool) -> impl Iterator<Item = (u32, &T)> {
+    pub(crate) fn places(&self, wanted: impl Fn(&T) -> bool) -> impl Iterator<Item = (u32, &T)> {
         (0..).zip(self.iter()).filter(move |(_, entry)| wanted(entry))
     }
 
     /// The entry at that place.
     #[inline]
-    pub fn at(&mut self, place: u32) -> Option<&mut T> {
+    pub(crate) fn at(&mut self, place: u32) -> Option<&mut T> {
         self.entries.get_mut(place as usize).map(|(_, entry)| entry)
     }
 
@@ -68,7 +68,7 @@ impl<T> Table<T> {
 
     /// The place of that handle's entry.
     #[inline]
-    pub fn place(&self, handle: u64) -> Option<u32> {
+    pub(crate) fn place(&self, handle: u64) -> Option<u32> {
         let guess = *self.guesses.get(self.bits(handle))?;
         let is_there = self.entries.get(guess as usize).is_some_and(|(found, _)| *found == handle);
         if is_there { Some(guess) } else { self.look_up(handle) }
@@ -81,20 +81,20 @@ impl<T> Table<T> {
 
     /// Whether it is among them.
     #[inline]
-    pub fn contains(&self, handle: u64) -> bool {
+    pub(crate) fn contains(&self, handle: u64) -> bool {
         self.place(handle).is_some()
     }
 
     /// The entry of that handle.
     #[inline]
-    pub fn get_mut(&mut self, handle: u64) -> Option<&mut T> {
+    pub(crate) fn get_mut(&mut self, handle: u64) -> Option<&mut T> {
         let place = self.place(handle)?;
         self.at(place)
     }
 
     /// Takes one in; one of the same handle must not be there.
     #[inline]
-    pub fn insert(&mut self, handle: u64, entry: T) {
+    pub(crate) fn insert(&mut self, handle: u64, entry: T) {
         if self.entries.len() * ROOMY >= self.guesses.len() && self.guesses.len() < MOST_GUESSES {
             self.guess_anew(2 * self.guesses.len());
         }
@@ -126,7 +126,7 @@ impl<T> Table<T> {
     }
 
     /// Takes one out.
-    pub fn remove(&mut self, handle: u64) -> Option<T> {
+    pub(crate) fn remove(&mut self, handle: u64) -> Option<T> {
         let place = self.place(handle)?;
         self.forget(handle, place);
         let (_, entry) = self.entries.swap_remove(place as usize);
@@ -157,7 +157,7 @@ impl<T> Table<T> {
     }
 
     /// Takes those out that lie at these places, each named once.
-    pub fn remove_at(&mut self, places: &[u32]) {
+    pub(crate) fn remove_at(&mut self, places: &[u32]) {
         debug_assert!(places.iter().collect::<std::collections::HashSet<_>>().len() == places.len());
         let left = self.entries.len().saturating_sub(places.len());
         for &place in places {
@@ -181,12 +181,12 @@ impl<T> Table<T> {
     }
 
     /// Takes all out.
-    pub fn take(&mut self) -> impl Iterator<Item = T> + use<T> {
+    pub(crate) fn take(&mut self) -> impl Iterator<Item = T> + use<T> {
         std::mem::take(self).entries.into_iter().map(|(_, entry)| entry)
     }
 
     /// Gives back memory that many needed and few do not, when that has been so for some calls.
-    pub fn shrink(&mut self) {
+    pub(crate) fn shrink(&mut self) {
         if self.entries.capacity() > (4 * self.most).max(FEW) {
             self.entries.shrink_to(2 * self.most);
         }

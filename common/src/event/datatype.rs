@@ -37,7 +37,7 @@ static NAMES: Words<{ TYPES.len() }> = {
 ///
 /// NCCL passes names such as `ncclFloat32`: from 2.23 to 2.32 those of the types of nccl.h.
 #[inline(always)]
-pub fn element_bytes<'a>(name: Option<impl Into<Text<'a>>>) -> Option<u64> {
+pub(crate) fn element_bytes<'a>(name: Option<impl Into<Text<'a>>>) -> Option<u64> {
     let name = name?.into();
     match NAMES.number(name) {
         Some(number) => Some(TYPES[number].1),

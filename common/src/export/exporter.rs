@@ -4,7 +4,7 @@ use super::families::Family;
 use std::time::Duration;
 
 /// Somebody who is given the figures.
-pub trait Exporter: Send {
+pub(crate) trait Exporter: Send {
     /// Time between two exports.
     fn interval(&self) -> Duration;
 

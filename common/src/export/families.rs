@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 
 /// All points of one name.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Family {
+pub(crate) struct Family {
     /// Name.
     pub name: &'static str,
     /// Unit, as Mosaic writes it.
@@ -27,11 +27,11 @@ pub struct Family {
 }
 
 /// Names and values, none twice.
-pub type Labels = Vec<(&'static str, String)>;
+pub(crate) type Labels = Vec<(&'static str, String)>;
 
 /// What is known under some labels.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Point {
+pub(crate) struct Point {
     /// The labels.
     pub labels: Labels,
     /// The value.
@@ -40,7 +40,7 @@ pub struct Point {
 
 /// A value since the start of the process: it never falls.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Value {
+pub(crate) enum Value {
     /// A sum.
     Sum(u64),
     /// Values and how they are spread.
@@ -49,7 +49,7 @@ pub enum Value {
 
 /// Values and how they are spread.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Histogram {
+pub(crate) struct Histogram {
     /// Their sum.
     pub sum: f64,
     /// Upper bounds.
@@ -66,7 +66,7 @@ impl Histogram {
     }
 
     /// How many values.
-    pub fn count(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         self.counts.iter().sum()
     }
 }

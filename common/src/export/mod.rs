@@ -17,9 +17,9 @@ mod thread;
 use crate::config::Settings;
 use exporter::Way;
 
-pub use exporter::Exporter;
-pub use families::{Family, Histogram, Labels, Point, Value};
-pub use identity::Identity;
+pub(crate) use exporter::Exporter;
+pub(crate) use families::{Family, Histogram, Labels, Point, Value};
+pub(crate) use identity::Identity;
 
 const OTLP: Way = Way { thread: "scorep-nccl-exp", how: "over OpenTelemetry", out: "OTEL_EXPORTER_OTLP_ENDPOINT says where to" };
 const TEXTFILE: Way = Way {

@@ -6,11 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// By id, with the ranks of this process.
 #[derive(Debug, Default)]
-pub struct Introductions(pub(crate) BTreeMap<u64, (Communicator, BTreeSet<i32>)>);
+pub(crate) struct Introductions(pub(crate) BTreeMap<u64, (Communicator, BTreeSet<i32>)>);
 
 impl Introductions {
     /// Takes note of one.
-    pub fn add(&mut self, communicator: &Communicator) {
+    pub(crate) fn add(&mut self, communicator: &Communicator) {
         let entry = self.0.entry(communicator.id).or_insert_with(|| (communicator.clone(), BTreeSet::new()));
         entry.1.insert(communicator.rank);
     }
@@ -22,7 +22,7 @@ impl Introductions {
     }
 
     /// Forgets ranks whose communicators have no figures of their own any more.
-    pub fn forget(&mut self, ranks: Vec<Rank>) {
+    pub(crate) fn forget(&mut self, ranks: Vec<Rank>) {
         for Rank { comm, rank } in ranks {
             if let Some((_, known)) = self.0.get_mut(&comm) {
                 known.remove(&rank);

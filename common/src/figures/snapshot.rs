@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 /// Sums of the process since its start. Communicators that will be among the others once they have ended are so from the start: keys may be there
 /// more than once, but no sum goes from one to another.
 #[derive(Debug, Clone, Default)]
-pub struct Sums {
+pub(crate) struct Sums {
     /// Ranks of each communicator.
     pub communicators: BTreeMap<u64, i32>,
     /// Operations, as [`crate::sums::totals::Totals`] has them.
@@ -23,7 +23,7 @@ pub struct Sums {
 
 /// Transfers of a pair of ranks.
 #[derive(Debug, Clone, Default)]
-pub struct Pair {
+pub(crate) struct Pair {
     /// Bytes.
     pub bytes: u64,
     /// Rates and latencies of its windows.

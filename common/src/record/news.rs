@@ -5,7 +5,7 @@ use crate::event::handle::Handle;
 
 /// Of a communicator.
 #[derive(Debug)]
-pub enum News {
+pub(crate) enum News {
     /// A communicator was made.
     Opened {
         /// Its context.

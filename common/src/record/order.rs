@@ -12,14 +12,14 @@ const FARTHEST: u64 = (1 << (64 - ORDER_BITS)) - 1;
 
 /// Packs a place in the order of starts, and how far behind the first of its kernel it is (0: it is the first, or a kernel of its own).
 #[inline(always)]
-pub fn pack(order: u64, distance: u64) -> u64 {
+pub(crate) fn pack(order: u64, distance: u64) -> u64 {
     // nothing happens so often that it would take more bits
     distance.min(FARTHEST) << ORDER_BITS | order
 }
 
 /// The place in the order of starts, and the distance.
 #[inline(always)]
-pub fn unpack(word: u64) -> (u64, u16) {
+pub(crate) fn unpack(word: u64) -> (u64, u16) {
     (word & ((1 << ORDER_BITS) - 1), (word >> ORDER_BITS) as u16)
 }
 

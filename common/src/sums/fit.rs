@@ -12,7 +12,7 @@
 
 /// A fitted line.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Line {
+pub(crate) struct Line {
     /// Time at size 0, in the unit of the times.
     pub intercept: f64,
     /// Its standard error.
@@ -30,7 +30,7 @@ pub struct Line {
 impl Line {
     /// The line through points (size, time); a time below 1 counts as 1. `None` with fewer than three points, where nothing can
     /// be said of errors, and where all sizes or all times are equal.
-    pub fn through(points: &[(u64, f64)]) -> Option<Self> {
+    pub(crate) fn through(points: &[(u64, f64)]) -> Option<Self> {
         let &(size, time) = points.first()?;
         if points.len() < 3 || points.iter().all(|point| point.0 == size) || points.iter().all(|point| point.1 == time) {
             return None;

@@ -86,7 +86,7 @@ impl<const MOST: usize> Intervals<MOST> {
 
 /// Adds an interval to a list of which the union alone counts: one that touches the last prolongs that, so that fewer are to be sorted.
 #[inline]
-pub fn push(list: &mut Vec<(u64, u64)>, start: u64, end: u64) {
+pub(crate) fn push(list: &mut Vec<(u64, u64)>, start: u64, end: u64) {
     match list.last_mut() {
         Some((first, last)) if start <= *last && *first <= end => (*first, *last) = (start.min(*first), end.max(*last)),
         _ if start < end => list.push((start, end)),

@@ -32,7 +32,7 @@ impl ToPeer {
 
 /// All that was sent.
 #[derive(Debug, Default)]
-pub struct Sent {
+pub(crate) struct Sent {
     peers: Vec<ToPeer>,
     /// Each, whose service times are still to be worked out.
     transfers: Vec<Transfer>,
@@ -44,7 +44,7 @@ pub struct Sent {
 impl Sent {
     /// Takes a transfer in.
     #[inline]
-    pub fn add(&mut self, transfer: &Transfer, nanoseconds_per_tick: f64) {
+    pub(crate) fn add(&mut self, transfer: &Transfer, nanoseconds_per_tick: f64) {
         if self.peers.get(self.last).is_none_or(|last| last.peer != transfer.peer) {
             self.last = *self.places.entry(transfer.peer).or_insert(self.peers.len());
         }
@@ -56,7 +56,7 @@ impl Sent {
     }
 
     /// By rank, in no order; and each transfer.
-    pub fn into_parts(self) -> (Vec<ToPeer>, Vec<Transfer>) {
+    pub(crate) fn into_parts(self) -> (Vec<ToPeer>, Vec<Transfer>) {
         (self.peers, self.transfers)
     }
 }

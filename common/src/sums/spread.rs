@@ -4,7 +4,7 @@ use crate::operation::Source;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Upper bounds of sizes, bytes: 1 B to 16 GiB.
-pub const SIZES: [u64; 18] = {
+pub(crate) const SIZES: [u64; 18] = {
     let mut bounds = [1; 18];
     let mut place = 1;
     while place < bounds.len() {
@@ -14,9 +14,9 @@ pub const SIZES: [u64; 18] = {
     bounds
 };
 /// Upper bounds of times, nanoseconds: 1 us to 10 s.
-pub const TIMES: [u64; 22] = steps(1_000);
+pub(crate) const TIMES: [u64; 22] = steps(1_000);
 /// Upper bounds of numbers: 1 to 65,536.
-pub const NUMBERS: [u64; 17] = {
+pub(crate) const NUMBERS: [u64; 17] = {
     let mut bounds = [1; 17];
     let mut place = 1;
     while place < bounds.len() {
@@ -26,7 +26,7 @@ pub const NUMBERS: [u64; 17] = {
     bounds
 };
 /// Upper bounds of rates, bytes per second: 1 MB/s to 1 TB/s.
-pub const RATES: [u64; 19] = steps(1_000_000);
+pub(crate) const RATES: [u64; 19] = steps(1_000_000);
 
 /// 1, 2, 5, 10 and so on, times the first.
 const fn steps<const N: usize>(first: u64) -> [u64; N] {
@@ -49,29 +49,29 @@ static WANTED: AtomicBool = AtomicBool::new(false);
 
 /// Somebody will ask: spreads are kept from here on.
 #[cfg(feature = "otel")]
-pub fn want() {
+pub(crate) fn want() {
     WANTED.store(true, Ordering::Relaxed);
 }
 
 /// Whether they are kept. Never in a library without exporters, where the compiler leaves out what would keep them.
 #[inline]
-pub fn is_wanted() -> bool {
+pub(crate) fn is_wanted() -> bool {
     cfg!(feature = "otel") && WANTED.load(Ordering::Relaxed)
 }
 
 /// Something that is kept where it is wanted.
-pub type Kept<T> = Option<Box<T>>;
+pub(crate) type Kept<T> = Option<Box<T>>;
 
 /// What is wanted is added to; made at its first use.
 #[inline]
-pub fn keep<T: Default>(kept: &mut Kept<T>, add: impl FnOnce(&mut T)) {
+pub(crate) fn keep<T: Default>(kept: &mut Kept<T>, add: impl FnOnce(&mut T)) {
     if is_wanted() {
         add(kept.get_or_insert_default());
     }
 }
 
 /// All of another goes in.
-pub fn merge<T: Default>(kept: &mut Kept<T>, other: &Kept<T>, merge: impl FnOnce(&mut T, &T)) {
+pub(crate) fn merge<T: Default>(kept: &mut Kept<T>, other: &Kept<T>, merge: impl FnOnce(&mut T, &T)) {
     if is_wanted()
         && let Some(other) = other
     {

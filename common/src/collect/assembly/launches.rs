@@ -16,22 +16,22 @@ fn hear_all(operations: &mut Operations, touched: &mut Vec<u64>, handles: &[u64]
 
 impl Assembly {
     /// Launches are told of, and events time them.
-    pub fn expect_launches(&mut self) {
+    pub(crate) fn expect_launches(&mut self) {
         self.kernels.expect_launches();
     }
 
     /// Whether they are.
-    pub fn expects_launches(&self) -> bool {
+    pub(crate) fn expects_launches(&self) -> bool {
         self.kernels.expects_launches()
     }
 
     /// Whether news of launches were lost.
-    pub fn lose_news(&mut self, lost: bool) {
+    pub(crate) fn lose_news(&mut self, lost: bool) {
         self.news_lost = lost;
     }
 
     /// Stamps are used, or not, whatever they say.
-    pub fn use_stamps(&mut self, wanted: bool) {
+    pub(crate) fn use_stamps(&mut self, wanted: bool) {
         self.ignores_stamps = !wanted;
     }
 
@@ -41,13 +41,13 @@ impl Assembly {
     }
 
     /// Something is heard of a kernel's launch: that its time is to come, or that there is none.
-    pub fn launched(&mut self, first: u64, stamps: bool, when: When) {
+    pub(crate) fn launched(&mut self, first: u64, stamps: bool, when: When) {
         let Self { kernels, operations, touched, .. } = self;
         hear_all(operations, touched, kernels.launched(first, stamps, when));
     }
 
     /// A kernel's time is known, or will not be.
-    pub fn timed(&mut self, first: u64, when: When) {
+    pub(crate) fn timed(&mut self, first: u64, when: When) {
         let Self { kernels, operations, touched, events_track, .. } = self;
         if let (When::Timed(time), Some(track)) = (when, events_track) {
             track.told(time.learnt, time.stop);

@@ -37,7 +37,7 @@ const FEW: usize = 256;
 
 /// The state of one communicator's operations.
 #[derive(Debug, Default)]
-pub struct Assembly {
+pub(crate) struct Assembly {
     /// Index of the communicator's context: what lies in others' windows is not looked at.
     index: u32,
     rank: i32,
@@ -86,12 +86,12 @@ pub struct Assembly {
 
 impl Assembly {
     /// Whose operations these are.
-    pub fn set_index(&mut self, index: u32) {
+    pub(crate) fn set_index(&mut self, index: u32) {
         self.index = index;
     }
 
     /// This process' rank in the communicator, before anything is read.
-    pub fn set_rank(&mut self, rank: i32) {
+    pub(crate) fn set_rank(&mut self, rank: i32) {
         self.rank = rank;
     }
 
@@ -126,62 +126,62 @@ impl Assembly {
     }
 
     /// A round begins at that time, in ticks.
-    pub fn begin_round(&mut self, now: u64) {
+    pub(crate) fn begin_round(&mut self, now: u64) {
         self.now = now;
     }
 
     /// What a tick is worth, and whether that is more than a guess: with a guess, stamps are not held against ticks.
-    pub fn set_scale(&mut self, nanoseconds_per_tick: f64, is_known: bool) {
+    pub(crate) fn set_scale(&mut self, nanoseconds_per_tick: f64, is_known: bool) {
         self.nanoseconds_per_tick = nanoseconds_per_tick;
         self.knows_tick = is_known;
     }
 
     /// Whether to follow the GPU's clock over the whole run.
-    pub fn set_track(&mut self, wanted: bool) {
+    pub(crate) fn set_track(&mut self, wanted: bool) {
         self.track = wanted.then(GpuTrack::default);
         self.events_track = wanted.then(GpuTrack::of_events);
     }
 
     /// How the GPU's clock ran, and the events'.
-    pub fn take_tracks(&mut self) -> Option<[GpuTrack; 2]> {
+    pub(crate) fn take_tracks(&mut self) -> Option<[GpuTrack; 2]> {
         Some([self.track.take()?, self.events_track.take()?])
     }
 
     /// How late stamps came since the last call.
-    pub fn take_lag(&mut self) -> Lag {
+    pub(crate) fn take_lag(&mut self) -> Lag {
         std::mem::take(&mut self.lag)
     }
 
     /// All that began before `horizon` has been read.
-    pub fn end_round(&mut self, horizon: u64) {
+    pub(crate) fn end_round(&mut self, horizon: u64) {
         for (operation, lost) in self.proxies.end_round(horizon) {
             self.steps_lost(operation, lost, None);
         }
     }
 
     /// Why the GPU's stamps are not believed, if that is so.
-    pub fn out_of_step(&self) -> Option<Cause> {
+    pub(crate) fn out_of_step(&self) -> Option<Cause> {
         self.steps.cause()
     }
 
     /// The transfers seen since the last call.
-    pub fn take_sent(&mut self) -> Sent {
+    pub(crate) fn take_sent(&mut self) -> Sent {
         std::mem::take(&mut self.sent)
     }
 
     /// Calls that nothing followed, and children without a parent, since the last call.
-    pub fn take_losses(&mut self) -> (u64, u64) {
+    pub(crate) fn take_losses(&mut self) -> (u64, u64) {
         (std::mem::take(&mut self.invisible), std::mem::take(&mut self.orphans))
     }
 
     /// True when nothing is under way and nothing is in doubt, as far as can be told without waiting.
-    pub fn looks_done(&self) -> bool {
+    pub(crate) fn looks_done(&self) -> bool {
         let complete = |operation: &Operation| operation.is_complete(operation.kernel(&self.kernels));
         self.undecided.is_empty() && self.steps.has_no_doubts() && self.operations.iter().all(complete)
     }
 
     /// True while the end of an operation, as far as it can be told without waiting, is still to come.
-    pub fn awaits_operations(&self) -> bool {
+    pub(crate) fn awaits_operations(&self) -> bool {
         let over = |operation: &Operation| {
             let kernel = operation.kernel(&self.kernels);
             if self.no_kernel_events {
@@ -194,7 +194,7 @@ impl Assembly {
     }
 
     /// Operations of which something was heard since the last call, with what is known of their stamps.
-    pub fn touched(&mut self, mut each: impl FnMut(&mut Operation, Judged)) {
+    pub(crate) fn touched(&mut self, mut each: impl FnMut(&mut Operation, Judged)) {
         let many = self.is_crowded();
         let Self { touched, complete, operations, steps, clock, nanoseconds_per_tick, kernels, .. } = self;
         if !many {
@@ -219,22 +219,22 @@ impl Assembly {
     }
 
     /// Whether the GPU's times are to come at all.
-    pub fn set_kernel_events(&mut self, asked: bool) {
+    pub(crate) fn set_kernel_events(&mut self, asked: bool) {
         self.no_kernel_events = !asked;
     }
 
     /// Whether a time without the GPU's is final: none is to come.
-    pub fn is_without_gpu(&self) -> bool {
+    pub(crate) fn is_without_gpu(&self) -> bool {
         self.no_kernel_events
     }
 
     /// How its operations are timed, besides.
-    pub fn time_by(&mut self, timed: &Timed) {
+    pub(crate) fn time_by(&mut self, timed: &Timed) {
         self.gpu_tick = timed.gpu_tick;
     }
 
     /// Operations or calls from that order on may be missing.
-    pub fn lost_from(&mut self, order: u64) {
+    pub(crate) fn lost_from(&mut self, order: u64) {
         self.steps.condemn(order, Cause::Dropped);
     }
 

@@ -34,7 +34,7 @@ impl Assembly {
     /// after the other, which decides works in doubt, too; nor of one that was given up, of which nothing was heard since `overdue`.
     /// Any other one may be quiet for as long as it likes: it may wait on the GPU for another rank. All that began before `horizon` has
     /// been read: where there are many, that is how long a complete one is quiet.
-    pub fn settle(&mut self, [quiet, silent, overdue, horizon]: [u64; 4], take: impl FnMut(&mut Operation, Judged)) {
+    pub(crate) fn settle(&mut self, [quiet, silent, overdue, horizon]: [u64; 4], take: impl FnMut(&mut Operation, Judged)) {
         while let Some(&(_, order)) = self.completed.front().filter(|(active, _)| *active < silent) {
             self.witness = self.witness.max(order);
             self.completed.pop_front();
@@ -72,7 +72,7 @@ impl Assembly {
     }
 
     /// Gives `take` the complete ones of which was heard since there are many, without a look at all the others; see [`Assembly::settle`].
-    pub fn settle_complete(&mut self, horizon: u64, take: impl FnMut(&mut Operation, Judged)) {
+    pub(crate) fn settle_complete(&mut self, horizon: u64, take: impl FnMut(&mut Operation, Judged)) {
         let Self { operations, complete, kernels, .. } = self;
         // each is named again whenever it is heard of
         if complete.len() > operations.count() {
@@ -108,12 +108,12 @@ impl Assembly {
     }
 
     /// Whether there are so many operations under way that complete ones are to be settled soon.
-    pub fn is_crowded(&self) -> bool {
+    pub(crate) fn is_crowded(&self) -> bool {
         self.operations.count() > MANY_PENDING
     }
 
     /// Whether there are so many that not all of them can be kept.
-    pub fn is_overcrowded(&self) -> bool {
+    pub(crate) fn is_overcrowded(&self) -> bool {
         self.operations.count() > MOST_PENDING
     }
 
@@ -135,7 +135,7 @@ impl Assembly {
     }
 
     /// Gives `take` all operations there are: nothing more will come at all.
-    pub fn end(&mut self, mut take: impl FnMut(&mut Operation, Judged)) {
+    pub(crate) fn end(&mut self, mut take: impl FnMut(&mut Operation, Judged)) {
         self.invisible += self.calls.drop_over(|_| true);
         self.steps.end();
         for mut operation in self.operations.take() {

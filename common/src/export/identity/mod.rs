@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// What the environment and the driver tell.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Identity {
+pub(crate) struct Identity {
     /// Name of the machine.
     pub host: String,
     /// Number of the process.
