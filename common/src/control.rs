@@ -1,7 +1,7 @@
 //! What Score-P, a host or the end of the process asks of the collector. Every question has a deadline.
 
 use crate::base::answer::{self, Answer, Missing, Reply};
-use crate::base::{log, switch};
+use crate::base::{log, shortage};
 use crate::collect::pulse;
 use crate::collect::question::{self, Question};
 use crate::figures::series::{Point, Token};
@@ -92,7 +92,7 @@ pub(crate) fn close_launches(pool: u32) {
 fn ask<T>(question: impl FnOnce(Reply<T>) -> Question, wait: impl FnOnce(&Answer<T>) -> Option<T>) -> Option<T> {
     let recorder = recorder::begun()?;
     // a forked child has no collector to ask
-    if !recorder.is_of_this_process() || DEAF.load(Ordering::Relaxed) || switch::is_out_of_memory() {
+    if !recorder.is_of_this_process() || DEAF.load(Ordering::Relaxed) || shortage::is_out_of_memory() {
         return None;
     }
     let (reply, answer) = answer::pair();

@@ -27,14 +27,13 @@ pub mod summary_file;
 mod sums;
 
 // for the hosts: the plugin, the substrate, the tool, and their tests
-pub use base::{files, guard, log, mapping, notes, own_thread, switch, visible};
+pub use base::{files, guard, log, mapping, notes, own_thread, rank, shortage, switch, visible};
 pub use clock::gpu_track;
 pub use collect::{communicator, course, round};
 pub use event::{handle, kind, name, text};
 pub use figures::{arrivals, board, metric, missing, series, timeline};
 pub use lateness::clock_tree;
 pub use launch::gate;
-pub use origin::rank;
 pub use record::{callbacks, context, grace, host_region, pool, recorder, slot, thread, window};
 pub use summary::report;
 pub use sums::{connections, rate, services, totals};

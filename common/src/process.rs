@@ -1,7 +1,7 @@
 //! Begin and end of the recording in a process: everything else is started and ended here.
 
 use crate::base::guard::contain;
-use crate::base::{log, notes, switch};
+use crate::base::{log, notes, shortage, switch};
 use crate::clock::CLOCK;
 use crate::collect::collector;
 use crate::config::{self, Settings};
@@ -69,7 +69,7 @@ pub fn close(context: u64) {
 /// Ends the measurement: takes everything in, settles what is in progress, and writes the summary if a file is set.
 pub fn finish() {
     // what there is nobody can finish
-    if switch::is_out_of_memory() {
+    if shortage::is_out_of_memory() {
         return;
     }
     control::settle();

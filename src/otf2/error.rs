@@ -3,7 +3,22 @@
 use std::io;
 use std::path::PathBuf;
 
-use super::library::LibraryError;
+/// Why the OTF2 library cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LibraryError {
+    /// No file of any of the names can be opened.
+    #[error("no OTF2 library ({0}): install libotf2-trace-dev (Debian) or put libotf2.so.10 on LD_LIBRARY_PATH")]
+    Missing(String),
+    /// A library was opened, but a function is not in it.
+    #[error("{library} has no {symbol}: install libotf2-trace-dev (Debian) or put libotf2.so.10 on LD_LIBRARY_PATH")]
+    Symbol {
+        /// Name under which the library was opened.
+        library: &'static str,
+        /// Name of the function.
+        symbol: &'static str,
+    },
+}
 
 /// Why an archive was not written.
 #[derive(Debug, thiserror::Error)]

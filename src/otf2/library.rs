@@ -5,27 +5,10 @@ use std::ffi::{CStr, c_char, c_void};
 use std::sync::LazyLock;
 
 use super::abi;
-use super::error::Otf2Error;
+use super::error::{LibraryError, Otf2Error};
 
 /// Upstream's name, Debian's name, and what their development packages add; the version is checked when an archive is created.
 const NAMES: [&str; 4] = ["libotf2.so.10", "libopen-trace-format2.so.10", "libotf2.so", "libopen-trace-format2.so"];
-
-/// Why the OTF2 library cannot be used.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum LibraryError {
-    /// No file of any of the names can be opened.
-    #[error("no OTF2 library ({0}): install libotf2-trace-dev (Debian) or put libotf2.so.10 on LD_LIBRARY_PATH")]
-    Missing(String),
-    /// A library was opened, but a function is not in it.
-    #[error("{library} has no {symbol}: install libotf2-trace-dev (Debian) or put libotf2.so.10 on LD_LIBRARY_PATH")]
-    Symbol {
-        /// Name under which the library was opened.
-        library: &'static str,
-        /// Name of the function.
-        symbol: &'static str,
-    },
-}
 
 /// Declares the functions to resolve. Those that answer an error code or a handle become methods that answer a `Result`.
 macro_rules! functions {

@@ -38,8 +38,7 @@ use archive::Archive;
 use plan::Plan;
 use target::Target;
 
-pub use error::Otf2Error;
-pub use library::LibraryError;
+pub use error::{LibraryError, Otf2Error};
 
 /// Whether an archive could be written to `directory`, as far as can be told without one.
 ///

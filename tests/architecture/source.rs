@@ -93,12 +93,13 @@ impl Reading {
         let tokens: Vec<TokenTree> = tokens.into_iter().collect();
         let mut at = 0;
         while let Some(token) = tokens.get(at) {
+            let is_restriction = at > 0 && matches!(&tokens[at - 1], TokenTree::Ident(before) if before == "in");
             at += 1;
             match token {
                 TokenTree::Group(group) if group.delimiter() != Delimiter::None || !group.stream().is_empty() => {
                     self.within(group.stream())
                 }
-                TokenTree::Ident(first) if matches!(first.to_string().as_str(), "crate" | "super") => {
+                TokenTree::Ident(first) if matches!(first.to_string().as_str(), "crate" | "super") && !is_restriction => {
                     let mut segments = vec![first.to_string()];
                     while let Some([TokenTree::Punct(a), TokenTree::Punct(b), TokenTree::Ident(next)]) = tokens.get(at..at + 3)
                         && (a.as_char(), b.as_char()) == (':', ':')
@@ -131,6 +132,9 @@ impl<'ast> Visit<'ast> for Reading {
     fn visit_item_use(&mut self, item: &'ast ItemUse) {
         self.used(&item.tree, &[], !matches!(item.vis, Visibility::Inherited));
     }
+
+    /// Who may see an item is no import.
+    fn visit_vis_restricted(&mut self, _: &'ast syn::VisRestricted) {}
 
     fn visit_path(&mut self, path: &'ast syn::Path) {
         if path.segments.len() > 1 {

@@ -1,7 +1,7 @@
 //! Answers of threads of ours to those of the application. Neither side takes memory for waiting, as those of a channel do at a thread's first
 //! wait, and the wait ends at once where there is no memory: then there will be no answer.
 
-use crate::base::switch;
+use crate::base::shortage;
 use crossbeam_queue::ArrayQueue;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -53,7 +53,7 @@ impl<T> Answer<T> {
             if let Some(answer) = self.0.pop() {
                 return Ok(answer);
             }
-            if is_alone || switch::is_out_of_memory() {
+            if is_alone || shortage::is_out_of_memory() {
                 return Err(Missing::Never);
             }
             let left = patience.saturating_sub(begun.elapsed());

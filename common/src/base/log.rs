@@ -3,8 +3,8 @@
 //! Standard error may be a pipe that nobody reads, or whose reader is gone: a line that does not fit is dropped and counted, nobody waits
 //! for room or for another thread, and no signal ends the process.
 
+use crate::base::shortage;
 use crate::base::signal::Held;
-use crate::base::switch;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 /// Bytes that a pipe takes whole, or not at all, where it has room: more of a line is left out.
@@ -47,7 +47,7 @@ fn write(level: Verbosity, kind: &str, line: &str) {
     }
     let text = format!("{kind}{line}");
     // then that is what a person must know, and all else follows from it
-    if !switch::is_out_of_memory() {
+    if !shortage::is_out_of_memory() {
         write_to(libc::STDERR_FILENO, &text);
     }
 }

@@ -4,8 +4,8 @@
 //! does not record what they do.
 
 use crate::base::signal::Blocked;
-use crate::base::switch;
 use crate::base::unseen::Unseen;
+use crate::base::{shortage, switch};
 use std::ffi::c_void;
 use std::io;
 use std::mem::MaybeUninit;
@@ -65,7 +65,7 @@ pub fn hold<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
         match mutex.try_lock() {
             Ok(held) => return Some(held),
             Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) if switch::is_out_of_memory() => return None,
+            Err(TryLockError::WouldBlock) if shortage::is_out_of_memory() => return None,
             Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(1)),
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! When it is off, nothing is recorded and every callback returns at once; what was recorded before is taken in, if there is memory.
 
-use crate::base::{log, notes};
+use crate::base::{log, notes, shortage};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -14,27 +14,18 @@ pub fn is_off() -> bool {
     OFF.load(Ordering::Relaxed)
 }
 
-/// Set once an allocation of this library has failed.
-static OUT_OF_MEMORY: AtomicBool = AtomicBool::new(false);
-
-/// Whether an allocation of this library has failed: then its threads answer nothing any more, and no file is written.
-#[inline]
-pub fn is_out_of_memory() -> bool {
-    OUT_OF_MEMORY.load(Ordering::Relaxed)
-}
-
 /// Switches the plugin off since there is no memory. It is told later ([`tell_out_of_memory`]): whoever wants memory may be anywhere.
 #[cold]
 pub(crate) fn out_of_memory() {
     OFF.store(true, Ordering::Relaxed);
-    OUT_OF_MEMORY.store(true, Ordering::Relaxed);
+    shortage::note();
 }
 
 /// Says once that there was no memory, if so. Called where nothing is under way.
 #[inline]
 pub(crate) fn tell_out_of_memory() {
     static TOLD: AtomicBool = AtomicBool::new(false);
-    if is_out_of_memory() && !TOLD.swap(true, Ordering::Relaxed) {
+    if shortage::is_out_of_memory() && !TOLD.swap(true, Ordering::Relaxed) {
         log::warn_of_no_memory(
             "the process is out of memory: nothing of NCCL is recorded from here on, and no files are written; the job goes on",
         );

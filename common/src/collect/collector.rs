@@ -2,7 +2,7 @@
 //! callback ever waits for it.
 
 use crate::base::answer::Reply;
-use crate::base::{log, notes, own_thread, switch};
+use crate::base::{log, notes, own_thread, shortage, switch};
 use crate::clock::CLOCK;
 use crate::collect::communicator::Communicator;
 use crate::collect::course::{Course, Round};
@@ -104,7 +104,7 @@ impl Collector {
         let mut callbacks = 0;
         let mut begun = Instant::now();
         loop {
-            if switch::is_out_of_memory() {
+            if shortage::is_out_of_memory() {
                 switch::tell_out_of_memory();
                 own_thread::stop();
             }

@@ -4,10 +4,9 @@
 //! what an older recording does not say of it is not known.
 
 pub(crate) mod job;
-pub mod rank;
 
-use crate::base::host_name;
 use crate::base::visible::visible;
+use crate::base::{host_name, rank};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};

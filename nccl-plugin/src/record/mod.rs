@@ -24,7 +24,7 @@ use common::config::Settings;
 use common::guard::contain;
 use common::launch::{self, KernelTime};
 use common::origin::{self, Origin};
-use common::{control, files, log, missing, own_thread, switch};
+use common::{control, files, log, missing, own_thread, shortage};
 use event::{Event, Record, What};
 use file::{Head, Parts};
 use line::Communicator;
@@ -252,7 +252,7 @@ impl Recording {
     /// Writes the rest, once, in the process that began the recording.
     fn finish(&self) {
         let is_elsewhere = self.pid != std::process::id();
-        if is_elsewhere || switch::is_out_of_memory() || self.ended.swap(true, Ordering::AcqRel) {
+        if is_elsewhere || shortage::is_out_of_memory() || self.ended.swap(true, Ordering::AcqRel) {
             return;
         }
         // what events tell of the last kernels is learnt by then

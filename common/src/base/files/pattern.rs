@@ -1,7 +1,7 @@
 //! Paths as settings have them: what stands in them for the process.
 
 use crate::base::host_name;
-use crate::origin::rank;
+use crate::base::rank;
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};

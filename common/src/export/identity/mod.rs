@@ -3,8 +3,8 @@
 mod gpu;
 
 use crate::base::host_name;
+use crate::base::rank;
 use crate::origin;
-use crate::origin::rank;
 use gpu::Gpu;
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! Who arrives late at collectives.
 
 use super::figure::{count, number, share};
-use super::{View, looked_at, table};
+use super::table::{View, looked_at, table};
 use crate::summary::{Lateness, Summary};
 use crate::sums::enough::{ENOUGH_TIMED, speaks_for_all};
 use std::fmt::Write;

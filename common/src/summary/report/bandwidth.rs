@@ -1,7 +1,7 @@
 //! How fast collectives are, by the rank that waits for nobody.
 
 use super::figure::{bytes, count, number, share};
-use super::{View, looked_at, table};
+use super::table::{View, looked_at, table};
 use crate::summary::{Bandwidth, Summary};
 use crate::sums::enough::ENOUGH_TIMED;
 use std::fmt::Write;

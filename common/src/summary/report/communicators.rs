@@ -1,7 +1,7 @@
 //! Which communicator moves how much.
 
 use super::figure::{bytes, count, number};
-use super::{View, table};
+use super::table::{View, table};
 use crate::summary::Summary;
 use std::collections::BTreeMap;
 use std::fmt::Write;

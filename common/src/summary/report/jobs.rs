@@ -1,6 +1,6 @@
 //! Tables of several jobs, each with its own.
 
-use super::View;
+use super::table::View;
 use crate::base::visible::visible;
 use crate::summary::{Process, Summary};
 use std::fmt::Write;

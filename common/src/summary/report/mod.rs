@@ -6,36 +6,18 @@ mod communicators;
 mod figure;
 mod jobs;
 mod operations;
+mod order;
+mod table;
 mod transfers;
 
 use crate::launch::Untimed;
 use crate::summary::{Process, Summary};
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use figure::count;
 use std::fmt::Write;
 
 pub use jobs::view_of_jobs;
-pub use transfers::Order;
-
-/// Rows of a table that a person reads, where nothing else is wanted.
-pub const ROWS: u64 = 20;
-
-/// How the tables are shown.
-#[derive(Debug, Clone, Copy)]
-pub struct View {
-    /// Columns of characters that a table may have; `None` for as many as it takes.
-    pub width: Option<u16>,
-    /// Rows of a table, at least one.
-    pub rows: usize,
-    /// What the rank pairs are sorted by; without it as in the summary, where there is room for all, else by bytes.
-    pub order: Option<Order>,
-}
-
-impl Default for View {
-    fn default() -> Self {
-        Self { width: None, rows: ROWS as usize, order: None }
-    }
-}
+pub use order::Order;
+pub use table::{ROWS, View};
 
 /// The tables: operations by function, transfers by pair of ranks, who arrives late, and what was not measured.
 pub fn tables(summary: &Summary) -> String {
@@ -55,25 +37,6 @@ pub fn view(summary: &Summary, view: &View) -> String {
     }
     text
 }
-/// A table whose columns behind the first ones are numbers.
-fn table(view: &View, header: &[&str], left: usize) -> Table {
-    let mut table = Table::new();
-    table.load_preset(presets::UTF8_FULL_CONDENSED).set_header(header);
-    if let Some(width) = view.width {
-        table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
-    }
-    for column in table.column_iter_mut().skip(left) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table
-}
-
-/// Nothing where all were.
-fn looked_at(one_in: impl Iterator<Item = u32>) -> String {
-    let one_in = one_in.max().filter(|&one_in| one_in > 1);
-    one_in.map_or_else(String::new, |one_in| format!("one operation in {} was looked at\n", count(one_in.into())))
-}
-
 /// What a reader of the figures must know.
 fn notes(summary: &Summary) -> Vec<String> {
     let sum = |field: fn(&Process) -> u64| summary.processes.iter().map(field).sum::<u64>();

@@ -1,7 +1,7 @@
 //! How often each function was done, and what its operations took.
 
 use super::figure::{bytes, count, number, share};
-use super::{View, table};
+use super::table::{View, table};
 use crate::summary::{Operations, Summary};
 use crate::sums::enough::{ENOUGH_TIMED, speaks_for_all};
 use std::collections::BTreeMap;

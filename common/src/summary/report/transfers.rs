@@ -1,49 +1,12 @@
 //! How fast each pair of ranks is.
 
 use super::figure::{bytes, count, number, with_error};
-use super::{View, table};
+use super::order::Order;
+use super::table::{View, table};
 use crate::summary::{Summary, Transfers};
 use crate::sums::rate::{FEWEST_SIZES, LEAST_ERRORS, LEAST_SPAN};
 use comfy_table::Table;
-use std::cmp::Ordering;
 use std::fmt::Write;
-
-/// What pairs are sorted by. Those that the figure is not known of come last.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
-    /// Bytes, most first.
-    Bytes,
-    /// Transfers, most first.
-    Transfers,
-    /// Sustained rate, slowest first.
-    Sustained,
-    /// Typical rate, slowest first.
-    Typical,
-    /// Fitted rate, slowest first.
-    Fit,
-    /// Fitted latency, longest first.
-    Latency,
-    /// Communicator, sender and receiver.
-    Ranks,
-}
-
-impl Order {
-    fn compare(self, one: &Transfers, other: &Transfers) -> Ordering {
-        let least_first = |of: fn(&Transfers) -> Option<f64>| {
-            let key = |pair: &Transfers| of(pair).unwrap_or(f64::INFINITY);
-            key(one).total_cmp(&key(other))
-        };
-        match self {
-            Self::Bytes => other.bytes.cmp(&one.bytes),
-            Self::Transfers => other.transfers.cmp(&one.transfers),
-            Self::Sustained => least_first(|pair| pair.sustained_rate_mb_s),
-            Self::Typical => least_first(|pair| pair.typical_rate_mb_s),
-            Self::Fit => least_first(|pair| Some(pair.fit?.rate_mb_s)),
-            Self::Latency => least_first(|pair| Some(-pair.fit?.latency_us?)),
-            Self::Ranks => (&one.comm, one.rank, one.peer).cmp(&(&other.comm, other.rank, other.peer)),
-        }
-    }
-}
 
 /// What was sent over the network, or that nothing is known of that.
 pub(super) fn tables(summary: &Summary, view: &View) -> String {
