@@ -12,7 +12,8 @@ use common::config::Settings;
 use common::files;
 use common::summary::Summary;
 use indicatif::{ProgressBar, ProgressStyle};
-use std::io::{self, BufRead, BufReader};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -209,19 +210,25 @@ fn run_all(jobs: &[Job<'_>]) -> Vec<Result<Part, ReplayError>> {
     let results: Mutex<Vec<Option<Result<Part, ReplayError>>>> = Mutex::new(jobs.iter().map(|_| None).collect());
     let locked = || results.lock().unwrap_or_else(PoisonError::into_inner);
     let workers = std::thread::available_parallelism().map_or(1, usize::from).min(jobs.len());
-    std::thread::scope(|scope| {
-        for _ in 0..workers {
-            scope.spawn(|| {
-                while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let result = job.run();
-                    locked()[job.number] = Some(result);
-                }
-            });
+    let work = || {
+        while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let result = job.run();
+            locked()[job.number] = Some(result);
         }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..workers {
+            // one that the system refuses leaves its work to the others
+            let _ = std::thread::Builder::new().spawn_scoped(scope, work);
+        }
+        work();
     });
     // each has its result, since each was run
     results.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().flatten().collect()
 }
+
+/// Bytes of a child's standard error that are passed on: a second plugin may say much.
+const MOST_SAID: u64 = 1 << 20;
 
 /// What the library says where it does not send.
 const UNSENT: [&str; 2] = ["nothing is exported", "could not be exported"];
@@ -249,21 +256,13 @@ impl Job<'_> {
     fn run(&self) -> Result<Part, ReplayError> {
         let summary = self.scratch.join(format!("{}.summary.json", self.number));
         let trace = self.request.otf2.is_some().then(|| self.scratch.join(format!("{}.trace.json", self.number)));
-        let mut child = self.spawn(&summary, trace.as_deref())?;
-        let stderr = child.stderr.take();
-        // both at a time: a child that nobody listens to would wait for ever
-        let message = std::thread::scope(|scope| {
-            let message = scope.spawn(|| {
-                let mut bytes = Vec::new();
-                if let Some(mut stderr) = stderr {
-                    let _ = io::Read::read_to_end(&mut stderr, &mut bytes);
-                }
-                String::from_utf8_lossy(&bytes).into_owned()
-            });
-            self.follow(&mut child);
-            message.join().unwrap_or_default()
-        });
+        // what it says goes to a file: a pipe that nobody reads meanwhile may be full
+        let said = tempfile::tempfile_in(self.scratch).and_then(|file| Ok((file.try_clone()?, file)));
+        let (mut said, stderr) = said.map_err(|error| ReplayError::io(self.scratch, error))?;
+        let mut child = self.spawn(&summary, trace.as_deref(), stderr)?;
+        self.follow(&mut child);
         let status = child.wait().map_err(|error| ReplayError::io(self.capture, error))?;
+        let message = message(&mut said).map_err(|error| ReplayError::io(self.scratch, error))?;
         if !status.success() {
             return Err(self.failed(&message, status));
         }
@@ -275,7 +274,7 @@ impl Job<'_> {
         Ok((read(&summary)?, trace))
     }
 
-    fn spawn(&self, summary: &Path, trace: Option<&Path>) -> Result<Child, ReplayError> {
+    fn spawn(&self, summary: &Path, trace: Option<&Path>, stderr: File) -> Result<Child, ReplayError> {
         let mut command = offspring::of_own(child::COMMAND).map_err(|error| ReplayError::io(self.capture, error))?;
         command.arg(self.scratch).arg(self.capture).args(trace);
         if self.request.needs_timeline() {
@@ -317,7 +316,7 @@ impl Job<'_> {
             let exports = self.request.otlp.is_some() || is_set("NCCL_SCOREP_OTEL") || is_set("NCCL_SCOREP_PROM_DIR");
             command.env("NCCL_SCOREP_LOG", if exports { "warn" } else { "off" });
         }
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(stderr);
         command.spawn().map_err(|error| ReplayError::io(self.capture, error))
     }
 
@@ -343,6 +342,14 @@ impl Job<'_> {
             said => ReplayError::Child(format!("{}: the replay process ended with {status}\n{said}", self.capture.display())),
         }
     }
+}
+
+/// The beginning of what a child has said.
+fn message(said: &mut File) -> io::Result<String> {
+    said.rewind()?;
+    let mut bytes = Vec::new();
+    said.take(MOST_SAID).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 fn read<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, ReplayError> {
