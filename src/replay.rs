@@ -270,6 +270,10 @@ impl Job<'_> {
         if UNSENT.iter().any(|words| message.contains(words)) {
             self.unsent.store(true, Ordering::Relaxed);
         }
+        if !summary.exists() {
+            let message = format!("{}: the library wrote no summary\n{message}", self.capture.display());
+            return Err(ReplayError::Child(message));
+        }
         let trace = trace.map(|path| read(&path)).transpose()?;
         Ok((read(&summary)?, trace))
     }

@@ -4,6 +4,7 @@ mod choices;
 mod table;
 mod value;
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,6 +12,9 @@ use value::{mebibytes, not_negative, number, positive, switch};
 
 pub use choices::{GpuTime, Preset, Regression, Verbosity};
 pub use table::{SETTINGS, Setting};
+
+/// Characters of a value that a complaint shows.
+const SHOWN: usize = 80;
 
 /// Parsed settings.
 #[derive(Debug, Clone, PartialEq)]
@@ -153,7 +157,7 @@ impl Settings {
             let value = value.to_string_lossy();
             let value = value.trim();
             if !value.is_empty() && set(value).is_none() {
-                complaints.push(format!("{name}={value} is not understood ({wanted}); the default holds"));
+                complaints.push(format!("{name}={} is not understood ({wanted}); the default holds", shown(value)));
             }
         };
         take("NCCL_SCOREP_PRESET", "light, network, full or api", &mut |value| {
@@ -263,6 +267,14 @@ impl Settings {
             Some(())
         });
         (settings, complaints)
+    }
+}
+
+/// The beginning of a value, which may be a long one.
+fn shown(value: &str) -> Cow<'_, str> {
+    match value.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}...", &value[..end]).into(),
+        None => value.into(),
     }
 }
 

@@ -83,6 +83,7 @@ pub(crate) fn play(recording: &mut Recording, name: &str, plan: &Plan<'_>) -> Re
         stage: Mutex::new(Stage::new(nccl, contents)),
         turns: survey.threads.iter().map(|&tid| (tid, Condvar::new())).collect(),
     };
+    has_room(survey.threads.len())?;
     let mut visits = player.run(main_ids, begin);
     if let Some(error) = player.lock().failed.take() {
         return Err(error);
@@ -114,6 +115,14 @@ pub(crate) fn play(recording: &mut Recording, name: &str, plan: &Plan<'_>) -> Re
     series.finalize();
     counters.finalize();
     Ok(trace)
+}
+
+/// Whether so many threads find room for their stacks. Found out before the first one starts: one that finds none for its
+/// thread-locals ends the process.
+fn has_room(threads: usize) -> Result<(), HostError> {
+    let bytes = threads.saturating_mul(STACK + STACK / 4);
+    let refused = |_| HostError::Thread(std::io::ErrorKind::OutOfMemory.into());
+    Vec::<u8>::new().try_reserve_exact(bytes).map_err(refused)
 }
 
 /// The series to ask for: of each communicator, rate and latency also to each rank that something is sent to.
