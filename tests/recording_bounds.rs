@@ -40,6 +40,7 @@ fn refused(lines: impl IntoIterator<Item = String>, line: usize, trouble: &str) 
 }
 
 /// Runs it to its end, and gives the most memory of it and of each process that it starts, MiB.
+#[expect(clippy::zombie_processes, reason = "it is waited for by wait4, which tells of its memory")]
 fn peak_mib(command: &mut Command) -> i64 {
     let child = command.stdout(Stdio::null()).spawn().unwrap();
     let pid = libc::pid_t::try_from(child.id()).unwrap();
