@@ -134,15 +134,26 @@ fn a_recording_from_a_pipe_is_played() {
 #[test]
 fn a_recording_that_lacks_any_number_of_callbacks_gives_figures() {
     let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("lacking.r0.jsonl.gz");
-    let mut file = GzEncoder::new(File::create(&path).unwrap(), Compression::fast());
     let meta = META.replace(r#""dropped":0"#, r#""dropped":18446744073709551615"#);
-    write!(file, "{meta}\n{INIT}\n{}\n", GROUP.replace(r#""GroupApi""#, "1048576")).unwrap();
-    file.finish().unwrap();
-    let other = directory.path().join("other.r1.jsonl.gz");
-    std::fs::copy(&path, &other).unwrap();
-    let tables = tool::succeed(tool::tool().arg("replay").arg(directory.path()));
-    assert!(tables.contains("a recording lacks them"), "{tables}");
-    let summary = tool::summary(tool::tool().arg("replay").arg(&path).args(["--format", "json"]));
+    let [path, _] = [0, 1].map(|rank| {
+        let init = INIT.replace(r#""rank":0"#, &format!(r#""rank":{rank}"#));
+        let path = directory.path().join(format!("lacking.r{rank}.jsonl.gz"));
+        let mut file = GzEncoder::new(File::create(&path).unwrap(), Compression::fast());
+        write!(
+            file,
+            "{}\n{init}\n{}\n",
+            meta.replace(r#""pid":7"#, &format!(r#""pid":{}"#, rank + 7)),
+            GROUP.replace(r#""GroupApi""#, "1048576")
+        )
+        .unwrap();
+        file.finish().unwrap();
+        path
+    });
+    // standard error says that they lack callbacks
+    let printed = |command: &mut Command| command.stderr(Stdio::null()).output().unwrap().stdout;
+    let tables = printed(tool::tool().arg("replay").arg(directory.path()));
+    assert!(String::from_utf8_lossy(&tables).contains("a recording lacks them"));
+    let json = printed(tool::tool().arg("replay").arg(&path).args(["--format", "json"]));
+    let summary: serde_json::Value = serde_json::from_slice(&json).unwrap();
     assert_eq!(summary["processes"][0]["incomplete"], u64::MAX);
 }

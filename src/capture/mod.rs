@@ -36,6 +36,8 @@ mod value;
 
 use common::origin::{Origin, wall_clock};
 use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 pub(crate) use call::{Call, Event, Kernel, What};
@@ -136,11 +138,15 @@ pub(crate) fn read(path: &Path) -> Result<Capture, CaptureError> {
     Ok(Capture { path: path.into(), meta, lines, kernels, skipped })
 }
 
-/// The first line of a capture alone.
+/// The first line of a capture alone. Of a pipe it is not known before its replay, which reads the pipe once.
 ///
 /// # Errors
 /// The first thing that is wrong with it.
 pub(crate) fn read_meta(path: &Path) -> Result<Meta, CaptureError> {
+    let is_read_once = path.metadata().is_ok_and(|data| data.file_type().is_fifo());
+    if is_read_once {
+        return Err(CaptureError::Unreadable { path: path.into(), error: io::ErrorKind::NotSeekable.into() });
+    }
     Ok(open(path)?.0)
 }
 
