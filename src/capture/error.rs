@@ -1,7 +1,7 @@
 //! What can be wrong with a capture, in words that say where and, where it helps, what to do about it.
 
+use common::visible::visible;
 use std::borrow::Cow;
-use std::fmt::Display;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,7 @@ pub(crate) enum CaptureError {
         error: io::Error,
     },
     /// What the file holds.
-    #[error("{}:{line}: {}", path.display(), visible(problem))]
+    #[error("{}:{line}: {}", path.display(), visible(&problem.to_string()))]
     Line {
         /// The capture.
         path: PathBuf,
@@ -47,13 +47,6 @@ fn shown(text: &str) -> Cow<'_, str> {
         Some((end, _)) => format!("{}...", &text[..end]).into(),
         None => text.into(),
     }
-}
-
-/// A text for a terminal, whatever the file holds: control characters escaped.
-fn visible(text: &impl Display) -> String {
-    let escaped =
-        |letter: char| -> String { if letter.is_control() { letter.escape_default().collect() } else { letter.into() } };
-    text.to_string().chars().map(escaped).collect()
 }
 
 /// What is wrong with a line, or with the file at that line.
