@@ -1,11 +1,12 @@
 //! The child process of a replay: reads one capture, plays it, leaves the trace where the parent wants it. The library itself writes
 //! the summary, to the file that the environment names.
 
-use crate::capture::Capture;
+use crate::capture::{Recording, Survey};
+use crate::host::HostError;
 use crate::host::play::{self, Plan};
 use crate::library::Links;
 use crate::replay::captures;
-use crate::{capture, offspring, output};
+use crate::{offspring, output};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -42,28 +43,29 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
 }
 
 /// The environment says what NCCL was told in the recorded process, not what it is told here.
-fn play_as_recorded(capture: &Capture) {
-    let told = if capture.tells_of_broadcasts() { "0" } else { "1" };
+fn play_as_recorded(survey: &Survey) {
+    let told = if survey.broadcasts { "0" } else { "1" };
     // SAFETY: there is no other thread yet, and nothing else has been loaded.
     unsafe { std::env::set_var("NCCL_ALLGATHERV_ENABLE", told) };
 }
 
 fn replay_one(arguments: &Arguments) -> Result<(), String> {
     let at = |path: &PathBuf, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-    let capture = capture::read(&arguments.capture).map_err(|error| error.to_string())?;
-    if let (count, Some((cb, line))) = (capture.skipped.count, &capture.skipped.first) {
+    let mut recording = Recording::open(&arguments.capture).map_err(|error| error.to_string())?;
+    let survey = &recording.survey;
+    if let (count, Some((cb, line))) = (survey.skipped.count, &survey.skipped.first) {
         let path = arguments.capture.display();
         output::line(format_args!(
             "{path}:{line}: \"{cb}\" is not known to this version; lines of such kinds that were skipped: {count}"
         ));
     }
-    play_as_recorded(&capture);
+    play_as_recorded(survey);
     let links = Links::of(&arguments.links);
     let tell = |number: usize| {
         // nobody need listen
         let _ = writeln!(std::io::stdout(), "{number}");
     };
-    tell(capture.lines.len());
+    tell(survey.calls);
     let plan = Plan {
         links: &links,
         trace: arguments.trace.is_some(),
@@ -72,7 +74,10 @@ fn replay_one(arguments: &Arguments) -> Result<(), String> {
         progress: &tell,
     };
     let name = captures::process_name(&arguments.capture);
-    let trace = play::play(&capture, &name, &plan).map_err(|error| at(&arguments.capture, &error))?;
+    let trace = play::play(&mut recording, &name, &plan).map_err(|error| match error {
+        HostError::Capture(error) => error.to_string(),
+        error => at(&arguments.capture, &error),
+    })?;
     if let Some(path) = &arguments.trace {
         let text = serde_json::to_vec(&trace).map_err(|error| at(path, &error))?;
         std::fs::write(path, text).map_err(|error| at(path, &error))?;

@@ -2,19 +2,20 @@
 
 pub(crate) mod captures;
 pub(crate) mod command;
+mod job;
 mod sending;
 
 use crate::recordings::{Recordings, Repeated};
 use crate::trace::ProcessTrace;
-use crate::{child, clocks, leftovers, library, offspring, otf2, output, place};
+use crate::{clocks, leftovers, library, otf2, output, place};
 use captures::ENDING;
 use common::config::Settings;
 use common::files;
 use common::summary::Summary;
 use indicatif::{ProgressBar, ProgressStyle};
-use std::io::{self, BufRead, BufReader};
+use job::{Job, Part};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use tempfile::TempDir;
@@ -201,151 +202,25 @@ fn progress_bar() -> ProgressBar {
     bar
 }
 
-type Part = (Summary, Option<ProcessTrace>);
-
 /// As many at a time as there are processors. The figures do not depend on it.
 fn run_all(jobs: &[Job<'_>]) -> Vec<Result<Part, ReplayError>> {
     let next = AtomicUsize::new(0);
     let results: Mutex<Vec<Option<Result<Part, ReplayError>>>> = Mutex::new(jobs.iter().map(|_| None).collect());
     let locked = || results.lock().unwrap_or_else(PoisonError::into_inner);
     let workers = std::thread::available_parallelism().map_or(1, usize::from).min(jobs.len());
-    std::thread::scope(|scope| {
-        for _ in 0..workers {
-            scope.spawn(|| {
-                while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let result = job.run();
-                    locked()[job.number] = Some(result);
-                }
-            });
+    let work = || {
+        while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let result = job.run();
+            locked()[job.number] = Some(result);
         }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..workers {
+            // one that the system refuses leaves its work to the others
+            let _ = std::thread::Builder::new().spawn_scoped(scope, work);
+        }
+        work();
     });
     // each has its result, since each was run
     results.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().flatten().collect()
-}
-
-/// What the library says where it does not send.
-const UNSENT: [&str; 2] = ["nothing is exported", "could not be exported"];
-
-/// One capture's replay.
-struct Job<'a> {
-    capture: &'a Path,
-    request: &'a Request,
-    /// Where the links to the library are, too.
-    scratch: &'a Path,
-    number: usize,
-    bar: &'a ProgressBar,
-    /// Set where figures were not sent.
-    unsent: &'a AtomicBool,
-    /// Settings that mean nothing, a line each, which begins with the name.
-    not_understood: &'a [String],
-}
-
-impl Job<'_> {
-    /// Where its arrivals are to be.
-    fn arrivals(&self) -> PathBuf {
-        self.scratch.join(format!("{}.arrivals", self.number))
-    }
-
-    fn run(&self) -> Result<Part, ReplayError> {
-        let summary = self.scratch.join(format!("{}.summary.json", self.number));
-        let trace = self.request.otf2.is_some().then(|| self.scratch.join(format!("{}.trace.json", self.number)));
-        let mut child = self.spawn(&summary, trace.as_deref())?;
-        let stderr = child.stderr.take();
-        // both at a time: a child that nobody listens to would wait for ever
-        let message = std::thread::scope(|scope| {
-            let message = scope.spawn(|| {
-                let mut bytes = Vec::new();
-                if let Some(mut stderr) = stderr {
-                    let _ = io::Read::read_to_end(&mut stderr, &mut bytes);
-                }
-                String::from_utf8_lossy(&bytes).into_owned()
-            });
-            self.follow(&mut child);
-            message.join().unwrap_or_default()
-        });
-        let status = child.wait().map_err(|error| ReplayError::io(self.capture, error))?;
-        if !status.success() {
-            return Err(self.failed(&message, status));
-        }
-        message.lines().for_each(output::line);
-        if UNSENT.iter().any(|words| message.contains(words)) {
-            self.unsent.store(true, Ordering::Relaxed);
-        }
-        let trace = trace.map(|path| read(&path)).transpose()?;
-        Ok((read(&summary)?, trace))
-    }
-
-    fn spawn(&self, summary: &Path, trace: Option<&Path>) -> Result<Child, ReplayError> {
-        let mut command = offspring::of_own(child::COMMAND).map_err(|error| ReplayError::io(self.capture, error))?;
-        command.arg(self.scratch).arg(self.capture).args(trace);
-        if self.request.needs_timeline() {
-            command.arg("--arrivals").arg(self.arrivals());
-        }
-        if let Some(interface) = self.request.interface {
-            command.args(["--interface".into(), interface.to_string()]);
-        }
-        // of which is told once, and not by each process
-        for (name, _) in self.not_understood.iter().filter_map(|line| line.split_once('=')) {
-            command.env_remove(name);
-        }
-        command.env("NCCL_SCOREP_SUMMARY", summary);
-        command.env("NCCL_SCOREP_TICK_RATE", crate::host::clock::TICKS_PER_SECOND.to_string());
-        command.env("NCCL_SCOREP_WINDOW_SECONDS", self.request.window_seconds.to_string());
-        if std::env::var_os("NCCL_SCOREP_SETTLE_SECONDS").is_none() {
-            // nothing is decided by waiting: how often the collector comes by must not show in the figures
-            command.env("NCCL_SCOREP_SETTLE_SECONDS", "1e6");
-        }
-        if self.request.otf2.is_none() {
-            command.env("NCCL_SCOREP_LANES", "off");
-        }
-        if !self.request.needs_timeline() {
-            command.env("NCCL_SCOREP_GATHER_KB", "0");
-        } else if std::env::var_os("NCCL_SCOREP_LANE_MB").is_none() {
-            // no job needs the memory, and the capture takes more
-            command.env("NCCL_SCOREP_LANE_MB", "65536");
-        }
-        command.env_remove("SCOREP_METRIC_PLUGINS").env_remove("SCOREP_SUBSTRATE_PLUGINS");
-        // the recorded callbacks come whatever is asked for, and there is no job that could hang
-        command.env("NCCL_SCOREP_TRUST_NCCL", "on");
-        if let Some(endpoint) = &self.request.otlp {
-            command.env("NCCL_SCOREP_OTEL", "on").env("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint);
-            command.env_remove("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT");
-        }
-        if std::env::var_os("NCCL_SCOREP_LOG").is_none() {
-            // what is to be known of a replay stands in its summary, but for what could not be exported
-            let is_set = |name| std::env::var_os(name).is_some();
-            let exports = self.request.otlp.is_some() || is_set("NCCL_SCOREP_OTEL") || is_set("NCCL_SCOREP_PROM_DIR");
-            command.env("NCCL_SCOREP_LOG", if exports { "warn" } else { "off" });
-        }
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        command.spawn().map_err(|error| ReplayError::io(self.capture, error))
-    }
-
-    /// Moves the bar as the child tells: its number of calls first, then how many of them are made.
-    fn follow(&self, child: &mut Child) {
-        let Some(stdout) = child.stdout.take() else { return };
-        let mut made = 0;
-        let numbers = BufReader::new(stdout).lines().map_while(Result::ok).filter_map(|line| line.parse::<u64>().ok());
-        for (place, number) in numbers.enumerate() {
-            if place == 0 {
-                self.bar.inc_length(number);
-            } else {
-                self.bar.inc(number.saturating_sub(made));
-                made = number;
-            }
-        }
-    }
-
-    /// What the child said, or how it died.
-    fn failed(&self, message: &str, status: std::process::ExitStatus) -> ReplayError {
-        match message.trim_end() {
-            said if status.code() == Some(1) && !said.is_empty() => ReplayError::Child(said.into()),
-            said => ReplayError::Child(format!("{}: the replay process ended with {status}\n{said}", self.capture.display())),
-        }
-    }
-}
-
-fn read<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, ReplayError> {
-    let bytes = std::fs::read(path).map_err(|error| ReplayError::io(path, error))?;
-    serde_json::from_slice(&bytes).map_err(|error| ReplayError::io(path, error.into()))
 }

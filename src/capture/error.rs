@@ -1,11 +1,12 @@
 //! What can be wrong with a capture, in words that say where and, where it helps, what to do about it.
 
-use std::fmt::Display;
+use common::visible::visible;
+use std::borrow::Cow;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use super::FORMAT;
 use super::call::NAMES;
+use super::{FORMAT, bounds};
 
 /// Why a capture could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -19,7 +20,7 @@ pub(crate) enum CaptureError {
         error: io::Error,
     },
     /// What the file holds.
-    #[error("{}:{line}: {}", path.display(), visible(problem))]
+    #[error("{}:{line}: {}", path.display(), visible(&problem.to_string()))]
     Line {
         /// The capture.
         path: PathBuf,
@@ -30,11 +31,22 @@ pub(crate) enum CaptureError {
     },
 }
 
-/// A text for a terminal, whatever the file holds: control characters escaped.
-fn visible(text: &impl Display) -> String {
-    let escaped =
-        |letter: char| -> String { if letter.is_control() { letter.escape_default().collect() } else { letter.into() } };
-    text.to_string().chars().map(escaped).collect()
+impl CaptureError {
+    /// A problem at a line; one of the whole file where the system is the reason.
+    pub(super) fn of(path: &Path, line: u32, problem: Problem) -> Self {
+        match problem {
+            Problem::Read(error) => Self::Unreadable { path: path.into(), error },
+            problem => Self::Line { path: path.into(), line: line.max(1), problem },
+        }
+    }
+}
+
+/// The beginning of a string, which may be a long one.
+fn shown(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(bounds::SHOWN) {
+        Some((end, _)) => format!("{}...", &text[..end]).into(),
+        None => text.into(),
+    }
 }
 
 /// What is wrong with a line, or with the file at that line.
@@ -50,8 +62,25 @@ pub(crate) enum Problem {
     Damaged { after: u32, error: io::Error },
     #[error("cannot be read: {0}")]
     Read(io::Error),
-    #[error("the line is longer than {limit} bytes: this is no capture")]
-    TooLong { limit: usize },
+    #[error("the line is longer than {} bytes: no recorder writes such lines, copy or record the file again", bounds::LINE)]
+    TooLong,
+    #[error("field \"{field}\" is a string of {bytes} bytes, of which at most {most} are read: shorten it")]
+    Long { field: &'static str, bytes: usize, most: usize },
+    #[error(
+        "the different strings up to this line take more than {} bytes: fewer names of communicators are needed",
+        bounds::STRINGS
+    )]
+    Strings,
+    #[error(
+        "more than {} threads call up to this line, and no more can be played: record a process of fewer threads",
+        bounds::THREADS
+    )]
+    Threads,
+    #[error(
+        "field \"{field}\" is {time} ns, which is more than {} and no time since a machine's boot: record again",
+        bounds::TIME
+    )]
+    Time { field: &'static str, time: u64 },
     #[error("no JSON object of a capture: {message} (column {column})")]
     Json { message: String, column: usize },
     #[error("the first line must be the meta line ({{\"cb\":\"meta\",\"format\":{FORMAT},...}})")]
@@ -62,15 +91,15 @@ pub(crate) enum Problem {
     Format { found: i128 },
     #[error("no call after the meta line: nothing was recorded (did NCCL load the recording plugin?)")]
     NoCall,
-    #[error("callback \"{0}\" is not known (known: init, start, state, stop, finalize, kernel)")]
+    #[error("callback \"{}\" is not known (known: init, start, state, stop, finalize, kernel)", shown(.0))]
     Callback(String),
-    #[error("event type \"{0}\" is not known (known: {known}; a newer type can be given by its number)", known = NAMES.join(", "))]
+    #[error("event type \"{}\" is not known (known: {known}; a newer type can be given by its number)", shown(.0), known = NAMES.join(", "))]
     EventName(String),
     #[error("field \"{0}\" is missing")]
     Missing(&'static str),
     #[error("field \"{field}\" is {value}, which is not within {range}")]
     Range { field: &'static str, value: i128, range: &'static str },
-    #[error("field \"{field}\" is \"{value}\", which is not a hexadecimal number of at most 64 bits")]
+    #[error("field \"{field}\" is \"{}\", which is not a hexadecimal number of at most 64 bits", shown(value))]
     Hexadecimal { field: &'static str, value: String },
     #[error("field \"{field}\" holds a NUL character, which NCCL's strings cannot")]
     Nul { field: &'static str },

@@ -4,14 +4,13 @@
 //! tagged enum would make serde copy every line into a tree first. Fields that nobody asks for are skipped, so a newer recorder may
 //! write more of them.
 
-use std::collections::HashSet;
-use std::sync::Arc;
-
 use common::origin::{Origin, wall_clock};
 use serde::Deserialize;
 
+use super::bounds;
 use super::call::{Call, Event, Kernel, What};
 use super::error::Problem;
+use super::strings::Strings;
 use super::value::{Kind, Number, Text};
 use super::{FORMAT, Meta};
 
@@ -78,8 +77,10 @@ pub(super) struct Line<'a> {
 }
 
 /// What a line after the first is.
-pub(super) enum Content {
+pub(crate) enum Content {
+    /// A callback.
     Call(Call),
+    /// The time of a kernel.
     Kernel(Kernel),
     /// The process has come to its end.
     End,
@@ -88,8 +89,9 @@ pub(super) enum Content {
 }
 
 /// What can be said of a line whose `cb` is not known.
-pub(super) struct Unknown {
+pub(crate) struct Unknown {
     pub(super) cb: String,
+    pub(super) line: u32,
     pub(super) h: Option<u64>,
     pub(super) ctx: Option<u32>,
 }
@@ -129,9 +131,9 @@ impl<'a> Line<'a> {
             mask: int("mask", self.mask)?,
             pid: int("pid", self.pid)?,
             real0,
-            mono0: int("mono0", self.mono0)?,
+            mono0: time("mono0", self.mono0)?,
             dropped: int("dropped", self.dropped)?,
-            full: self.full.map(|full| int("full", Some(full))).transpose()?,
+            full: self.full.map(|full| time("full", Some(full))).transpose()?,
             origin: Origin { interface: Some(api), started, ..process },
         })
     }
@@ -155,7 +157,7 @@ impl<'a> Line<'a> {
             "init" => What::Init {
                 ctx: int("ctx", self.ctx)?,
                 comm: hexadecimal("comm", self.comm.as_ref())?,
-                name: strings.keep("name", self.name.as_ref())?,
+                name: strings.keep_name(self.name.as_ref())?,
                 nnodes: int("nnodes", self.nnodes)?,
                 nranks: int("nranks", self.nranks)?,
                 rank: int("rank", self.rank)?,
@@ -166,28 +168,28 @@ impl<'a> Line<'a> {
                 let t = self.time_and_thread()?.0;
                 let (h, first, last) = (int("h", self.h)?, int("first", self.first)?, int("last", self.last)?);
                 let begin = self.begin.map(|begin| int("begin", Some(begin))).transpose()?;
-                let at = self.at.map(|at| int("at", Some(at))).transpose()?;
+                let at = self.at.map(|at| time("at", Some(at))).transpose()?;
                 if !(first..=last).contains(&begin.unwrap_or(first)) {
                     return Err(Problem::Kernel { first, last, begin });
                 }
                 return Ok(Content::Kernel(Kernel { t, line, h, first, last, begin, at }));
             }
             "end" => return self.time_and_thread().map(|_| Content::End),
-            other => return self.unknown(other).map(Content::Unknown),
+            other => return self.unknown(other, line).map(Content::Unknown),
         };
         let (t, tid) = self.time_and_thread()?;
         Ok(Content::Call(Call { t, tid, line, what }))
     }
 
     /// A line of a kind that is not known: a word, with a time and a thread as all lines have them.
-    fn unknown(&self, cb: &str) -> Result<Unknown, Problem> {
+    fn unknown(&self, cb: &str, line: u32) -> Result<Unknown, Problem> {
         let is_word = !cb.is_empty() && cb.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
         if !is_word || self.time_and_thread().is_err() {
             return Err(Problem::Callback(cb.to_owned()));
         }
         let h = self.h.map(|h| int("h", Some(h))).transpose()?;
         let ctx = self.ctx.map(|ctx| int("ctx", Some(ctx))).transpose()?;
-        Ok(Unknown { cb: cb.to_owned(), h, ctx })
+        Ok(Unknown { cb: cb.to_owned(), line, h, ctx })
     }
 
     /// What every line but the first begins with.
@@ -196,7 +198,7 @@ impl<'a> Line<'a> {
         if tid == 0 {
             return Err(Problem::Range { field: "tid", value: 0, range: "1 to 4294967295" });
         }
-        Ok((int("t", self.t)?, tid))
+        Ok((time("t", self.t)?, tid))
     }
 
     fn start(&self, strings: &mut Strings) -> Result<What, Problem> {
@@ -288,27 +290,6 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Strings of a capture, each kept once: there are a few dozen, in tens of thousands of lines.
-#[derive(Default)]
-pub(super) struct Strings(HashSet<Arc<str>>);
-
-impl Strings {
-    fn keep(&mut self, field: &'static str, text: Option<&Text<'_>>) -> Result<Option<Arc<str>>, Problem> {
-        let Some(Text(text)) = text else {
-            return Ok(None);
-        };
-        if let Some(kept) = self.0.get(text.as_ref()) {
-            return Ok(Some(Arc::clone(kept)));
-        }
-        if text.contains('\0') {
-            return Err(Problem::Nul { field });
-        }
-        let new: Arc<str> = Arc::from(text.as_ref());
-        self.0.insert(Arc::clone(&new));
-        Ok(Some(new))
-    }
-}
-
 fn hexadecimal(field: &'static str, text: Option<&Text<'_>>) -> Result<u64, Problem> {
     let text = text.ok_or(Problem::Missing(field))?.0.as_ref();
     // from_str_radix alone would take a sign too.
@@ -339,4 +320,9 @@ impl Whole for u64 {
 fn int<T: Whole>(field: &'static str, number: Option<Number>) -> Result<T, Problem> {
     let Number(value) = number.ok_or(Problem::Missing(field))?;
     T::try_from(value).map_err(|_| Problem::Range { field, value, range: T::RANGE })
+}
+
+fn time(field: &'static str, number: Option<Number>) -> Result<u64, Problem> {
+    let time = int(field, number)?;
+    if time > bounds::TIME { Err(Problem::Time { field, time }) } else { Ok(time) }
 }

@@ -8,17 +8,27 @@
 //!
 //! | file | task |
 //! |---|---|
+//! | `bounds.rs` | how much of anything a recording can have |
 //! | `call.rs` | what a call is: the types that the rest of the tool sees |
+//! | `strings.rs` | its strings, each once |
 //! | `text.rs` | gzip, and the text cut into lines |
 //! | `line.rs` | one line of JSON, field by field |
+//! | `lines.rs` | one line after the other |
+//! | `recording.rs` | a capture that is played, and so read twice |
+//! | `survey.rs` | what its player must know before the first call |
 //! | `value.rs` | the kinds of value in it |
 //! | `seen.rs` | handles and contexts: were they given out before they were used |
 //! | `error.rs` | what can be wrong, in words |
 
+mod bounds;
 mod call;
 mod error;
 mod line;
+mod lines;
+mod recording;
 mod seen;
+mod strings;
+mod survey;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -26,14 +36,20 @@ mod value;
 
 use common::origin::{Origin, wall_clock};
 use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 pub(crate) use call::{Call, Event, Kernel, What};
 pub(crate) use error::{CaptureError, Problem};
+pub(crate) use line::Content;
 
-use line::{Content, Line, Strings};
+pub(crate) use recording::{Contents, Recording};
+pub(crate) use survey::{Communicator, Survey};
+
+use line::Unknown;
+use lines::Lines;
 use seen::Seen;
-use text::Text;
 
 /// The format of captures that this tool reads, as the meta line gives it.
 pub(crate) const FORMAT: u32 = 1;
@@ -51,8 +67,6 @@ pub(crate) struct Capture {
     pub(crate) kernels: Vec<Kernel>,
     /// Lines of kinds that this tool does not know.
     pub(crate) skipped: Skipped,
-    /// Whether it goes to the end of its process; one that says that it would tell of its end, and does not, ends earlier.
-    pub(crate) is_complete: bool,
 }
 
 /// Lines that were skipped because only a newer tool knows what they say.
@@ -64,14 +78,10 @@ pub(crate) struct Skipped {
     pub(crate) first: Option<(String, u32)>,
 }
 
-impl Capture {
-    /// Whether NCCL told of a broadcast beyond its call: releases from 2.29 on do so only with `NCCL_ALLGATHERV_ENABLE=0`.
-    pub(crate) fn tells_of_broadcasts(&self) -> bool {
-        let is_broadcast = |call: &Call| match &call.what {
-            What::Start { event: Event::Coll { func, .. }, .. } => func.as_deref() == Some("Broadcast"),
-            _ => false,
-        };
-        self.lines.iter().any(is_broadcast)
+impl Skipped {
+    fn note(&mut self, unknown: &Unknown) {
+        self.count += 1;
+        self.first.get_or_insert_with(|| (unknown.cb.clone(), unknown.line));
     }
 }
 
@@ -96,75 +106,51 @@ pub(crate) struct Meta {
     pub(crate) origin: Origin,
 }
 
-/// Reads and checks a whole capture.
+impl Meta {
+    /// The last line was of that time, in nanoseconds since `mono0`: an older recorder does not say when it ended.
+    fn ends(&mut self, last: u64) {
+        let ended = || self.origin.started.as_ref().and_then(|_| wall_clock(i128::from(self.real0) + i128::from(last)));
+        self.origin.ended = self.origin.ended.take().or_else(ended);
+    }
+}
+
+/// Reads and checks a whole capture, for those who look at all calls at once.
 ///
 /// # Errors
 /// The first thing that is wrong, with the line (from 1, of the decompressed text) where it is.
 pub(crate) fn read(path: &Path) -> Result<Capture, CaptureError> {
-    let whole = |error| CaptureError::Unreadable { path: path.into(), error };
-    let at = |line: u32, problem| match problem {
-        Problem::Read(error) => whole(error),
-        problem => CaptureError::Line { path: path.into(), line: line.max(1), problem },
-    };
-    let file = File::open(path).map_err(whole)?;
-    let mut text = Text::new(file).map_err(|problem| at(1, problem))?;
-    read_text(path, &mut text).map_err(|problem| at(text.line(), problem))
+    let (mut meta, mut rest) = open(path)?;
+    let mut seen = Seen::default();
+    let (mut lines, mut kernels, mut skipped) = (Vec::new(), Vec::new(), Skipped::default());
+    while let Some(content) = rest.next()? {
+        seen.check(&content).map_err(|problem| rest.wrong(problem))?;
+        match content {
+            Content::Call(call) => lines.push(call),
+            Content::Kernel(kernel) => kernels.push(kernel),
+            Content::End => {}
+            Content::Unknown(unknown) => skipped.note(&unknown),
+        }
+    }
+    if lines.is_empty() {
+        return Err(rest.wrong(Problem::NoCall));
+    }
+    meta.ends(lines.iter().map(|call| call.t).chain(kernels.iter().map(|kernel| kernel.t)).max().unwrap_or(0));
+    Ok(Capture { path: path.into(), meta, lines, kernels, skipped })
 }
 
-/// The first line of a capture alone.
+/// The first line of a capture alone. Of a pipe it is not known before its replay, which reads the pipe once.
 ///
 /// # Errors
 /// The first thing that is wrong with it.
 pub(crate) fn read_meta(path: &Path) -> Result<Meta, CaptureError> {
-    let whole = |error| CaptureError::Unreadable { path: path.into(), error };
-    let at = |problem| match problem {
-        Problem::Read(error) => whole(error),
-        problem => CaptureError::Line { path: path.into(), line: 1, problem },
-    };
-    let mut text = Text::new(File::open(path).map_err(whole)?).map_err(at)?;
-    let first = text.next().and_then(|first| first.ok_or(Problem::Empty)).map_err(at)?;
-    Line::parse(first).and_then(|line| line.meta()).map_err(at)
+    let is_read_once = path.metadata().is_ok_and(|data| data.file_type().is_fifo());
+    if is_read_once {
+        return Err(CaptureError::Unreadable { path: path.into(), error: io::ErrorKind::NotSeekable.into() });
+    }
+    Ok(open(path)?.0)
 }
 
-/// Everything in the text; on an error the text stands at the line that is wrong.
-fn read_text(path: &Path, text: &mut Text) -> Result<Capture, Problem> {
-    let first = Line::parse(text.next()?.ok_or(Problem::Empty)?)?;
-    let (mut meta, announces_end) = (first.meta()?, first.announces_end());
-    let mut is_complete = !announces_end;
-    let mut strings = Strings::default();
-    let mut seen = Seen::default();
-    let (mut lines, mut kernels, mut skipped) = (Vec::new(), Vec::new(), Skipped::default());
-    loop {
-        let number = text.line().saturating_add(1);
-        let bytes = match text.next() {
-            // the process was killed while it wrote: what is before is whole
-            Err(Problem::Truncated { .. }) if announces_end => break,
-            next => next?,
-        };
-        let Some(bytes) = bytes else { break };
-        match Line::parse(bytes)?.content(number, &mut strings)? {
-            Content::Call(call) => {
-                seen.check(&call)?;
-                lines.push(call);
-            }
-            Content::Kernel(kernel) => {
-                seen.check_kernel(&kernel)?;
-                kernels.push(kernel);
-            }
-            Content::End => is_complete = true,
-            Content::Unknown(unknown) => {
-                seen.check_unknown(&unknown)?;
-                skipped.count += 1;
-                skipped.first.get_or_insert((unknown.cb, number));
-            }
-        }
-    }
-    if lines.is_empty() {
-        return Err(Problem::NoCall);
-    }
-    let last = lines.iter().map(|call| call.t).chain(kernels.iter().map(|kernel| kernel.t)).max().unwrap_or(0);
-    // an older recorder does not say when it ended
-    let ended = || meta.origin.started.as_ref().and_then(|_| wall_clock(i128::from(meta.real0) + i128::from(last)));
-    meta.origin.ended = meta.origin.ended.take().or_else(ended);
-    Ok(Capture { path: path.into(), meta, lines, kernels, skipped, is_complete })
+fn open(path: &Path) -> Result<(Meta, Lines), CaptureError> {
+    let file = File::open(path).map_err(|error| CaptureError::Unreadable { path: path.into(), error })?;
+    Lines::begin(path, file)
 }

@@ -8,7 +8,7 @@ use std::collections::hash_map::Entry;
 
 use super::call::{Call, Kernel, What};
 use super::error::Problem;
-use super::line::Unknown;
+use super::line::{Content, Unknown};
 
 /// Handles and contexts given out so far, each with its line.
 #[derive(Default)]
@@ -18,8 +18,17 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// Checks what the next call uses and notes what it gives out.
-    pub(super) fn check(&mut self, call: &Call) -> Result<(), Problem> {
+    /// Checks what the next line uses and notes what it gives out.
+    pub(super) fn check(&mut self, content: &Content) -> Result<(), Problem> {
+        match content {
+            Content::Call(call) => self.call(call),
+            Content::Kernel(kernel) => self.kernel(kernel),
+            Content::End => Ok(()),
+            Content::Unknown(unknown) => self.unknown(unknown),
+        }
+    }
+
+    fn call(&mut self, call: &Call) -> Result<(), Problem> {
         match call.what {
             What::Init { ctx, .. } => self.initialise(ctx, call.line),
             What::Start { ctx, h, parent, .. } => {
@@ -35,12 +44,12 @@ impl Seen {
     }
 
     /// Checks what a kernel's time is of.
-    pub(super) fn check_kernel(&self, kernel: &Kernel) -> Result<(), Problem> {
+    fn kernel(&self, kernel: &Kernel) -> Result<(), Problem> {
         self.handle("h", kernel.h)
     }
 
     /// A line of an unknown kind may be skipped where it tells of what the file knows; otherwise the line is no recorder's.
-    pub(super) fn check_unknown(&self, unknown: &Unknown) -> Result<(), Problem> {
+    fn unknown(&self, unknown: &Unknown) -> Result<(), Problem> {
         let known = unknown.h.is_none_or(|h| self.handles.contains_key(&h))
             && unknown.ctx.is_none_or(|ctx| self.contexts.contains_key(&ctx));
         if known { Ok(()) } else { Err(Problem::Callback(unknown.cb.clone())) }

@@ -5,11 +5,17 @@ use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 
 use flate2::bufread::MultiGzDecoder;
 
+use super::bounds;
 use super::error::Problem;
 
-/// Longest line taken for one of a capture, in bytes: real ones have some 250. A file that never breaks a line must not fill the
-/// memory before it is refused.
-const LONGEST: usize = 1 << 20;
+/// Whether gzip begins so.
+pub(super) fn check(first: &[u8]) -> Result<(), Problem> {
+    match first {
+        [] => Err(Problem::Empty),
+        [0x1f] | [0x1f, 0x8b, ..] => Ok(()),
+        other => Err(Problem::NotGzip { plain: other.first() == Some(&b'{') }),
+    }
+}
 
 /// The decompressed text of a capture (of several gzip members, if it has several), line by line.
 pub(super) struct Text {
@@ -22,13 +28,7 @@ impl Text {
     /// Looks at the first bytes before the decoder does, because its own words for a file of another kind help nobody.
     pub(super) fn new(file: File) -> Result<Self, Problem> {
         let mut file = BufReader::new(file);
-        match file.fill_buf().map_err(Problem::Read)? {
-            [] => return Err(Problem::Empty),
-            [0x1f] | [0x1f, 0x8b, ..] => {}
-            other => {
-                return Err(Problem::NotGzip { plain: other.first() == Some(&b'{') });
-            }
-        }
+        check(file.fill_buf().map_err(Problem::Read)?)?;
         let reader = BufReader::with_capacity(1 << 16, MultiGzDecoder::new(file));
         Ok(Self { reader, buffer: Vec::new(), line: 0 })
     }
@@ -42,7 +42,7 @@ impl Text {
     pub(super) fn next(&mut self) -> Result<Option<&[u8]>, Problem> {
         self.buffer.clear();
         // One byte more than the longest line: its end.
-        let limit = LONGEST as u64 + 1;
+        let limit = bounds::LINE as u64 + 1;
         let read = self.reader.by_ref().take(limit).read_until(b'\n', &mut self.buffer).map_err(|error| self.problem(error))?;
         if read == 0 {
             return Ok(None);
@@ -51,8 +51,8 @@ impl Text {
         if self.buffer.last() == Some(&b'\n') {
             self.buffer.pop();
         }
-        if self.buffer.len() > LONGEST {
-            return Err(Problem::TooLong { limit: LONGEST });
+        if self.buffer.len() > bounds::LINE {
+            return Err(Problem::TooLong);
         }
         Ok(Some(&self.buffer))
     }

@@ -2,7 +2,7 @@
 
 use super::kernels::Tell;
 use super::{HostError, measurement, open, symbol};
-use crate::capture::Capture;
+use crate::capture::Survey;
 use crate::library::Links;
 use common::origin::Origin;
 use libloading::os::unix::Library;
@@ -77,24 +77,24 @@ impl Functions {
     }
 
     /// Tells what the capture lacks, to a library that counts it.
-    pub(super) fn tell_missing(&self, capture: &Capture) {
+    pub(super) fn tell_missing(&self, survey: &Survey) {
         if let Some(lacks) = self.recording_lacks {
             // SAFETY: takes any number.
-            unsafe { lacks(capture.meta.dropped) };
+            unsafe { lacks(survey.meta.dropped) };
         }
-        if let (false, Some(cut)) = (capture.is_complete, self.recording_is_cut) {
+        if let (false, Some(cut)) = (survey.is_complete, self.recording_is_cut) {
             // SAFETY: takes nothing.
             unsafe { cut() };
         }
     }
 
     /// Tells whose callbacks are played, to a library that asks.
-    pub(super) fn tell_process(&self, capture: &Capture) {
-        let file = Some(capture.path.display().to_string());
-        let process = CString::new(Origin { file, ..capture.meta.origin.clone() }.known());
+    pub(super) fn tell_process(&self, path: &Path, survey: &Survey) {
+        let file = Some(path.display().to_string());
+        let process = CString::new(Origin { file, ..survey.meta.origin.clone() }.known());
         if let (Some(recorded_process), Ok(process)) = (self.recorded_process, process) {
             // SAFETY: it is a string.
-            unsafe { recorded_process(capture.meta.pid.cast_unsigned(), process.as_ptr()) };
+            unsafe { recorded_process(survey.meta.pid.cast_unsigned(), process.as_ptr()) };
         }
     }
 

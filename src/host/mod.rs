@@ -11,8 +11,11 @@ mod measurement;
 mod nccl;
 pub(crate) mod play;
 pub(crate) mod scorep;
+mod stage;
 pub(crate) mod table;
+mod visits;
 
+use crate::capture::CaptureError;
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW, Symbol};
 use std::path::{Path, PathBuf};
 
@@ -25,11 +28,11 @@ pub(crate) enum HostError {
     /// dlsym failed.
     #[error("{path}: the library has no {symbol}: {source}")]
     Symbol { path: PathBuf, symbol: String, source: libloading::Error },
-    /// More threads than anybody records.
-    #[error("{0} threads are recorded: at most {most} can be played", most = play::MOST_THREADS)]
-    Threads(usize),
+    /// The capture, which was right when it was checked.
+    #[error(transparent)]
+    Capture(#[from] CaptureError),
     /// The system refused one.
-    #[error("no thread could be started: {0}")]
+    #[error("a thread of the recorded process could not be started ({0}): raise the limit of processes or of address space")]
     Thread(std::io::Error),
     /// A plugin's answer that would make the host refuse it or abort.
     #[error("{path}: {what}")]

@@ -27,6 +27,8 @@ pub(crate) struct Nccl {
     handles: HashMap<u64, u64>,
     /// The group that a thread has started and not stopped, by context and thread: captures do not name it.
     groups: HashMap<(u32, u32), u64>,
+    /// Where the groups in `groups` are.
+    places: HashMap<u64, (u32, u32)>,
 }
 
 impl Nccl {
@@ -44,6 +46,7 @@ impl Nccl {
             contexts: HashMap::new(),
             handles: HashMap::new(),
             groups: HashMap::new(),
+            places: HashMap::new(),
         }
     }
 
@@ -73,7 +76,9 @@ impl Nccl {
                 }
             }
             What::Stop { h } => {
-                self.groups.retain(|_, group| group != h);
+                if let Some(place) = self.places.remove(h) {
+                    self.groups.remove(&place);
+                }
                 let handle = self.handles.get(h).copied().unwrap_or(0);
                 // SAFETY: the plugin takes any handle.
                 unsafe { (table.stop)(pointer(handle)) };
@@ -92,7 +97,10 @@ impl Nccl {
     fn start(&mut self, api: u32, table: &Functions, at: (u32, u32), ids: (u64, u64), rank: i32, event: &Event) -> u64 {
         let (context, (h, parent)) = (at.0, ids);
         if matches!(event, Event::Group) {
-            self.groups.insert(at, h);
+            if let Some(earlier) = self.groups.insert(at, h) {
+                self.places.remove(&earlier);
+            }
+            self.places.insert(h, at);
         }
         // where nothing is translated, what was recorded came through this version
         if api < self.meta.api && api < descriptor::since(event) {

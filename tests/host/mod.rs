@@ -31,11 +31,18 @@ pub(crate) struct Run {
 
 /// Plays a scenario to its end.
 pub(crate) fn play(scenario: &str, version: u32, settings: &[(&str, &str)], number: u32) -> Run {
+    let settings: Vec<_> = settings.iter().map(|(name, value)| (*name, OsStr::new(value))).collect();
+    play_with(scenario, version, &settings, number)
+}
+
+/// The same with settings that need not be text.
+pub(crate) fn play_with(scenario: &str, version: u32, settings: &[(&str, &OsStr)], number: u32) -> Run {
     // a path need not be text
     let directory = tempfile::Builder::new().prefix(OsStr::from_bytes(b"\xff")).tempdir().unwrap();
     let mut command = tool::host(env!("HOST_CONFORMANCE_HOST"));
     command.arg(tool::library()).args([&version.to_string(), scenario, &number.to_string()]);
-    command.env_remove("RUST_BACKTRACE");
+    // what is a path with no directory in front lies there
+    command.env_remove("RUST_BACKTRACE").current_dir(&directory);
     // so that kernel events are asked for in every version
     command.env("NCCL_ALLGATHERV_ENABLE", "0").env("NCCL_SCOREP_SUMMARY", directory.path().join("%p.json"));
     command.envs(settings.iter().copied());

@@ -63,6 +63,10 @@ fn write_to(file: libc::c_int, line: &str) {
     let dropped = DROPPED.swap(0, Ordering::Relaxed);
     let before = if dropped == 0 { String::new() } else { format!("({dropped} lines before this one found no room) ") };
     let mut text = format!("scorep-nccl: {before}{line}");
+    // one line, whatever a setting or a path holds
+    if text.contains(char::is_control) {
+        text = text.chars().flat_map(escaped).collect();
+    }
     while text.len() >= LONGEST {
         text.pop();
     }
@@ -70,6 +74,13 @@ fn write_to(file: libc::c_int, line: &str) {
     if !write_at_once(file, text.as_bytes()) {
         DROPPED.fetch_add(dropped + 1, Ordering::Relaxed);
     }
+}
+
+/// A control character as it is written in a string.
+fn escaped(character: char) -> impl Iterator<Item = char> {
+    let escape = character.is_control().then(|| character.escape_default());
+    let itself = escape.is_none().then_some(character);
+    escape.into_iter().flatten().chain(itself)
 }
 
 /// One write, so that lines of many ranks do not mix, and without the lock of the standard library's stream: whoever holds that may wait

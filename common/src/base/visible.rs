@@ -1,8 +1,16 @@
 //! Texts that come from elsewhere, on their way to a terminal.
 
-/// The same text on one line: whatever a terminal would obey is a question mark.
+/// The same text on one line: whatever a terminal would obey is escaped, as in `\u{1b}`.
 pub fn visible(text: &str) -> String {
-    text.chars().map(|letter| if letter.is_control() { '?' } else { letter }).collect()
+    let mut shown = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if letter.is_control() {
+            shown.extend(letter.escape_default());
+        } else {
+            shown.push(letter);
+        }
+    }
+    shown
 }
 
 #[cfg(test)]
@@ -11,6 +19,6 @@ mod tests {
 
     #[test]
     fn a_terminal_is_not_commanded() {
-        assert_eq!(visible("a\nb\u{1b}[2J\u{9b}\u{e4}"), "a?b?[2J?\u{e4}");
+        assert_eq!(visible("a\nb\u{1b}[2J\u{9b}\u{e4}"), "a\\nb\\u{1b}[2J\\u{9b}\u{e4}");
     }
 }

@@ -5,6 +5,7 @@ mod table;
 mod value;
 
 use crate::base::log::{self, Verbosity};
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -24,6 +25,8 @@ pub fn settings() -> &'static Settings {
         settings
     })
 }
+/// Characters of a value that a complaint shows.
+const SHOWN: usize = 80;
 
 /// Parsed settings.
 #[derive(Debug, Clone, PartialEq)]
@@ -166,7 +169,7 @@ impl Settings {
             let value = value.to_string_lossy();
             let value = value.trim();
             if !value.is_empty() && set(value).is_none() {
-                complaints.push(format!("{name}={value} is not understood ({wanted}); the default holds"));
+                complaints.push(format!("{name}={} is not understood ({wanted}); the default holds", shown(value)));
             }
         };
         take("NCCL_SCOREP_PRESET", "light, network, full or api", &mut |value| {
@@ -276,6 +279,14 @@ impl Settings {
             Some(())
         });
         (settings, complaints)
+    }
+}
+
+/// The beginning of a value, which may be a long one.
+fn shown(value: &str) -> Cow<'_, str> {
+    match value.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}...", &value[..end]).into(),
+        None => value.into(),
     }
 }
 

@@ -97,7 +97,9 @@ impl Missing {
     pub fn sum(&self, totals: &Totals) -> u64 {
         let Self { dropped, skipped, foreign_proxy_ops, unknown_events, parentless } = *self;
         let of_totals = totals.unfinished + totals.invisible + totals.orphans + totals.untimed.iter().sum::<u64>();
-        of_totals + dropped + skipped + foreign_proxy_ops + unknown_events + parentless
+        let of_threads = skipped + foreign_proxy_ops + unknown_events + parentless;
+        // a recording may say that it lacks any number
+        dropped.saturating_add(of_totals + of_threads)
     }
 }
 
@@ -111,5 +113,6 @@ mod tests {
         (totals.unfinished, totals.invisible, totals.orphans, totals.untimed) = (1, 2, 4, [8, 16, 32, 64, 128]);
         let missing = Missing { dropped: 256, skipped: 512, foreign_proxy_ops: 1024, unknown_events: 2048, parentless: 4096 };
         assert_eq!((missing.sum(&totals), Missing::default().sum(&Totals::default())), (8191, 0));
+        assert_eq!(Missing { dropped: u64::MAX, ..missing }.sum(&totals), u64::MAX);
     }
 }

@@ -130,8 +130,9 @@ impl Origin {
 
 /// As much of a text as is kept, on one line.
 fn kept(text: &str) -> String {
+    let shown = visible(text);
     let bytes = |(place, letter): &(usize, char)| place + letter.len_utf8() <= LONGEST;
-    visible(&text.char_indices().take_while(bytes).map(|(_, letter)| letter).collect::<String>())
+    shown.char_indices().take_while(bytes).map(|(_, letter)| letter).collect()
 }
 
 fn boot() -> Option<String> {

@@ -90,7 +90,10 @@ fn lines_that_do_not_parse() {
     assert!(json("{\"cb\":5}").contains("expected a string"));
     assert!(json(&start("-1", "")).contains("expected the name or the number of an event type"));
     let long = format!("{{\"name\":\"{}\"}}", "x".repeat(1 << 20));
-    assert_eq!(error_at_4(&long), "the line is longer than 1048576 bytes: this is no capture");
+    assert_eq!(
+        error_at_4(&long),
+        "the line is longer than 1048576 bytes: no recorder writes such lines, copy or record the file again"
+    );
 }
 
 #[test]

@@ -39,7 +39,7 @@ pub fn view(summary: &Summary, view: &View) -> String {
 }
 /// What a reader of the figures must know.
 fn notes(summary: &Summary) -> Vec<String> {
-    let sum = |field: fn(&Process) -> u64| summary.processes.iter().map(field).sum::<u64>();
+    let sum = |field: fn(&Process) -> u64| summary.processes.iter().map(field).fold(0, u64::saturating_add);
     let all = [
         (sum(|process| process.out_of_step), "operations have GPU stamps that may be those of others, which are not used"),
         (sum(|process| process.invisible), "calls of NCCL's API were reported no further: nothing is known of what they did"),

@@ -1,0 +1,65 @@
+//! The lines of a capture, one after the other, each checked.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use super::Meta;
+use super::error::{CaptureError, Problem};
+use super::line::{Content, Line};
+use super::strings::Strings;
+use super::text::Text;
+
+/// A capture behind its first line; what was read is not kept, but for strings.
+pub(crate) struct Lines {
+    path: PathBuf,
+    text: Text,
+    strings: Strings,
+    /// Whether the last line is to tell of the end of the process.
+    announces_end: bool,
+    has_ended: bool,
+}
+
+impl Lines {
+    /// Reads the first line.
+    pub(super) fn begin(path: &Path, file: File) -> Result<(Meta, Self), CaptureError> {
+        let first = |problem| CaptureError::of(path, 1, problem);
+        let mut text = Text::new(file).map_err(first)?;
+        let line = text.next().and_then(|line| line.ok_or(Problem::Empty)).map_err(first)?;
+        let (meta, announces_end) = Line::parse(line).and_then(|line| Ok((line.meta()?, line.announces_end()))).map_err(first)?;
+        let strings = Strings::default();
+        Ok((meta, Self { path: path.into(), text, strings, announces_end, has_ended: false }))
+    }
+
+    /// The next line, or `None` after the last.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(crate) fn next(&mut self) -> Result<Option<Content>, CaptureError> {
+        let content = self.read();
+        content.map_err(|problem| self.wrong(problem))
+    }
+
+    /// After the last line: whether the capture goes to the end of its process. One that says that it would tell of its end, and does
+    /// not, ends earlier.
+    pub(super) fn is_complete(&self) -> bool {
+        self.has_ended || !self.announces_end
+    }
+
+    /// That problem, at the line that was read last.
+    pub(super) fn wrong(&self, problem: Problem) -> CaptureError {
+        CaptureError::of(&self.path, self.text.line(), problem)
+    }
+
+    fn read(&mut self) -> Result<Option<Content>, Problem> {
+        let number = self.text.line().saturating_add(1);
+        let bytes = match self.text.next() {
+            // the process was killed while it wrote: what is before is whole
+            Err(Problem::Truncated { .. }) if self.announces_end => return Ok(None),
+            next => next?,
+        };
+        let Some(bytes) = bytes else { return Ok(None) };
+        let content = Line::parse(bytes)?.content(number, &mut self.strings)?;
+        self.has_ended |= matches!(content, Content::End);
+        Ok(Some(content))
+    }
+}

@@ -1,0 +1,46 @@
+//! Strings of a capture, each kept once: there are a few dozen, in tens of thousands of lines.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::bounds;
+use super::error::Problem;
+use super::value::Text;
+
+/// All different strings so far.
+#[derive(Default)]
+pub(super) struct Strings {
+    kept: HashSet<Arc<str>>,
+    bytes: usize,
+}
+
+impl Strings {
+    /// A string of NCCL's.
+    pub(super) fn keep(&mut self, field: &'static str, text: Option<&Text<'_>>) -> Result<Option<Arc<str>>, Problem> {
+        text.map(|text| self.kept(field, &text.0, bounds::STRING)).transpose()
+    }
+
+    /// A communicator's name, which is the application's.
+    pub(super) fn keep_name(&mut self, text: Option<&Text<'_>>) -> Result<Option<Arc<str>>, Problem> {
+        text.map(|text| self.kept("name", &text.0, bounds::NAME)).transpose()
+    }
+
+    fn kept(&mut self, field: &'static str, text: &str, most: usize) -> Result<Arc<str>, Problem> {
+        if let Some(kept) = self.kept.get(text) {
+            return Ok(Arc::clone(kept));
+        }
+        if text.contains('\0') {
+            return Err(Problem::Nul { field });
+        }
+        if text.len() > most {
+            return Err(Problem::Long { field, bytes: text.len(), most });
+        }
+        self.bytes += text.len();
+        if self.bytes > bounds::STRINGS {
+            return Err(Problem::Strings);
+        }
+        let new: Arc<str> = Arc::from(text);
+        self.kept.insert(Arc::clone(&new));
+        Ok(new)
+    }
+}
