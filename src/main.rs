@@ -4,27 +4,16 @@
 
 mod bench;
 mod capture;
-mod child;
-mod clocks;
 mod demo;
 mod doctor;
 mod host;
-mod hosts;
+mod installed;
 mod launch;
-mod leftovers;
-mod library;
-mod loader;
-mod nccl_files;
 mod offspring;
 pub mod otf2;
 mod output;
 mod pages;
 mod picture;
-mod place;
-mod probe;
-mod program;
-mod ranks;
-mod recordings;
 mod replay;
 pub mod trace;
 
@@ -55,12 +44,12 @@ enum Command {
     Bench(bench::Arguments),
     #[command(name = bench::measure::COMMAND, hide = true)]
     BenchOne(bench::measure::Arguments),
-    #[command(name = nccl_files::COMMAND, hide = true)]
-    ReleaseOf(nccl_files::Arguments),
-    #[command(name = loader::COMMAND, hide = true)]
-    WhatIs(loader::Arguments),
-    #[command(name = child::COMMAND, hide = true)]
-    ReplayOne(child::Arguments),
+    #[command(name = installed::nccl_files::COMMAND, hide = true)]
+    ReleaseOf(installed::nccl_files::Arguments),
+    #[command(name = installed::loader::COMMAND, hide = true)]
+    WhatIs(installed::loader::Arguments),
+    #[command(name = replay::child::COMMAND, hide = true)]
+    ReplayOne(replay::child::Arguments),
     #[command(name = pages::COMMAND, hide = true)]
     Pages(pages::Arguments),
 }
@@ -86,10 +75,10 @@ fn main() -> ExitCode {
         Err(usage) => return said(&usage),
     };
     let ended = match command {
-        Command::ReplayOne(arguments) => return child::run(&arguments),
+        Command::ReplayOne(arguments) => return replay::child::run(&arguments),
         Command::BenchOne(arguments) => return bench::measure::run(&arguments),
-        Command::WhatIs(arguments) => return loader::run(&arguments),
-        Command::ReleaseOf(arguments) => return nccl_files::run(&arguments),
+        Command::WhatIs(arguments) => return installed::loader::run(&arguments),
+        Command::ReleaseOf(arguments) => return installed::nccl_files::run(&arguments),
         Command::Run(arguments) => launch::run::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Env(arguments) => done(launch::env::run(&arguments)),
@@ -117,5 +106,5 @@ fn said(usage: &clap::Error) -> ExitCode {
 
 /// What makes temporary files leaves none.
 fn catching_signals() -> Result<(), String> {
-    leftovers::remove_on_signals().map_err(|error| format!("signals cannot be waited for: {error}"))
+    output::leftovers::remove_on_signals().map_err(|error| format!("signals cannot be waited for: {error}"))
 }

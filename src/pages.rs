@@ -1,6 +1,6 @@
 //! `scorep-nccl pages`: the manual and what shells complete, made from the command line as it is.
 
-use crate::library;
+use crate::installed::library;
 use clap::{Command, CommandFactory};
 use clap_complete::Shell;
 use clap_mangen::Man;

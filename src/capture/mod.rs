@@ -10,6 +10,8 @@
 //! |---|---|
 //! | `bounds.rs` | how much of anything a recording can have |
 //! | `call.rs` | what a call is: the types that the rest of the tool sees |
+//! | `meta.rs` | the first line |
+//! | `skipped.rs` | lines of kinds that are not known |
 //! | `strings.rs` | its strings, each once |
 //! | `text.rs` | gzip, and the text cut into lines |
 //! | `line.rs` | one line of JSON, field by field |
@@ -23,10 +25,13 @@
 mod bounds;
 mod call;
 mod error;
+mod files;
 mod line;
 mod lines;
+mod meta;
 mod recording;
 mod seen;
+mod skipped;
 mod strings;
 mod survey;
 #[cfg(test)]
@@ -34,7 +39,6 @@ mod tests;
 mod text;
 mod value;
 
-use common::origin::{Origin, wall_clock};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileTypeExt;
@@ -42,17 +46,15 @@ use std::path::{Path, PathBuf};
 
 pub(crate) use call::{Call, Event, Kernel, What};
 pub(crate) use error::{CaptureError, Problem};
+pub(crate) use files::{ENDING, process_name};
 pub(crate) use line::Content;
-
+pub(crate) use meta::{FORMAT, Meta};
 pub(crate) use recording::{Contents, Recording};
+pub(crate) use skipped::Skipped;
 pub(crate) use survey::{Communicator, Survey};
 
-use line::Unknown;
 use lines::Lines;
 use seen::Seen;
-
-/// The format of captures that this tool reads, as the meta line gives it.
-pub(crate) const FORMAT: u32 = 1;
 
 /// All callbacks of one process, in the order in which NCCL made them, and what the recording plugin learnt besides.
 #[derive(Debug, Clone, PartialEq)]
@@ -67,51 +69,6 @@ pub(crate) struct Capture {
     pub(crate) kernels: Vec<Kernel>,
     /// Lines of kinds that this tool does not know.
     pub(crate) skipped: Skipped,
-}
-
-/// Lines that were skipped because only a newer tool knows what they say.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Skipped {
-    /// How many there are.
-    pub(crate) count: usize,
-    /// The `cb` of the first, and its line.
-    pub(crate) first: Option<(String, u32)>,
-}
-
-impl Skipped {
-    fn note(&mut self, unknown: &Unknown) {
-        self.count += 1;
-        self.first.get_or_insert_with(|| (unknown.cb.clone(), unknown.line));
-    }
-}
-
-/// The first line of a capture.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Meta {
-    /// Version of the profiler interface that NCCL spoke (5 for `ncclProfiler_v5`).
-    pub(crate) api: u32,
-    /// Event types that the recording plugin asked for, one bit each.
-    pub(crate) mask: u64,
-    /// Process id of the recorded process; proxy operations of its own carry the same.
-    pub(crate) pid: i32,
-    /// `CLOCK_REALTIME` in nanoseconds, at the same moment as `mono0`.
-    pub(crate) real0: u64,
-    /// `CLOCK_MONOTONIC` in nanoseconds; every [`Call::t`] counts from here.
-    pub(crate) mono0: u64,
-    /// Callbacks that the recorder lost: when it is not 0, figures from this capture are lower bounds.
-    pub(crate) dropped: u64,
-    /// When the recorder's memory was full, in nanoseconds since `mono0`.
-    pub(crate) full: Option<u64>,
-    /// The recorded process, as far as the recorder told.
-    pub(crate) origin: Origin,
-}
-
-impl Meta {
-    /// The last line was of that time, in nanoseconds since `mono0`: an older recorder does not say when it ended.
-    fn ends(&mut self, last: u64) {
-        let ended = || self.origin.started.as_ref().and_then(|_| wall_clock(i128::from(self.real0) + i128::from(last)));
-        self.origin.ended = self.origin.ended.take().or_else(ended);
-    }
 }
 
 /// Reads and checks a whole capture, for those who look at all calls at once.

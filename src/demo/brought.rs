@@ -1,6 +1,6 @@
 //! The recorded runs that this program brings, 1.4 MB: the demo needs nothing but the program and the library, wherever they lie.
 
-use crate::leftovers;
+use crate::output::leftovers;
 use std::{fs, io};
 use tempfile::TempDir;
 

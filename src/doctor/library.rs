@@ -2,8 +2,8 @@
 
 use super::finding::{Code, Finding};
 use super::surroundings::Surroundings;
-use crate::library::{self, FILE, Links};
-use crate::loader::{self, Features, Loaded};
+use crate::installed::library::{self, FILE, Links};
+use crate::installed::loader::{self, Features, Loaded};
 use std::path::{Path, PathBuf};
 
 /// What brings the library's directory into the loader's sight.

@@ -68,7 +68,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, String> {
 
 fn examine(around: &Surroundings, arguments: &Arguments) -> Vec<Finding> {
     let Arguments { library: named, shared_memory, command, .. } = arguments;
-    let programs = crate::program::named(command, &|name| around.raw(name));
+    let programs = crate::installed::program::named(command, &|name| around.raw(name));
     let score_p = ScoreP::find();
     let plugins = score_p.as_ref().ok().map(ScoreP::libraries);
     let ours = plugin::ours(around);

@@ -2,7 +2,7 @@
 
 use super::finding::{Code, Finding};
 use super::surroundings::Surroundings;
-use crate::nccl_files::{self, Found};
+use crate::installed::nccl_files::{self, Found};
 use nccl_plugin::kind::event;
 use nccl_plugin::release::{self, NEWEST_KNOWN, Release};
 use nccl_plugin::{asked, asked::Asked};

@@ -2,7 +2,7 @@
 
 use super::finding::{Code, Finding};
 use super::surroundings::Surroundings;
-use crate::loader::{self, Loaded};
+use crate::installed::loader::{self, Loaded};
 use std::path::Path;
 
 const VARIABLE: &str = "NCCL_PROFILER_PLUGIN";

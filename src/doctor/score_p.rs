@@ -3,7 +3,7 @@
 use super::finding::{Code, Finding};
 use super::program;
 use super::surroundings::Surroundings;
-use crate::probe::{self, NoAnswer};
+use crate::installed::probe::{self, NoAnswer};
 use common::metric::{counters, former_series};
 use object::read::elf::{ElfFile64, FileHeader};
 use object::{Object, ObjectSymbol, ReadCache};

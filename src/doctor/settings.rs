@@ -2,9 +2,9 @@
 
 use super::finding::{Code, Finding};
 use super::surroundings::Surroundings;
-use crate::loader::{self, Features, Loaded};
-use crate::place::{self, Unfit};
-use crate::ranks;
+use crate::installed::loader::{self, Features, Loaded};
+use crate::launch::ranks;
+use crate::output::place::{self, Unfit};
 use common::config::{SETTINGS, Settings};
 use common::files;
 use std::path::Path;

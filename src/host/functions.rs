@@ -3,7 +3,7 @@
 use super::kernels::Tell;
 use super::{HostError, measurement, open, symbol};
 use crate::capture::Survey;
-use crate::library::Links;
+use crate::installed::library::Links;
 use common::origin::Origin;
 use libloading::os::unix::Library;
 use std::ffi::{CString, c_char, c_void};

@@ -8,7 +8,7 @@ use super::stage::{Stage, Turn};
 use super::visits::{ScoreP, Visits};
 use super::{HostError, clock, measurement};
 use crate::capture::{Communicator, Recording, Survey};
-use crate::library::Links;
+use crate::installed::library::Links;
 use crate::trace::{Member, ProcessTrace};
 use common::metric::SERIES;
 use common::series::{Of, Token};

@@ -1,6 +1,8 @@
 //! The variables that NCCL and Score-P need to load the library, beside what is set already.
 
-use crate::{library, nccl_files, place, program, ranks};
+use crate::installed::{library, nccl_files, program};
+use crate::launch::ranks;
+use crate::output::place;
 use common::config::{Preset, Settings};
 use nccl_plugin::asked;
 use nccl_plugin::release::{TROUBLES, Trouble};

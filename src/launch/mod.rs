@@ -2,5 +2,6 @@
 
 pub(crate) mod env;
 mod environment;
+pub(crate) mod ranks;
 pub(crate) mod run;
 mod shell;

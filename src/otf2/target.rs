@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use super::archive::ANCHOR;
 use super::error::Otf2Error;
-use crate::leftovers;
+use crate::output::leftovers;
 
 /// A place to write an archive to, and where it shall be when it is complete. What was written is removed if that never happens.
 pub(super) struct Target {

@@ -1,11 +1,9 @@
 //! The captures that a person names: files, and those in directories.
 
-use super::ReplayError;
+use super::error::ReplayError;
+use crate::capture::ENDING;
 use std::io;
 use std::path::{Path, PathBuf};
-
-/// File name ending of captures.
-pub(crate) const ENDING: &str = ".jsonl.gz";
 
 /// The captures in the order of their names, numbers in them as numbers: r2 before r10. Those that cannot be looked for are told
 /// apart.
@@ -56,12 +54,6 @@ fn natural(name: &str) -> Vec<(String, u64)> {
     parts
 }
 
-/// Name of a capture's process: its file name without the ending.
-pub(crate) fn process_name(capture: &Path) -> String {
-    let name = capture.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    name.strip_suffix(ENDING).unwrap_or(&name).to_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -71,11 +63,5 @@ mod tests {
         let mut names = vec!["a.r10", "a.r9", "a.r1", "b.r0", "a"];
         names.sort_by_cached_key(|name| natural(name));
         assert_eq!(names, ["a", "a.r1", "a.r9", "a.r10", "b.r0"]);
-    }
-
-    #[test]
-    fn a_process_is_named_after_its_file() {
-        assert_eq!(process_name(Path::new("x/collectives.r0.jsonl.gz")), "collectives.r0");
-        assert_eq!(process_name(Path::new("other")), "other");
     }
 }

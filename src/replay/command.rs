@@ -1,7 +1,7 @@
 //! `scorep-nccl replay` as a person calls it: what may be said, and what is printed.
 
+use super::request::WINDOW_SECONDS;
 use super::{Request, replay, to_json};
-use crate::demo::WINDOW_SECONDS;
 use crate::{Format, INTERFACES, output};
 use common::report::{self, Order, ROWS, View};
 use std::path::{Path, PathBuf};

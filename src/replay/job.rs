@@ -1,8 +1,10 @@
 //! One capture's replay: the child process, and what it says and leaves.
 
-use super::{ReplayError, Request};
+use super::error::ReplayError;
+use super::request::Request;
+use crate::replay::child;
 use crate::trace::ProcessTrace;
-use crate::{child, offspring, output};
+use crate::{offspring, output};
 use common::summary::Summary;
 use indicatif::ProgressBar;
 use std::fs::File;

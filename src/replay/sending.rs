@@ -1,8 +1,8 @@
 //! Whether the library can send what a replay is to send: a variable for all jobs, which says nothing of this replay, has a line of the
 //! library's own.
 
-use super::ReplayError;
-use crate::loader::{self, Loaded};
+use super::error::ReplayError;
+use crate::installed::loader::{self, Loaded};
 use std::path::Path;
 
 /// Loads the library, and looks at what it was built with.

@@ -93,13 +93,12 @@ impl Reading {
         let tokens: Vec<TokenTree> = tokens.into_iter().collect();
         let mut at = 0;
         while let Some(token) = tokens.get(at) {
-            let is_restriction = at > 0 && matches!(&tokens[at - 1], TokenTree::Ident(before) if before == "in");
             at += 1;
             match token {
                 TokenTree::Group(group) if group.delimiter() != Delimiter::None || !group.stream().is_empty() => {
                     self.within(group.stream())
                 }
-                TokenTree::Ident(first) if matches!(first.to_string().as_str(), "crate" | "super") && !is_restriction => {
+                TokenTree::Ident(first) if matches!(first.to_string().as_str(), "crate" | "super") => {
                     let mut segments = vec![first.to_string()];
                     while let Some([TokenTree::Punct(a), TokenTree::Punct(b), TokenTree::Ident(next)]) = tokens.get(at..at + 3)
                         && (a.as_char(), b.as_char()) == (':', ':')
@@ -107,7 +106,9 @@ impl Reading {
                         segments.push(next.to_string());
                         at += 3;
                     }
-                    self.paths.push(Named { segments, line: first.span().start().line });
+                    if segments.len() > 1 {
+                        self.paths.push(Named { segments, line: first.span().start().line });
+                    }
                 }
                 _ => {}
             }

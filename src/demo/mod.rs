@@ -6,6 +6,7 @@ use crate::capture::{self, Capture};
 use crate::output;
 use crate::picture::timeline::{Group, Timeline};
 use crate::picture::{fit, recorded, rows, timeline};
+use crate::replay::request::WINDOW_SECONDS;
 use crate::replay::{self, ReplayError, Request};
 use common::report::{self, View};
 use common::summary::{Summary, Transfers};
@@ -22,8 +23,6 @@ const RUNS: [(&str, &str); 2] = [
 /// The run whose timeline is drawn, and what is shown of it, nanoseconds after its first callback: one step of the training.
 const TIMELINE_RUN: &str = "nodes2x2_train";
 const SHOWN: std::ops::Range<u64> = 1_131_500_000..1_160_000_000;
-/// Length of a window: the runs last a second or two.
-pub(crate) const WINDOW_SECONDS: f64 = 0.1;
 
 /// Where things are.
 #[derive(Debug, clap::Args)]
@@ -143,7 +142,7 @@ fn draw_timeline(arguments: &Arguments, source: &Path) -> Result<PathBuf, String
     let times = captures.iter().flat_map(|capture| capture.lines.iter().map(|call| recorded::time(capture, call)));
     let zero = times.min().unwrap_or(0);
     let group = |capture: &Capture| Group {
-        name: format!("process {}", replay::captures::process_name(&capture.path)),
+        name: format!("process {}", capture::process_name(&capture.path)),
         rows: rows::of_process(&recorded::operations(capture), &recorded::transfers(capture)),
     };
     let groups: Vec<Group> = captures.iter().map(group).collect();

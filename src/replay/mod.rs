@@ -1,52 +1,34 @@
 //! `scorep-nccl replay`: recorded callbacks through the shipped library, one child process a capture.
 
 pub(crate) mod captures;
+pub(crate) mod child;
+pub(crate) mod clocks;
 pub(crate) mod command;
+mod error;
+pub(crate) mod hosts;
 mod job;
+pub(crate) mod recordings;
+pub(crate) mod request;
 mod sending;
 
-use crate::recordings::{Recordings, Repeated};
+use crate::installed::library;
+use crate::output::{leftovers, place};
+use crate::replay::recordings::Recordings;
 use crate::trace::ProcessTrace;
-use crate::{clocks, leftovers, library, otf2, output, place};
-use captures::ENDING;
+use crate::{otf2, output};
 use common::config::Settings;
 use common::files;
 use common::summary::Summary;
 use indicatif::{ProgressBar, ProgressStyle};
 use job::{Job, Part};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use tempfile::TempDir;
 
-/// What is to be replayed, and what is wanted of it.
-#[derive(Debug, Default)]
-pub(crate) struct Request {
-    /// Captures, or directories of them.
-    pub(crate) sources: Vec<PathBuf>,
-    /// File for the summary.
-    pub(crate) summary: Option<PathBuf>,
-    /// Directory for the trace.
-    pub(crate) otf2: Option<PathBuf>,
-    /// OTLP endpoint for the figures.
-    pub(crate) otlp: Option<String>,
-    /// The shipped library, where it is not beside this program.
-    pub(crate) library: Option<PathBuf>,
-    /// Whether the summary has how late ranks arrive at their collectives.
-    pub(crate) lateness: bool,
-    /// Length of a window in the capture's time, seconds.
-    pub(crate) window_seconds: f64,
-    /// The version of NCCL's interface to speak, where it is given.
-    pub(crate) interface: Option<u32>,
-}
-
-impl Request {
-    /// Whether the operations' times are needed: for the trace's lanes, for its clock, and for the lateness.
-    fn needs_timeline(&self) -> bool {
-        self.lateness || self.otf2.is_some()
-    }
-}
+pub(crate) use error::ReplayError;
+pub(crate) use request::Request;
 
 /// What came of it.
 #[derive(Debug)]
@@ -65,43 +47,6 @@ pub(crate) struct Outcome {
     pub(crate) asked: usize,
     /// Why some of them are not in the summary.
     pub(crate) left_out: Vec<ReplayError>,
-}
-
-/// Why there is no outcome.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum ReplayError {
-    #[error("{path}: {source}")]
-    Io { path: PathBuf, source: io::Error },
-    #[error("{0}: there is no capture (*{ENDING}) in this directory")]
-    NoCapture(PathBuf),
-    #[error(transparent)]
-    Library(#[from] library::NotFound),
-    #[error("{0}")]
-    Child(String),
-    /// No capture could be replayed, each for its reason.
-    #[error("{}", lines(.0))]
-    None(Vec<ReplayError>),
-    #[error(
-        "{path}: this library was built without {lacking}: build it with {option}, or leave {asked} out", path = .library.display()
-    )]
-    CannotSend { library: PathBuf, lacking: &'static str, option: &'static str, asked: &'static str },
-    #[error(transparent)]
-    Place(#[from] place::Unfit),
-    #[error(transparent)]
-    Otf2(#[from] otf2::Otf2Error),
-    #[error(transparent)]
-    Repeated(#[from] Repeated),
-}
-
-/// Each on a line of its own.
-fn lines(errors: &[ReplayError]) -> String {
-    errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
-}
-
-impl ReplayError {
-    fn io(path: &Path, source: io::Error) -> Self {
-        Self::Io { path: path.into(), source }
-    }
 }
 
 /// Replays all captures; those that cannot be are left out. Output files appear at the end, whole, or not at all.

@@ -1,6 +1,7 @@
 //! What the loader makes of a name, asked by loading it: the truth, whatever paths and caches say.
 
-use crate::{output, probe};
+use crate::installed::probe;
+use crate::output;
 use libloading::os::unix::Library;
 use std::ffi::{CStr, c_char};
 use std::path::{Path, PathBuf};

@@ -4,7 +4,7 @@
 //! recording began, and then by the operations that they share, by the library's own means.
 
 use crate::capture::{self, Meta};
-use crate::hosts;
+use crate::replay::hosts;
 use crate::trace::ProcessTrace;
 use common::arrivals::{self, Arrivals};
 use common::clock_tree::{ClockTree, Link, Meeting};

@@ -3,7 +3,8 @@
 //! A program finds `libnccl.so.2` through the loader, or in the Python package that its PyTorch came with. The release is asked of the
 //! library itself, in a process of its own: nothing of a foreign library runs in this one.
 
-use crate::{output, probe};
+use crate::installed::probe;
+use crate::output;
 use nccl_plugin::release::Release;
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};

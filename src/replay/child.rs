@@ -1,11 +1,10 @@
 //! The child process of a replay: reads one capture, plays it, leaves the trace where the parent wants it. The library itself writes
 //! the summary, to the file that the environment names.
 
-use crate::capture::{Recording, Survey};
+use crate::capture::{self, Recording, Survey};
 use crate::host::HostError;
 use crate::host::play::{self, Plan};
-use crate::library::Links;
-use crate::replay::captures;
+use crate::installed::library::Links;
 use crate::{offspring, output};
 use std::io::Write;
 use std::path::PathBuf;
@@ -73,7 +72,7 @@ fn replay_one(arguments: &Arguments) -> Result<(), String> {
         interface: arguments.interface,
         progress: &tell,
     };
-    let name = captures::process_name(&arguments.capture);
+    let name = capture::process_name(&arguments.capture);
     let trace = play::play(&mut recording, &name, &plan).map_err(|error| match error {
         HostError::Capture(error) => error.to_string(),
         error => at(&arguments.capture, &error),

@@ -1,8 +1,8 @@
 //! The machines that recorded processes ran on, as the archive's system tree has them.
 
 use crate::capture::Meta;
-use crate::clocks::Machine;
-use crate::replay::captures::process_name;
+use crate::capture::process_name;
+use crate::replay::clocks::Machine;
 use crate::trace::{Member, ProcessTrace};
 use std::collections::BTreeMap;
 use std::path::Path;

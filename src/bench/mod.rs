@@ -9,7 +9,9 @@ mod process;
 mod script;
 mod table;
 
-use crate::{leftovers, library, offspring, output};
+use crate::installed::library;
+use crate::output::leftovers;
+use crate::{offspring, output};
 use common::summary::Summary;
 use measure::{EMPTY, LIMIT, Measured, Recorded};
 use serde::Serialize;
@@ -120,7 +122,7 @@ fn measure_all(arguments: &Arguments, capture: &Path, plugins: &[String]) -> Res
         let [fastest_ns, median_ns] = times(&rounds);
         let is_comparable = spoken(&rounds) == limits;
         Ok(Row {
-            capture: crate::replay::captures::process_name(capture),
+            capture: crate::capture::process_name(capture),
             plugin: plugin.clone(),
             fastest_ns,
             median_ns,

@@ -1,6 +1,8 @@
 //! Standard output and standard error: what cannot be written is an error or is lost, and never a panic.
 
-use crate::leftovers;
+pub(crate) mod leftovers;
+pub(crate) mod place;
+
 use std::fmt::Display;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;

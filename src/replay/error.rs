@@ -1,0 +1,46 @@
+//! What can be wrong with a replay, in words.
+
+use crate::capture::ENDING;
+use crate::installed::library;
+use crate::otf2;
+use crate::output::place;
+use crate::replay::recordings::Repeated;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why there is no outcome.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ReplayError {
+    #[error("{path}: {source}")]
+    Io { path: PathBuf, source: io::Error },
+    #[error("{0}: there is no capture (*{ENDING}) in this directory")]
+    NoCapture(PathBuf),
+    #[error(transparent)]
+    Library(#[from] library::NotFound),
+    #[error("{0}")]
+    Child(String),
+    /// No capture could be replayed, each for its reason.
+    #[error("{}", lines(.0))]
+    None(Vec<ReplayError>),
+    #[error(
+        "{path}: this library was built without {lacking}: build it with {option}, or leave {asked} out", path = .library.display()
+    )]
+    CannotSend { library: PathBuf, lacking: &'static str, option: &'static str, asked: &'static str },
+    #[error(transparent)]
+    Place(#[from] place::Unfit),
+    #[error(transparent)]
+    Otf2(#[from] otf2::Otf2Error),
+    #[error(transparent)]
+    Repeated(#[from] Repeated),
+}
+
+/// Each on a line of its own.
+fn lines(errors: &[ReplayError]) -> String {
+    errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
+
+impl ReplayError {
+    pub(super) fn io(path: &Path, source: io::Error) -> Self {
+        Self::Io { path: path.into(), source }
+    }
+}
