@@ -3,7 +3,7 @@
 use super::abi;
 use super::archive::Archive;
 use super::error::Otf2Error;
-use super::plan::Values;
+use super::metric::Values;
 
 /// Writes a location's events, to be given in order of time.
 pub(super) struct EventWriter<'a> {

@@ -5,8 +5,8 @@ use std::rc::Rc;
 use super::abi;
 use super::error::Otf2Error;
 use super::event_writer::{EventWriter, Said};
-use super::metric::Properties;
-use super::plan::{MetricSet, Plan, Records, Values, check_order};
+use super::metric::{Properties, Values};
+use super::plan::{MetricSet, Plan, Records, check_order};
 use super::region::Region;
 use crate::trace::{LaneEvent, LaneRecord, ProcessTrace};
 

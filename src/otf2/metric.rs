@@ -80,3 +80,12 @@ mod tests {
         }
     }
 }
+
+/// How the METRIC records of a location look.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Values {
+    /// Number of the metric class or instance.
+    pub(super) set: u32,
+    /// `OTF2_Type` of each value.
+    pub(super) types: Vec<u8>,
+}

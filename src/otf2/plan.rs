@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::error::Otf2Error;
 use super::lanes::Numbers;
-use super::metric::Properties;
+use super::metric::{Properties, Values};
 use super::numbered::{Numbered, next_number};
 use super::region::Region;
 use crate::trace::{Attribute, LaneRecord, Metric, Moment, ProcessTrace, SeriesTrace, ThreadTrace};
@@ -60,15 +60,6 @@ pub(super) enum Records<'a> {
     Lane { records: &'a [LaneRecord], numbers: Rc<Numbers> },
     /// The values of one asynchronous metric.
     Points { points: &'a [(u64, u64)], series: Values },
-}
-
-/// How the METRIC records of a location look.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Values {
-    /// Number of the metric class or instance.
-    pub(super) set: u32,
-    /// `OTF2_Type` of each value.
-    pub(super) types: Vec<u8>,
 }
 
 /// A metric class or instance.
