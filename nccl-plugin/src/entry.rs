@@ -3,15 +3,15 @@
 //! They always say success: an error from init makes NCCL unload the library under communicators that live (2.30), and any
 //! other error is the job's harm. A panic is stopped here.
 
-use crate::introduction::Introduction;
-use crate::kind::event;
-use crate::logger::Logger;
+use crate::interface::introduction::Introduction;
+use crate::interface::kind::event;
+use crate::interface::payload::{Change, Frame};
+use crate::interface::version::Version;
 use crate::opening;
-use crate::payload::{Change, Frame};
-use crate::release::Caller;
+use crate::opening::logger::Logger;
+use crate::opening::release::Caller;
+use crate::opening::timing;
 use crate::tap::{self, Tap};
-use crate::timing;
-use crate::version::Version;
 use common::callbacks;
 use common::event::{Communicator, Timed};
 use common::guard::{guard, guard_event};

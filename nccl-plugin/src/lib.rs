@@ -4,29 +4,11 @@
 //! call the core, nothing more. NCCL takes the newest table it knows.
 
 pub mod about;
-pub mod asked;
-pub mod chain;
-pub mod contexts;
-pub mod descriptor;
 pub mod entry;
-mod image;
-pub mod introduction;
-pub mod kind;
-mod logger;
-pub mod number;
+mod interface;
 mod opening;
-pub mod payload;
-pub mod record;
-pub mod release;
-pub mod shared_memory;
 pub mod tables;
 pub mod tap;
-mod timing;
-pub mod v1;
-pub mod v2;
-pub mod v3;
-pub mod v4;
-pub mod v5;
-pub mod v6;
-pub mod v7;
-pub mod version;
+
+pub use interface::{descriptor, introduction, kind, payload, v1, v2, v3, v4, v5, v6, v7, version};
+pub use opening::{asked, release, shared_memory};

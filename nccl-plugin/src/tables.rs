@@ -1,15 +1,15 @@
 //! The tables that NCCL looks up by name, one a version. NCCL takes the newest that it knows.
 
 use crate::entry::{self, ProfilerTable};
-use crate::logger::Logger;
-use crate::v1::V1;
-use crate::v2::V2;
-use crate::v3::V3;
-use crate::v4::V4;
-use crate::v5::V5;
-use crate::v6::V6;
-use crate::v7::V7;
-use crate::version::Version;
+use crate::interface::v1::V1;
+use crate::interface::v2::V2;
+use crate::interface::v3::V3;
+use crate::interface::v4::V4;
+use crate::interface::v5::V5;
+use crate::interface::v6::V6;
+use crate::interface::v7::V7;
+use crate::interface::version::Version;
+use crate::opening::logger::Logger;
 use std::ffi::{c_char, c_int, c_void};
 
 /// Init up to v3.

@@ -7,24 +7,16 @@
 // Nothing here mentions the NCCL plugin, yet its tables must be in the library: without this line the linker leaves them out.
 extern crate nccl_plugin as _;
 
-pub mod counters;
-mod gather;
 mod host_regions;
-mod ids;
-mod ipc;
-mod job_files;
+mod job;
 mod lanes;
 mod measurement;
-mod memory;
-mod node_clocks;
-pub mod replayed;
-mod roll_call;
+mod metrics;
 mod run;
-pub mod series;
-mod spare;
 mod stand_ins;
 pub mod substrate;
 pub mod sys;
-mod token;
 
+pub use job::replayed;
 pub use measurement::{BUFFER_BYTES, KNOWN as MEASUREMENT_LIBRARY, LEFT_BYTES, NAMES as LANE_SYMBOLS};
+pub use metrics::{counters, series};

@@ -1,8 +1,9 @@
 //! The run as Score-P measures it: it is prepared for, begins and ends. Both metric plugins and the substrate plugin hear of that, each
 //! in its own way; what has to be done is done once.
 
+use crate::lanes::spare;
 use crate::measurement::Measurement;
-use crate::{host_regions, lanes, spare, stand_ins};
+use crate::{host_regions, lanes, stand_ins};
 use common::arrivals::Arrivals;
 use common::clock::CLOCK;
 use common::thread::ThreadCell;

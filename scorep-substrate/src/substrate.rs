@@ -3,11 +3,11 @@
 //! Score-P's communication is collective: a process that leaves a step out lets the others wait for ever. So these callbacks go their
 //! way even when the plugin is switched off after a fault; they have less to send then.
 
-use crate::gather;
-use crate::ipc::Ipc;
-use crate::job_files::JobFiles;
-use crate::node_clocks::Nodes;
-use crate::roll_call::RollCall;
+use crate::job::gather;
+use crate::job::ipc::Ipc;
+use crate::job::job_files::JobFiles;
+use crate::job::node_clocks::Nodes;
+use crate::job::roll_call::RollCall;
 use crate::sys::*;
 use crate::{host_regions, run};
 use common::guard::{contain, guard};

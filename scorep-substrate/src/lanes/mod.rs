@@ -2,10 +2,10 @@
 //! operation at its real time, and one for each of the busiest rank pairs, with a region per window.
 
 mod plan;
+pub(crate) mod spare;
 mod writer;
 
 use crate::measurement::Measurement;
-use crate::spare;
 use common::timeline::History;
 use common::{log, notes};
 use plan::Plan;

@@ -4,8 +4,8 @@
 //! up; outside, so in the trace alone, those that mean nothing when they are summed.
 
 use super::plan::{Lane, PairLane};
+use crate::lanes::spare;
 use crate::measurement::{Lane as Location, Measurement};
-use crate::spare;
 use crate::sys::measurement::{ATTRIBUTE_TYPE_STRING, ATTRIBUTE_TYPE_UINT64, AttributeHandle};
 use crate::sys::{
     MODE_ABSOLUTE_NEXT, MODE_ABSOLUTE_POINT, REGION_ARTIFICIAL, REGION_COLL_ALL2ALL, REGION_COLL_ALL2ONE, REGION_COLL_ONE2ALL,

@@ -1,0 +1,221 @@
+//! A collective operation, as v2 and later say it.
+
+use super::pointer;
+use crate::interface::descriptor;
+use common::text::Text;
+use std::ffi::{c_char, c_int, c_void};
+
+/// A collective operation, as far as all versions since v3 say alike.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct Coll {
+    /// Number among those of its function.
+    pub sequence: u64,
+    /// Function.
+    pub function: *const c_char,
+    /// Send buffer.
+    pub send_buffer: *const c_void,
+    /// Receive buffer.
+    pub receive_buffer: *mut c_void,
+    /// Elements.
+    pub count: usize,
+    /// Root.
+    pub root: c_int,
+    /// Type of the elements.
+    pub datatype: *const c_char,
+    /// Channels.
+    pub channels: u8,
+    /// Warps.
+    pub warps: u8,
+    /// Algorithm.
+    pub algorithm: *const c_char,
+    /// Protocol.
+    pub protocol: *const c_char,
+}
+
+impl Coll {
+    /// # Safety
+    /// The strings are NCCL's, alive during the callback.
+    #[inline(always)]
+    pub(crate) unsafe fn decode<'a>(&self) -> descriptor::Coll<'a> {
+        // SAFETY: the caller's, for all four strings.
+        let [function, datatype, algorithm, protocol] =
+            unsafe { [Text::new(self.function), Text::new(self.datatype), Text::new(self.algorithm), Text::new(self.protocol)] };
+        descriptor::Coll {
+            sequence: self.sequence,
+            function,
+            send: self.send_buffer as usize,
+            receive: self.receive_buffer as usize,
+            count: self.count as u64,
+            root: self.root,
+            datatype,
+            channels: self.channels,
+            warps: self.warps,
+            algorithm,
+            protocol,
+            ..Default::default()
+        }
+    }
+
+    pub(crate) fn encode(coll: &descriptor::Coll<'_>) -> Self {
+        Self {
+            sequence: coll.sequence,
+            function: pointer(coll.function),
+            send_buffer: coll.send as *const c_void,
+            receive_buffer: coll.receive as *mut c_void,
+            count: coll.count as usize,
+            root: coll.root,
+            datatype: pointer(coll.datatype),
+            channels: coll.channels,
+            warps: coll.warps,
+            algorithm: pointer(coll.algorithm),
+            protocol: pointer(coll.protocol),
+        }
+    }
+}
+
+/// A collective operation of v2: v3's, and the traffic in between.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct CollV2 {
+    /// Number among those of its function.
+    pub sequence: u64,
+    /// Function.
+    pub function: *const c_char,
+    /// Send buffer.
+    pub send_buffer: *const c_void,
+    /// Receive buffer.
+    pub receive_buffer: *mut c_void,
+    /// Elements.
+    pub count: usize,
+    /// Root.
+    pub root: c_int,
+    /// Type of the elements.
+    pub datatype: *const c_char,
+    /// Bytes that NCCL thinks it moves. Not read: newer NCCL does not tell them.
+    pub traffic: usize,
+    /// Channels.
+    pub channels: u8,
+    /// Warps.
+    pub warps: u8,
+    /// Algorithm.
+    pub algorithm: *const c_char,
+    /// Protocol.
+    pub protocol: *const c_char,
+}
+
+impl CollV2 {
+    /// # Safety
+    /// The strings are NCCL's, alive during the callback.
+    #[inline(always)]
+    pub(crate) unsafe fn decode<'a>(&self) -> descriptor::Coll<'a> {
+        let Self { sequence, function, send_buffer, receive_buffer, count, root, datatype, .. } = *self;
+        let Self { channels, warps, algorithm, protocol, .. } = *self;
+        let common =
+            Coll { sequence, function, send_buffer, receive_buffer, count, root, datatype, channels, warps, algorithm, protocol };
+        // SAFETY: the caller's.
+        unsafe { common.decode() }
+    }
+
+    /// The traffic is 0, as NCCL's wrapper has it.
+    pub(crate) fn encode(coll: &descriptor::Coll<'_>) -> Self {
+        let Coll { sequence, function, send_buffer, receive_buffer, count, root, datatype, channels, warps, algorithm, protocol } =
+            Coll::encode(coll);
+        Self {
+            sequence,
+            function,
+            send_buffer,
+            receive_buffer,
+            count,
+            root,
+            datatype,
+            traffic: 0,
+            channels,
+            warps,
+            algorithm,
+            protocol,
+        }
+    }
+}
+
+/// An operation after its communicator, as v2 and v3 tell it.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct Named<T> {
+    /// Name of the communicator; NULL from wrappers of newer NCCL.
+    pub name: *const c_char,
+    /// Id of the communicator; 0 from wrappers of newer NCCL.
+    pub communicator: u64,
+    /// The operation.
+    pub operation: T,
+}
+
+impl<T> Named<T> {
+    /// # Safety
+    /// The strings are NCCL's, alive during the callback.
+    #[inline(always)]
+    pub(crate) unsafe fn decode<'a>(&self, operation: descriptor::Coll<'a>) -> descriptor::Coll<'a> {
+        // SAFETY: the caller's.
+        let name = unsafe { Text::new(self.name) };
+        descriptor::Coll { communicator: Some((self.communicator, name)), ..operation }
+    }
+
+    pub(crate) fn encode(coll: &descriptor::Coll<'_>, operation: T) -> Self {
+        let (communicator, name) = coll.communicator.unwrap_or_default();
+        Self { name: pointer(name), communicator, operation }
+    }
+}
+
+/// An operation and the group it belongs to, as v5 and later tell it.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct Grouped<T> {
+    /// The operation.
+    pub operation: T,
+    /// Handle of the group.
+    pub group: *mut c_void,
+}
+
+impl Grouped<Coll> {
+    /// # Safety
+    /// The strings are NCCL's, alive during the callback.
+    #[inline(always)]
+    pub(crate) unsafe fn decode<'a>(&self) -> descriptor::Coll<'a> {
+        // SAFETY: the caller's.
+        descriptor::Coll { group: self.group as u64, ..unsafe { self.operation.decode() } }
+    }
+
+    pub(crate) fn encode(coll: &descriptor::Coll<'_>) -> Self {
+        Self { operation: Coll::encode(coll), group: coll.group as *mut c_void }
+    }
+}
+
+/// A collective operation of v7.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct CollV7 {
+    /// What v5 says already.
+    pub grouped: Grouped<Coll>,
+    /// Kernel variant.
+    pub variant: *const c_char,
+    /// A symmetric kernel, as C's bool. A byte here: what NCCL writes need not be 0 or 1.
+    pub symmetric: u8,
+    /// The user's tag; 0 for none.
+    pub tag: u64,
+}
+
+impl CollV7 {
+    /// # Safety
+    /// The strings are NCCL's, alive during the callback.
+    #[inline(always)]
+    pub(crate) unsafe fn decode<'a>(&self) -> descriptor::Coll<'a> {
+        // SAFETY: the caller's, for the variant and for the others.
+        let (variant, grouped) = unsafe { (Text::new(self.variant), self.grouped.decode()) };
+        descriptor::Coll { variant, symmetric: self.symmetric != 0, tag: self.tag, ..grouped }
+    }
+
+    pub(crate) fn encode(coll: &descriptor::Coll<'_>) -> Self {
+        let (variant, symmetric) = (pointer(coll.variant), u8::from(coll.symmetric));
+        Self { grouped: Grouped::<Coll>::encode(coll), variant, symmetric, tag: coll.tag }
+    }
+}

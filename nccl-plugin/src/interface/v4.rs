@@ -1,0 +1,79 @@
+//! Interface v4, NCCL 2.27.
+
+use crate::interface::descriptor::{Descriptor, Payload};
+use crate::interface::kind::event;
+use crate::interface::payload::{
+    Arguments, Coll, Frame, KernelChannel, Narrow, NetPlugin, P2p, Plain, ProxyOperation, ProxyStep,
+};
+use crate::interface::version::Version;
+
+/// v4's event descriptor.
+pub type Raw = Narrow<Union>;
+
+/// What v4 says of an event, by its type.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub union Union {
+    /// Of a collective operation.
+    pub coll: Coll,
+    /// Of a send or receive.
+    pub p2p: P2p,
+    /// Of a proxy operation.
+    pub proxy_op: ProxyOperation,
+    /// Of a proxy step.
+    pub proxy_step: ProxyStep,
+    /// Of a kernel channel.
+    pub kernel_ch: KernelChannel,
+    /// Of an event of a network plugin.
+    pub net_plugin: NetPlugin,
+}
+
+// SAFETY: integers and raw pointers.
+unsafe impl Plain for Union {}
+
+/// Interface v4.
+#[derive(Debug)]
+pub struct V4;
+
+impl Version for V4 {
+    type Raw = Raw;
+    type Arguments = Arguments;
+    const NUMBER: u32 = 4;
+    const TYPES: u64 = (event::NET_PLUGIN << 1) - 1;
+    const API_CALLS: bool = false;
+
+    #[inline(always)]
+    unsafe fn decode<'a>(raw: *const Raw) -> Descriptor<'a> {
+        // SAFETY: the caller's; NCCL fills in the member of the union that the type names.
+        unsafe {
+            let union = &raw const (*raw).payload;
+            let payload = match (*raw).kind() {
+                event::GROUP => Payload::Group,
+                event::COLL => Payload::Coll((*union).coll.decode()),
+                event::P2P => Payload::P2p((*union).p2p.decode()),
+                event::PROXY_OP => (*union).proxy_op.decode(),
+                event::PROXY_STEP => (*union).proxy_step.decode(),
+                event::PROXY_CTRL => Payload::ProxyCtrl,
+                event::KERNEL_CH => (*union).kernel_ch.decode(),
+                event::NET_PLUGIN => (*union).net_plugin.decode(),
+                bits => Payload::Unknown { bits },
+            };
+            (*raw).descriptor(payload)
+        }
+    }
+
+    fn encode(descriptor: &Descriptor<'_>) -> Option<Raw> {
+        let mut union = Union::zeroed();
+        match descriptor.payload {
+            Payload::Group | Payload::ProxyCtrl => {}
+            Payload::Coll(coll) => union.coll = Coll::encode(&coll),
+            Payload::P2p(p2p) => union.p2p = P2p::encode(&p2p),
+            Payload::ProxyOp(operation) => union.proxy_op = ProxyOperation::encode(&operation),
+            Payload::ProxyStep { step } => union.proxy_step = ProxyStep { step },
+            Payload::KernelCh { channel, ptimer: Some(ptimer) } => union.kernel_ch = KernelChannel { channel, ptimer },
+            Payload::NetPlugin { id, data } => union.net_plugin = NetPlugin::encode(id, data),
+            _ => return None,
+        }
+        Narrow::new(descriptor, union)
+    }
+}

@@ -1,0 +1,78 @@
+//! Interface v6, NCCL 2.29 and 2.30: v5, and collectives by copy engine.
+
+use crate::interface::descriptor::{Descriptor, Payload};
+use crate::interface::kind::event;
+use crate::interface::payload::{Arguments, CeBatch, CeColl, CeSync, Frame, Plain, Wide};
+use crate::interface::v5;
+use crate::interface::version::Version;
+
+/// v6's event descriptor.
+pub type Raw = Wide<Union>;
+
+/// What v5 has, and what copy engines do.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub union Union {
+    /// Of what v5 has.
+    pub v5: v5::Union,
+    /// Of a collective by copy engine.
+    pub ce_coll: CeColl,
+    /// Of its synchronisation.
+    pub ce_sync: CeSync,
+    /// Of its batch of copies.
+    pub ce_batch: CeBatch,
+}
+
+// SAFETY: integers and raw pointers.
+unsafe impl Plain for Union {}
+
+/// Reads the member of the union that the type names.
+///
+/// # Safety
+/// NCCL filled that member in; its strings are alive as long as `'a`.
+#[inline(always)]
+pub(crate) unsafe fn payload<'a>(kind: u64, union: *const Union) -> Payload<'a> {
+    // SAFETY: the caller's; what v5 has lies in the same places.
+    unsafe {
+        match kind {
+            event::CE_COLL => Payload::CeColl((*union).ce_coll.decode()),
+            event::CE_SYNC => (*union).ce_sync.decode(),
+            event::CE_BATCH => (*union).ce_batch.decode(),
+            kind => v5::payload(kind, &raw const (*union).v5),
+        }
+    }
+}
+
+/// Fills in the member that the type names; `None` for types that v6 does not have.
+pub(crate) fn union(payload: &Payload<'_>) -> Option<Union> {
+    let mut union = Union::zeroed();
+    match payload {
+        Payload::CeColl(coll) => union.ce_coll = CeColl::encode(coll),
+        &Payload::CeSync { complete, ranks } => union.ce_sync = CeSync::encode(complete, ranks),
+        &Payload::CeBatch { operations, bytes, intra_sync } => union.ce_batch = CeBatch::encode(operations, bytes, intra_sync),
+        other => union.v5 = v5::union(other)?,
+    }
+    Some(union)
+}
+
+/// Interface v6.
+#[derive(Debug)]
+pub struct V6;
+
+impl Version for V6 {
+    type Raw = Raw;
+    type Arguments = Arguments;
+    const NUMBER: u32 = 6;
+    const TYPES: u64 = (event::CE_BATCH << 1) - 1;
+    const API_CALLS: bool = true;
+
+    #[inline(always)]
+    unsafe fn decode<'a>(raw: *const Raw) -> Descriptor<'a> {
+        // SAFETY: the caller's.
+        unsafe { (*raw).descriptor(payload((*raw).kind(), &raw const (*raw).payload)) }
+    }
+
+    fn encode(descriptor: &Descriptor<'_>) -> Option<Raw> {
+        Some(Wide::new(descriptor, union(&descriptor.payload)?))
+    }
+}

@@ -1,0 +1,81 @@
+//! Interface v7, NCCL 2.31.2 and later: v6, the user's tags, kernel variants, and phases within kernel channels.
+
+use crate::interface::descriptor::{Descriptor, Payload};
+use crate::interface::kind::event;
+use crate::interface::payload::{
+    Arguments, CeColl, CollApi, CollV7, Frame, Grouped, KernelPhase, P2p, P2pApi, Plain, Tagged, Wide,
+};
+use crate::interface::v6;
+use crate::interface::version::Version;
+
+/// v7's event descriptor.
+pub type Raw = Wide<Union>;
+
+/// What v6 has, longer where v7 says more, and phases.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub union Union {
+    /// Of what is as in v6.
+    pub v6: v6::Union,
+    /// Of a collective operation.
+    pub coll: CollV7,
+    /// Of a send or receive.
+    pub p2p: Tagged<Grouped<P2p>>,
+    /// Of a call of a collective function.
+    pub coll_api: Tagged<CollApi>,
+    /// Of a call of a point-to-point function.
+    pub p2p_api: Tagged<P2pApi>,
+    /// Of a collective by copy engine.
+    pub ce_coll: Tagged<CeColl>,
+    /// Of a phase within a kernel channel.
+    pub kernel_phase: KernelPhase,
+}
+
+// SAFETY: integers and raw pointers.
+unsafe impl Plain for Union {}
+
+/// Interface v7.
+#[derive(Debug)]
+pub struct V7;
+
+impl Version for V7 {
+    type Raw = Raw;
+    type Arguments = Arguments;
+    const NUMBER: u32 = 7;
+    const TYPES: u64 = (event::KERNEL_PHASE << 1) - 1;
+    const API_CALLS: bool = true;
+
+    #[inline(always)]
+    unsafe fn decode<'a>(raw: *const Raw) -> Descriptor<'a> {
+        // SAFETY: the caller's; NCCL fills in the member of the union that the type names. What v6 has lies in the same places.
+        unsafe {
+            let union = &raw const (*raw).payload;
+            let payload = match (*raw).kind() {
+                event::COLL => Payload::Coll((*union).coll.decode()),
+                event::P2P => Payload::P2p((*union).p2p.decode()),
+                event::COLL_API => Payload::CollApi((*union).coll_api.decode()),
+                event::P2P_API => Payload::P2pApi((*union).p2p_api.decode()),
+                event::CE_COLL => Payload::CeColl((*union).ce_coll.decode()),
+                event::KERNEL_PHASE => (*union).kernel_phase.decode(),
+                kind => v6::payload(kind, &raw const (*union).v6),
+            };
+            (*raw).descriptor(payload)
+        }
+    }
+
+    fn encode(descriptor: &Descriptor<'_>) -> Option<Raw> {
+        let mut union = Union::zeroed();
+        match &descriptor.payload {
+            Payload::Coll(coll) => union.coll = CollV7::encode(coll),
+            Payload::P2p(p2p) => union.p2p = Tagged::<Grouped<P2p>>::encode(p2p),
+            Payload::CollApi(call) => union.coll_api = Tagged::<CollApi>::encode(call),
+            Payload::P2pApi(call) => union.p2p_api = Tagged::<P2pApi>::encode(call),
+            Payload::CeColl(coll) => union.ce_coll = Tagged::<CeColl>::encode(coll),
+            &Payload::KernelPhase { channel, phase, name, ptimer } => {
+                union.kernel_phase = KernelPhase::encode(channel, phase, name, ptimer);
+            }
+            other => union.v6 = v6::union(other)?,
+        }
+        Some(Wide::new(descriptor, union))
+    }
+}

@@ -1,0 +1,105 @@
+//! What happens when NCCL opens the plugin: what this NCCL is asked for is settled, and a person is told, once for each.
+
+pub mod asked;
+pub(crate) mod image;
+pub(crate) mod logger;
+pub mod release;
+pub mod shared_memory;
+pub(crate) mod timing;
+
+use crate::interface::kind::event;
+use crate::opening::asked::Asked;
+use crate::opening::logger::Logger;
+use crate::opening::release::Caller;
+use crate::opening::shared_memory::LEAST;
+use common::clock::CLOCK;
+use common::config::{GpuTime, Settings};
+use common::{log, notes, origin, process};
+use std::path::Path;
+use std::sync::{Mutex, Once, PoisonError};
+
+/// The types asked of each NCCL of this process: there may be two, PyTorch's and the system's.
+static ASKED: Mutex<Vec<(Caller, u64)>> = Mutex::new(Vec::new());
+
+/// The event types to ask the caller for, of the `known` types of its interface; settled by its first call.
+pub(crate) fn mask(caller: Caller, known: u64, logger: Logger) -> u64 {
+    // nothing in a forked child, which might wait for another thread of its parent
+    let Some(recorder) = process::begin() else { return 0 };
+    let mut settled = ASKED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(&(_, mask)) = settled.iter().find(|(other, _)| *other == caller) {
+        return mask;
+    }
+    let mut settings = recorder.settings().clone();
+    if release::is_rccl(logger.address()) {
+        warn_of_no_cuda(&settings);
+        settings.gpu_time = settings.gpu_time.without_events();
+    }
+    let asked = asked::types(&settings, caller.release, known, |name| std::env::var(name).ok());
+    origin::met(caller.known.then(|| caller.release.to_string()), caller.version);
+    introduce(&logger, caller, &settings, &asked);
+    warn(&asked, caller);
+    settled.push((caller, asked.mask));
+    asked.mask
+}
+
+/// One line on what is there.
+fn introduce(logger: &Logger, caller: Caller, settings: &Settings, asked: &Asked) {
+    let types = match settings.mask {
+        Some(_) => "mask".into(),
+        None => format!("preset {}", settings.preset.name()),
+    };
+    let scorep = if CLOCK.is_score_p() { "with Score-P" } else { "without Score-P" };
+    let line = format!("scorep-nccl {}: {caller}, {types} (0x{:x}), {scorep}", env!("CARGO_PKG_VERSION"), asked.mask);
+    logger.info(&line);
+    log::info(&line);
+}
+
+/// What a person must know.
+fn warn(asked: &Asked, caller: Caller) {
+    for trouble in asked.left_out.iter().filter(|_| !asked.has_events) {
+        let line = format!("GPU times are off: {}", trouble.told(caller));
+        log::warn(&line);
+        notes::add(line);
+    }
+    if asked.mask & event::KERNEL_CH != 0 {
+        warn_of_shared_memory();
+    }
+    warn_of_copies();
+}
+
+/// AMD's GPUs have no events of CUDA's.
+fn warn_of_no_cuda(settings: &Settings) {
+    if settings.gpu_time == GpuTime::Events {
+        let line =
+            "GPU times are off: NCCL_SCOREP_GPU_TIME=events asks for CUDA's events, and the caller is RCCL. Set it to stamps";
+        log::warn(line);
+        notes::add(line.into());
+    }
+}
+
+/// Once, if there is too little for kernel events.
+fn warn_of_shared_memory() {
+    static ONCE: Once = Once::new();
+    let Some(size) = shared_memory::size(Path::new("/dev/shm")).filter(|&size| size < LEAST) else { return };
+    let (size, least) = (size >> 20, LEAST >> 20);
+    ONCE.call_once(|| {
+        log::warn(&format!(
+            "/dev/shm has {size} MiB; NCCL's kernel events need more and can fail with less than {least} MiB. Enlarge it, or set \
+             NCCL_SCOREP_PRESET=api"
+        ));
+    });
+}
+
+/// Once, if there is more than one of this library.
+fn warn_of_copies() {
+    static ONCE: Once = Once::new();
+    let images @ 2.. = crate::opening::image::count() else { return };
+    ONCE.call_once(|| {
+        let line = format!(
+            "{images} copies of this library are loaded: NCCL and Score-P do not reach the same one. Make the other names symbolic \
+             links to libscorep_substrate_nccl.so"
+        );
+        log::warn(&line);
+        notes::add(line);
+    });
+}

@@ -1,0 +1,228 @@
+//! NCCL's releases: which one calls, and which event types it must not be asked for.
+
+use crate::interface::kind::event;
+use std::ffi::{CStr, c_int, c_void};
+
+/// A release as NCCL counts them: 22907 is 2.29.7.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Release(pub i32);
+
+impl std::fmt::Display for Release {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{}.{}.{}", self.0 / 10_000, self.0 / 100 % 100, self.0 % 100)
+    }
+}
+
+/// Trouble that a range of releases has with event types.
+#[derive(Debug, Clone, Copy)]
+pub struct Trouble {
+    /// First release that has it.
+    pub from: Release,
+    /// First release that no longer has it.
+    pub before: Release,
+    /// Event types that cause it.
+    pub types: u64,
+    /// Variable and value with which it does not happen.
+    pub cure: (&'static str, &'static str),
+    /// What happens, for a person.
+    pub what: &'static str,
+}
+
+impl Trouble {
+    /// Whether a release has it.
+    pub fn has(&self, release: Release) -> bool {
+        self.from <= release && release < self.before
+    }
+
+    /// What happens with the NCCL that calls, and the way out, for a person.
+    pub fn told(&self, caller: Caller) -> String {
+        let (name, value) = self.cure;
+        format!("with {caller}, {}. Set {name}={value} to have them", self.what)
+    }
+}
+
+/// The newest that was tried. Newer ones are treated as that one.
+pub const NEWEST_KNOWN: Release = Release(23_203);
+
+/// The first release that counts sends and receives to oneself among a channel's works, so that stamps stay in step behind them.
+const COUNTS_SELF: Release = Release(23_102);
+
+/// Releases that launch broadcasts without telling of it, unless `NCCL_ALLGATHERV_ENABLE=0`.
+const SILENT_BROADCASTS: std::ops::RangeInclusive<Release> = Release(22_900)..=NEWEST_KNOWN;
+
+/// Whether a release counts sends and receives to oneself.
+pub fn counts_self(release: Release) -> bool {
+    release >= COUNTS_SELF
+}
+
+/// Whether a release launches broadcasts without telling of it, in the environment that `lookup` tells.
+pub fn has_silent_broadcasts(release: Release, lookup: impl Fn(&str) -> Option<String>) -> bool {
+    SILENT_BROADCASTS.contains(&release.min(NEWEST_KNOWN)) && lookup("NCCL_ALLGATHERV_ENABLE").as_deref() != Some("0")
+}
+
+/// All trouble known.
+pub const TROUBLES: [Trouble; 1] = [Trouble {
+    from: Release(22_900),
+    before: Release(23_102),
+    types: event::KERNEL_CH,
+    cure: ("NCCL_ALLGATHERV_ENABLE", "0"),
+    what: "kernel events can hang a job that broadcasts",
+}];
+
+/// The oldest release that speaks a version of the interface, for when nothing better is known.
+pub fn of_interface(version: u32) -> Release {
+    Release(match version {
+        0 | 1 => 22_300,
+        2 => 22_400,
+        3 => 22_600,
+        4 => 22_700,
+        5 => 22_800,
+        6 => 22_900,
+        _ => 23_102,
+    })
+}
+
+/// Whether a release would speak that version of the interface with a plugin that has them all: NCCL takes the newest it knows.
+pub fn speaks(release: Release, version: u32) -> bool {
+    of_interface(version) <= release && (version >= 7 || release < of_interface(version + 1))
+}
+
+/// The NCCL that calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Caller {
+    /// Its release; when that is not known, the oldest that it can be.
+    pub release: Release,
+    /// Whether it is known.
+    pub known: bool,
+    /// The version of the interface that it speaks.
+    pub version: u32,
+}
+
+impl Caller {
+    /// Who calls through that version of the interface, and handed over that logger. Another NCCL may be in the process, too, so
+    /// what is found counts only if it speaks that version.
+    pub fn of(logger: *const c_void, version: u32) -> Self {
+        let found = running(logger).filter(|&release| speaks(release, version));
+        Self { release: found.unwrap_or_else(|| of_interface(version)), known: found.is_some(), version }
+    }
+}
+
+impl std::fmt::Display for Caller {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { release, known, version } = self;
+        if *known {
+            write!(formatter, "NCCL {release}, profiler interface v{version}")
+        } else {
+            write!(formatter, "NCCL of unknown release, profiler interface v{version}")
+        }
+    }
+}
+
+/// The release of the library that `logger`, a function NCCL handed over, lies in; else of the one that the program links.
+fn running(logger: *const c_void) -> Option<Release> {
+    // SAFETY: dlsym with the default handle searches what is loaded.
+    let linked = || unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"ncclGetVersion".as_ptr()) };
+    let function = Some(beside(logger)).filter(|found| !found.is_null()).unwrap_or_else(linked);
+    if function.is_null() {
+        return None;
+    }
+    // SAFETY: NCCL's ncclGetVersion has this type, in all its releases.
+    let get_version = unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn(*mut c_int) -> c_int>(function) };
+    let mut version = 0;
+    // SAFETY: it writes one integer.
+    let result = unsafe { get_version(&raw mut version) };
+    (result == 0 && version > 0).then_some(Release(version))
+}
+
+/// Whether the library that `address` lies in is AMD's, whose GPUs stamp in ticks of 10 ns.
+pub fn is_rccl(address: *const c_void) -> bool {
+    let name = library_of(address).and_then(|(_, file)| file.to_str().ok()?.rsplit('/').next());
+    name.is_some_and(|name| name.starts_with("librccl"))
+}
+
+/// Whether two addresses lie in one and the same library.
+pub fn lie_together(one: *const c_void, other: *const c_void) -> bool {
+    library_of(one).zip(library_of(other)).is_some_and(|((one, _), (other, _))| one == other)
+}
+
+/// Where the library begins that `address` lies in, and its file.
+fn library_of(address: *const c_void) -> Option<(*const c_void, &'static CStr)> {
+    if address.is_null() {
+        return None;
+    }
+    let mut found = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
+    // SAFETY: dladdr takes any address and fills in the structure, which is valid as zeros besides.
+    let found = unsafe {
+        if libc::dladdr(address, found.as_mut_ptr()) == 0 {
+            return None;
+        }
+        found.assume_init()
+    };
+    // SAFETY: dladdr's name is NULL or a string that lives as long as the library is loaded, and NCCL is calling us from it.
+    let file = (!found.dli_fname.is_null()).then(|| unsafe { CStr::from_ptr(found.dli_fname) })?;
+    Some((found.dli_fbase.cast_const(), file))
+}
+
+/// `ncclGetVersion` of the library that `address` lies in, or NULL.
+fn beside(address: *const c_void) -> *mut c_void {
+    let Some((_, file)) = library_of(address) else { return std::ptr::null_mut() };
+    // SAFETY: with RTLD_NOLOAD nothing is loaded or initialised; the handle is given back below.
+    let library = unsafe { libc::dlopen(file.as_ptr(), libc::RTLD_NOW | libc::RTLD_NOLOAD) };
+    if library.is_null() {
+        return std::ptr::null_mut();
+    }
+    // SAFETY: the handle is valid; NCCL itself keeps its library loaded.
+    unsafe {
+        let function = libc::dlsym(library, c"ncclGetVersion".as_ptr());
+        libc::dlclose(library);
+        function
+    }
+}
+
+/// The troubles that a release has in the environment that `lookup` tells.
+pub fn troubles(release: Release, lookup: impl Fn(&str) -> Option<String>) -> impl Iterator<Item = &'static Trouble> {
+    let has = move |trouble: &&Trouble| {
+        let (name, value) = trouble.cure;
+        trouble.has(release) && lookup(name).as_deref() != Some(value)
+    };
+    TROUBLES.iter().filter(has)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kernel_events_trouble(release: i32, enable: Option<&str>) -> bool {
+        troubles(Release(release), |_| enable.map(str::to_owned)).any(|trouble| trouble.types & event::KERNEL_CH != 0)
+    }
+
+    #[test]
+    fn kernel_events_are_trouble_from_2_29_to_before_2_31_2() {
+        for (release, trouble) in
+            [(22_809, false), (22_902, true), (23_007, true), (23_102, false), (23_203, false), (24_000, false)]
+        {
+            assert_eq!(kernel_events_trouble(release, None), trouble, "{release}");
+            assert_eq!(kernel_events_trouble(release, Some("1")), trouble, "{release}");
+            assert!(!kernel_events_trouble(release, Some("0")), "{release}");
+        }
+    }
+
+    #[test]
+    fn a_release_speaks_the_newest_interface_it_knows() {
+        for (release, version) in [(22_304, 1), (22_505, 2), (22_602, 3), (22_705, 4), (22_809, 5), (23_007, 6), (23_203, 7)] {
+            let speaks: Vec<u32> = (1..=7).filter(|&version| speaks(Release(release), version)).collect();
+            assert_eq!(speaks, [version], "{release}");
+        }
+    }
+
+    #[test]
+    fn a_program_without_nccl_has_no_release() {
+        assert_eq!(running(std::ptr::null()), None);
+        assert_eq!(running(kernel_events_trouble as *const c_void), None);
+        let caller = Caller::of(std::ptr::null(), 6);
+        assert_eq!((caller.release, caller.known), (Release(22_900), false));
+        assert_eq!(caller.to_string(), "NCCL of unknown release, profiler interface v6");
+        let known = Caller { release: Release(22_907), known: true, version: 6 };
+        assert_eq!(known.to_string(), "NCCL 2.29.7, profiler interface v6");
+    }
+}

@@ -1,0 +1,206 @@
+//! One recorded callback in memory: what its line will say, in few bytes.
+
+use super::strings::{Strings, Text};
+use crate::interface::descriptor::{self, Payload};
+
+/// A callback. Contexts and handles are the numbers that NCCL held at that time; 0 is none.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Record {
+    /// Place in the order of all callbacks.
+    pub(super) sequence: u64,
+    /// Nanoseconds since the recording began.
+    pub(super) time: u64,
+    /// Number of the thread, in the order of threads that came.
+    pub(super) thread: u32,
+    /// Of a start, as NCCL told it, else 0; here, where there is room for it.
+    pub(super) rank: i32,
+    /// Which callback.
+    pub(super) what: What,
+}
+
+/// Which callback.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum What {
+    /// `introduction` is the place of the rest in the list of those.
+    Init {
+        context: u64,
+        introduction: u32,
+    },
+    Start {
+        context: u64,
+        handle: u64,
+        parent: u64,
+        event: Event,
+    },
+    State {
+        handle: u64,
+        state: i32,
+        value: Option<u64>,
+    },
+    Stop {
+        handle: u64,
+    },
+    Finalize {
+        context: u64,
+    },
+    /// Events around a launch have happened, and its kernel began: nanoseconds of the events' clock.
+    Kernel {
+        handle: u64,
+        first: u64,
+        begin: u64,
+        last: u64,
+    },
+}
+
+/// What a capture tells of an event.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Event {
+    Group,
+    Coll {
+        sequence: u64,
+        count: u64,
+        root: i32,
+        function: Text,
+        datatype: Text,
+        algorithm: Text,
+        protocol: Text,
+        channels: u8,
+        warps: u8,
+    },
+    P2p {
+        count: u64,
+        peer: i32,
+        function: Text,
+        datatype: Text,
+        channels: u8,
+    },
+    ProxyOp {
+        pid: i32,
+        peer: i32,
+        steps: i32,
+        chunk: i32,
+        send: i32,
+        channel: u8,
+    },
+    ProxyStep {
+        step: i32,
+    },
+    ProxyCtrl,
+    KernelCh {
+        ptimer: u64,
+        channel: u8,
+    },
+    NetPlugin,
+    GroupApi {
+        depth: i32,
+        captured: bool,
+    },
+    CollApi {
+        count: u64,
+        stream: u64,
+        root: i32,
+        function: Text,
+        datatype: Text,
+        captured: bool,
+    },
+    P2pApi {
+        count: u64,
+        stream: u64,
+        function: Text,
+        datatype: Text,
+        captured: bool,
+    },
+    KernelLaunch {
+        stream: u64,
+    },
+    CeColl {
+        sequence: u64,
+        count: u64,
+        stream: u64,
+        root: i32,
+        function: Text,
+        datatype: Text,
+    },
+    CeSync,
+    CeBatch,
+    KernelPhase {
+        ptimer: u64,
+        channel: u8,
+        phase: u8,
+    },
+    Unknown {
+        bits: u64,
+    },
+}
+
+impl Event {
+    pub(super) fn new(payload: &Payload<'_>, strings: &Strings) -> Self {
+        match *payload {
+            Payload::Group => Self::Group,
+            Payload::Coll(coll) => Self::Coll {
+                sequence: coll.sequence,
+                count: coll.count,
+                root: coll.root,
+                function: strings.number(coll.function),
+                datatype: strings.number(coll.datatype),
+                algorithm: strings.number(coll.algorithm),
+                protocol: strings.number(coll.protocol),
+                channels: coll.channels,
+                warps: coll.warps,
+            },
+            Payload::P2p(p2p) => Self::P2p {
+                count: p2p.count,
+                peer: p2p.peer,
+                function: strings.number(p2p.function),
+                datatype: strings.number(p2p.datatype),
+                channels: p2p.channels,
+            },
+            Payload::ProxyOp(descriptor::ProxyOp { pid, channel, peer, steps, chunk, send }) => {
+                Self::ProxyOp { pid, peer, steps, chunk, send, channel }
+            }
+            Payload::ProxyStep { step } => Self::ProxyStep { step },
+            Payload::ProxyCtrl => Self::ProxyCtrl,
+            Payload::KernelCh { channel, ptimer } => Self::KernelCh { ptimer: ptimer.unwrap_or(0), channel },
+            Payload::NetPlugin { .. } => Self::NetPlugin,
+            Payload::GroupApi { captured, depth } => Self::GroupApi { depth, captured },
+            Payload::CollApi(call) => Self::CollApi {
+                count: call.count,
+                stream: call.stream as u64,
+                root: call.root,
+                function: strings.number(call.function),
+                datatype: strings.number(call.datatype),
+                captured: call.captured,
+            },
+            Payload::P2pApi(call) => Self::P2pApi {
+                count: call.count,
+                stream: call.stream as u64,
+                function: strings.number(call.function),
+                datatype: strings.number(call.datatype),
+                captured: call.captured,
+            },
+            Payload::KernelLaunch { stream } => Self::KernelLaunch { stream: stream as u64 },
+            Payload::CeColl(coll) => Self::CeColl {
+                sequence: coll.sequence,
+                count: coll.count,
+                stream: coll.stream as u64,
+                root: coll.root,
+                function: strings.number(coll.function),
+                datatype: strings.number(coll.datatype),
+            },
+            Payload::CeSync { .. } => Self::CeSync,
+            Payload::CeBatch { .. } => Self::CeBatch,
+            Payload::KernelPhase { channel, phase, ptimer, .. } => Self::KernelPhase { ptimer, channel, phase },
+            Payload::Unknown { bits } => Self::Unknown { bits },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_callback_takes_88_bytes_at_most() {
+        assert!(size_of::<Record>() <= 88, "{}", size_of::<Record>());
+    }
+}

@@ -1,0 +1,303 @@
+//! A recording (`NCCL_SCOREP_RECORD`): every callback of this process, in the format of captures, for replay elsewhere.
+//!
+//! ```text
+//! callbacks ──► event (88 bytes) ──► memory (chunks, one thread each) ──► every ten seconds, and at exit: file (lines in true order, gzip)
+//! ```
+//! Callbacks take their places in the order by one shared counter and keep what they were told in memory. A thread of its own writes that to
+//! the file part by part, and the memory is free again. No callback waits for it: when the memory is full, because the file system is slower
+//! than the job for so long, the recording is over; it holds all callbacks up to that moment, and counts the rest. A callback of a thread
+//! that is beyond the most threads, or finds no memory, is lost alone, and counted too.
+
+mod event;
+mod file;
+mod line;
+mod memory;
+mod order;
+mod seen;
+mod strings;
+mod thread;
+mod writer;
+
+use crate::interface::descriptor::Descriptor;
+use crate::interface::introduction::Introduction;
+use common::config::Settings;
+use common::guard::contain;
+use common::launch::{self, KernelTime};
+use common::origin::{self, Origin};
+use common::{control, files, log, missing, own_thread, shortage};
+use event::{Event, Record, What};
+use file::{Head, Parts};
+use line::Communicator;
+use memory::{Inside, Memory};
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, Once, OnceLock, PoisonError};
+use std::time::Duration;
+use strings::Strings;
+use writer::{Span, Writer};
+
+/// How long the end of the process waits for what events tell.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+static RECORDING: OnceLock<Option<Recording>> = OnceLock::new();
+
+/// When a callback began, and which place it has among all. What it has to record is there, or never comes, once this is dropped.
+#[derive(Debug)]
+pub struct Moment<'a> {
+    time: u64,
+    sequence: u64,
+    inside: Inside<'a>,
+}
+
+/// The recording of this process.
+#[derive(Debug)]
+pub struct Recording {
+    memory: Memory,
+    strings: Strings,
+    /// Those since the last part, and the number of the first of them.
+    communicators: Mutex<(u32, Vec<Communicator>)>,
+    /// Callbacks so far, but for those that were missed.
+    sequence: AtomicU64,
+    /// Callbacks of threads that have no memory of their own.
+    missed: AtomicU64,
+    /// Set when the memory is full, and when the recording has ended.
+    over: AtomicBool,
+    /// When the memory was full, nanoseconds since `mono0`; 0 before.
+    full: AtomicU64,
+    ended: AtomicBool,
+    mask: AtomicU64,
+    version: u32,
+    writer: Mutex<Writer>,
+    pid: u32,
+    real0: u64,
+    mono0: u64,
+}
+
+impl Recording {
+    /// Begins, to end when the process exits. What is in the way is told in one line; then there is no recording.
+    pub fn begin(directory: &Path, settings: &Settings, version: u32) -> Option<&'static Self> {
+        let recording = RECORDING.get_or_init(|| {
+            let directory = files::expand(directory);
+            let made = Self::new(&directory, settings.record_bytes, version).and_then(|made| at_exit().map(|()| made));
+            launch::watch(|number, time| {
+                if let Some(recording) = RECORDING.get().and_then(Option::as_ref) {
+                    recording.kernel(number, time);
+                }
+            });
+            let complain = |error| log::warn(&format!("no recording in {}: {error}", directory.display()));
+            made.map_err(complain).ok()
+        });
+        // the thread asks for it, so it must be there
+        static ONCE: Once = Once::new();
+        if let (Some(recording), Some(interval)) = (recording, settings.record_interval()) {
+            ONCE.call_once(|| thread::begin(recording, interval));
+        }
+        recording.as_ref()
+    }
+
+    fn new(directory: &Path, bytes: usize, version: u32) -> io::Result<Self> {
+        Ok(Self {
+            writer: Mutex::new(Writer::new(Parts::new(directory)?)),
+            memory: Memory::new(bytes)?,
+            strings: Strings::new()?,
+            communicators: Mutex::default(),
+            sequence: AtomicU64::new(0),
+            missed: AtomicU64::new(0),
+            over: AtomicBool::new(false),
+            full: AtomicU64::new(0),
+            ended: AtomicBool::new(false),
+            mask: AtomicU64::new(0),
+            version,
+            pid: std::process::id(),
+            real0: nanoseconds(libc::CLOCK_REALTIME),
+            mono0: nanoseconds(libc::CLOCK_MONOTONIC),
+        })
+    }
+
+    /// A callback begins. `None` when it cannot be kept whatever it is: then it takes no place in the order, which must have no holes.
+    pub fn moment(&self) -> Option<Moment<'_>> {
+        let Some(inside) = self.memory.enter() else {
+            self.missed.fetch_add(1, Ordering::Relaxed);
+            return None;
+        };
+        let time = self.now();
+        // who reads this counter sees the marks of all whose places are below it
+        Some(Moment { time, sequence: self.sequence.fetch_add(1, Ordering::AcqRel), inside })
+    }
+
+    /// Nanoseconds since the recording began.
+    fn now(&self) -> u64 {
+        nanoseconds(libc::CLOCK_MONOTONIC).saturating_sub(self.mono0)
+    }
+
+    /// NCCL made a communicator; `mask` is what it was asked for. Not for the hot path: it locks and allocates.
+    pub fn init(&self, moment: Moment<'_>, context: u64, introduction: &Introduction<'_>, mask: u64) {
+        if self.over.load(Ordering::Relaxed) {
+            return;
+        }
+        self.mask.store(mask, Ordering::Relaxed);
+        let Introduction { id, name, nodes, ranks, rank, .. } = *introduction;
+        let name = name.map(|name| name.to_string_lossy().into_owned());
+        let introduction = {
+            let mut communicators = self.communicators.lock().unwrap_or_else(PoisonError::into_inner);
+            let (first, communicators) = &mut *communicators;
+            communicators.push(Communicator { id, name, nodes, ranks, rank });
+            first.wrapping_add(communicators.len() as u32 - 1)
+        };
+        self.keep(moment, 0, What::Init { context, introduction });
+    }
+
+    /// NCCL starts an event, and will call it `handle`.
+    pub fn start(&self, moment: Moment<'_>, handle: u64, context: u64, parent: u64, start: &Descriptor<'_>) {
+        if self.over.load(Ordering::Relaxed) {
+            return;
+        }
+        let event = Event::new(&start.payload, &self.strings);
+        self.keep(moment, start.rank, What::Start { context, handle, parent, event });
+    }
+
+    /// NCCL tells that an event's state changed.
+    pub fn state(&self, handle: u64, state: i32, value: Option<u64>) {
+        self.keep_now(What::State { handle, state, value });
+    }
+
+    /// NCCL stops an event.
+    pub fn stop(&self, handle: u64) {
+        self.keep_now(What::Stop { handle });
+    }
+
+    /// The two events around a launch have happened. On the collector's thread.
+    fn kernel(&self, handle: u64, KernelTime { first, start: begin, stop: last, .. }: KernelTime) {
+        self.keep_now(What::Kernel { handle, first, begin, last });
+    }
+
+    /// NCCL destroyed a communicator.
+    pub fn finalize(&self, context: u64) {
+        self.keep_now(What::Finalize { context });
+    }
+
+    fn keep_now(&self, what: What) {
+        if let Some(moment) = self.moment() {
+            self.keep(moment, 0, what);
+        }
+    }
+
+    fn keep(&self, moment: Moment<'_>, rank: i32, what: What) {
+        if self.over.load(Ordering::Relaxed) {
+            return;
+        }
+        let Moment { time, sequence, ref inside } = moment;
+        if !inside.push(Record { sequence, time, thread: inside.thread(), rank, what }) {
+            // the file ends at the first place in the order that is missing, so what other threads still have is not worth keeping
+            self.end(time);
+        }
+    }
+
+    /// The memory is full. A callback says nothing: the collector does, soon.
+    #[cold]
+    fn end(&self, time: u64) {
+        self.over.store(true, Ordering::Relaxed);
+        let _ = self.full.compare_exchange(0, time.max(1), Ordering::Relaxed, Ordering::Relaxed);
+        missing::recording_is_full();
+    }
+
+    /// Callbacks so far that have a place in the order; the marks of their threads are seen from here on.
+    fn callbacks(&self) -> u64 {
+        self.sequence.load(Ordering::Acquire)
+    }
+
+    /// Writes what is there of so many callbacks. False when nothing can be written any more.
+    fn write(&self, callbacks: u64, end: Option<u64>) -> bool {
+        let Some(mut writer) = own_thread::hold(&self.writer) else { return false };
+        if writer.is_over {
+            return false;
+        }
+        {
+            // an init waits for nothing that is written
+            let mut communicators = self.communicators.lock().unwrap_or_else(PoisonError::into_inner);
+            let (first, new) = &mut *communicators;
+            for communicator in new.drain(..) {
+                writer.communicators.insert(*first, communicator);
+                *first = first.wrapping_add(1);
+            }
+        }
+        let Self { version, pid, real0, mono0, .. } = *self;
+        let mut origin = Origin { interface: None, started: None, ..origin::own() };
+        if end.is_none() {
+            // the last line says it of what is not complete
+            origin.ended = None;
+        }
+        let [mask, full] = [&self.mask, &self.full].map(|number| number.load(Ordering::Relaxed));
+        let head = Head { version, mask, pid, real0, mono0, dropped: 0, full, process: origin.known() };
+        let span = Span { callbacks, missed: self.missed.load(Ordering::Relaxed), end };
+        let was_elsewhere = writer.parts.is_elsewhere();
+        let written = writer.write(&self.memory, &self.strings, head, span);
+        let place = writer.parts.place().display();
+        if writer.parts.is_elsewhere() && !was_elsewhere {
+            log::warn(&format!("the recording of this process is in {place}: the name without the last number is taken"));
+        }
+        match written {
+            Ok(0) if end.is_some() => log::info(&format!("recording in {place}")),
+            Ok(dropped) if end.is_some() => log::info(&format!("recording in {place}, without {dropped} callbacks")),
+            Ok(_) => {}
+            Err(error) => {
+                self.over.store(true, Ordering::Relaxed);
+                log::warn(&format!("the recording could not be written to {place}: {error}"));
+            }
+        }
+        !writer.is_over
+    }
+
+    /// Writes the rest, once, in the process that began the recording.
+    fn finish(&self) {
+        let is_elsewhere = self.pid != std::process::id();
+        if is_elsewhere || shortage::is_out_of_memory() || self.ended.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        // what events tell of the last kernels is learnt by then
+        control::flush(PATIENCE);
+        let callbacks = self.callbacks();
+        self.over.store(true, Ordering::Relaxed);
+        // if the collector had no time for it
+        missing::tell_of_full_recording();
+        self.write(callbacks, Some(self.now()));
+    }
+}
+
+/// Has the recording written when the process exits.
+fn at_exit() -> io::Result<()> {
+    extern "C" fn finish() {
+        contain("exit", None, || RECORDING.get().and_then(Option::as_ref).map(Recording::finish));
+    }
+    // SAFETY: `finish` is a function of this library, which is never unloaded (linked with -z nodelete).
+    if unsafe { libc::atexit(finish) } == 0 { Ok(()) } else { Err(io::ErrorKind::OutOfMemory.into()) }
+}
+
+fn nanoseconds(clock: libc::clockid_t) -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is a place for the answer.
+    unsafe { libc::clock_gettime(clock, &raw mut time) };
+    (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn communicators_take_no_memory_once_it_is_over() {
+        let directory = std::env::temp_dir().join(format!("scorep-nccl-record-{}", std::process::id()));
+        let recording = Recording::new(&directory, 1, 6).unwrap();
+        let introduction = Introduction { id: 1, name: None, nodes: 1, ranks: 2, rank: 0, logger: std::ptr::null() };
+        let init = || recording.init(recording.moment().unwrap(), 7, &introduction, 1);
+        while !recording.over.load(Ordering::Relaxed) {
+            init();
+        }
+        let kept = || recording.communicators.lock().unwrap().1.len();
+        let before = kept();
+        (0..100).for_each(|_| init());
+        assert_eq!(kept(), before);
+        std::fs::remove_dir(directory).unwrap();
+    }
+}

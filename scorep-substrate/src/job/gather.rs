@@ -1,0 +1,126 @@
+//! The job summary: what all processes have measured, brought together on the first one.
+//!
+//! Each process sends its summary and when its ranks began their collectives, in so many bytes as the setting allows, and all
+//! together no more than the first process can hold. What does not fit is left out, and told.
+
+use crate::job::ipc::{Ipc, IpcError};
+use crate::job::node_clocks::Nodes;
+use common::arrivals::{self, Arrivals};
+use common::clock::CLOCK;
+use common::clock_tree::{ClockTree, Link};
+use common::guard::contain;
+use common::lateness::lateness;
+use common::summary::{Clocks, Rows, Summary};
+use serde::{Deserialize, Serialize};
+
+/// What the first process takes of all others together, bytes.
+const MOST: usize = 256 << 20;
+/// Arrivals that it compares, of all processes together: with some 200 bytes each while it does.
+const MOST_ARRIVALS: usize = 1 << 21;
+/// Where the arrivals begin in a part: behind the length of what comes before them.
+const HEAD: usize = size_of::<u64>();
+
+/// What a process sends, but for its arrivals.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Part {
+    summary: Option<Summary>,
+    link: Option<Link>,
+    nanoseconds_per_tick: f64,
+}
+
+/// What a tick of this process is worth.
+fn nanoseconds_per_tick() -> f64 {
+    CLOCK.nanoseconds_per_tick().unwrap_or(1.0)
+}
+
+/// Every process of the run calls this at the same time. Gives the job summary on the first one.
+///
+/// # Errors
+/// When Score-P's communication fails.
+pub(crate) fn gather(
+    ipc: Ipc<'_>,
+    nodes: &Nodes,
+    summary: Option<Summary>,
+    arrivals: Option<Arrivals>,
+    most: usize,
+) -> Result<Option<Summary>, IpcError> {
+    let link = nodes.part(ipc)?;
+    let share = most.min(MOST / ipc.size());
+    // whatever fails in here, the others wait for the next step
+    let (mut bytes, mut arrivals) = contain("gather", (Vec::new(), Arrivals::default()), || {
+        let part = Part { summary, link: Some(link), nanoseconds_per_tick: nanoseconds_per_tick() };
+        (fit(part, share), arrivals.unwrap_or_default())
+    });
+    let room = share.saturating_sub(bytes.len());
+    let most = MOST_ARRIVALS / ipc.size();
+    let one_in = ipc.greatest(contain("gather", 1, || arrivals.one_in_for(most, room)))?;
+    let encoded = contain("gather", Vec::new(), || {
+        arrivals.thin(one_in);
+        arrivals.encode()
+    });
+    bytes.extend(encoded);
+    let parts = ipc.gather(&bytes)?;
+    Ok((ipc.rank() == 0).then(|| merge(parts.into_iter().map(|part| take_apart(&part).unwrap_or_default()).collect())))
+}
+
+/// The same for a process alone, whose ranks may be several.
+pub(crate) fn alone(summary: Summary, arrivals: Option<Arrivals>) -> Summary {
+    let part = Part { summary: Some(summary), link: None, nanoseconds_per_tick: nanoseconds_per_tick() };
+    let mut arrivals = arrivals.unwrap_or_default();
+    arrivals.thin(arrivals.one_in_for(MOST_ARRIVALS, usize::MAX));
+    let mut summary = merge(vec![(part, arrivals)]);
+    summary.notes.push("this is the summary of one process: without MPI, Score-P knows of no other".into());
+    summary
+}
+
+/// As much of a part as fits.
+fn fit(mut part: Part, share: usize) -> Vec<u8> {
+    let encoded = |part: &Part| {
+        let text = serde_json::to_vec(part).unwrap_or_default();
+        [&(text.len() as u64).to_le_bytes()[..], &text].concat()
+    };
+    let mut bytes = encoded(&part);
+    let why =
+        format!("{} KiB are more than the {} that a process may send (NCCL_SCOREP_GATHER_KB)", bytes.len() >> 10, share >> 10);
+    for rows in [Rows::Channels, Rows::Transfers, Rows::Operations] {
+        if bytes.len() > share
+            && let Some(summary) = &mut part.summary
+        {
+            summary.leave_out(rows, &why);
+            bytes = encoded(&part);
+        }
+    }
+    if bytes.len() > share {
+        part.summary = None;
+        bytes = encoded(&part);
+    }
+    bytes
+}
+
+fn take_apart(bytes: &[u8]) -> Option<(Part, Arrivals)> {
+    let length = u64::from_le_bytes(bytes.get(..HEAD)?.try_into().ok()?);
+    let (text, arrivals) = bytes.get(HEAD..)?.split_at_checked(usize::try_from(length).ok()?)?;
+    Some((serde_json::from_slice(text).ok()?, Arrivals::decode(arrivals).unwrap_or_default()))
+}
+
+/// The first process: one summary of all parts.
+fn merge(parts: Vec<(Part, Arrivals)>) -> Summary {
+    let (parts, arrivals): (Vec<Part>, Vec<Arrivals>) = parts.into_iter().unzip();
+    let links: Vec<Option<Link>> = parts.iter().map(|part| part.link).collect();
+    let scale = parts.first().map_or(1.0, |part| part.nanoseconds_per_tick);
+    let summaries = (0..).zip(parts).filter_map(|(number, part)| Some((number, part.summary?)));
+    let mut summary = Summary::merge_numbered(summaries);
+    let clocks = ClockTree::new(&links);
+    summary.notes.extend(arrivals::note(&arrivals));
+    (summary.lateness, summary.bandwidth) = lateness(arrivals, &clocks, scale, &summary.communicators);
+    // processes of one node read one clock
+    summary.clocks = Some(clocks.clocks(scale).unwrap_or(Clocks { nodes: 1, error_us: 0.0 }));
+    let silent = links.len() - summary.processes.len();
+    if silent > 0 {
+        let all = links.len();
+        summary.notes.push(format!(
+            "{silent} of {all} processes are not in here: their part had no room (NCCL_SCOREP_GATHER_KB) or could not be read"
+        ));
+    }
+    summary
+}

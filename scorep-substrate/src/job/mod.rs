@@ -1,0 +1,8 @@
+//! All processes of a job together: roll call, clocks, gathering, files.
+
+pub(crate) mod gather;
+pub(crate) mod ipc;
+pub(crate) mod job_files;
+pub(crate) mod node_clocks;
+pub mod replayed;
+pub(crate) mod roll_call;

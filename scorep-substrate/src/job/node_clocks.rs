@@ -1,0 +1,110 @@
+//! Compares the clocks of the nodes over Score-P's communication, at the begin and at the end of the run.
+//!
+//! Processes of one node read one clock. So one process a node takes part, along a binomial tree: a parent asks each of its children
+//! what time it is, many times, and believes the answer that came back first.
+
+use crate::job::ipc::{Ipc, IpcError};
+use common::clock::CLOCK;
+use common::clock_tree::{Link, Meeting, binomial};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// Questions to a child; the first ones warm the connection up.
+const ROUNDS: usize = 50;
+
+/// The nodes of the run, and this process' place among them.
+#[derive(Debug)]
+pub(crate) struct Nodes {
+    /// The first process of each node, in the order of ranks.
+    leaders: Vec<usize>,
+    /// This process' node.
+    node: usize,
+    rank: usize,
+    /// The meeting with the parent's clock at the begin, of the first process of a node.
+    begin: Option<Meeting>,
+}
+
+/// What tells one node from another: what NCCL is told, or else the running kernel; and which of its clocks the process reads.
+fn identity() -> [u8; 8] {
+    let told = std::env::var_os("NCCL_HOSTID").filter(|id| !id.is_empty()).map(|id| id.to_string_lossy().into_owned());
+    let boot = || std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let mut hasher = DefaultHasher::new();
+    told.unwrap_or_else(boot).trim().hash(&mut hasher);
+    (CLOCK.source(), std::env::var_os("SCOREP_TIMER")).hash(&mut hasher);
+    hasher.finish().to_ne_bytes()
+}
+
+impl Nodes {
+    /// Finds the nodes and compares their clocks for the first time.
+    ///
+    /// # Errors
+    /// When Score-P's communication fails.
+    pub(crate) fn meet(ipc: Ipc<'_>) -> Result<Self, IpcError> {
+        let identities = ipc.all_gather(identity())?;
+        let rank = ipc.rank();
+        let first = |identity: &[u8; 8]| identities.iter().position(|other| other == identity).unwrap_or(0);
+        let leaders: Vec<usize> = (0..identities.len()).filter(|&rank| first(&identities[rank]) == rank).collect();
+        let own = identities.get(rank).map_or(0, first);
+        let node = leaders.iter().position(|&leader| leader == own).unwrap_or(0);
+        let mut nodes = Self { leaders, node, rank, begin: None };
+        nodes.begin = nodes.compare(ipc)?;
+        Ok(nodes)
+    }
+
+    /// Compares the clocks again; gives how this process' clock stands to another one's.
+    ///
+    /// # Errors
+    /// When Score-P's communication fails.
+    pub(crate) fn part(&self, ipc: Ipc<'_>) -> Result<Link, IpcError> {
+        let end = self.compare(ipc)?;
+        let leader = self.leaders.get(self.node).copied().unwrap_or(0);
+        let parent = if self.rank == leader { self.family().0.unwrap_or(leader) } else { leader };
+        let now = CLOCK.now();
+        let same = Meeting { own: now, parents: now, error: 0 };
+        Ok(Link { parent: parent as u32, begin: self.begin, end: end.unwrap_or(same) })
+    }
+
+    /// Parent and children of this process' node, by the ranks of their first processes.
+    fn family(&self) -> (Option<usize>, Vec<usize>) {
+        let (parent, children) = binomial(self.node, self.leaders.len());
+        let rank = |node: usize| self.leaders.get(node).copied();
+        (parent.and_then(rank), children.into_iter().filter_map(rank).collect())
+    }
+
+    /// All processes call this. Gives the meeting with the parent's clock, where there is one of another node.
+    fn compare(&self, ipc: Ipc<'_>) -> Result<Option<Meeting>, IpcError> {
+        if self.leaders.get(self.node) != Some(&self.rank) {
+            return Ok(None);
+        }
+        let (parent, children) = self.family();
+        let met = parent.map(|parent| tell(ipc, parent)).transpose()?;
+        children.into_iter().try_for_each(|child| ask(ipc, child))?;
+        Ok(met)
+    }
+}
+
+/// Asks a child for its time, and tells it what came of it.
+fn ask(ipc: Ipc<'_>, child: usize) -> Result<(), IpcError> {
+    let mut rounds = Vec::with_capacity(ROUNDS);
+    for _ in 0..ROUNDS {
+        let sent = CLOCK.now();
+        ipc.send(&[0], child)?;
+        let mut theirs = [0; 8];
+        ipc.receive(&mut theirs, child)?;
+        rounds.push((sent, u64::from_ne_bytes(theirs), CLOCK.now()));
+    }
+    let met = Meeting::measured_by_parent(rounds).unwrap_or(Meeting { own: 0, parents: 0, error: u64::MAX });
+    let words = [met.own, met.parents, met.error].map(u64::to_ne_bytes);
+    ipc.send(words.as_flattened(), child)
+}
+
+/// Tells the parent the time whenever it asks, and learns what came of it.
+fn tell(ipc: Ipc<'_>, parent: usize) -> Result<Meeting, IpcError> {
+    for _ in 0..ROUNDS {
+        ipc.receive(&mut [0], parent)?;
+        ipc.send(&CLOCK.now().to_ne_bytes(), parent)?;
+    }
+    let mut words = [[0; 8]; 3];
+    ipc.receive(words.as_flattened_mut(), parent)?;
+    let [own, parents, error] = words.map(u64::from_ne_bytes);
+    Ok(Meeting { own, parents, error })
+}

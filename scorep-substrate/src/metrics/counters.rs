@@ -1,0 +1,245 @@
+//! Metric plugin `nccl_plugin`: the counters, strictly synchronous, so right in the trace and in the profile of one run.
+//!
+//! Score-P reads every counter before every enter and leave on every thread (`ids`). The process' counters live on the first thread
+//! that asks; elsewhere they are constant, lest a profile count them once a thread.
+
+use crate::metrics::ids::{self, CONSTANT};
+use crate::metrics::memory::{self, Metric};
+use crate::metrics::token;
+use crate::sys::{
+    BASE_DECIMAL, MODE_ACCUMULATED_START, MetricPluginInfo, MetricProperties, PER_THREAD, PLUGIN_VERSION, STRICTLY_SYNC,
+    SYNCHRONIZATION_MODE_END, SynchronizationMode, VALUE_UINT64,
+};
+use crate::{host_regions, run};
+use common::clock::CLOCK;
+use common::guard::{contain, guard};
+use common::log;
+use common::metric::{COUNTERS, Counter, DEFAULT, Owner, counters};
+use common::thread::ThreadCell;
+use std::env;
+use std::ffi::c_char;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// What Score-P takes the tokens from.
+const TOKENS: &str = "SCOREP_METRIC_NCCL_PLUGIN";
+/// A token stands for no more counters: Score-P 8.4 reads the list after it has freed it.
+const MOST_OF_A_TOKEN: usize = 20;
+/// No thread has asked yet.
+const NOBODY: usize = usize::MAX;
+
+/// What has been shown already. A counter that two tokens name is shown once: Score-P takes it twice for one and puts the profile out of
+/// step.
+static SHOWN: [AtomicBool; COUNTERS] = [const { AtomicBool::new(false) }; COUNTERS];
+/// The thread on whose location the process' counters are shown.
+static FIRST: AtomicUsize = AtomicUsize::new(NOBODY);
+
+fn find(name: &str) -> Option<usize> {
+    counters().iter().position(|counter| counter.name == name)
+}
+
+fn describe(counter: &'static Counter) -> Metric<'static> {
+    Metric {
+        name: &counter.name,
+        description: &counter.description,
+        mode: MODE_ACCUMULATED_START,
+        value_type: VALUE_UINT64,
+        base: BASE_DECIMAL,
+        exponent: 0,
+        unit: counter.unit,
+    }
+}
+
+/// The counters that a token names, by their places: one, the default ones, or with `*` as many as one token may.
+fn select(token: &str) -> Vec<usize> {
+    match token.trim() {
+        "default" => DEFAULT.map(|counter| counter as usize).into(),
+        "*" => (0..MOST_OF_A_TOKEN.min(COUNTERS)).collect(),
+        name => match find(name) {
+            Some(place) => vec![place],
+            None => {
+                let names: Vec<&str> = counters().iter().map(|counter| counter.name.as_str()).collect();
+                log::warn(&format!("{TOKENS}: there is no counter {name:?}; there are default, *, {}", names.join(", ")));
+                Vec::new()
+            }
+        },
+    }
+}
+
+/// Whether a list of tokens, as Score-P takes it apart, has none: `separators` are single characters.
+fn is_empty(tokens: &str, separators: &str) -> bool {
+    tokens.chars().all(|letter| separators.contains(letter))
+}
+
+/// Says so when Score-P was told to load the plugin but not what to show: it says nothing itself. Others who load the plugin have no such
+/// variables, and ask for what they want.
+fn warn_of_no_counters() {
+    let text = |name: &str| env::var_os(name).map(|value| value.to_string_lossy().into_owned());
+    let separators = text("SCOREP_METRIC_PLUGINS_SEP").unwrap_or_else(|| ",".to_owned());
+    let is_loaded = text("SCOREP_METRIC_PLUGINS").is_some_and(|plugins| !is_empty(&plugins, &separators));
+    if is_loaded && is_empty(&text(TOKENS).unwrap_or_default(), &separators) {
+        log::warn(&format!("{TOKENS} names no counter, so none is shown; {TOKENS}=default shows {} of them", DEFAULT.len()));
+    }
+}
+
+unsafe extern "C" fn initialize() -> i32 {
+    guard("initialize", (), || {
+        run::prepare();
+        SHOWN.iter().for_each(|shown| shown.store(false, Ordering::Relaxed));
+        warn_of_no_counters();
+    });
+    0
+}
+
+unsafe extern "C" fn finalize() {}
+
+unsafe extern "C" fn get_event_info(token: *mut c_char) -> *mut MetricProperties {
+    let list = guard("get_event_info", None, || {
+        // SAFETY: Score-P passes a string that is alive during the call.
+        let token = unsafe { token::text(token) };
+        let new = select(&token).into_iter().filter(|&place| !SHOWN[place].swap(true, Ordering::Relaxed));
+        let list: Vec<Metric<'_>> = new.map(|place| describe(&counters()[place])).collect();
+        Some(memory::properties(&list))
+    });
+    // an empty list is the fallback: Score-P aborts the application on NULL
+    list.unwrap_or_else(|| memory::properties(&[]))
+}
+
+unsafe extern "C" fn add_counter(name: *mut c_char) -> i32 {
+    // never negative: Score-P aborts the application when a strictly synchronous counter is refused
+    guard("add_counter", CONSTANT, || {
+        // SAFETY: Score-P passes a string that is alive during the call.
+        let name = unsafe { token::text(name) };
+        host_regions::know_thread();
+        let (Some(counter), Some((cell, thread))) = (find(&name), ThreadCell::current()) else { return CONSTANT };
+        let first = FIRST.compare_exchange(NOBODY, thread, Ordering::Relaxed, Ordering::Relaxed).unwrap_or_else(|first| first);
+        match counters()[counter].owner {
+            Owner::Thread => ids::of_thread(counter, cell, thread),
+            Owner::Process if first == NOBODY || first == thread => ids::of_process(counter),
+            Owner::Process => CONSTANT,
+        }
+    })
+}
+
+unsafe extern "C" fn get_current_value(id: i32) -> u64 {
+    ids::read(id)
+}
+
+/// Takes Score-P's clock.
+pub(crate) unsafe extern "C" fn set_clock_function(function: Option<unsafe extern "C" fn() -> u64>) {
+    guard("set_clock_function", (), || {
+        if let Some(function) = function {
+            CLOCK.set_function(function);
+        }
+    });
+}
+
+unsafe extern "C" fn synchronize(_is_responsible: bool, mode: SynchronizationMode) {
+    // what was recorded before a fault counts
+    contain("synchronize", (), || {
+        if mode == SYNCHRONIZATION_MODE_END {
+            run::end_now();
+        } else {
+            run::begin();
+        }
+    });
+}
+
+/// What Score-P looks up for `SCOREP_METRIC_PLUGINS=nccl_plugin`.
+#[unsafe(no_mangle)]
+#[allow(non_snake_case, reason = "the name is Score-P's")]
+pub extern "C" fn SCOREP_MetricPlugin_nccl_plugin_get_info() -> MetricPluginInfo {
+    MetricPluginInfo {
+        plugin_version: PLUGIN_VERSION,
+        run_per: PER_THREAD,
+        sync: STRICTLY_SYNC,
+        initialize: Some(initialize),
+        finalize: Some(finalize),
+        get_event_info: Some(get_event_info),
+        add_counter: Some(add_counter),
+        get_current_value: Some(get_current_value),
+        set_clock_function: Some(set_clock_function),
+        synchronize: Some(synchronize),
+        ..MetricPluginInfo::zeroed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use common::board;
+    use common::metric::Fixed;
+    use std::ffi::CStr;
+
+    fn names(token: &str) -> Vec<&'static str> {
+        select(token).into_iter().map(|place| counters()[place].name.as_str()).collect()
+    }
+
+    /// How many metrics Score-P gets for a token.
+    fn told(token: &CStr) -> usize {
+        // SAFETY: a string that outlives the call, and a list that ends with an entry without a name.
+        unsafe {
+            let list = get_event_info(token.as_ptr().cast_mut());
+            (0..).find(|&entry| (*list.add(entry)).name.is_null()).unwrap()
+        }
+    }
+
+    #[test]
+    fn a_counter_that_two_tokens_name_is_shown_once() {
+        // SAFETY: takes nothing.
+        assert_eq!(unsafe { initialize() }, 0);
+        assert_eq!([c"nccl_bytes", c"default", c"nccl_ops", c"*", c"nope"].map(told), [1, 6, 0, 13, 0]);
+        // SAFETY: takes nothing.
+        assert_eq!(unsafe { initialize() }, 0);
+        assert_eq!(told(c"default"), 7);
+    }
+
+    #[test]
+    fn tokens_select_counters() {
+        assert_eq!(names(" nccl_bytes "), ["nccl_bytes"]);
+        assert_eq!(names("nccl_allreduce_time"), ["nccl_allreduce_time"]);
+        let default = [
+            "nccl_ops",
+            "nccl_bytes",
+            "nccl_busy_time",
+            "nccl_net_bytes",
+            "nccl_gpu_timed_ops",
+            "nccl_enqueued_bytes",
+            "nccl_api_time",
+        ];
+        assert_eq!(names("default"), default);
+        assert_eq!((names("*").len(), names("*")[2]), (20, "nccl_collective_time"));
+        assert!(select("no such").is_empty());
+    }
+
+    #[test]
+    fn lists_of_tokens_are_taken_apart_as_score_p_does() {
+        for (tokens, separators, empty) in [
+            ("", ",", true),
+            (",,", ",", true),
+            ("nccl_ops", ",", false),
+            (" ", ",", false),
+            (",", ";", false),
+            (";:", ":;", true),
+            ("nccl_ops", "", false),
+        ] {
+            assert_eq!(is_empty(tokens, separators), empty, "{tokens:?} {separators:?}");
+        }
+    }
+
+    #[test]
+    fn the_processs_counters_are_shown_on_one_thread() {
+        let add = |name: &CStr| {
+            // SAFETY: a string that outlives the call.
+            unsafe { add_counter(name.as_ptr().cast_mut()) }
+        };
+        let here = add(c"nccl_ops");
+        let there = std::thread::spawn(move || add(c"nccl_ops")).join().unwrap();
+        board::add(Fixed::Ops as usize, 3);
+        let shown = [here, there].map(|id| {
+            // SAFETY: takes any number.
+            unsafe { get_current_value(id) }
+        });
+        assert!(shown == [3, 0] || shown == [0, 3], "{shown:?}");
+        assert!(add(c"no such") >= 0);
+    }
+}

@@ -1,0 +1,259 @@
+//! Metric plugin `nccl_series_plugin`: rates, latencies and times as they developed, asynchronous, at locations of their own in the
+//! trace. Score-P asks once, at the end. With profiling on it drops asynchronous metrics, and each takes a location's memory from the
+//! start: those that it has no room for would abort the application, so they are refused. It asks for their names before any communicator is
+//! made, so `default` is of the first ones that will be.
+
+use crate::measurement::Measurement;
+use crate::metrics::counters::set_clock_function;
+use crate::metrics::memory::{self, Metric};
+use crate::metrics::token;
+use crate::run;
+use crate::sys::{
+    ASYNC, BASE_DECIMAL, MODE_ABSOLUTE_LAST, MetricPluginInfo, MetricProperties, PER_PROCESS, PLUGIN_VERSION,
+    SYNCHRONIZATION_MODE_END, SynchronizationMode, TimeValuePair, VALUE_DOUBLE,
+};
+use common::clock::CLOCK;
+use common::guard::{contain, guard};
+use common::metric::{self, SERIES, Series};
+use common::series::{self, Of, Token};
+use common::{control, log};
+use std::ffi::c_char;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, Once, PoisonError};
+
+/// Series by the ids that Score-P got.
+static ASKED: Mutex<Vec<Token>> = Mutex::new(Vec::new());
+/// First and last time of the measurement; a value outside would lie outside the trace.
+static BEGIN: AtomicU64 = AtomicU64::new(0);
+static END: AtomicU64 = AtomicU64::new(u64::MAX);
+
+/// Locations that are left for the program's own threads, and series taken where Score-P's memory cannot be looked at.
+const LEFT: usize = 4;
+const FEW: usize = 10;
+/// Communicators of which a name alone shows series, if there is memory.
+const FIRST: usize = 4;
+
+/// Series that Score-P has been told of so far.
+static TOLD: AtomicUsize = AtomicUsize::new(0);
+
+/// Whether a value of SCOREP_ENABLE_PROFILING leaves profiling on, as Score-P reads it.
+fn is_profiling(value: Option<&str>) -> bool {
+    let Some(value) = value else { return true };
+    let off = ["false", "no", "off"].iter().any(|off| value.eq_ignore_ascii_case(off));
+    !off && value.parse::<u64>() != Ok(0)
+}
+
+/// Says once that a profile leaves no series.
+fn tell_of_profiling() {
+    static ONCE: Once = Once::new();
+    let value = std::env::var_os("SCOREP_ENABLE_PROFILING").map(|value| value.to_string_lossy().trim().to_owned());
+    if run::is_score_ps() && is_profiling(value.as_deref()) {
+        ONCE.call_once(|| {
+            log::warn(
+                "Score-P drops the series of nccl_series_plugin, as all asynchronous metrics, while it makes a profile: set \
+                 SCOREP_ENABLE_PROFILING=false to have them in the trace. Counters and lanes do not need that",
+            );
+        });
+    }
+}
+
+/// How many more series Score-P has memory for.
+fn room() -> usize {
+    if !run::is_score_ps() {
+        return usize::MAX;
+    }
+    let room = Measurement::find().map_or(FEW, |measurement| measurement.room().saturating_sub(LEFT));
+    room.saturating_sub(TOLD.load(Ordering::Relaxed))
+}
+
+/// As many of the series as there is room for, and a line about the others.
+fn admit(mut series: Vec<Token>, room: usize) -> Vec<Token> {
+    static ONCE: Once = Once::new();
+    if room < series.len() {
+        ONCE.call_once(|| {
+            let taken = TOLD.load(Ordering::Relaxed) + room;
+            log::warn(&format!(
+                "SCOREP_METRIC_NCCL_SERIES_PLUGIN: {taken} series are taken and no more: each needs 1 MiB of SCOREP_TOTAL_MEMORY from the \
+                 start; make it larger for more"
+            ));
+        });
+    }
+    series.truncate(room);
+    TOLD.fetch_add(series.len(), Ordering::Relaxed);
+    series
+}
+
+/// The series that a token names.
+fn select(token: &str, room: usize) -> Vec<Token> {
+    if matches!(token, "default" | "*") {
+        return of_first(&SERIES.each_ref(), room);
+    }
+    if let Some(series) = metric::series(token) {
+        return of_first(&[series], room);
+    }
+    if let Some(token) = Token::parse(token) {
+        return vec![token];
+    }
+    if let Some(series) = metric::former_series(token) {
+        let name = series.name;
+        let peer = if series.by_peer { format!(", {name}#N@P of its transfers to its rank P") } else { String::new() };
+        log::warn(&format!(
+            "SCOREP_METRIC_NCCL_SERIES_PLUGIN: {token} is now {name}, one of each communicator: {name}#N of the communicator number N{peer}"
+        ));
+        return if token.contains('@') { Vec::new() } else { of_first(&[series], room) };
+    }
+    log::warn(&format!(
+        "SCOREP_METRIC_NCCL_SERIES_PLUGIN: there is no series {token:?}; there are default, {}, each also with #N behind it for the \
+         communicator number N or #other for those without, and {}#N@P and {}#N@P for its transfers to its rank P",
+        SERIES.map(|series| series.name).join(", "),
+        SERIES[0].name,
+        SERIES[1].name
+    ));
+    Vec::new()
+}
+
+/// These of the first communicators, as many as half of the room is enough for, and those of the others: the trace and the lanes need memory, too.
+fn of_first(series: &[&'static Series], room: usize) -> Vec<Token> {
+    let of_other = series.iter().filter(|series| series.of_other);
+    let others = of_other.clone().count();
+    let communicators = ((room / 2).saturating_sub(others) / series.len().max(1)).clamp(1, FIRST);
+    let numbers = (0..).take(communicators);
+    let own = numbers.flat_map(|number| series.iter().map(move |&series| Token { series, of: Of::Communicator(number) }));
+    own.chain(of_other.map(|&series| Token { series, of: Of::Other })).collect()
+}
+
+unsafe extern "C" fn initialize() -> i32 {
+    guard("initialize", (), run::prepare);
+    0
+}
+
+unsafe extern "C" fn finalize() {}
+
+unsafe extern "C" fn get_event_info(token: *mut c_char) -> *mut MetricProperties {
+    let list = guard("get_event_info", None, || {
+        // SAFETY: Score-P passes a string that is alive during the call.
+        let token = unsafe { token::text(token) };
+        tell_of_profiling();
+        let room = room();
+        let found = admit(select(&token, room), room);
+        let names: Vec<String> = found.iter().map(Token::to_string).collect();
+        let list: Vec<Metric<'_>> = names.iter().zip(&found).map(|(name, token)| metric_of(name, token.series)).collect();
+        Some(memory::properties(&list))
+    });
+    // an empty list is the fallback: Score-P aborts the application on NULL
+    list.unwrap_or_else(|| memory::properties(&[]))
+}
+
+fn metric_of<'a>(name: &'a str, series: &Series) -> Metric<'a> {
+    Metric {
+        name,
+        description: series.description,
+        mode: MODE_ABSOLUTE_LAST,
+        value_type: VALUE_DOUBLE,
+        base: BASE_DECIMAL,
+        exponent: 0,
+        unit: series.unit,
+    }
+}
+
+unsafe extern "C" fn add_counter(name: *mut c_char) -> i32 {
+    guard("add_counter", -1, || {
+        // SAFETY: Score-P passes a string that is alive during the call.
+        let Some(token) = Token::parse(&unsafe { token::text(name) }) else { return -1 };
+        let mut asked = ASKED.lock().unwrap_or_else(PoisonError::into_inner);
+        asked.push(token);
+        series::want(token.of);
+        i32::try_from(asked.len() - 1).unwrap_or(-1)
+    })
+}
+
+unsafe extern "C" fn get_all_values(id: i32, list: *mut *mut TimeValuePair) -> u64 {
+    guard("get_all_values", 0, || {
+        let token = {
+            let asked = ASKED.lock().unwrap_or_else(PoisonError::into_inner);
+            usize::try_from(id).ok().and_then(|id| asked.get(id).copied())
+        };
+        let points = token.map(control::series).unwrap_or_default();
+        let (begin, end) = (BEGIN.load(Ordering::Relaxed), END.load(Ordering::Relaxed));
+        let pairs: Vec<(u64, u64)> = points.iter().map(|point| (point.time.max(begin).min(end), point.value.to_bits())).collect();
+        let (pointer, count) = memory::pairs(&pairs);
+        if list.is_null() {
+            return 0;
+        }
+        // SAFETY: Score-P passes a place for the list, which it frees.
+        unsafe { *list = pointer };
+        count
+    })
+}
+
+unsafe extern "C" fn synchronize(_is_responsible: bool, mode: SynchronizationMode) {
+    // what was recorded before a fault counts
+    contain("synchronize", (), || {
+        if mode == SYNCHRONIZATION_MODE_END {
+            run::end_now();
+            END.store(CLOCK.now(), Ordering::Relaxed);
+        } else {
+            BEGIN.store(CLOCK.now(), Ordering::Relaxed);
+            run::begin();
+        }
+    });
+}
+
+/// What Score-P looks up for `SCOREP_METRIC_PLUGINS=nccl_series_plugin`.
+#[unsafe(no_mangle)]
+#[allow(non_snake_case, reason = "the name is Score-P's")]
+pub extern "C" fn SCOREP_MetricPlugin_nccl_series_plugin_get_info() -> MetricPluginInfo {
+    MetricPluginInfo {
+        plugin_version: PLUGIN_VERSION,
+        run_per: PER_PROCESS,
+        sync: ASYNC,
+        initialize: Some(initialize),
+        finalize: Some(finalize),
+        get_event_info: Some(get_event_info),
+        add_counter: Some(add_counter),
+        set_clock_function: Some(set_clock_function),
+        get_all_values: Some(get_all_values),
+        synchronize: Some(synchronize),
+        ..MetricPluginInfo::zeroed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn profiling_is_on_unless_it_is_switched_off() {
+        assert!([None, Some("true"), Some(""), Some("1"), Some("nonsense")].into_iter().all(is_profiling));
+        assert!(!["false", "NO", "off", "0"].into_iter().any(|value| is_profiling(Some(value))));
+    }
+
+    #[test]
+    fn series_are_admitted_while_there_is_room() {
+        let all = || select("default", usize::MAX);
+        assert_eq!(admit(all(), usize::MAX).len(), all().len());
+        assert_eq!([admit(all(), 3).len(), admit(all(), 0).len()], [3, 0]);
+    }
+
+    #[test]
+    fn a_name_alone_is_of_the_first_communicators_and_the_others() {
+        let names = |token: &str, room| select(token, room).iter().map(Token::to_string).collect::<Vec<_>>();
+        let busbw = |of: &[&str]| of.iter().map(|of| format!("nccl_window_effective_busbw#{of}")).collect::<Vec<_>>();
+        assert_eq!(names("nccl_window_effective_busbw", usize::MAX), busbw(&["0", "1", "2", "3", "other"]));
+        assert_eq!(names("nccl_window_effective_busbw", 6), busbw(&["0", "1", "other"]));
+        assert_eq!(names("nccl_window_transfer_latency", 0), ["nccl_window_transfer_latency#0"]);
+        // 4 of each, and 3 of the others
+        assert_eq!([3, 21, 22, 100].map(|room| select("default", room).len()), [7, 7, 11, 19]);
+        assert_eq!(names("default", 7)[3..5], ["nccl_window_effective_busbw#0", "nccl_window_transfer_rate#other"]);
+    }
+
+    #[test]
+    fn tokens_select_series() {
+        let names = |token: &str| select(token, 2).iter().map(Token::to_string).collect::<Vec<_>>();
+        assert_eq!(names("nccl_window_transfer_rate#1@2"), ["nccl_window_transfer_rate#1@2"]);
+        assert!(names("nccl_window_effective_busbw#0@2").is_empty() && names("nccl_ops").is_empty());
+        // what was called otherwise before is still known, but for a rank of whatever communicator
+        assert_eq!(names("nccl_busbw"), names("nccl_window_effective_busbw"));
+        assert!(names("nccl_transfer_rate@2").is_empty());
+    }
+}
