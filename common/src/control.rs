@@ -7,7 +7,7 @@ use crate::series::{Point, Token};
 use crate::summary::Summary;
 use crate::thread::ThreadCell;
 use crate::timeline::Timeline;
-use crate::{export, log, notes, recorder, summary_file, switch};
+use crate::{export, files, log, notes, recorder, summary_file, switch};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
@@ -50,6 +50,9 @@ pub fn flush(patience: Duration) -> bool {
 pub fn finish() {
     // what there is nobody can finish
     if switch::is_out_of_memory() {
+        if is_own_process() {
+            files::remove_all();
+        }
         return;
     }
     let _ = ask(|done| Message::Flush { last: true, done }, patiently);
