@@ -71,7 +71,8 @@ fn ranks_that_have_one_name_each_write_a_file_and_say_which() {
     assert_eq!(said.iter().filter(|said| said.is_empty()).count(), 1, "{said:?}");
     assert!(names(directory.path(), ".part").is_empty());
 
-    // a later job's process takes the name, as a person would expect
+    // a later job's process takes the name, as a person would expect; later by the ticks in which the system tells of begins
+    std::thread::sleep(std::time::Duration::from_millis(100));
     let before = pids(&directory);
     let said = run(directory.path(), commands(1, "all.json"));
     assert_eq!((said, names(directory.path(), ".json")), (vec![String::new()], found));

@@ -1,7 +1,7 @@
 //! Begin and end of the recording in a process: everything else is started and ended here.
 
 use crate::base::guard::contain;
-use crate::base::{log, notes, shortage, switch};
+use crate::base::{files, log, notes, shortage, switch};
 use crate::clock::CLOCK;
 use crate::collect::collector;
 use crate::config::{self, Settings};
@@ -70,6 +70,9 @@ pub fn close(context: u64) {
 pub fn finish() {
     // what there is nobody can finish
     if shortage::is_out_of_memory() {
+        if is_own_process() {
+            files::remove_all();
+        }
         return;
     }
     control::settle();

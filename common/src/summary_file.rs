@@ -83,7 +83,7 @@ impl File {
                 self.told_name = true;
                 let asked = self.name.asked().display();
                 log::warn(&format!(
-                    "the summary of this process is in {place}: {asked} is another process' file. NCCL_SCOREP_SUMMARY with %r or %p \
+                    "the summary of this process is in {place}: {asked} is another process' file, or another user's. NCCL_SCOREP_SUMMARY with %r or %p \
                      in it gives each process its own"
                 ));
             }

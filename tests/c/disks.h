@@ -69,6 +69,11 @@ off64_t lseek64(int descriptor, off64_t offset, int from) {
   return syscall(SYS_lseek, descriptor, offset, from);
 }
 
+int renameat2(int here, const char *from, int there, const char *to, unsigned flags) {
+  if (disk.is_watched && fails("renameat2")) return -1;
+  return (int)syscall(SYS_renameat2, here, from, there, to, flags);
+}
+
 int rename(const char *from, const char *to) {
   if (disk.is_watched && fails("rename")) return -1;
   return (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);

@@ -117,7 +117,9 @@ impl Job {
             let path = self.path().join(&name);
             if name.ends_with(".jsonl.gz") {
                 let (meta, lines) = lines::all(&path);
-                recordings.push(lines.len() as u64 + meta["dropped"].as_u64().unwrap());
+                // the last line is no callback
+                assert!(lines::ends(&lines), "{}: the recording does not end", self.what());
+                recordings.push(lines.len() as u64 - 1 + meta["dropped"].as_u64().unwrap());
             } else {
                 assert!(name.ends_with(".json"), "{}: {name} is left behind", self.what());
                 summaries.push(serde_json::from_slice(&fs::read(path).unwrap()).unwrap());

@@ -7,7 +7,7 @@ use std::process::Command;
 /// The line at the first init where there can be no collector.
 const REFUSED: &str = "no memory or thread to record with";
 /// Without these there is no file, and one line says so.
-const OF_FILES: [&str; 3] = ["rename", "open", "close"];
+const OF_FILES: [&str; 2] = ["open", "close"];
 
 #[test]
 fn system_calls_that_are_refused_are_done_without() {
@@ -28,7 +28,7 @@ fn system_calls_that_are_refused_are_done_without() {
 fn check(found: &Found, what: &str, has_no_thread: bool, has_no_file: bool) {
     let said = match (has_no_thread, has_no_file) {
         (true, _) => Some(REFUSED),
-        (false, true) => Some("the summary could not be written to summary.json"),
+        (false, true) => Some("the summary could not be written to "),
         (false, false) => None,
     };
     assert_eq!(found.files()[0], usize::from(said.is_none()), "{what}: {:?}", found.said);

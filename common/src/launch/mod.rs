@@ -15,7 +15,7 @@ pub mod times;
 
 use crate::event::handle::Handle;
 use crate::launch::cuda::Event;
-use once_cell::sync::OnceCell;
+use std::sync::OnceLock;
 
 /// Operations that one kernel runs: those of a communicator that start one after the other. It is named by the first of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -170,7 +170,7 @@ pub enum News {
 /// Told of each launch that events have timed: its number in a recording, and when it ran.
 pub type Watcher = fn(u64, KernelTime);
 
-static WATCHER: OnceCell<Watcher> = OnceCell::new();
+static WATCHER: OnceLock<Watcher> = OnceLock::new();
 
 /// From here on the watcher is told, on the collector's thread. Only the first one is.
 pub fn watch(watcher: Watcher) {

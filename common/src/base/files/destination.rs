@@ -71,10 +71,13 @@ fn write_by(place: &Path, text: &[u8], appear: impl FnOnce(NewFile) -> io::Resul
         Target::Directory => Err(io::ErrorKind::IsADirectory.into()),
         Target::Refused => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a socket or a disk")),
         Target::File => {
-            if let Some(directory) = place.parent().filter(|directory| !directory.as_os_str().is_empty()) {
-                make(directory)?;
-            }
-            let mut file = NewFile::beside(place)?;
+            let mut file = match (NewFile::beside(place), place.parent()) {
+                (Err(error), Some(directory)) if error.kind() == io::ErrorKind::NotFound => {
+                    make(directory)?;
+                    NewFile::beside(place)?
+                }
+                (file, _) => file?,
+            };
             file.write_all(text)?;
             appear(file)
         }

@@ -32,6 +32,17 @@ impl Growing {
         Ok((Self { file, place: name.place().to_owned(), length }, written))
     }
 
+    /// Makes one of a single part, under that name: it appears when it is closed.
+    ///
+    /// # Errors
+    /// As [`Growing::begin`], and [`Growing::close`].
+    pub fn whole<T>(name: &mut Name, part: impl FnOnce(&mut NewFile) -> io::Result<T>) -> io::Result<T> {
+        let mut file = NewFile::beside(name.place())?;
+        let written = part(&mut file)?;
+        file.appear_as(name)?;
+        Ok(written)
+    }
+
     /// Where it is.
     pub fn place(&self) -> &Path {
         &self.place

@@ -5,6 +5,7 @@
 mod destination;
 mod directory;
 mod growing;
+mod left;
 mod name;
 mod new_file;
 mod own;
@@ -13,6 +14,7 @@ mod pattern;
 pub use destination::{is_replaced, write, write_json, write_json_as};
 pub use directory::{make, make_own};
 pub use growing::Growing;
+pub(crate) use left::remove_all;
 pub use name::{Earlier, Name};
 pub use new_file::NewFile;
 pub use own::open;

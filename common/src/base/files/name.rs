@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant, SystemTime};
 
-/// How far the begin of a process and the time of a file may be apart from what they are: both are told in ticks of the system.
+/// How far the begin of a process and the time of a file may be apart from what they are: both are told in ticks of the system. A file that may
+/// be of either side stays.
 const COARSE: Duration = Duration::from_millis(20);
 
 /// What becomes of a file of that name that was there before this process began.
@@ -31,7 +32,7 @@ pub struct Name {
     place: PathBuf,
     earlier: Earlier,
     /// What this process has put there last.
-    own: Option<(u64, u64)>,
+    own: Option<Identity>,
 }
 
 impl Name {
@@ -58,12 +59,13 @@ impl Name {
 
     /// Gives a file that is whole the name.
     pub(super) fn give(&mut self, file: &Path) -> io::Result<()> {
-        let own = file.symlink_metadata()?;
+        // where the system does not say, only a name that is free is taken
+        let own = file.symlink_metadata().ok();
         let mut taken = io::ErrorKind::AlreadyExists.into();
         for _ in 0..TRIES {
-            match self.give_once(file, &own) {
+            match self.give_once(file, own.as_ref()) {
                 Ok(()) => {
-                    self.own = Some(number(&own));
+                    self.own = own.as_ref().map(identity);
                     return Ok(());
                 }
                 // somebody came in between, or the place is somebody else's: looked at again
@@ -74,19 +76,23 @@ impl Name {
         Err(taken)
     }
 
-    fn give_once(&mut self, file: &Path, own: &Metadata) -> io::Result<()> {
-        let there = match self.place.symlink_metadata() {
-            Ok(there) => there,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return put_where_free(file, &self.place),
-            Err(error) => return Err(error),
+    fn give_once(&mut self, file: &Path, own: Option<&Metadata>) -> io::Result<()> {
+        let Ok(there) = self.place.symlink_metadata() else {
+            let given = put_where_free(file, &self.place);
+            if own.is_none() && given.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists) {
+                self.place = with_random_part(&self.asked);
+            }
+            return given;
         };
-        if self.own == Some(number(&there)) {
+        if self.own == Some(identity(&there)) {
             return fs::rename(file, &self.place);
         }
         if there.is_dir() {
             return Err(io::ErrorKind::IsADirectory.into());
         }
-        let gives_way = !there.is_file() || self.earlier == Earlier::Replaced && is_earlier(&there, own);
+        // processes of a job are one user's
+        let gives_way = !there.is_file()
+            || own.is_some_and(|own| own.uid() != there.uid() || self.earlier == Earlier::Replaced && is_earlier(&there, own));
         if gives_way && self.take_away(&there).is_ok() {
             return put_where_free(file, &self.place);
         }
@@ -101,7 +107,7 @@ impl Name {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             moved => moved?,
         }
-        if number(&aside.symlink_metadata()?) == number(seen) {
+        if identity(&aside.symlink_metadata()?) == identity(seen) {
             return fs::remove_file(aside);
         }
         let back = put_where_free(&aside, &self.place);
@@ -110,9 +116,11 @@ impl Name {
     }
 }
 
-/// What no two files have at a time.
-fn number(file: &Metadata) -> (u64, u64) {
-    (file.dev(), file.ino())
+/// What tells files apart: a number that is free again may be given to the next file, which has another time or length.
+type Identity = [u64; 5];
+
+fn identity(file: &Metadata) -> Identity {
+    [file.dev(), file.ino(), file.mtime().cast_unsigned(), file.mtime_nsec().cast_unsigned(), file.len()]
 }
 
 /// Whether a file was there before this process began, by the clock of the file system, which has just made the file `now`.
@@ -122,7 +130,7 @@ fn is_earlier(there: &Metadata, now: &Metadata) -> bool {
 }
 
 fn is_before(there: SystemTime, now: SystemTime, age: Duration) -> bool {
-    now.checked_sub(age).is_some_and(|begin| there < begin + COARSE)
+    now.checked_sub(age).is_some_and(|begin| there + COARSE < begin)
 }
 
 /// Since when the process runs, as the system tells; since the first call where it does not.
@@ -289,7 +297,7 @@ mod tests {
     fn a_process_is_as_old_as_the_system_says() {
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(100);
         let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
-        assert!(is_before(at(89), now, Duration::from_secs(10)) && !is_before(at(91), now, Duration::from_secs(10)));
+        assert!(is_before(at(89), now, Duration::from_secs(10)) && !is_before(at(90), now, Duration::from_secs(10)));
         assert!(told_age().is_some_and(|age| age < Duration::from_secs(86_400)));
     }
 }

@@ -1,5 +1,6 @@
 //! A file that appears whole or not at all.
 
+use super::left::Begun;
 use super::{Name, random};
 use crate::base::signal::Held;
 use std::ffi::{OsStr, OsString};
@@ -24,6 +25,7 @@ pub struct NewFile {
     part: Part,
     place: PathBuf,
     _limit: Held,
+    _begun: Begun,
 }
 
 /// The path of a file that is not whole yet. Dropped, the file is gone, if it did not appear.
@@ -50,8 +52,9 @@ impl NewFile {
             // O_EXCL: whatever has that name, a link too, is neither opened nor followed
             match OpenOptions::new().write(true).create_new(true).mode(0o666).custom_flags(libc::O_NOFOLLOW).open(&path) {
                 Ok(file) => {
+                    let begun = Begun::new(&path);
                     let (file, part) = (BufWriter::new(file), Part(path));
-                    return Ok(Self { file, part, place: place.to_owned(), _limit: limit });
+                    return Ok(Self { file, part, place: place.to_owned(), _limit: limit, _begun: begun });
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => taken = error,
                 Err(error) => return Err(error),
@@ -85,7 +88,7 @@ impl NewFile {
     /// When not all of it could be written: file systems of other machines, and quotas, may say so only when it is closed.
     pub fn appear(self) -> io::Result<()> {
         // the limit is held to the end
-        let Self { file, mut part, place, _limit } = self;
+        let Self { file, mut part, place, _limit, _begun } = self;
         close(file.into_inner().map_err(io::IntoInnerError::into_error)?)?;
         fs::rename(&part.0, place)?;
         part.0.clear();
@@ -97,7 +100,7 @@ impl NewFile {
     /// # Errors
     /// As [`NewFile::appear`].
     pub fn appear_as(self, name: &mut Name) -> io::Result<()> {
-        let Self { file, mut part, _limit, .. } = self;
+        let Self { file, mut part, _limit, _begun, .. } = self;
         close(file.into_inner().map_err(io::IntoInnerError::into_error)?)?;
         name.give(&part.0)?;
         part.0.clear();
@@ -109,7 +112,7 @@ impl NewFile {
     /// # Errors
     /// When not all of it could be written.
     pub(super) fn appear_open(self, name: &mut Name) -> io::Result<File> {
-        let Self { file, mut part, _limit, .. } = self;
+        let Self { file, mut part, _limit, _begun, .. } = self;
         let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
         name.give(&part.0)?;
         part.0.clear();

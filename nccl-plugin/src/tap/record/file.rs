@@ -88,18 +88,23 @@ impl Parts {
     pub(super) fn add<T>(
         &mut self,
         head: Head,
+        is_last: bool,
         lines: impl FnOnce(&mut dyn Write) -> io::Result<T>,
         dropped: impl FnOnce(&T) -> u64,
     ) -> io::Result<T> {
         let Some((file, before)) = &mut self.file else {
-            let (file, (head, written)) = Growing::begin(&mut self.name, |file| {
+            let first = |file: &mut NewFile| {
                 file.write_all(&head.member()?)?;
                 let written = write_member(file, lines)?;
                 let head = Head { dropped: dropped(&written), ..head };
                 file.seek(SeekFrom::Start(0))?;
                 file.write_all(&head.member()?)?;
                 Ok((head, written))
-            })?;
+            };
+            if is_last {
+                return Growing::whole(&mut self.name, first).map(|(_, written)| written);
+            }
+            let (file, (head, written)) = Growing::begin(&mut self.name, first)?;
             self.file = Some((file, head));
             return Ok(written);
         };

@@ -213,14 +213,16 @@ impl Recording {
         if writer.is_over {
             return false;
         }
-        {
-            // an init waits for nothing that is written
+        // an init waits for nothing that is written, and for no memory
+        let (first, new) = {
             let mut communicators = self.communicators.lock().unwrap_or_else(PoisonError::into_inner);
-            let (first, new) = &mut *communicators;
-            for communicator in new.drain(..) {
-                writer.communicators.insert(*first, communicator);
-                *first = first.wrapping_add(1);
-            }
+            let (next, communicators) = &mut *communicators;
+            let (first, new) = (*next, std::mem::take(communicators));
+            *next = first.wrapping_add(new.len() as u32);
+            (first, new)
+        };
+        for (place, communicator) in (0..).zip(new) {
+            writer.communicators.insert(first.wrapping_add(place), communicator);
         }
         let Self { version, pid, real0, mono0, .. } = *self;
         let mut origin = Origin { interface: None, started: None, ..origin::own() };

@@ -84,7 +84,7 @@ impl Writer {
             }
             Ok(count)
         };
-        let written = parts.add(head, part, |&count| dropped(count));
+        let written = parts.add(head, span.end.is_some(), part, |&count| dropped(count));
         introduced.iter().for_each(|number| _ = communicators.remove(number));
         *is_over = span.end.is_some() || written.is_err();
         *lines = written?;
