@@ -1,30 +1,43 @@
 //! The core of scorep-nccl. It knows neither NCCL's structures nor Score-P's.
 //!
 //! ```text
-//! callbacks ──► recorder's windows of slots ──► collector: assembly ──► figures ──► board, series, summary
+//! record: callbacks ──► windows of slots ──► collect: reader, assembly ──► sums, figures ──► board, series, timeline, summary
 //! ```
 //! The callbacks ([`callbacks`]) write one cache line an event ([`slot`]) into the communicator's window ([`window`]). The collector
-//! thread ([`collector`]) reads the windows ([`reader`]), puts operations and transfers together ([`assembly`]), sums and fits
-//! them ([`totals`], [`fit`], [`rate`]) and shows the result ([`board`], [`series`], [`summary`]).
+//! thread (`collect::collector`) reads the windows (`collect::reader`), puts operations and transfers together (`collect::assembly`), sums and fits
+//! them ([`totals`], [`rate`]) and shows the result ([`board`], [`series`], [`summary`]).
 
+// Under everything.
 mod base;
-pub mod clock;
-mod collect;
-pub mod config;
-pub mod control;
 pub mod event;
+
+// What a process is told, what it is, and its clocks.
+pub mod clock;
+pub mod config;
+pub mod origin;
+
+// The recording.
+pub mod launch;
+mod record;
+
+// The figures.
+pub mod figures;
+pub mod operation;
+pub mod summary;
+mod sums;
+
+// The collector, and all processes together.
+mod collect;
+pub mod lateness;
+
+// Out of the process.
+pub mod control;
 #[cfg_attr(not(feature = "otel"), path = "export/none.rs")]
 mod export;
-pub mod figures;
-pub mod lateness;
-pub mod launch;
-pub mod operation;
-pub mod origin;
-pub mod process;
-mod record;
-pub mod summary;
 pub mod summary_file;
-mod sums;
+
+// Begin and end.
+pub mod process;
 
 // for the hosts: the plugin, the substrate, the tool, and their tests
 pub use base::{files, guard, log, mapping, notes, own_thread, rank, shortage, switch, visible};
