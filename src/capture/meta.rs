@@ -16,7 +16,7 @@ pub(crate) struct Meta {
     pub(crate) pid: i32,
     /// `CLOCK_REALTIME` in nanoseconds, at the same moment as `mono0`.
     pub(crate) real0: u64,
-    /// `CLOCK_MONOTONIC` in nanoseconds; every [`Call::t`] counts from here.
+    /// `CLOCK_MONOTONIC` in nanoseconds; every [`super::Call::t`] counts from here.
     pub(crate) mono0: u64,
     /// Callbacks that the recorder lost: when it is not 0, figures from this capture are lower bounds.
     pub(crate) dropped: u64,

@@ -2,7 +2,7 @@
 //!
 //! An event belongs to the context that it was made in, so it is made on a thread that launches there. When a context's last communicator ends, its
 //! events are destroyed: what the program does with the context after that, such as `cudaDeviceReset`, must not find us asking about them.
-//! Where it does so before, the context has another number ([`Calls::id`]), and the events of before are forgotten.
+//! Where it does so before, the context has another number (`Calls::id`), and the events of before are forgotten.
 
 use super::{Launch, News, Recorded, Source, Starts};
 use crate::launch::cuda::{Calls, Context, Driver, Look};

@@ -111,7 +111,7 @@ pub struct Operations {
     pub kernel_once_us: f64,
     /// Shortest.
     pub min_us: Option<f64>,
-    /// Longest, where those that the GPU has timed speak for all ([`crate::sums::enough::speaks_for_all`]).
+    /// Longest, where those that the GPU has timed speak for all (`sums::enough`).
     pub max_us: Option<f64>,
     /// Operations timed from the enqueue to the last proxy operation's stop.
     pub proxy_timed: u64,
@@ -209,7 +209,7 @@ pub struct Lateness {
     /// By how much it is off in 19 of 20 operations, likewise. In an operation, a lateness that is not above it counts
     /// as none.
     pub estimated_error_us: f64,
-    /// Mean over all these operations, microseconds; where they speak for all ([`crate::sums::enough::speaks_for_all`]).
+    /// Mean over all these operations, microseconds; where they speak for all (`sums::enough`).
     pub mean_us: Option<f64>,
     /// 99th percentile, likewise.
     pub p99_us: Option<f64>,
@@ -243,7 +243,7 @@ pub struct Bandwidth {
     /// Sum of their least times, microseconds.
     pub least_us: f64,
     /// Bus bandwidth, 10^9 bytes a second: S x factor over the sum of the least times. Where those that are timed speak for
-    /// all ([`crate::sums::enough::speaks_for_all`]).
+    /// all (`sums::enough`).
     pub busbw_gb_s: Option<f64>,
 }
 
