@@ -8,11 +8,11 @@ use std::path::Path;
 pub(crate) struct Floors(Vec<Vec<String>>);
 
 impl Floors {
-    /// Those of the crate with that root. They stand between "```floors common/src/lib.rs" and the block's end.
+    /// Those of the crate with that root. They stand between a line "common/src/lib.rs:" and the block's end.
     pub(crate) fn of(root: &str) -> Self {
         let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/architecture.md");
         let text = fs::read_to_string(document).unwrap();
-        let begin = format!("```floors {root}");
+        let begin = format!("{root}:");
         let lines = text.lines().skip_while(|line| *line != begin).skip(1).take_while(|line| *line != "```");
         let floors: Vec<Vec<String>> = lines.map(|line| line.split_whitespace().map(str::to_owned).collect()).collect();
         assert!(!floors.is_empty(), "docs/architecture.md has no block {begin}");
