@@ -142,8 +142,91 @@ fn a_communicator_decides_over_the_names_of_jobs() {
     };
     let expected = json!([{"name": "a", "processes": [0, 1]}, {"name": "c", "processes": [2, 3]}]);
     assert_eq!(jobs(["a", "b", "c", "c"]), expected);
-    // a name holds together what has no communicator in common
-    assert_eq!(jobs(["a", "b", "a", "c"]), json!([{"name": "a", "processes": [0, 1, 2, 3]}]));
+    // one name, but not at a time: two runs
+    let expected = json!([{"name": "a, run 2", "processes": [0, 1]}, {"name": "a, run 1", "processes": [2, 3]}]);
+    assert_eq!(jobs(["a", "b", "a", "c"]), expected);
+}
+
+/// A recording as if of a process of another communicator, so many hours later, which says this of itself.
+fn elsewhere(path: &Path, process: &Value, comm: &'static str, hours: u64) -> Edited {
+    let process = process.clone();
+    Edited::of(path, move |line| match line["cb"].as_str() {
+        Some("meta") => {
+            line["process"] = process.clone();
+            line["real0"] = json!(line["real0"].as_u64().unwrap() + hours * 3_600_000_000_000);
+        }
+        Some("init") => {
+            let own = line["comm"].as_str().unwrap().to_owned();
+            line["comm"] = json!(format!("{comm}{}", &own[comm.len()..]));
+        }
+        _ => {}
+    })
+}
+
+/// Two pairs of processes, a communicator each, by job, ranks, their number, and how many hours later they began.
+fn two_pairs(of: [(Option<&str>, [u32; 2], u32, u64); 2]) -> Vec<Edited> {
+    let pair = ranks("nvlink2_collectives");
+    let both = of.into_iter().zip(["aa", "bb"]).flat_map(|((job, ranks, size, hours), comm)| {
+        let edited = |(path, rank): (&PathBuf, u32)| {
+            let id = format!("{comm}{rank}");
+            elsewhere(path, &json!({"id": id, "host": "a", "job": job, "rank": rank, "ranks": size}), comm, hours)
+        };
+        pair.iter().zip(ranks).map(edited).collect::<Vec<_>>()
+    });
+    both.collect()
+}
+
+fn paths(edited: &[Edited]) -> Vec<PathBuf> {
+    edited.iter().map(Edited::path).collect()
+}
+
+fn replay_all(edited: &[Edited], format: &str) -> Command {
+    let paths = paths(edited);
+    replay(&paths.iter().map(PathBuf::as_path).collect::<Vec<_>>(), format)
+}
+
+/// A batch script that starts a program twice, by a launcher that gives it no name.
+#[test]
+fn two_runs_of_one_name_stand_apart() {
+    let named = Some("slurm 7");
+    let runs = two_pairs([(named, [0, 1], 2, 0), (named, [0, 1], 2, 1)]);
+    let expected = json!([{"name": "slurm 7, run 1", "processes": [0, 1]}, {"name": "slurm 7, run 2", "processes": [2, 3]}]);
+    assert_eq!(tool::summary(&mut replay_all(&runs, "json"))["jobs"], expected);
+    let text = tool::succeed(&mut replay_all(&runs, "table"));
+    assert!(text.starts_with("These processes are of 2 jobs, whose figures stand apart.\n"), "{text}");
+    assert!(text.contains("== Job 1: slurm 7, run 1; ") && text.contains("== Job 2: slurm 7, run 2; "), "{text}");
+    // each counts its own operations alone
+    for run in [&runs[..2], &runs[2..]] {
+        let alone = tool::succeed(&mut replay_all(run, "table"));
+        assert!(text.contains(alone.trim_end()), "{text}\n{alone}");
+    }
+
+    let one_run = two_pairs([(named, [0, 1], 4, 0), (named, [2, 3], 4, 0)]);
+    let expected = json!([{"name": "slurm 7", "processes": [0, 1, 2, 3]}]);
+    assert_eq!(tool::summary(&mut replay_all(&one_run, "json"))["jobs"], expected);
+}
+
+/// Tensor parallel groups, and nobody who gives the job a name.
+#[test]
+fn nameless_ranks_of_as_many_are_of_one_job() {
+    let jobs = |of| tool::summary(&mut replay_all(&two_pairs(of), "json"))["jobs"].clone();
+    let one = json!([{"name": null, "processes": [0, 1, 2, 3]}]);
+    assert_eq!(jobs([(None, [0, 1], 4, 0), (None, [2, 3], 4, 0)]), one);
+    for apart in [
+        [(None, [0, 1], 4, 0), (None, [1, 2], 4, 0)],
+        [(None, [0, 1], 4, 0), (None, [2, 3], 8, 0)],
+        [(None, [0, 1], 4, 0), (None, [2, 3], 4, 1)],
+    ] {
+        assert_eq!(jobs(apart).as_array().unwrap().len(), 2, "{apart:?}");
+    }
+}
+
+#[test]
+fn where_nothing_says_whether_there_are_several_jobs_that_is_said() {
+    let pair = ranks("nvlink2_collectives");
+    let alone = |comm| elsewhere(&pair[0], &json!({"id": comm}), comm, 0);
+    let text = tool::succeed(&mut replay_all(&[alone("aa"), alone("bb")], "table"));
+    assert!(text.starts_with("These processes may be of 2 jobs, whose figures stand apart.\n"), "{text}");
 }
 
 #[test]

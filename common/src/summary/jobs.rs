@@ -1,9 +1,11 @@
 //! Which processes are of one job.
 //!
 //! Processes that share a communicator are, whatever their environments say: NCCL gives all ranks of a communicator one
-//! number. So are those whose jobs have one name. Of others nothing says so.
+//! number. So are those whose jobs have one name, where they can be of one run: no rank is there twice, and they ran at a
+//! time. So are nameless ones that are different ranks of as many, at a time. Of others nothing says so.
 
-use super::Summary;
+use super::runs::{self, Run};
+use super::{Process, Summary};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,19 +47,40 @@ impl Summary {
                 communicator.ranks.iter().filter_map(|at| places.get(&at.process).copied()).collect();
             of_communicator.windows(2).for_each(|pair| sets.join(pair[0], pair[1]));
         }
-        let mut named: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut parts: BTreeMap<usize, Run<'_>> = BTreeMap::new();
         for (place, process) in self.processes.iter().enumerate() {
-            if let Some(name) = &process.origin.job {
-                sets.join(place, *named.entry(name).or_insert(place));
-            }
+            parts.entry(sets.first(place)).or_default().add(place, process);
         }
-        let mut jobs: BTreeMap<usize, Job> = BTreeMap::new();
-        for (place, process) in self.processes.iter().enumerate() {
-            let job = jobs.entry(sets.first(place)).or_insert(Job { name: None, processes: vec![] });
-            job.processes.push(process.process);
-            job.name = job.name.take().or_else(|| process.origin.job.clone());
-        }
-        jobs.into_values().collect()
+        let runs = runs::together(parts.into_values().collect());
+        let name = |run: &Run<'_>| self.first_name(run);
+        let mut count: BTreeMap<String, usize> = BTreeMap::new();
+        runs.iter().filter_map(name).for_each(|name| *count.entry(name).or_default() += 1);
+        let mut number: BTreeMap<String, usize> = BTreeMap::new();
+        // in the order of their begins
+        let job = |run: Run<'_>| {
+            let name = name(&run).map(|name| match count.get(&name) {
+                Some(2..) => {
+                    let number = number.entry(name.clone()).or_default();
+                    *number += 1;
+                    format!("{name}, run {number}")
+                }
+                _ => name,
+            });
+            let mut places = run.places;
+            places.sort_unstable();
+            Job { name, processes: places.into_iter().map(|place| self.processes[place].process).collect() }
+        };
+        let mut jobs: Vec<Job> = runs.into_iter().map(job).collect();
+        jobs.sort_by_key(|job| job.processes.iter().filter_map(|number| places.get(number)).min().copied());
+        jobs
+    }
+
+    /// What the first process of a run that knows calls its job.
+    fn first_name(&self, run: &Run<'_>) -> Option<String> {
+        let mut named: Vec<(usize, &String)> =
+            run.places.iter().filter_map(|&place| Some((place, self.processes[place].origin.job.as_ref()?))).collect();
+        named.sort_unstable();
+        named.first().map(|(_, name)| (*name).clone())
     }
 
     /// The summary of each job, where they are several, from the processes that this one was merged of.
@@ -73,10 +96,21 @@ impl Summary {
             let comms: BTreeSet<&str> = summary.communicators.iter().map(|row| row.comm.as_str()).collect();
             summary.lateness = self.lateness.iter().filter(|row| comms.contains(row.comm.as_str())).cloned().collect();
             summary.bandwidth = self.bandwidth.iter().filter(|row| comms.contains(row.comm.as_str())).cloned().collect();
+            summary.jobs = vec![job.clone()];
             summary
         };
         self.jobs.iter().map(of_job).collect()
     }
+}
+
+/// Whether it is known that no two of these are of one job.
+pub(super) fn are_apart<'a>(jobs: impl Iterator<Item = &'a [Process]>) -> bool {
+    let run = |processes: &'a [Process]| {
+        let mut run = Run::default();
+        processes.iter().enumerate().for_each(|(place, process)| run.add(place, process));
+        run
+    };
+    runs::are_all_others(&jobs.map(run).collect::<Vec<_>>())
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ mod of_process;
 mod process;
 mod ranks;
 pub mod report;
+mod runs;
 
 use crate::sums::rate::FittedLine;
 use serde::{Deserialize, Serialize};

@@ -137,7 +137,10 @@ mod tests {
     #[test]
     fn nobody_late_is_said() {
         let text = shown(&summary(vec![row(0, None, 1), row(1, None, 1)], None));
-        assert_eq!(text, "\nArrival at collectives: none of 2 ranks is later than the clocks leave uncertain, 4.2 us at most\n");
+        assert_eq!(
+            text,
+            "\nArrival at collectives; it is not known of how many ranks: none of 2 is later than the clocks leave uncertain, 4.2 us at most\n"
+        );
     }
 
     /// Not a mean of the warm-up, and not "on time" either.

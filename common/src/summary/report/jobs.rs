@@ -2,6 +2,7 @@
 
 use super::table::View;
 use crate::base::visible::visible;
+use crate::summary::jobs::are_apart;
 use crate::summary::{Process, Summary};
 use std::fmt::Write;
 
@@ -10,7 +11,8 @@ const MOST: usize = 8;
 
 /// The tables of each job, one job after the other: figures of different jobs are never summed up.
 pub fn view_of_jobs(jobs: &[Summary], view: &View) -> String {
-    let mut text = format!("These processes are of {} jobs, whose figures stand apart.\n", jobs.len());
+    let are = if are_apart(jobs.iter().map(|job| job.processes.as_slice())) { "are" } else { "may be" };
+    let mut text = format!("These processes {are} of {} jobs, whose figures stand apart.\n", jobs.len());
     for (number, summary) in (1..).zip(jobs) {
         let name = summary.jobs.iter().find_map(|job| job.name.as_deref());
         let name = name.map_or_else(|| "known by its communicators alone".into(), visible);
