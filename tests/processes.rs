@@ -95,6 +95,17 @@ fn every_table_says_of_how_many_ranks_it_is() {
     assert!(summary["notes"].to_string().contains("these are not here: 1 to 3"), "{}", summary["notes"]);
 }
 
+/// A job of 8, of which two share the largest communicator that is known here.
+#[test]
+fn ranks_of_the_job_that_no_communicator_tells_of_are_missed() {
+    let few = two_pairs([(Some("slurm 9"), [0, 1], 8, 0), (None, [0, 1], 8, 0)]);
+    let text = tool::succeed(&mut replay_all(&few[..2], "table"));
+    assert!(!heads(&text).is_empty() && heads(&text).iter().all(|head| head.contains("; 2 of 8 ranks of the job")), "{text}");
+    let note = "of the 8 ranks of job slurm 9 these are not here, or have not called NCCL: 2 to 7";
+    assert_eq!(tool::summary(&mut replay_all(&few[..2], "json"))["notes"], json!([note]));
+    assert!(text.contains(&format!("note: {note}\n")), "{text}");
+}
+
 /// NCCL of the first interfaces does not say how many ranks a communicator has.
 #[test]
 fn where_nobody_says_how_many_ranks_there_are_that_is_said() {

@@ -1,6 +1,7 @@
 //! The summary: what a run, or one process of it, measured. Schema `scorep-nccl-summary-1`; docs/summary.md tells every field.
 
 mod jobs;
+mod launched;
 mod of_job;
 mod of_process;
 mod process;

@@ -1,5 +1,6 @@
 //! Which ranks of the communicators are here: the communicators themselves say how many they have.
 
+use super::launched::Launched;
 use super::{Communicator, Summary};
 use crate::base::visible::visible;
 use std::collections::{BTreeMap, BTreeSet};
@@ -44,33 +45,47 @@ impl Communicator {
     /// Ranks that are not here.
     fn missing(&self) -> String {
         let here: BTreeSet<i32> = self.ranks.iter().map(|place| place.rank).collect();
-        let missing: Vec<i32> = (0..self.nranks).filter(|rank| !here.contains(rank)).collect();
-        let stretch = |of: &[i32]| match of {
-            [one] => one.to_string(),
-            [one, .., last] => format!("{one} to {last}"),
-            [] => String::new(),
-        };
-        let all: Vec<String> = missing.chunk_by(|one, next| one + 1 == *next).map(stretch).collect();
-        let more = if all.len() > MOST_STRETCHES { ", ..." } else { "" };
-        format!("{}{more}", all[..all.len().min(MOST_STRETCHES)].join(", "))
+        stretches((0..self.nranks).filter(|rank| !here.contains(rank)))
     }
 }
 
+/// Ranks, in their order: `1 to 3, 5`.
+pub(super) fn stretches(ranks: impl Iterator<Item = i32>) -> String {
+    let ranks: Vec<i32> = ranks.collect();
+    let stretch = |of: &[i32]| match of {
+        [one] => one.to_string(),
+        [one, .., last] => format!("{one} to {last}"),
+        [] => String::new(),
+    };
+    let all: Vec<String> = ranks.chunk_by(|one, next| one + 1 == *next).map(stretch).collect();
+    let more = if all.len() > MOST_STRETCHES { ", ..." } else { "" };
+    format!("{}{more}", all[..all.len().min(MOST_STRETCHES)].join(", "))
+}
+
 impl Summary {
-    /// `3 of 8 ranks`, of the largest communicator, and of how many communicators all ranks are here where they are not of all.
+    /// `3 of 8 ranks`: of the largest communicator, with how many communicators all ranks are here of, where they are not of all;
+    /// or of the job, where its launcher says of more.
     pub fn ranks(&self) -> String {
         let found: Vec<_> = self.communicators.iter().filter_map(|row| Some((row.found()?, row))).collect();
         let complete = found.iter().filter(|((here, all), _)| here >= all).count();
         let largest = found.iter().max_by_key(|((here, all), _)| (*all, std::cmp::Reverse(*here)));
+        let of_all = match found.len() {
+            count if complete == count => String::new(),
+            count => format!("; all ranks of {complete} of {count} communicators"),
+        };
+        let said = Launched::of_one_job(self).filter(|said| {
+            // of its communicator's ranks, a process may have several
+            largest.is_none_or(|((here, all), _)| said.all > *all || said.here.len() < said.all && here >= all)
+        });
+        if let Some(said) = said {
+            return format!("{} of {} ranks of the job{of_all}", said.here.len(), said.all);
+        }
         let Some(&((here, all), communicator)) = largest else { return "it is not known of how many ranks".into() };
         let at_least = if here < all && self.sums_up() { "at least " } else { "" };
         if complete == found.len() {
             return format!("{here} of {all} ranks");
         }
-        let of_all = match found.len() {
-            1 => String::new(),
-            count => format!("; all ranks of {complete} of {count} communicators"),
-        };
+        let of_all = if found.len() == 1 { String::new() } else { of_all };
         format!("{at_least}{here} of {all} ranks of communicator {}{of_all}", communicator.called())
     }
 
@@ -108,6 +123,7 @@ impl Summary {
         if lacking.len() > MOST {
             notes.push(format!("{} more communicators lack ranks", lacking.len() - MOST));
         }
+        notes.extend(self.jobs.iter().filter_map(|job| Launched::of(self, &job.processes)?.note(job.name.as_deref())));
         notes.extend(self.jobs.iter().filter_map(|job| self.note_of_releases(&job.processes)));
         notes
     }

@@ -1,0 +1,105 @@
+//! Which ranks of a job are here, as its launcher counts them: by variables of its processes, which communicators may know less than.
+
+use super::Summary;
+use super::ranks::stretches;
+use crate::base::rank::Told;
+use std::collections::BTreeSet;
+
+/// The ranks of a job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Launched {
+    /// Those that are here.
+    pub(super) here: BTreeSet<u32>,
+    /// How many there are.
+    pub(super) all: usize,
+    /// The variables that say which rank a process is.
+    variables: BTreeSet<&'static str>,
+}
+
+impl Launched {
+    /// By processes of one job, by their numbers; where all of them know their rank, and of how many.
+    pub(super) fn of(summary: &Summary, processes: &[u32]) -> Option<Self> {
+        let numbers: BTreeSet<u32> = processes.iter().copied().collect();
+        let (mut here, mut sizes, mut variables) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+        for process in summary.processes.iter().filter(|process| numbers.contains(&process.process)) {
+            here.insert(process.origin.rank?);
+            sizes.insert(process.origin.ranks?);
+            variables.extend(Told::by(|name| process.origin.variables.get(name).cloned()).variable);
+        }
+        // where they do not agree, they are of several launchers
+        let mut sizes = sizes.into_iter();
+        let (Some(all), None) = (sizes.next(), sizes.next()) else { return None };
+        Some(Self { here, all: usize::try_from(all).ok()?, variables })
+    }
+
+    /// Of a summary of one job.
+    pub(super) fn of_one_job(summary: &Summary) -> Option<Self> {
+        match summary.jobs.as_slice() {
+            [job] => Self::of(summary, &job.processes),
+            _ => None,
+        }
+    }
+
+    /// Which ones are not here.
+    pub(super) fn note(&self, name: Option<&str>) -> Option<String> {
+        if self.here.len() >= self.all {
+            return None;
+        }
+        let job = name.map_or_else(|| "the job".into(), |name| format!("job {name}"));
+        let variables: Vec<&str> = self.variables.iter().copied().collect();
+        let by = if variables.is_empty() { String::new() } else { format!(" (by {})", variables.join(", ")) };
+        let all = i32::try_from(self.all).ok()?;
+        let missing = stretches((0..all).filter(|rank| u32::try_from(*rank).is_ok_and(|rank| !self.here.contains(&rank))));
+        Some(format!("of the {all} ranks of {job}{by} these are not here, or have not called NCCL: {missing}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::origin::Origin;
+    use crate::summary::{Communicator, Job, RankPlace};
+
+    /// Of one job: processes by rank and number of ranks, and a communicator by its ranks.
+    fn of(processes: &[(Option<u32>, Option<u32>)], communicators: &[(i32, &[i32])]) -> Summary {
+        let mut summary = Summary::merge(vec![]);
+        for (number, &(rank, ranks)) in (0..).zip(processes) {
+            let mut process = Summary::of_nothing("").processes.remove(0);
+            let variables = rank.map(|rank| ("PMI_RANK".to_owned(), rank.to_string())).into_iter().collect();
+            process.process = number;
+            process.origin = Origin { rank, ranks, variables, ..Origin::default() };
+            summary.processes.push(process);
+        }
+        for (number, (nranks, here)) in communicators.iter().enumerate() {
+            let ranks = (0..).zip(*here).map(|(process, &rank)| RankPlace { rank, process }).collect();
+            let comm = format!("c{number}");
+            summary.communicators.push(Communicator { comm, nranks: *nranks, nnodes: 1, name: String::new(), ranks });
+        }
+        summary.jobs = vec![Job { name: Some("slurm 7".into()), processes: (0..processes.len() as u32).collect() }];
+        summary
+    }
+
+    #[test]
+    fn the_larger_number_of_ranks_is_said() {
+        let two_of = |all| [(Some(0), Some(all)), (Some(1), Some(all))];
+        let whole: (i32, &[i32]) = (2, &[0, 1]);
+        assert_eq!(of(&two_of(8), &[whole]).ranks(), "2 of 8 ranks of the job");
+        assert_eq!(of(&two_of(8), &[whole, (4, &[0, 1])]).ranks(), "2 of 8 ranks of the job; all ranks of 1 of 2 communicators");
+        assert_eq!(of(&two_of(8), &[]).ranks(), "2 of 8 ranks of the job");
+        assert_eq!(of(&two_of(2), &[whole]).ranks(), "2 of 2 ranks");
+        // a process has several of a communicator's ranks
+        assert_eq!(of(&two_of(2), &[(8, &[0, 1])]).ranks(), "2 of 8 ranks of communicator c0");
+        assert_eq!(of(&[(Some(0), Some(2))], &[(1, &[0])]).ranks(), "1 of 2 ranks of the job");
+        assert_eq!(of(&[(Some(1), Some(2))], &[(1, &[0])]).ranks(), "1 of 2 ranks of the job");
+        // one that does not know may be any
+        assert_eq!(of(&[(Some(0), Some(8)), (None, None)], &[whole]).ranks(), "2 of 2 ranks");
+    }
+
+    #[test]
+    fn a_note_names_the_ranks_that_are_missing_and_the_variable() {
+        let notes = of(&[(Some(0), Some(8)), (Some(5), Some(8))], &[]).notes_of_ranks();
+        let expected = "of the 8 ranks of job slurm 7 (by PMI_RANK) these are not here, or have not called NCCL: 1 to 4, 6 to 7";
+        assert_eq!(notes, [expected]);
+        assert!(of(&[(Some(0), Some(2)), (Some(1), Some(2))], &[]).notes_of_ranks().is_empty());
+    }
+}
