@@ -62,6 +62,26 @@ fn a_process_that_is_there_twice_is_refused_by_name() {
     assert!(said.contains(" on a, begun 1970-01-01T00:00:00"), "{said}");
 }
 
+/// A copy that did not come through whole is bad, and no second recording of its process.
+#[test]
+fn a_bad_copy_of_a_good_recording_is_left_out() {
+    let all = ranks("nodes2x1_comms");
+    let directory = tempfile::tempdir().unwrap();
+    let cut = directory.path().join("cut.jsonl.gz");
+    let bytes = std::fs::read(&all[0]).unwrap();
+    std::fs::write(&cut, &bytes[..bytes.len() / 2]).unwrap();
+    let whole = tool::succeed(&mut replay(&[&all[0], &all[1]], "table"));
+    for order in [[&cut, &all[0], &all[1]], [&all[0], &cut, &all[1]]] {
+        let output = replay(&order.map(PathBuf::as_path), "table").output().unwrap();
+        let (text, said) = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap()).into();
+        assert!(output.status.code() == Some(1) && said.contains(&cut.display().to_string()), "{said}");
+        assert!(text.starts_with("2 of 3 recordings: the others are left out") && !said.contains("recordings of one"), "{said}");
+        // the figures are those of the good ones
+        let operations = |text: &str| text.lines().filter(|line| line.starts_with('│')).map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(operations(&text), operations(&whole));
+    }
+}
+
 /// Files of which the first lines tell nothing alike, and the communicators do.
 #[test]
 fn a_rank_that_two_files_have_is_refused_by_name() {

@@ -152,7 +152,7 @@ fn a_recording_that_lacks_any_number_of_callbacks_gives_figures() {
     // standard error says that they lack callbacks
     let printed = |command: &mut Command| command.stderr(Stdio::null()).output().unwrap().stdout;
     let tables = printed(tool::tool().arg("replay").arg(directory.path()));
-    assert!(String::from_utf8_lossy(&tables).contains("a recording lacks them"));
+    assert!(String::from_utf8_lossy(&tables).contains("callbacks are not in the recordings"));
     let json = printed(tool::tool().arg("replay").arg(&path).args(["--format", "json"]));
     let summary: serde_json::Value = serde_json::from_slice(&json).unwrap();
     assert_eq!(summary["processes"][0]["incomplete"], u64::MAX);

@@ -75,14 +75,24 @@ impl Recordings {
         Self(captures.iter().map(recording).collect())
     }
 
-    /// Whether each process is there once, as the first lines have it.
+    /// Whether each process is there once, as the first lines have it. Of two files of one process, one that cannot be replayed does
+    /// not count: its replay leaves it out.
     ///
     /// # Errors
     /// Two files of one process.
     pub(crate) fn check_processes(&self) -> Result<(), Repeated> {
         let mut seen: HashMap<Process, &Path> = HashMap::new();
         for recording in &self.0 {
-            if let Some(one) = seen.insert(recording.process(), &recording.path) {
+            let (process, path) = (recording.process(), recording.path.as_path());
+            let Some(&one) = seen.get(&process) else {
+                seen.insert(process, path);
+                continue;
+            };
+            // one without a first line may be a pipe, which can be read once
+            let is_good = |path: &Path| recording.meta.is_none() || capture::Recording::open(path).is_ok();
+            if !is_good(one) {
+                seen.insert(process, path);
+            } else if is_good(path) {
                 return Err(Repeated::Process { one: one.into(), other: recording.path.clone(), of: recording.called() });
             }
         }

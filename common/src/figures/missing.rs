@@ -13,11 +13,19 @@ static FULL: AtomicBool = AtomicBool::new(false);
 /// Callbacks that the recording lacks that is replayed.
 static LACKING: AtomicU64 = AtomicU64::new(0);
 
+/// The words around the number of callbacks that the recording lacks.
+const LACKS: [&str; 2] = ["the recording lacks ", " callbacks: the figures are too small"];
+
+/// How many callbacks a process' note says that its recording lacks.
+pub(crate) fn lacking(note: &str) -> Option<u64> {
+    note.strip_prefix(LACKS[0])?.strip_suffix(LACKS[1])?.parse().ok()
+}
+
 /// The recording that is replayed lacks so many callbacks.
 pub fn lack(callbacks: u64) {
     if callbacks > 0 {
         LACKING.fetch_add(callbacks, Ordering::Relaxed);
-        notes::add(format!("the recording lacks {callbacks} callbacks: the figures are too small"));
+        notes::add(format!("{}{callbacks}{}", LACKS[0], LACKS[1]));
     }
 }
 

@@ -11,7 +11,8 @@ use std::fmt::Write;
 struct Sum {
     operations: u64,
     bytes: u64,
-    gpu_time_us: f64,
+    /// Of operations that the GPU has timed, where there are any.
+    gpu_time_us: Option<f64>,
 }
 
 /// The communicators with most bytes, where there are several.
@@ -24,7 +25,9 @@ pub(super) fn tables(summary: &Summary, view: &View) -> String {
         let sum = sums.entry(&row.comm).or_default();
         sum.operations += row.count;
         sum.bytes = sum.bytes.saturating_add(row.bytes);
-        sum.gpu_time_us += row.kernel_once_us;
+        if row.gpu_timed > 0 {
+            *sum.gpu_time_us.get_or_insert(0.0) += row.kernel_once_us;
+        }
     }
     let of = |comm: &str| sums.get(comm).copied().unwrap_or_default();
     let mut communicators: Vec<_> = summary.communicators.iter().collect();
@@ -39,7 +42,7 @@ pub(super) fn tables(summary: &Summary, view: &View) -> String {
             row.nnodes.to_string(),
             count(sum.operations),
             bytes(sum.bytes),
-            number(Some(sum.gpu_time_us / 1e3), 3),
+            number(sum.gpu_time_us.map(|sum| sum / 1e3), 3),
         ]);
     }
     let mut text = format!("Communicators; {}. Times are those of kernels, summed up\n{table}\n", summary.ranks());
@@ -54,6 +57,27 @@ pub(super) fn tables(summary: &Summary, view: &View) -> String {
 mod tests {
     use super::*;
     use crate::summary::Communicator;
+
+    #[test]
+    fn a_communicator_without_a_time_on_the_gpu_has_none() {
+        let row = |comm: &str, gpu_timed| {
+            let row = serde_json::json!({
+                "comm": comm, "rank": 0, "kind": "Coll", "func": "AllReduce", "peer": null, "count": 2, "bytes": 8,
+                "gpu_timed": gpu_timed, "time_us": 0.0, "kernel_once_us": 1500.0 * f64::from(gpu_timed), "min_us": null,
+                "max_us": null, "proxy_timed": 0, "proxy_time_us": 0.0, "enqueue_timed": 2, "enqueue_time_us": 1.0,
+            });
+            serde_json::from_value(row).unwrap()
+        };
+        let communicator =
+            |comm: &str| Communicator { comm: comm.into(), nranks: 1, nnodes: 1, name: String::new(), ranks: vec![] };
+        let (communicators, operations) = (["c0", "c1"].map(communicator).into(), vec![row("c0", 0), row("c1", 1)]);
+        let text = tables(&Summary { communicators, operations, ..Summary::merge(vec![]) }, &View::default());
+        let time = |comm: &str| {
+            let line = text.lines().find(|line| line.starts_with('│') && line.contains(comm)).unwrap();
+            line.trim_end().rsplit(['│', '┆']).nth(1).unwrap().trim().to_owned()
+        };
+        assert_eq!((time("c0"), time("c1")), ("-".into(), "1.500".into()), "{text}");
+    }
 
     #[test]
     fn the_largest_come_first_and_the_rest_is_counted() {

@@ -10,6 +10,7 @@ mod order;
 mod table;
 mod transfers;
 
+use crate::figures::missing;
 use crate::launch::Untimed;
 use crate::summary::{Process, Summary};
 use figure::count;
@@ -37,6 +38,12 @@ pub fn view(summary: &Summary, view: &View) -> String {
     }
     text
 }
+
+/// Callbacks that the recording of a process lacks; they are among those dropped.
+fn lacking(process: &Process) -> u64 {
+    process.notes.iter().filter_map(|note| missing::lacking(note)).fold(0, u64::saturating_add)
+}
+
 /// What a reader of the figures must know.
 fn notes(summary: &Summary) -> Vec<String> {
     let sum = |field: fn(&Process) -> u64| summary.processes.iter().map(field).fold(0, u64::saturating_add);
@@ -45,8 +52,13 @@ fn notes(summary: &Summary) -> Vec<String> {
         (sum(|process| process.invisible), "calls of NCCL's API were reported no further: nothing is known of what they did"),
         (sum(|process| process.unfinished), "operations never ended"),
         (
-            sum(|process| process.dropped),
-            "events were not recorded: the recording memory was full (NCCL_SCOREP_MEMORY_MB), or a recording lacks them",
+            sum(|process| process.dropped.saturating_sub(lacking(process))),
+            "events were not recorded: the recording memory was full (NCCL_SCOREP_MEMORY_MB)",
+        ),
+        (
+            sum(lacking),
+            "callbacks are not in the recordings, so the figures are too small: a recording that was full has room for more with a \
+             larger NCCL_SCOREP_RECORD_MB",
         ),
         (sum(|process| process.unknown_events), "events were of a type that this version does not know"),
         (sum(|process| process.ignored_handles), "handles were stale, stopped or invented, and ignored"),
@@ -60,7 +72,8 @@ fn notes(summary: &Summary) -> Vec<String> {
     });
     let told: std::collections::BTreeSet<&String> =
         summary.processes.iter().flat_map(|process| &process.notes).chain(&summary.notes).collect();
-    let told = told.into_iter().map(|note| format!("note: {note}"));
+    // of what recordings lack there is one line above
+    let told = told.into_iter().filter(|note| missing::lacking(note).is_none()).map(|note| format!("note: {note}"));
     let notable = all.into_iter().chain(untimed).filter(|(number, _)| *number > 0);
     notable.map(|(number, text)| format!("note: {} {text}", count(number))).chain(told).collect()
 }
@@ -68,6 +81,24 @@ fn notes(summary: &Summary) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_not_recorded_has_one_cause_a_note() {
+        let mut summary = Summary::of_nothing("the recording lacks 70 callbacks: the figures are too small");
+        let shown = |summary: &Summary, dropped| {
+            let mut summary = summary.clone();
+            summary.processes[0].dropped = dropped;
+            notes(&summary)
+        };
+        let lacking = "note: 70 callbacks are not in the recordings, so the figures are too small: a recording that was full has \
+                       room for more with a larger NCCL_SCOREP_RECORD_MB";
+        let full =
+            |number| format!("note: {number} events were not recorded: the recording memory was full (NCCL_SCOREP_MEMORY_MB)");
+        assert_eq!(shown(&summary, 70), [lacking]);
+        assert_eq!(shown(&summary, 77), [full(7), lacking.into()]);
+        summary.processes[0].notes.clear();
+        assert_eq!(shown(&summary, 7), [full(7)]);
+    }
 
     #[test]
     fn an_empty_summary_says_so() {
