@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 pub struct ProcessTrace {
     /// Name of the location group, for example `collectives.r0`.
     pub name: String,
+    /// Name of its job, where the processes of a trace are of several; empty otherwise.
+    #[serde(default)]
+    pub job: String,
     /// Name of its machine; empty until it is known.
     pub node: String,
     /// Its ranks, in the order in which their communicators were made.

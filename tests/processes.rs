@@ -237,6 +237,28 @@ fn two_runs_of_one_name_stand_apart() {
     assert_eq!(tool::summary(&mut replay_all(&one_run, "json"))["jobs"], expected);
 }
 
+/// An archive of two jobs: each is a part of the system tree, with the machines that it was on.
+#[test]
+fn jobs_stand_apart_in_an_archive() {
+    if Command::new("otf2-print").arg("--version").output().is_err() {
+        return tool::skip("otf2-print is not installed (Debian: otf2-tools)");
+    }
+    let named = Some("slurm 7");
+    let runs = two_pairs([(named, [0, 1], 2, 0), (named, [0, 1], 2, 1)]);
+    let directory = tempfile::tempdir().unwrap();
+    let tree = |edited: &[Edited], name: &str| {
+        let archive = directory.path().join(name);
+        tool::succeed(replay_all(edited, "table").arg("--otf2").arg(&archive));
+        let text = tool::succeed(Command::new("otf2-print").arg("-G").arg(archive.join("traces.otf2")));
+        text.lines().filter(|line| line.starts_with("SYSTEM_TREE_NODE ")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let both = tree(&runs, "both");
+    let of = |class: &str| both.iter().filter(|line| line.contains(&format!("Class: \"{class}\""))).count();
+    assert_eq!((both.len(), of("job"), of("node")), (5, 2, 2), "{both:#?}");
+    assert!(["job 1: slurm 7, run 1", "job 2: slurm 7, run 2"].iter().all(|job| both.iter().any(|line| line.contains(job))));
+    assert_eq!(tree(&runs[..2], "one").len(), 2);
+}
+
 /// Tensor parallel groups, and nobody who gives the job a name.
 #[test]
 fn nameless_ranks_of_as_many_are_of_one_job() {

@@ -102,6 +102,7 @@ pub(crate) fn play(recording: &mut Recording, name: &str, plan: &Plan<'_>) -> Re
     let members = members.map(|&Communicator { comm, nnodes, nranks, rank, .. }| Member { comm, rank, nranks, nnodes }).collect();
     let trace = ProcessTrace {
         name: name.into(),
+        job: String::new(),
         node: String::new(),
         members,
         ticks_per_second: clock::TICKS_PER_SECOND,

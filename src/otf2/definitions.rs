@@ -8,8 +8,8 @@ use super::plan::{MetricSet, Plan, Records};
 
 /// All machines together.
 const MACHINE: u32 = 0;
-/// The first one.
-const NODE: u32 = 1;
+/// The first job, where there are several.
+const JOB: u32 = 1;
 
 /// Writes what the numbers in the events mean; `counts` is the number of events of each location.
 pub(super) fn write(archive: &Archive, plan: &Plan<'_>, counts: &[u64]) -> Result<(), Otf2Error> {
@@ -18,11 +18,17 @@ pub(super) fn write(archive: &Archive, plan: &Plan<'_>, counts: &[u64]) -> Resul
     writer.strings(&plan.strings)?;
     writer.clock(&plan.clock)?;
     writer.node(MACHINE, "replay", "machine", None, abi::DOMAIN_MACHINE)?;
-    for (number, name) in plan.nodes.iter() {
-        writer.node(NODE + number, name, "node", Some(MACHINE), abi::DOMAIN_SHARED_MEMORY)?;
+    for (number, name) in plan.jobs.iter() {
+        writer.node(JOB + number, name, "job", Some(MACHINE), abi::DOMAIN_MACHINE)?;
+    }
+    // behind the jobs
+    let first = JOB + plan.jobs.iter().count() as u32;
+    for (number, (job, name)) in plan.nodes.iter() {
+        let parent = job.map_or(MACHINE, |job| JOB + job);
+        writer.node(first + number, name, "node", Some(parent), abi::DOMAIN_SHARED_MEMORY)?;
     }
     for (number, (name, node)) in (0..).zip(&plan.groups) {
-        writer.group(number, name, NODE + node)?;
+        writer.group(number, name, first + node)?;
     }
     for (number, (location, &count)) in (0..).zip(plan.locations.iter().zip(counts)) {
         writer.location(number, location.name, &location.records, count, location.group)?;

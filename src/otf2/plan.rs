@@ -16,8 +16,10 @@ const MAIN_THREAD: &str = "main thread";
 pub(super) struct Plan<'a> {
     /// The clock of all times.
     pub(super) clock: Clock,
-    /// Names of the machines.
-    pub(super) nodes: Numbered<&'a str>,
+    /// Names of the jobs, where there are several.
+    pub(super) jobs: Numbered<&'a str>,
+    /// Names of the machines, each in a job: two jobs may have been on one.
+    pub(super) nodes: Numbered<(Option<u32>, &'a str)>,
     /// Location groups: the names of the processes, and the numbers of their machines.
     pub(super) groups: Vec<(&'a str, u32)>,
     /// Threads and asynchronous metrics.
@@ -80,6 +82,7 @@ impl<'a> Plan<'a> {
     pub(super) fn new(processes: &'a [ProcessTrace]) -> Result<Self, Otf2Error> {
         let mut plan = Self {
             clock: Clock::of(processes)?,
+            jobs: Numbered::new("jobs"),
             nodes: Numbered::new("machines"),
             groups: Vec::new(),
             locations: Vec::new(),
@@ -91,7 +94,9 @@ impl<'a> Plan<'a> {
         };
         for process in processes {
             let group = next_number(&plan.groups, "processes")?;
-            let (node, _) = plan.nodes.number(process.node.as_str())?;
+            let job = Some(process.job.as_str()).filter(|job| !job.is_empty());
+            let job = job.map(|job| plan.jobs.number(job)).transpose()?.map(|(number, _)| number);
+            let (node, _) = plan.nodes.number((job, process.node.as_str()))?;
             plan.groups.push((&process.name, node));
             let counters = plan.counters(process)?;
             for thread in &process.threads {

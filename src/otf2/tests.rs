@@ -36,6 +36,7 @@ fn process(name: &str, begin: u64) -> ProcessTrace {
     };
     ProcessTrace {
         name: name.to_owned(),
+        job: String::new(),
         node: "node 0".to_owned(),
         members: Vec::new(),
         ticks_per_second: 1_000_000_000,
@@ -116,6 +117,7 @@ fn definitions_are_shared() {
     let plan = Plan::new(&processes).unwrap();
     assert_eq!(plan.clock, Clock { ticks_per_second: 1_000_000_000, offset: 1000, length: 110 });
     assert_eq!(plan.groups, [("collectives.r0", 0), ("collectives.r1", 0)]);
+    assert_eq!((plan.jobs.iter().count(), plan.nodes.iter().collect::<Vec<_>>()), (0, vec![(0, &(None, "node 0"))]));
     let locations: Vec<_> = plan.locations.iter().map(|location| (location.group, location.name)).collect();
     let names = ["thread 1", "thread 2", "nccl_rate", "nccl_silent"];
     let expected: Vec<_> = [0, 1].into_iter().flat_map(|group| names.map(|name| (group, name))).collect();

@@ -96,6 +96,7 @@ mod tests {
         let member = |&(comm, rank, nranks, nnodes): &_| Member { comm, rank, nranks, nnodes };
         let trace = |members: &&[_]| ProcessTrace {
             name: String::new(),
+            job: String::new(),
             node: String::new(),
             members: members.iter().map(member).collect(),
             ticks_per_second: 1,

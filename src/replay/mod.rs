@@ -120,6 +120,7 @@ pub(crate) fn replay(request: &Request) -> Result<Outcome, ReplayError> {
         let arrivals: Vec<PathBuf> = replayed.iter().map(|job| job.arrivals()).collect();
         clocks::bring_together(&mut summary, &mut traces, &captures, &arrivals, request.lateness);
     }
+    name_jobs(&summary, &mut traces);
     let trace = request.otf2.as_deref().map(|directory| otf2::write(directory, &traces)).transpose()?;
     if let Some(path) = &request.summary {
         leftovers::undisturbed(|| files::write_json(path, &summary)).map_err(|error| ReplayError::io(path, error))?;
@@ -135,6 +136,19 @@ pub(crate) fn replay(request: &Request) -> Result<Outcome, ReplayError> {
 /// Never for summaries of this program, whose numbers are finite.
 pub(crate) fn to_json(summary: &Summary) -> io::Result<String> {
     Ok(serde_json::to_string_pretty(summary)? + "\n")
+}
+
+/// Names the job of each process in the traces, where there are several; the traces are in the order of the processes.
+fn name_jobs(summary: &Summary, traces: &mut [ProcessTrace]) {
+    for (job, number) in summary.jobs.iter().zip(1..).filter(|_| summary.jobs.len() > 1) {
+        // several may have no name
+        let name = job.name.as_ref().map_or_else(|| format!("job {number}"), |name| format!("job {number}: {name}"));
+        for &process in &job.processes {
+            if let Some(trace) = traces.get_mut(process as usize) {
+                trace.job.clone_from(&name);
+            }
+        }
+    }
 }
 
 /// Drawn on a terminal only.
