@@ -13,11 +13,12 @@ static FULL: AtomicBool = AtomicBool::new(false);
 /// Callbacks that the recording lacks that is replayed.
 static LACKING: AtomicU64 = AtomicU64::new(0);
 
-/// The recording that is replayed lacks so many callbacks.
+/// The recording that is replayed lacks so many callbacks. Where it is cut ([`cut`], before this), the count is as old as its last part.
 pub fn lack(callbacks: u64) {
     if callbacks > 0 {
         LACKING.fetch_add(callbacks, Ordering::Relaxed);
-        notes::add(format!("the recording lacks {callbacks} callbacks: the figures are too small"));
+        let at_least = if is_cut() { "at least " } else { "" };
+        notes::add(format!("the recording lacks {at_least}{callbacks} callbacks: the figures are too small"));
     }
 }
 
