@@ -160,6 +160,21 @@ fn a_process_that_ends_says_so_in_both() {
 }
 
 #[test]
+fn a_job_that_is_killed_in_its_first_minute_leaves_both() {
+    let mut job = Job::begin("3600");
+    let begun = Instant::now();
+    while job.summary().is_none() || job.recordings().is_empty() {
+        assert!(begun.elapsed() < PATIENCE && job.process.try_wait().unwrap().is_none(), "{}", job.said());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    job.signal(libc::SIGKILL);
+    job.wait();
+    let summary = job.summary().unwrap();
+    assert!(summary["complete"] == json!(false) && operations(&summary) > 0, "{summary}");
+    assert!(operations(&replayed(&job.recordings()[0])) > 0);
+}
+
+#[test]
 fn what_a_full_recording_lacks_is_counted_until_the_process_is_killed() {
     let mut job = Job::begin_with("0.3", "0", &[("NCCL_SCOREP_RECORD_MB", "1")]);
     let begun = Instant::now();

@@ -209,7 +209,7 @@ impl Recording {
 
     /// Writes what is there of so many callbacks. False when nothing can be written any more.
     fn write(&self, callbacks: u64, end: Option<u64>) -> bool {
-        let Some(mut writer) = own_thread::hold(&self.writer) else { return false };
+        let Some(mut writer) = own_thread::hold(&self.writer, "the recording") else { return false };
         if writer.is_over {
             return false;
         }
