@@ -26,14 +26,19 @@ struct Job {
 impl Job {
     /// One that writes both so often, seconds.
     fn begin(seconds: &str) -> Self {
+        Self::begin_with(seconds, "1", &[])
+    }
+
+    /// One with an operation every so many milliseconds, and these variables besides.
+    fn begin_with(seconds: &str, milliseconds: &str, variables: &[(&str, &str)]) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let mut command = tool::host(env!("HOST_EXPORT_HOST"));
-        command.arg(tool::library()).args(["6", "1"]);
+        command.arg(tool::library()).args(["6", milliseconds]);
         for (name, value) in [("SUMMARY", "summary.json"), ("RECORD", "recordings")] {
             command.env(format!("NCCL_SCOREP_{name}"), directory.path().join(value));
             command.env(format!("NCCL_SCOREP_{name}_SECONDS"), seconds);
         }
-        command.stdin(Stdio::piped()).stdout(Stdio::null());
+        command.envs(variables.iter().copied()).stdin(Stdio::piped()).stdout(Stdio::null());
         let said = File::create(directory.path().join("said")).unwrap();
         let process = command.stderr(said).spawn().unwrap();
         Self { directory, process }
@@ -152,6 +157,53 @@ fn a_process_that_ends_says_so_in_both() {
     assert_eq!(again["processes"][0]["callbacks"], summary["processes"][0]["callbacks"]);
     let [files, parts] = [job.directory.path().to_owned(), job.path("recordings")].map(|path| path.read_dir().unwrap().count());
     assert_eq!([files, parts], [3, 1], "something is left over");
+}
+
+#[test]
+fn a_job_that_is_killed_in_its_first_minute_leaves_both() {
+    let mut job = Job::begin("3600");
+    let begun = Instant::now();
+    while job.summary().is_none() || job.recordings().is_empty() {
+        assert!(begun.elapsed() < PATIENCE && job.process.try_wait().unwrap().is_none(), "{}", job.said());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    job.signal(libc::SIGKILL);
+    job.wait();
+    let summary = job.summary().unwrap();
+    assert!(summary["complete"] == json!(false) && operations(&summary) > 0, "{summary}");
+    assert!(operations(&replayed(&job.recordings()[0])) > 0);
+}
+
+#[test]
+fn what_a_full_recording_lacks_is_counted_until_the_process_is_killed() {
+    let mut job = Job::begin_with("0.3", "0", &[("NCCL_SCOREP_RECORD_MB", "1")]);
+    let begun = Instant::now();
+    let mut seen: Vec<u64> = vec![];
+    // over, and then twice as many more
+    while seen.len() < 3 {
+        assert!(begun.elapsed() < PATIENCE && job.process.try_wait().unwrap().is_none(), "{seen:?}: {}", job.said());
+        std::thread::sleep(Duration::from_millis(20));
+        let Some(recording) = job.recordings().pop() else { continue };
+        // the head is a gzip member of its own, which may be written this moment
+        let Some(head) = lines::head(&recording).filter(|head| head["full"].is_u64()) else { continue };
+        let dropped = head["dropped"].as_u64().unwrap();
+        if seen.last().is_none_or(|&before| dropped > before) {
+            seen.push(dropped);
+        }
+    }
+    job.signal(libc::SIGKILL);
+    job.wait();
+    let recording = job.recordings().remove(0);
+    let dropped = lines::head(&recording).unwrap()["dropped"].as_u64().unwrap();
+    assert!(dropped >= seen[2], "{dropped}: {seen:?}");
+    let output = tool::tool().args(["replay", "--format", "json"]).arg(&recording).output().unwrap();
+    let again: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let process = &again["processes"][0];
+    assert_eq!(process["dropped"], json!(dropped));
+    let note = format!("the recording lacks at least {dropped} callbacks: the figures are too small");
+    assert!(process["notes"].as_array().unwrap().contains(&json!(note)), "{process}");
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains(&format!("(at least {dropped}, full after ")), "{said}");
 }
 
 /// What is behind the last whole line is not believed.

@@ -139,6 +139,27 @@ fn when_its_memory_is_full_it_ends_and_counts_the_rest() {
     }
 }
 
+/// Values of quotes are twice as long in JSON.
+#[test]
+fn a_head_that_would_be_too_long_leaves_out_the_variables() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("HOST_EXPORT_HOST"));
+    command.arg(tool::library()).args(["6", "0"]).env("NCCL_SCOREP_RECORD", directory.path());
+    let launchers = ["RANK", "OMPI_COMM_WORLD_RANK", "MV2_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "PALS_RANKID"];
+    let sizes = ["WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE", "PMI_SIZE", "JSM_NAMESPACE_SIZE", "FLUX_JOB_SIZE"];
+    let slurm = ["SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", "SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT"];
+    let local = ["LOCAL_RANK", "SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PALS_LOCAL_RANKID"];
+    let jobs = ["PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "PMIX_NAMESPACE", "PALS_APID", "TORCHELASTIC_RUN_ID", "LSB_JOBINDEX"];
+    let more = ["JSM_NAMESPACE_RANK", "FLUX_TASK_RANK", "MV2_COMM_WORLD_LOCAL_RANK"];
+    for name in launchers.iter().chain(&sizes).chain(&slurm).chain(&local).chain(&jobs).chain(&more) {
+        command.env(name, "\"".repeat(200));
+    }
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    let (meta, _) = lines::all(&recording(directory.path()));
+    assert!(meta["process"]["id"].is_string() && meta["process"]["variables"] == json!({}), "{meta}");
+}
+
 /// More than its memory holds, in parts: what is written makes room.
 #[test]
 fn memory_that_is_written_is_used_again() {

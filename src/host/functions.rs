@@ -78,13 +78,13 @@ impl Functions {
 
     /// Tells what the capture lacks, to a library that counts it.
     pub(super) fn tell_missing(&self, survey: &Survey) {
-        if let Some(lacks) = self.recording_lacks {
-            // SAFETY: takes any number.
-            unsafe { lacks(survey.meta.dropped) };
-        }
         if let (false, Some(cut)) = (survey.is_complete, self.recording_is_cut) {
             // SAFETY: takes nothing.
             unsafe { cut() };
+        }
+        if let Some(lacks) = self.recording_lacks {
+            // SAFETY: takes any number.
+            unsafe { lacks(survey.meta.dropped) };
         }
     }
 

@@ -118,7 +118,9 @@ impl Recordings {
             let meta = recording.meta.as_ref().filter(|meta| meta.dropped > 0)?;
             let full = |at: u64| format!(", full after {:.1} s", at as f64 / 1e9);
             let name = visible(&recording.path.display().to_string());
-            Some(format!("{name} ({}{})", meta.dropped, meta.full.map_or_else(String::new, full)))
+            // the head of a process that was killed has no end, and its count is as old as the head
+            let at_least = if meta.origin.id.is_some() && meta.origin.ended.is_none() { "at least " } else { "" };
+            Some(format!("{name} ({at_least}{}{})", meta.dropped, meta.full.map_or_else(String::new, full)))
         });
         let lacking: Vec<String> = lacking.collect();
         let more = lacking.len().checked_sub(MOST + 1).map_or_else(String::new, |more| format!(" and {} more", more + 1));

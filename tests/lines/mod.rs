@@ -36,3 +36,11 @@ pub(crate) fn played(capture: &Path) -> (Value, Vec<Value>) {
     }
     (meta, played)
 }
+
+/// The meta line alone, of a file that is being written: none where it is written this moment.
+pub(crate) fn head(capture: &Path) -> Option<Value> {
+    let mut text = String::new();
+    // the first member is the meta line
+    flate2::read::GzDecoder::new(File::open(capture).ok()?).read_to_string(&mut text).ok()?;
+    serde_json::from_str(&text).ok()
+}

@@ -5,14 +5,14 @@
 
 use crate::base::signal::Blocked;
 use crate::base::unseen::Unseen;
-use crate::base::{shortage, switch};
+use crate::base::{log, shortage, switch};
 use std::ffi::c_void;
 use std::io;
 use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, TryLockError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Stack of a thread of ours, bytes.
 const STACK: usize = 512 << 10;
@@ -58,15 +58,44 @@ pub(crate) fn stop() -> ! {
     }
 }
 
-/// What a thread of ours may hold while it writes a file: waited for as long as that takes, and not where the thread has stopped for want of
-/// memory, with what it holds.
-pub fn hold<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+/// How long a process waits for threads of ours that write files, all waits together: a file system that does not answer for so long
+/// must not keep the process from its end.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What a thread of ours may hold while it writes the file that is named, waited for: not where the thread has stopped for want of memory, with
+/// what it holds, and no longer than `PATIENCE`. Then one line says so.
+pub fn hold<'a, T>(mutex: &'a Mutex<T>, written: &str) -> Option<MutexGuard<'a, T>> {
+    /// Nanoseconds.
+    static WAITED: AtomicU64 = AtomicU64::new(0);
+    hold_within(mutex, &WAITED, PATIENCE, || {
+        log::warn(&format!(
+            "{written} of this process is not written to its end: the file system has not taken what came before for {} s",
+            PATIENCE.as_secs()
+        ));
+    })
+}
+
+/// The same with that much patience, of which so much is used.
+fn hold_within<'a, T>(
+    mutex: &'a Mutex<T>,
+    waited: &AtomicU64,
+    patience: Duration,
+    give_up: impl FnOnce(),
+) -> Option<MutexGuard<'a, T>> {
     loop {
         match mutex.try_lock() {
             Ok(held) => return Some(held),
             Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
             Err(TryLockError::WouldBlock) if shortage::is_out_of_memory() => return None,
-            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(1)),
+            Err(TryLockError::WouldBlock) if u128::from(waited.load(Ordering::Relaxed)) >= patience.as_nanos() => {
+                give_up();
+                return None;
+            }
+            Err(TryLockError::WouldBlock) => {
+                let begun = Instant::now();
+                std::thread::sleep(Duration::from_millis(1));
+                waited.fetch_add(begun.elapsed().as_nanos() as u64, Ordering::Relaxed);
+            }
         }
     }
 }
@@ -176,6 +205,21 @@ mod tests {
         spawn("test", move || sender.send(is_blocked(libc::SIGUSR1)).unwrap()).unwrap();
         assert!(answer.recv().unwrap());
         assert!(!is_blocked(libc::SIGUSR1));
+    }
+
+    #[test]
+    fn what_is_held_for_ever_is_given_up_and_the_patience_is_one_for_all() {
+        let (busy, free) = (Mutex::new(1), Mutex::new(2));
+        let held = busy.lock().unwrap();
+        let (waited, mut given_up) = (AtomicU64::new(0), 0);
+        for turn in 1..=2 {
+            assert!(hold_within(&busy, &waited, Duration::from_millis(20), || given_up += 1).is_none());
+            assert_eq!(given_up, turn);
+        }
+        // what is free is had without a wait
+        assert_eq!(hold_within(&free, &waited, Duration::from_millis(20), || given_up += 1).as_deref(), Some(&2));
+        drop(held);
+        assert!(hold_within(&busy, &waited, Duration::from_millis(20), || given_up += 1).is_some() && given_up == 2);
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub const SETTINGS: [Setting; 28] = [
     Setting {
         name: "NCCL_SCOREP_SUMMARY_SECONDS",
         default: "60",
-        meaning: "Seconds between two summaries while the process runs, each in the place of the one before and not complete; 0: one at its end alone.",
+        meaning: "Seconds between two summaries while the process runs, the first after five at most, each in the place of the one before and not complete; 0: one at its end alone.",
     },
     Setting {
         name: "NCCL_SCOREP_PRESET",

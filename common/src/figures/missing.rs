@@ -15,17 +15,21 @@ static LACKING: AtomicU64 = AtomicU64::new(0);
 
 /// The words around the number of callbacks that the recording lacks.
 const LACKS: [&str; 2] = ["the recording lacks ", " callbacks: the figures are too small"];
+/// Before a number that is as old as the last part of a recording that was cut.
+const AT_LEAST: &str = "at least ";
 
 /// How many callbacks a process' note says that its recording lacks.
 pub(crate) fn lacking(note: &str) -> Option<u64> {
-    note.strip_prefix(LACKS[0])?.strip_suffix(LACKS[1])?.parse().ok()
+    let number = note.strip_prefix(LACKS[0])?.strip_suffix(LACKS[1])?;
+    number.strip_prefix(AT_LEAST).unwrap_or(number).parse().ok()
 }
 
-/// The recording that is replayed lacks so many callbacks.
+/// The recording that is replayed lacks so many callbacks. Where it is cut ([`cut`], before this), the count is as old as its last part.
 pub fn lack(callbacks: u64) {
     if callbacks > 0 {
         LACKING.fetch_add(callbacks, Ordering::Relaxed);
-        notes::add(format!("{}{callbacks}{}", LACKS[0], LACKS[1]));
+        let at_least = if is_cut() { AT_LEAST } else { "" };
+        notes::add(format!("{}{at_least}{callbacks}{}", LACKS[0], LACKS[1]));
     }
 }
 

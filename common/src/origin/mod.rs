@@ -111,6 +111,13 @@ impl Origin {
         all.to_string()
     }
 
+    /// The same in that many bytes: without its variables where they do not fit, and nothing where the rest does not.
+    pub fn known_within(&self, longest: usize) -> String {
+        let fitting = |origin: Self| Some(origin.known()).filter(|text| text.len() <= longest);
+        let without = || Self { variables: BTreeMap::new(), ..self.clone() };
+        fitting(self.clone()).or_else(|| fitting(without())).unwrap_or_else(|| "{}".into())
+    }
+
     fn of_process() -> Self {
         let lookup = |name: &str| std::env::var(name).ok();
         let rank::Told { rank, ranks, .. } = rank::told();
@@ -193,6 +200,15 @@ mod tests {
     fn what_is_kept_is_short_and_of_one_line() {
         assert_eq!(kept("a\nb\u{1b}"), "a?b?");
         assert_eq!(kept(&"\u{e4}".repeat(LONGEST)).len(), LONGEST);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_left_out_the_variables_first() {
+        let variables: BTreeMap<_, _> = (0..9).map(|number| (format!("V{number}"), "\"".repeat(LONGEST))).collect();
+        let origin = Origin { host: Some("a".into()), variables, ..Origin::default() };
+        assert_eq!(origin.known_within(1 << 20), origin.known());
+        assert_eq!(origin.known_within(1000), r#"{"host":"a","variables":{}}"#);
+        assert_eq!(origin.known_within(10), "{}");
     }
 
     #[test]

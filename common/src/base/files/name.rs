@@ -33,13 +33,15 @@ pub struct Name {
     earlier: Earlier,
     /// What this process has put there last.
     own: Option<Identity>,
+    /// The name is another one because of a file that was there before this process began.
+    is_beside_earlier: bool,
 }
 
 impl Name {
     /// For files that are wanted there.
     pub fn new(place: &Path, earlier: Earlier) -> Self {
         age_of_process();
-        Self { asked: place.to_owned(), place: place.to_owned(), earlier, own: None }
+        Self { asked: place.to_owned(), place: place.to_owned(), earlier, own: None, is_beside_earlier: false }
     }
 
     /// Where the next file goes, as far as is known.
@@ -55,6 +57,16 @@ impl Name {
     /// Whether that is not what was asked for.
     pub fn is_another(&self) -> bool {
         self.place != self.asked
+    }
+
+    /// Whether that is because of a file that was there before this process began.
+    pub fn is_beside_earlier(&self) -> bool {
+        self.is_beside_earlier
+    }
+
+    /// From here on, files that were there before this process began stay.
+    pub fn keep_earlier(&mut self) {
+        self.earlier = Earlier::Kept;
     }
 
     /// Gives a file that is whole the name.
@@ -91,11 +103,14 @@ impl Name {
             return Err(io::ErrorKind::IsADirectory.into());
         }
         // processes of a job are one user's
+        let is_earlier = own.is_some_and(|own| is_earlier(&there, own));
         let gives_way = !there.is_file()
-            || own.is_some_and(|own| own.uid() != there.uid() || self.earlier == Earlier::Replaced && is_earlier(&there, own));
+            || own.is_some_and(|own| own.uid() != there.uid())
+            || is_earlier && self.earlier == Earlier::Replaced;
         if gives_way && self.take_away(&there).is_ok() {
             return put_where_free(file, &self.place);
         }
+        self.is_beside_earlier = is_earlier;
         self.place = with_random_part(&self.asked);
         Err(io::ErrorKind::AlreadyExists.into())
     }
@@ -239,7 +254,7 @@ mod tests {
         put(&mut third, "third");
         let mut fourth = Name::new(&place, Earlier::Replaced);
         put(&mut fourth, "fourth");
-        assert!(third.is_another() && !fourth.is_another());
+        assert!(third.is_another() && third.is_beside_earlier() && !fourth.is_another() && !second.is_beside_earlier());
         assert_eq!(texts(&directory), ["fourth", "second again", "third"]);
         // the first one has lost its name
         put(&mut first, "first at last");

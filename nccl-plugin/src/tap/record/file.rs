@@ -13,6 +13,8 @@ use std::path::Path;
 
 /// Bytes of the head's line, filled up with blanks: what is said of the process is short.
 const HEAD: usize = 8192;
+/// Bytes of it for the process: the names and numbers of all else take less than the rest.
+pub(super) const PROCESS: usize = HEAD - 512;
 /// Bytes of text that are compressed at a time.
 const BLOCK: usize = 1 << 16;
 
@@ -28,7 +30,7 @@ pub(super) struct Head {
     pub(super) dropped: u64,
     /// When the memory was full, nanoseconds since `mono0`; 0 where it never was.
     pub(super) full: u64,
-    /// The process that is recorded, as JSON.
+    /// The process that is recorded, as JSON of at most `PROCESS` bytes.
     pub(super) process: String,
 }
 
@@ -109,12 +111,16 @@ impl Parts {
             return Ok(written);
         };
         let written = file.add(|out| write_member(out, lines))?;
-        let head = Head { dropped: dropped(&written), ..head };
-        if head != *before {
-            file.change_head(&head.member()?)?;
-            *before = head;
-        }
+        change_head(file, before, Head { dropped: dropped(&written), ..head })?;
         Ok(written)
+    }
+
+    /// Has the head say what is known by now, where there is a file.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(super) fn renew_head(&mut self, head: Head) -> io::Result<()> {
+        self.file.as_mut().map_or(Ok(()), |(file, before)| change_head(file, before, head))
     }
 
     /// Ends the file.
@@ -124,6 +130,14 @@ impl Parts {
     pub(super) fn close(&mut self) -> io::Result<()> {
         self.file.take().map_or(Ok(()), |(file, _)| file.close())
     }
+}
+
+fn change_head(file: &mut Growing, before: &mut Head, head: Head) -> io::Result<()> {
+    if head != *before {
+        file.change_head(&head.member()?)?;
+        *before = head;
+    }
+    Ok(())
 }
 
 /// Job and library wait for it at the end, so it is fast rather than small; whole blocks of text, since each write costs.

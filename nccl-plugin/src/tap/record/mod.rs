@@ -209,7 +209,7 @@ impl Recording {
 
     /// Writes what is there of so many callbacks. False when nothing can be written any more.
     fn write(&self, callbacks: u64, end: Option<u64>) -> bool {
-        let Some(mut writer) = own_thread::hold(&self.writer) else { return false };
+        let Some(mut writer) = own_thread::hold(&self.writer, "the recording") else { return false };
         if writer.is_over {
             return false;
         }
@@ -231,7 +231,7 @@ impl Recording {
             origin.ended = None;
         }
         let [mask, full] = [&self.mask, &self.full].map(|number| number.load(Ordering::Relaxed));
-        let head = Head { version, mask, pid, real0, mono0, dropped: 0, full, process: origin.known() };
+        let head = Head { version, mask, pid, real0, mono0, dropped: 0, full, process: origin.known_within(file::PROCESS) };
         let span = Span { callbacks, missed: self.missed.load(Ordering::Relaxed), end };
         let was_elsewhere = writer.parts.is_elsewhere();
         let written = writer.write(&self.memory, &self.strings, head, span);

@@ -50,7 +50,7 @@ impl Writer {
         }
     }
 
-    /// Writes a part, if there is something to write, and gives how many callbacks are not in the file by then. A callback may be missing that
+    /// Writes a part, if there is something to write, or what the head says of those that are missing. Gives how many callbacks are not in the file by then. A callback may be missing that
     /// a thread is just making.
     ///
     /// # Errors
@@ -58,8 +58,16 @@ impl Writer {
     pub(super) fn write(&mut self, memory: &Memory, strings: &Strings, head: Head, span: Span) -> io::Result<u64> {
         let Self { parts, order, seen, tids, communicators, lines, is_over } = self;
         let dropped = |lines: u64| span.callbacks.saturating_sub(lines).saturating_add(span.missed);
-        if *is_over || span.end.is_none() && !order.has(memory, span.callbacks) {
+        if *is_over {
             return Ok(dropped(*lines));
+        }
+        if span.end.is_none() && !order.has(memory, span.callbacks) {
+            // callbacks go on when the memory is full, and the process may be killed any time
+            let head = Head { dropped: dropped(*lines), ..head };
+            let dropped = head.dropped;
+            let renewed = parts.renew_head(head);
+            *is_over = renewed.is_err();
+            return renewed.map(|()| dropped);
         }
         let words = Words::new(strings, communicators);
         let mut introduced = Vec::new();

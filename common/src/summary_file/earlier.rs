@@ -1,0 +1,79 @@
+//! The summary that is at the name already when this process first writes its own.
+
+use crate::base::files;
+use crate::origin::Origin;
+use serde::Deserialize;
+use std::io::BufReader;
+use std::path::Path;
+
+/// What becomes of a summary that was there before this process began.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// There is none, or a person runs a program again and expects it.
+    Replaced,
+    /// It is replaced, and that is said: of this job, or of that run by hand.
+    ReplacedAloud(Option<String>),
+    /// It stays: it is of the same job, or may be.
+    Stays,
+}
+
+/// As much of a summary as says whose it is.
+#[derive(Deserialize)]
+struct Found {
+    processes: Vec<Process>,
+}
+
+#[derive(Deserialize)]
+struct Process {
+    job: Option<String>,
+}
+
+impl Fate {
+    /// Looks at a place, for that process.
+    pub(super) fn of(place: &Path, own: &Origin) -> Self {
+        let Ok(file) = files::open(place, false) else { return Self::Replaced };
+        let found: Option<Found> = serde_json::from_reader(BufReader::new(file)).ok();
+        Self::of_found(found.map(|found| found.processes), own)
+    }
+
+    fn of_found(found: Option<Vec<Process>>, own: &Origin) -> Self {
+        let is_summary = found.is_some();
+        // that of a gathered summary is the first one's
+        let job = found.into_iter().flatten().find_map(|process| process.job);
+        match (&own.job, job) {
+            (Some(own), Some(job)) if *own != job => Self::ReplacedAloud(Some(job)),
+            (Some(_), _) => Self::Stays,
+            (None, Some(job)) => Self::ReplacedAloud(Some(job)),
+            // a launcher that names no job may start a program after another
+            (None, None) if is_summary && own.rank.is_some() => Self::ReplacedAloud(None),
+            (None, None) => Self::Replaced,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_summary_of_the_same_job_stays_and_another_job_s_gives_way_with_a_word() {
+        let of = |found: Option<Option<&str>>, job: Option<&str>, rank| {
+            let own = Origin { job: job.map(str::to_owned), rank, ..Origin::default() };
+            Fate::of_found(found.map(|job| vec![Process { job: job.map(str::to_owned) }]), &own)
+        };
+        let aloud = |job: &str| Fate::ReplacedAloud(Some(job.to_owned()));
+        assert_eq!(of(Some(Some("a")), Some("a"), Some(0)), Fate::Stays);
+        assert_eq!(of(Some(Some("a")), Some("b"), None), aloud("a"));
+        assert_eq!(of(Some(Some("a")), None, None), aloud("a"));
+        // of whom nobody knows
+        assert_eq!(of(Some(None), Some("a"), None), Fate::Stays);
+        assert_eq!(of(None, Some("a"), None), Fate::Stays);
+        assert_eq!(of(Some(None), None, Some(3)), Fate::ReplacedAloud(None));
+        assert_eq!(of(Some(None), None, None), Fate::Replaced);
+        assert_eq!(of(None, None, Some(3)), Fate::Replaced);
+        assert_eq!(
+            Fate::of(Path::new("/nowhere/all.json"), &Origin { job: Some("a".into()), ..Origin::default() }),
+            Fate::Replaced
+        );
+    }
+}
