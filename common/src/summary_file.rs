@@ -1,7 +1,7 @@
 //! The file of this process' summary: written every so often while the process runs, so that one that is killed leaves one, and at its end.
 
 use crate::base::files::{self, Earlier, Name};
-use crate::base::{log, own_thread};
+use crate::base::{lock, log, own_thread};
 use crate::config::Settings;
 use crate::control;
 use crate::record::thread::ThreadCell;
@@ -64,7 +64,7 @@ pub(crate) fn write_last(summary: &Summary) {
 
 /// False when there is nothing to be written any more.
 fn write(summary: &Summary, is_last: bool) -> bool {
-    let Some(mut file) = FILE.get().and_then(own_thread::hold) else { return false };
+    let Some(mut file) = FILE.get().and_then(lock::hold) else { return false };
     if file.is_whole && !is_last {
         return false;
     }

@@ -4,14 +4,13 @@
 //! does not record what they do.
 
 use crate::base::signal::Blocked;
+use crate::base::switch;
 use crate::base::unseen::Unseen;
-use crate::base::{shortage, switch};
 use std::ffi::c_void;
 use std::io;
 use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
 
 /// Stack of a thread of ours, bytes.
@@ -55,19 +54,6 @@ pub(crate) fn is_own() -> bool {
 pub(crate) fn stop() -> ! {
     loop {
         std::thread::sleep(Duration::from_secs(3600));
-    }
-}
-
-/// What a thread of ours may hold while it writes a file: waited for as long as that takes, and not where the thread has stopped for want of
-/// memory, with what it holds.
-pub fn hold<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
-    loop {
-        match mutex.try_lock() {
-            Ok(held) => return Some(held),
-            Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) if shortage::is_out_of_memory() => return None,
-            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(1)),
-        }
     }
 }
 

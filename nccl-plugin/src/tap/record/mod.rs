@@ -24,7 +24,7 @@ use common::config::Settings;
 use common::guard::contain;
 use common::launch::{self, KernelTime};
 use common::origin::{self, Origin};
-use common::{control, files, log, missing, own_thread, shortage};
+use common::{control, files, lock, log, missing, shortage};
 use event::{Event, Record, What};
 use file::{Head, Parts};
 use line::Communicator;
@@ -209,7 +209,7 @@ impl Recording {
 
     /// Writes what is there of so many callbacks. False when nothing can be written any more.
     fn write(&self, callbacks: u64, end: Option<u64>) -> bool {
-        let Some(mut writer) = own_thread::hold(&self.writer) else { return false };
+        let Some(mut writer) = lock::hold(&self.writer) else { return false };
         if writer.is_over {
             return false;
         }
