@@ -68,11 +68,13 @@ pub fn close(context: u64) {
 
 /// Ends the measurement: takes everything in, settles what is in progress, and writes the summary if a file is set.
 pub fn finish() {
+    // a forked child has no collector, and what another thread of its parent held it would wait for for ever
+    if !is_own_process() {
+        return;
+    }
     // what there is nobody can finish
     if shortage::is_out_of_memory() {
-        if is_own_process() {
-            files::remove_all();
-        }
+        files::remove_all();
         return;
     }
     control::settle();
@@ -80,9 +82,7 @@ pub fn finish() {
     tell_doubt();
     write_summary();
     // last, since it may take long
-    if is_own_process() {
-        export::last();
-    }
+    export::last();
 }
 
 /// To the file that is set, if one is.
@@ -98,7 +98,7 @@ fn write_summary() {
 fn tell_dropped() {
     static TOLD: Once = Once::new();
     let dropped = ThreadCell::all_dropped();
-    if dropped > 0 && is_own_process() {
+    if dropped > 0 {
         TOLD.call_once(|| {
             log::warn(&format!(
                 "{dropped} events were dropped for want of room: figures are too small. NCCL_SCOREP_MEMORY_MB makes the recording \
@@ -111,7 +111,7 @@ fn tell_dropped() {
 /// Says once that times may be wrong.
 fn tell_doubt() {
     static TOLD: Once = Once::new();
-    if begun().is_some() && CLOCK.is_in_doubt() {
+    if CLOCK.is_in_doubt() {
         TOLD.call_once(|| {
             let line = "the system has stopped trusting the processor's time stamp counter, which events were stamped with: times may be wrong";
             log::warn(line);

@@ -33,6 +33,11 @@ pub(crate) fn pair<T>() -> (Reply<T>, Answer<T>) {
 }
 
 impl<T> Reply<T> {
+    /// Whether whoever asked is still there.
+    pub(crate) fn is_awaited(&self) -> bool {
+        Arc::strong_count(&self.0) > 1
+    }
+
     /// Answers. One that comes too late is nobody's.
     pub(crate) fn give(self, answer: T) {
         let _ = self.0.push(answer);
@@ -73,9 +78,12 @@ mod tests {
     #[test]
     fn an_answer_comes_or_is_late_or_never_comes() {
         let (reply, answer) = pair();
+        assert!(reply.is_awaited());
         assert_eq!(answer.wait(Duration::from_millis(1)), Err(Missing::TooLate));
         reply.give(5);
         assert_eq!(answer.wait(Duration::ZERO), Ok(5));
         assert_eq!(answer.wait(Duration::from_secs(1000)), Err(Missing::Never));
+        let (reply, _) = pair::<()>();
+        assert!(!reply.is_awaited());
     }
 }

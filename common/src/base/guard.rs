@@ -19,6 +19,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 #[inline]
 pub fn guard<R>(callback: &str, on_panic: R, body: impl FnOnce() -> R) -> R {
     if switch::is_off() {
+        // nobody else may be left who says it
+        switch::tell_out_of_memory();
         return on_panic;
     }
     contain(callback, on_panic, body)
@@ -75,7 +77,19 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
 
     // the first panic switches the plugin off for all tests of this process
-    use super::contain;
+    use super::{contain, guard};
+    use crate::base::shortage::tests::without_memory;
+    use crate::base::{shortage, switch};
+
+    #[test]
+    fn want_of_memory_is_said_by_the_next_callback_though_the_plugin_is_off() {
+        let said =
+            without_memory("base::guard::tests::want_of_memory_is_said_by_the_next_callback_though_the_plugin_is_off", || {
+                switch::out_of_memory();
+                assert!((0..2).all(|_| guard("test", true, || false)));
+            });
+        assert!(shortage::is_out_of_memory() || said.matches("out of memory").count() == 1, "{said}");
+    }
 
     #[test]
     fn result_passes_through() {

@@ -6,6 +6,7 @@ pub(crate) mod cancel;
 pub mod files;
 pub mod guard;
 pub(crate) mod host_name;
+pub mod lock;
 pub mod log;
 pub mod mapping;
 pub mod notes;

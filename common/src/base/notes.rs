@@ -1,21 +1,38 @@
 //! What a reader of the figures must know, in words; part of the summary.
 
-use crate::base::shortage;
+use crate::base::{lock, shortage};
 use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 static NOTES: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
 /// Adds a note; one that is there already is not repeated. Never called from the hot path.
 pub fn add(note: String) {
-    // whoever stops for want of memory must not hold the lock; and there is no summary then
+    // there is no summary then
     if shortage::is_out_of_memory() {
         return;
     }
-    NOTES.lock().unwrap_or_else(PoisonError::into_inner).insert(note);
+    if let Some(mut notes) = lock::hold(&NOTES) {
+        notes.insert(note);
+    }
 }
 
-/// All notes.
+/// All notes; none where a thread that is out of memory holds them.
 pub fn all() -> Vec<String> {
-    NOTES.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    lock::hold(&NOTES).map(|notes| notes.iter().cloned().collect()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::shortage::tests::without_memory;
+
+    #[test]
+    fn nobody_waits_for_a_thread_that_is_out_of_memory_and_holds_them() {
+        without_memory("base::notes::tests::nobody_waits_for_a_thread_that_is_out_of_memory_and_holds_them", || {
+            let _held = NOTES.lock().unwrap();
+            add("one".into());
+            assert!(all().is_empty());
+        });
+    }
 }

@@ -84,11 +84,20 @@ impl Region {
         }
     }
 
-    /// Ends the piece there, which was `before` bytes long, behind `after` bytes, if it was given last and there is room.
-    fn resize(&self, piece: usize, before: usize, after: usize) -> bool {
+    /// Ends the piece there, which was `before` bytes long, behind `after` bytes, if it was given last and that is within the first `most`.
+    fn resize(&self, piece: usize, before: usize, after: usize, most: usize) -> bool {
         let start = piece - self.first.load(Ordering::Acquire);
-        let Some(end) = start.checked_add(after).filter(|&end| end <= self.length) else { return false };
+        let Some(end) = start.checked_add(after).filter(|&end| end <= most) else { return false };
         self.used.compare_exchange(start + before, end, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    }
+
+    /// Of how many bytes, from the first one, the calling thread may have a piece of that size: the others are for the application's.
+    fn share(&self, size: usize, is_own: bool) -> usize {
+        match is_own {
+            false => self.length,
+            true if size > SMALL => 0,
+            true => self.length / 2,
+        }
     }
 }
 
@@ -102,11 +111,9 @@ fn region_of(piece: *mut u8) -> Option<&'static Region> {
 fn instead(layout: Layout) -> *mut u8 {
     switch::out_of_memory();
     let is_own = own_thread::is_own();
-    let share = |region: &Region| if is_own { region.length / 2 } else { region.length };
     // the first ones last, with which the end is told
-    let mut pieces = REGIONS.iter().rev().map(|region| region.take(layout, share(region)));
-    let piece = if is_own && layout.size() > SMALL { None } else { pieces.find(|piece| !piece.is_null()) };
-    match piece {
+    let mut pieces = REGIONS.iter().rev().map(|region| region.take(layout, region.share(layout.size(), is_own)));
+    match pieces.find(|piece| !piece.is_null()) {
         Some(piece) => piece,
         // `alloc` must not unwind, and whoever gets NULL ends the process
         None if is_own => own_thread::stop(),
@@ -142,7 +149,7 @@ unsafe impl GlobalAlloc for Reserve {
     #[inline(never)]
     unsafe fn dealloc(&self, piece: *mut u8, layout: Layout) {
         match region_of(piece) {
-            Some(region) => _ = region.resize(piece as usize, layout.size(), 0),
+            Some(region) => _ = region.resize(piece as usize, layout.size(), 0, region.length),
             // SAFETY: the caller's; it is none of ours, so System gave it.
             None => unsafe { System.dealloc(piece, layout) },
         }
@@ -150,20 +157,36 @@ unsafe impl GlobalAlloc for Reserve {
 
     #[inline(never)]
     unsafe fn realloc(&self, piece: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        match region_of(piece) {
-            Some(region) if region.resize(piece as usize, layout.size(), size) => return piece,
-            Some(_) => {}
+        let region = region_of(piece);
+        // SAFETY: the caller guarantees that the size is in range for the alignment.
+        let wanted = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
+        let from_system = match region {
+            Some(region) if size <= layout.size() => {
+                // what another piece lies behind stays as long as it is
+                region.resize(piece as usize, layout.size(), size, region.length);
+                return piece;
+            }
+            // there may be memory again
+            // SAFETY: the caller's.
+            Some(_) => unsafe { System.alloc(wanted) },
             None => {
-                // SAFETY: the caller's, as above.
+                // SAFETY: the caller's; it is none of ours, so System gave it.
                 let found = unsafe { System.realloc(piece, layout, size) };
                 if !found.is_null() {
                     return found;
                 }
+                found
             }
-        }
-        // SAFETY: the caller guarantees that the size is in range for the alignment.
-        let wanted = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
-        let found = instead(wanted);
+        };
+        let grows = |region: &Region| {
+            let most = region.share(size, own_thread::is_own());
+            region.resize(piece as usize, layout.size(), size, most)
+        };
+        let found = match region {
+            _ if !from_system.is_null() => from_system,
+            Some(region) if grows(region) => return piece,
+            _ => instead(wanted),
+        };
         if !found.is_null() {
             // SAFETY: two pieces apart, at least so long; the old one is given back once, by whoever gave it.
             unsafe {
@@ -191,11 +214,49 @@ mod tests {
         region.first.store(memory.as_ptr() as usize, Ordering::Relaxed);
         let [one, two] = [100, 60].map(|size| region.take(bytes(size), 512) as usize);
         assert!(one % 16 == 0 && two % 16 == 0 && two >= one + 100 && region.holds(two + 59));
-        assert!(!region.resize(one, 100, 200), "another one lies behind it");
-        assert!(region.resize(two, 60, 300) && !region.resize(two, 300, 500));
+        assert!(!region.resize(one, 100, 200, 512), "another one lies behind it");
+        assert!(region.resize(two, 60, 300, 512) && !region.resize(two, 300, 500, 512));
         assert!(region.take(bytes(200), 512).is_null());
-        assert!(region.resize(two, 300, 0));
+        assert!(region.resize(two, 300, 0, 512));
         assert_eq!(region.take(bytes(200), 512) as usize, two);
         assert!(region.take(bytes(1), 100).is_null() && !region.holds(memory.as_ptr() as usize + 512));
+    }
+
+    #[test]
+    fn a_thread_of_ours_grows_within_its_half_and_its_small_pieces() {
+        let memory = vec![0_u64; (4 * SMALL) / 8];
+        let region = Region::new(4 * SMALL);
+        region.first.store(memory.as_ptr() as usize, Ordering::Relaxed);
+        let grown = |size, is_own| {
+            let piece = region.take(bytes(64), region.length) as usize;
+            let has_grown = region.resize(piece, 64, size, region.share(size, is_own));
+            region.used.store(0, Ordering::Relaxed);
+            has_grown
+        };
+        assert!(grown(SMALL, true) && !grown(SMALL + 1, true) && grown(4 * SMALL, false));
+        region.used.store(SMALL * 3 / 2, Ordering::Relaxed);
+        assert!(!grown(SMALL, true), "that is the others' half");
+    }
+
+    #[test]
+    fn a_piece_that_shrinks_stays_and_one_that_grows_asks_the_system_again() {
+        assert!(prepare());
+        let (large, small) = (bytes(4096), bytes(32));
+        let [piece, behind] = [large, small].map(|layout| REGIONS[1].take(layout, BYTES));
+        assert!(!piece.is_null() && !behind.is_null());
+        // SAFETY: two pieces of that length, of this test alone, each of which is given back once, with its last length.
+        unsafe {
+            piece.write_bytes(7, 4096);
+            let shrunk = Reserve.realloc(piece, large, 100);
+            assert_eq!(shrunk, piece, "another one lies behind it");
+            let grown = Reserve.realloc(shrunk, bytes(100), 8192);
+            assert!(region_of(grown).is_none(), "the system has memory");
+            assert!(std::slice::from_raw_parts(grown, 100).iter().all(|&byte| byte == 7));
+            Reserve.dealloc(grown, bytes(8192));
+            // the last one, too
+            let grown = Reserve.realloc(behind, small, 64);
+            assert!(region_of(grown).is_none(), "the system has memory");
+            Reserve.dealloc(grown, bytes(64));
+        }
     }
 }

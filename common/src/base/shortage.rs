@@ -15,3 +15,27 @@ pub fn is_out_of_memory() -> bool {
 pub(crate) fn note() {
     OUT_OF_MEMORY.store(true, Ordering::Relaxed);
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::note;
+    use std::process::Command;
+
+    /// Runs the body of the test of that name in a process of its own that is out of memory, since there is no way back. Gives what that
+    /// process says, which ends within seconds.
+    pub(crate) fn without_memory(test: &str, body: impl FnOnce()) -> String {
+        const IS_THERE: &str = "TEST_WITHOUT_MEMORY";
+        if std::env::var_os(IS_THERE).is_some() {
+            // SAFETY: alarm takes a number; its signal ends this process of the test's own.
+            unsafe { libc::alarm(20) };
+            note();
+            body();
+            return String::new();
+        }
+        let mut there = Command::new(std::env::current_exe().unwrap());
+        let ended = there.args(["--exact", test, "--test-threads", "1"]).env(IS_THERE, "1").output().unwrap();
+        let [printed, said] = [ended.stdout, ended.stderr].map(|text| String::from_utf8(text).unwrap());
+        assert!(ended.status.success() && printed.contains("1 passed"), "{}: {printed}{said}", ended.status);
+        said
+    }
+}

@@ -14,9 +14,9 @@ pub(crate) fn put(question: Question) {
     ASKED.push(question);
 }
 
-/// The next one that nobody has answered.
+/// The next one that nobody has answered. What nobody waits for any more is passed over.
 pub(crate) fn next() -> Option<Question> {
-    ASKED.pop()
+    std::iter::from_fn(|| ASKED.pop()).find(Question::is_due)
 }
 
 /// A question on the channel to the collector. It has taken in all news from before the question when it answers.
@@ -59,4 +59,43 @@ pub(crate) enum Question {
         /// Where the answer goes.
         answer: Reply<Vec<Point>>,
     },
+}
+
+impl Question {
+    /// Whether somebody waits for the answer, or others than whoever asked see what it does.
+    fn is_due(&self) -> bool {
+        match self {
+            Self::Flush { last: true, .. } | Self::Close { .. } => true,
+            Self::Flush { done, .. } => done.is_awaited(),
+            Self::Summary { answer } => answer.is_awaited(),
+            #[cfg(feature = "otel")]
+            Self::Sums { answer } => answer.is_awaited(),
+            Self::Timeline { answer } => answer.is_awaited(),
+            Self::Series { answer, .. } => answer.is_awaited(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::answer;
+
+    #[test]
+    fn questions_that_nobody_waits_for_are_passed_over_unless_others_see_what_they_do() {
+        let (gone, _) = answer::pair();
+        put(Question::Summary { answer: gone });
+        let (done, _) = answer::pair();
+        put(Question::Flush { last: false, done });
+        let (done, _) = answer::pair();
+        put(Question::Flush { last: true, done });
+        let (done, _) = answer::pair();
+        put(Question::Close { pool: 3, done });
+        let (asked, _answer) = answer::pair();
+        put(Question::Timeline { answer: asked });
+        assert!(matches!(next(), Some(Question::Flush { last: true, .. })));
+        assert!(matches!(next(), Some(Question::Close { pool: 3, .. })));
+        assert!(matches!(next(), Some(Question::Timeline { .. })));
+        assert!(next().is_none());
+    }
 }

@@ -91,11 +91,14 @@ struct Teller {
 impl Teller {
     /// Tells of a failure, unless one was told less than a minute ago. Whether it did.
     fn tell(&self, why: &str) -> bool {
-        let mut told = lock(&self.told);
-        if told.is_some_and(|told| told.elapsed() < A_MINUTE) {
-            return false;
+        {
+            // not held for longer: the line takes memory, and the end of the process may wait for the lock
+            let mut told = lock(&self.told);
+            if told.is_some_and(|told| told.elapsed() < A_MINUTE) {
+                return false;
+            }
+            *told = Some(Instant::now());
         }
-        *told = Some(Instant::now());
         let Way { how, out, .. } = self.way;
         log::warn(&format!(
             "figures could not be exported {how} ({why}); the next export, if there is one, has all of them ({out})"

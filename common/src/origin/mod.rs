@@ -6,11 +6,11 @@
 pub(crate) mod job;
 
 use crate::base::visible::visible;
-use crate::base::{host_name, rank};
+use crate::base::{host_name, lock, rank};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock};
 use std::time::SystemTime;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
@@ -62,7 +62,7 @@ pub(crate) fn begin() {
 
 /// An NCCL calls: its release, where that is known, and the version of the interface that it speaks. Not for the hot path.
 pub fn met(release: Option<String>, interface: u32) {
-    let mut callers = CALLERS.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(mut callers) = lock::hold(&CALLERS) else { return };
     if !callers.contains(&(release.clone(), interface)) {
         callers.push((release, interface));
     }
@@ -91,7 +91,8 @@ pub(crate) fn variable(name: &str) -> Option<String> {
 
 /// This process, until now.
 pub fn own() -> Origin {
-    let callers = CALLERS.lock().unwrap_or_else(PoisonError::into_inner);
+    // held for the copy alone: an init may wait for it
+    let callers = lock::hold(&CALLERS).map(|callers| callers.clone()).unwrap_or_default();
     let releases: Vec<&str> = callers.iter().filter_map(|(release, _)| release.as_deref()).collect();
     Origin {
         ended: Some(now()),
@@ -179,6 +180,7 @@ pub fn wall_clock(nanoseconds: i128) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::shortage::tests::without_memory;
 
     #[test]
     fn a_number_is_the_processs_own_with_random_numbers_and_without() {
@@ -190,6 +192,15 @@ mod tests {
     }
 
     #[test]
+    fn nobody_waits_for_a_thread_that_is_out_of_memory_and_holds_the_callers() {
+        without_memory("origin::tests::nobody_waits_for_a_thread_that_is_out_of_memory_and_holds_the_callers", || {
+            let _held = CALLERS.lock().unwrap();
+            met(Some("2.29.1".into()), 6);
+            assert_eq!((own().nccl, own().interface), (None, None));
+        });
+    }
+
+    #[test]
     fn times_are_utc() {
         assert_eq!(wall_clock(0).unwrap(), "1970-01-01T00:00:00Z");
         assert_eq!(wall_clock(1_795_151_123_423_032_583).unwrap(), "2026-11-20T05:05:23.423032Z");
@@ -198,7 +209,7 @@ mod tests {
 
     #[test]
     fn what_is_kept_is_short_and_of_one_line() {
-        assert_eq!(kept("a\nb\u{1b}"), "a?b?");
+        assert_eq!(kept("a\nb\u{1b}"), r"a\nb\u{1b}");
         assert_eq!(kept(&"\u{e4}".repeat(LONGEST)).len(), LONGEST);
     }
 
