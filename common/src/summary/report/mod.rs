@@ -46,7 +46,8 @@ fn notes(summary: &Summary) -> Vec<String> {
         (sum(|process| process.unfinished), "operations never ended"),
         (
             sum(|process| process.dropped),
-            "events were not recorded: the recording memory was full (NCCL_SCOREP_MEMORY_MB), or a recording lacks them",
+            "events were not recorded: the recording memory was full (NCCL_SCOREP_MEMORY_MB), signal handlers left \
+             their callbacks, or a recording lacks them",
         ),
         (sum(|process| process.unknown_events), "events were of a type that this version does not know"),
         (sum(|process| process.ignored_handles), "handles were stale, stopped or invented, and ignored"),
