@@ -144,17 +144,24 @@ impl Memory {
         let chunk = self.chunk(number)?;
         chunk.next.store(0, Ordering::Relaxed);
         chunk.used.store(0, Ordering::Relaxed);
+        self.go_on(lane, number, || {});
+        Some(chunk)
+    }
+
+    /// The lane's thread goes on in another chunk. `amid` is called where a signal handler that leaves this callback does most harm.
+    #[inline]
+    fn go_on(&self, lane: &Lane, number: u32, amid: impl FnOnce()) {
         let before = self.chunk(lane.last.load(Ordering::Relaxed));
-        // first of all, as a signal handler may leave this callback at any place: the thread must not go on with a chunk that has a
-        // successor. One left right behind this goes on with a chunk that nobody reads: what is in it counts as lost.
+        // first of all: a thread that is left must not go on with a chunk that has a successor, which its reader may give back. One left
+        // right behind this goes on with chunks that nobody reads: what is in them counts as lost.
         lane.last.store(number, Ordering::Relaxed);
         compiler_fence(Ordering::SeqCst);
+        amid();
         match before {
             // from here on the one before may be given back
             Some(before) => before.next.store(number, Ordering::Release),
             None => lane.first.store(number, Ordering::Release),
         }
-        Some(chunk)
     }
 
     /// A chunk that is free, or was never used; plus one. Lock-free.
@@ -308,25 +315,20 @@ mod tests {
     }
 
     #[test]
-    fn who_finds_a_successor_finds_the_thread_gone_on() {
-        let memory = Memory::new(2000 * 16 * 1024).unwrap();
-        std::thread::scope(|scope| {
-            let pushing = scope.spawn(|| while memory.enter().unwrap().push(record(0)) {});
-            let lane = loop {
-                if let Some(lane) = memory.lanes().iter().find(|lane| lane.first.load(Ordering::Acquire) != 0) {
-                    break lane;
-                }
-                std::thread::yield_now();
-            };
-            let mut number = lane.first.load(Ordering::Acquire);
-            while !pushing.is_finished() {
-                // who is left amid an extension goes on in the last chunk, which must not have come back to the free ones
-                let behind = memory.chunk(number).unwrap().next.load(Ordering::Acquire);
-                if behind != 0 {
-                    assert_ne!(lane.last.load(Ordering::Relaxed), number);
-                    number = behind;
-                }
-            }
+    fn a_thread_that_is_left_amid_an_extension_has_gone_on() {
+        let memory = Memory::new(4 * 16 * 1024).unwrap();
+        let inside = memory.enter().unwrap();
+        assert!(inside.push(record(0)));
+        let first = inside.lane.last.load(Ordering::Relaxed);
+        let number = memory.take().unwrap();
+        memory.go_on(inside.lane, number, || {
+            let behind = memory.chunk(first).unwrap().next.load(Ordering::Relaxed);
+            assert_eq!(
+                (behind, inside.lane.last.load(Ordering::Relaxed)),
+                (0, number),
+                "it goes on in a chunk that may be given back"
+            );
         });
+        assert_eq!(memory.chunk(first).unwrap().next.load(Ordering::Relaxed), number);
     }
 }
