@@ -126,6 +126,23 @@ fn ranks_of_the_job_that_no_communicator_tells_of_are_missed() {
     assert!(text.contains(&format!("note: {note}\n")), "{text}");
 }
 
+/// Who pairs operations by their order must know all of them: one hole would shift every pair behind it.
+#[test]
+fn ranks_are_not_compared_where_a_recording_lacks_callbacks() {
+    let all: Vec<PathBuf> = ranks("nodes2x2_collectives");
+    let lacking: Vec<Edited> = all.iter().map(|path| with_meta(path, |meta| meta["dropped"] = json!(1))).collect();
+    let lacking: Vec<PathBuf> = lacking.iter().map(Edited::path).collect();
+    let [whole, lacking] = [&all, &lacking].map(|captures| {
+        let captures: Vec<&Path> = captures.iter().map(PathBuf::as_path).collect();
+        let output = replay(&captures, "json").arg("--lateness").output().unwrap();
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()
+    });
+    let rows = |summary: &Value| ["lateness", "bandwidth"].map(|list| summary[list].as_array().map_or(0, Vec::len));
+    assert!(!rows(&whole).contains(&0) && rows(&lacking) == [0, 0], "{:?} {:?}", rows(&whole), rows(&lacking));
+    let said = "this process has no lateness and no bandwidth";
+    assert!(lacking["processes"].to_string().contains(said) && !whole.to_string().contains(said), "{lacking}");
+}
+
 /// NCCL of the first interfaces does not say how many ranks a communicator has.
 #[test]
 fn where_nobody_says_how_many_ranks_there_are_that_is_said() {

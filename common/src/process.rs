@@ -6,6 +6,7 @@ use crate::clock::CLOCK;
 use crate::collect::collector;
 use crate::config::{self, Settings};
 use crate::event::Communicator;
+use crate::figures::missing;
 use crate::record::callbacks::NO_CONTEXT;
 use crate::record::grace;
 use crate::record::recorder::{Recorder, begun};
@@ -94,7 +95,7 @@ fn write_summary() {
     }
 }
 
-/// Says once that events found no room.
+/// Says once that events found no room, and once that their callbacks were left.
 fn tell_dropped() {
     static TOLD: Once = Once::new();
     let dropped = ThreadCell::all_dropped();
@@ -103,6 +104,15 @@ fn tell_dropped() {
             log::warn(&format!(
                 "{dropped} events were dropped for want of room: figures are too small. NCCL_SCOREP_MEMORY_MB makes the recording \
                  memory larger; of communicators, 4096 are recorded at a time"
+            ));
+        });
+    }
+    static TOLD_OF_LEFT: Once = Once::new();
+    let left = missing::left_behind();
+    if left > 0 && is_own_process() {
+        TOLD_OF_LEFT.call_once(|| {
+            log::warn(&format!(
+                "signal handlers have left {left} callbacks (siglongjmp), whose events are not recorded: figures are too small. A                  program may block these signals around its calls of NCCL"
             ));
         });
     }

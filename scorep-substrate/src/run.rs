@@ -6,9 +6,9 @@ use crate::measurement::Measurement;
 use crate::{host_regions, lanes, stand_ins};
 use common::arrivals::Arrivals;
 use common::clock::CLOCK;
-use common::thread::ThreadCell;
+use common::missing::Missing;
 use common::timeline::{self, History};
-use common::{config, control, log, process};
+use common::{config, control, log, notes, process};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
 
@@ -93,7 +93,10 @@ pub(crate) fn end(end: u64, is_last: bool) {
         let end = if CLOCK.is_score_p() { end } else { CLOCK.now() };
         let begin = measurement.map_or(0, |measurement| measurement.begin());
         if config::settings().gather_bytes > 0 {
-            let is_complete = ThreadCell::all_dropped() == 0;
+            let is_complete = Missing::of_threads().dropped == 0;
+            if !is_complete {
+                notes::add("events are missing, and nobody knows which: this process has no lateness and no bandwidth".into());
+            }
             let arrivals = timeline.as_ref().map(|timeline| {
                 let mut arrivals = timeline.arrivals(is_complete);
                 // recordings have no other clock than the one that their operations show

@@ -11,6 +11,7 @@
 #include "cancellation.h"
 #include "disks.h"
 #include "forks.h"
+#include "jumps.h"
 #include "limits.h"
 #include "other_user.h"
 #include "signals.h"
@@ -22,6 +23,8 @@
 static const struct { const char *name; void (*play)(void); } scenarios[] = {
   /* signals.h */
   SCENARIO(interrupted), SCENARIO(interrupted_by_callbacks), SCENARIO(left_by_siglongjmp),
+  /* jumps.h */
+  SCENARIO(left_in_its_first_callback), SCENARIO(left_and_idle),
   /* forks.h */
   SCENARIO(forked_amid_recording), SCENARIO(forked_in_a_handler), SCENARIO(forked_in_silence),
   /* cancellation.h */

@@ -26,7 +26,7 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 /// The host's scenarios, each of which a test plays.
-const SCENARIOS: [&str; 16] = [
+const SCENARIOS: [&str; 18] = [
     "attack",
     "cancelled_amid_recording",
     "cancelled_while_waiting",
@@ -36,7 +36,9 @@ const SCENARIOS: [&str; 16] = [
     "forked_in_silence",
     "interrupted",
     "interrupted_by_callbacks",
+    "left_and_idle",
     "left_by_siglongjmp",
+    "left_in_its_first_callback",
     "limited",
     "refusable_calls",
     "refused",

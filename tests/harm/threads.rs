@@ -25,6 +25,21 @@ fn callbacks_that_a_handler_leaves_lose_their_event_alone() {
     }
 }
 
+/// Where it makes what a thread has of its own: neither this one nor any other waits for that for ever.
+#[test]
+fn a_thread_that_a_handler_takes_out_of_its_first_callback_harms_no_other() {
+    Job::scenario("left_in_its_first_callback", 0, &[]).check().figures();
+}
+
+/// Its callback lasts as long as the process, as far as anybody knows. The recording is written on, before its memory is full.
+#[test]
+fn a_recording_does_not_wait_time_and_again_for_a_callback_that_was_left() {
+    let job = Job::scenario("left_and_idle", 0, &[]).set("NCCL_SCOREP_RECORD", ".").set("NCCL_SCOREP_RECORD_MB", "1");
+    // but for the first one, parts come when the memory fills up
+    let found = job.set("NCCL_SCOREP_RECORD_SECONDS", "3600").check();
+    assert!(found.files() == [1, 1] && !found.said.iter().any(|line| line.contains("full")), "{:?}", found.said);
+}
+
 #[test]
 fn threads_that_are_cancelled_end_between_callbacks() {
     busy("cancelled_amid_recording", 0).check().figures();

@@ -74,6 +74,11 @@ pub(crate) fn leave_behind() {
     LEFT.fetch_add(1, Ordering::Relaxed);
 }
 
+/// How many so far.
+pub(crate) fn left_behind() -> u64 {
+    LEFT.load(Ordering::Relaxed)
+}
+
 /// What threads know of it; the rest is in [`Totals`]. Counts since the process began, which never fall.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Missing {
@@ -93,7 +98,7 @@ pub struct Missing {
 impl Missing {
     /// Of all threads so far.
     pub fn of_threads() -> Self {
-        let others = [&LACKING, &LEFT].map(|count| count.load(Ordering::Relaxed));
+        let others = [LACKING.load(Ordering::Relaxed), left_behind()];
         let dropped = others.into_iter().fold(ThreadCell::all_dropped(), u64::saturating_add);
         let mut missing = Self { dropped, ..Self::default() };
         for cell in ThreadCell::all() {

@@ -186,3 +186,22 @@ fn no_transfer_is_lost_when_its_operations_window_closes() {
         assert_eq!((sums.collect(), collector.loose()), (vec![(1, 12)], (0, 0)));
     });
 }
+
+/// Threads that make their first callbacks at a time get cells of their own, which are found in order, without gaps.
+#[test]
+fn first_callbacks_at_a_time_get_cells_of_their_own() {
+    check(None, || {
+        let first = || {
+            let (cell, number) = ThreadCell::current().unwrap();
+            assert!(std::ptr::eq(ThreadCell::get(number).unwrap(), cell));
+            cell.others.add(1);
+            number
+        };
+        let thread = thread::spawn(first);
+        let numbers = [first(), thread.join().unwrap()];
+        // the second may have the cell of the first, which has ended
+        let all: Vec<_> = ThreadCell::all().collect();
+        assert_eq!(all.len(), numbers.into_iter().max().unwrap() + 1, "{numbers:?}");
+        assert_eq!(all.iter().map(|cell| cell.others.get()).sum::<u64>(), 2);
+    });
+}

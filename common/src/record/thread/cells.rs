@@ -5,25 +5,23 @@ use super::ThreadCell;
 use super::at_hand;
 #[cfg(not(loom))]
 use super::key;
-use crate::base::sync::{Mutex, OnceLock, Ordering};
+use crate::base::sync::{AtomicPtr, Ordering};
 use std::io;
-use std::sync::PoisonError;
+use std::ptr;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Threads that can be alive at a time and be recorded.
 pub const MOST_THREADS: usize = if cfg!(loom) { 4 } else { 16_384 };
 
-/// Every cell ever made, in order, without gaps.
+/// Every cell ever made, in order, without gaps: a thread puts its cell in the first place that is NULL, and none becomes NULL again. No
+/// lock: a signal handler may leave a thread's first callback by siglongjmp at any place, and others would wait for it for ever. Such a
+/// thread makes itself another cell.
 #[cfg(not(loom))]
-static CELLS: [OnceLock<&'static ThreadCell>; MOST_THREADS] = [const { OnceLock::new() }; MOST_THREADS];
-/// Held while a cell is made or handed on.
-#[cfg(not(loom))]
-static ADOPTION: Mutex<()> = Mutex::new(());
+static CELLS: [AtomicPtr<ThreadCell>; MOST_THREADS] = [const { AtomicPtr::new(ptr::null_mut()) }; MOST_THREADS];
 // the same, anew at every interleaving of a model
 #[cfg(loom)]
 loom::lazy_static! {
-    static ref CELLS: [OnceLock<&'static ThreadCell>; MOST_THREADS] = std::array::from_fn(|_| OnceLock::new());
-    static ref ADOPTION: Mutex<()> = Mutex::new(());
+    static ref CELLS: [AtomicPtr<ThreadCell>; MOST_THREADS] = std::array::from_fn(|_| AtomicPtr::default());
 }
 /// Operations and bytes enqueued, and nanoseconds in the API, of threads whose cells were handed on.
 static RETIRED: [AtomicU64; 3] = [const { AtomicU64::new(0) }; 3];
@@ -60,6 +58,13 @@ mod at_hand {
     }
 }
 
+/// The cell of that place, if it has one.
+#[inline]
+fn at(place: &AtomicPtr<ThreadCell>) -> Option<&'static ThreadCell> {
+    // SAFETY: NULL, or a cell that `make` has put there, which lives as long as the process.
+    unsafe { place.load(Ordering::Acquire).as_ref() }
+}
+
 impl ThreadCell {
     /// Readies what threads keep their cells by.
     ///
@@ -71,7 +76,7 @@ impl ThreadCell {
         Ok(())
     }
 
-    /// The calling thread's cell and its number; made at the first call (the only one that allocates and locks). `None` where there is no
+    /// The calling thread's cell and its number; made at the first call (the only one that allocates). `None` where there is no
     /// memory, and for threads beyond [`MOST_THREADS`].
     #[inline]
     pub fn current() -> Option<(&'static Self, usize)> {
@@ -102,6 +107,11 @@ impl ThreadCell {
     fn first() -> Option<&'static Self> {
         Self::prepare().ok()?;
         let cell = Self::adopt()?;
+        // a signal handler has made the thread's first callback in the midst of this one
+        if let Some(kept) = at_hand::get() {
+            cell.give_up();
+            return Some(kept);
+        }
         if !at_hand::keep(cell) {
             cell.give_up();
             return None;
@@ -143,7 +153,6 @@ impl ThreadCell {
     #[cold]
     fn adopt() -> Option<&'static Self> {
         static THREADS: AtomicU32 = AtomicU32::new(1);
-        let _held = ADOPTION.lock().unwrap_or_else(PoisonError::into_inner);
         let free = |cell: &Self| cell.owned.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed).is_ok();
         let found = Self::all().find(|cell| free(cell)).inspect(|cell| cell.begin_anew()).or_else(Self::make);
         if let Some(cell) = found {
@@ -168,16 +177,32 @@ impl ThreadCell {
         }
     }
 
-    /// A cell more. Made in place: on the way over the stack it would take more of that than threads with a small one have.
+    /// A cell more. Made in place: on the way over the stack it would take more of that than threads with a small one have. A thread that a
+    /// handler takes out of here leaves the cell behind, for nobody.
     fn make() -> Option<&'static Self> {
-        let number = Self::all().count();
-        let Some(place) = CELLS.get(number) else {
-            TURNED_AWAY.fetch_add(1, Ordering::Relaxed);
-            return None;
-        };
-        let cell = Self::new()?;
-        cell.number.store(number as u32, Ordering::Relaxed);
-        Some(*place.get_or_init(|| cell))
+        let mut made = None;
+        for (number, place) in (0..).zip(CELLS.iter()) {
+            if at(place).is_some() {
+                continue;
+            }
+            let cell = match made {
+                Some(cell) => cell,
+                None => *made.insert(Self::new()?),
+            };
+            cell.number.store(number, Ordering::Relaxed);
+            let is_first = place.compare_exchange(
+                ptr::null_mut(),
+                ptr::from_ref(cell).cast_mut(),
+                // who finds the cell sees what it was made with
+                Ordering::Release,
+                Ordering::Relaxed,
+            );
+            if is_first.is_ok() {
+                return Some(cell);
+            }
+        }
+        TURNED_AWAY.fetch_add(1, Ordering::Relaxed);
+        None
     }
 
     /// Operations and bytes enqueued, and nanoseconds in the API, of all threads that there ever were.
@@ -192,12 +217,12 @@ impl ThreadCell {
     /// The cell of that number.
     #[inline]
     pub fn get(number: usize) -> Option<&'static Self> {
-        CELLS.get(number)?.get().copied()
+        at(CELLS.get(number)?)
     }
 
     /// All cells.
     pub fn all() -> impl Iterator<Item = &'static Self> {
-        CELLS.iter().map_while(|place| place.get().copied())
+        CELLS.iter().map_while(at)
     }
 }
 
@@ -209,14 +234,14 @@ mod tests {
     fn a_thread_keeps_its_cell_and_hands_it_on() {
         let (first, number) = std::thread::spawn(|| {
             let (cell, number) = ThreadCell::current().unwrap();
-            assert!(std::ptr::eq(cell, ThreadCell::current().unwrap().0));
+            assert!(ptr::eq(cell, ThreadCell::current().unwrap().0));
             cell.events.add(3);
             cell.enqueued_ops.add(5);
             (cell, number)
         })
         .join()
         .unwrap();
-        assert!(std::ptr::eq(first, ThreadCell::get(number).unwrap()));
+        assert!(ptr::eq(first, ThreadCell::get(number).unwrap()));
         assert!(first.events.get() >= 3);
         assert!(ThreadCell::of_all_threads()[0] >= 5);
     }

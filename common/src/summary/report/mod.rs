@@ -53,7 +53,7 @@ fn notes(summary: &Summary) -> Vec<String> {
         (sum(|process| process.unfinished), "operations never ended"),
         (
             sum(|process| process.dropped.saturating_sub(lacking(process))),
-            "events were not recorded: the recording memory was full (NCCL_SCOREP_MEMORY_MB)",
+            "events were not recorded: the recording memory was full (NCCL_SCOREP_MEMORY_MB), or signal handlers left their callbacks",
         ),
         (
             sum(lacking),

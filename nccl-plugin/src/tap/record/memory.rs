@@ -9,7 +9,7 @@ use common::thread::{MOST_THREADS, ThreadCell};
 use std::cell::UnsafeCell;
 use std::io;
 use std::mem::MaybeUninit;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
 
 /// Records in a chunk: 16 KiB.
 const RECORDS: usize = (16 * 1024 - 8) / size_of::<Record>();
@@ -67,7 +67,8 @@ pub(super) struct Inside<'a> {
 impl Drop for Inside<'_> {
     fn drop(&mut self) {
         let mark = self.lane.mark.load(Ordering::Relaxed);
-        self.lane.mark.store(mark.wrapping_add(1), Ordering::Release);
+        // even also behind a callback that a handler has made in the midst of this one
+        self.lane.mark.store(mark & !1, Ordering::Release);
     }
 }
 
@@ -112,8 +113,18 @@ impl Memory {
         let lane = self.lanes.get(number)?;
         // odd also behind a callback that a handler has left by siglongjmp, whose mark is still there
         let mark = lane.mark.load(Ordering::Relaxed);
-        lane.mark.store(mark.wrapping_add(1) | 1, Ordering::Release);
+        lane.mark.store(mark.wrapping_add(2) | 1, Ordering::Release);
         Some(Inside { memory: self, lane, thread: cell.thread() })
+    }
+
+    /// The mark of each thread that has entered so far: odd inside a callback, and never the same in two callbacks.
+    pub(super) fn marks(&self) -> impl Iterator<Item = u64> {
+        self.lanes().iter().map(|lane| lane.mark.load(Ordering::Acquire))
+    }
+
+    /// The mark of one thread, by its lane.
+    pub(super) fn mark(&self, lane: usize) -> Option<u64> {
+        Some(self.lanes.get(lane)?.mark.load(Ordering::Acquire))
     }
 
     /// The lanes of all threads that have entered so far, and perhaps more.
@@ -133,13 +144,24 @@ impl Memory {
         let chunk = self.chunk(number)?;
         chunk.next.store(0, Ordering::Relaxed);
         chunk.used.store(0, Ordering::Relaxed);
-        match self.chunk(lane.last.load(Ordering::Relaxed)) {
+        self.go_on(lane, number, || {});
+        Some(chunk)
+    }
+
+    /// The lane's thread goes on in another chunk. `amid` is called where a signal handler that leaves this callback does most harm.
+    #[inline]
+    fn go_on(&self, lane: &Lane, number: u32, amid: impl FnOnce()) {
+        let before = self.chunk(lane.last.load(Ordering::Relaxed));
+        // first of all: a thread that is left must not go on with a chunk that has a successor, which its reader may give back. One left
+        // right behind this goes on with chunks that nobody reads: what is in them counts as lost.
+        lane.last.store(number, Ordering::Relaxed);
+        compiler_fence(Ordering::SeqCst);
+        amid();
+        match before {
             // from here on the one before may be given back
-            Some(last) => last.next.store(number, Ordering::Release),
+            Some(before) => before.next.store(number, Ordering::Release),
             None => lane.first.store(number, Ordering::Release),
         }
-        lane.last.store(number, Ordering::Relaxed);
-        Some(chunk)
     }
 
     /// A chunk that is free, or was never used; plus one. Lock-free.
@@ -178,26 +200,6 @@ impl Memory {
 
     fn chunk(&self, number: u32) -> Option<&Chunk> {
         self.chunks.get((number as usize).checked_sub(1)?)
-    }
-}
-
-/// Threads that were inside a callback at some time, and have not been seen outside since. What they take into the memory for places in the
-/// order that were given out before is there when none is left.
-#[derive(Debug)]
-pub(super) struct Grace(Vec<(usize, u64)>);
-
-impl Grace {
-    /// Of all places given out before this call: who reads them has read the next place before it.
-    pub(super) fn new(memory: &Memory) -> Self {
-        let marks = memory.lanes().iter().map(|lane| lane.mark.load(Ordering::Acquire)).enumerate();
-        Self(marks.filter(|(_, mark)| mark % 2 == 1).collect())
-    }
-
-    pub(super) fn is_over(&mut self, memory: &Memory) -> bool {
-        let is_inside =
-            |&(lane, mark): &(usize, u64)| memory.lanes.get(lane).is_some_and(|lane| lane.mark.load(Ordering::Acquire) == mark);
-        self.0.retain(is_inside);
-        self.0.is_empty()
     }
 }
 
@@ -313,20 +315,20 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_inside_a_callback_is_waited_for_and_one_that_jumped_out_is_not() {
-        let memory = Memory::new(1 << 20).unwrap();
-        assert!(Grace::new(&memory).is_over(&memory));
+    fn a_thread_that_is_left_amid_an_extension_has_gone_on() {
+        let memory = Memory::new(4 * 16 * 1024).unwrap();
         let inside = memory.enter().unwrap();
-        let mut grace = Grace::new(&memory);
-        assert!(!grace.is_over(&memory));
-        drop(inside);
-        assert!(grace.is_over(&memory));
-        // as siglongjmp leaves it
-        std::mem::forget(memory.enter().unwrap());
-        let mut grace = Grace::new(&memory);
-        let inside = memory.enter().unwrap();
-        assert!(grace.is_over(&memory) && !Grace::new(&memory).is_over(&memory));
-        drop(inside);
-        assert!(Grace::new(&memory).is_over(&memory));
+        assert!(inside.push(record(0)));
+        let first = inside.lane.last.load(Ordering::Relaxed);
+        let number = memory.take().unwrap();
+        memory.go_on(inside.lane, number, || {
+            let behind = memory.chunk(first).unwrap().next.load(Ordering::Relaxed);
+            assert_eq!(
+                (behind, inside.lane.last.load(Ordering::Relaxed)),
+                (0, number),
+                "it goes on in a chunk that may be given back"
+            );
+        });
+        assert_eq!(memory.chunk(first).unwrap().next.load(Ordering::Relaxed), number);
     }
 }

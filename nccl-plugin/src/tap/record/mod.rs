@@ -10,6 +10,7 @@
 
 mod event;
 mod file;
+mod grace;
 mod line;
 mod memory;
 mod order;

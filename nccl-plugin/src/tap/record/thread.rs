@@ -1,7 +1,7 @@
 //! The thread that writes parts of the recording while the process runs.
 
 use super::Recording;
-use super::memory::Grace;
+use super::grace::Grace;
 use common::{log, own_thread};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -12,8 +12,10 @@ const LOOK: Duration = Duration::from_millis(250);
 const FIRST: Duration = Duration::from_secs(1);
 /// Callbacks take microseconds: so often, a millisecond apart, it is looked whether those under way have ended.
 const TRIES: u32 = 20;
-/// A callback that takes longer is not waited for: what it records is counted as dropped.
+/// A callback that takes longer is not waited for, and not again: what it records is counted as dropped.
 const LONGEST: Duration = Duration::from_secs(30);
+/// The same while the memory fills up, which would end the recording.
+const LONGEST_UNDER_PRESSURE: Duration = Duration::from_secs(1);
 
 /// Starts it.
 pub(super) fn begin(recording: &'static Recording, interval: Duration) {
@@ -25,30 +27,33 @@ pub(super) fn begin(recording: &'static Recording, interval: Duration) {
 /// A part that is to be written when the callbacks under way have ended.
 struct Wanted {
     callbacks: u64,
-    grace: Grace,
     since: Instant,
 }
 
 fn write_every(recording: &Recording, interval: Duration) {
     let mut due = Instant::now().checked_add(interval.min(FIRST));
     let mut wanted: Option<Wanted> = None;
+    let mut grace = Grace::default();
     while !recording.ended.load(Ordering::Relaxed) {
         std::thread::sleep(LOOK.min(interval));
         if due.is_some_and(|due| Instant::now() >= due) || recording.memory.is_pressed() {
             wanted.get_or_insert_with(|| {
                 let callbacks = recording.callbacks();
-                Wanted { callbacks, grace: Grace::new(&recording.memory), since: Instant::now() }
+                grace.begin(&recording.memory);
+                Wanted { callbacks, since: Instant::now() }
             });
         }
-        let Some(part) = &mut wanted else { continue };
+        let Some(part) = &wanted else { continue };
         let is_over = (0..TRIES).any(|_| {
-            let is_over = part.grace.is_over(&recording.memory);
+            let is_over = grace.is_over(&recording.memory);
             if !is_over {
                 std::thread::sleep(Duration::from_millis(1));
             }
             is_over
         });
-        if is_over || part.since.elapsed() >= LONGEST {
+        let longest = if recording.memory.is_pressed() { LONGEST_UNDER_PRESSURE } else { LONGEST };
+        if is_over || part.since.elapsed() >= longest {
+            grace.give_up();
             if !recording.write(part.callbacks, None) {
                 return;
             }

@@ -69,15 +69,19 @@ impl Writer {
             *is_over = renewed.is_err();
             return renewed.map(|()| dropped);
         }
-        let words = Words::new(strings, communicators);
+        let introductions = &*communicators;
+        let words = Words::new(strings, introductions);
         let mut introduced = Vec::new();
         let mut count = *lines;
         let part = |out: &mut dyn Write| {
             order.take(memory, span.callbacks, |mut record, is_late| {
+                let mut is_lost = is_late;
                 if let What::Init { introduction, .. } = record.what {
                     introduced.push(introduction);
+                    // one that was under way for so long that nobody has waited for it: it came after this part's had been taken
+                    is_lost |= !introductions.contains_key(&introduction);
                 }
-                if is_late {
+                if is_lost {
                     seen.lose(&record.what);
                 } else if seen.take(&mut record.what)? {
                     let known = tids.len() as u32;
@@ -231,6 +235,16 @@ mod tests {
         trial.push(&[(7, What::Stop { handle: 5 })]);
         trial.write(8, Some(10));
         assert_eq!(trial.text().lines().count(), 9);
+    }
+
+    #[test]
+    fn an_init_whose_introduction_is_not_there_is_lost_alone() {
+        let start = |context, handle| What::Start { context, handle, parent: 0, event: EVENT };
+        let late = What::Init { context: 2, introduction: 1 };
+        let all = [(0, INIT), (1, late), (2, start(1, 5)), (3, start(2, 6)), (4, What::Stop { handle: 5 })];
+        let (dropped, text) = text(5, &all);
+        assert_eq!((dropped, text.lines().count()), (2, 5));
+        assert_eq!(text.matches(r#""cb":"init""#).count(), 1);
     }
 
     #[test]
