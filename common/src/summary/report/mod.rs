@@ -17,7 +17,7 @@ use std::fmt::Write;
 
 pub use jobs::view_of_jobs;
 pub use order::Order;
-pub use table::{ROWS, View};
+pub use table::{ROWS, Table, View};
 
 /// The tables: operations by function, transfers by pair of ranks, who arrives late, and what was not measured.
 pub fn tables(summary: &Summary) -> String {
