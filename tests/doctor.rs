@@ -235,6 +235,36 @@ fn nobody_is_told_to_link_a_file_to_itself() {
     }
 }
 
+/// Whatever it is, the file that is there is said, and not a directory or a machine that would be wrong.
+#[test]
+fn what_is_under_the_librarys_name_is_said() {
+    let name = "libnccl-profiler-scorep.so";
+    let link = |to: &'static str| {
+        move |site: &Site| {
+            fs::remove_file(site.path("lib/libnccl-profiler-scorep.so")).unwrap();
+            std::os::unix::fs::symlink(to, site.path("lib/libnccl-profiler-scorep.so")).unwrap();
+        }
+    };
+    let executable = |site: &Site| replace(&site.path("lib/libnccl-profiler-scorep.so"), &fs::read("/bin/sh").unwrap());
+    let cases: [(&dyn Fn(&Site), &str); 4] = [
+        (&link("libnccl-profiler-scorep.so"), "is a symbolic link to itself"),
+        (&link("gone.so"), "is a symbolic link to gone.so, which is missing"),
+        (&executable, "is no library"),
+        (&|site| replace(&site.path("lib/libnccl-profiler-scorep.so"), b"no library"), "is no library"),
+    ];
+    for (breaks, part) in cases {
+        let site = Site::new();
+        breaks(&site);
+        let (report, _) = examine(&site, &[]);
+        let findings = report["findings"].as_array().unwrap();
+        assert!(!codes(&report).contains(&"library-not-found"), "{part}: {report:#}");
+        let said = |finding: &&Value| finding["code"] == "library-broken" && finding["what"].as_str().unwrap().contains(part);
+        let finding = findings.iter().find(said).unwrap_or_else(|| panic!("{part}: {report:#}"));
+        let cure = finding["cure"].as_str().unwrap();
+        assert!(cure.ends_with(&format!("a symbolic link to {}", tool::LIBRARY)), "{name}: {cure}");
+    }
+}
+
 #[test]
 fn no_finding_is_left_out_here() {
     let headings = include_str!("../docs/troubleshooting.md").lines();
