@@ -28,9 +28,10 @@ impl Counted {
 
 /// A line each.
 pub(super) fn of(summary: &Summary) -> Vec<String> {
-    let all: [(fn(&Process) -> u64, Counted); 9] = [
+    let sum = |field: fn(&Process) -> u64| summary.processes.iter().map(field).fold(0, u64::saturating_add);
+    let all = [
         (
-            |process| process.out_of_step,
+            sum(|process| process.out_of_step),
             counted(
                 "operation",
                 "has GPU stamps that may be those of another, which are not used",
@@ -38,16 +39,16 @@ pub(super) fn of(summary: &Summary) -> Vec<String> {
             ),
         ),
         (
-            |process| process.invisible,
+            sum(|process| process.invisible),
             counted(
                 "call",
                 "of NCCL's API was reported no further: nothing is known of what it did",
                 "of NCCL's API were reported no further: nothing is known of what they did",
             ),
         ),
-        (|process| process.unfinished, counted("operation", "never ended", "never ended")),
+        (sum(|process| process.unfinished), counted("operation", "never ended", "never ended")),
         (
-            |process| process.dropped,
+            sum(|process| process.dropped),
             counted(
                 "event",
                 "was not recorded: the recording memory was full (NCCL_SCOREP_MEMORY_MB), or a recording lacks it",
@@ -55,15 +56,15 @@ pub(super) fn of(summary: &Summary) -> Vec<String> {
             ),
         ),
         (
-            |process| process.unknown_events,
+            sum(|process| process.unknown_events),
             counted("event", "was of a type that this version does not know", "were of a type that this version does not know"),
         ),
         (
-            |process| process.ignored_handles,
+            sum(|process| process.ignored_handles),
             counted("handle", "was stale, stopped or invented, and ignored", "were stale, stopped or invented, and ignored"),
         ),
         (
-            |process| process.foreign_proxy_ops,
+            sum(|process| process.foreign_proxy_ops),
             counted(
                 "proxy operation",
                 "belongs to another process (PXN) and is not followed",
@@ -71,7 +72,7 @@ pub(super) fn of(summary: &Summary) -> Vec<String> {
             ),
         ),
         (
-            |process| process.skipped,
+            sum(|process| process.skipped),
             counted(
                 "operation",
                 "is smaller than NCCL_SCOREP_MIN_BYTES and was skipped",
@@ -79,19 +80,17 @@ pub(super) fn of(summary: &Summary) -> Vec<String> {
             ),
         ),
         (
-            |process| process.orphans,
+            sum(|process| process.orphans),
             counted("event", "belongs to no operation that was recorded", "belong to no operation that was recorded"),
         ),
     ];
-    let sum = |field: fn(&Process) -> u64| summary.processes.iter().map(field).fold(0, u64::saturating_add);
-    let sums = all.into_iter().map(|(field, counted)| (sum(field), counted));
     let untimed = Untimed::ALL.map(|cause| {
         let of = |process: &Process| process.untimed.get(cause.name()).copied().unwrap_or(0);
         let [of_one, of_several] = cause.meaning();
         (summary.processes.iter().map(of).fold(0, u64::saturating_add), counted("operation", of_one, of_several))
     });
     let said: BTreeSet<&String> = summary.processes.iter().flat_map(|process| &process.notes).chain(&summary.notes).collect();
-    let notable = sums.chain(untimed).filter(|(number, _)| *number > 0);
+    let notable = all.into_iter().chain(untimed).filter(|(number, _)| *number > 0);
     notable.map(|(number, counted)| counted.note(number)).chain(said.into_iter().map(|note| format!("note: {note}"))).collect()
 }
 
