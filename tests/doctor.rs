@@ -121,11 +121,16 @@ const FAULTS: &[Fault] = &[
     fault("setting-path", UNBROKEN, &[("NCCL_SCOREP_SUMMARY", "/proc/nowhere/%p.json")]),
     fault("setting-path", UNBROKEN, &[("NCCL_SCOREP_SUMMARY", "/tmp")]),
     fault("setting-path", UNBROKEN, &[("NCCL_SCOREP_RECORD", "/etc/passwd")]),
+    fault("setting-path", UNBROKEN, &[("NCCL_SCOREP_PROM_DIR", "/tmp/no-such-directory")]),
+    fault("setting-path", UNBROKEN, &[("NCCL_SCOREP_PROM_DIR", "/etc/passwd")]),
     fault("chain-missing", UNBROKEN, &[("NCCL_SCOREP_CHAIN", "no-such-plugin")]),
     fault("chain-missing", UNBROKEN, &[("NCCL_SCOREP_CHAIN", "scorep")]),
     fault("otel-missing", UNBROKEN, &[("NCCL_SCOREP_OTEL", "on")]),
     fault("otel-missing", UNBROKEN, &[("NCCL_SCOREP_PROM_DIR", "/tmp")]),
     fault("summary-shared", UNBROKEN, &[("NCCL_SCOREP_SUMMARY", "all.json"), ("RANK", "0"), ("WORLD_SIZE", "8")]),
+    fault("summary-shared", UNBROKEN, &[("NCCL_SCOREP_SUMMARY", "all.json"), ("PMIX_RANK", "0")]),
+    fault("summary-shared", UNBROKEN, &[("NCCL_SCOREP_SUMMARY", "all.json"), ("SLURM_NTASKS", "8")]),
+    fault("summary-shared", UNBROKEN, &[("NCCL_SCOREP_SUMMARY", "a.%h.json"), ("LOCAL_RANK", "3"), ("LOCAL_WORLD_SIZE", "8")]),
     fault("shared-memory", UNBROKEN, &[("SHARED", "/proc")]),
     fault("slurm-export", UNBROKEN, &[("SLURM_EXPORT_ENV", "NONE")]),
     fault("slurm-node", UNBROKEN, &[("SLURM_JOB_NUM_NODES", "2"), ("SLURM_JOB_ID", "17")]),
@@ -227,6 +232,36 @@ fn nobody_is_told_to_link_a_file_to_itself() {
     for finding in report["findings"].as_array().unwrap() {
         let cure = finding["cure"].as_str().unwrap();
         assert!(!cure.contains(&format!("make {0} a symbolic link to {0}", tool::LIBRARY)), "{report:#}");
+    }
+}
+
+/// Whatever it is, the file that is there is said, and not a directory or a machine that would be wrong.
+#[test]
+fn what_is_under_the_librarys_name_is_said() {
+    let name = "libnccl-profiler-scorep.so";
+    let executable = fs::read("/bin/sh").unwrap();
+    for (link, content, part) in [
+        (Some(name), None, "is a symbolic link to itself"),
+        (Some("gone.so"), None, "is a symbolic link to gone.so, which is missing"),
+        (None, Some(&executable[..]), "is no library"),
+        (None, Some(b"no library"), "is no library"),
+    ] {
+        let site = Site::new();
+        let path = site.path("lib").join(name);
+        if let Some(content) = content {
+            replace(&path, content);
+        }
+        if let Some(link) = link {
+            fs::remove_file(&path).unwrap();
+            std::os::unix::fs::symlink(link, &path).unwrap();
+        }
+        let (report, _) = examine(&site, &[]);
+        let findings = report["findings"].as_array().unwrap();
+        assert!(!codes(&report).contains(&"library-not-found"), "{part}: {report:#}");
+        let said = |finding: &&Value| finding["code"] == "library-broken" && finding["what"].as_str().unwrap().contains(part);
+        let finding = findings.iter().find(said).unwrap_or_else(|| panic!("{part}: {report:#}"));
+        let cure = finding["cure"].as_str().unwrap();
+        assert!(cure.ends_with(&format!("a symbolic link to {}", tool::LIBRARY)), "{name}: {cure}");
     }
 }
 

@@ -6,6 +6,7 @@ mod site;
 mod tool;
 
 use common::config::SETTINGS;
+use common::rank::Told;
 use site::{Site, texts};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -53,14 +54,39 @@ fn one_rank_says_that_the_ranks_share_a_name() {
         first.contains("all.json is the summary's name for all 8 ranks of the job (RANK)") && first.contains("%r"),
         "{first}"
     );
+    for (variables, name, part) in [
+        (&[("PALS_RANKID", "0")][..], "all.json", "for all ranks of the job (PALS_RANKID)"),
+        (&[("LOCAL_RANK", "3"), ("LOCAL_WORLD_SIZE", "8")], "a.%h.json", "for all 8 ranks of a host (LOCAL_WORLD_SIZE)"),
+        (&[("SLURM_NTASKS", "8")], "all.json", "for all 8 tasks of a step (SLURM_NTASKS)"),
+    ] {
+        let said = said(variables, name);
+        assert!(said.contains(part), "{variables:?}: {said}");
+    }
     for (variables, name) in [
         (&[("RANK", "1"), ("WORLD_SIZE", "8")][..], "all.json"),
         (&[("RANK", "0"), ("WORLD_SIZE", "8")], "all.%r.json"),
         (&[("RANK", "0"), ("WORLD_SIZE", "1")], "all.json"),
         (&[], "all.json"),
+        (&[("PALS_RANKID", "1")], "all.json"),
+        (&[("LOCAL_RANK", "0"), ("LOCAL_WORLD_SIZE", "1")], "all.%h.json"),
     ] {
         assert_eq!(said(variables, name), "", "{variables:?} {name}");
     }
+}
+
+/// It is said before the job that writes nothing there, and stops none.
+#[test]
+fn a_summary_of_the_environment_is_looked_at_as_well() {
+    let site = Site::new();
+    let run =
+        |place: &str| texts(&site.tool().env("NCCL_SCOREP_SUMMARY", place).args(["run", "--", "echo", "here"]).output().unwrap());
+    for place in ["/proc/nowhere/%p.json", "/tmp"] {
+        let (printed, said) = run(place);
+        assert!(printed == "here\n" && said.starts_with("scorep-nccl: NCCL_SCOREP_SUMMARY: /"), "{printed} {said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
+    }
+    let fine = site.path("work/new/all.json").display().to_string();
+    assert_eq!((run(&fine), site.path("work/new").exists()), (("here\n".into(), String::new()), false));
 }
 
 #[test]
@@ -168,8 +194,27 @@ fn ranks_of_torchrun_have_directories_of_their_own() {
     assert_eq!(directory(&named, &[]).as_deref(), Some("/scratch/run.rank12"));
     assert_eq!(directory(&[("SLURM_PROCID", "3")], &[]), None);
     // a RANK that a script has exported is that of all processes
-    assert_eq!(directory(&[("SLURM_PROCID", "3"), ("RANK", "0")], &["--per-rank"]).as_deref(), Some("scorep-nccl.rank3"));
+    let of_slurm = [("SLURM_STEP_ID", "0"), ("SLURM_PROCID", "3"), ("RANK", "0")];
+    assert_eq!(directory(&of_slurm, &["--per-rank"]).as_deref(), Some("scorep-nccl.rank3"));
     assert_eq!(directory(&[("TORCHELASTIC_RUN_ID", "train")], &[]), None);
+}
+
+/// The experiment directory's number is that of the summary's name.
+#[test]
+fn a_process_has_one_rank() {
+    let slurm = [("SLURM_STEP_ID", "0"), ("SLURM_PROCID", "1"), ("SLURM_NTASKS", "2")];
+    let inner = [&slurm[..], &[("RANK", "9"), ("WORLD_SIZE", "16")]].concat();
+    for (set, rank) in [(&slurm[..], "1"), (&inner, "9")] {
+        let (job, _) = Site::new().environment_of_job(set, &["--per-rank"]);
+        let directory = value(&job, "SCOREP_EXPERIMENT_DIRECTORY").unwrap().to_owned();
+        let lookup = |name: &str| set.iter().find(|pair| pair.0 == name).map(|pair| pair.1.to_owned());
+        let in_names = Told::by(lookup).rank.unwrap().to_string();
+        assert_eq!((directory.as_str(), in_names.as_str()), (format!("scorep-nccl.rank{rank}").as_str(), rank), "{set:?}");
+    }
+    // the batch script is no rank
+    let script = [("SLURM_PROCID", "0"), ("SLURM_NTASKS", "8")];
+    let output = Site::new().tool().envs(script).args(["run", "--per-rank", "--", "true"]).output().unwrap();
+    assert!(!output.status.success() && texts(&output).1.contains("no launcher has said this process' rank"));
 }
 
 #[test]

@@ -4,12 +4,15 @@
 
 mod tool;
 
+use common::report::{self, View};
+use common::summary::Summary;
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::Read;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -161,6 +164,13 @@ fn a_signal_that_is_ignored_stays_so() {
 
 /// What a command prints on a terminal of so many columns.
 fn on_terminal(columns: u16, command: &mut Command) -> String {
+    let (text, status) = printed_on_terminal(columns, command);
+    assert!(status.success());
+    text
+}
+
+/// The same with its status.
+fn printed_on_terminal(columns: u16, command: &mut Command) -> (String, ExitStatus) {
     let size = libc::winsize { ws_row: 50, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
     let (mut ours, mut theirs) = (0, 0);
     // SAFETY: two places for descriptors, no name, no modes, and a size that is read.
@@ -179,14 +189,76 @@ fn on_terminal(columns: u16, command: &mut Command) -> String {
     while let Ok(count @ 1..) = ours.read(&mut some) {
         text.extend_from_slice(&some[..count]);
     }
-    assert!(child.wait().unwrap().success());
-    String::from_utf8(text).unwrap()
+    (String::from_utf8(text).unwrap(), child.wait().unwrap())
 }
 
 /// Columns of the widest line of a table.
 fn widest(text: &str) -> usize {
-    let tables = text.lines().map(|line| line.trim_end_matches('\r')).filter(|line| line.starts_with(['│', '┌', '╞', '└']));
+    let tables = text.lines().map(|line| line.trim_end_matches('\r')).filter(|line| is_of_table(line));
     tables.map(|line| line.chars().count()).max().unwrap()
+}
+
+/// Whether a line is of a table.
+fn is_of_table(line: &str) -> bool {
+    line.starts_with(['│', '┌', '╞', '└'])
+}
+
+/// Cells of all rows of all tables, headings left out.
+fn cells(text: &str) -> Vec<String> {
+    let mut cells = Vec::new();
+    let mut is_heading = false;
+    for line in text.lines().filter(|line| is_of_table(line)) {
+        match line.chars().next() {
+            Some('┌') => is_heading = true,
+            Some('╞') => is_heading = false,
+            Some('│') if !is_heading => cells.extend(line.split(['│', '┆']).map(|cell| cell.trim().to_owned())),
+            _ => (),
+        }
+    }
+    cells
+}
+
+#[test]
+fn tables_of_all_captures_have_whole_numbers_at_any_width() {
+    for (name, run) in tool::runs() {
+        let summary = tool::succeed(tool::tool().args(["replay", "--lateness", "--format", "json"]).arg(run));
+        let summary: Summary = serde_json::from_str(&summary).unwrap();
+        let whole = report::view(&summary, &View::default());
+        let known: BTreeSet<String> = cells(&whole).into_iter().collect();
+        for width in [80, 60] {
+            let text = report::view(&summary, &View { width: Some(width), ..View::default() });
+            let wide = text.lines().find(|line| is_of_table(line) && line.chars().count() > width.into());
+            assert_eq!(wide, None, "{name} at {width}\n{text}");
+            // each is a cell of the whole table, or a communicator's first digits
+            let unknown: Vec<String> = cells(&text)
+                .into_iter()
+                .filter(|cell| !(known.contains(cell) || cell.len() == 8 && known.iter().any(|whole| whole.starts_with(cell))))
+                .collect();
+            assert!(unknown.is_empty(), "{name} at {width}: {unknown:?}\n{text}");
+            let rows = |text: &str| text.lines().filter(|line| line.starts_with('│') && line.contains(" > ")).count();
+            assert_eq!(rows(&text), rows(&whole), "{name} at {width}\n{text}");
+            let has_all = |text: &str| text.contains(" R2 │");
+            let is_named = text.contains("left out at this width: R2");
+            assert_eq!(has_all(&whole) && !has_all(&text), is_named, "{name} at {width}\n{text}");
+        }
+    }
+}
+
+#[test]
+fn nothing_is_wider_than_the_terminal_but_single_words() {
+    let run = tool::run("net2_single");
+    for width in [80, 60] {
+        for arguments in [&["replay", run.to_str().unwrap()][..], &["doctor"]] {
+            let mut command = tool::tool();
+            // a doctor's status is that of what it finds
+            let text = printed_on_terminal(width, command.args(arguments).env_remove("COLUMNS")).0;
+            let lines = text.lines().map(|line| line.trim_end_matches('\r'));
+            let wide: Vec<&str> = lines
+                .filter(|line| line.chars().count() > width.into() && (is_of_table(line) || line.split_whitespace().count() > 2))
+                .collect();
+            assert!(wide.is_empty() && text.lines().count() > 3, "{arguments:?} at {width}: {wide:?}");
+        }
+    }
 }
 
 #[test]

@@ -97,7 +97,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
         rows.extend(measure_all(arguments, capture, &plugins)?);
     }
     match arguments.format {
-        crate::Format::Table => output::text(&format!("{}\n", table::of(&rows))),
+        crate::Format::Table => output::text(&table::of(&rows, output::width())),
         crate::Format::Json => output::write(serde_json::to_string_pretty(&rows).map_err(|error| error.to_string())? + "\n"),
     }
 }

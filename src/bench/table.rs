@@ -2,7 +2,7 @@
 
 use super::Row;
 use super::measure::Measured;
-use comfy_table::{CellAlignment, Table, presets};
+use common::report::Table;
 use std::path::Path;
 
 const HEADER: [&str; 14] = [
@@ -22,10 +22,13 @@ const HEADER: [&str; 14] = [
     "dropped",
 ];
 
-pub(super) fn of(rows: &[Row]) -> String {
-    let mut table = Table::new();
-    table.load_preset(presets::NOTHING).set_header(HEADER);
-    table.column_iter_mut().skip(2).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
+/// Headings of the columns that may be left out, the first to go first.
+const DISPENSABLE: [&str; 10] =
+    ["interface", "median", "max us", "MiB", "p50", "own threads ns/event", "p99.99", "p99", "x limit", "dropped"];
+
+/// In so many columns of characters.
+pub(super) fn of(rows: &[Row], width: Option<u16>) -> String {
+    let mut table = Table::new(HEADER, 2, &DISPENSABLE);
     for row in rows {
         let name =
             Path::new(&row.plugin).file_stem().map_or_else(|| row.plugin.clone(), |name| name.to_string_lossy().into_owned());
@@ -51,5 +54,5 @@ pub(super) fn of(rows: &[Row]) -> String {
             dropped.map_or_else(String::new, |dropped| dropped.to_string()),
         ]);
     }
-    table.to_string()
+    table.shown(width)
 }

@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 const SEE: &str =
     "start the job through `scorep-nccl run --`, or set what `scorep-nccl env` prints: LD_LIBRARY_PATH lacks the directory";
 
+/// What the loader says of a file that no machine would load.
+const NO_LIBRARY: [&str; 4] = ["executable", "invalid ELF header", "file too short", "not an ELF"];
+
 /// A name, and who loads it.
 struct Name {
     file: String,
@@ -47,15 +50,23 @@ pub(crate) fn check(
             }
             Loaded::Other => {
                 let what = format!("{file}, which {host} loads, is not this library");
-                let cure = match file.as_str() {
-                    FILE => "install it again: `cmake --install`".to_owned(),
-                    _ => format!("make {file} a symbolic link to {FILE}"),
-                };
-                findings.push(Finding::new(Code::LibraryBroken, what, cure));
+                findings.push(Finding::new(Code::LibraryBroken, what, replacement(&file)));
             }
             Loaded::Nothing(words) if words.contains("No such file") && words.starts_with(&file) => {
-                let what = format!("{file}, which {host} loads, is not where the loader looks");
-                findings.push(Finding::new(Code::LibraryNotFound, what, SEE));
+                findings.push(match link_without_end(around, &file) {
+                    Some((link, end)) => {
+                        let what = format!("{}, which {host} loads, is a symbolic link to {end}", link.display());
+                        Finding::new(Code::LibraryBroken, what, format!("make it a symbolic link to {FILE}"))
+                    }
+                    None => {
+                        let what = format!("{file}, which {host} loads, is not where the loader looks");
+                        Finding::new(Code::LibraryNotFound, what, SEE)
+                    }
+                });
+            }
+            Loaded::Nothing(words) if NO_LIBRARY.iter().any(|no_library| words.contains(no_library)) => {
+                let what = format!("{file}, which {host} loads, is no library: {words}");
+                findings.push(Finding::new(Code::LibraryBroken, what, replacement(&file)));
             }
             Loaded::Nothing(words) => {
                 let what = format!("{file}, which {host} loads, does not load: {words}");
@@ -69,6 +80,27 @@ pub(crate) fn check(
     }
     findings.extend(one_image(&images));
     (findings, built_with)
+}
+
+/// What is to be under a name in place of another file.
+fn replacement(file: &str) -> String {
+    match file {
+        FILE => "install it again: `cmake --install`".into(),
+        _ => format!("make {file} a symbolic link to {FILE}"),
+    }
+}
+
+/// The symbolic link of that name in `LD_LIBRARY_PATH` that leads to no file, and where it leads: the loader passes it over as if
+/// it were not there.
+fn link_without_end(around: &Surroundings, file: &str) -> Option<(PathBuf, String)> {
+    let directories = around.raw("LD_LIBRARY_PATH")?;
+    let links = std::env::split_paths(&directories).map(|directory| directory.join(file));
+    links.filter(|link| !link.exists()).find_map(|link| {
+        let end = link.read_link().ok()?;
+        let is_circle = std::fs::metadata(&link).is_err_and(|error| error.raw_os_error() == Some(libc::ELOOP));
+        let end = if is_circle { "itself".to_owned() } else { format!("{}, which is missing", end.display()) };
+        Some((link, end))
+    })
 }
 
 /// The names that will be loaded: NCCL's, and Score-P's where it is asked for them.

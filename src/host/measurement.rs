@@ -73,12 +73,16 @@ fn keep(location: *mut c_void, time: u64, event: LaneEvent) {
     });
 }
 
+/// # Safety
+/// `string` is NULL or a string.
 unsafe extern "C" fn new_string(string: *const c_char) -> u32 {
-    // SAFETY: the library gives a string.
+    // SAFETY: the caller's; the library gives strings.
     let string = unsafe { owned(string) };
     with(0, |written| handle(&mut written.lanes.strings, string))
 }
 
+/// # Safety
+/// `name` is NULL or a string.
 unsafe extern "C" fn new_region(
     name: *const c_char,
     _canonical_name: *const c_char,
@@ -88,11 +92,13 @@ unsafe extern "C" fn new_region(
     paradigm: u32,
     kind: u32,
 ) -> u32 {
-    // SAFETY: the library gives a string.
+    // SAFETY: the caller's; the library gives strings.
     let name = unsafe { owned(name) };
     with(0, |written| handle(&mut written.lanes.regions, LaneRegion { name, kind, paradigm }))
 }
 
+/// # Safety
+/// The three texts are NULL or strings.
 unsafe extern "C" fn new_metric(
     name: *const c_char,
     description: *const c_char,
@@ -105,28 +111,35 @@ unsafe extern "C" fn new_metric(
     _profiling_type: u32,
     _parent: u32,
 ) -> u32 {
-    // SAFETY: the library gives strings.
+    // SAFETY: the caller's; the library gives strings.
     let [name, description, unit] = [name, description, unit].map(|text| unsafe { owned(text) });
     let metric = Metric { name, description, unit, mode, value_type, base, exponent };
     with(0, |written| handle(&mut written.lanes.counters, metric))
 }
 
 /// A set has one metric, and is called as this is.
+///
+/// # Safety
+/// `metrics` is a list of one metric at least.
 unsafe extern "C" fn new_sampling_set(_count: u8, metrics: *const u32, _occurrence: u32, _class: u32) -> u32 {
-    // SAFETY: the library gives a list of one metric at least.
+    // SAFETY: the caller's; the library makes sets of one metric.
     unsafe { *metrics }
 }
 
+/// # Safety
+/// Both texts are NULL or strings.
 unsafe extern "C" fn new_attribute(name: *const c_char, description: *const c_char, kind: u32) -> u32 {
-    // SAFETY: the library gives strings.
+    // SAFETY: the caller's; the library gives strings.
     let [name, description] = [name, description].map(|text| unsafe { owned(text) });
     with(0, |written| handle(&mut written.lanes.attributes, Attribute { name, description, is_text: kind == TYPE_STRING }))
 }
 
-unsafe extern "C" fn process_group() -> u32 {
+extern "C" fn process_group() -> u32 {
     1
 }
 
+/// # Safety
+/// `name` is NULL or a string.
 unsafe extern "C" fn new_location(
     _parent: *mut c_void,
     _type: u32,
@@ -134,7 +147,7 @@ unsafe extern "C" fn new_location(
     name: *const c_char,
     _group: u32,
 ) -> *mut c_void {
-    // SAFETY: the library gives a string.
+    // SAFETY: the caller's; the library gives strings.
     let name = unsafe { owned(name) };
     with(std::ptr::null_mut(), |written| {
         written.said.push(Vec::new());
@@ -142,8 +155,10 @@ unsafe extern "C" fn new_location(
     })
 }
 
+/// # Safety
+/// `name` is NULL or a string.
 unsafe extern "C" fn set_name(location: *mut c_void, name: *const c_char) {
-    // SAFETY: the library gives a string.
+    // SAFETY: the caller's; the library gives strings.
     let name = unsafe { owned(name) };
     with((), |written| {
         if let Some(lane) = written.lanes.lanes.get_mut((location as usize).wrapping_sub(1)) {
@@ -152,61 +167,63 @@ unsafe extern "C" fn set_name(location: *mut c_void, name: *const c_char) {
     });
 }
 
-unsafe extern "C" fn enter(location: *mut c_void, time: u64, region: u32) {
+extern "C" fn enter(location: *mut c_void, time: u64, region: u32) {
     keep(location, time, LaneEvent::Enter(region.wrapping_sub(1)));
 }
 
-unsafe extern "C" fn exit(location: *mut c_void, time: u64, region: u32) {
+extern "C" fn exit(location: *mut c_void, time: u64, region: u32) {
     keep(location, time, LaneEvent::Leave(region.wrapping_sub(1)));
 }
 
-unsafe extern "C" fn counter(location: *mut c_void, time: u64, set: u32, value: u64) {
+extern "C" fn counter(location: *mut c_void, time: u64, set: u32, value: u64) {
     keep(location, time, LaneEvent::Count(set.wrapping_sub(1), value));
 }
 
+/// # Safety
+/// `value` is a handle of a string where the attribute is one of strings, else a number of 64 bits.
 unsafe extern "C" fn add_attribute(location: *mut c_void, attribute: u32, value: *const c_void) {
     with((), |written| {
         let attribute = attribute.wrapping_sub(1);
         let Some(is_text) = written.lanes.attributes.get(attribute as usize).map(|attribute| attribute.is_text) else { return };
         let Some(said) = written.said.get_mut((location as usize).wrapping_sub(1)) else { return };
         let value = if is_text {
-            // SAFETY: the library gives the value of a string's attribute as a handle.
+            // SAFETY: the caller's; the library gives the value of a string's attribute as a handle.
             u64::from(unsafe { *value.cast::<u32>() }.wrapping_sub(1))
         } else {
-            // SAFETY: the library gives the value of a number's attribute as a number of 64 bits.
+            // SAFETY: the caller's; the library gives the value of a number's attribute as a number of 64 bits.
             unsafe { *value.cast::<u64>() }
         };
         said.push((attribute, value));
     });
 }
 
-unsafe extern "C" fn yes() -> bool {
+extern "C" fn yes() -> bool {
     true
 }
 
-unsafe extern "C" fn no() -> bool {
+extern "C" fn no() -> bool {
     false
 }
 
-unsafe extern "C" fn begin_epoch() -> u64 {
+extern "C" fn begin_epoch() -> u64 {
     BEGIN.load(Ordering::Relaxed)
 }
 
 /// There is no `SCOREP_TOTAL_MEMORY`, so no part of it is set aside for lanes.
-unsafe extern "C" fn total_memory() -> u64 {
+extern "C" fn total_memory() -> u64 {
     0
 }
 
-unsafe extern "C" fn page_size() -> u64 {
+extern "C" fn page_size() -> u64 {
     PAGE
 }
 
-unsafe extern "C" fn most_pages(_allocator: *const c_void) -> u32 {
+extern "C" fn most_pages(_allocator: *const c_void) -> u32 {
     u32::MAX
 }
 
 /// Nothing is in use: both are 0 as they are given.
-unsafe extern "C" fn memory_use(_allocator: *mut c_void, _pages: *mut c_void, _maintenance: *mut c_void) {}
+extern "C" fn memory_use(_allocator: *mut c_void, _pages: *mut c_void, _maintenance: *mut c_void) {}
 
 /// A page manager begins with a pointer to the allocator; nobody looks into that.
 struct PageManager(*mut c_void);
@@ -214,24 +231,27 @@ struct PageManager(*mut c_void);
 unsafe impl Sync for PageManager {}
 static PAGE_MANAGER: PageManager = PageManager(std::ptr::null_mut());
 
-unsafe extern "C" fn page_manager() -> *const *mut c_void {
+extern "C" fn page_manager() -> *const *mut c_void {
     &raw const PAGE_MANAGER.0
 }
 
 /// Asked for after a flush alone, and there is none.
-unsafe extern "C" fn new_pages(_allocator: *mut c_void) -> *mut c_void {
+extern "C" fn new_pages(_allocator: *mut c_void) -> *mut c_void {
     std::ptr::null_mut()
 }
 
-unsafe extern "C" fn take_memory(_pages: *mut c_void, _bytes: usize) -> *mut c_void {
+extern "C" fn take_memory(_pages: *mut c_void, _bytes: usize) -> *mut c_void {
     std::ptr::null_mut()
 }
 
-unsafe extern "C" fn delete_pages(_pages: *mut c_void) {}
+extern "C" fn delete_pages(_pages: *mut c_void) {}
 
 /// What stands in for Score-P's function of a name; NULL where nothing does.
+///
+/// # Safety
+/// `name` is NULL or a string.
 pub(super) unsafe extern "C" fn find(name: *const c_char) -> *mut c_void {
-    // SAFETY: the library gives a string.
+    // SAFETY: the caller's; the library gives strings.
     let name = unsafe { owned(name) };
     let Some(name) = name.strip_prefix("SCOREP_") else { return std::ptr::null_mut() };
     let function: *const () = match name {

@@ -3,7 +3,7 @@
 use super::environment::{self, Choice};
 use super::shell::Shell;
 use crate::output;
-use comfy_table::{ContentArrangement, Table, presets};
+use comfy_table::{ColumnConstraint, ContentArrangement, Table, presets};
 use common::config::SETTINGS;
 
 /// What a person may say.
@@ -45,6 +45,10 @@ fn settings() -> Table {
     table.set_header(["setting", "default", "meaning"]);
     for setting in SETTINGS {
         table.add_row([setting.name, setting.default, setting.meaning]);
+    }
+    // a name is copied whole
+    if let Some(names) = table.column_mut(0) {
+        names.set_constraint(ColumnConstraint::ContentWidth);
     }
     table
 }

@@ -4,6 +4,7 @@ use crate::installed::{library, nccl_files, program};
 use crate::launch::ranks;
 use crate::output::place;
 use common::config::{Preset, Settings};
+use common::files;
 use nccl_plugin::asked;
 use nccl_plugin::release::{TROUBLES, Trouble};
 use std::ffi::{OsStr, OsString};
@@ -94,6 +95,11 @@ pub(crate) fn of(
     };
     if let Some(summary) = &summary {
         set("NCCL_SCOREP_SUMMARY", summary.clone());
+    }
+    // what was not asked of this command is no reason to start nothing
+    let of_environment = summary.as_deref().filter(|_| choice.summary.is_none()).map(|summary| files::expand(Path::new(summary)));
+    if let Some(Err(unfit)) = of_environment.map(|place| place::check(&place)) {
+        made.remarks.push(format!("NCCL_SCOREP_SUMMARY: {unfit}: there will be no summary"));
     }
     if let Some(what) = summary.and_then(|summary| ranks::shared_name(Path::new(&summary), text)) {
         made.remarks.push(format!("{what}; {}", ranks::CURE));

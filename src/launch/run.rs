@@ -2,6 +2,7 @@
 
 use super::environment::{self, Choice};
 use crate::output;
+use common::rank;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -20,19 +21,6 @@ pub(crate) struct Arguments {
     command: Vec<OsString>,
 }
 
-/// Where launchers tell a process its rank, the surest first.
-const RANKS: [&str; 8] = [
-    "OMPI_COMM_WORLD_RANK",
-    "PMIX_RANK",
-    "PMI_RANK",
-    "MV2_COMM_WORLD_RANK",
-    "PALS_RANKID",
-    "JSM_NAMESPACE_RANK",
-    "FLUX_TASK_RANK",
-    "SLURM_PROCID",
-];
-/// Where torchrun does, and whoever exports a number for PyTorch: one for all processes, perhaps.
-const RANK: &str = "RANK";
 /// Set by torchrun alone: its processes know nothing of MPI, so Score-P takes each for a job of its own.
 const TORCHRUN: &str = "TORCHELASTIC_RUN_ID";
 /// What starts torchrun besides its own name.
@@ -47,12 +35,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, String> {
     let lookup = |name: &str| std::env::var_os(name);
     let made = environment::of(&arguments.choice, &arguments.command, &lookup)?;
     let Some((program, rest)) = arguments.command.split_first() else { return Err("no command".into()) };
-    let number = |name: &str| lookup(name)?.into_string().ok()?.trim().parse::<u64>().ok();
     let torchrun = lookup(TORCHRUN);
-    let rank = match torchrun {
-        Some(_) => number(RANK),
-        None => RANKS.into_iter().find_map(number).or_else(|| number(RANK)),
-    };
+    // the number that stands for %r in the names of files, too
+    let rank = rank::rank();
     // once a job is enough
     let speaks = rank.is_none_or(|rank| rank == 0);
     if speaks {
@@ -64,8 +49,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, String> {
         let given = lookup(DIRECTORY).map(|path| path.to_string_lossy().into_owned());
         command.env(DIRECTORY, of_rank(given, torchrun.as_ref().map(|id| id.to_string_lossy()).as_deref(), rank));
     } else if arguments.per_rank {
-        let names = RANKS.join(", ");
-        return Err(format!("--per-rank: no launcher has told this process its rank (none of {names}, {RANK} is set)"));
+        let names = rank::tellers().collect::<Vec<_>>().join(", ");
+        return Err(format!("--per-rank: no launcher has said this process' rank ({names}; SLURM's counts in a step alone)"));
     } else if speaks && starts_torchrun(&arguments.command) {
         output::say(
             "ranks that torchrun starts would share one experiment directory and destroy each other's. Put this program behind \
@@ -80,7 +65,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, String> {
 
 /// The experiment directory of one rank: what is set, or a name of the job's, with the rank behind it. In the same place, since Score-P
 /// makes no directory above its own.
-fn of_rank(given: Option<String>, job: Option<&str>, rank: u64) -> String {
+fn of_rank(given: Option<String>, job: Option<&str>, rank: u32) -> String {
     let ending = format!(".rank{rank}");
     match given {
         Some(given) if given.ends_with(&ending) => given,

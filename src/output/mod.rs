@@ -6,6 +6,7 @@ pub(crate) mod place;
 use std::fmt::Display;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
+use textwrap::{WordSeparator, WordSplitter};
 
 /// Writes all of a text to standard output.
 ///
@@ -21,13 +22,36 @@ pub(crate) fn write(text: impl AsRef<[u8]>) -> Result<(), String> {
     written.map_err(|error| format!("standard output: {error}"))
 }
 
-/// The same of a text for a person, which may hold names that others have chosen.
+/// The same of a text for a person, which may hold names that others have chosen. Its lines, those of tables apart, are
+/// broken between words where the terminal is narrower; those that follow are indented as the first.
 ///
 /// # Errors
 /// As [`write()`].
 pub(crate) fn text(text: &str) -> Result<(), String> {
-    write(printable(text))
+    write(wrapped(&printable(text), width()))
 }
+
+/// Begins of lines under which those that follow are indented: what [`text`] is given has its signs in front.
+const SIGNS: [&str; 6] = ["ok      ", "note    ", "WARNING ", "FAILS   ", "        -> ", "note: "];
+
+fn wrapped(text: &str, width: Option<u16>) -> String {
+    let Some(width) = width.map(usize::from) else { return text.to_owned() };
+    let line = |line: &str| {
+        if line.starts_with(TABLE) || textwrap::core::display_width(line) <= width {
+            return line.to_owned();
+        }
+        let sign = SIGNS.iter().find(|sign| line.starts_with(*sign)).map_or(0, |sign| sign.len());
+        let indent = " ".repeat(sign.max(line.len() - line.trim_start().len()));
+        let options = textwrap::Options::new(width).subsequent_indent(&indent).break_words(false);
+        let options = options.word_separator(WordSeparator::AsciiSpace).word_splitter(WordSplitter::NoHyphenation);
+        textwrap::fill(line, options)
+    };
+    let lines: Vec<String> = text.split('\n').map(line).collect();
+    lines.join("\n")
+}
+
+/// What lines of tables begin with.
+const TABLE: [char; 5] = ['┌', '│', '╞', '├', '└'];
 
 /// A message to standard error, behind this program's name.
 pub(crate) fn say(message: impl Display) {
@@ -68,6 +92,19 @@ pub(crate) fn width() -> Option<u16> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn prose_is_broken_between_words_and_tables_are_not() {
+        let text = "a line of prose that is long\n│ a line of a table that is long │\n/a/path/that/is/longer/than/the/line\n";
+        assert_eq!(wrapped(text, None), text);
+        let expected =
+            "a line of prose\nthat is long\n│ a line of a table that is long │\n/a/path/that/is/longer/than/the/line\n";
+        assert_eq!(wrapped(text, Some(16)), expected);
+        assert_eq!(
+            wrapped("WARNING one two [code]\n        -> three four", Some(16)),
+            "WARNING one two\n        [code]\n        -> three\n           four"
+        );
+    }
 
     #[test]
     fn what_steers_a_terminal_is_written_as_letters() {

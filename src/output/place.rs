@@ -11,6 +11,9 @@ pub(crate) enum Unfit {
     /// A name is needed.
     #[error("{0}: it is a directory: name a file in it")]
     Directory(PathBuf),
+    /// Who writes there makes no directory.
+    #[error("{0}: there is no such directory, and none is made")]
+    Missing(PathBuf),
     /// Neither made nor written to.
     #[error("{place}: nothing can be written into {directory}: {error}", place = .place.display(), directory = .directory.display())]
     Closed {
@@ -53,6 +56,14 @@ pub(crate) fn check_directory(place: &Path, directory: &Path) -> Result<(), Unfi
     let Some(existing) = existing.into_iter().find(|path| path.exists()) else { return Ok(()) };
     let closed = |error| Unfit::Closed { place: place.into(), directory: existing.into(), error };
     tempfile::tempfile_in(existing).map(drop).map_err(closed)
+}
+
+/// The same of one that nobody makes.
+///
+/// # Errors
+/// As [`prepare`], and where it is missing.
+pub(crate) fn check_existing(directory: &Path) -> Result<(), Unfit> {
+    if directory.is_dir() { check_directory(directory, directory) } else { Err(Unfit::Missing(directory.into())) }
 }
 
 /// The directory that a file there needs; none where a device, a pipe or a descriptor is written into.

@@ -39,7 +39,7 @@ const TELLERS: [(&str, &[&str]); 10] = [
 const PYTORCH: &str = "RANK";
 const SLURM: &str = "SLURM_PROCID";
 /// Who tells the number among the processes of a machine: PyTorch, SLURM, Open MPI, MVAPICH, Intel MPI, Cray.
-pub(crate) const LOCAL: [&str; 6] = [
+pub const LOCAL: [&str; 6] = [
     "LOCAL_RANK",
     "SLURM_LOCALID",
     "OMPI_COMM_WORLD_LOCAL_RANK",
@@ -55,6 +55,11 @@ pub(crate) fn variables() -> impl Iterator<Item = &'static str> {
     let all = TELLERS.iter().flat_map(|(variable, sizes)| std::iter::once(variable).chain(*sizes));
     // PyTorch's stands there twice
     all.take(TELLERS.iter().map(|(_, sizes)| 1 + sizes.len()).sum::<usize>() - 1).chain(&LOCAL).copied()
+}
+
+/// The variables that a rank is asked of, each once.
+pub fn tellers() -> impl Iterator<Item = &'static str> {
+    TELLERS[..TELLERS.len() - 1].iter().map(|&(variable, _)| variable)
 }
 
 /// What the environment tells.
@@ -85,6 +90,11 @@ pub fn ranks() -> Option<u32> {
 }
 
 impl Told {
+    /// Whether the rank is of a launcher, and no word of a script's.
+    pub fn is_of_launcher(&self) -> bool {
+        self.variable.is_some_and(|variable| variable != PYTORCH || self.ranks.is_some())
+    }
+
     /// What an environment tells.
     pub fn by(lookup: impl Fn(&str) -> Option<String>) -> Self {
         let number = |name: &str| lookup(name)?.trim().parse::<u32>().ok();
@@ -134,6 +144,17 @@ mod tests {
         ] {
             assert_eq!(told(environment), (Some(rank), ranks), "{environment}");
         }
+    }
+
+    #[test]
+    fn a_launcher_is_told_from_a_script() {
+        let is_of_launcher = |set: &str| {
+            let lookup = |name: &str| Some(set.strip_prefix(name)?.strip_prefix('=')?.to_owned());
+            Told::by(lookup).is_of_launcher()
+        };
+        assert_eq!(["PALS_RANKID=0", "PMIX_RANK=0", "RANK=0", "HOME=0"].map(is_of_launcher), [true, true, false, false]);
+        let names: Vec<&str> = tellers().collect();
+        assert_eq!((names.len(), names.iter().filter(|name| **name == PYTORCH).count()), (TELLERS.len() - 1, 1));
     }
 
     #[test]

@@ -57,14 +57,23 @@ impl Untimed {
         }
     }
 
-    /// In words, behind the number of operations.
-    pub fn meaning(self) -> &'static str {
+    /// In words, behind `operation` and `operations`.
+    pub fn meaning(self) -> [&'static str; 2] {
         match self {
-            Self::Graph => "operations have no GPU time: they are of CUDA graphs, or beside them",
-            Self::NoEvent => "operations have no GPU time: no CUDA event was free",
-            Self::CudaFailed => "operations have no GPU time: a call of CUDA's failed",
-            Self::NotChosen => "operations have no GPU time: they were left out to spare the job the cost of events",
-            Self::NotBelieved => "operations have no GPU time: neither stamps nor events can be theirs",
+            Self::Graph => [
+                "has no GPU time: it is of a CUDA graph, or beside one",
+                "have no GPU time: they are of CUDA graphs, or beside them",
+            ],
+            Self::NoEvent => ["has no GPU time: no CUDA event was free", "have no GPU time: no CUDA event was free"],
+            Self::CudaFailed => ["has no GPU time: a call of CUDA's failed", "have no GPU time: a call of CUDA's failed"],
+            Self::NotChosen => [
+                "has no GPU time: it was left out to spare the job the cost of events",
+                "have no GPU time: they were left out to spare the job the cost of events",
+            ],
+            Self::NotBelieved => [
+                "has no GPU time: neither stamps nor events can be its",
+                "have no GPU time: neither stamps nor events can be theirs",
+            ],
         }
     }
 

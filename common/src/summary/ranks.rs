@@ -121,7 +121,10 @@ impl Summary {
             })
             .collect();
         if lacking.len() > MOST {
-            notes.push(format!("{} more communicators lack ranks", lacking.len() - MOST));
+            notes.push(match lacking.len() - MOST {
+                1 => "1 more communicator lacks ranks".into(),
+                more => format!("{more} more communicators lack ranks"),
+            });
         }
         notes.extend(self.jobs.iter().filter_map(|job| Launched::of(self, &job.processes)?.note(job.name.as_deref())));
         notes.extend(self.jobs.iter().filter_map(|job| self.note_of_releases(&job.processes)));
@@ -188,8 +191,12 @@ mod tests {
     #[test]
     fn notes_do_not_grow_with_the_job() {
         let every_second: Vec<(i32, u32)> = (0..1000).map(|rank| (2 * rank, 0)).collect();
-        let summary = of((0..20).map(|number| communicator(&format!("c{number}"), 2000, &every_second)).collect());
-        let notes = summary.notes_of_ranks();
+        let notes = |count: usize| {
+            let all = (0..count).map(|number| communicator(&format!("c{number}"), 2000, &every_second));
+            of(all.collect()).notes_of_ranks()
+        };
+        assert_eq!(notes(MOST + 1)[MOST], "1 more communicator lacks ranks");
+        let notes = notes(20);
         assert_eq!((notes.len(), notes[MOST].as_str()), (MOST + 1, "15 more communicators lack ranks"));
         assert!(notes[0].ends_with("1, 3, 5, 7, 9, 11, 13, 15, ..."), "{}", notes[0]);
     }

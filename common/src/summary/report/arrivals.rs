@@ -1,7 +1,7 @@
 //! Who arrives late at collectives.
 
 use super::figure::{count, number, share};
-use super::table::{View, looked_at, table};
+use super::table::{Table, View, looked_at};
 use crate::summary::{Lateness, Summary};
 use crate::sums::enough::{ENOUGH_TIMED, speaks_for_all};
 use std::fmt::Write;
@@ -45,7 +45,8 @@ fn lateness(summary: &Summary, view: &View) -> String {
     } else {
         let header =
             ["communicator", "rank", "mean us", "p99 us", "last", "resolved", "of", "known %", "uncertain us", "at most us"];
-        let mut table = table(view, &header, 1);
+        let dispensable = ["at most us", "resolved", "of", "p99 us", "known %", "last"];
+        let mut table = Table::new(header, 1, &dispensable).by_communicator(summary);
         for row in late.iter().take(view.rows) {
             table.add_row([
                 row.comm.clone(),
@@ -60,7 +61,11 @@ fn lateness(summary: &Summary, view: &View) -> String {
                 number(Some(row.error_us), 1),
             ]);
         }
-        let _ = writeln!(text, "Arrival at collectives, after the first rank; who is latest first; {ranks}\n{table}");
+        let _ = writeln!(
+            text,
+            "Arrival at collectives, after the first rank; who is latest first; {ranks}\n{}",
+            table.shown(view.width).trim_end()
+        );
         let others = [
             (late.len().saturating_sub(view.rows), "less late"),
             (on_time, "no later than the clocks leave uncertain"),
@@ -137,10 +142,8 @@ mod tests {
     #[test]
     fn nobody_late_is_said() {
         let text = shown(&summary(vec![row(0, None, 1), row(1, None, 1)], None));
-        assert_eq!(
-            text,
-            "\nArrival at collectives; it is not known of how many ranks: none of 2 is later than the clocks leave uncertain, 4.2 us at most\n"
-        );
+        let head = "\nArrival at collectives; it is not known of how many ranks: none of 2 is later";
+        assert_eq!(text, format!("{head} than the clocks leave uncertain, 4.2 us at most\n"));
     }
 
     /// Not a mean of the warm-up, and not "on time" either.

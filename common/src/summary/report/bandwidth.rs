@@ -1,7 +1,7 @@
 //! How fast collectives are, by the rank that waits for nobody.
 
 use super::figure::{bytes, count, number, share};
-use super::table::{View, looked_at, table};
+use super::table::{Table, View, looked_at};
 use crate::summary::{Bandwidth, Summary};
 use crate::sums::enough::ENOUGH_TIMED;
 use std::fmt::Write;
@@ -16,7 +16,8 @@ pub(super) fn tables(summary: &Summary, view: &View) -> String {
         rows.sort_by_key(|row| std::cmp::Reverse(row.bytes));
     }
     let header = ["communicator", "function", "from", "operations", "GPU-timed %", "alone", "least us", "busbw GB/s"];
-    let mut table = table(view, &header, 2);
+    let dispensable = ["alone", "operations", "GPU-timed %", "least us"];
+    let mut table = Table::new(header, 2, &dispensable).by_communicator(summary);
     for row in rows.iter().take(view.rows) {
         let least_us = |row: &Bandwidth| row.least_us / row.operations as f64;
         table.add_row([
@@ -31,8 +32,9 @@ pub(super) fn tables(summary: &Summary, view: &View) -> String {
         ]);
     }
     let mut text = format!(
-        "\nBus bandwidth of collectives by size, by the least time over the ranks: without their waits; {}\n{table}\n",
-        summary.ranks()
+        "\nBus bandwidth of collectives by size, by the least time over the ranks: without their waits; {}\n{}",
+        summary.ranks(),
+        table.shown(view.width)
     );
     if let Some(others) = rows.len().checked_sub(view.rows).filter(|&others| others > 0) {
         let _ = writeln!(text, "and {} more with fewer bytes", count(others as u64));

@@ -1,7 +1,7 @@
 //! Which communicator moves how much.
 
 use super::figure::{bytes, count, number};
-use super::table::{View, table};
+use super::table::{Table, View};
 use crate::summary::Summary;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -32,7 +32,8 @@ pub(super) fn tables(summary: &Summary, view: &View) -> String {
     let of = |comm: &str| sums.get(comm).copied().unwrap_or_default();
     let mut communicators: Vec<_> = summary.communicators.iter().collect();
     communicators.sort_by_key(|row| std::cmp::Reverse(of(&row.comm).bytes));
-    let mut table = table(view, &["communicator", "name", "ranks", "nodes", "operations", "bytes", "GPU time ms"], 2);
+    let header = ["communicator", "name", "ranks", "nodes", "operations", "bytes", "GPU time ms"];
+    let mut table = Table::new(header, 2, &["nodes", "operations", "name", "ranks"]).by_communicator(summary);
     for row in communicators.iter().take(view.rows) {
         let sum = of(&row.comm);
         table.add_row([
@@ -45,7 +46,8 @@ pub(super) fn tables(summary: &Summary, view: &View) -> String {
             number(sum.gpu_time_us.map(|sum| sum / 1e3), 3),
         ]);
     }
-    let mut text = format!("Communicators; {}. Times are those of kernels, summed up\n{table}\n", summary.ranks());
+    let head = format!("Communicators; {}. Times are those of kernels, summed up\n", summary.ranks());
+    let mut text = head + &table.shown(view.width);
     if let Some(others) = communicators.len().checked_sub(view.rows).filter(|&others| others > 0) {
         let _ = writeln!(text, "and {} more", count(others as u64));
     }

@@ -1,7 +1,7 @@
 //! How often each function was done, and what its operations took.
 
 use super::figure::{bytes, count, number, share};
-use super::table::{View, table};
+use super::table::{Table, View};
 use crate::summary::{Operations, Summary};
 use crate::sums::enough::{ENOUGH_TIMED, speaks_for_all};
 use std::collections::BTreeMap;
@@ -54,7 +54,8 @@ pub(super) fn tables(summary: &Summary, view: &View) -> String {
     if sums.is_empty() {
         return String::new();
     }
-    let mut table = table(view, &["kind", "function", "count", "bytes", "GPU-timed %", "min us", "mean us", "max us"], 2);
+    let header = ["kind", "function", "count", "bytes", "GPU-timed %", "min us", "mean us", "max us"];
+    let mut table = Table::new(header, 2, &["min us", "kind", "bytes", "GPU-timed %", "count"]);
     for ((kind, function), sum) in &sums {
         let mean = sum.is_timed().then(|| sum.time_us / sum.gpu_timed as f64);
         table.add_row([
@@ -68,8 +69,8 @@ pub(super) fn tables(summary: &Summary, view: &View) -> String {
             number(sum.max_us.filter(|_| sum.is_timed() && sum.unknown == 0), 1),
         ]);
     }
-    let mut text =
-        format!("Operations; {}. Times are the GPU's own and hold the wait for the last rank\n{table}\n", summary.ranks());
+    let head = format!("Operations; {}. Times are the GPU's own and hold the wait for the last rank\n", summary.ranks());
+    let mut text = head + &table.shown(view.width);
     if sums.values().any(|sum| sum.gpu_timed > 0 && !sum.is_timed()) {
         let _ = writeln!(
             text,
@@ -87,8 +88,8 @@ fn by_host(sums: &BTreeMap<(&str, &str), Sum>, view: &View) -> String {
     if untimed.is_empty() {
         return String::new();
     }
-    let header = ["kind", "function", "by proxy", "mean us", "by enqueue", "mean us"];
-    let mut table = table(view, &header, 2);
+    let header = ["kind", "function", "by proxy", "proxy mean us", "by enqueue", "enqueue mean us"];
+    let mut table = Table::new(header, 2, &["kind", "by enqueue", "enqueue mean us"]);
     let mean = |time_us: f64, timed: u64| number((timed > 0).then(|| time_us / timed as f64), 1);
     for ((kind, function), sum) in untimed {
         table.add_row([
@@ -101,8 +102,9 @@ fn by_host(sums: &BTreeMap<(&str, &str), Sum>, view: &View) -> String {
         ]);
     }
     format!(
-        "Operations that the GPU has not timed, by the host's clock\n{table}\n\
-         by proxy: from the enqueue to the end of the last proxy operation. By enqueue: the enqueue alone, which is no time of communication\n"
+        "Operations that the GPU has not timed, by the host's clock\n{}\
+         by proxy: from the enqueue to the end of the last proxy operation. By enqueue: the enqueue alone, which is no time of communication\n",
+        table.shown(view.width)
     )
 }
 

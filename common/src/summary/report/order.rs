@@ -23,6 +23,19 @@ pub enum Order {
 }
 
 impl Order {
+    /// The heading of the column that it goes by.
+    pub(super) fn heading(self) -> Option<&'static str> {
+        match self {
+            Self::Bytes => Some("bytes"),
+            Self::Transfers => Some("transfers"),
+            Self::Sustained => Some("sustained MB/s"),
+            Self::Typical => Some("typical MB/s"),
+            Self::Fit => Some("fit MB/s"),
+            Self::Latency => Some("latency us"),
+            Self::Ranks => None,
+        }
+    }
+
     pub(super) fn compare(self, one: &Transfers, other: &Transfers) -> Ordering {
         let least_first = |of: fn(&Transfers) -> Option<f64>| {
             let key = |pair: &Transfers| of(pair).unwrap_or(f64::INFINITY);

@@ -1,11 +1,18 @@
-//! How a table is shown.
+//! A table as wide as there is room. No cell is ever broken: a number with a line end in it reads as another one.
+//!
+//! Where the cells are wider than the room, headings are broken between words, then communicators are shortened to their
+//! first digits where these tell them apart, then columns are left out, in the table's own order. A line below names them.
 
 use super::figure::count;
 use super::order::Order;
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use crate::summary::Summary;
+use comfy_table::{CellAlignment, presets};
+use std::collections::BTreeSet;
 
 /// Rows of a table that a person reads, where nothing else is wanted.
 pub const ROWS: u64 = 20;
+/// Digits of a communicator, of 16, that tell it apart in most jobs.
+const DIGITS: usize = 8;
 
 /// How the tables are shown.
 #[derive(Debug, Clone, Copy)]
@@ -24,21 +31,198 @@ impl Default for View {
     }
 }
 
-/// A table whose columns behind the first ones are numbers.
-pub(super) fn table(view: &View, header: &[&str], left: usize) -> Table {
-    let mut table = Table::new();
-    table.load_preset(presets::UTF8_FULL_CONDENSED).set_header(header);
-    if let Some(width) = view.width {
-        table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
+/// Rows of cells under headings, each of which is there once.
+#[derive(Debug)]
+pub struct Table<const N: usize> {
+    header: [&'static str; N],
+    /// Columns of text, which come first; those behind them are numbers.
+    texts: usize,
+    /// Headings of the columns that may be left out, in that order.
+    dispensable: Vec<&'static str>,
+    /// The first column is a communicator's, and its first digits are enough.
+    is_shortened: bool,
+    rows: Vec<[String; N]>,
+}
+
+/// How much is done for a table to be narrow.
+#[derive(Debug, Clone, Copy, Default)]
+struct Shape {
+    has_broken_headings: bool,
+    has_short_communicators: bool,
+    left_out: usize,
+}
+
+impl<const N: usize> Table<N> {
+    /// One without rows, whose first columns are texts; `dispensable` are the headings of those that may be left out, the
+    /// first to go first.
+    pub fn new(header: [&'static str; N], texts: usize, dispensable: &[&'static str]) -> Self {
+        Self { header, texts, dispensable: dispensable.to_vec(), is_shortened: false, rows: vec![] }
     }
-    for column in table.column_iter_mut().skip(left) {
-        column.set_cell_alignment(CellAlignment::Right);
+
+    /// The same by communicator, which the first column has.
+    pub(super) fn by_communicator(self, summary: &Summary) -> Self {
+        let all: BTreeSet<&str> = summary.communicators.iter().map(|row| row.comm.as_str()).collect();
+        let short: BTreeSet<&str> = all.iter().map(|comm| shortened(comm)).collect();
+        Self { is_shortened: short.len() == all.len(), ..self }
     }
-    table
+
+    /// The same, where a column stays as long as any other.
+    pub(super) fn keeping(mut self, heading: Option<&str>) -> Self {
+        let place = self.dispensable.iter().position(|other| Some(*other) == heading);
+        if let Some(kept) = place.map(|place| self.dispensable.remove(place)) {
+            self.dispensable.push(kept);
+        }
+        self
+    }
+
+    /// One more row.
+    pub fn add_row(&mut self, row: [String; N]) {
+        self.rows.push(row);
+    }
+
+    /// The table in so many columns of characters, with a line below that names what is left out.
+    pub fn shown(&self, width: Option<u16>) -> String {
+        let fits = |table: &str| width.is_none_or(|width| table.lines().all(|line| line.chars().count() <= width.into()));
+        let whole = self.laid_out(Shape::default());
+        if fits(&whole) {
+            return whole;
+        }
+        let broken = Shape { has_broken_headings: true, ..Shape::default() };
+        let narrower = |left_out| Shape { has_short_communicators: self.is_shortened, left_out, ..broken };
+        let mut shapes = std::iter::once(broken).chain((0..=self.dispensable.len()).map(narrower));
+        let narrowest = narrower(self.dispensable.len());
+        let (shape, mut text) = shapes
+            .find_map(|shape| Some((shape, self.laid_out(shape))).filter(|(_, table)| fits(table)))
+            .unwrap_or_else(|| (narrowest, self.laid_out(narrowest)));
+        if shape.left_out > 0 {
+            let named = self.dispensable[..shape.left_out].join(", ");
+            text += &format!("left out at this width: {named}; --format json has all\n");
+        }
+        text
+    }
+
+    fn laid_out(&self, shape: Shape) -> String {
+        let gone = &self.dispensable[..shape.left_out];
+        let shown: Vec<usize> = (0..N).filter(|&column| !gone.contains(&self.header[column])).collect();
+        let cell = |row: &[String; N], column: usize| match column {
+            0 if shape.has_short_communicators => shortened(&row[column]).to_owned(),
+            _ => row[column].clone(),
+        };
+        let heading = |column: usize| {
+            let width = self.rows.iter().map(|row| cell(row, column).chars().count()).max().unwrap_or(0);
+            match column {
+                // it has one word, which is longer than the digits
+                0 if shape.has_short_communicators => "comm".to_owned(),
+                _ if shape.has_broken_headings => broken(self.header[column], width),
+                _ => self.header[column].to_owned(),
+            }
+        };
+        let mut table = comfy_table::Table::new();
+        table.load_preset(presets::UTF8_FULL_CONDENSED).set_header(shown.iter().map(|&column| heading(column)));
+        for row in &self.rows {
+            table.add_row(shown.iter().map(|&column| cell(row, column)));
+        }
+        for (column, shown) in table.column_iter_mut().zip(shown) {
+            if shown >= self.texts {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+        }
+        format!("{table}\n")
+    }
+}
+
+fn shortened(comm: &str) -> &str {
+    comm.get(..DIGITS).unwrap_or(comm)
+}
+
+/// A heading in lines that are no longer than the cells below or its own longest word.
+fn broken(heading: &str, cells: usize) -> String {
+    let room = heading.split(' ').map(str::len).max().unwrap_or(0).max(cells);
+    let mut text = String::new();
+    let mut line = 0;
+    for word in heading.split(' ') {
+        let fits = line + 1 + word.len() <= room;
+        text += if line == 0 { "" } else { ["\n", " "][usize::from(fits)] };
+        text += word;
+        line = if line > 0 && fits { line + 1 + word.len() } else { word.len() };
+    }
+    text
 }
 
 /// Nothing where all were.
 pub(super) fn looked_at(one_in: impl Iterator<Item = u32>) -> String {
     let one_in = one_in.max().filter(|&one_in| one_in > 1);
     one_in.map_or_else(String::new, |one_in| format!("one operation in {} was looked at\n", count(one_in.into())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::summary::Communicator;
+
+    fn summary(comms: &[&str]) -> Summary {
+        let communicator =
+            |comm: &&str| Communicator { comm: (*comm).to_owned(), nranks: 2, nnodes: 1, name: String::new(), ranks: vec![] };
+        Summary { communicators: comms.iter().map(communicator).collect(), ..Summary::merge(vec![]) }
+    }
+
+    fn table(comms: &[&str]) -> Table<4> {
+        let mut table = Table::new(["communicator", "R2", "sustained MB/s", "fit MB/s"], 1, &["R2", "sustained MB/s"]);
+        comms.iter().for_each(|comm| table.add_row([(*comm).to_owned(), "0.999".into(), "3367.6".into(), "3883 ± 747".into()]));
+        table.by_communicator(&summary(comms))
+    }
+
+    /// The headings, the first row, and what is below.
+    fn shown(comms: &[&str], width: u16) -> (Vec<String>, Vec<String>, String) {
+        let text = table(comms).shown(Some(width));
+        let cells =
+            |line: &str| line.split(['│', '┆']).map(|cell| cell.trim().to_owned()).filter(|cell| !cell.is_empty()).collect();
+        let rows: Vec<&str> = text.lines().filter(|line| line.starts_with('│')).collect();
+        let below = text.lines().filter(|line| !line.starts_with(['│', '┌', '╞', '└'])).collect();
+        (cells(rows[0]), cells(rows[rows.len() - comms.len()]), below)
+    }
+
+    const ONE: [&str; 2] = ["00000000000000ab", "10000000000000ab"];
+
+    #[test]
+    fn what_does_not_fit_is_left_out_in_order_and_named() {
+        let cells = ["00000000000000ab", "0.999", "3367.6", "3883 ± 747"];
+        assert_eq!(shown(&ONE, 60).1, cells);
+        assert_eq!(shown(&ONE, 60).0[2], "sustained MB/s");
+        let (headings, row, below) = shown(&ONE, 53);
+        assert_eq!((headings[2].as_str(), row, below.as_str()), ("sustained", cells.map(str::to_owned).to_vec(), ""));
+        assert_eq!(
+            shown(&ONE, 45),
+            (
+                vec!["comm".into(), "R2".into(), "sustained".into(), "fit MB/s".into()],
+                vec!["00000000".into(), "0.999".into(), "3367.6".into(), "3883 ± 747".into()],
+                String::new()
+            )
+        );
+        assert_eq!(shown(&ONE, 37).2, "left out at this width: R2; --format json has all");
+        let (_, row, below) = shown(&ONE, 1);
+        assert_eq!(row, ["00000000", "3883 ± 747"]);
+        assert_eq!(below, "left out at this width: R2, sustained MB/s; --format json has all");
+    }
+
+    #[test]
+    fn a_communicator_keeps_the_digits_that_tell_it_apart() {
+        let alike = ["00000000000000ab", "00000000000000ac"];
+        assert_eq!(shown(&alike, 1).1, ["00000000000000ab", "3883 ± 747"]);
+        assert_eq!(shown(&["c0"], 1).1, ["c0", "3883 ± 747"]);
+    }
+
+    #[test]
+    fn a_column_that_is_wanted_goes_last() {
+        let text = table(&ONE).keeping(Some("R2")).shown(Some(35));
+        assert!(text.ends_with("width: sustained MB/s; --format json has all\n"), "{text}");
+    }
+
+    #[test]
+    fn headings_are_broken_between_words() {
+        assert_eq!(
+            [broken("GPU time ms", 3), broken("GPU time ms", 9), broken("R2", 0)],
+            ["GPU\ntime\nms", "GPU time\nms", "R2"]
+        );
+    }
 }

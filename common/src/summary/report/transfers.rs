@@ -2,10 +2,9 @@
 
 use super::figure::{bytes, count, number, with_error};
 use super::order::Order;
-use super::table::{View, table};
-use crate::summary::{Summary, Transfers};
+use super::table::{Table, View};
+use crate::summary::Summary;
 use crate::sums::rate::{FEWEST_SIZES, LEAST_ERRORS, LEAST_SPAN};
-use comfy_table::Table;
 use std::fmt::Write;
 
 /// What was sent over the network, or that nothing is known of that.
@@ -14,26 +13,32 @@ pub(super) fn tables(summary: &Summary, view: &View) -> String {
         return "No transfers over the network: all ranks share a node, or NCCL told of none with their sizes (NCCL 2.27 and later do).\n"
             .into();
     }
-    let mut text =
-        format!("Transfers over the network, seen from the sender; {}\n{}\n", summary.ranks(), pairs(&summary.transfers, view));
+    let head = format!("Transfers over the network, seen from the sender; {}\n", summary.ranks());
+    let mut text = head + &pairs(summary, view).shown(view.width);
     if let Some(others) = summary.transfers.len().checked_sub(view.rows).filter(|&others| others > 0) {
-        let which = match view.order {
-            None | Some(Order::Bytes) => "rank pairs with fewer bytes",
-            Some(_) => "more rank pairs",
+        let pairs = if others == 1 { "rank pair" } else { "rank pairs" };
+        let others = count(others as u64);
+        let _ = match view.order {
+            None | Some(Order::Bytes) => writeln!(text, "and {others} {pairs} with fewer bytes"),
+            Some(_) => writeln!(text, "and {others} more {pairs}"),
         };
-        let _ = writeln!(text, "and {} {which}", count(others as u64));
     }
     let _ = writeln!(
         text,
-        "sustained: bytes over the time with a transfer under way, on all channels together. Typical: of one connection, which is\n\
-         a channel's, with every transfer served in its size's median time. Fit: service time of one connection over size; latency\n\
-         and rate with their standard errors, where there are {FEWEST_SIZES} sizes that span a factor of {LEAST_SPAN} and the slope is\n\
-         {LEAST_ERRORS} errors above 0. Compare fits, or typical rates of equal sizes"
+        "sustained: bytes over the time with a transfer under way, on all channels together\n\
+         typical: of one connection, which is a channel's, with every transfer served in its size's median time\n\
+         fit: service time of one connection over size; latency and rate with their standard errors, where there are \
+         {FEWEST_SIZES} sizes that span a factor of {LEAST_SPAN} and the slope is {LEAST_ERRORS} errors above 0\n\
+         compare fits, or typical rates of equal sizes"
     );
     text
 }
 
-fn pairs(pairs: &[Transfers], view: &View) -> Table {
+/// Headings of the columns that may be left out, the first to go first.
+const DISPENSABLE: [&str; 9] =
+    ["R2", "sizes", "transfers", "in flight", "channels", "bytes", "sustained MB/s", "latency us", "typical MB/s"];
+
+fn pairs(summary: &Summary, view: &View) -> Table<12> {
     let header = [
         "communicator",
         "ranks",
@@ -48,8 +53,9 @@ fn pairs(pairs: &[Transfers], view: &View) -> Table {
         "latency us",
         "R2",
     ];
-    let mut table = table(view, &header, 2);
-    let mut rows: Vec<_> = pairs.iter().collect();
+    let sorted_by = view.order.and_then(Order::heading);
+    let mut table = Table::new(header, 2, &DISPENSABLE).by_communicator(summary).keeping(sorted_by);
+    let mut rows: Vec<_> = summary.transfers.iter().collect();
     if let Some(order) = view.order.or((rows.len() > view.rows).then_some(Order::Bytes)) {
         rows.sort_by(|one, other| order.compare(one, other));
     }
@@ -75,6 +81,7 @@ fn pairs(pairs: &[Transfers], view: &View) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::summary::Transfers;
     use crate::sums::rate::FittedLine;
 
     fn pair(peer: i32, bytes: u64, transfers: u64, sustained: Option<f64>, fit: Option<(f64, f64)>) -> Transfers {
@@ -107,6 +114,22 @@ mod tests {
         line.split(['│', '┆']).map(|cell| cell.trim().to_owned()).collect()
     }
 
+    #[test]
+    fn the_order_in_which_columns_go_is_documented() {
+        let order = DISPENSABLE.map(|heading| format!("`{heading}`")).join(", ");
+        let page = include_str!("../../../../docs/reading.md").split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(page.contains(&format!("in this order: {order}. ")), "{order}");
+    }
+
+    #[test]
+    fn what_the_pairs_are_sorted_by_is_shown() {
+        let transfers = vec![pair(0, 30, 5, Some(10.0), Some((100.0, 2.0)))];
+        let summary = Summary { transfers, ..Summary::merge(vec![]) };
+        let shown = |order| tables(&summary, &View { width: Some(60), order, ..View::default() });
+        assert!(!shown(None).contains("┆  sizes ┆") && !shown(Some(Order::Latency)).contains("bytes ┆"));
+        assert!(shown(Some(Order::Bytes)).contains(" 30 B ") && !shown(Some(Order::Fit)).contains(" 30 B "));
+    }
+
     /// A fit is of one connection among the pair's channels, while the sustained rate is of all.
     #[test]
     fn a_pair_stands_beside_the_number_of_its_channels() {
@@ -115,7 +138,7 @@ mod tests {
         let cells = |word: &str| cells(text.lines().find(|line| line.contains(word)).unwrap());
         let place = cells("communicator").iter().position(|cell| cell == "channels").unwrap();
         assert_eq!(cells("3 > 5")[place - 1..=place], ["7", "2"], "{text}");
-        assert!(text.contains("there are 4 sizes that span a factor of 8 and the slope is\n3 errors above 0"), "{text}");
+        assert!(text.contains("there are 4 sizes that span a factor of 8 and the slope is 3 errors above 0"), "{text}");
     }
 
     #[test]
@@ -130,10 +153,10 @@ mod tests {
             let text = tables(&summary, &View { rows, order, ..View::default() });
             let lines = text.lines().filter(|line| line.contains("3 > ")).map(cells);
             let pairs: String = lines.map(|cells| cells[2].replace("3 > ", "")).collect();
-            (pairs, text.lines().find(|line| line.contains("rank pairs")).map(str::to_owned))
+            (pairs, text.lines().find(|line| line.contains("rank pair")).map(str::to_owned))
         };
         assert_eq!(shown(20, None), ("012".into(), None));
-        assert_eq!(shown(2, None), ("02".into(), Some("and 1 rank pairs with fewer bytes".into())));
+        assert_eq!(shown(2, None), ("02".into(), Some("and 1 rank pair with fewer bytes".into())));
         for (order, expected) in [
             (Order::Bytes, "021"),
             (Order::Transfers, "102"),
