@@ -36,6 +36,7 @@ pub fn view(summary: &Summary, view: &View) -> String {
     }
     text
 }
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -50,8 +51,12 @@ mod tests {
         };
         let lacking = "note: 70 callbacks are not in the recordings, so the figures are too small: a recording that was full has \
                        room for more with a larger NCCL_SCOREP_RECORD_MB";
-        let full =
-            |number| format!("note: {number} events were not recorded: the recording memory was full (NCCL_SCOREP_MEMORY_MB)");
+        let full = |number| {
+            format!(
+                "note: {number} events were not recorded: the recording memory was full (NCCL_SCOREP_MEMORY_MB), or signal handlers \
+                 left their callbacks"
+            )
+        };
         assert_eq!(shown(&summary, 70), [lacking]);
         assert_eq!(shown(&summary, 77), [full(7), lacking.into()]);
         summary.processes[0].notes.clear();
