@@ -118,13 +118,11 @@ fn a_communicator_is_followed_to_its_end_however_many_others_pass() {
 }
 
 #[test]
-fn a_thread_without_storage_loses_its_own_callbacks_only() {
+fn callbacks_at_the_processs_end_are_recorded() {
     let heard = heard("callbacks_at_exit", 0, true, true);
     let (meta, lines) = heard.recording();
     let operations = lines.iter().filter(|line| line["type"] == "Coll").count();
-    // start, state, stop and finalize of the main thread
-    assert_eq!((meta["dropped"].as_u64(), operations), (Some(4), 3));
-    assert!(lines::ends(&lines) && lines[lines.len() - 2]["cb"] == "stop");
-    // it needs no storage of ours
+    assert_eq!((meta["dropped"].as_u64(), operations), (Some(0), 4));
+    assert!(lines::ends(&lines) && lines[lines.len() - 2]["cb"] == "finalize", "{lines:?}");
     assert_eq!(heard.report()["finalize"].as_u64(), Some(1));
 }
