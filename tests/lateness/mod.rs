@@ -45,7 +45,7 @@ fn compared(run: &Path, mode: &str) -> Vec<Matched> {
         let file = scratch.path().join("arrivals");
         let mut command = tool::tool();
         command.arg("replay-one").arg(scratch.path()).arg(capture).arg("--arrivals").arg(&file);
-        let summary = scratch.path().join("summary.json").into_os_string().into_string().unwrap();
+        let summary = scratch.path().join("summary.%p.json").into_os_string().into_string().unwrap();
         let settings = [("SUMMARY", &*summary), ("TICK_RATE", "1000000000"), ("SETTLE_SECONDS", "1e6"), ("LANES", "off")];
         command.env("NCCL_SCOREP_GPU_TIME", mode);
         command.envs(settings.map(|(name, value)| (format!("NCCL_SCOREP_{name}"), value))).env("NCCL_SCOREP_TRUST_NCCL", "on");
