@@ -28,10 +28,11 @@ enum { HANDLES = 4096, CONTEXTS = 48, BATCH = 20000 };
 static _Atomic(uintptr_t) handles[HANDLES], contexts[CONTEXTS];
 
 /* Start callbacks by what became of them: those that got a handle by kind, those that every version refuses by why, and the others that
- * got none. Calls asked for are calls and refused ones. Attempts are at what may be no event or context (any more). */
+ * got none. Calls asked for are calls and refused ones. Attempts are at what may be no event or context (any more). Late callbacks of a
+ * careful host are those that a busy machine held up for so long that the communicator may be over and its events given up. */
 #define OUTCOMES(X)                                                                                                              \
   X(colls) X(p2ps) X(calls) X(groups) X(proxies) X(kernels) X(steps) X(unused) X(unknown) X(foreign) X(parentless) X(refused)     \
-  X(calls_asked) X(attempts)
+  X(calls_asked) X(attempts) X(late)
 static struct { OUTCOMES(DECLARE_FIELD) } made;
 
 static const char *const names[] = {"AllReduce", "AllGather", "ReduceScatter", "Broadcast", "Reduce", "Send", "Recv", "AlltoAll", "SendRecv",
@@ -39,6 +40,15 @@ static const char *const names[] = {"AllReduce", "AllGather", "ReduceScatter", "
 static const char *const datatypes[] = {"ncclInt8", "ncclUint8", "ncclFloat32", "ncclFloat64", "ncclBfloat16", "ncclFloat8e4m3", "ncclUnknown", ""};
 
 static bool careful;
+
+/* Less than the time for which the test has an ended communicator kept. */
+enum { LATE_MILLISECONDS = 200 };
+
+static long milliseconds_now(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
 
 static void *some_handle(struct random *random) {
   uintptr_t known = handles[below(random, HANDLES)];
@@ -153,11 +163,13 @@ static void start_something(struct random *random) {
     .send = (int)below(random, 3) - 1, .step = (int)below(random, 16),
     .ptimer = below(random, 4) ? gpu_clock() - below(random, 1000) : any(random)};
   if (below(random, 50) == 0) event.datatype = NULL;
+  long begun = milliseconds_now();
   void *context = some_context(random), *handle = driver ? start_on(context, &event, some_stream(random)) : start(context, &event);
   note(&event, handle);
   if (careful && handle) {
     state(handle, KERNEL_CH_STOP, gpu_clock());
     stop(handle);
+    if (milliseconds_now() - begun >= LATE_MILLISECONDS) made.late += 2;
   }
   if (handle) handles[below(random, HANDLES)] = (uintptr_t)handle;
 }
@@ -230,16 +242,14 @@ int main(int count, char **arguments) {
   load();
   /* nothing is counted before the first one */
   for (int i = 0; i < CONTEXTS; i++) contexts[i] = (uintptr_t)init_as((uint64_t)i % 8, NULL, i % 8, NULL);
-  struct timespec begun, now;
-  clock_gettime(CLOCK_MONOTONIC, &begun);
+  long begun = milliseconds_now();
   do {
     pthread_t threads[3];
     uint64_t together = 1 + below(&random, 3);
     for (uint64_t i = 0; i < together; i++) check(pthread_create(&threads[i], NULL, batch, (void *)next(&random)) == 0, "no thread");
     for (uint64_t i = 0; i < together; i++) pthread_join(threads[i], NULL);
     if (below(&random, 8) == 0) flush();
-    clock_gettime(CLOCK_MONOTONIC, &now);
-  } while ((now.tv_sec - begun.tv_sec) * 1000 + (now.tv_nsec - begun.tv_nsec) / 1000000 < milliseconds);
+  } while (milliseconds_now() - begun < milliseconds);
   for (int i = 0; i < CONTEXTS; i++) finalize_something((void *)(uintptr_t)contexts[i]);
   printf("callbacks %ld\nevents %ld\n", (long)want.callbacks, (long)want.events);
 #define PRINT_OUTCOME(name) printf(#name " %ld\n", (long)made.name);
