@@ -109,10 +109,11 @@ fn tell_dropped() {
     }
     static TOLD_OF_LEFT: Once = Once::new();
     let left = missing::left_behind();
-    if left > 0 && is_own_process() {
+    if left > 0 {
         TOLD_OF_LEFT.call_once(|| {
             log::warn(&format!(
-                "signal handlers have left {left} callbacks (siglongjmp), whose events are not recorded: figures are too small. A                  program may block these signals around its calls of NCCL"
+                "signal handlers have left {left} callbacks (siglongjmp), whose events are not recorded: figures are too small. A \
+                 program may block these signals around its calls of NCCL"
             ));
         });
     }
@@ -133,19 +134,18 @@ fn tell_doubt() {
 /// Has [`finish`] called when the process exits. Called once.
 ///
 /// # Errors
-/// When the C library has no memory for that.
+/// As [`at_exit`].
 fn finish_at_exit() -> io::Result<()> {
-    extern "C" fn at_exit() {
+    extern "C" fn end() {
         contain("exit", (), finish);
     }
-    // SAFETY: `at_exit` is a function of this library, which is never unloaded (linked with -z nodelete).
-    if unsafe { libc::atexit(at_exit) } == 0 { Ok(()) } else { Err(io::ErrorKind::OutOfMemory.into()) }
+    at_exit(end)
 }
 
 /// Has CUDA's events asked for a last time, and never again, when the process exits: before CUDA itself is taken down, whose handlers were
 /// registered earlier. Called once, where the driver is known to be there.
 fn end_launches_at_exit() {
-    extern "C" fn at_exit() {
+    extern "C" fn end() {
         let end = || {
             if is_own_process() {
                 control::look();
@@ -157,10 +157,16 @@ fn end_launches_at_exit() {
         contain("exit", (), end);
     }
     static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        // SAFETY: `at_exit` is a function of this library, which is never unloaded (linked with -z nodelete).
-        unsafe { libc::atexit(at_exit) };
-    });
+    ONCE.call_once(|| _ = at_exit(end));
+}
+
+/// Has a function of this library called when the process exits; the one that was given last comes first.
+///
+/// # Errors
+/// When the C library has no memory for that.
+pub fn at_exit(function: extern "C" fn()) -> io::Result<()> {
+    // SAFETY: a function of this library, which is never unloaded (linked with -z nodelete).
+    if unsafe { libc::atexit(function) } == 0 { Ok(()) } else { Err(io::ErrorKind::OutOfMemory.into()) }
 }
 
 /// Whether this is the process that began to record: a forked child has no collector.

@@ -1,14 +1,11 @@
 //! What the kernel says of this process: processor time and memory.
 
+use common::clock::nanoseconds;
 use std::fs;
 
 /// Processor time of `RUSAGE_SELF` or `RUSAGE_THREAD`, ns.
 pub(super) fn processor_ns(whose: libc::c_int) -> u64 {
-    let clock = if whose == libc::RUSAGE_THREAD { libc::CLOCK_THREAD_CPUTIME_ID } else { libc::CLOCK_PROCESS_CPUTIME_ID };
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: a valid timespec to write to; both clocks exist on every Linux.
-    unsafe { libc::clock_gettime(clock, &raw mut time) };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+    nanoseconds(if whose == libc::RUSAGE_THREAD { libc::CLOCK_THREAD_CPUTIME_ID } else { libc::CLOCK_PROCESS_CPUTIME_ID })
 }
 
 /// A line of /proc/self/status, KiB; 0 where there is none.

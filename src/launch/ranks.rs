@@ -2,7 +2,6 @@
 
 use common::files;
 use common::rank::{LOCAL, Told};
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// Who tells how many processes of a job there are on this machine: PyTorch, Open MPI, MVAPICH, Intel MPI.
@@ -16,8 +15,7 @@ pub(crate) fn shared_name(summary: &Path, lookup: impl Fn(&str) -> Option<String
     if files::is_one_for_each_process(summary) || !files::is_replaced(summary) {
         return None;
     }
-    let has_host = summary.as_os_str().as_bytes().windows(2).any(|pair| pair == b"%h");
-    let sharers = if has_host { on_host(lookup) } else { in_job(lookup) }?;
+    let sharers = if files::holds(summary, files::HOST) { on_host(lookup) } else { in_job(lookup) }?;
     let of = summary.display();
     Some(format!("{of} is the summary's name for {sharers}: one gets it, the others one with a random part"))
 }

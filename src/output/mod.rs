@@ -3,6 +3,7 @@
 pub(crate) mod leftovers;
 pub(crate) mod place;
 
+use common::visible::visible;
 use std::fmt::Display;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
@@ -76,8 +77,7 @@ pub(crate) fn answered(written: Result<(), String>) -> ExitCode {
 
 /// A text without characters that steer a terminal, but line ends: those are written as `\u{1b}`.
 pub(crate) fn printable(text: &str) -> String {
-    let is_plain = |letter: char| letter == '\n' || !letter.is_control();
-    text.chars().flat_map(|letter| if is_plain(letter) { vec![letter] } else { letter.escape_default().collect() }).collect()
+    text.split('\n').map(visible).collect::<Vec<_>>().join("\n")
 }
 
 /// Columns of the terminal that standard output is, or of `COLUMNS` there; `None` where it is none.

@@ -5,13 +5,13 @@
 
 use crate::base::signal::Blocked;
 use crate::base::unseen::Unseen;
-use crate::base::{log, shortage, switch};
+use crate::base::{lock, log, switch};
 use std::ffi::c_void;
 use std::io;
 use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, TryLockError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 /// Stack of a thread of ours, bytes.
@@ -82,22 +82,20 @@ fn hold_within<'a, T>(
     patience: Duration,
     give_up: impl FnOnce(),
 ) -> Option<MutexGuard<'a, T>> {
-    loop {
-        match mutex.try_lock() {
-            Ok(held) => return Some(held),
-            Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) if shortage::is_out_of_memory() => return None,
-            Err(TryLockError::WouldBlock) if u128::from(waited.load(Ordering::Relaxed)) >= patience.as_nanos() => {
-                give_up();
-                return None;
-            }
-            Err(TryLockError::WouldBlock) => {
-                let begun = Instant::now();
-                std::thread::sleep(Duration::from_millis(1));
-                waited.fetch_add(begun.elapsed().as_nanos() as u64, Ordering::Relaxed);
-            }
+    let mut is_given_up = false;
+    let held = lock::hold_while(mutex, || {
+        is_given_up = u128::from(waited.load(Ordering::Relaxed)) >= patience.as_nanos();
+        if !is_given_up {
+            let begun = Instant::now();
+            std::thread::sleep(lock::PAUSE);
+            waited.fetch_add(begun.elapsed().as_nanos() as u64, Ordering::Relaxed);
         }
+        !is_given_up
+    });
+    if is_given_up {
+        give_up();
     }
+    held
 }
 
 /// The calling thread is one of ours until this is dropped.

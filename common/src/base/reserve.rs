@@ -171,11 +171,11 @@ unsafe impl GlobalAlloc for Reserve {
             Some(_) => unsafe { System.alloc(wanted) },
             None => {
                 // SAFETY: the caller's; it is none of ours, so System gave it.
-                let found = unsafe { System.realloc(piece, layout, size) };
-                if !found.is_null() {
-                    return found;
+                let moved = unsafe { System.realloc(piece, layout, size) };
+                if !moved.is_null() {
+                    return moved;
                 }
-                found
+                null_mut()
             }
         };
         let grows = |region: &Region| {

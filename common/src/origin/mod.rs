@@ -6,7 +6,7 @@
 pub(crate) mod job;
 
 use crate::base::visible::visible;
-use crate::base::{host_name, lock, rank};
+use crate::base::{host_name, lock, random, rank};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -124,7 +124,7 @@ impl Origin {
         let rank::Told { rank, ranks, .. } = rank::told();
         let names = rank::variables().chain(job::variables());
         Self {
-            id: Some(format!("{:016x}", random().unwrap_or_else(of_circumstances))),
+            id: Some(format!("{:016x}", random::of_kernel().unwrap_or_else(of_circumstances))),
             host: Some(kept(&String::from_utf8_lossy(&host_name::of_machine()))),
             boot: boot().map(|boot| kept(&boot)),
             job: job::name(lookup).map(|name| kept(&name)),
@@ -145,15 +145,6 @@ fn kept(text: &str) -> String {
 
 fn boot() -> Option<String> {
     std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok().map(|text| text.trim().to_owned())
-}
-
-/// From the kernel, where it gives one without waiting.
-fn random() -> Option<u64> {
-    let mut number = 0_u64;
-    let length = size_of::<u64>();
-    // SAFETY: as many bytes as the number has.
-    let got = unsafe { libc::getrandom((&raw mut number).cast(), length, libc::GRND_NONBLOCK) };
-    (got == length as isize).then_some(number)
 }
 
 /// Where the system denies random numbers, or has none yet: what no two processes have in common, mixed. The real time is among
@@ -184,7 +175,6 @@ mod tests {
 
     #[test]
     fn a_number_is_the_processs_own_with_random_numbers_and_without() {
-        assert_ne!(random().unwrap(), random().unwrap());
         assert_ne!(of_circumstances(), of_circumstances());
         begin();
         assert_eq!((own().id, own().started), (own().id, own().started));

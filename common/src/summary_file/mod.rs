@@ -12,7 +12,6 @@ use crate::record::thread::ThreadCell;
 use crate::summary::Summary;
 use earlier::Fate;
 use std::io;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
@@ -45,8 +44,8 @@ pub(crate) fn begin(settings: &Settings) {
     // the program may change its working directory later; descriptors are no places
     let place = if files::is_replaced(&path) { std::path::absolute(&path).unwrap_or(path) } else { path };
     let name = Name::new(&place, Earlier::Replaced);
-    // it is called once
     let pattern = pattern.clone();
+    // the first value set: `begin` is called once
     let _ = FILE.set(Mutex::new(File { name, pattern, fate: None, is_whole: false, told_name: false, told_failure: false }));
     // what goes into a pipe or a device cannot be taken back there
     let Some(interval) = settings.summary_interval().filter(|_| files::is_replaced(&place)) else { return };
@@ -150,8 +149,7 @@ impl File {
 
 /// How each process gets a file of its own, by the name that was set.
 fn cure(pattern: &Path, is_earlier: bool) -> &'static str {
-    let has = |part: &[u8]| pattern.as_os_str().as_bytes().windows(part.len()).any(|there| there == part);
-    match (has(b"%r"), has(b"%p")) {
+    match (files::holds(pattern, files::RANK), files::holds(pattern, files::PROCESS)) {
         (_, true) if is_earlier => "A directory of its own for each run keeps them apart",
         (_, false) if is_earlier => "NCCL_SCOREP_SUMMARY with %p in it gives each process its own",
         (false, false) => "NCCL_SCOREP_SUMMARY with %r or %p in it gives each process its own",

@@ -18,17 +18,16 @@ pub(crate) use left::remove_all;
 pub use name::{Earlier, Name};
 pub use new_file::NewFile;
 pub use own::open;
-pub use pattern::{expand, is_one_for_each_process};
+pub use pattern::{HOST, PROCESS, RANK, expand, holds, is_one_for_each_process};
+
+use crate::base::random;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A number that nobody can foretell.
 pub fn random() -> u64 {
-    let mut bytes = [0_u8; 8];
-    // SAFETY: getrandom writes at most the length given. It does not wait, and where the system forbids it, it fails.
-    let filled = unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), libc::GRND_NONBLOCK) } == 8;
-    if filled {
-        return u64::from_le_bytes(bytes);
-    }
-    // harder to foretell than the process' number alone: names made of it are never trusted to be free
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    (since.as_nanos() as u64).rotate_left(20) ^ u64::from(std::process::id()) ^ (&raw const bytes as u64).rotate_left(40)
+    random::of_kernel().unwrap_or_else(|| {
+        // harder to foretell than the process' number alone: names made of it are never trusted to be free
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        (since.as_nanos() as u64).rotate_left(20) ^ u64::from(std::process::id()) ^ (&raw const since as u64).rotate_left(40)
+    })
 }

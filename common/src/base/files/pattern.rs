@@ -14,7 +14,19 @@ pub fn expand(path: &Path) -> PathBuf {
 
 /// Whether the path is another one for each process of a job, on one machine at least: rank or process id are in it.
 pub fn is_one_for_each_process(path: &Path) -> bool {
-    path.as_os_str().as_bytes().windows(2).any(|pair| pair == b"%p" || pair == b"%r")
+    holds(path, PROCESS) || holds(path, RANK)
+}
+
+/// What stands for the process id in a path.
+pub const PROCESS: &[u8] = b"%p";
+/// What stands for the host's name.
+pub const HOST: &[u8] = b"%h";
+/// What stands for the rank.
+pub const RANK: &[u8] = b"%r";
+
+/// Whether one of these is in the path.
+pub fn holds(path: &Path, sign: &[u8]) -> bool {
+    path.as_os_str().as_bytes().windows(sign.len()).any(|there| there == sign)
 }
 
 fn expand_of(path: &Path, process: u32, rank: Option<u32>) -> PathBuf {

@@ -5,9 +5,9 @@
 //! dropped.
 
 use common::files::{self, Earlier, Growing, Name, NewFile};
+use common::host_name;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use std::ffi::CStr;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::Path;
 
@@ -148,11 +148,7 @@ fn write_member<T>(out: &mut dyn Write, lines: impl FnOnce(&mut dyn Write) -> io
     Ok(written)
 }
 
-/// Name of this host.
+/// Name of this host, as part of a file's name.
 fn host() -> String {
-    let mut name = [0_u8; 256];
-    // SAFETY: gethostname writes at most the length given; the last byte stays 0.
-    let told = unsafe { libc::gethostname(name.as_mut_ptr().cast(), name.len() - 1) } == 0;
-    let host = CStr::from_bytes_until_nul(&name).ok().filter(|host| told && !host.is_empty());
-    host.map_or_else(|| "unknown".to_owned(), |host| host.to_string_lossy().replace('/', "-"))
+    String::from_utf8_lossy(&host_name::of_machine()).replace('/', "-")
 }

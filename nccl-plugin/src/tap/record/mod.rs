@@ -21,11 +21,12 @@ mod writer;
 
 use crate::interface::descriptor::Descriptor;
 use crate::interface::introduction::Introduction;
+use common::clock::nanoseconds;
 use common::config::Settings;
 use common::guard::contain;
 use common::launch::{self, KernelTime};
 use common::origin::{self, Origin};
-use common::{control, files, log, missing, own_thread, shortage};
+use common::{control, files, log, missing, own_thread, process, shortage};
 use event::{Event, Record, What};
 use file::{Head, Parts};
 use line::Communicator;
@@ -273,15 +274,7 @@ fn at_exit() -> io::Result<()> {
     extern "C" fn finish() {
         contain("exit", None, || RECORDING.get().and_then(Option::as_ref).map(Recording::finish));
     }
-    // SAFETY: `finish` is a function of this library, which is never unloaded (linked with -z nodelete).
-    if unsafe { libc::atexit(finish) } == 0 { Ok(()) } else { Err(io::ErrorKind::OutOfMemory.into()) }
-}
-
-fn nanoseconds(clock: libc::clockid_t) -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is a place for the answer.
-    unsafe { libc::clock_gettime(clock, &raw mut time) };
-    (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
+    process::at_exit(finish)
 }
 
 #[cfg(test)]
