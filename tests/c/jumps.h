@@ -111,8 +111,8 @@ static void left_and_idle(void) {
   over = true;
   pthread_join(thread, NULL);
   finalize(context);
-  /* operations that the thread may still look at, as far as anybody knows, are not in the figures */
-  puts("any figures");
+  /* the operations of all whole callbacks, though the thread may look at them for ever, as far as anybody knows */
+  printf("any figures\nleast operations %ld\nmost operations %ld\nmost dropped 1\n", want.operations, want.operations);
 }
 
 #endif

@@ -37,6 +37,7 @@ fn a_recording_does_not_wait_time_and_again_for_a_callback_that_was_left() {
     let job = Job::scenario("left_and_idle", 0, &[]).set("NCCL_SCOREP_RECORD", ".").set("NCCL_SCOREP_RECORD_MB", "1");
     // but for the first one, parts come when the memory fills up
     let found = job.set("NCCL_SCOREP_RECORD_SECONDS", "3600").check();
+    found.figures();
     assert!(found.files() == [1, 1] && !found.said.iter().any(|line| line.contains("full")), "{:?}", found.said);
 }
 

@@ -66,6 +66,8 @@ pub struct Graces {
     /// How many have begun.
     begun: u64,
     asked: bool,
+    /// Nobody waits for callbacks any more.
+    given_up: bool,
 }
 
 impl Graces {
@@ -89,8 +91,22 @@ impl Graces {
         true
     }
 
+    /// From here on, all are over, until [`Graces::resume`]: a callback that a signal handler has left never ends. The caller knows that no
+    /// other callback is under way, or that nothing is recorded any more with which its event could mix.
+    pub fn give_up(&mut self) {
+        self.given_up = true;
+    }
+
+    /// They last again until the callbacks under way have ended.
+    pub fn resume(&mut self) {
+        self.given_up = false;
+    }
+
     /// True once that one is over.
     pub fn is_over(&mut self, number: u64) -> bool {
+        if self.given_up {
+            return true;
+        }
         while self.under_way.front_mut().is_some_and(Grace::is_over) {
             self.under_way.pop_front();
         }
@@ -123,7 +139,7 @@ mod tests {
         let cell = ThreadCell::new().unwrap();
         let inside = || Grace { inside: vec![(cell, cell.section())], not_before: 0 };
         let first = cell.enter();
-        let mut graces = Graces { under_way: [inside()].into(), begun: 1, asked: false };
+        let mut graces = Graces { under_way: [inside()].into(), begun: 1, ..Graces::default() };
         assert!(!graces.is_over(1));
         drop(first);
         let _second = cell.enter();
