@@ -54,16 +54,13 @@ impl Operations {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::mapping::Mapping;
-    use crate::event::handle::Handle;
     use crate::event::kind::Kind;
     use crate::operation::moment;
-    use crate::record::slot::Slot;
+    use crate::operation::tests::recorded;
+    use crate::record::payload::{OfOperation, Place};
 
     fn operation(order: u64) -> Operation {
-        let slot = Mapping::<Slot>::new(1).unwrap();
-        slot[0].start(Handle::of_event(Kind::Coll, 0, 1), 0, 1000, [8, 0, 0, order]);
-        Operation::new(&slot[0].read(1).unwrap())
+        recorded(Kind::Coll, 1000, OfOperation { bytes: 8, place: Place::new(order, 0), ..OfOperation::default() })
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! neither does one that its proxy operation has outlived. Such steps are lost: nobody waits for them.
 
 use crate::collect::table::Table;
+use crate::record::payload::{Connection, OfProxyOp};
 use crate::record::slot::Recorded;
 use rustc_hash::FxHashSet;
 
@@ -16,36 +17,33 @@ const FEW: usize = 256;
 pub(crate) struct Proxy {
     /// Handle of the operation it belongs to.
     pub operation: u64,
-    /// The other rank, the channel and whether it sends, as in its slot, and whether its operation counts it.
-    word: u64,
+    /// The connection, marked where the operation counts it as under way.
+    connection: Connection,
 }
 
-const SENDS: u64 = 1 << 40;
-const COUNTED: u64 = 1 << 41;
-
 impl Proxy {
-    fn new(operation: u64, word: u64, counted: bool) -> Self {
-        Self { operation, word: word & (COUNTED - 1) | if counted { COUNTED } else { 0 } }
+    fn new(operation: u64, connection: Connection, counted: bool) -> Self {
+        Self { operation, connection: connection.marked(counted) }
     }
 
     /// The other rank.
     pub(crate) fn peer(self) -> i32 {
-        self.word as u32 as i32
+        self.connection.peer()
     }
 
     /// Channel id.
     pub(crate) fn channel(self) -> u8 {
-        (self.word >> 32) as u8
+        self.connection.channel()
     }
 
     /// Sends, or receives.
     pub(crate) fn sends(self) -> bool {
-        self.word & SENDS != 0
+        self.connection.sends()
     }
 
     /// Whether its operation counts it as under way.
     pub(crate) fn is_counted(self) -> bool {
-        self.word & COUNTED != 0
+        self.connection.is_marked()
     }
 }
 
@@ -81,7 +79,7 @@ impl Proxies {
         if self.known.contains(handle) {
             return None;
         }
-        let proxy = Proxy::new(event.parent, event.payload()[0], counted);
+        let proxy = Proxy::new(event.parent, OfProxyOp::unpack(event.payload()).connection, counted);
         self.known.insert(handle, Followed { proxy, open: Vec::new() });
         Some(proxy)
     }
@@ -166,7 +164,8 @@ mod tests {
 
     fn with_one() -> Proxies {
         let slots = Mapping::<Slot>::new(1).unwrap();
-        slots[0].start(Handle::of_event(Kind::ProxyOp, 0, 1), 70, 0, [3 | 5 << 32 | 1 << 40, 0, 0, 0]);
+        let payload = OfProxyOp { connection: Connection::new(3, 5, true), steps: 1 };
+        slots[0].start(Handle::of_event(Kind::ProxyOp, 0, 1), 70, 0, payload.pack());
         let mut proxies = Proxies::default();
         let event = slots[0].read(1).unwrap();
         let proxy = proxies.begin(7, &event, true).unwrap();

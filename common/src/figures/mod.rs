@@ -251,22 +251,19 @@ fn credit_time(operation: &mut Operation, counted: Counted, nanoseconds: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::mapping::Mapping;
-    use crate::event::handle::Handle;
+
     use crate::event::kind::Kind;
     use crate::launch::Untimed;
     use crate::operation::kernels::Kernel;
+    use crate::operation::tests::recorded;
     use crate::operation::verdict::Verdict;
-    use crate::record::slot::Slot;
+    use crate::record::payload::OfOperation;
 
     #[test]
     fn the_gpu_is_busy_for_the_longest_time_of_an_operation_once_and_for_no_other_time() {
-        let slot = Mapping::<Slot>::new(1).unwrap();
-        let ring = u64::from(crate::event::name::Name::of(Some(c"RING")).bits());
-        slot[0].start(Handle::of_event(Kind::Coll, 0, 1), 0, 1000, [8, 0, 1 << 24 | ring << 8, 0]);
-        slot[0].stop(1, 4000);
-        let event = slot[0].read(1).unwrap();
-        let mut operation = Operation::new(&event);
+        let algorithm = crate::event::name::Name::of(Some(c"RING"));
+        let mut operation =
+            recorded(Kind::Coll, 1000, OfOperation { bytes: 8, algorithm, channels: 1, ..OfOperation::default() });
         operation.stop = crate::operation::moment(4000);
         let mut figures = Figures::default();
         let judged = |verdict| Judged { verdict, kernel: Kernel::default(), unheard: Untimed::NotBelieved };

@@ -10,7 +10,7 @@ use crate::launch::Untimed;
 use crate::operation::kernels::{Kernel, Kernels, When};
 pub use crate::operation::timing::{Source, Timing};
 use crate::operation::verdict::Verdict;
-use crate::record::order;
+use crate::record::payload::{OfCall, OfOperation};
 use crate::record::slot::Recorded;
 use std::num::NonZeroU64;
 
@@ -92,20 +92,28 @@ const _: () = assert!(size_of::<(u64, Operation)>() == 128);
 impl Operation {
     /// From the slot of a Coll or P2p.
     pub fn new(event: &Recorded) -> Self {
-        let [bytes, number, shape, order] = event.payload();
-        let (order, distance) = order::unpack(order);
-        let [function, algorithm, protocol, channels] = (shape as u32).to_le_bytes();
-        let (peer, sequence) = if event.kind == Kind::P2p { (number as u32 as i32, 0) } else { (-1, number) };
-        let since_launch = shape >> 32;
+        Self::of(event, &OfOperation::unpack(event.payload()))
+    }
+
+    /// A call that NCCL launches without telling of it, the `number`-th one of its function in its communicator: an operation of which only
+    /// events tell.
+    pub(crate) fn of_call(event: &Recorded, call: &OfCall, number: u64) -> Self {
+        let OfCall { bytes, function, place, .. } = *call;
+        Self::of(event, &OfOperation { bytes, function, number, place, ..OfOperation::default() })
+    }
+
+    fn of(event: &Recorded, payload: &OfOperation) -> Self {
+        let OfOperation { bytes, number, function, algorithm, protocol, channels, since_launch, place } = *payload;
+        let (peer, sequence) = if event.kind == Kind::P2p { (payload.peer(), 0) } else { (-1, number) };
         Self {
             kind: event.kind,
-            function: Name::from_bits(function),
+            function,
             peer,
             bytes,
             sequence,
-            algorithm: Name::from_bits(algorithm),
-            protocol: Name::from_bits(protocol),
-            order,
+            algorithm,
+            protocol,
+            order: place.order,
             not_begun: moment(event.start.saturating_sub(since_launch)).filter(|_| since_launch > 0),
             start: event.start,
             stop: None,
@@ -113,7 +121,7 @@ impl Operation {
             live: 0,
             kernels: 0,
             stamped: 0,
-            distance,
+            distance: place.distance,
             span: (u64::MAX, 0),
             proxy_stop: None,
             active: event.start,
@@ -123,14 +131,6 @@ impl Operation {
             sends: None,
             heard: false,
         }
-    }
-
-    /// A call that NCCL launches without telling of it, the `sequence`-th one of its function in its communicator: an operation of which only
-    /// events tell.
-    pub fn of_call(event: &Recorded, sequence: u64) -> Self {
-        let function = Name::from_bits(event.payload()[2] as u8);
-        let no_name = Name::none();
-        Self { function, sequence, channels: 0, algorithm: no_name, protocol: no_name, ..Self::new(event) }
     }
 
     /// Place in the order of starts of its kernel's first operation.
@@ -216,19 +216,19 @@ impl Operation {
     }
 
     /// Whether the stamps of such an operation, in step, are its kernel's time: it is alone there, and a collective by RING or PAT, or a send or
-    /// receive. They are taken by thread 0 of each block, which elsewhere does not work as long as all others (docs/presets.md).
+    /// receive. They are taken by thread 0 of each block, which elsewhere does not work as long as all others (docs/presets.md). Stamps that come
+    /// though its communicator asked for none when it was launched are not used: nobody knows which works NCCL counted then.
     fn is_stamped_right(&self, kernel: Kernel) -> bool {
         let by_algorithm = match self.kind {
             Kind::Coll => self.algorithm.is_believed(),
             kind => kind == Kind::P2p,
         };
-        by_algorithm && !kernel.shared
+        by_algorithm && !kernel.shared && !kernel.unstamped
     }
 
     /// Whether it is certain what its time is taken from, though it may be undecided whether its stamps are its own.
     pub fn is_certain(&self, verdict: Verdict, kernel: Kernel) -> bool {
-        verdict != Verdict::Undecided
-            || matches!(kernel.when, When::Timed(_)) && (kernel.unstamped || !self.is_stamped_right(kernel))
+        verdict != Verdict::Undecided || matches!(kernel.when, When::Timed(_)) && !self.is_stamped_right(kernel)
     }
 
     /// Its time, believing the GPU's stamps only in step, where they are right, and of a collective only with all its channels: those that are
@@ -274,21 +274,30 @@ pub fn bus_bytes(function: Name, bytes: u64, n: i32) -> Option<f64> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+    use crate::base::mapping::Mapping;
     use crate::event::handle::Handle;
     use crate::operation::kernels::Firsts;
+    use crate::record::payload::Place;
     use crate::record::slot::Slot;
+
+    /// One that was recorded so.
+    pub(crate) fn recorded(kind: Kind, start: u64, payload: OfOperation) -> Operation {
+        let slot = Mapping::<Slot>::new(1).unwrap();
+        slot[0].start(Handle::of_event(kind, 0, 1), 0, start, payload.pack());
+        Operation::new(&slot[0].read(1).unwrap())
+    }
 
     /// A kernel of which nothing but stamps tells.
     const ALONE: Kernel = Kernel { shared: false, when: When::Unheard, unstamped: false, firsts: Firsts::NONE };
 
     fn operation(kind: Kind, channels: u8) -> Operation {
-        let slot = crate::base::mapping::Mapping::<Slot>::new(1).unwrap();
-        let [function, ring] = [c"AllGather", c"RING"].map(|name| Name::of(Some(name)).bits());
-        let shape = u64::from(u32::from_le_bytes([function, ring, 0, channels])) | 30 << 32;
-        slot[0].start(Handle::of_event(kind, 0, 1), 0, 1000, [4096, 3, shape, 5]);
-        Operation::new(&slot[0].read(1).unwrap())
+        let [function, algorithm] = [c"AllGather", c"RING"].map(|name| Name::of(Some(name)));
+        let (place, since_launch) = (Place::new(5, 0), 30);
+        let payload =
+            OfOperation { bytes: 4096, number: 3, function, algorithm, channels, since_launch, place, ..OfOperation::default() };
+        recorded(kind, 1000, payload)
     }
 
     #[test]

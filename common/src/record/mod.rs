@@ -5,7 +5,7 @@ pub mod context;
 pub mod grace;
 pub mod host_region;
 pub(crate) mod news;
-pub(crate) mod order;
+pub(crate) mod payload;
 pub mod pool;
 pub mod recorder;
 pub mod slot;

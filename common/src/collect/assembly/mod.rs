@@ -20,12 +20,11 @@ use crate::collect::pulse;
 use crate::event::Timed;
 use crate::event::handle::Handle;
 use crate::event::kind::Kind;
-use crate::event::name::Name;
 use crate::launch::lag::Lag;
 use crate::operation::kernels::Kernels;
 use crate::operation::verdict::{Cause, Judged};
 use crate::operation::{Operation, moment};
-use crate::record::order;
+use crate::record::payload::OfCall;
 use crate::record::pool::Pool;
 use crate::record::slot::Recorded;
 use crate::record::window::WINDOWS;
@@ -277,9 +276,8 @@ impl Assembly {
     }
 
     fn call_begun(&mut self, event: &Recorded) {
-        let [_, flags, function, word] = event.payload();
-        let (order, distance) = order::unpack(word);
-        let [captured, silent] = [flags & 1 != 0, flags & 2 != 0];
+        let call = OfCall::unpack(event.payload());
+        let (OfCall { function, captured, silent, .. }, order) = (call, call.place.order);
         if captured {
             self.steps.captured(order);
         }
@@ -287,17 +285,16 @@ impl Assembly {
             return;
         }
         if silent {
-            let operation = Operation::of_call(event, self.silent);
+            let operation = Operation::of_call(event, &call, self.silent);
             self.silent += 1;
-            self.kernels.begun(operation.first_of_kernel(), distance, event.handle, Some(operation.function));
-            self.steps.condemn(order, Cause::Unfollowed(operation.function));
+            self.kernels.begun(operation.first_of_kernel(), operation.distance, event.handle, Some(function));
+            self.steps.condemn(order, Cause::Unfollowed(function));
             self.operations.insert(event.handle, operation);
             return;
         }
         self.calls.insert(event.handle, Call { order, time: event.start, captured });
         if event.kind == Kind::CollApi && !self.no_kernel_events {
-            let cause = Cause::Unfollowed(Name::from_bits(function as u8));
-            self.steps.suspect(order, event.handle, captured, cause);
+            self.steps.suspect(order, event.handle, captured, Cause::Unfollowed(function));
         }
     }
 }

@@ -211,6 +211,7 @@ mod tests {
     use crate::collect::reader::Listener;
     use crate::event::handle::Handle;
     use crate::event::kind::Kind;
+    use crate::record::payload::{OfKernel, OfOperation, Place};
     use crate::record::pool::{BLOCK_SLOTS, Pool};
 
     /// Has the assembly hear of operations on one channel each: that they were enqueued, and of those that `ran` that their kernel did. Each starts
@@ -232,9 +233,14 @@ mod tests {
             handle.raw()
         };
         for order in orders.clone() {
-            let operation = tell(Kind::Coll, 0, 1000 + 10 * order, [8, 0, 1 << 24, order]);
+            let operation = tell(
+                Kind::Coll,
+                0,
+                1000 + 10 * order,
+                OfOperation { bytes: 8, channels: 1, place: Place::new(order, 0), ..OfOperation::default() }.pack(),
+            );
             if ran(order) {
-                tell(Kind::KernelCh, operation, 1002 + 10 * order, [1002 + 10 * order, 0, 0, 0]);
+                tell(Kind::KernelCh, operation, 1002 + 10 * order, OfKernel { start: 1002 + 10 * order, channel: 0 }.pack());
             }
         }
         assembly.touched(|_, _| {});

@@ -4,6 +4,7 @@ use super::Assembly;
 use crate::collect::proxies::Proxy;
 use crate::event::kind::Kind;
 use crate::operation::{Sends, moment};
+use crate::record::payload::OfStep;
 use crate::record::pool::Pool;
 use crate::record::slot::Recorded;
 use crate::sums::spread;
@@ -51,7 +52,7 @@ impl Assembly {
             return;
         };
         self.child_begun(pool, proxy.operation, event.start);
-        let lost = self.proxies.begin_step(event.parent, event.payload()[2], event.handle);
+        let lost = self.proxies.begin_step(event.parent, OfStep::unpack(event.payload()).number, event.handle);
         self.steps_lost(proxy.operation, lost, Some(event.start));
     }
 
@@ -67,7 +68,7 @@ impl Assembly {
 
     /// A step that has begun and ended.
     pub(super) fn step_passed(&mut self, pool: &Pool, event: &Recorded, stop: u64) {
-        let number = event.payload()[2];
+        let OfStep { number } = OfStep::unpack(event.payload());
         let passed = self.proxies.pass_step(event.parent, number).or_else(|| {
             self.proxy(pool, event.parent)?;
             self.proxies.pass_step(event.parent, number)

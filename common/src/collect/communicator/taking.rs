@@ -45,26 +45,22 @@ pub(super) fn take(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::mapping::Mapping;
-    use crate::event::handle::Handle;
     use crate::event::kind::Kind;
     use crate::event::name::Name;
     use crate::figures::series::{Of, Token, want};
     use crate::launch::{KernelTime, Untimed};
     use crate::operation::kernels::{Kernels, When};
+    use crate::operation::tests::recorded;
     use crate::operation::verdict::Verdict;
-    use crate::record::order;
-    use crate::record::slot::Slot;
+    use crate::record::payload::{OfOperation, Place};
     use std::ffi::CStr;
 
     /// The operation that is so far behind the first one of the only kernel.
     fn operation(function: &CStr, distance: u64, kernels: &mut Kernels) -> Operation {
-        let slot = Mapping::<Slot>::new(1).unwrap();
-        let name = Name::of(Some(function));
-        let place = order::pack(distance, distance);
-        slot[0].start(Handle::of_event(Kind::Coll, 0, 1), 0, 1000 + distance, [1 << 20, 0, u64::from(name.bits()), place]);
-        kernels.begun(0, distance as u16, distance + 1, Some(name));
-        Operation::new(&slot[0].read(1).unwrap())
+        let function = Name::of(Some(function));
+        kernels.begun(0, distance as u16, distance + 1, Some(function));
+        let payload = OfOperation { bytes: 1 << 20, function, place: Place::new(distance, distance), ..OfOperation::default() };
+        recorded(Kind::Coll, 1000 + distance, payload)
     }
 
     #[test]

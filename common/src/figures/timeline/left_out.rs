@@ -63,19 +63,17 @@ impl LeftOut {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::mapping::Mapping;
-    use crate::event::handle::Handle;
     use crate::event::kind::Kind;
     use crate::figures::timeline::Timeline;
+    use crate::operation::tests::recorded;
     use crate::operation::{Source, Timing};
-    use crate::record::slot::Slot;
+    use crate::record::payload::{OfOperation, Place};
     use crate::sums::totals::Rank;
 
     fn operation(function: &std::ffi::CStr, order: u64, sequence: u64) -> Operation {
-        let slot = Mapping::<Slot>::new(1).unwrap();
-        let shape = u32::from_le_bytes([Name::of(Some(function)).bits(), 0, 0, 1]);
-        slot[0].start(Handle::of_event(Kind::Coll, 0, 1), 0, 1000, [4096, sequence, u64::from(shape), order]);
-        Operation::new(&slot[0].read(1).unwrap())
+        let (function, place) = (Name::of(Some(function)), Place::new(order, 0));
+        let payload = OfOperation { bytes: 4096, number: sequence, function, channels: 1, place, ..OfOperation::default() };
+        recorded(Kind::Coll, 1000, payload)
     }
 
     /// Operations on a timeline that has room for so many of them, by order of their start and sequence number.

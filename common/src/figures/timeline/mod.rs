@@ -187,19 +187,17 @@ pub fn obstacle() -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::mapping::Mapping;
-    use crate::event::handle::Handle;
     use crate::event::kind::Kind;
     use crate::event::name::Name;
     use crate::operation::Source;
-    use crate::record::slot::Slot;
+    use crate::operation::tests::recorded;
+    use crate::record::payload::{OfOperation, Place};
 
     fn operation() -> Operation {
-        let slot = Mapping::<Slot>::new(1).unwrap();
-        let name = |name| Name::of(Some(name)).bits();
-        let shape = u32::from_le_bytes([name(c"AllReduce"), name(c"RING"), name(c"SIMPLE"), 2]);
-        slot[0].start(Handle::of_event(Kind::Coll, 0, 1), 0, 1000, [4096, 77, u64::from(shape), 5]);
-        Operation::new(&slot[0].read(1).unwrap())
+        let [function, algorithm, protocol] = [c"AllReduce", c"RING", c"SIMPLE"].map(|name| Name::of(Some(name)));
+        let (place, since_launch) = (Place::new(5, 0), 0);
+        let payload = OfOperation { bytes: 4096, number: 77, function, algorithm, protocol, channels: 2, since_launch, place };
+        recorded(Kind::Coll, 1000, payload)
     }
 
     #[test]

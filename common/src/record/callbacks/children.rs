@@ -5,8 +5,8 @@ use super::refuse;
 use crate::event::ProxyOp;
 use crate::event::handle::Handle;
 use crate::event::kind::Kind;
+use crate::record::payload::{Connection, OfKernel, OfProxyOp, OfStep, Payload};
 use crate::record::recorder::Recorder;
-use crate::record::slot::Payload;
 use crate::record::thread::ThreadCell;
 use crate::record::window::WINDOWS;
 
@@ -14,7 +14,8 @@ impl Recorder {
     #[inline(always)]
     pub(super) fn kernel_channel(&self, cell: &ThreadCell, context: u64, parent: u64, channel: u8, ptimer: Option<u64>) -> u64 {
         // how the GPU's clock stands to this one, the stop tells as well; it comes no earlier
-        self.child(cell, Kind::KernelCh, context, parent, cell.recently(), [ptimer.unwrap_or(0), 0, u64::from(channel), 0])
+        let payload = OfKernel { start: ptimer.unwrap_or(0), channel };
+        self.child(cell, Kind::KernelCh, context, parent, cell.recently(), payload.pack())
     }
 
     /// A step's time is that of its data going to the network, which a state tells: when it began only tells which of several was later.
@@ -24,7 +25,7 @@ impl Recorder {
         if let Some(handle) = self.restarted(cell, parent, number, now) {
             return handle;
         }
-        let handle = self.child(cell, Kind::ProxyStep, context, parent, now, [0, 0, number, 0]);
+        let handle = self.child(cell, Kind::ProxyStep, context, parent, now, OfStep { number }.pack());
         if handle != 0 {
             cell.note_step(parent, number, handle);
         }
@@ -38,9 +39,9 @@ impl Recorder {
             cell.foreign.add(1);
             return 0;
         }
-        let place =
-            u64::from(operation.peer.cast_unsigned()) | u64::from(operation.channel) << 32 | u64::from(operation.send) << 40;
-        self.child(cell, Kind::ProxyOp, context, parent, cell.now(), [place, u64::from(operation.steps.cast_unsigned()), 0, 0])
+        let connection = Connection::new(operation.peer, operation.channel, operation.send);
+        let payload = OfProxyOp { connection, steps: operation.steps };
+        self.child(cell, Kind::ProxyOp, context, parent, cell.now(), payload.pack())
     }
 
     /// Records an event beside its parent, or where its communicator records now.

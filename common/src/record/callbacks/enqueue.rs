@@ -10,9 +10,8 @@ use crate::event::{Call, Identity, Operation};
 use crate::launch::KernelId;
 use crate::record::context::Context;
 use crate::record::news::News;
-use crate::record::order;
+use crate::record::payload::{OfCall, OfOperation, Payload, Place};
 use crate::record::recorder::Recorder;
-use crate::record::slot::Payload;
 use crate::record::thread::ThreadCell;
 use crate::record::window::WINDOWS;
 
@@ -41,14 +40,13 @@ impl Recorder {
         let kind = if skipped { Kind::Skipped } else { kind };
         let [function, algorithm, protocol] =
             [Name::of(operation.function), Name::of(operation.algorithm), Name::of(operation.protocol)];
-        let shape = u32::from_le_bytes([function.bits(), algorithm.bits(), protocol.bits(), operation.channels]);
-        // sends and receives have no number, and nothing else has a peer
-        let number = operation.peer.map_or(operation.sequence, |peer| u64::from(peer.cast_unsigned()));
+        let number = OfOperation::number(operation.peer, operation.sequence);
         let is_copied = kind == Kind::CeColl;
         let payload = |order, now| {
             let distance = if is_copied { 0 } else { cell.launching.distance(order) };
-            let since = if is_copied { 0 } else { cell.launching.since_launch(raw, now) };
-            [bytes, number, u64::from(shape) | since << 32, order::pack(order, distance)]
+            let since_launch = if is_copied { 0 } else { cell.launching.since_launch(raw, now) };
+            let (channels, place) = (operation.channels, Place::new(order, distance));
+            OfOperation { bytes, number, function, algorithm, protocol, channels, since_launch, place }.pack()
         };
         let (handle, order) = self.ordered(cell, kind, (context, index), parent, payload);
         if self.launches.are_timed() && !is_copied && handle != 0 {
@@ -80,13 +78,12 @@ impl Recorder {
         cell.enqueued_ops.add(1);
         cell.enqueued_bytes.add(bytes);
         let (raw, Some((context, index))) = (context, self.living(cell, context)) else { return 0 };
-        let function = Name::of(call.function);
-        let payload = [bytes, u64::from(call.captured), u64::from(function.bits())];
+        let payload = OfCall { bytes, function: Name::of(call.function), captured: call.captured, ..OfCall::default() };
         let handle = if self.launches.are_timed() {
-            self.timed_call(cell, kind, (context, index, raw), parent, (payload, function, call.stream))
+            self.timed_call(cell, kind, (context, index, raw), parent, (payload, call.stream))
         } else {
-            let [bytes, captured, function] = payload;
-            self.ordered(cell, kind, (context, index), parent, |order, _| [bytes, captured, function, order::pack(order, 0)]).0
+            let payload = |order, _| OfCall { place: Place::new(order, 0), ..payload }.pack();
+            self.ordered(cell, kind, (context, index), parent, payload).0
         };
         if handle != 0 {
             // the stop of an event without a handle would not be told; the start was stamped just now
@@ -104,10 +101,11 @@ impl Recorder {
         kind: Kind,
         (context, index, raw): (&Context, u32, u64),
         parent: u64,
-        ([bytes, captured, bits], function, stream): ([u64; 3], Name, usize),
+        (payload, stream): (OfCall, usize),
     ) -> u64 {
+        let OfCall { bytes, function, captured, .. } = payload;
         cell.launching.call(index, function, bytes);
-        let silent = kind == Kind::CollApi && captured == 0 && context.has_silent_broadcasts() && function.is_broadcast();
+        let silent = kind == Kind::CollApi && !captured && context.has_silent_broadcasts() && function.is_broadcast();
         let distance = |order| match Handle::parse_context(raw) {
             Some(context) if silent => {
                 let (distance, replaced) = cell.launching.silent_call(KernelId { context, order }, stream);
@@ -116,12 +114,12 @@ impl Recorder {
             }
             _ => 0,
         };
-        let payload = |order, _| [bytes, captured | u64::from(silent) << 1, bits, order::pack(order, distance(order))];
+        let payload = |order, _| OfCall { silent, place: Place::new(order, distance(order)), ..payload }.pack();
         let (handle, _) = self.ordered(cell, kind, (context, index), parent, payload);
-        if silent || captured != 0 {
+        if silent || captured {
             context.doubt();
         }
-        if captured != 0 {
+        if captured {
             // kernels that are captured without stamps have none at any replay
             self.stamps.want();
         }
@@ -199,7 +197,7 @@ impl Recorder {
             (timed, Handle::parse_context(context), self.under_way(handle))
             && let Some(event) = slot.read(generation)
         {
-            let (order, _) = order::unpack(event.payload()[3]);
+            let order = OfOperation::unpack(event.payload()).place.order;
             self.copies_are(cell, KernelId { context, order }, handle);
         }
         handle

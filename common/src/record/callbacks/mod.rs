@@ -19,9 +19,10 @@ use crate::launch::Recorded;
 use crate::record::context::Context;
 use crate::record::host_region::{self, Region};
 use crate::record::news::News;
+use crate::record::payload::Payload;
 use crate::record::pool::Pool;
 use crate::record::recorder::{Recorder, begun};
-use crate::record::slot::{Payload, Slot};
+use crate::record::slot::Slot;
 use crate::record::thread::ThreadCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -70,8 +71,6 @@ pub fn replay_launch(recorded: Recorded) {
     let Some(cell) = ThreadCell::of_callback(false) else { return };
     if !recorder.launches.are_timed() {
         recorder.launches.replay();
-        // of the group that it is in nothing was kept
-        cell.launching.begin_group(true);
     }
     cell.launching.record_next(recorded);
 }

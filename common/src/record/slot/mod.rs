@@ -26,14 +26,12 @@ mod tests;
 use crate::base::sync::{AtomicU64, Ordering};
 use crate::event::handle::Handle;
 use crate::event::kind::Kind;
+use crate::record::payload::Payload;
 
 const VALUE_BITS: u32 = 48;
 const VALUE_MASK: u64 = (1 << VALUE_BITS) - 1;
 /// A stamped value that stands for "out of range".
 const IMPLAUSIBLE: u64 = 1 << (VALUE_BITS - 1);
-
-/// Words 4 to 7 as the start of an event writes them.
-pub type Payload = [u64; 4];
 
 /// A cache line in the recording memory. All zero is an empty slot.
 #[repr(C, align(64))]

@@ -73,8 +73,8 @@ pub(crate) struct Launching {
     launch: Held,
     /// Why the kernel has no events; 0 where nobody asked for any.
     untimed: AtomicU8,
-    /// Whether the GPU's stamps were asked for when the group of calls began.
-    stamps: AtomicBool,
+    /// Set where the GPU's stamps were not asked for when the group of calls began; not where nobody looked then.
+    unstamped: AtomicBool,
     calls: Calls,
     /// The first silent call of the group: its place in the order of starts plus one, 0 for none; its context, stream and handle.
     silent: [AtomicU64; 4],
@@ -121,9 +121,9 @@ impl Launching {
         }
     }
 
-    /// A group of API calls begins.
+    /// A group of API calls begins, and the GPU's stamps are asked for or not.
     pub(crate) fn begin_group(&self, stamps: bool) {
-        self.stamps.store(stamps, Ordering::Relaxed);
+        self.unstamped.store(!stamps, Ordering::Relaxed);
         self.calls.count.store(0, Ordering::Relaxed);
         self.silent[0].store(0, Ordering::Relaxed);
     }
@@ -134,13 +134,13 @@ impl Launching {
         self.launched(0, 0);
         self.untimed.store(0, Ordering::Relaxed);
         self.recorded[1].store(0, Ordering::Relaxed);
-        self.begin_group(false);
+        self.begin_group(true);
         [self.launch.take(), self.around_silent.take()]
     }
 
-    /// Whether the GPU's stamps were asked for when it began.
+    /// Whether the GPU's stamps were asked for when it began, as far as anybody knows.
     pub(crate) fn has_stamps(&self) -> bool {
-        self.stamps.load(Ordering::Relaxed)
+        !self.unstamped.load(Ordering::Relaxed)
     }
 
     /// A call of the API starts.
