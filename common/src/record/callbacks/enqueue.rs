@@ -40,12 +40,14 @@ impl Recorder {
         let kind = if skipped { Kind::Skipped } else { kind };
         let [function, algorithm, protocol] =
             [Name::of(operation.function), Name::of(operation.algorithm), Name::of(operation.protocol)];
+        // not within the closure: the whole operation would have to be in memory for it
+        let channels = operation.channels;
         let number = OfOperation::number(operation.peer, operation.sequence);
         let is_copied = kind == Kind::CeColl;
         let payload = |order, now| {
             let distance = if is_copied { 0 } else { cell.launching.distance(order) };
             let since_launch = if is_copied { 0 } else { cell.launching.since_launch(raw, now) };
-            let (channels, place) = (operation.channels, Place::new(order, distance));
+            let place = Place::new(order, distance);
             OfOperation { bytes, number, function, algorithm, protocol, channels, since_launch, place }.pack()
         };
         let (handle, order) = self.ordered(cell, kind, (context, index), parent, payload);
