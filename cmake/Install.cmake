@@ -43,7 +43,7 @@ foreach(language "" ".lua")
   install(FILES "${CMAKE_BINARY_DIR}/module/${PROJECT_VERSION}${language}" DESTINATION "${module_directory}")
 endforeach()
 
-install(FILES LICENSE README.md CHANGELOG.md CONTRIBUTING.md DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+install(FILES LICENSE README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 # the pages refer to the format of captures
 install(FILES tests/captures/README.md DESTINATION "${CMAKE_INSTALL_DOCDIR}/tests/captures")
 install(DIRECTORY docs examples DESTINATION "${CMAKE_INSTALL_DOCDIR}" USE_SOURCE_PERMISSIONS)

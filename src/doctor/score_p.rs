@@ -136,7 +136,7 @@ fn variables(around: &Surroundings) -> Vec<Finding> {
     let is_known = |token: &str| ["default", "*", ""].contains(&token) || known.iter().any(|counter| counter.name == token);
     if let Some(unknown) = around.list("SCOREP_METRIC_NCCL_PLUGIN").into_iter().find(|token| !is_known(token.trim())) {
         let what = format!("SCOREP_METRIC_NCCL_PLUGIN names {unknown}, which is no counter");
-        tell(Code::ScorePCounter, what, "docs/metrics.md lists them; default stands for the six that are wanted most");
+        tell(Code::ScorePCounter, what, "docs/metrics.md lists them; default stands for those that are wanted most");
     }
     if !around.list("SCOREP_SUBSTRATE_PLUGINS").iter().any(|entry| entry.trim() == "nccl") {
         let cure = "start the job through `scorep-nccl run --`, or add nccl to SCOREP_SUBSTRATE_PLUGINS";

@@ -132,11 +132,41 @@ fn options_and_subcommands_are_the_tools() {
     }
 }
 
+/// Documents whose commands are run elsewhere, or that have none.
+fn others() -> Vec<Page> {
+    let names = ["CHANGELOG.md", "SECURITY.md", "tests/README.md", "tests/captures/README.md", "examples/slurm/README.md"];
+    names.into_iter().filter(|name| root().join(name).exists()).map(document::page).collect()
+}
+
+/// Commands apart, which cannot be broken.
+#[test]
+fn lines_are_short_enough_to_be_read() {
+    let longest = 120;
+    for page in pages().iter().chain(&others()) {
+        let long = page.text.lines().filter(|line| line.chars().count() > longest && !line.starts_with("    "));
+        assert_eq!(long.collect::<Vec<_>>(), Vec::<&str>::new(), "{}: longer than {longest} characters", page.name);
+    }
+}
+
+#[test]
+fn every_test_target_is_in_the_tests_own_page() {
+    let page = document::page("tests/README.md").text;
+    let targets = test_targets();
+    assert!(targets.len() > 40, "{targets:?}");
+    let absent: Vec<&String> = targets.iter().filter(|name| !page.contains(&format!("`{name}`"))).collect();
+    assert!(absent.is_empty(), "tests/README.md does not name {absent:?}");
+}
+
+/// The test targets that cargo finds, by their files: `tests/NAME.rs` and `tests/NAME/main.rs`.
+fn test_targets() -> Vec<String> {
+    let entries = root().join("tests").read_dir().unwrap().map(|entry| entry.unwrap().path());
+    let is_target = |path: &std::path::PathBuf| path.extension().is_some_and(|end| end == "rs") || path.join("main.rs").exists();
+    entries.filter(is_target).map(|path| path.file_stem().unwrap().to_string_lossy().into_owned()).collect()
+}
+
 #[test]
 fn links_lead_somewhere() {
-    let others = ["CHANGELOG.md", "tests/captures/README.md", "examples/slurm/README.md"].into_iter();
-    let others: Vec<Page> = others.filter(|name| root().join(name).exists()).map(document::page).collect();
-    for page in pages().iter().chain(&others) {
+    for page in pages().iter().chain(&others()) {
         let directory = root().join(&page.name).parent().unwrap().to_owned();
         for link in page.links().into_iter().filter(|link| !link.starts_with("https://")) {
             let (path, anchor) = link.split_once('#').map_or((link, None), |(path, anchor)| (path, Some(anchor)));

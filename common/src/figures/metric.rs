@@ -72,11 +72,11 @@ fixed! {
     /// Bytes.
     Bytes = "nccl_bytes", c"B", Process, "Bytes of the buffers of the operations done, no traffic: elements times their size";
     /// Collective time.
-    CollectiveTime = "nccl_collective_time", c"ns", Process, "GPU times of the GPU-timed collective operations alone, with the wait for the last rank, summed up; a kernel counts once";
+    CollectiveTime = "nccl_collective_time", c"ns", Process, "Sum of the GPU times of collectives, waits included, each kernel once";
     /// Point-to-point time.
-    P2pTime = "nccl_p2p_time", c"ns", Process, "GPU times of the GPU-timed point-to-point operations alone, with the wait for the other rank, summed up; a kernel counts once";
+    P2pTime = "nccl_p2p_time", c"ns", Process, "Sum of the GPU times of sends and receives, waits included, each kernel once";
     /// Busy time.
-    BusyTime = "nccl_busy_time", c"ns", Process, "Time with at least one GPU-timed operation under way, also while it waits for the last rank";
+    BusyTime = "nccl_busy_time", c"ns", Process, "Time with a GPU-timed operation under way, waits included";
     /// Network bytes.
     NetBytes = "nccl_net_bytes", c"B", Process, "Bytes sent over the network, with the flags of NCCL's protocols";
     /// Network time.
@@ -94,31 +94,31 @@ fixed! {
     /// Dropped.
     Dropped = "nccl_dropped", c"#", Process, "Events not recorded for want of room";
     /// Enqueued operations.
-    EnqueuedOps = "nccl_enqueued_ops", c"#", Thread, "Operations enqueued by calls of this thread, without replays of CUDA graphs";
+    EnqueuedOps = "nccl_enqueued_ops", c"#", Thread, "Operations enqueued by calls of this thread, graph replays apart";
     /// Enqueued bytes.
-    EnqueuedBytes = "nccl_enqueued_bytes", c"B", Thread, "Bytes of the buffers of the operations enqueued by calls of this thread, no traffic, without replays of CUDA graphs";
+    EnqueuedBytes = "nccl_enqueued_bytes", c"B", Thread, "Bytes of the buffers of those operations: elements times their size";
     /// API time.
     ApiTime = "nccl_api_time", c"ns", Thread, "Time this thread spent inside NCCL's API";
     /// Incomplete.
-    Incomplete = "nccl_incomplete", c"#", Process, "Events, calls and operations that the other counters lack, or have without a GPU time that was asked for: 0 only where there is none";
+    Incomplete = "nccl_incomplete", c"#", Process, "Events, calls and operations that are missing or lack a GPU time";
     /// Proxy time.
-    ProxyTime = "nccl_proxy_time", c"ns", Process, "Operations without a GPU time: sum of the times from enqueue to the last proxy operation's stop";
+    ProxyTime = "nccl_proxy_time", c"ns", Process, "Without GPU times: sum of the times from enqueue to last proxy stop";
     /// Enqueue time.
-    EnqueueTime = "nccl_enqueue_time", c"ns", Process, "Operations with neither a GPU time nor proxy operations: sum of the times of their enqueue on the host";
+    EnqueueTime = "nccl_enqueue_time", c"ns", Process, "With neither GPU times nor proxy operations: sum of enqueue times";
     /// Skipped.
     SkippedOps = "nccl_skipped_ops", c"#", Process, "Operations smaller than NCCL_SCOREP_MIN_BYTES, which are not recorded";
     /// Foreign.
-    ForeignProxyOps = "nccl_foreign_proxy_ops", c"#", Process, "Proxy operations for other processes (PXN), which are not followed";
+    ForeignProxyOps = "nccl_foreign_proxy_ops", c"#", Process, "Proxy operations for other processes (PXN), not followed";
     /// Untimed: graph. The causes are in the order of their numbers.
-    UntimedGraph = "nccl_untimed_graph", c"#", Process, "Operations without a GPU time: of CUDA graphs";
+    UntimedGraph = "nccl_untimed_graph", c"#", Process, "No GPU time: of CUDA graphs";
     /// Untimed: no event.
-    UntimedNoEvent = "nccl_untimed_no_event", c"#", Process, "Operations without a GPU time: no CUDA event was free";
+    UntimedNoEvent = "nccl_untimed_no_event", c"#", Process, "No GPU time: no CUDA event was free";
     /// Untimed: CUDA failed.
-    UntimedCudaFailed = "nccl_untimed_cuda_failed", c"#", Process, "Operations without a GPU time: a call of CUDA's failed";
+    UntimedCudaFailed = "nccl_untimed_cuda_failed", c"#", Process, "No GPU time: a call of CUDA's failed";
     /// Untimed: not chosen.
-    UntimedNotChosen = "nccl_untimed_not_chosen", c"#", Process, "Operations without a GPU time: left out to spare the job the cost of events";
+    UntimedNotChosen = "nccl_untimed_not_chosen", c"#", Process, "No GPU time: left out to limit the cost of events";
     /// Untimed: not believed.
-    UntimedNotBelieved = "nccl_untimed_not_believed", c"#", Process, "Operations without a GPU time: neither stamps nor events can be theirs";
+    UntimedNotBelieved = "nccl_untimed_not_believed", c"#", Process, "No GPU time: neither stamps nor events are believed";
 }
 
 /// What is shown by default: each counter costs at every enter and leave.
@@ -140,11 +140,7 @@ pub enum PerFunction {
 const PER_FUNCTION: [(&str, &CStr, &str); 3] = [
     ("ops", c"#", "operations done"),
     ("bytes", c"B", "bytes of the buffers of the operations done, no traffic"),
-    (
-        "time",
-        c"ns",
-        "GPU times of the GPU-timed operations alone, with the wait for other ranks, summed up; a kernel counts once for each function",
-    ),
+    ("time", c"ns", "sum of the GPU times, waits included, each kernel once for each function"),
 ];
 
 /// Number of counters.
