@@ -12,6 +12,18 @@ pub enum Regression {
     Avg,
 }
 
+impl Regression {
+    /// The one that is written so in the setting.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "median" | "MEDIAN" => Some(Self::Median),
+            "min" | "MIN" => Some(Self::Min),
+            "avg" | "AVG" => Some(Self::Avg),
+            _ => None,
+        }
+    }
+}
+
 /// Which event types are asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Preset {

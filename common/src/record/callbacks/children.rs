@@ -1,7 +1,7 @@
 //! The events that happen to an operation: its kernel channels, its proxy operations and their steps. There are many of them, each made of
 //! few instructions.
 
-use super::refuse;
+use super::{Started, refuse};
 use crate::event::ProxyOp;
 use crate::event::handle::Handle;
 use crate::event::kind::Kind;
@@ -12,20 +12,21 @@ use crate::record::window::WINDOWS;
 
 impl Recorder {
     #[inline(always)]
-    pub(super) fn kernel_channel(&self, cell: &ThreadCell, context: u64, parent: u64, channel: u8, ptimer: Option<u64>) -> u64 {
-        // how the GPU's clock stands to this one, the stop tells as well; it comes no earlier
+    pub(super) fn kernel_channel(&self, started: Started<'_>, channel: u8, ptimer: Option<u64>) -> u64 {
         let payload = OfKernel { start: ptimer.unwrap_or(0), channel };
-        self.child(cell, Kind::KernelCh, context, parent, cell.recently(), payload.pack())
+        // how the GPU's clock stands to this one, the stop tells as well; it comes no earlier
+        self.child(started, started.cell.recently(), payload.pack())
     }
 
     /// A step's time is that of its data going to the network, which a state tells: when it began only tells which of several was later.
     #[inline(always)]
-    pub(super) fn proxy_step(&self, cell: &ThreadCell, context: u64, parent: u64, step: i32) -> u64 {
+    pub(super) fn proxy_step(&self, started: Started<'_>, step: i32) -> u64 {
+        let Started { cell, parent, .. } = started;
         let (number, now) = (u64::from(step.cast_unsigned()), cell.recently());
         if let Some(handle) = self.restarted(cell, parent, number, now) {
             return handle;
         }
-        let handle = self.child(cell, Kind::ProxyStep, context, parent, now, OfStep { number }.pack());
+        let handle = self.child(started, now, OfStep { number }.pack());
         if handle != 0 {
             cell.note_step(parent, number, handle);
         }
@@ -33,23 +34,23 @@ impl Recorder {
     }
 
     #[inline(always)]
-    pub(super) fn proxy_op(&self, cell: &ThreadCell, context: u64, parent: u64, operation: &ProxyOp) -> u64 {
+    pub(super) fn proxy_op(&self, started: Started<'_>, operation: &ProxyOp) -> u64 {
         // context and parent of another process' operation (PXN) mean nothing here, however much they look like ours
         if operation.pid != self.pid {
-            cell.foreign.add(1);
+            started.cell.foreign.add(1);
             return 0;
         }
         let connection = Connection::new(operation.peer, operation.channel, operation.send);
         let payload = OfProxyOp { connection, steps: operation.steps };
-        self.child(cell, Kind::ProxyOp, context, parent, cell.now(), payload.pack())
+        self.child(started, started.cell.now(), payload.pack())
     }
 
     /// Records an event beside its parent, or where its communicator records now.
     #[inline(always)]
-    fn child(&self, cell: &ThreadCell, kind: Kind, context: u64, parent: u64, start: u64, payload: Payload) -> u64 {
-        let Some(window) = self.beside(parent).or_else(|| self.window_for_child(cell, kind, context, parent)) else { return 0 };
-        self.write(cell, window, kind, parent, start, || payload).unwrap_or_else(|| {
-            cell.dropped.add(1);
+    fn child(&self, started: Started<'_>, now: u64, payload: Payload) -> u64 {
+        let Some(window) = self.beside(started.parent).or_else(|| self.window_for_child(started)) else { return 0 };
+        self.write(started, window, now, || payload).unwrap_or_else(|| {
+            started.cell.dropped.add(1);
             0
         })
     }
@@ -63,7 +64,7 @@ impl Recorder {
 
     /// The window for a child that can not lie beside its parent. `None` for a child of nothing that is recorded, which is counted.
     #[cold]
-    fn window_for_child(&self, cell: &ThreadCell, kind: Kind, context: u64, parent: u64) -> Option<u32> {
+    fn window_for_child(&self, Started { cell, kind, context, parent }: Started<'_>) -> Option<u32> {
         if parent == 0 && kind != Kind::ProxyOp {
             // NULL stands for an operation that was skipped, or that found no room and is counted as dropped
             let is_small = self.settings.min_bytes > 0;

@@ -1,5 +1,6 @@
 //! The events of the application's own threads: calls of NCCL's API, and the operations that they enqueue for the GPU.
 
+use super::{Home, Started};
 use crate::base::sync::Ordering;
 use crate::event::datatype::element_bytes;
 use crate::event::handle::Handle;
@@ -8,7 +9,6 @@ use crate::event::name::Name;
 use crate::event::text::Text;
 use crate::event::{Call, Identity, Operation};
 use crate::launch::KernelId;
-use crate::record::context::Context;
 use crate::record::news::News;
 use crate::record::payload::{OfCall, OfOperation, Payload, Place};
 use crate::record::recorder::Recorder;
@@ -23,13 +23,14 @@ fn bytes(count: u64, datatype: Option<Text<'_>>) -> u64 {
 
 impl Recorder {
     #[inline(always)]
-    pub(super) fn operation(&self, cell: &ThreadCell, kind: Kind, context: u64, parent: u64, operation: &Operation<'_>) -> u64 {
+    pub(super) fn operation(&self, started: Started<'_>, operation: &Operation<'_>) -> u64 {
         let bytes = bytes(operation.count, operation.datatype);
-        let (raw, Some((context, index))) = (context, self.living(cell, context)) else { return 0 };
+        let Some(home) = self.home(started) else { return 0 };
+        let (Started { cell, kind, .. }, Home { context, raw, .. }) = (started, home);
         if let Some(identity) = operation.identity
             && context.rank().is_none()
         {
-            self.tell(context, index, &identity);
+            self.tell(home, &identity);
         }
         if !context.has_api_calls() {
             cell.enqueued_ops.add(1);
@@ -50,9 +51,9 @@ impl Recorder {
             let place = Place::new(order, distance);
             OfOperation { bytes, number, function, algorithm, protocol, channels, since_launch, place }.pack()
         };
-        let (handle, order) = self.ordered(cell, kind, (context, index), parent, payload);
+        let (handle, order) = self.ordered(Started { kind, ..started }, home, payload);
         if self.launches.are_timed() && !is_copied && handle != 0 {
-            self.follow(cell, context, (index, raw, order), operation.peer, algorithm);
+            self.follow(cell, home, order, operation.peer, algorithm);
         }
         if !skipped {
             return handle;
@@ -67,7 +68,7 @@ impl Recorder {
 
     /// Up to interface v3, the first operation introduces its communicator. The only allocation after init, once a communicator.
     #[cold]
-    fn tell(&self, context: &Context, index: u32, identity: &Identity<'_>) {
+    fn tell(&self, Home { context, index, .. }: Home<'_>, identity: &Identity<'_>) {
         if context.tell(identity.rank) {
             let name = identity.name.map(|name| name.c_str().to_string_lossy().into_owned()).unwrap_or_default();
             self.send(News::Told { index, id: identity.id, name, rank: identity.rank });
@@ -75,17 +76,18 @@ impl Recorder {
     }
 
     #[inline(always)]
-    pub(super) fn call(&self, cell: &ThreadCell, kind: Kind, context: u64, parent: u64, call: &Call<'_>) -> u64 {
+    pub(super) fn call(&self, started: Started<'_>, call: &Call<'_>) -> u64 {
+        let cell = started.cell;
         let bytes = bytes(call.count, call.datatype);
         cell.enqueued_ops.add(1);
         cell.enqueued_bytes.add(bytes);
-        let (raw, Some((context, index))) = (context, self.living(cell, context)) else { return 0 };
+        let Some(home) = self.home(started) else { return 0 };
         let payload = OfCall { bytes, function: Name::of(call.function), captured: call.captured, ..OfCall::default() };
         let handle = if self.launches.are_timed() {
-            self.timed_call(cell, kind, (context, index, raw), parent, (payload, call.stream))
+            self.timed_call(started, home, payload, call.stream)
         } else {
             let payload = |order, _| OfCall { place: Place::new(order, 0), ..payload }.pack();
-            self.ordered(cell, kind, (context, index), parent, payload).0
+            self.ordered(started, home, payload).0
         };
         if handle != 0 {
             // the stop of an event without a handle would not be told; the start was stamped just now
@@ -97,14 +99,8 @@ impl Recorder {
     /// The same where launches are timed.
     #[cold]
     #[inline(never)]
-    fn timed_call(
-        &self,
-        cell: &ThreadCell,
-        kind: Kind,
-        (context, index, raw): (&Context, u32, u64),
-        parent: u64,
-        (payload, stream): (OfCall, usize),
-    ) -> u64 {
+    fn timed_call(&self, started: Started<'_>, home: Home<'_>, payload: OfCall, stream: usize) -> u64 {
+        let (Started { cell, kind, .. }, Home { context, index, raw }) = (started, home);
         let OfCall { bytes, function, captured, .. } = payload;
         cell.launching.call(index, function, bytes);
         let silent = kind == Kind::CollApi && !captured && context.has_silent_broadcasts() && function.is_broadcast();
@@ -117,7 +113,7 @@ impl Recorder {
             _ => 0,
         };
         let payload = |order, _| OfCall { silent, place: Place::new(order, distance(order)), ..payload }.pack();
-        let (handle, _) = self.ordered(cell, kind, (context, index), parent, payload);
+        let (handle, _) = self.ordered(started, home, payload);
         if silent || captured {
             context.doubt();
         }
@@ -134,14 +130,8 @@ impl Recorder {
     /// Records an operation or a call, numbered in the order of starts.
     /// Gives its handle, 0 where there is no room, and its number; `payload` is asked for with its number and the time.
     #[inline(always)]
-    fn ordered(
-        &self,
-        cell: &ThreadCell,
-        kind: Kind,
-        (context, index): (&Context, u32),
-        parent: u64,
-        payload: impl FnOnce(u64, u64) -> Payload,
-    ) -> (u64, u64) {
+    fn ordered(&self, started: Started<'_>, home: Home<'_>, payload: impl FnOnce(u64, u64) -> Payload) -> (u64, u64) {
+        let (cell, Home { context, index, .. }) = (started.cell, home);
         if self.asleep.load(Ordering::Relaxed) {
             self.wake();
         }
@@ -158,7 +148,7 @@ impl Recorder {
             order = context.next_order();
             payload(order, now)
         };
-        let handle = self.write(cell, index * WINDOWS + filling, kind, parent, now, numbered).unwrap_or_else(|| {
+        let handle = self.write(started, index * WINDOWS + filling, now, numbered).unwrap_or_else(|| {
             cell.dropped.add(1);
             context.lose();
             0
@@ -170,14 +160,8 @@ impl Recorder {
     // not the whole operation: nothing of it would be left in registers then, for whoever has no events either
     #[cold]
     #[inline(never)]
-    fn follow(
-        &self,
-        cell: &ThreadCell,
-        context: &Context,
-        (index, raw, order): (u32, u64, u64),
-        peer: Option<i32>,
-        algorithm: Name,
-    ) {
+    fn follow(&self, cell: &ThreadCell, home: Home<'_>, order: u64, peer: Option<i32>, algorithm: Name) {
+        let Home { context, index, raw } = home;
         let distance = cell.launching.distance(order);
         if cell.launching.has_news()
             && let Some(context) = Handle::parse_context(raw)
@@ -189,12 +173,13 @@ impl Recorder {
 
     /// A collective by copy engine: its copies are between two events, the first of which comes before it is told of elsewhere.
     #[inline(never)]
-    pub(super) fn copies(&self, cell: &ThreadCell, context: u64, parent: u64, operation: &Operation<'_>) -> u64 {
+    pub(super) fn copies(&self, started: Started<'_>, operation: &Operation<'_>) -> u64 {
+        let Started { cell, context, .. } = started;
         let timed = self.launches.are_timed() && self.contexts.find(context).is_some();
         if timed {
             self.copies_begin(cell, operation.stream);
         }
-        let handle = self.operation(cell, Kind::CeColl, context, parent, operation);
+        let handle = self.operation(started, operation);
         if let (true, Some(context), Some((slot, _, generation))) =
             (timed, Handle::parse_context(context), self.under_way(handle))
             && let Some(event) = slot.read(generation)

@@ -83,6 +83,24 @@ pub fn of_nothing() {
     }
 }
 
+/// An event that NCCL starts: on which thread, of which kind, and with which numbers of ours NCCL names its context and its parent.
+#[derive(Debug, Clone, Copy)]
+struct Started<'a> {
+    cell: &'a ThreadCell,
+    kind: Kind,
+    context: u64,
+    parent: u64,
+}
+
+/// The living communicator of an event.
+#[derive(Debug, Clone, Copy)]
+struct Home<'a> {
+    context: &'a Context,
+    index: u32,
+    /// As NCCL names it.
+    raw: u64,
+}
+
 /// An event of no living communicator: lost for want of room if NCCL got no context of its own, else no event of ours.
 #[cold]
 fn refuse(cell: &ThreadCell, context: u64) {
@@ -149,16 +167,17 @@ impl Recorder {
             return 0;
         }
         let _section = cell.enter();
+        let started = |kind| Started { cell, kind, context, parent };
         match event {
-            Event::ProxyStep { step } => self.proxy_step(cell, context, parent, *step),
-            Event::KernelCh { channel, ptimer } => self.kernel_channel(cell, context, parent, *channel, *ptimer),
-            Event::ProxyOp(operation) => self.proxy_op(cell, context, parent, operation),
-            Event::Coll(operation) => self.operation(cell, Kind::Coll, context, parent, operation),
-            Event::P2p(operation) => self.operation(cell, Kind::P2p, context, parent, operation),
+            Event::ProxyStep { step } => self.proxy_step(started(Kind::ProxyStep), *step),
+            Event::KernelCh { channel, ptimer } => self.kernel_channel(started(Kind::KernelCh), *channel, *ptimer),
+            Event::ProxyOp(operation) => self.proxy_op(started(Kind::ProxyOp), operation),
+            Event::Coll(operation) => self.operation(started(Kind::Coll), operation),
+            Event::P2p(operation) => self.operation(started(Kind::P2p), operation),
             // a copy: the place of one that is called with has to be in memory, and that is all events' place
-            Event::CeColl(operation) => self.copies(cell, context, parent, &{ *operation }),
-            Event::CollApi(call) => self.call(cell, Kind::CollApi, context, parent, call),
-            Event::P2pApi(call) => self.call(cell, Kind::P2pApi, context, parent, call),
+            Event::CeColl(operation) => self.copies(started(Kind::CeColl), &{ *operation }),
+            Event::CollApi(call) => self.call(started(Kind::CollApi), call),
+            Event::P2pApi(call) => self.call(started(Kind::P2pApi), call),
             Event::GroupApi => {
                 // NCCL tells of it right before the first call in it, which tells the time
                 cell.begin_api();
@@ -294,29 +313,22 @@ impl Recorder {
         self.under_way(handle).filter(|_| self.pool.find(Handle::known(handle)).is_some())
     }
 
-    fn living(&self, cell: &ThreadCell, context: u64) -> Option<(&Context, u32)> {
-        let found = self.contexts.find(context);
-        if found.is_none() {
-            refuse(cell, context);
-        }
-        found
+    fn home(&self, started: Started<'_>) -> Option<Home<'_>> {
+        let Some((context, index)) = self.contexts.find(started.context) else {
+            refuse(started.cell, started.context);
+            return None;
+        };
+        Some(Home { context, index, raw: started.context })
     }
 
-    /// Writes an event into a free slot of a window; `None` when there is none. Its payload is asked for once there is a place for it.
+    /// Writes an event that begins at `now` into a free slot of a window; `None` when there is none. Its payload is asked for once there is
+    /// a place for it.
     #[inline(always)]
-    fn write(
-        &self,
-        cell: &ThreadCell,
-        window: u32,
-        kind: Kind,
-        parent: u64,
-        start: u64,
-        payload: impl FnOnce() -> Payload,
-    ) -> Option<u64> {
-        let (block, place, generation) = self.place(cell, window)?;
-        let handle = Handle::of_event(kind, Pool::index(block, place), generation);
+    fn write(&self, started: Started<'_>, window: u32, now: u64, payload: impl FnOnce() -> Payload) -> Option<u64> {
+        let (block, place, generation) = self.place(started.cell, window)?;
+        let handle = Handle::of_event(started.kind, Pool::index(block, place), generation);
         let slot = self.pool.slot(block, place)?;
-        slot.start(handle, parent, start, payload());
+        slot.start(handle, started.parent, now, payload());
         slot.fetch_next();
         Some(handle.raw())
     }
