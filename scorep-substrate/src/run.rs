@@ -71,21 +71,32 @@ fn measurement_for_lanes() -> Result<Measurement, String> {
     Measurement::find()
 }
 
-/// There is a second chance to end: see [`end`].
+/// The substrate plugin is there: [`program_ends`] will be called.
 pub(crate) fn expect_program_end() {
     PROGRAM_ENDS.store(true, Ordering::Relaxed);
 }
 
-/// The measurement is over at `end`, ticks of Score-P's clock: takes everything in and writes the lanes. Where recording is off by
-/// default, Score-P switches it on for the end of the program, so that is waited for.
-pub(crate) fn end(end: u64, is_last: bool) {
-    static ONCE: Once = Once::new();
+/// The measurement is over, as a metric plugin hears. Where recording is off by default, Score-P switches it on for the end of the program:
+/// the lanes wait for that.
+pub(crate) fn measurement_ends() {
     let measurement = measurement_for_lanes().ok();
     let is_recording = measurement.is_none_or(|measurement| measurement.is_recording());
-    if !is_last && !is_recording && PROGRAM_ENDS.load(Ordering::Relaxed) {
+    if !is_recording && PROGRAM_ENDS.load(Ordering::Relaxed) {
         process::finish();
-        return;
+    } else {
+        end(CLOCK.now(), measurement);
     }
+}
+
+/// The program ends at `end`, ticks of Score-P's clock, as the substrate plugin hears: the second chance for the lanes, and the first one where
+/// no metric plugin is there.
+pub(crate) fn program_ends(end: u64) {
+    self::end(end, measurement_for_lanes().ok());
+}
+
+/// Takes everything in and writes the lanes, once.
+fn end(end: u64, measurement: Option<Measurement>) {
+    static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         process::finish();
         let timeline = control::timeline();
@@ -126,11 +137,6 @@ fn write_lanes(measurement: &Measurement, history: Option<&History>) {
         }
         Some(history) => lanes::write(measurement, history, config::settings().lane_pairs),
     }
-}
-
-/// The same, now.
-pub(crate) fn end_now() {
-    end(CLOCK.now(), false);
 }
 
 /// When ranks began their collectives, once.

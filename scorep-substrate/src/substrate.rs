@@ -166,9 +166,8 @@ unsafe extern "C" fn dump_manifest(file: *mut libc::FILE, _source: *const c_char
     });
 }
 
-/// The measurement ends: the second chance for the lanes, where no metric plugin heard of it.
 unsafe extern "C" fn program_end(_: *mut Location, timestamp: u64, _: ExitStatus, _: RegionHandle) {
-    contain("program_end", (), || run::end(timestamp, true));
+    contain("program_end", (), || run::program_ends(timestamp));
 }
 
 unsafe extern "C" fn activate_cpu_location(_: *const Location, _: *const Location, _: u32) {

@@ -114,15 +114,6 @@ fn family(name: &'static str, unit: &'static str, meaning: &str) -> Family {
     Family { name, unit, meaning: meaning.into(), points: vec![] }
 }
 
-/// What operations sent, a value for each that sent anything.
-fn of_sends([number, size, time]: [&'static str; 3]) -> [Family; 3] {
-    [
-        family(number, "count", "Transfers over the network of each operation that has any"),
-        family(size, "bytes", "Mean size of the transfers of each operation"),
-        family(time, "us", "Mean time of the transfers of each operation"),
-    ]
-}
-
 fn of_times(nanoseconds: &Buckets) -> Histogram {
     Histogram::of(nanoseconds, MICROSECOND)
 }
@@ -132,6 +123,84 @@ fn of_process(identity: &Identity) -> Labels {
     let told = [("local_rank", &identity.local_rank), ("gpu_uuid", &identity.gpu_uuid), ("gpu_pci_bus_id", &identity.gpu_bus)];
     let told = told.into_iter().filter_map(|(name, value)| Some((name, value.clone()?)));
     std::iter::once(("hostname", identity.host.clone())).chain(told).collect()
+}
+
+/// The families of collectives, or of sends and receives.
+struct OfKind {
+    comm_type: &'static str,
+    bytes: Family,
+    time: Family,
+    /// Of collectives.
+    count: Option<Family>,
+    /// Number, size and time of the transfers, a value for each operation that sent anything.
+    sends: [Family; 3],
+}
+
+impl OfKind {
+    fn collectives() -> Self {
+        Self {
+            comm_type: "COLLECTIVE",
+            bytes: family("nccl_profiler_collective_bytes", "bytes", "Bytes of the collective operations"),
+            time: family("nccl_profiler_collective_time", "us", "Times of the collective operations"),
+            count: Some(family("nccl_profiler_collective_count", "count", "Collective operations, a value of 1 for each")),
+            sends: Self::of_sends([
+                "nccl_profiler_collective_num_transfers",
+                "nccl_profiler_collective_transfer_size",
+                "nccl_profiler_collective_transfer_time",
+            ]),
+        }
+    }
+
+    fn p2p() -> Self {
+        Self {
+            comm_type: "P2P",
+            bytes: family("nccl_profiler_p2p_bytes", "bytes", "Bytes of each send and receive"),
+            time: family("nccl_profiler_p2p_time", "us", "Times of the sends and receives"),
+            count: None,
+            sends: Self::of_sends([
+                "nccl_profiler_p2p_num_transfers",
+                "nccl_profiler_p2p_transfer_size",
+                "nccl_profiler_p2p_transfer_time",
+            ]),
+        }
+    }
+
+    fn of_sends([number, size, time]: [&'static str; 3]) -> [Family; 3] {
+        [
+            family(number, "count", "Transfers over the network of each operation that has any"),
+            family(size, "bytes", "Mean size of the transfers of each operation"),
+            family(time, "us", "Mean time of the transfers of each operation"),
+        ]
+    }
+
+    /// Takes the sums of a rank's operations of one function in.
+    fn add(&mut self, labels: &Labels, sum: &OperationSum) {
+        let Some(spread) = &sum.spread else { return };
+        let point = |value| Point { labels: labels.clone(), value };
+        match &mut self.count {
+            Some(count) => {
+                let ones = Histogram { sum: sum.count as f64, bounds: vec![1.0], counts: vec![sum.count, 0] };
+                count.points.push(point(Value::Histogram(ones)));
+                self.bytes.points.push(point(Value::Sum(sum.bytes)));
+            }
+            None => self.bytes.points.push(point(Value::Histogram(Histogram::of(&spread.sizes, 1.0)))),
+        }
+        let sends = &spread.sends;
+        let values = [Histogram::of(&sends.numbers, 1.0), Histogram::of(&sends.sizes, 1.0), of_times(&sends.times)];
+        for (into, value) in self.sends.iter_mut().zip(values).filter(|(_, value)| value.count() > 0) {
+            into.points.push(point(Value::Histogram(value)));
+        }
+        let times = Source::ALL.into_iter().zip(spread.times.iter().map(of_times));
+        for (source, value) in times.filter(|(_, value)| value.count() > 0) {
+            let labels = labels.iter().cloned().chain([("timing", source.name().to_owned())]).collect();
+            self.time.points.push(Point { labels, value: Value::Histogram(value) });
+        }
+    }
+
+    fn families(self) -> impl Iterator<Item = Family> {
+        let Self { bytes, time, count, sends, .. } = self;
+        [bytes, time].into_iter().chain(count).chain(sends)
+    }
 }
 
 struct View<'a> {
@@ -152,47 +221,14 @@ impl View<'_> {
         for ((rank, is_coll, function, _), sum) in &self.sums.operations {
             sums.entry((*rank, *is_coll, *function)).or_default().merge(sum);
         }
-        let mut coll_bytes = family("nccl_profiler_collective_bytes", "bytes", "Bytes of the collective operations");
-        let mut coll_time = family("nccl_profiler_collective_time", "us", "Times of the collective operations");
-        let mut coll_count = family("nccl_profiler_collective_count", "count", "Collective operations, a value of 1 for each");
-        let mut coll_sends = of_sends([
-            "nccl_profiler_collective_num_transfers",
-            "nccl_profiler_collective_transfer_size",
-            "nccl_profiler_collective_transfer_time",
-        ]);
-        let mut p2p_sends =
-            of_sends(["nccl_profiler_p2p_num_transfers", "nccl_profiler_p2p_transfer_size", "nccl_profiler_p2p_transfer_time"]);
-        let mut p2p_bytes = family("nccl_profiler_p2p_bytes", "bytes", "Bytes of each send and receive");
-        let mut p2p_time = family("nccl_profiler_p2p_time", "us", "Times of the sends and receives");
+        let [mut collectives, mut p2p] = [OfKind::collectives(), OfKind::p2p()];
         for ((rank, is_coll, function), sum) in &sums {
-            let Some(spread) = &sum.spread else { continue };
-            let comm_type = if *is_coll { "COLLECTIVE" } else { "P2P" };
-            let of_operation = [("comm_type", comm_type.into()), ("operation", function.text()), ("rank", rank.rank.to_string())];
-            let labels = self.labels(rank.comm, of_operation);
-            if *is_coll {
-                coll_bytes.points.push(Point { labels: labels.clone(), value: Value::Sum(sum.bytes) });
-                let ones = Histogram { sum: sum.count as f64, bounds: vec![1.0], counts: vec![sum.count, 0] };
-                coll_count.points.push(Point { labels: labels.clone(), value: Value::Histogram(ones) });
-            } else {
-                let sizes = Histogram::of(&spread.sizes, 1.0);
-                p2p_bytes.points.push(Point { labels: labels.clone(), value: Value::Histogram(sizes) });
-            }
-            let sends = &spread.sends;
-            let values = [Histogram::of(&sends.numbers, 1.0), Histogram::of(&sends.sizes, 1.0), of_times(&sends.times)];
-            let into = if *is_coll { &mut coll_sends } else { &mut p2p_sends };
-            for (into, value) in into.iter_mut().zip(values).filter(|(_, value)| value.count() > 0) {
-                into.points.push(Point { labels: labels.clone(), value: Value::Histogram(value) });
-            }
-            for (source, times) in Source::ALL.into_iter().zip(&spread.times) {
-                let value = of_times(times);
-                if value.count() > 0 {
-                    let labels = labels.iter().cloned().chain([("timing", source.name().to_owned())]).collect();
-                    let into = if *is_coll { &mut coll_time } else { &mut p2p_time };
-                    into.points.push(Point { labels, value: Value::Histogram(value) });
-                }
-            }
+            let kind = if *is_coll { &mut collectives } else { &mut p2p };
+            let rank_text = rank.rank.to_string();
+            let labels = [("comm_type", kind.comm_type.into()), ("operation", function.text()), ("rank", rank_text)];
+            kind.add(&self.labels(rank.comm, labels), sum);
         }
-        [coll_bytes, coll_time, coll_count, p2p_bytes, p2p_time].into_iter().chain(coll_sends).chain(p2p_sends).collect()
+        collectives.families().chain(p2p.families()).collect()
     }
 
     fn of_transfers(&self, rank: Rank, peer: Option<i32>, channel: Option<u8>) -> Labels {

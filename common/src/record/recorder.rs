@@ -100,7 +100,7 @@ impl Recorder {
     /// A free slot in a window: in the thread's own block, else in a fresh one.
     #[inline(always)]
     pub(crate) fn place(&self, cell: &ThreadCell, window: u32) -> Option<(u32, u32, u32)> {
-        cell.place(&self.pool, window).or_else(|| self.place_in_fresh_block(cell, window))
+        cell.blocks.place(&self.pool, window).or_else(|| self.place_in_fresh_block(cell, window))
     }
 
     #[cold]
@@ -109,7 +109,7 @@ impl Recorder {
         let home = context.window(window % WINDOWS);
         if let Some(spare) = home.adopt().filter(|spare| self.is_of(spare, window)) {
             self.keep(cell, window, spare);
-            return cell.place(&self.pool, window);
+            return cell.blocks.place(&self.pool, window);
         }
         let Some(block) = self.pool.take() else {
             // what fills is read and given back the sooner
@@ -126,12 +126,12 @@ impl Recorder {
         if blocks.saturating_mul(BLOCK_SLOTS) >= self.settings.window_events {
             self.close(context, window / WINDOWS, window % WINDOWS, cell.now());
         }
-        cell.place(&self.pool, window)
+        cell.blocks.place(&self.pool, window)
     }
 
     /// Keeps a block at hand; one that makes room is left to its window.
     fn keep(&self, cell: &ThreadCell, window: u32, spare: Spare) {
-        if let Some((other, left)) = cell.keep(window, spare).filter(|(other, left)| self.is_of(left, *other))
+        if let Some((other, left)) = cell.blocks.keep(window, spare).filter(|(other, left)| self.is_of(left, *other))
             && let Some(home) = self.contexts.window(other)
         {
             home.leave(left);

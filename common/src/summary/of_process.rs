@@ -125,7 +125,7 @@ fn process(totals: &Totals) -> Process {
         origin,
         gpu_source: gpu_source(totals),
         callbacks: ThreadCell::all_callbacks(),
-        events: ThreadCell::total(|cell| cell.events.get()).saturating_add(ThreadCell::without()[1]),
+        events: ThreadCell::all_events(),
         windows: totals.windows,
         dropped: missing.dropped,
         unfinished: totals.unfinished,

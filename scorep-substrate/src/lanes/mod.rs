@@ -25,7 +25,8 @@ pub(crate) fn write(measurement: &Measurement, history: &History, pairs: usize) 
         return tell_what_is_missing(history);
     }
     let mut writer = Writer::new(measurement, history);
-    // all locations while there is memory, then the rest of what takes more than room in a buffer, which Score-P can empty
+    // Score-P aborts the program where it has no memory for a definition, and can write events to the file instead. So what takes memory for
+    // good comes first: all locations, then, lane by lane, the operations until each of a lane's regions is in its profile; then the others
     let mut lanes: Vec<OpenLane<'_>> = plan.lanes.iter().filter_map(|lane| writer.open(lane)).collect();
     let pairs: Vec<_> = plan.pairs.iter().filter_map(|pair| Some((writer.open_pair(pair)?, pair))).collect();
     writer.pairs(&pairs);
@@ -34,10 +35,10 @@ pub(crate) fn write(measurement: &Measurement, history: &History, pairs: usize) 
     let with_lane: usize = lanes.iter().map(|lane| lane.lane.operations.len()).sum();
     let mut without = 0;
     for lane in &mut lanes {
-        without += writer.write(lane, lane.beginning);
+        without += writer.write_beginning(lane);
     }
     for lane in &mut lanes {
-        without += writer.write(lane, lane.lane.operations.len());
+        without += writer.write_rest(lane);
     }
     let hidden = history.operations.len() - with_lane + without;
     if plan.wanted > shown || without > 0 {

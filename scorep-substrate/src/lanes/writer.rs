@@ -127,8 +127,17 @@ impl<'a> Writer<'a> {
         Some(OpenLane { lane, location, written: 0, beginning, regions: BTreeSet::new() })
     }
 
-    /// Writes the operations of a lane up to that one. Gives the number of those that Score-P had no memory for.
-    pub(super) fn write(&mut self, open: &mut OpenLane<'_>, end: usize) -> usize {
+    /// Writes the operations of a lane until each of its regions has been there once. Gives the number of those that Score-P had no memory for.
+    pub(super) fn write_beginning(&mut self, open: &mut OpenLane<'_>) -> usize {
+        self.write(open, open.beginning)
+    }
+
+    /// The same of the others.
+    pub(super) fn write_rest(&mut self, open: &mut OpenLane<'_>) -> usize {
+        self.write(open, open.lane.operations.len())
+    }
+
+    fn write(&mut self, open: &mut OpenLane<'_>, end: usize) -> usize {
         let rank = self.history.ranks[open.lane.place];
         let history = self.history;
         let operations = history.of(open.lane.place);

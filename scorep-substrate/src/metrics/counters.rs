@@ -137,7 +137,7 @@ unsafe extern "C" fn synchronize(_is_responsible: bool, mode: SynchronizationMod
     // what was recorded before a fault counts
     contain("synchronize", (), || {
         if mode == SYNCHRONIZATION_MODE_END {
-            run::end_now();
+            run::measurement_ends();
         } else {
             run::begin();
         }

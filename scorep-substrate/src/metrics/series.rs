@@ -190,7 +190,7 @@ unsafe extern "C" fn synchronize(_is_responsible: bool, mode: SynchronizationMod
     // what was recorded before a fault counts
     contain("synchronize", (), || {
         if mode == SYNCHRONIZATION_MODE_END {
-            run::end_now();
+            run::measurement_ends();
             END.store(CLOCK.now(), Ordering::Relaxed);
         } else {
             BEGIN.store(CLOCK.now(), Ordering::Relaxed);

@@ -9,6 +9,7 @@ mod listening;
 mod settling;
 mod steps;
 
+pub(crate) use self::settling::Limits;
 use self::settling::judge;
 use crate::clock::gpu::GpuClock;
 use crate::clock::gpu_track::GpuTrack;

@@ -26,15 +26,25 @@ const MOST_CALLS: usize = 65_536;
 /// more than the uncertainty of the clocks, 75 us in all recordings.
 const EARLY: f64 = 1e6;
 
+/// Nothing more comes of an operation that was quiet since before one of these times, ticks.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Limits {
+    /// With all its kernel channels seen, or where none are asked for.
+    pub quiet: u64,
+    /// With another one behind it that has ended on the GPU since before that: a communicator's works run there one after the other. That
+    /// decides works in doubt, too.
+    pub silent: u64,
+    /// Given up, and with nothing heard since.
+    pub overdue: u64,
+    /// All that began before has been read: where there are many operations, complete ones are quiet for as long.
+    pub horizon: u64,
+}
+
 impl Assembly {
-    /// Gives `take` the operations of which nothing more will come, with the final verdict on their stamps. Times in ticks.
-    ///
-    /// Nothing more comes of an operation that was quiet since `quiet` with all its kernel channels seen, or where none are asked
-    /// for; nor of one before another that has ended on the GPU since before `silent`, since a communicator's works run there one
-    /// after the other, which decides works in doubt, too; nor of one that was given up, of which nothing was heard since `overdue`.
-    /// Any other one may be quiet for as long as it likes: it may wait on the GPU for another rank. All that began before `horizon` has
-    /// been read: where there are many, that is how long a complete one is quiet.
-    pub(crate) fn settle(&mut self, [quiet, silent, overdue, horizon]: [u64; 4], take: impl FnMut(&mut Operation, Judged)) {
+    /// Gives `take` the operations of which nothing more will come by these `limits`, with the final verdict on their stamps. Any other one may
+    /// be quiet for as long as it likes: it may wait on the GPU for another rank.
+    pub(crate) fn settle(&mut self, limits: Limits, take: impl FnMut(&mut Operation, Judged)) {
+        let Limits { quiet, silent, overdue, horizon } = limits;
         while let Some(&(_, order)) = self.completed.front().filter(|(active, _)| *active < silent) {
             self.witness = self.witness.max(order);
             self.completed.pop_front();
@@ -50,16 +60,17 @@ impl Assembly {
         let no_kernels = self.no_kernel_events;
         let kernels = &self.kernels;
         let over = self.operations.over(|operation| {
+            if !operation.is_quiet() {
+                return false;
+            }
             let kernel = operation.kernel(kernels);
             let is_complete = operation.is_complete(kernel);
             let complete = operation.active < quiet && (no_kernels || is_complete);
             let read = many && operation.active < horizon && is_complete;
             let passed = operation.active < silent && operation.order < witness;
             let given_up = operation.unfinished && operation.active < overdue;
-            let over = !operation.awaits_events(kernel) && (complete || read) || !kernel.is_awaited() && (passed || given_up);
-            let looks_done = operation.looks_done(kernel);
-            let crowded_out = operation.order < full && (overfull || operation.active < horizon && looks_done);
-            operation.is_quiet() && (over || crowded_out)
+            let crowded_out = operation.order < full && (overfull || operation.active < horizon && operation.looks_done(kernel));
+            !operation.awaits_events(kernel) && (complete || read) || !kernel.is_awaited() && (passed || given_up) || crowded_out
         });
         self.settle_those(over, take);
         self.forget_kernels();
@@ -275,7 +286,7 @@ mod tests {
         assembly.settle_complete(u64::MAX, |operation, _| taken.push(operation.order));
         assert_eq!(taken, (3400..3500).collect::<Vec<_>>());
         taken.clear();
-        assembly.settle([0, 0, 0, u64::MAX], |operation, _| taken.push(operation.order));
+        assembly.settle(Limits { horizon: u64::MAX, ..Limits::default() }, |operation, _| taken.push(operation.order));
         assert_eq!(taken, (0..500).collect::<Vec<_>>());
     }
 

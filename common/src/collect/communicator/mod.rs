@@ -4,7 +4,7 @@ mod taking;
 mod transfers;
 mod windows;
 
-use crate::collect::assembly::Assembly;
+use crate::collect::assembly::{Assembly, Limits};
 use crate::collect::course::{Course, Round};
 use crate::collect::reader::Reader;
 use crate::config::Settings;
@@ -223,7 +223,7 @@ impl Communicator {
         if now < self.next_settling && !assembly.is_overcrowded() {
             return;
         }
-        assembly.settle([quiet, silent, overdue, horizon], &mut take);
+        assembly.settle(Limits { quiet, silent, overdue, horizon }, &mut take);
         self.next_settling = now.saturating_add(figures.ticks(SETTLING_SECONDS));
         self.take_losses(figures);
         if let Some(cause) = self.assembly.out_of_step() {

@@ -28,7 +28,7 @@ impl Recorder {
         }
         let handle = self.child(started, now, OfStep { number }.pack());
         if handle != 0 {
-            cell.note_step(parent, number, handle);
+            cell.noted.start_step(parent, number, handle);
         }
         handle
     }
@@ -82,7 +82,7 @@ impl Recorder {
     /// it could not be posted, millions of times a second, and forgets the handle it had.
     #[inline(always)]
     fn restarted(&self, cell: &ThreadCell, parent: u64, step: u64, now: u64) -> Option<u64> {
-        let handle = cell.noted_step(parent, step)?;
+        let handle = cell.noted.started_step(parent, step)?;
         let (slot, _, generation) = self.kept(handle)?;
         slot.restart(generation, now);
         Some(handle)

@@ -248,7 +248,7 @@ impl Recorder {
             // when a receive ends is nobody's question
             Kind::ProxyStep if !slot.was_told(generation) => slot.stop(generation, cell.recently()),
             // how the GPU's clock stands to this one is told once an operation and thread, not once a channel, and by a stamp
-            Kind::KernelCh if !slot.was_told(generation) || !cell.is_first_to_stop(slot.parent()) => {
+            Kind::KernelCh if !slot.was_told(generation) || !cell.noted.is_first_to_stop(slot.parent()) => {
                 slot.stop_untimed(generation)
             }
             Kind::CollApi | Kind::P2pApi => {

@@ -25,8 +25,10 @@ loom::lazy_static! {
 }
 /// Operations and bytes enqueued, and nanoseconds in the API, of threads whose cells were handed on.
 static RETIRED: [AtomicU64; 3] = [const { AtomicU64::new(0) }; 3];
-/// Callbacks of threads without a cell, and starts among them, which are dropped.
-static WITHOUT: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
+/// Callbacks of threads without a cell.
+static CALLBACKS_WITHOUT: AtomicU64 = AtomicU64::new(0);
+/// Starts among them, which are dropped.
+static STARTS_WITHOUT: AtomicU64 = AtomicU64::new(0);
 /// Threads that found no cell.
 static TURNED_AWAY: AtomicU64 = AtomicU64::new(0);
 
@@ -126,13 +128,13 @@ impl ThreadCell {
 
     #[cold]
     fn count_without(starts: bool) {
-        WITHOUT[0].fetch_add(1, Ordering::Relaxed);
-        WITHOUT[1].fetch_add(u64::from(starts), Ordering::Relaxed);
+        CALLBACKS_WITHOUT.fetch_add(1, Ordering::Relaxed);
+        STARTS_WITHOUT.fetch_add(u64::from(starts), Ordering::Relaxed);
     }
 
-    /// Callbacks of threads without a cell so far, and starts among them.
-    pub fn without() -> [u64; 2] {
-        WITHOUT.each_ref().map(|count| count.load(Ordering::Relaxed))
+    /// Start callbacks of threads without a cell so far.
+    fn starts_without() -> u64 {
+        STARTS_WITHOUT.load(Ordering::Relaxed)
     }
 
     /// The sum of a count over all cells.
@@ -142,12 +144,17 @@ impl ThreadCell {
 
     /// Callbacks of all threads so far.
     pub fn all_callbacks() -> u64 {
-        Self::total(Self::callbacks).saturating_add(Self::without()[0])
+        Self::total(Self::callbacks).saturating_add(CALLBACKS_WITHOUT.load(Ordering::Relaxed))
+    }
+
+    /// Start callbacks of all threads so far.
+    pub fn all_events() -> u64 {
+        Self::total(|cell| cell.events.get()).saturating_add(Self::starts_without())
     }
 
     /// Events dropped so far, by whatever thread.
     pub fn all_dropped() -> u64 {
-        Self::all().fold(Self::without()[1], |sum, cell| sum.saturating_add(cell.dropped.get()))
+        Self::all().fold(Self::starts_without(), |sum, cell| sum.saturating_add(cell.dropped.get()))
     }
 
     #[cold]

@@ -6,32 +6,22 @@
 mod api;
 #[cfg(not(loom))]
 mod at_hand;
+mod blocks;
 mod cells;
 #[cfg(not(loom))]
 mod key;
 pub(crate) mod launching;
+mod noted;
 
 use crate::base::mapping::{self, Zeroed};
 use crate::base::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 use crate::clock::CLOCK;
-use crate::record::pool::{self, BLOCK_SLOTS, Pool};
-use crate::record::window::Spare;
+use blocks::Blocks;
+use launching::Launching;
+use noted::Noted;
 use std::sync::atomic::{self, compiler_fence};
 
 pub use cells::MOST_THREADS;
-use launching::Launching;
-
-/// Windows whose blocks a thread keeps at hand: those of 64 communicators that were made one after the other.
-const CACHE: usize = if cfg!(loom) { 2 } else { 256 };
-/// Proxy operations whose last step a thread keeps in mind.
-const STEPS: usize = if cfg!(loom) { 2 } else { 16 };
-/// Operations of which a thread keeps in mind that a kernel channel has stopped.
-const OPERATIONS: usize = if cfg!(loom) { 2 } else { 16 };
-
-/// Where a window's block is kept.
-fn place_of(window: u32) -> usize {
-    window as usize % CACHE
-}
 
 /// A counter with one writer.
 #[derive(Debug, Default)]
@@ -60,16 +50,6 @@ impl Count {
     pub fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
-}
-
-/// A partly used block.
-#[derive(Debug)]
-#[cfg_attr(loom, derive(Default))]
-struct Cached {
-    window: AtomicU32,
-    block: AtomicU32,
-    generation: AtomicU32,
-    next: AtomicU32,
 }
 
 /// One thread's cell. Counters are since the process began.
@@ -111,13 +91,12 @@ pub struct ThreadCell {
     launch_since: AtomicU64,
     /// Whether a group of calls has ended on the thread.
     has_ended_group: AtomicBool,
-    /// The steps started last, by proxy operation: its handle, number of the step, handle of the step.
-    steps: [[AtomicU64; 3]; STEPS],
     /// What the thread is launching.
     pub(crate) launching: Launching,
-    /// Operations of which a kernel channel stopped last, by handle.
-    stopped: [AtomicU64; OPERATIONS],
-    cache: [Cached; CACHE],
+    /// What it keeps in mind of its last events.
+    pub(crate) noted: Noted,
+    /// Where its next events go.
+    pub(crate) blocks: Blocks,
     owned: AtomicBool,
     /// Its place among all.
     number: AtomicU32,
@@ -150,10 +129,7 @@ impl ThreadCell {
     /// memory.
     pub(crate) fn new() -> Option<&'static Self> {
         let cell: &Self = mapping::zeroed()?;
-        for cached in &cell.cache {
-            cached.window.store(pool::NONE, Ordering::Relaxed);
-            cached.next.store(BLOCK_SLOTS, Ordering::Relaxed);
-        }
+        cell.blocks.begin();
         cell.owned.store(true, Ordering::Relaxed);
         Some(cell)
     }
@@ -208,71 +184,6 @@ impl ThreadCell {
     pub fn fence_yourselves() -> bool {
         !SELF_FENCING.swap(true, Ordering::SeqCst)
     }
-
-    /// The next free place in this thread's block of `window`: (block, place, generation). `None` when it has no such block or
-    /// the block is full.
-    #[inline(always)]
-    pub fn place(&self, pool: &Pool, window: u32) -> Option<(u32, u32, u32)> {
-        let cached = &self.cache[place_of(window)];
-        let next = cached.next.load(Ordering::Relaxed);
-        if cached.window.load(Ordering::Relaxed) != window || next >= BLOCK_SLOTS {
-            return None;
-        }
-        let block = cached.block.load(Ordering::Relaxed);
-        let generation = cached.generation.load(Ordering::Relaxed);
-        if pool.block(block)?.generation() != generation {
-            return None;
-        }
-        cached.next.store(next + 1, Ordering::Relaxed);
-        Some((block, next, generation))
-    }
-
-    /// Keeps a block of `window` at hand, from `place` on. Gives the block that made room, with its window, when it has places left.
-    pub fn keep(&self, window: u32, Spare { block, place, generation }: Spare) -> Option<(u32, Spare)> {
-        let cached = &self.cache[place_of(window)];
-        let before = Spare {
-            block: cached.block.load(Ordering::Relaxed),
-            place: cached.next.load(Ordering::Relaxed),
-            generation: cached.generation.load(Ordering::Relaxed),
-        };
-        let window_before = cached.window.load(Ordering::Relaxed);
-        let left = window_before != window && window_before != pool::NONE && before.place < BLOCK_SLOTS;
-        // a signal handler may leave this callback at any place: then the thread has no block of either window
-        cached.window.store(pool::NONE, Ordering::Relaxed);
-        compiler_fence(Ordering::SeqCst);
-        cached.block.store(block, Ordering::Relaxed);
-        cached.generation.store(generation, Ordering::Relaxed);
-        cached.next.store(place, Ordering::Relaxed);
-        compiler_fence(Ordering::SeqCst);
-        cached.window.store(window, Ordering::Relaxed);
-        left.then_some((window_before, before))
-    }
-
-    /// The thread has started a step of a proxy operation.
-    #[inline(always)]
-    pub fn note_step(&self, proxy: u64, step: u64, handle: u64) {
-        let [noted_proxy, noted_step, noted_handle] = &self.steps[proxy as usize % STEPS];
-        noted_proxy.store(proxy, Ordering::Relaxed);
-        noted_step.store(step, Ordering::Relaxed);
-        noted_handle.store(handle, Ordering::Relaxed);
-    }
-
-    /// The handle that it got, if that is still known.
-    #[inline(always)]
-    pub fn noted_step(&self, proxy: u64, step: u64) -> Option<u64> {
-        let [noted_proxy, noted_step, handle] = &self.steps[proxy as usize % STEPS];
-        let same = noted_proxy.load(Ordering::Relaxed) == proxy && noted_step.load(Ordering::Relaxed) == step;
-        same.then(|| handle.load(Ordering::Relaxed))
-    }
-
-    /// Whether no other kernel channel of the operation has stopped on this thread, as far as it keeps that in mind; from here on one has.
-    #[inline(always)]
-    pub fn is_first_to_stop(&self, operation: u64) -> bool {
-        let stopped = &self.stopped[operation as usize % OPERATIONS];
-        let first = stopped.load(Ordering::Relaxed) != operation;
-        stopped.store(operation, Ordering::Relaxed);
-        first
-    }
 }
 
 #[cfg(test)]
@@ -300,42 +211,5 @@ mod tests {
         drop(nested);
         drop(section);
         assert_eq!(cell.section() % 2, 0);
-    }
-
-    #[test]
-    fn the_last_step_of_a_proxy_operation_is_kept_in_mind() {
-        let cell = ThreadCell::new().unwrap();
-        cell.note_step(33, 4, 99);
-        assert_eq!(
-            [cell.noted_step(33, 4), cell.noted_step(33, 5), cell.noted_step(33 + STEPS as u64, 4)],
-            [Some(99), None, None]
-        );
-    }
-
-    #[test]
-    fn one_kernel_channel_of_an_operation_is_the_first_to_stop() {
-        let cell = ThreadCell::new().unwrap();
-        let other = 33 + OPERATIONS as u64;
-        assert_eq!(
-            [33, 33, 34, 33, other, other, 33].map(|operation| cell.is_first_to_stop(operation)),
-            [true, false, true, false, true, false, true]
-        );
-    }
-
-    #[test]
-    fn places_run_out_and_die_with_their_block() {
-        let pool = Pool::new(2 * 4096).unwrap();
-        let cell = ThreadCell::new().unwrap();
-        assert_eq!(cell.place(&pool, 9), None);
-        let block = pool.take().unwrap();
-        let generation = pool.block(block).unwrap().generation();
-        assert_eq!(cell.keep(9, Spare { block, place: 0, generation }), None);
-        assert_eq!(cell.place(&pool, 9), Some((block, 0, generation)));
-        assert_eq!(cell.place(&pool, 9 + CACHE as u32), None);
-        let other = 9 + CACHE as u32;
-        let left = cell.keep(other, Spare { block, place: 5, generation });
-        assert_eq!(left, Some((9, Spare { block, place: 1, generation })));
-        pool.give_back(block);
-        assert_eq!(cell.place(&pool, other), None);
     }
 }
