@@ -58,7 +58,7 @@ impl Run {
             rank: 0,
             api_calls: false,
             kernel_events: true,
-            told: true,
+            introduced: true,
             timed: Default::default(),
         };
         let recorder: &'static Recorder = Box::leak(Box::new(recorder));

@@ -5,7 +5,7 @@
 //! ```
 //! The callbacks ([`callbacks`]) write one cache line an event ([`slot`]) into the communicator's window ([`window`]). The collector
 //! thread (`collect::collector`) reads the windows (`collect::reader`), puts operations and transfers together (`collect::assembly`), sums and fits
-//! them ([`totals`], [`rate`]) and shows the result ([`board`], [`series`], [`summary`]).
+//! them ([`run_sums`], [`rate`]) and shows the result ([`board`], [`series`], [`summary`]).
 
 // Under everything.
 mod base;
@@ -49,7 +49,7 @@ pub use lateness::clock_tree;
 pub use launch::gate;
 pub use record::{callbacks, context, grace, host_region, pool, recorder, slot, thread, window};
 pub use summary::report;
-pub use sums::{connections, rate, services, totals};
+pub use sums::{connections, rate, run_sums, services};
 
 /// Of the library; a program that is made with it, as the tool, has it too.
 #[global_allocator]

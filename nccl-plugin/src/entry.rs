@@ -68,7 +68,7 @@ pub(crate) unsafe fn init<V: Version>(
     let communicator = |kernel_events, timed| {
         let name = name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let api_calls = V::API_CALLS;
-        Communicator { id, name, nranks: ranks, nnodes: nodes, rank, api_calls, kernel_events, told: true, timed }
+        Communicator { id, name, nranks: ranks, nnodes: nodes, rank, api_calls, kernel_events, introduced: true, timed }
     };
     // SAFETY: the caller's.
     unsafe { open::<V>(context, mask, logger, &introduction, communicator) }
@@ -84,7 +84,7 @@ pub(crate) unsafe fn init_untold<V: Version>(context: *mut *mut c_void, mask: *m
     let introduction = Introduction { id: 0, name: None, nodes: 0, ranks: 0, rank: -1, logger: logger.address() };
     let communicator = |kernel_events, timed| {
         let (name, api_calls) = (String::new(), V::API_CALLS);
-        Communicator { id: 0, name, nranks: 0, nnodes: 0, rank: -1, api_calls, kernel_events, told: false, timed }
+        Communicator { id: 0, name, nranks: 0, nnodes: 0, rank: -1, api_calls, kernel_events, introduced: false, timed }
     };
     // SAFETY: the caller's.
     unsafe { open::<V>(context, mask, logger, &introduction, communicator) }

@@ -4,8 +4,8 @@ use super::sizes::Sizes;
 use common::config::Regression;
 use common::connections::Connections;
 use common::rate::FittedLine;
+use common::run_sums::Transfer;
 use common::services::Services;
-use common::totals::Transfer;
 use plotters::prelude::*;
 use std::path::Path;
 

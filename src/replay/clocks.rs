@@ -7,7 +7,7 @@ use crate::capture::{self, Meta};
 use crate::replay::hosts;
 use crate::trace::ProcessTrace;
 use common::arrivals::{self, Arrivals};
-use common::clock_tree::{ClockTree, Link, Meeting};
+use common::clock_tree::{ClockOffset, ClockTree, Link};
 use common::summary::{self, Summary};
 use std::path::PathBuf;
 
@@ -95,7 +95,7 @@ impl Clocks {
             } else {
                 (first, 0, 0)
             };
-            Some(Link { parent: u32::try_from(parent).ok()?, begin: None, end: Meeting { own: 0, parents, error } })
+            Some(Link { parent: u32::try_from(parent).ok()?, begin: None, end: ClockOffset { own: 0, parents, error } })
         };
         let told: Vec<Option<Link>> = (0..boots.len()).map(link).collect();
         let first = |own: usize| (0..boots.len()).find(|&other| is_one(other, own)).unwrap_or(own);

@@ -2,7 +2,7 @@
 
 use crate::{Truth, lines, number, runs, tool, truth};
 use common::arrivals::Arrivals;
-use common::clock_tree::{ClockTree, Link, Meeting};
+use common::clock_tree::{ClockOffset, ClockTree, Link};
 use common::lateness::{Matched, matched};
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -54,7 +54,7 @@ fn compared(run: &Path, mode: &str) -> Vec<Matched> {
     });
     let arrivals: Vec<Arrivals> = arrivals.collect();
     // one host, one clock
-    let link = Link { parent: 0, begin: None, end: Meeting { own: 0, parents: 0, error: 0 } };
+    let link = Link { parent: 0, begin: None, end: ClockOffset { own: 0, parents: 0, error: 0 } };
     let clocks = ClockTree::new(&vec![Some(link); arrivals.len()]);
     let mut all = Vec::new();
     matched(arrivals, &clocks, 1.0, |operation| all.push(operation));

@@ -56,7 +56,7 @@ fn catch<R>(callback: &str, on_panic: R, body: impl FnOnce() -> R) -> R {
     // values behind locks that are poisoned by a panic or whose users expect old contents. What
     // they own is gone with them.
     let body = || {
-        switch::fault(callback);
+        switch::inject_fault(callback);
         body()
     };
     match catch_unwind(AssertUnwindSafe(body)) {

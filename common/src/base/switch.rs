@@ -81,7 +81,7 @@ pub fn prepare() {
 
 /// Panics where a test wants it (`NCCL_SCOREP_PANIC=callback`); nothing in a release build.
 #[inline]
-pub fn fault(callback: &str) {
+pub fn inject_fault(callback: &str) {
     #[cfg(debug_assertions)]
     {
         static WANTED: std::sync::OnceLock<Option<String>> = std::sync::OnceLock::new();

@@ -2,7 +2,7 @@
 //!
 //! With Score-P it is Score-P's own (handed over before measurement begins), so that what comes out lies right in the trace; without it
 //! the processor's counter where the system trusts it, else CLOCK_MONOTONIC. Times are ticks of that clock; what a tick is worth is
-//! measured against CLOCK_MONOTONIC_RAW at two points that lie apart, or, of Score-P's clock, told by `NCCL_SCOREP_TICK_RATE`.
+//! measured against CLOCK_MONOTONIC_RAW at two points that lie apart, or, of Score-P's clock, stated by `NCCL_SCOREP_TICK_RATE`.
 
 mod counter;
 pub(crate) mod gpu;
@@ -40,8 +40,8 @@ pub static CLOCK: Clock = Clock::new();
 pub struct Clock {
     /// Address of a [`ClockFunction`], or one of the values above.
     source: AtomicUsize,
-    /// Ticks per second as bits of an f64, when told; 0 when it is to be measured.
-    told: AtomicU64,
+    /// Ticks per second as bits of an f64, when stated; 0 when it is to be measured.
+    stated: AtomicU64,
     /// First pair of (ticks, nanoseconds of CLOCK_MONOTONIC_RAW); nanoseconds 0 when not taken yet.
     first: [AtomicU64; 2],
     /// What [`Clock::nanoseconds_per_tick`] said last, as bits of an f64; 0 when it could not say.
@@ -57,7 +57,7 @@ impl Clock {
     const fn of(source: usize) -> Self {
         Self {
             source: AtomicUsize::new(source),
-            told: AtomicU64::new(0),
+            stated: AtomicU64::new(0),
             first: [AtomicU64::new(0), AtomicU64::new(0)],
             scale: AtomicU64::new(0),
         }
@@ -104,10 +104,10 @@ impl Clock {
         }
     }
 
-    /// States the tick rate, in ticks per second. Anything but a positive number is as if not told.
+    /// States the tick rate, in ticks per second. Anything but a positive number is as if none were stated.
     pub fn set_rate(&self, rate: f64) {
-        let told = if rate.is_finite() && rate > 0.0 { rate.to_bits() } else { 0 };
-        self.told.store(told, Ordering::Relaxed);
+        let stated = if rate.is_finite() && rate > 0.0 { rate.to_bits() } else { 0 };
+        self.stated.store(stated, Ordering::Relaxed);
         self.forget_scale();
     }
 
@@ -165,7 +165,7 @@ impl Clock {
         }
     }
 
-    /// Nanoseconds per tick: told, or known (the system's clock), or measured from [`Clock::mark`] until now. `None` while the two
+    /// Nanoseconds per tick: stated, or known (the system's clock), or measured from [`Clock::mark`] until now. `None` while the two
     /// points lie less than a millisecond apart or the clock did not advance.
     pub fn nanoseconds_per_tick(&self) -> Option<f64> {
         let scale = self.measure()?;
@@ -180,11 +180,11 @@ impl Clock {
     }
 
     fn measure(&self) -> Option<f64> {
-        let told = f64::from_bits(self.told.load(Ordering::Relaxed));
+        let stated = f64::from_bits(self.stated.load(Ordering::Relaxed));
         match self.source() {
             Source::System => return Some(1.0),
-            Source::ScoreP if told > 0.0 => return Some(1e9 / told),
-            // what is told is told of Score-P's
+            Source::ScoreP if stated > 0.0 => return Some(1e9 / stated),
+            // a stated rate is that of Score-P's
             Source::ScoreP | Source::Counter => {}
         }
         let first_time = self.first[1].load(Ordering::Acquire);
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_told_rate_is_believed() {
+    fn a_stated_rate_is_believed() {
         let clock = Clock::new();
         clock.set_function(ten_times_raw);
         clock.set_rate(2.5e9);

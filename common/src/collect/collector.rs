@@ -158,7 +158,7 @@ impl Collector {
                 let mut opened = Communicator::new(id, &communicator);
                 opened.show(self.figures.series.open(communicator.nranks));
                 self.communicators.insert(id.index(), opened);
-                if communicator.told {
+                if communicator.introduced {
                     self.introductions.add(&communicator);
                 }
             }
@@ -230,7 +230,7 @@ impl Collector {
                 rank,
                 api_calls: false,
                 kernel_events: false,
-                told: true,
+                introduced: true,
                 timed: Timed::default(),
             };
             self.introductions.add(&introduction);

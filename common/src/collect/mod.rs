@@ -1,12 +1,12 @@
 //! The collector: windows read, operations put together, figures worked out.
 
 pub(crate) mod assembly;
-pub(crate) mod calls;
 pub(crate) mod collector;
 pub mod communicator;
 pub mod course;
 pub(crate) mod in_step;
 pub(crate) mod operations;
+pub(crate) mod pending_calls;
 pub(crate) mod proxies;
 pub(crate) mod pulse;
 pub(crate) mod question;

@@ -64,7 +64,7 @@ mod tests {
             rank: 0,
             api_calls,
             kernel_events,
-            told: true,
+            introduced: true,
             timed: Timed::default(),
         };
         let context = recorder.init(introduction.clone());

@@ -27,7 +27,7 @@ pub struct Communicator {
     /// Whether kernel events were asked for, so that the GPU's times come.
     pub kernel_events: bool,
     /// Whether all of the above was told (v4 and later); otherwise the first operation tells the id, the name and the rank.
-    pub told: bool,
+    pub introduced: bool,
     /// How its operations are timed.
     pub timed: Timed,
 }

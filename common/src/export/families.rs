@@ -2,15 +2,15 @@
 //! they mean is ours: docs/metrics.md.
 
 use super::identity::Identity;
-use super::peers::Peers;
+use super::peer_labels::PeerLabels;
 use crate::event::name::Name;
 use crate::figures::board;
 use crate::figures::metric::{self, Fixed};
 use crate::figures::snapshot::{Pair, Sums};
 use crate::operation::Source;
-use crate::sums::spread::Buckets;
-use crate::sums::totals::hexadecimal;
-use crate::sums::totals::{ChannelSum, OperationSum, Rank};
+use crate::sums::histograms::Buckets;
+use crate::sums::run_sums::hexadecimal;
+use crate::sums::run_sums::{ChannelSum, OperationSum, Rank};
 use std::collections::BTreeMap;
 
 /// All points of one name.
@@ -76,7 +76,7 @@ const MICROSECOND: f64 = 1e3;
 const MEGABYTE: f64 = 1e6;
 
 /// All that have a point.
-pub(crate) fn families(sums: &Sums, identity: &Identity, peers: &mut Peers, failed: u64) -> Vec<Family> {
+pub(crate) fn families(sums: &Sums, identity: &Identity, peers: &mut PeerLabels, failed: u64) -> Vec<Family> {
     peers.meet(sums.pairs.iter().map(|(pair, _)| *pair));
     let view = View { sums, of_process: of_process(identity) };
     let mut made = view.operations();
@@ -238,7 +238,7 @@ impl View<'_> {
         self.labels(rank.comm, others.into_iter().chain(channel))
     }
 
-    fn pairs(&self, peers: &Peers) -> Vec<Family> {
+    fn pairs(&self, peers: &PeerLabels) -> Vec<Family> {
         let mut sums: BTreeMap<(Rank, Option<i32>), Pair> = BTreeMap::new();
         for ((rank, peer), pair) in &self.sums.pairs {
             sums.entry((*rank, peers.label(*rank, *peer))).or_default().merge(pair);
@@ -261,7 +261,7 @@ impl View<'_> {
         vec![bytes, latency, rate]
     }
 
-    fn channels(&self, peers: &Peers) -> Vec<Family> {
+    fn channels(&self, peers: &PeerLabels) -> Vec<Family> {
         let mut sums: BTreeMap<(Rank, Option<i32>, u8), ChannelSum> = BTreeMap::new();
         for ((rank, peer, channel), sum) in &self.sums.channels {
             sums.entry((*rank, peers.label(*rank, *peer), *channel)).or_default().merge(sum);
@@ -288,6 +288,6 @@ impl View<'_> {
 impl Pair {
     fn merge(&mut self, other: &Self) {
         self.bytes = self.bytes.saturating_add(other.bytes);
-        crate::sums::spread::merge(&mut self.windows, &other.windows, crate::sums::spread::OfWindows::merge);
+        crate::sums::histograms::merge(&mut self.windows, &other.windows, crate::sums::histograms::OfWindows::merge);
     }
 }

@@ -9,7 +9,7 @@ mod identity;
 pub(crate) mod interval;
 #[cfg(feature = "otel")]
 pub(crate) mod otel;
-mod peers;
+mod peer_labels;
 #[cfg(feature = "otel")]
 pub(crate) mod textfile;
 mod thread;

@@ -3,13 +3,13 @@
 use super::exporter::{Exporter, Way};
 use super::families::{Family, families};
 use super::identity::Identity;
-use super::peers::Peers;
+use super::peer_labels::PeerLabels;
 use crate::base::answer::{self, Missing, Reply};
 use crate::base::{log, own_thread};
 use crate::config::Settings;
 use crate::control;
 use crate::record::thread::ThreadCell;
-use crate::sums::spread;
+use crate::sums::histograms;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use once_cell::sync::OnceCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -37,7 +37,7 @@ type Made = Result<Box<dyn Exporter>, String>;
 /// Starts a thread for each that could be made.
 pub(super) fn begin(asked: impl Iterator<Item = (Way, Made)>, identity: &Identity, settings: &Settings) {
     // of all, so that they have the same labels
-    let peers = Arc::new(Mutex::new(Peers::new(settings.otel_most_peers)));
+    let peers = Arc::new(Mutex::new(PeerLabels::new(settings.otel_most_peers)));
     let start = |(way, made): (Way, Made)| {
         let how = way.how;
         let exporter = made.map_err(|why| log::warn(&format!("nothing is exported {how}: {why}"))).ok()?;
@@ -48,7 +48,7 @@ pub(super) fn begin(asked: impl Iterator<Item = (Way, Made)>, identity: &Identit
     };
     let orders: Vec<_> = asked.filter_map(start).collect();
     if !orders.is_empty() {
-        spread::want();
+        histograms::want();
     }
     // it is called once
     let _ = ORDERS.set(orders);
@@ -116,7 +116,7 @@ struct Work {
     teller: Teller,
     exporter: Box<dyn Exporter>,
     identity: Identity,
-    peers: Arc<Mutex<Peers>>,
+    peers: Arc<Mutex<PeerLabels>>,
     failed: u64,
     /// Whether a failure was told and exports fail since then: the end of that is told, too.
     outage: bool,

@@ -1,7 +1,7 @@
 //! The communicators that NCCL introduced.
 
 use crate::event::Communicator;
-use crate::sums::totals::Rank;
+use crate::sums::run_sums::Rank;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// By id, with the ranks of this process.

@@ -3,7 +3,7 @@
 use crate::base::{log, notes};
 use crate::config;
 use crate::record::thread::ThreadCell;
-use crate::sums::totals::Totals;
+use crate::sums::run_sums::Totals;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 

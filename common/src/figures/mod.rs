@@ -21,12 +21,12 @@ use crate::operation::verdict::Cause;
 use crate::operation::verdict::Judged;
 use crate::operation::{Operation, Source};
 use crate::sums::connections::Served;
+use crate::sums::histograms;
 use crate::sums::intervals::{self, Intervals};
 use crate::sums::rate::Rate;
-use crate::sums::sent::ToPeer;
-use crate::sums::spread;
-use crate::sums::totals::{Rank, Totals};
-use crate::sums::traffic::Traffic;
+use crate::sums::round_sums::ToPeer;
+use crate::sums::run_sums::{Rank, Totals};
+use crate::sums::window_sums::Traffic;
 
 /// Disjoint times that the process keeps: it adds those of all communicators, some long after others.
 const MOST_APART: usize = 65_536;
@@ -115,7 +115,7 @@ impl Figures {
         let Served { peer, channel, services, .. } = served;
         self.totals.pairs.entry((rank, *peer)).or_default().services.merge(services);
         window.to(*peer).services.merge(services);
-        if spread::is_wanted() {
+        if histograms::is_wanted() {
             window.by(*peer, *channel).merge(services);
         }
     }
@@ -123,14 +123,16 @@ impl Figures {
     /// What a window of a pair came to.
     pub fn window(&mut self, rank: Rank, peer: i32, rate: Rate) {
         if let Some(pair) = self.totals.pairs.get_mut(&(rank, peer)) {
-            spread::keep(&mut pair.windows, |windows| windows.add(rate.sustained_mb_s, rate.fit.and_then(|fit| fit.latency_us)));
+            histograms::keep(&mut pair.windows, |windows| {
+                windows.add(rate.sustained_mb_s, rate.fit.and_then(|fit| fit.latency_us))
+            });
         }
     }
 
     /// The latency that a window of a channel came to.
     pub fn channel_window(&mut self, (rank, peer, channel): (Rank, i32, u8), latency_us: f64) {
         if let Some(channel) = self.totals.channels.get_mut(&(rank, peer, channel)) {
-            spread::keep(&mut channel.spread, |spread| spread.window(latency_us));
+            histograms::keep(&mut channel.spread, |spread| spread.window(latency_us));
         }
     }
 

@@ -2,9 +2,9 @@
 
 use crate::figures::Figures;
 use crate::figures::introductions::Introductions;
-use crate::sums::spread::Kept;
-use crate::sums::spread::OfWindows;
-use crate::sums::totals::{ChannelSum, OTHERS, OperationKey, OperationSum, Rank};
+use crate::sums::histograms::Kept;
+use crate::sums::histograms::OfWindows;
+use crate::sums::run_sums::{ChannelSum, OTHERS, OperationKey, OperationSum, Rank};
 use std::collections::BTreeMap;
 
 /// Sums of the process since its start. Communicators that will be among the others once they have ended are so from the start: keys may be there
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 pub(crate) struct Sums {
     /// Ranks of each communicator.
     pub communicators: BTreeMap<u64, i32>,
-    /// Operations, as [`crate::sums::totals::Totals`] has them.
+    /// Operations, as [`crate::sums::run_sums::Totals`] has them.
     pub operations: Vec<(OperationKey, OperationSum)>,
     /// Transfers by rank and peer.
     pub pairs: Vec<((Rank, i32), Pair)>,

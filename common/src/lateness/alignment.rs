@@ -11,7 +11,7 @@ use super::{Begins, for_each_communicator};
 use crate::clock::gpu_track::GpuTrack;
 use crate::event::name::Name;
 use crate::figures::arrivals::Arrivals;
-use crate::lateness::clock_tree::{ClockTree, Link, Meeting};
+use crate::lateness::clock_tree::{ClockOffset, ClockTree, Link};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Parts of the time from the first to the last operation of two clocks; of each the closest bounds are looked at.
@@ -65,7 +65,7 @@ pub fn aligned(
 }
 
 /// Ticks of the parent's clock when the own one showed 0.
-fn since(meeting: Meeting) -> i128 {
+fn since(meeting: ClockOffset) -> i128 {
     i128::from(meeting.parents) - i128::from(meeting.own)
 }
 
@@ -129,16 +129,16 @@ fn link(
     // both count alike
     let mapping = track.mapping(1.0).filter(|mapping| !mapping.is_contradictory())?;
     let own = |ticks: u64, clock| (i128::from(ticks) - to_day(clock)).clamp(0, i128::from(u64::MAX)) as u64;
-    let meeting = |(ticks, [least, most]): (u64, [u64; 2])| Meeting {
+    let meeting = |(ticks, [least, most]): (u64, [u64; 2])| ClockOffset {
         own: own(ticks, second),
         parents: own(least.midpoint(most), first),
         error: ((most - least) / 2).saturating_add(1),
     };
-    let meetings: Vec<Meeting> = mapping.bounded().map(meeting).collect();
+    let meetings: Vec<ClockOffset> = mapping.bounded().map(meeting).collect();
     let times = || meetings.iter().map(|meeting| meeting.own);
     let (begin, end) = (times().min()?, times().max()?);
     let part = (end - begin) / PARTS + 1;
-    let mut closest: BTreeMap<u64, Meeting> = BTreeMap::new();
+    let mut closest: BTreeMap<u64, ClockOffset> = BTreeMap::new();
     for meeting in meetings {
         let known = closest.entry((meeting.own - begin) / part).or_insert(meeting);
         if meeting.error < known.error {
@@ -147,7 +147,7 @@ fn link(
     }
     let [begin, end] = span.unwrap_or([begin, end]);
     let error = |link: &Link| link.error(begin).max(link.error(end));
-    let of = |&end: &Meeting| {
+    let of = |&end: &ClockOffset| {
         let begins = closest.values().filter(move |begin| begin.own < end.own).map(|&begin| Some(begin));
         std::iter::once(None).chain(begins).map(move |begin| Link { parent: first, begin, end })
     };
@@ -175,7 +175,7 @@ fn reached(links: BTreeMap<(Clock, Clock), Link>) -> BTreeMap<Clock, Link> {
 mod tests {
     use super::*;
     use crate::figures::arrivals::{Arrival, Collective, Known, RankArrivals};
-    use crate::sums::totals::Rank;
+    use crate::sums::run_sums::Rank;
     use std::ffi::CStr;
 
     /// What the clocks show when the first shows so much: by the time of day 5 ms less than that, and one drifts.
@@ -185,7 +185,7 @@ mod tests {
     }
 
     fn told() -> Vec<Option<Link>> {
-        let link = |own| Some(Link { parent: 0, begin: None, end: Meeting { own, parents: 0, error: 1 << 40 } });
+        let link = |own| Some(Link { parent: 0, begin: None, end: ClockOffset { own, parents: 0, error: 1 << 40 } });
         vec![link(0), link(3_600_000_000_000), link(7_200_000_000_000)]
     }
 

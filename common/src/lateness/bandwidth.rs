@@ -8,7 +8,7 @@ use crate::event::name::Name;
 use crate::operation::bus_bytes;
 use crate::summary::{Bandwidth, Communicator};
 use crate::sums::enough::speaks_for_all;
-use crate::sums::totals::hexadecimal;
+use crate::sums::run_sums::hexadecimal;
 use std::collections::BTreeMap;
 
 /// Operations of a communicator, a function and a class of size.
@@ -78,7 +78,7 @@ mod tests {
     use crate::lateness::causality::TOGETHER;
     use crate::lateness::clock_tree::ClockTree;
     use crate::lateness::lateness;
-    use crate::sums::totals::Rank;
+    use crate::sums::run_sums::Rank;
 
     /// Rows of a communicator of two ranks, each in a process of its own with a clock that was compared to no other. The
     /// second rank takes 20 us for each of 100 all-reduces of 4 KiB, and the first one 30 us.

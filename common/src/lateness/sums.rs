@@ -3,7 +3,7 @@
 use super::matched::{Late, Matched};
 use crate::summary::Lateness;
 use crate::sums::enough::speaks_for_all;
-use crate::sums::totals::hexadecimal;
+use crate::sums::run_sums::hexadecimal;
 
 /// Sums of a communicator.
 #[derive(Debug)]

@@ -1,9 +1,9 @@
 use super::*;
 use crate::event::name::Name;
 use crate::figures::arrivals::{Arrival, Collective, Known};
-use crate::lateness::clock_tree::{Link, Meeting};
-use crate::sums::totals::Rank;
-use crate::sums::totals::hexadecimal;
+use crate::lateness::clock_tree::{ClockOffset, Link};
+use crate::sums::run_sums::Rank;
+use crate::sums::run_sums::hexadecimal;
 
 fn reduce() -> Name {
     Name::of(Some(c"AllReduce"))
@@ -31,13 +31,13 @@ fn process(ranks: Vec<RankArrivals>) -> Arrivals {
 }
 
 fn one_clock(processes: usize) -> ClockTree {
-    let link = Link { parent: 0, begin: None, end: Meeting { own: 0, parents: 0, error: 0 } };
+    let link = Link { parent: 0, begin: None, end: ClockOffset { own: 0, parents: 0, error: 0 } };
     ClockTree::new(&vec![Some(link); processes])
 }
 
 /// A clock of so many ticks more than process 0's, compared to so many ticks.
 fn compared(parent: u32, ahead: u64, error: u64) -> Option<Link> {
-    let meeting = |parents| Meeting { own: parents + ahead, parents, error };
+    let meeting = |parents| ClockOffset { own: parents + ahead, parents, error };
     Some(Link { parent, begin: Some(meeting(0)), end: meeting(1 << 40) })
 }
 
@@ -262,7 +262,7 @@ fn clocks_are_made_one_and_bound_what_is_late() {
 #[test]
 fn each_operation_has_its_own_bound() {
     // neither is process 0, and both are least certain at their last arrival
-    let once = |own| Some(Link { parent: 0, begin: None, end: Meeting { own, parents: 0, error: 40 } });
+    let once = |own| Some(Link { parent: 0, begin: None, end: ClockOffset { own, parents: 0, error: 40 } });
     let clocks = ClockTree::new(&[None, once(1), once(2)]);
     let of = |number| process(vec![rank(1, number, 1, [(0, 10), (1, 1_000_001)])]);
     let mut errors = Vec::new();

@@ -13,7 +13,7 @@ use crate::origin;
 use crate::record::thread::ThreadCell;
 use crate::sums::enough::speaks_for_all;
 use crate::sums::rate::Rate;
-use crate::sums::totals::{OperationKey, OperationSum, Totals, hexadecimal};
+use crate::sums::run_sums::{OperationKey, OperationSum, Totals, hexadecimal};
 use std::collections::BTreeMap;
 
 impl Summary {

@@ -5,8 +5,8 @@
 //! what stopped: stops come out of order. So a transfer waits here until all is read that stopped before it, and is served in the
 //! order of stops, whatever window it is of.
 
+use crate::sums::run_sums::Transfer;
 use crate::sums::services::{Service, Services};
-use crate::sums::totals::Transfer;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 

@@ -3,10 +3,10 @@
 pub mod connections;
 pub(crate) mod enough;
 pub(crate) mod fit;
+pub(crate) mod histograms;
 pub(crate) mod intervals;
 pub mod rate;
-pub(crate) mod sent;
+pub(crate) mod round_sums;
+pub mod run_sums;
 pub mod services;
-pub(crate) mod spread;
-pub mod totals;
-pub(crate) mod traffic;
+pub(crate) mod window_sums;

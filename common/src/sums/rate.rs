@@ -7,8 +7,8 @@
 
 use crate::config::Regression;
 use crate::sums::fit::Line;
+use crate::sums::run_sums::PairSum;
 use crate::sums::services::Services;
-use crate::sums::totals::PairSum;
 use serde::{Deserialize, Serialize};
 
 /// Sizes that a fit needs.

@@ -183,7 +183,7 @@ fn introduction() -> Introduction {
         rank: 0,
         api_calls: false,
         kernel_events: false,
-        told: true,
+        introduced: true,
         timed: Timed::default(),
     }
 }

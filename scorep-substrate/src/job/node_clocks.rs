@@ -5,7 +5,7 @@
 
 use crate::job::ipc::{Ipc, IpcError};
 use common::clock::CLOCK;
-use common::clock_tree::{Link, Meeting, binomial};
+use common::clock_tree::{ClockOffset, Link, binomial};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Questions to a child; the first ones warm the connection up.
@@ -20,7 +20,7 @@ pub(crate) struct Nodes {
     node: usize,
     rank: usize,
     /// The meeting with the parent's clock at the begin, of the first process of a node.
-    begin: Option<Meeting>,
+    begin: Option<ClockOffset>,
 }
 
 /// What tells one node from another: what NCCL is told, or else the running kernel; and which of its clocks the process reads.
@@ -59,7 +59,7 @@ impl Nodes {
         let leader = self.leaders.get(self.node).copied().unwrap_or(0);
         let parent = if self.rank == leader { self.family().0.unwrap_or(leader) } else { leader };
         let now = CLOCK.now();
-        let same = Meeting { own: now, parents: now, error: 0 };
+        let same = ClockOffset { own: now, parents: now, error: 0 };
         Ok(Link { parent: parent as u32, begin: self.begin, end: end.unwrap_or(same) })
     }
 
@@ -71,7 +71,7 @@ impl Nodes {
     }
 
     /// All processes call this. Gives the meeting with the parent's clock, where there is one of another node.
-    fn compare(&self, ipc: Ipc<'_>) -> Result<Option<Meeting>, IpcError> {
+    fn compare(&self, ipc: Ipc<'_>) -> Result<Option<ClockOffset>, IpcError> {
         if self.leaders.get(self.node) != Some(&self.rank) {
             return Ok(None);
         }
@@ -92,13 +92,13 @@ fn ask(ipc: Ipc<'_>, child: usize) -> Result<(), IpcError> {
         ipc.receive(&mut theirs, child)?;
         rounds.push((sent, u64::from_ne_bytes(theirs), CLOCK.now()));
     }
-    let met = Meeting::measured_by_parent(rounds).unwrap_or(Meeting { own: 0, parents: 0, error: u64::MAX });
+    let met = ClockOffset::measured_by_parent(rounds).unwrap_or(ClockOffset { own: 0, parents: 0, error: u64::MAX });
     let words = [met.own, met.parents, met.error].map(u64::to_ne_bytes);
     ipc.send(words.as_flattened(), child)
 }
 
 /// Tells the parent the time whenever it asks, and learns what came of it.
-fn tell(ipc: Ipc<'_>, parent: usize) -> Result<Meeting, IpcError> {
+fn tell(ipc: Ipc<'_>, parent: usize) -> Result<ClockOffset, IpcError> {
     for _ in 0..ROUNDS {
         ipc.receive(&mut [0], parent)?;
         ipc.send(&CLOCK.now().to_ne_bytes(), parent)?;
@@ -106,5 +106,5 @@ fn tell(ipc: Ipc<'_>, parent: usize) -> Result<Meeting, IpcError> {
     let mut words = [[0; 8]; 3];
     ipc.receive(words.as_flattened_mut(), parent)?;
     let [own, parents, error] = words.map(u64::from_ne_bytes);
-    Ok(Meeting { own, parents, error })
+    Ok(ClockOffset { own, parents, error })
 }

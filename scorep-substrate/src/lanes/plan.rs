@@ -118,8 +118,8 @@ mod tests {
     use common::name::Name;
     use common::operation::Source;
     use common::rate::Rate;
+    use common::run_sums::{PairSum, Rank};
     use common::timeline::{Entry, RankHistory};
-    use common::totals::{PairSum, Rank};
 
     fn history(operations: &[(u8, u64, u64)], windows: &[(u8, i32, u64, u64, u64)]) -> History {
         let name = Name::default();

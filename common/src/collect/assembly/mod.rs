@@ -13,9 +13,9 @@ pub(crate) use self::settling::Limits;
 use self::settling::judge;
 use crate::clock::gpu::GpuClock;
 use crate::clock::gpu_track::GpuTrack;
-use crate::collect::calls::{Call, Calls};
 use crate::collect::in_step::InStep;
 use crate::collect::operations::Operations;
+use crate::collect::pending_calls::{Call, PendingCalls};
 use crate::collect::proxies::Proxies;
 use crate::collect::pulse;
 use crate::event::Timed;
@@ -29,7 +29,7 @@ use crate::record::payload::OfCall;
 use crate::record::pool::Pool;
 use crate::record::slot::Recorded;
 use crate::record::window::WINDOWS;
-use crate::sums::sent::Sent;
+use crate::sums::round_sums::Sent;
 use std::collections::{BTreeMap, VecDeque};
 
 /// Places that are kept at hand when few are needed.
@@ -43,13 +43,13 @@ pub(crate) struct Assembly {
     rank: i32,
     operations: Operations,
     proxies: Proxies,
-    calls: Calls,
-    /// Calls that nothing will follow.
+    calls: PendingCalls,
+    /// PendingCalls that nothing will follow.
     invisible: u64,
     orphans: u64,
     steps: InStep,
     kernels: Kernels,
-    /// Calls so far that NCCL launches without telling of it.
+    /// PendingCalls so far that NCCL launches without telling of it.
     silent: u64,
     /// How events' clock runs, where somebody wants to know when operations ran.
     events_track: Option<GpuTrack>,
@@ -169,7 +169,7 @@ impl Assembly {
         std::mem::take(&mut self.sent)
     }
 
-    /// Calls that nothing followed, and children without a parent, since the last call.
+    /// PendingCalls that nothing followed, and children without a parent, since the last call.
     pub(crate) fn take_losses(&mut self) -> (u64, u64) {
         (std::mem::take(&mut self.invisible), std::mem::take(&mut self.orphans))
     }

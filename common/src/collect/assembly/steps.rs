@@ -7,8 +7,8 @@ use crate::operation::{Sends, moment};
 use crate::record::payload::OfStep;
 use crate::record::pool::Pool;
 use crate::record::slot::Recorded;
-use crate::sums::spread;
-use crate::sums::totals::Transfer;
+use crate::sums::histograms;
+use crate::sums::run_sums::Transfer;
 
 impl Assembly {
     /// The proxy operation of that handle, read from its slot if it has not been read yet.
@@ -89,7 +89,7 @@ impl Assembly {
             && let (Some(stop), Some(sent)) = (ended, event.send_wait())
         {
             let (peer, channel) = (proxy.peer(), proxy.channel());
-            if spread::is_wanted()
+            if histograms::is_wanted()
                 && let Some(operation) = self.operations.get_mut(proxy.operation)
             {
                 let Sends { count, bytes, ticks } = &mut **operation.sends.get_or_insert_default();

@@ -8,7 +8,7 @@ use crate::collect::assembly::{Assembly, Limits};
 use crate::collect::course::{Course, Round};
 use crate::collect::reader::Reader;
 use crate::config::Settings;
-use crate::event::Communicator as Introduction;
+use crate::event;
 use crate::event::handle::Handle;
 use crate::figures::Figures;
 use crate::figures::series;
@@ -18,7 +18,7 @@ use crate::operation::kernels::When;
 use crate::operation::verdict::{Cause, Judged, Verdict};
 use crate::record::context::Context;
 use crate::record::window::{WINDOWS, WindowState};
-use crate::sums::totals::Rank;
+use crate::sums::run_sums::Rank;
 use taking::take;
 use transfers::Transfers;
 
@@ -56,7 +56,7 @@ pub struct Communicator {
 
 impl Communicator {
     /// As NCCL introduced it.
-    pub fn new(id: Handle, introduction: &Introduction) -> Self {
+    pub fn new(id: Handle, introduction: &event::Communicator) -> Self {
         let mut communicator = Self {
             id,
             nranks: introduction.nranks,
@@ -76,7 +76,7 @@ impl Communicator {
         communicator.assembly.set_kernel_events(introduction.kernel_events);
         communicator.assembly.time_by(&introduction.timed);
         communicator.wants_launches = introduction.timed.launches;
-        if introduction.told {
+        if introduction.introduced {
             communicator.tell(introduction.id, introduction.rank);
         }
         communicator

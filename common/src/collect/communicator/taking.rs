@@ -4,7 +4,7 @@ use crate::figures::Figures;
 use crate::figures::series::{Place, Sums};
 use crate::operation::verdict::Judged;
 use crate::operation::{Operation, bus_bytes};
-use crate::sums::totals::Rank;
+use crate::sums::run_sums::Rank;
 
 /// A collective is in the window in which it was enqueued.
 fn show(operation: &Operation, judged: Judged, (place, nranks): (Place, i32), figures: &mut Figures) {

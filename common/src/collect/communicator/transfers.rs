@@ -3,9 +3,9 @@
 use crate::figures::Figures;
 use crate::record::window::WINDOWS;
 use crate::sums::connections::{Connections, Window};
-use crate::sums::sent::Sent;
-use crate::sums::totals::Rank;
-use crate::sums::traffic::Traffic;
+use crate::sums::round_sums::Sent;
+use crate::sums::run_sums::Rank;
+use crate::sums::window_sums::Traffic;
 use std::collections::BTreeMap;
 
 /// Of all windows of a communicator.
@@ -62,7 +62,7 @@ impl Transfers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sums::totals::Transfer;
+    use crate::sums::run_sums::Transfer;
 
     #[test]
     fn a_window_is_over_when_all_of_its_transfers_were_served() {

@@ -9,8 +9,8 @@ use crate::record::grace::Graces;
 use crate::record::recorder::Recorder;
 use crate::record::window::{WINDOWS, WindowState};
 use crate::sums::rate::{FittedLine, Rate};
-use crate::sums::totals::Rank;
-use crate::sums::traffic::Traffic;
+use crate::sums::run_sums::Rank;
+use crate::sums::window_sums::Traffic;
 
 /// Blocks from which on a window is closed when memory runs short.
 const SOME_BLOCKS: u32 = if cfg!(loom) { u32::MAX } else { 16 };

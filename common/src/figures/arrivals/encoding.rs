@@ -10,7 +10,7 @@
 
 use super::{Arrival, Arrivals, Known, RankArrivals};
 use crate::event::name::{Name, UNKNOWN};
-use crate::sums::totals::Rank;
+use crate::sums::run_sums::Rank;
 use std::ffi::CString;
 
 /// What the first byte says.

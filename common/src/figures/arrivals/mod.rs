@@ -7,7 +7,7 @@
 mod encoding;
 
 use crate::event::name::Name;
-use crate::sums::totals::Rank;
+use crate::sums::run_sums::Rank;
 
 /// How much is known of the time of a collective.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]

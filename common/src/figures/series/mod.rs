@@ -10,7 +10,7 @@ mod line;
 mod token;
 
 use crate::base::notes;
-use crate::sums::totals::Rank;
+use crate::sums::run_sums::Rank;
 use line::{Line, Windows};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -92,7 +92,7 @@ fn arrival(entry: &Entry, [stamps, events]: &[Option<GpuMapping>; 2], nanosecond
 mod tests {
     use super::*;
     use crate::event::name::Name;
-    use crate::sums::totals::Rank;
+    use crate::sums::run_sums::Rank;
 
     /// Replays of one number on a GPU whose clock shows the events' one, told of 3 us late; calls are 20 us before.
     fn timeline(entries: &[Entry]) -> Timeline {

@@ -29,7 +29,7 @@ pub(super) fn mappings(ranks: &[RankLine], nanoseconds_per_tick: f64) -> Vec<[Op
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sums::totals::Rank;
+    use crate::sums::run_sums::Rank;
 
     /// A rank whose GPU's clock is ahead by so much; callbacks tell of its stamps so late.
     fn line(comm: u64, rank: i32, ahead: u64, late: u64) -> RankLine {

@@ -5,7 +5,7 @@ use super::gpus::mappings;
 use super::in_turn::InTurn;
 use super::{PairWindow, Timeline};
 use crate::operation::Source;
-use crate::sums::totals::Rank;
+use crate::sums::run_sums::Rank;
 
 /// A rank of a communicator.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -68,7 +68,7 @@ mod tests {
     use crate::operation::tests::recorded;
     use crate::operation::{Source, Timing};
     use crate::record::payload::{OfOperation, Place};
-    use crate::sums::totals::Rank;
+    use crate::sums::run_sums::Rank;
 
     fn operation(function: &std::ffi::CStr, order: u64, sequence: u64) -> Operation {
         let (function, place) = (Name::of(Some(function)), Place::new(order, 0));

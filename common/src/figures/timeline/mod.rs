@@ -12,7 +12,7 @@ use crate::clock::gpu_track::GpuTrack;
 use crate::launch::KernelTime;
 use crate::operation::{Operation, Timing};
 use crate::sums::rate::Rate;
-use crate::sums::totals::{PairSum, Rank};
+use crate::sums::run_sums::{PairSum, Rank};
 use entry::{NO_PLACE, ahead};
 use left_out::LeftOut;
 use once_cell::sync::OnceCell;

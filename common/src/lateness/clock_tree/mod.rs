@@ -15,7 +15,7 @@ const DRIFT: f64 = 100e-6;
 
 /// One moment on two clocks, ticks of each.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Meeting {
+pub struct ClockOffset {
     /// Ticks of the process' own clock.
     pub own: u64,
     /// Ticks of its parent's.
@@ -24,7 +24,7 @@ pub struct Meeting {
     pub error: u64,
 }
 
-impl Meeting {
+impl ClockOffset {
     /// From rounds that the parent began: (sent, the child's reading, received); the other two are the parent's readings. `None` without a
     /// round that ends after it began.
     pub fn measured_by_parent(rounds: impl IntoIterator<Item = (u64, u64, u64)>) -> Option<Self> {
@@ -54,14 +54,14 @@ pub struct Link {
     /// The other process; the own one at the root.
     pub parent: u32,
     /// At the begin.
-    pub begin: Option<Meeting>,
+    pub begin: Option<ClockOffset>,
     /// At the end.
-    pub end: Meeting,
+    pub end: ClockOffset,
 }
 
 impl Link {
     /// The begin, where both clocks have advanced since.
-    fn usable_begin(&self) -> Option<Meeting> {
+    fn usable_begin(&self) -> Option<ClockOffset> {
         self.begin.filter(|begin| begin.own < self.end.own && begin.parents < self.end.parents)
     }
 
@@ -77,7 +77,7 @@ impl Link {
 
     /// The same, told by the parent, whose own parent is `child` then.
     pub(crate) fn reversed(self, child: u32) -> Self {
-        let turn = |meeting: Meeting| Meeting { own: meeting.parents, parents: meeting.own, ..meeting };
+        let turn = |meeting: ClockOffset| ClockOffset { own: meeting.parents, parents: meeting.own, ..meeting };
         Self { parent: child, begin: self.begin.map(turn), end: turn(self.end) }
     }
 

@@ -1,11 +1,11 @@
 use super::*;
 use fastrand::Rng;
 
-fn meeting(own: u64, parents: u64, error: u64) -> Meeting {
-    Meeting { own, parents, error }
+fn meeting(own: u64, parents: u64, error: u64) -> ClockOffset {
+    ClockOffset { own, parents, error }
 }
 
-fn link(parent: u32, begin: Meeting, end: Meeting) -> Option<Link> {
+fn link(parent: u32, begin: ClockOffset, end: ClockOffset) -> Option<Link> {
     Some(Link { parent, begin: Some(begin), end })
 }
 
@@ -158,10 +158,10 @@ fn any_numbers_are_survived() {
 #[test]
 fn the_shortest_round_counts() {
     let rounds = [(100, 5000, 200), (300, 5160, 321), (400, 5300, 399), (500, 5400, 530)];
-    assert_eq!(Meeting::measured_by_parent(rounds), Some(meeting(5160, 310, 11)));
-    assert_eq!(Meeting::measured_by_parent([(400, 5300, 399)]), None);
-    assert_eq!(Meeting::measured_by_parent([]), None);
-    assert_eq!(Meeting::measured_by_parent([(0, 1, u64::MAX)]), Some(meeting(1, u64::MAX / 2, u64::MAX / 2 + 1)));
+    assert_eq!(ClockOffset::measured_by_parent(rounds), Some(meeting(5160, 310, 11)));
+    assert_eq!(ClockOffset::measured_by_parent([(400, 5300, 399)]), None);
+    assert_eq!(ClockOffset::measured_by_parent([]), None);
+    assert_eq!(ClockOffset::measured_by_parent([(0, 1, u64::MAX)]), Some(meeting(1, u64::MAX / 2, u64::MAX / 2 + 1)));
 }
 
 /// Two clocks 3 ms apart, one 30 ppm faster, and messages that take 2 to 40 us, not the same each way: what is worked out is right
@@ -180,7 +180,7 @@ fn the_error_holds_what_messages_leave_open() {
                 (sent as u64, childs(read), time as u64)
             })
             .collect();
-        Meeting::measured_by_parent(rounds)
+        ClockOffset::measured_by_parent(rounds)
     };
     let (begin, end) = (meet(1e9).unwrap(), meet(61e9).unwrap());
     let tree = ClockTree::new(&[None, link(0, begin, end)]);

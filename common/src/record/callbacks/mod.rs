@@ -127,7 +127,7 @@ impl Recorder {
         };
         if let Some((context, _)) = self.contexts.find(id.raw()) {
             context.time_by(&communicator.timed, communicator.kernel_events);
-            if communicator.told {
+            if communicator.introduced {
                 context.tell(communicator.rank);
             }
         }
@@ -246,9 +246,9 @@ impl Recorder {
         let Some((slot, kind, generation)) = self.under_way(handle) else { return self.stop_of_no_slot(cell, handle) };
         match kind {
             // when a receive ends is nobody's question
-            Kind::ProxyStep if !slot.was_told(generation) => slot.stop(generation, cell.recently()),
+            Kind::ProxyStep if !slot.has_state(generation) => slot.stop(generation, cell.recently()),
             // how the GPU's clock stands to this one is told once an operation and thread, not once a channel, and by a stamp
-            Kind::KernelCh if !slot.was_told(generation) || !cell.noted.is_first_to_stop(slot.parent()) => {
+            Kind::KernelCh if !slot.has_state(generation) || !cell.noted.is_first_to_stop(slot.parent()) => {
                 slot.stop_untimed(generation)
             }
             Kind::CollApi | Kind::P2pApi => {

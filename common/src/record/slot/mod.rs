@@ -148,7 +148,7 @@ impl Slot {
 
     /// Whether [`Slot::send_wait`] of a step, or [`Slot::kernel_stop`] of a kernel channel, was called for this generation.
     #[inline(always)]
-    pub fn was_told(&self, generation: u32) -> bool {
+    pub fn has_state(&self, generation: u32) -> bool {
         unstamped(tag(generation), self.words[5].load(Ordering::Relaxed)).is_some()
     }
 

@@ -1,7 +1,7 @@
 //! What a round found sent over the network, by the rank it went to, on its way into the sums of the run and of a window.
 
 use crate::sums::intervals;
-use crate::sums::totals::{ChannelSum, PairSum, Transfer};
+use crate::sums::run_sums::{ChannelSum, PairSum, Transfer};
 use rustc_hash::FxHashMap;
 
 /// What was sent to one rank.

@@ -1,7 +1,7 @@
 //! What one window transferred: to each rank, and in all.
 
+use crate::sums::run_sums::PairSum;
 use crate::sums::services::Services;
-use crate::sums::totals::PairSum;
 use std::collections::BTreeMap;
 
 /// The transfers of a window.
@@ -51,7 +51,7 @@ impl Traffic {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sums::totals::Transfer;
+    use crate::sums::run_sums::Transfer;
 
     #[test]
     fn all_is_the_sum_over_the_ranks_and_times_under_way_count_once() {

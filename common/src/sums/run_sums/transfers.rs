@@ -1,9 +1,9 @@
 //! Transfers, and their sums.
 
 use super::adding::{grow, scaled};
+use crate::sums::histograms::{self, Kept, OfTransfers, OfWindows};
 use crate::sums::intervals::Intervals;
 use crate::sums::services::Services;
-use crate::sums::spread::{self, Kept, OfTransfers, OfWindows};
 
 /// A transfer over the network, seen from the sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -74,7 +74,7 @@ impl PairSum {
         self.services.merge(&other.services);
         self.active.extend(other.active.total());
         other.span.into_iter().for_each(|span| self.cover(span));
-        spread::merge(&mut self.windows, &other.windows, OfWindows::merge);
+        histograms::merge(&mut self.windows, &other.windows, OfWindows::merge);
     }
 }
 
@@ -98,7 +98,7 @@ impl ChannelSum {
         self.transfers += 1;
         grow(&mut self.bytes, transfer.bytes);
         grow(&mut self.ticks, transfer.ticks());
-        spread::keep(&mut self.spread, |spread| {
+        histograms::keep(&mut self.spread, |spread| {
             spread.sizes.add(transfer.bytes);
             spread.times.add(scaled(transfer.ticks(), nanoseconds_per_tick));
         });
@@ -109,7 +109,7 @@ impl ChannelSum {
         self.transfers += other.transfers;
         grow(&mut self.bytes, other.bytes);
         grow(&mut self.ticks, other.ticks);
-        spread::merge(&mut self.spread, &other.spread, OfTransfers::merge);
+        histograms::merge(&mut self.spread, &other.spread, OfTransfers::merge);
     }
 }
 

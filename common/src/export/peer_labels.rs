@@ -1,6 +1,6 @@
 //! Which rank pairs have labels of their own: the first so many. Whoever is among the others stays there, since a sum must never fall.
 
-use crate::sums::totals::Rank;
+use crate::sums::run_sums::Rank;
 use std::collections::BTreeSet;
 
 /// A rank and another that it sends to.
@@ -8,12 +8,12 @@ pub(crate) type Pair = (Rank, i32);
 
 /// The pairs with labels of their own.
 #[derive(Debug)]
-pub(crate) struct Peers {
+pub(crate) struct PeerLabels {
     most: usize,
     own: BTreeSet<Pair>,
 }
 
-impl Peers {
+impl PeerLabels {
     /// So many may have labels of their own.
     pub(crate) fn new(most: usize) -> Self {
         Self { most, own: BTreeSet::new() }
@@ -42,7 +42,7 @@ mod tests {
     fn those_that_come_first_have_labels_of_their_own_for_good() {
         let rank = Rank { comm: 1, rank: 0 };
         let pair = |peer| (rank, peer);
-        let mut peers = Peers::new(2);
+        let mut peers = PeerLabels::new(2);
         peers.meet([pair(5), pair(3)].into_iter());
         peers.meet([pair(5), pair(3), pair(1)].into_iter());
         assert_eq!([1, 3, 5].map(|peer| peers.label(rank, peer)), [None, Some(3), Some(5)]);

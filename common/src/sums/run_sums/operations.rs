@@ -3,7 +3,7 @@
 use super::adding::{grow, scaled};
 use crate::operation::kernels::Counted;
 use crate::operation::{Sends, Source, Timing};
-use crate::sums::spread::{self, Kept, OfOperations};
+use crate::sums::histograms::{self, Kept, OfOperations};
 
 /// Operations of one kind, function and peer of one rank.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -44,7 +44,7 @@ impl OperationSum {
         let nanoseconds = scaled(sends.ticks, nanoseconds_per_tick);
         let means = [sends.bytes, nanoseconds].map(|sum| sum.checked_div(sends.count));
         if let [Some(size), Some(time)] = means {
-            spread::keep(&mut self.spread, |spread| spread.sends.add(sends.count, [size, time]));
+            histograms::keep(&mut self.spread, |spread| spread.sends.add(sends.count, [size, time]));
         }
     }
 
@@ -53,7 +53,7 @@ impl OperationSum {
         self.count += 1;
         grow(&mut self.bytes, bytes);
         let time = timing.nanoseconds(nanoseconds_per_tick);
-        spread::keep(&mut self.spread, |spread| {
+        histograms::keep(&mut self.spread, |spread| {
             spread.sizes.add(bytes);
             spread.times[timing.source() as usize].add(time);
         });
@@ -93,7 +93,7 @@ impl OperationSum {
         grow(&mut self.proxy_ticks, other.proxy_ticks);
         self.enqueue_timed += other.enqueue_timed;
         grow(&mut self.enqueue_ticks, other.enqueue_ticks);
-        spread::merge(&mut self.spread, &other.spread, OfOperations::merge);
+        histograms::merge(&mut self.spread, &other.spread, OfOperations::merge);
     }
 }
 

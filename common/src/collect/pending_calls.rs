@@ -1,4 +1,4 @@
-//! Calls of NCCL's API that no operation has followed yet, by handle.
+//! PendingCalls of NCCL's API that no operation has followed yet, by handle.
 
 use crate::collect::table::Table;
 
@@ -13,10 +13,10 @@ pub(crate) struct Call {
     pub captured: bool,
 }
 
-/// Calls that wait.
-pub(crate) type Calls = Table<Call>;
+/// PendingCalls that wait.
+pub(crate) type PendingCalls = Table<Call>;
 
-impl Calls {
+impl PendingCalls {
     /// Takes those out that are `over`, and gives how many.
     pub(crate) fn drop_over(&mut self, over: impl Fn(&Call) -> bool) -> u64 {
         let places: Vec<u32> = self.places(over).map(|(place, _)| place).collect();
@@ -32,7 +32,7 @@ mod tests {
 
     #[test]
     fn those_that_are_over_are_counted_and_gone() {
-        let mut calls = Calls::default();
+        let mut calls = PendingCalls::default();
         let call = |order| Call { order, time: 10 * order, captured: false };
         (0..20).for_each(|order| calls.insert(100 + order, call(order)));
         assert_eq!([calls.remove(119), calls.remove(101), calls.remove(119)], [Some(call(19)), Some(call(1)), None]);
