@@ -25,6 +25,10 @@ pub(crate) trait Listener {
     fn abandoned(&mut self, event: &Recorded);
 }
 
+/// How long a window is not taken apart that takes no more children, nanoseconds: the last of them may have begun right before that, however
+/// long the window has waited already.
+const LAST_PATIENCE: u64 = 250_000_000;
+
 #[derive(Debug, Clone, Copy)]
 struct Cursor {
     block: u32,
@@ -204,7 +208,8 @@ impl Reader {
                 return false;
             }
             window.change(WindowState::Closing, WindowState::Processing);
-            self.phase = Phase::Processing { grace: graces.ask(), deadline: *deadline };
+            let last = monotonic().saturating_add(patience.min(LAST_PATIENCE));
+            self.phase = Phase::Processing { grace: graces.ask(), deadline: (*deadline).max(last) };
         }
         if let Phase::Processing { grace, deadline } = &mut self.phase {
             if !graces.is_over(*grace) {
@@ -259,6 +264,7 @@ mod tests {
         begun: u32,
         ended: u32,
         passed: u32,
+        abandoned: u32,
     }
 
     impl Listener for Count {
@@ -278,7 +284,43 @@ mod tests {
             true
         }
 
-        fn abandoned(&mut self, _: &Recorded) {}
+        fn abandoned(&mut self, _: &Recorded) {
+            self.abandoned += 1;
+        }
+    }
+
+    #[test]
+    fn a_child_that_begins_when_its_window_has_waited_for_too_long_may_end() {
+        crate::record::grace::prepare();
+        let (pool, windows) = (Pool::new(2 * 4096).unwrap(), Mapping::<Zero>::new(1).unwrap());
+        let (window, mut reader, mut told, mut graces) = (&windows[0].0, Reader::default(), Count::default(), Graces::default());
+        let block = pool.take().unwrap();
+        window.add(&pool, block);
+        let generation = pool.block(block).unwrap().generation();
+        let start = |place| {
+            let handle = Handle::of_event(Kind::Coll, Pool::index(block, place), generation);
+            pool.slot(block, place).unwrap().start(handle, 0, 100, [0; 4]);
+        };
+        start(0);
+        window.change(WindowState::Ready, WindowState::Filling);
+        window.change(WindowState::Filling, WindowState::Closing);
+        // one nanosecond is over at once
+        let mut close = |reader: &mut Reader, told: &mut Count, patience| {
+            reader.read(&pool, window, &mut u32::MAX.clone(), told);
+            let is_closed = reader.close(&pool, window, patience, &mut graces, told);
+            graces.begin();
+            is_closed
+        };
+        assert!(!close(&mut reader, &mut told, 1) && window.takes_children());
+        start(1);
+        while window.takes_children() {
+            assert!(!close(&mut reader, &mut told, u64::MAX / 2));
+        }
+        assert!(!close(&mut reader, &mut told, u64::MAX / 2), "not all has ended");
+        (0..2).for_each(|place| pool.slot(block, place).unwrap().stop(generation, 200));
+        while !close(&mut reader, &mut told, u64::MAX / 2) {}
+        assert_eq!((told.begun, told.ended, told.abandoned), (2, 2, 0));
+        assert_eq!(window.state(), WindowState::Ready);
     }
 
     #[test]
