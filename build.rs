@@ -1,5 +1,5 @@
-//! Compiles the C hosts of the tests and what they load (tests/hosts), each where what it needs is installed, and tells the
-//! tests where they are.
+//! Compiles the C hosts of the tests and what they load (tests/hosts), each where what it needs is installed, and tells
+//! the tests where they are.
 
 use std::env;
 use std::path::{Path, PathBuf};

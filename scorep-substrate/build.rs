@@ -36,10 +36,12 @@ const TYPES: [(&str, &str); 12] = [
 ];
 
 /// The types that are read and have Score-P's name, less the prefix.
-const SAME_NAME: &str = "SCOREP_(Metric|Location|Region|Paradigm|SamplingSet)[A-Za-z]*|SCOREP_SubstratePlugin(Info|Callbacks)";
+const SAME_NAME: &str =
+    "SCOREP_(Metric|Location|Region|Paradigm|SamplingSet)[A-Za-z]*|SCOREP_SubstratePlugin(Info|Callbacks)";
 
 /// The constants that are macros.
-const MACROS: &str = "SCOREP_(METRIC|SUBSTRATE)_PLUGIN_VERSION|SCOREP_INVALID_(METRIC|REGION|SAMPLING_SET|SOURCE_FILE|LINE_NO)";
+const MACROS: &str =
+    "SCOREP_(METRIC|SUBSTRATE)_PLUGIN_VERSION|SCOREP_INVALID_(METRIC|REGION|SAMPLING_SET|SOURCE_FILE|LINE_NO)";
 
 /// Constants and types lose the first of these that they begin with.
 const PREFIXES: [&str; 3] = ["SCOREP_METRIC_", "SCOREP_SUBSTRATES_", "SCOREP_"];

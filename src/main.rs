@@ -1,6 +1,9 @@
 //! The command-line tool of scorep-nccl.
 
-#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr, reason = "they panic where nothing can be written"))]
+#![cfg_attr(
+    not(test),
+    deny(clippy::print_stdout, clippy::print_stderr, reason = "they panic where nothing can be written")
+)]
 
 mod bench;
 mod capture;

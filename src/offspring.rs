@@ -35,8 +35,8 @@ pub(crate) fn end_with_parent(child: &mut Command) {
     unsafe { child.pre_exec(tie) };
 }
 
-/// Leaves signals of the terminal, and of who ends a whole process group, to the parent: it removes what both have made, and
-/// this process ends with it.
+/// Leaves signals of the terminal, and of who ends a whole process group, to the parent: it removes what both have
+/// made, and this process ends with it.
 pub(crate) fn leave_signals_to_parent() {
     for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGTERM] {
         // SAFETY: no handler is installed; the system takes the action.

@@ -1,6 +1,7 @@
 //! What one replayed process would have left in Score-P's trace, before it is written as OTF2.
 //!
-//! The child process of a replay records it while it plays Score-P's part; the parent merges the processes into one archive.
+//! The child process of a replay records it while it plays Score-P's part; the parent merges the processes into one
+//! archive.
 
 use serde::{Deserialize, Serialize};
 

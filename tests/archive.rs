@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
 
-/// A metric on a location: (process, location, metric), its unit, type, number of values, last value, and whether it never fell.
+/// A metric on a location: (process, location, metric), its unit, type, number of values, last value, and whether it
+/// never fell.
 struct Read {
     process: String,
     location: String,
@@ -39,7 +40,9 @@ fn read(anchor: &Path) -> Option<Vec<Read>> {
     let text = tool::succeed(Command::new(program).arg(anchor));
     let rows = text.lines().map(|line| {
         let fields: Vec<&str> = line.split('\t').collect();
-        let [process, location, metric, unit, value_type, values, last, monotone] = fields[..] else { unreachable!("{line}") };
+        let [process, location, metric, unit, value_type, values, last, monotone] = fields[..] else {
+            unreachable!("{line}")
+        };
         Read {
             process: process.into(),
             location: location.into(),

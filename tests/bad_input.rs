@@ -68,7 +68,8 @@ fn what_a_host_would_never_do_is_refused_with_its_line() {
 fn states_of_a_newer_nccl_pass_and_are_counted() {
     let directory = tempfile::tempdir().unwrap();
     let start = r#"{"t":2,"tid":1,"cb":"start","ctx":1,"h":1,"type":"ProxyCtrl","parent":0,"rank":0}"#;
-    let lines = [META, INIT, start, r#"{"t":2,"tid":1,"cb":"state","h":1,"state":99}"#, r#"{"t":3,"tid":1,"cb":"stop","h":1}"#];
+    let lines =
+        [META, INIT, start, r#"{"t":2,"tid":1,"cb":"state","h":1,"state":99}"#, r#"{"t":3,"tid":1,"cb":"stop","h":1}"#];
     let path = capture(&directory, &lines);
     let summary = tool::summary(tool::tool().arg("replay").arg(&path).args(["--format", "json"]));
     assert_eq!(summary["processes"][0]["callbacks"], 4);
@@ -78,7 +79,8 @@ fn states_of_a_newer_nccl_pass_and_are_counted() {
 fn more_threads_than_anybody_has_are_refused() {
     let directory = tempfile::tempdir().unwrap();
     let groups = (1..=4200).map(|tid| {
-        let start = format!(r#"{{"t":2,"tid":{tid},"cb":"start","ctx":1,"h":{tid},"type":"Group","parent":0,"rank":0}}"#);
+        let start =
+            format!(r#"{{"t":2,"tid":{tid},"cb":"start","ctx":1,"h":{tid},"type":"Group","parent":0,"rank":0}}"#);
         start + &format!("\n{{\"t\":3,\"tid\":{tid},\"cb\":\"stop\",\"h\":{tid}}}")
     });
     let lines: Vec<String> = [META.to_owned(), INIT.to_owned()].into_iter().chain(groups).collect();
@@ -154,7 +156,10 @@ fn every_bad_capture_is_named_and_the_good_ones_are_replayed() {
         printed
     };
     let tables = replay(&[]);
-    assert!(tables.starts_with("2 of 5 recordings: the others are left out, since they could not be replayed\n"), "{tables}");
+    assert!(
+        tables.starts_with("2 of 5 recordings: the others are left out, since they could not be replayed\n"),
+        "{tables}"
+    );
     let whole = tool::summary(tool::tool().arg("replay").arg(&good).args(["--format", "json"]));
     let mut found: serde_json::Value = serde_json::from_slice(&fs::read(&summary).unwrap()).unwrap();
     let notes = found.as_object_mut().unwrap().remove("notes").unwrap();
@@ -185,10 +190,12 @@ fn outputs_that_cannot_be_written_are_named() {
 fn unknown_event_types_pass_and_are_counted() {
     let directory = tempfile::tempdir().unwrap();
     let start = r#"{"t":2,"tid":1,"cb":"start","ctx":1,"h":1,"type":1048576,"parent":0,"rank":0}"#;
-    let lines = [META, INIT, start, r#"{"t":3,"tid":1,"cb":"state","h":1,"state":22}"#, r#"{"t":3,"tid":1,"cb":"stop","h":1}"#];
+    let lines =
+        [META, INIT, start, r#"{"t":3,"tid":1,"cb":"state","h":1,"state":22}"#, r#"{"t":3,"tid":1,"cb":"stop","h":1}"#];
     let path = capture(&directory, &lines);
     let summary = tool::summary(tool::tool().arg("replay").arg(&path).args(["--format", "json"]));
     let process = &summary["processes"][0];
-    let counts = ["callbacks", "events", "unknown_events", "ignored_handles"].map(|field| process[field].as_u64().unwrap());
+    let counts =
+        ["callbacks", "events", "unknown_events", "ignored_handles"].map(|field| process[field].as_u64().unwrap());
     assert_eq!(counts, [4, 1, 1, 0]);
 }

@@ -1,4 +1,5 @@
-//! `scorep-nccl bench`: every call of a capture is made, by so many threads for so many communicators. How long it took is nobody's business here.
+//! `scorep-nccl bench`: every call of a capture is made, by so many threads for so many communicators. How long it took
+//! is nobody's business here.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -18,12 +19,14 @@ fn calls_of(capture: &Path) -> (u64, u64) {
     let file = std::fs::File::open(capture).unwrap();
     std::io::Read::read_to_string(&mut flate2::read::GzDecoder::new(file), &mut text).unwrap();
     let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let count = |wanted: &[&str]| lines.iter().filter(|line| wanted.contains(&line["cb"].as_str().unwrap())).count() as u64;
+    let count =
+        |wanted: &[&str]| lines.iter().filter(|line| wanted.contains(&line["cb"].as_str().unwrap())).count() as u64;
     (count(&["start", "state", "stop"]), count(&["start"]))
 }
 
 fn rows(arguments: &[&str], capture: &Path) -> Vec<Value> {
-    let output = tool().args(["bench", "--rounds", "1", "--format", "json"]).args(arguments).arg(capture).output().unwrap();
+    let output =
+        tool().args(["bench", "--rounds", "1", "--format", "json"]).args(arguments).arg(capture).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice::<Value>(&output.stdout).unwrap().as_array().unwrap().clone()
 }
@@ -60,7 +63,11 @@ fn another_plugin_is_measured_through_the_newest_version_that_it_has() {
         assert_eq!(rows[3]["rounds"][0]["interface"].as_u64(), Some(version));
         assert_eq!(rows[2]["rounds"][0]["interface"].as_u64(), Some(7));
         // other calls were made than for the limit
-        assert!(rows[3]["times_limit"].is_null() && rows[3]["above_empty_ns"].is_null() && rows[2]["times_limit"].is_number());
+        assert!(
+            rows[3]["times_limit"].is_null()
+                && rows[3]["above_empty_ns"].is_null()
+                && rows[2]["times_limit"].is_number()
+        );
     }
     let rows = rows(&["--repeat", "1", "--interface", "3"], &capture);
     assert_eq!(rows[2]["rounds"][0]["interface"].as_u64(), Some(3));

@@ -1,4 +1,5 @@
-//! A second plugin gets every callback of the types it asked for, with its own handles; what it does wrong touches nobody else.
+//! A second plugin gets every callback of the types it asked for, with its own handles; what it does wrong touches
+//! nobody else.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -117,10 +118,14 @@ impl Heard {
                 "start" => {
                     let kind = NAMES.iter().position(|name| line["type"] == *name);
                     let foreign = line["type"] == "ProxyOp" && line["pid"] != meta["pid"];
-                    let Some(kind) = kind.filter(|kind| types >> kind & 1 == 1 && alive[&ctx] && !foreign) else { continue };
+                    let Some(kind) = kind.filter(|kind| types >> kind & 1 == 1 && alive[&ctx] && !foreign) else {
+                        continue;
+                    };
                     heard.start[kind] += 1;
                     let known = |h: Option<u64>| {
-                        u64::from(h.is_some_and(|h| handles.get(&h).is_some_and(|(owner, _): &(u64, bool)| alive[owner])))
+                        u64::from(
+                            h.is_some_and(|h| handles.get(&h).is_some_and(|(owner, _): &(u64, bool)| alive[owner])),
+                        )
                     };
                     let group = known(groups.get(&(ctx, number("tid"))).copied());
                     // up to v4 the parent of an operation is its group
@@ -134,7 +139,9 @@ impl Heard {
                         groups.insert((ctx, number("tid")), h);
                     }
                 }
-                "state" => heard.state += u64::from(handles.get(&h).is_some_and(|(owner, stopped)| !stopped && alive[owner])),
+                "state" => {
+                    heard.state += u64::from(handles.get(&h).is_some_and(|(owner, stopped)| !stopped && alive[owner]))
+                }
                 _ => {
                     groups.retain(|_, group| *group != h);
                     if let Some((owner, stopped)) = handles.get_mut(&h) {
@@ -173,7 +180,8 @@ fn it_hears_every_callback_with_its_own_handles_and_ours_hears_no_less() {
         let capture = first(run);
         let (plain, alone) = (plain(&capture), said_alone(&capture));
         for (version, types) in [(4, 0xff), (6, 0x7fff), (7, 0xffff)] {
-            let Chained { summary, said, report } = chained(&capture, second(version), &[("SECOND_PLUGIN_MASK", "65535")]);
+            let Chained { summary, said, report } =
+                chained(&capture, second(version), &[("SECOND_PLUGIN_MASK", "65535")]);
             assert_eq!(said, alone, "{run}");
             let report = report.unwrap();
             assert_eq!(report["wrong"], 0, "{run} v{version}: {report}");
@@ -214,7 +222,8 @@ fn nccl_is_not_asked_for_what_can_hang_a_job_for_its_sake_either() {
     let Output { stdout, stderr, .. } = command.output().unwrap();
     let said = String::from_utf8(stderr).unwrap();
     // that host looks for types which this preset lacks, after it has asked
-    let heard = said.lines().filter(|line| line.contains("second plugin") && line.contains("NCCL_ALLGATHERV_ENABLE=0")).count();
+    let heard =
+        said.lines().filter(|line| line.contains("second plugin") && line.contains("NCCL_ALLGATHERV_ENABLE=0")).count();
     assert_eq!(heard, 1, "{said}");
     let mask = String::from_utf8(stdout).unwrap();
     assert!(mask.is_empty() || mask.trim().strip_prefix("mask ").unwrap().parse::<u64>().unwrap() & 64 == 0, "{mask}");
@@ -242,7 +251,10 @@ fn odd_callbacks_of_a_c_program_do_not_reach_it() {
         let (report, counts) = (directory.path().join("report.json"), directory.path().join("summary.json"));
         let mut command = Command::new(env!("HOST_ALL_REDUCE_HOST"));
         command.arg(tool::library()).arg(host).env("NCCL_SCOREP_CHAIN", second(plugin));
-        command.env("SECOND_PLUGIN_REPORT", &report).env("NCCL_SCOREP_SUMMARY", &counts).env("NCCL_ALLGATHERV_ENABLE", "0");
+        command
+            .env("SECOND_PLUGIN_REPORT", &report)
+            .env("NCCL_SCOREP_SUMMARY", &counts)
+            .env("NCCL_ALLGATHERV_ENABLE", "0");
         tool::succeed(&mut command);
         let report: Value = serde_json::from_slice(&std::fs::read(report).unwrap()).unwrap();
         let heard = Heard::told(&report);
@@ -278,9 +290,15 @@ fn its_failure_is_told_in_one_line_and_touches_nothing() {
     ];
     for (plugin, settings, wanted) in cases {
         let Chained { summary, said, report } = chained(&capture, plugin, settings);
-        assert!(said.lines().count() == 1 && said.contains("NCCL_SCOREP_CHAIN=") && said.contains(wanted), "{plugin}: {said}");
+        assert!(
+            said.lines().count() == 1 && said.contains("NCCL_SCOREP_CHAIN=") && said.contains(wanted),
+            "{plugin}: {said}"
+        );
         assert_eq!(summary, plain, "{plugin}");
-        assert!(report.is_none_or(|report| report["wrong"] == 0 && report["stop"] == 0 && report["state"] == 0), "{plugin}");
+        assert!(
+            report.is_none_or(|report| report["wrong"] == 0 && report["stop"] == 0 && report["state"] == 0),
+            "{plugin}"
+        );
     }
 }
 

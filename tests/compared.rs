@@ -1,5 +1,5 @@
-//! What a replay compares between the ranks: who is late, and how fast collectives are. Figures are of nearly all operations, or not
-//! there; what is not in them is said.
+//! What a replay compares between the ranks: who is late, and how fast collectives are. Figures are of nearly all
+//! operations, or not there; what is not in them is said.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -31,7 +31,8 @@ fn few_timed_operations_give_neither_a_mean_nor_a_bandwidth() {
         for (list, figures) in [("lateness", &["mean_us", "p99_us"][..]), ("bandwidth", &["busbw_gb_s"])] {
             assert!(!rows(&summary, list).is_empty(), "{name}: no {list}");
             for row in rows(&summary, list) {
-                let [count, timed, operations] = ["count", "timed", "operations"].map(|field| row[field].as_u64().unwrap());
+                let [count, timed, operations] =
+                    ["count", "timed", "operations"].map(|field| row[field].as_u64().unwrap());
                 assert!(0 < operations && operations <= timed && 10 * timed < 9 * count, "{name}: {row}");
                 assert!(figures.iter().all(|&figure| row[figure].is_null()), "{name}: {row}");
             }
@@ -42,14 +43,18 @@ fn few_timed_operations_give_neither_a_mean_nor_a_bandwidth() {
     assert_eq!([&world["count"], &world["timed"], &world["last"]], [120, 5, 2], "{world}");
 }
 
-/// The root of a broadcast, and who sends in a reduce, leaves when its buffers are filled: that was up to eleven times the wire.
+/// The root of a broadcast, and who sends in a reduce, leaves when its buffers are filled: that was up to eleven times
+/// the wire.
 #[test]
 fn no_bus_bandwidth_is_above_that_of_the_wire() {
     let summary = replayed(&tool::run("v232_nodes2x1_collectives"), |_| {});
     let operations = rows(&summary, "operations").iter();
     assert!(operations.into_iter().any(|row| row["func"] == "Broadcast" && row["gpu_timed"].as_u64() > Some(0)));
     let found = rows(&summary, "bandwidth");
-    assert!(found.len() == 24 && found.iter().all(|row| row["func"] != "Broadcast" && row["func"] != "Reduce"), "{found:?}");
+    assert!(
+        found.len() == 24 && found.iter().all(|row| row["func"] != "Broadcast" && row["func"] != "Reduce"),
+        "{found:?}"
+    );
     let sustained = rows(&summary, "transfers").iter().map(|row| row["sustained_rate_mb_s"].as_f64().unwrap() / 1e3);
     let most = sustained.fold(0.0, f64::max);
     assert!(found.iter().all(|row| row["busbw_gb_s"].as_f64().unwrap() < 1.1 * most), "{most}: {found:?}");
@@ -114,7 +119,8 @@ fn a_full_timeline_compares_what_is_on_it_and_says_how_many_are_not() {
     });
     let all = replayed(run.path(), |_| {});
     for (summary, least) in [(&full, 20_000), (&all, COUNT)] {
-        let [late, bandwidth] = [rows(summary, "lateness"), rows(summary, "bandwidth")].map(|rows| rows.last().unwrap());
+        let [late, bandwidth] =
+            [rows(summary, "lateness"), rows(summary, "bandwidth")].map(|rows| rows.last().unwrap());
         assert!(late["rank"] == 1 && (late["mean_us"].as_f64().unwrap() - 20.0).abs() < 1.0, "{late}");
         // a MiB among two ranks in 40 us
         assert!((bandwidth["busbw_gb_s"].as_f64().unwrap() - 26.2144).abs() < 0.01, "{bandwidth}");

@@ -1,5 +1,6 @@
-//! NCCL's whole contract: every odd order of callbacks (tests/c/nccl_host.c), through every version of the interface, against the
-//! shipped library. The host says what the figures must be; they are compared with the summary that the library writes.
+//! NCCL's whole contract: every odd order of callbacks (tests/c/nccl_host.c), through every version of the interface,
+//! against the shipped library. The host says what the figures must be; they are compared with the summary that the
+//! library writes.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -18,7 +19,8 @@ fn check_all(scenario: &str, settings: &[(&str, &str)]) {
 /// A recording and a second plugin change no figure.
 fn check_beside_listeners(scenario: &str, settings: &[(&str, &str)]) {
     let directory = tempfile::tempdir().unwrap();
-    let listeners = [("NCCL_SCOREP_RECORD", directory.path().to_str().unwrap()), ("NCCL_SCOREP_CHAIN", env!("SECOND_PLUGIN_V6"))];
+    let listeners =
+        [("NCCL_SCOREP_RECORD", directory.path().to_str().unwrap()), ("NCCL_SCOREP_CHAIN", env!("SECOND_PLUGIN_V6"))];
     // up to v3 there is a warning instead of a second plugin
     for (version, listeners) in [(3, &listeners[..1]), (7, &listeners)] {
         play(scenario, version, &[settings, listeners].concat(), 0).check();
@@ -122,8 +124,8 @@ fn every_scenario_of_the_host_is_played() {
     assert_eq!(listed, played);
 }
 
-/// Eight threads on one communicator at full speed, windows rotating all the time: nothing hangs, and every start callback is in a
-/// figure or a counter. `SCOREP_NCCL_STORM_SECONDS=30` for longer.
+/// Eight threads on one communicator at full speed, windows rotating all the time: nothing hangs, and every start
+/// callback is in a figure or a counter. `SCOREP_NCCL_STORM_SECONDS=30` for longer.
 #[test]
 fn storm() {
     let seconds: u32 = std::env::var("SCOREP_NCCL_STORM_SECONDS").map_or(3, |seconds| seconds.parse().unwrap());
@@ -155,8 +157,11 @@ fn calls_that_nothing_follows_do_not_pile_up() {
 /// What cannot be timed by the GPU is told while the job runs: one line, with the cause.
 #[test]
 fn operations_out_of_step_are_told() {
-    let cases =
-        [("to_oneself_without_kernel", "oneself"), ("invisible_calls", "NCCL_ALLGATHERV_ENABLE=0"), ("early_stamps", "stamps")];
+    let cases = [
+        ("to_oneself_without_kernel", "oneself"),
+        ("invisible_calls", "NCCL_ALLGATHERV_ENABLE=0"),
+        ("early_stamps", "stamps"),
+    ];
     for (scenario, cause) in cases {
         for version in [5, 7] {
             let run = play(scenario, version, &[("NCCL_SCOREP_SETTLE_SECONDS", "0.01")], 1500);
@@ -180,7 +185,10 @@ fn communicators_past_the_most_are_told_of_once() {
     let run = play("many_communicators", 5, &[], 0);
     let beginnings = ["scorep-nccl: warning: too many communicators", "scorep-nccl: warning: 904 events were dropped"];
     let lines = run.lines();
-    assert!(lines.len() == 2 && lines.iter().zip(beginnings).all(|(line, begins)| line.starts_with(begins)), "{lines:?}");
+    assert!(
+        lines.len() == 2 && lines.iter().zip(beginnings).all(|(line, begins)| line.starts_with(begins)),
+        "{lines:?}"
+    );
 }
 
 #[test]
@@ -199,7 +207,8 @@ fn mask(version: u32, settings: &[(&str, &str)]) -> u32 {
 fn presets_and_masks_decide_what_is_asked_for() {
     let operations = 0x1706;
     // launches are told of where events time them: from v5 on
-    let presets = [("api", operations), ("light", operations | 0x840), ("network", operations | 0x858), ("full", 0xffff)];
+    let presets =
+        [("api", operations), ("light", operations | 0x840), ("network", operations | 0x858), ("full", 0xffff)];
     let known = [0x3f, 0x3f, 0xbf, 0xff, 0xfff, 0x7fff, 0xffff];
     for (version, known) in VERSIONS.into_iter().zip(known) {
         assert_eq!(mask(version, &[]), (operations | 0x858) & known, "v{version}");

@@ -1,6 +1,7 @@
-//! Times by CUDA's events, without a GPU: NCCL's side (tests/c/events_host.c) with a stand-in for CUDA's driver (tests/c/cuda_driver.c)
-//! in the process, against the shipped library. The stand-in ends the process where the library would harm a job. The host says which
-//! operation is timed by what, and from when to when; that is compared with the summary.
+//! Times by CUDA's events, without a GPU: NCCL's side (tests/c/events_host.c) with a stand-in for CUDA's driver
+//! (tests/c/cuda_driver.c) in the process, against the shipped library. The stand-in ends the process where the library
+//! would harm a job. The host says which operation is timed by what, and from when to when; that is compared with the
+//! summary.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -204,7 +205,8 @@ fn a_mask_without_launches_is_a_mask_without_events() {
     }
 }
 
-/// NCCL 2.29 to before 2.31.2 may hang with kernel stamps, unless a variable is set: every kernel is timed all the same.
+/// NCCL 2.29 to before 2.31.2 may hang with kernel stamps, unless a variable is set: every kernel is timed all the
+/// same.
 #[test]
 fn where_stamps_can_hang_a_job_events_are_enough() {
     for scenario in CASES {
@@ -217,7 +219,11 @@ fn where_stamps_can_hang_a_job_events_are_enough() {
 fn broadcasts_that_nccl_reports_no_further_are_timed() {
     for version in [6, 7] {
         for gpu_time in ["auto", "events", "stamps", "off"] {
-            of("silent_broadcasts", version).gpu_time(gpu_time).without_setting("NCCL_ALLGATHERV_ENABLE").play().check();
+            of("silent_broadcasts", version)
+                .gpu_time(gpu_time)
+                .without_setting("NCCL_ALLGATHERV_ENABLE")
+                .play()
+                .check();
         }
         for gpu_time in ["auto", "events"] {
             let of = of("silent_broadcasts_in_long_calls", version).gpu_time(gpu_time);
@@ -262,8 +268,8 @@ fn threads_that_launch_at_once_do_not_take_times_from_one_another() {
     }
 }
 
-/// Clocks drift by some parts per million. A begin that goes by the host's clock may then be off by what they drift in the four seconds
-/// for which the library believes that it knows where that lies, but by no more than the launch takes.
+/// Clocks drift by some parts per million. A begin that goes by the host's clock may then be off by what they drift in
+/// the four seconds for which the library believes that it knows where that lies, but by no more than the launch takes.
 #[test]
 fn a_clock_that_drifts_makes_no_time_wrong() {
     for (ppm, tolerance) in [(0, 0.3), (1, 4.3), (-1, 4.3), (20, 5.3), (-20, 5.3)] {

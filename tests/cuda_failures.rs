@@ -1,5 +1,5 @@
-//! CUDA functions that fail, contexts that go, and a driver that shuts down: they end times by events and nothing else. Played as in
-//! cuda_events.rs.
+//! CUDA functions that fail, contexts that go, and a driver that shuts down: they end times by events and nothing else.
+//! Played as in cuda_events.rs.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -24,7 +24,11 @@ const FUNCTIONS: [&str; 8] = [
 /// One line, and what it must contain.
 fn check_line(played: &Played, words: &[&str]) {
     let lines = played.lines();
-    assert!(lines.len() == 1 && words.iter().all(|word| lines[0].contains(word)), "{}: {words:?} {lines:?}", played.what());
+    assert!(
+        lines.len() == 1 && words.iter().all(|word| lines[0].contains(word)),
+        "{}: {words:?} {lines:?}",
+        played.what()
+    );
 }
 
 #[test]
@@ -95,7 +99,8 @@ fn a_context_that_goes_ends_events_and_nothing_else() {
     }
 }
 
-/// `cudaDeviceReset` where communicators live: the events of before are not asked about, and those of communicators made after it time kernels.
+/// `cudaDeviceReset` where communicators live: the events of before are not asked about, and those of communicators
+/// made after it time kernels.
 #[test]
 fn a_gpu_that_is_reset_under_a_communicator_is_left_alone() {
     for version in WITH_EVENTS {

@@ -7,7 +7,8 @@ mod tool;
 use serde_json::Value;
 use std::process::Command;
 
-/// The summary's text without what may differ: process ids, windows and memory, and what series are called, which only a trace has.
+/// The summary's text without what may differ: process ids, windows and memory, and what series are called, which only
+/// a trace has.
 fn fixed_text(command: &mut Command) -> String {
     let mut summary = tool::summary(command);
     for process in summary["processes"].as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
@@ -34,7 +35,8 @@ fn two_runs_give_the_same_summary() {
     }
 }
 
-/// A replay settles operations at the end; a job settles them while it runs, as soon as they have been quiet for a while.
+/// A replay settles operations at the end; a job settles them while it runs, as soon as they have been quiet for a
+/// while.
 #[test]
 fn settling_during_the_run_gives_the_same_summary_as_settling_at_its_end() {
     for (name, path) in tool::runs() {
@@ -74,7 +76,8 @@ fn recording_a_trace_changes_no_figure() {
     let directory = tempfile::tempdir().unwrap();
     for name in ["net2_single", "nodes4x1_pipeline"] {
         let path = tool::run(name);
-        let replay = |more: &[String]| fixed_text(tool::tool().arg("replay").arg(&path).args(["--format", "json"]).args(more));
+        let replay =
+            |more: &[String]| fixed_text(tool::tool().arg("replay").arg(&path).args(["--format", "json"]).args(more));
         let archive = directory.path().join(name).to_string_lossy().into_owned();
         same(&replay(&[]), &replay(&["--otf2".into(), archive]), name);
     }

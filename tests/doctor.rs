@@ -10,7 +10,8 @@ use site::{Site, replace};
 use std::collections::BTreeSet;
 use std::fs;
 
-/// A fault: the code that tells it, how the site is broken, and what the job's environment has besides; an empty value unsets.
+/// A fault: the code that tells it, how the site is broken, and what the job's environment has besides; an empty value
+/// unsets.
 struct Fault {
     code: &'static str,
     breaks: fn(&Site),
@@ -48,7 +49,12 @@ const FAULTS: &[Fault] = &[
     ),
     fault(
         "library-version",
-        |site| site.library(&format!("lib/{}", tool::LIBRARY), "const char *scorep_nccl_version(void) { return \"9.9.9\"; }"),
+        |site| {
+            site.library(
+                &format!("lib/{}", tool::LIBRARY),
+                "const char *scorep_nccl_version(void) { return \"9.9.9\"; }",
+            )
+        },
         &[],
     ),
     fault("nccl", UNBROKEN, &[]),
@@ -56,7 +62,9 @@ const FAULTS: &[Fault] = &[
     // NCCL is not asked in the doctor's own process
     fault(
         "nccl-unknown",
-        |site| site.library("nccl/libnccl.so.2", "int ncclGetVersion(int *version) { *version = 0; __builtin_trap(); }"),
+        |site| {
+            site.library("nccl/libnccl.so.2", "int ncclGetVersion(int *version) { *version = 0; __builtin_trap(); }")
+        },
         &[],
     ),
     fault("nccl-unknown", |site| replace(&site.path("nccl/libnccl.so.2"), b"no library"), &[]),
@@ -68,11 +76,18 @@ const FAULTS: &[Fault] = &[
         |site| {
             let packages = "home/.local/lib/python3.11/site-packages/nvidia/nccl/lib";
             fs::create_dir_all(site.path(packages)).unwrap();
-            site.library(&format!("{packages}/libnccl.so.2"), "int ncclGetVersion(int *version) { *version = 22703; return 0; }");
+            site.library(
+                &format!("{packages}/libnccl.so.2"),
+                "int ncclGetVersion(int *version) { *version = 22703; return 0; }",
+            );
         },
         &[],
     ),
-    fault("nccl-hang", UNBROKEN, &[("HOST_RELEASE", "22907"), ("NCCL_SCOREP_TRUST_NCCL", "on"), ("NCCL_ALLGATHERV_ENABLE", "")]),
+    fault(
+        "nccl-hang",
+        UNBROKEN,
+        &[("HOST_RELEASE", "22907"), ("NCCL_SCOREP_TRUST_NCCL", "on"), ("NCCL_ALLGATHERV_ENABLE", "")],
+    ),
     fault(
         "nccl-no-gpu-times",
         UNBROKEN,
@@ -88,8 +103,16 @@ const FAULTS: &[Fault] = &[
     // one that hangs, and one that fails
     fault("scorep-silent", |site| site.script("scorep/bin/scorep-config", "exec sleep 1000"), &[]),
     fault("scorep-silent", |site| site.script("scorep/bin/scorep-config", "exit 3"), &[]),
-    fault("scorep-threads", |site| site.instrumented(&["mpp_mpi", "thread_mockup"]), &[("COMMAND", "mpirun ./program")]),
-    fault("scorep-threads", |site| site.instrumented(&["adapter_cuda_event", "thread_mockup"]), &[("COMMAND", "./program")]),
+    fault(
+        "scorep-threads",
+        |site| site.instrumented(&["mpp_mpi", "thread_mockup"]),
+        &[("COMMAND", "mpirun ./program")],
+    ),
+    fault(
+        "scorep-threads",
+        |site| site.instrumented(&["adapter_cuda_event", "thread_mockup"]),
+        &[("COMMAND", "./program")],
+    ),
     fault("scorep-thread-model", UNBROKEN, &[]),
     fault("scorep-version", |site| site.score_p("9.0"), &[]),
     fault("scorep-lanes", |site| fs::remove_file(site.path("scorep/lib/libscorep_measurement.so.11")).unwrap(), &[]),
@@ -130,7 +153,11 @@ const FAULTS: &[Fault] = &[
     fault("summary-shared", UNBROKEN, &[("NCCL_SCOREP_SUMMARY", "all.json"), ("RANK", "0"), ("WORLD_SIZE", "8")]),
     fault("summary-shared", UNBROKEN, &[("NCCL_SCOREP_SUMMARY", "all.json"), ("PMIX_RANK", "0")]),
     fault("summary-shared", UNBROKEN, &[("NCCL_SCOREP_SUMMARY", "all.json"), ("SLURM_NTASKS", "8")]),
-    fault("summary-shared", UNBROKEN, &[("NCCL_SCOREP_SUMMARY", "a.%h.json"), ("LOCAL_RANK", "3"), ("LOCAL_WORLD_SIZE", "8")]),
+    fault(
+        "summary-shared",
+        UNBROKEN,
+        &[("NCCL_SCOREP_SUMMARY", "a.%h.json"), ("LOCAL_RANK", "3"), ("LOCAL_WORLD_SIZE", "8")],
+    ),
     fault("shared-memory", UNBROKEN, &[("SHARED", "/proc")]),
     fault("slurm-export", UNBROKEN, &[("SLURM_EXPORT_ENV", "NONE")]),
     fault("slurm-node", UNBROKEN, &[("SLURM_JOB_NUM_NODES", "2"), ("SLURM_JOB_ID", "17")]),
@@ -192,7 +219,9 @@ fn every_fault_is_told_with_its_code_and_a_way_out() {
 #[test]
 fn a_program_whose_threads_score_p_knows_is_well() {
     let site = Site::new();
-    for libraries in [&["mpp_mpi", "adapter_cuda_event", "thread_create_wait_pthread"][..], &["mpp_mockup", "thread_mockup"]] {
+    for libraries in
+        [&["mpp_mpi", "adapter_cuda_event", "thread_create_wait_pthread"][..], &["mpp_mockup", "thread_mockup"]]
+    {
         site.instrumented(libraries);
         let (report, status) = examine(&site, &[("COMMAND", "./program --option")]);
         assert_eq!((codes(&report), status), (vec!["library", "nccl", "scorep"], 0), "{report:#}");
@@ -215,7 +244,12 @@ fn the_nccl_that_a_program_would_load_is_found() {
     let found = |settings: &[(&str, &str)]| {
         let (report, _) = examine(&site, settings);
         let of = |finding: &&Value| finding["code"] == "nccl";
-        report["findings"].as_array().unwrap().iter().find(of).map(|finding| finding["what"].as_str().unwrap().to_owned())
+        report["findings"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(of)
+            .map(|finding| finding["what"].as_str().unwrap().to_owned())
     };
     let command = ("COMMAND", "srun ../venv/bin/python -u train.py");
     assert_eq!(found(&[]), None);
@@ -258,7 +292,8 @@ fn what_is_under_the_librarys_name_is_said() {
         let (report, _) = examine(&site, &[]);
         let findings = report["findings"].as_array().unwrap();
         assert!(!codes(&report).contains(&"library-not-found"), "{part}: {report:#}");
-        let said = |finding: &&Value| finding["code"] == "library-broken" && finding["what"].as_str().unwrap().contains(part);
+        let said =
+            |finding: &&Value| finding["code"] == "library-broken" && finding["what"].as_str().unwrap().contains(part);
         let finding = findings.iter().find(said).unwrap_or_else(|| panic!("{part}: {report:#}"));
         let cure = finding["cure"].as_str().unwrap();
         assert!(cure.ends_with(&format!("a symbolic link to {}", tool::LIBRARY)), "{name}: {cure}");

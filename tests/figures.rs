@@ -93,7 +93,8 @@ fn operations_that_are_not_recorded_take_neither_kernels_nor_children_with_them(
         tool::summary(&mut command)
     };
     let (whole, small) = (replay(&ring, "0"), replay(&small.path(), "100"));
-    let counter = |name: &str| [&whole, &small].map(|summary| summary["processes"][0]["counters"][name].as_u64().unwrap());
+    let counter =
+        |name: &str| [&whole, &small].map(|summary| summary["processes"][0]["counters"][name].as_u64().unwrap());
     let [time, _] = counter("nccl_busy_time");
     for name in ["nccl_busy_time", "nccl_p2p_time", "nccl_recv_time"] {
         assert_eq!(counter(name), [time; 2], "{name}");
@@ -124,7 +125,8 @@ fn callbacks_that_the_recording_lacks_are_dropped() {
         (serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap(), said)
     };
     let (summary, said) = replay(&lacking.path());
-    let last = format!("1 of 1 recordings lack callbacks, so the figures are too small: {} (77).", lacking.path().display());
+    let last =
+        format!("1 of 1 recordings lack callbacks, so the figures are too small: {} (77).", lacking.path().display());
     assert!(said.contains(&last), "{said}");
     assert_eq!(compare(&summary, &reference::summarise(&[lacking.path()]).unwrap()), Vec::<String>::new());
     let process = &summary["processes"][0];

@@ -1,6 +1,7 @@
-//! Arbitrary callbacks (tests/c/fuzz_host.c) through every version of the interface, by a fixed seed: no crash, no hang, memory within
-//! its bounds, and every start callback in a figure or a counter. The same with a stand-in for CUDA's driver that fails sooner or later.
-//! `SCOREP_NCCL_FUZZ_SECONDS` is how long in all (60), `SCOREP_NCCL_FUZZ_SEED` another seed.
+//! Arbitrary callbacks (tests/c/fuzz_host.c) through every version of the interface, by a fixed seed: no crash, no
+//! hang, memory within its bounds, and every start callback in a figure or a counter. The same with a stand-in for
+//! CUDA's driver that fails sooner or later. `SCOREP_NCCL_FUZZ_SECONDS` is how long in all (60),
+//! `SCOREP_NCCL_FUZZ_SEED` another seed.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -33,18 +34,30 @@ const fn setting(settings: &'static [(&'static str, &'static str)], megabytes: u
 
 const SETTINGS: [Setting; 4] = [
     setting(
-        &[("NCCL_SCOREP_WINDOW_EVENTS", "64"), ("NCCL_SCOREP_MEMORY_MB", "8"), ("NCCL_SCOREP_DEADLINE_SECONDS", "0.05")],
+        &[
+            ("NCCL_SCOREP_WINDOW_EVENTS", "64"),
+            ("NCCL_SCOREP_MEMORY_MB", "8"),
+            ("NCCL_SCOREP_DEADLINE_SECONDS", "0.05"),
+        ],
         8,
         false,
     ),
     setting(
-        &[("NCCL_SCOREP_WINDOW_EVENTS", "1000"), ("NCCL_SCOREP_MEMORY_MB", "1"), ("NCCL_SCOREP_DEADLINE_SECONDS", "0.5")],
+        &[
+            ("NCCL_SCOREP_WINDOW_EVENTS", "1000"),
+            ("NCCL_SCOREP_MEMORY_MB", "1"),
+            ("NCCL_SCOREP_DEADLINE_SECONDS", "0.5"),
+        ],
         1,
         false,
     ),
     setting(&[("NCCL_SCOREP_WINDOW_SECONDS", "0.01"), ("NCCL_SCOREP_PRESET", "full")], 32, false),
     // a communicator is kept long enough that no event is given up
-    setting(&[("NCCL_SCOREP_MEMORY_MB", "1"), ("NCCL_SCOREP_MIN_BYTES", "16"), ("NCCL_SCOREP_SETTLE_SECONDS", "0.25")], 1, true),
+    setting(
+        &[("NCCL_SCOREP_MEMORY_MB", "1"), ("NCCL_SCOREP_MIN_BYTES", "16"), ("NCCL_SCOREP_SETTLE_SECONDS", "0.25")],
+        1,
+        true,
+    ),
 ];
 
 /// The same where CUDA is. Half of it is with events alone, half with calls that NCCL reports no further.
@@ -87,7 +100,10 @@ fn fuzz(version: u32, seed: u64, setting: Setting, time: Duration) {
     // what is told would be told many times; communicators that have ended are soon free again
     command.env("NCCL_SCOREP_LOG", "off").env("NCCL_SCOREP_SETTLE_SECONDS", "0.01").env("NCCL_ALLGATHERV_ENABLE", "0");
     // one summary, at the end: another that is being written meanwhile would count as memory that is kept
-    command.env("NCCL_SCOREP_SUMMARY", path("summary")).env("NCCL_SCOREP_SUMMARY_SECONDS", "0").envs(settings.iter().copied());
+    command
+        .env("NCCL_SCOREP_SUMMARY", path("summary"))
+        .env("NCCL_SCOREP_SUMMARY_SECONDS", "0")
+        .envs(settings.iter().copied());
     command.stdout(File::create(path("stdout")).unwrap()).stderr(File::create(path("stderr")).unwrap());
     let status = tool::ends(&mut command, time + PATIENCE, &what);
     let read = |name: &str| std::fs::read_to_string(path(name)).unwrap_or_default();
@@ -118,7 +134,10 @@ fn check(what: &str, made: &HashMap<&str, u64>, summary: &Value, Setting { megab
     };
     // and calls that NCCL reports no further, which events may time
     let silent = of_kind("Coll").saturating_sub(made["colls"]);
-    hold([of_kind("Coll") - silent, of_kind("P2p")] == [made["colls"], made["p2ps"]], "operations are those that got a handle");
+    hold(
+        [of_kind("Coll") - silent, of_kind("P2p")] == [made["colls"], made["p2ps"]],
+        "operations are those that got a handle",
+    );
     hold(silent <= if driver { made["calls"] } else { 0 }, "calls are operations where events time them");
     hold(gpu + proxy + enqueue == count && found("unfinished") <= count, "operations are timed once");
     hold(events <= gpu && (driver || events == 0), "events are of the GPU");
@@ -130,7 +149,8 @@ fn check(what: &str, made: &HashMap<&str, u64>, summary: &Value, Setting { megab
     hold(found("callbacks") == made["callbacks"] && found("events") == made["events"], "every callback is counted");
     let fields = ["unknown_events", "foreign_proxy_ops"];
     hold(fields.map(found) == [made["unknown"], made["foreign"]], "what no version takes is counted");
-    let recorded = count - silent + ["calls", "groups", "proxies", "kernels", "steps"].map(|kind| made[kind]).iter().sum::<u64>();
+    let recorded =
+        count - silent + ["calls", "groups", "proxies", "kernels", "steps"].map(|kind| made[kind]).iter().sum::<u64>();
     let not_taken = fields.map(found).iter().sum::<u64>() + made["parentless"] + made["unused"];
     hold(found("events") == recorded + not_taken + made["refused"], "events are recorded or not");
     let lost = found("dropped") + found("skipped");
@@ -146,15 +166,23 @@ fn check(what: &str, made: &HashMap<&str, u64>, summary: &Value, Setting { megab
     let followed = made["calls"].checked_sub(found("invisible"));
     hold(followed.is_some_and(|calls| calls <= count + silent + found("skipped")), "calls are followed by operations");
     let enqueued = process["counters"]["nccl_enqueued_ops"].as_u64().unwrap();
-    let asked = if made["calls_asked"] > 0 { made["calls_asked"]..=made["calls_asked"] } else { count..=count + made["refused"] };
+    let asked = if made["calls_asked"] > 0 {
+        made["calls_asked"]..=made["calls_asked"]
+    } else {
+        count..=count + made["refused"]
+    };
     hold(asked.contains(&enqueued), "calls enqueue operations");
 
     // sums by the row, the sizes that a fit goes through, the points of series; what communicators had is gone
     let rows = |name: &str| summary[name].as_array().unwrap().len() as u64;
     // with CUDA, launches that are free
     let launches = if driver { 2 * MIB } else { 0 };
-    let kept =
-        launches + 512 * KIB + 320 * rows("operations") + 2 * KIB * rows("transfers") + 64 * transfers + 128 * found("windows");
+    let kept = launches
+        + 512 * KIB
+        + 320 * rows("operations")
+        + 2 * KIB * rows("transfers")
+        + 64 * transfers
+        + 128 * found("windows");
     hold(made["heap"] <= kept, &format!("{} KiB are kept for ever, not {}", made["heap"] / KIB, kept / KIB));
     // what is recorded, what the collector makes of it, and the summary's text
     let most = 3 * megabytes * MIB + 64 * MIB + KIB * rows("operations");

@@ -1,7 +1,8 @@
-//! Mutated recordings, by seed (tests/mutations), each replayed by the tool under a limit of 2 GiB and of 10 s of a processor: figures, or
-//! an error that names the file. No signal, no panic, nothing left behind.
+//! Mutated recordings, by seed (tests/mutations), each replayed by the tool under a limit of 2 GiB and of 10 s of a
+//! processor: figures, or an error that names the file. No signal, no panic, nothing left behind.
 //!
-//! `SCOREP_NCCL_SEEDS=1000..2000 cargo test --test fuzz_recordings` tries others; with `SCOREP_NCCL_KEEP=DIR`, what failed stays in DIR.
+//! `SCOREP_NCCL_SEEDS=1000..2000 cargo test --test fuzz_recordings` tries others; with `SCOREP_NCCL_KEEP=DIR`, what
+//! failed stays in DIR.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -53,7 +54,10 @@ fn mutated_recordings_give_figures_or_an_error() {
     assert!(wrong.is_empty(), "{} are wrong:\n{}", wrong.len(), wrong.join("\n"));
     let played = played.into_inner();
     tool::say(&format!("{played} of {tried} gave figures"));
-    assert!(tried < 50 || (tried / 5..tried - tried / 5).contains(&played), "too many or too few are refused: {played} are not");
+    assert!(
+        tried < 50 || (tried / 5..tried - tried / 5).contains(&played),
+        "too many or too few are refused: {played} are not"
+    );
 }
 
 /// Replays that seed's recordings: whether there are figures, and what is wrong.
@@ -79,15 +83,17 @@ fn replay(seed: u64, captures: &[PathBuf]) -> (bool, Option<String>) {
     command.env("TMPDIR", place("tmp")).env("NCCL_SCOREP_LOG", "warn");
     command.stdout(fs::File::create(place("stdout")).unwrap()).stderr(fs::File::create(place("stderr")).unwrap());
     let status = tool::ends(&mut command, PATIENCE, &format!("seed {seed}"));
-    let [stdout, stderr] = ["stdout", "stderr"].map(|name| String::from_utf8_lossy(&fs::read(place(name)).unwrap()).into_owned());
+    let [stdout, stderr] =
+        ["stdout", "stderr"].map(|name| String::from_utf8_lossy(&fs::read(place(name)).unwrap()).into_owned());
     let wrong = match status.code() {
-        Some(0) => {
-            (seed % 2 == 1 && serde_json::from_str::<serde_json::Value>(&stdout).is_err()).then_some("the summary is none")
-        }
+        Some(0) => (seed % 2 == 1 && serde_json::from_str::<serde_json::Value>(&stdout).is_err())
+            .then_some("the summary is none"),
         Some(1 | 2) => (!stderr.contains(&*run.to_string_lossy())).then_some("the error names no file"),
         _ => Some("it did not end by itself"),
     };
-    let ended = stderr.contains("panicked") || stderr.contains("internal fault") || stderr.contains("replay process ended with");
+    let ended = stderr.contains("panicked")
+        || stderr.contains("internal fault")
+        || stderr.contains("replay process ended with");
     let wrong = wrong.or(ended.then_some("a fault of the tool's own"));
     let wrong = wrong.or((fs::read_dir(place("tmp")).unwrap().count() > 0).then_some("temporary files are left"));
     let trouble = wrong.map(|wrong| {

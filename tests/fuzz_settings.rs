@@ -1,6 +1,6 @@
-//! Settings with hostile values, by seed, in a small job: it comes to its end, and one line says of each wrong value that it is wrong.
-//! Where all are wrong, the figures are those of the defaults (tests/c/nccl_host.c); others get arbitrary callbacks, too
-//! (tests/c/fuzz_host.c).
+//! Settings with hostile values, by seed, in a small job: it comes to its end, and one line says of each wrong value
+//! that it is wrong. Where all are wrong, the figures are those of the defaults (tests/c/nccl_host.c); others get
+//! arbitrary callbacks, too (tests/c/fuzz_host.c).
 //!
 //! `SCOREP_NCCL_SEEDS=1000..2000 cargo test --test fuzz_settings` tries others.
 
@@ -75,7 +75,9 @@ fn odd_value(name: &str, rng: &mut Rng) -> OsString {
         "NCCL_SCOREP_GATHER_KB" => &["0", "1048576"],
         "NCCL_SCOREP_OTEL_MAX_PEERS" => &["0", "65536"],
         "NCCL_SCOREP_LOG" => &["warn", "info"],
-        "NCCL_SCOREP_TRUST_NCCL" | "NCCL_SCOREP_LANES" | "NCCL_SCOREP_HOST_REGIONS" | "NCCL_SCOREP_OTEL" => &["on", "off"],
+        "NCCL_SCOREP_TRUST_NCCL" | "NCCL_SCOREP_LANES" | "NCCL_SCOREP_HOST_REGIONS" | "NCCL_SCOREP_OTEL" => {
+            &["on", "off"]
+        }
         _ => &["", " ", "/proc/nowhere/%p/%h/%", "/dev/null", "/dev/full", "/proc/self/x", "%", "\n"],
     };
     if ANY_TEXT.contains(&name) && rng.bool() { wrong_value(rng) } else { rng.choice(values).unwrap().into() }

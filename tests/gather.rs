@@ -1,5 +1,6 @@
-//! What the processes of a job bring together with Score-P's own means: the summary of all ranks, how late each arrives, and what is left of
-//! it where they cannot. In tests/c/gather.h two nodes have clocks that began years apart and drift, and rank 2 begins 3 ms late.
+//! What the processes of a job bring together with Score-P's own means: the summary of all ranks, how late each
+//! arrives, and what is left of it where they cannot. In tests/c/gather.h two nodes have clocks that began years apart
+//! and drift, and rank 2 begins 3 ms late.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop")]
 
@@ -43,8 +44,9 @@ fn errors(value: &Value) -> Vec<f64> {
 /// Every rank's operations are in the summary once: 200 in each of two communicators.
 fn check_operations(summary: &Value, ranks: &[i64]) {
     let counts = rows(summary, "operations").iter();
-    let found: BTreeSet<_> =
-        counts.map(|row| (place(row), row["count"].as_u64(), row["gpu_timed"].as_u64(), row["bytes"].as_u64())).collect();
+    let found: BTreeSet<_> = counts
+        .map(|row| (place(row), row["count"].as_u64(), row["gpu_timed"].as_u64(), row["bytes"].as_u64()))
+        .collect();
     let row = |comm: &str, rank, bytes: u64| ((comm.to_owned(), rank), Some(200), Some(200), Some(200 * bytes));
     let expected = ranks.iter().flat_map(|&rank| {
         let half = if rank % 2 == 0 { EVEN } else { ODD };
@@ -71,11 +73,14 @@ fn the_summary_has_all_ranks() {
     check_operations(&summary, &[0, 1, 2, 3]);
     // members are those that processes report
     let members = |row: &Value| {
-        let ranks = rows(row, "ranks").iter().map(|place| (place["rank"].as_i64().unwrap(), place["process"].as_u64().unwrap()));
+        let ranks = rows(row, "ranks")
+            .iter()
+            .map(|place| (place["rank"].as_i64().unwrap(), place["process"].as_u64().unwrap()));
         (row["comm"].as_str().unwrap().to_owned(), ranks.collect::<Vec<_>>())
     };
     let found: Vec<_> = rows(&summary, "communicators").iter().map(members).collect();
-    let expected = [(ODD, vec![(0, 1), (1, 3)]), (EVEN, vec![(0, 0), (1, 2)]), (WORLD, vec![(0, 0), (1, 1), (2, 2), (3, 3)])];
+    let expected =
+        [(ODD, vec![(0, 1), (1, 3)]), (EVEN, vec![(0, 0), (1, 2)]), (WORLD, vec![(0, 0), (1, 1), (2, 2), (3, 3)])];
     assert_eq!(found, expected.map(|(comm, ranks)| (comm.to_owned(), ranks)));
 }
 
@@ -105,7 +110,11 @@ fn the_bus_bandwidth_of_the_job_is_that_of_the_rank_that_waits_for_nobody() {
     let summary = job.json("summary.json");
     let number = |row: &Value, field: &str| row[field].as_f64().unwrap();
     let found = rows(&summary, "bandwidth");
-    assert_eq!(found.iter().map(|row| row["comm"].as_str().unwrap()).collect::<Vec<_>>(), [ODD, EVEN, WORLD], "{found:?}");
+    assert_eq!(
+        found.iter().map(|row| row["comm"].as_str().unwrap()).collect::<Vec<_>>(),
+        [ODD, EVEN, WORLD],
+        "{found:?}"
+    );
     for row in found {
         let comm = row["comm"].as_str().unwrap();
         let factor = if comm == WORLD { 1.5 } else { 1.0 };
@@ -182,8 +191,15 @@ fn what_finds_no_room_on_the_timeline_is_said() {
         notes.as_array().unwrap().iter().filter(|note| note.as_str().unwrap().starts_with(text)).count()
     };
     let left_out = 30_000 - 21_845;
-    assert_eq!(says(&summary["processes"][0]["notes"], &format!("{left_out} operations are on no lane, for want of room")), 1);
-    assert_eq!(says(&summary["notes"], &format!("{left_out} collectives are in no lateness and no bandwidth")), 1, "{summary}");
+    assert_eq!(
+        says(&summary["processes"][0]["notes"], &format!("{left_out} operations are on no lane, for want of room")),
+        1
+    );
+    assert_eq!(
+        says(&summary["notes"], &format!("{left_out} collectives are in no lateness and no bandwidth")),
+        1,
+        "{summary}"
+    );
 }
 
 #[test]
@@ -234,7 +250,8 @@ fn more_than_may_be_gathered_is_left_out() {
 
     let job = much(90).run();
     assert_eq!(job.said(), Vec::<&str>::new());
-    let operations: u64 = rows(&job.json("summary.json"), "operations").iter().map(|row| row["count"].as_u64().unwrap()).sum();
+    let operations: u64 =
+        rows(&job.json("summary.json"), "operations").iter().map(|row| row["count"].as_u64().unwrap()).sum();
     assert_eq!(operations, 4 * 90 * 5);
 }
 

@@ -1,5 +1,5 @@
-//! A job that runs out of memory comes to its own end, whichever allocation fails first: with one line of ours, and without half a file
-//! (tests/c/starved_host.c, one process a scenario).
+//! A job that runs out of memory comes to its own end, whichever allocation fails first: with one line of ours, and
+//! without half a file (tests/c/starved_host.c, one process a scenario).
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -41,7 +41,11 @@ fn play(library: &Path, version: u32, who: &str, number: usize, before: &str) ->
     let mut command: Command = tool::host("/bin/sh");
     command.arg("-c").arg(format!(r#"{before}; exec "$@""#)).arg("sh").arg(env!("HOST_STARVED_HOST")).arg(library);
     command.args([&version.to_string(), who, &number.to_string()]).current_dir(&files);
-    command.envs([("NCCL_SCOREP_SUMMARY", "summary.json"), ("NCCL_SCOREP_RECORD", "."), ("NCCL_ALLGATHERV_ENABLE", "0")]);
+    command.envs([
+        ("NCCL_SCOREP_SUMMARY", "summary.json"),
+        ("NCCL_SCOREP_RECORD", "."),
+        ("NCCL_ALLGATHERV_ENABLE", "0"),
+    ]);
     command.stdout(File::create(&printed).unwrap()).stderr(File::create(&said).unwrap());
     let what = format!("{who} from {number} on, v{version}, {before}, {}", library.display());
     let status = tool::ends(&mut command, PATIENCE, &what);
@@ -121,10 +125,17 @@ fn numbers(all: usize) -> Vec<usize> {
 fn no_harm<'a>(left: impl IntoIterator<Item = &'a Left>) {
     let left: Vec<&Left> = left.into_iter().collect();
     let harm: Vec<String> = left.iter().filter_map(|left| left.harm()).collect();
-    assert!(harm.is_empty(), "{} of {} processes were harmed\n{}", harm.len(), left.len(), harm[..harm.len().min(5)].join("\n"));
+    assert!(
+        harm.is_empty(),
+        "{} of {} processes were harmed\n{}",
+        harm.len(),
+        left.len(),
+        harm[..harm.len().min(5)].join("\n")
+    );
 }
 
-/// The library as it is shipped: only that is without variables of a thread, for which glibc ends a process that is out of memory.
+/// The library as it is shipped: only that is without variables of a thread, for which glibc ends a process that is out
+/// of memory.
 fn library() -> Option<PathBuf> {
     tool::shipped(tool::LIBRARY).inspect_err(|missing| tool::skip(missing)).ok()
 }
@@ -146,7 +157,12 @@ fn whichever_allocation_of_the_process_fails_the_job_goes_on() {
         no_harm(&left);
         // the first one: nothing is recorded, and that is said
         let first = &left[0];
-        assert!(first.said.contains("out of memory") && !first.summary && !first.recording, "{}: {}", first.what, first.said);
+        assert!(
+            first.said.contains("out of memory") && !first.summary && !first.recording,
+            "{}: {}",
+            first.what,
+            first.said
+        );
         assert!(left.iter().all(|left| left.summary || left.said.contains("memory")), "one is silent");
     }
 }
@@ -174,8 +190,10 @@ fn address_space_that_ends_ends_no_job() {
         [0, 64, 256, 1024, 4096, 16_384, 65_536].iter().map(|&kib| play(&library, 7, "limit", kib, ":")).collect();
     no_harm(&left);
     // less than the library asks for at the first init, and little more than the program needs itself
-    let left: Vec<Left> =
-        [12, 16, 24, 40, 80].iter().map(|mib| play(&library, 7, "all", NONE, &format!("ulimit -v {}", mib << 10))).collect();
+    let left: Vec<Left> = [12, 16, 24, 40, 80]
+        .iter()
+        .map(|mib| play(&library, 7, "all", NONE, &format!("ulimit -v {}", mib << 10)))
+        .collect();
     // where the library was loaded
     no_harm(left.iter().filter(|left| left.code != Some(1)));
 }

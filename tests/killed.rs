@@ -1,4 +1,5 @@
-//! A process that is killed leaves its summary and its recording as they were last written, and both say that they are not complete.
+//! A process that is killed leaves its summary and its recording as they were last written, and both say that they are
+//! not complete.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -155,7 +156,8 @@ fn a_process_that_ends_says_so_in_both() {
     // in many parts, and the same as at once
     assert_eq!(operations(&again), operations(&summary));
     assert_eq!(again["processes"][0]["callbacks"], summary["processes"][0]["callbacks"]);
-    let [files, parts] = [job.directory.path().to_owned(), job.path("recordings")].map(|path| path.read_dir().unwrap().count());
+    let [files, parts] =
+        [job.directory.path().to_owned(), job.path("recordings")].map(|path| path.read_dir().unwrap().count());
     assert_eq!([files, parts], [3, 1], "something is left over");
 }
 
@@ -222,7 +224,10 @@ fn a_recording_that_is_cut_off_anywhere_goes_up_to_there() {
         let again = replayed(&place);
         let operations = operations(&again);
         assert!(again["complete"] == json!(cut == 1) && is_cut(&again) == (cut > 1), "{cut}: {again}");
-        assert!(operations > 0 && operations <= before && (cut == 1 || operations < all), "{cut}: {operations} of {before}");
+        assert!(
+            operations > 0 && operations <= before && (cut == 1 || operations < all),
+            "{cut}: {operations} of {before}"
+        );
         before = operations;
     }
 }

@@ -1,5 +1,6 @@
-//! What ends the lanes, and what must go on without them: no Score-P that can be written to, too little memory, too many operations,
-//! recording that is off. Each has one line on standard error, and Score-P's stand-in aborts where Score-P would.
+//! What ends the lanes, and what must go on without them: no Score-P that can be written to, too little memory, too
+//! many operations, recording that is off. Each has one line on standard error, and Score-P's stand-in aborts where
+//! Score-P would.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -215,7 +216,10 @@ fn operations_beyond_the_lanes_memory_are_dropped_and_counted() {
     assert!((21_000..30_000).contains(&shown), "{shown}");
     let said = job.said();
     let dropped = (30_000 - shown).to_string();
-    assert!(said.len() == 1 && said[0].contains("NCCL_SCOREP_LANE_MB") && said[0].contains(&dropped), "{dropped}: {said:?}");
+    assert!(
+        said.len() == 1 && said[0].contains("NCCL_SCOREP_LANE_MB") && said[0].contains(&dropped),
+        "{dropped}: {said:?}"
+    );
     check_counters(job.only());
 
     let job = plan("many", 30_000).run();
@@ -245,7 +249,8 @@ fn after_a_flush_no_location_is_made() {
     let said = job.said();
     assert!(said.len() == 1 && said[0].contains("3 of 20") && said[0].contains("SCOREP_TOTAL_MEMORY"), "{said:?}");
     // without a profile one more is no harm, if there is memory for it
-    let job = plan("communicators", 20).with("STAND_IN_HAS_FLUSHED", "1").with("SCOREP_ENABLE_PROFILING", "false").run();
+    let job =
+        plan("communicators", 20).with("STAND_IN_HAS_FLUSHED", "1").with("SCOREP_ENABLE_PROFILING", "false").run();
     assert_eq!((job.only().lanes().len(), job.said().len()), (4, 1));
 }
 
@@ -256,7 +261,11 @@ fn large_pages_mean_fewer_lanes() {
         let plan = plan("communicators", 20).with("SCOREP_ENABLE_TRACING", tracing).with("SCOREP_PAGE_SIZE", "128k");
         let plan = plan.with("SCOREP_TOTAL_MEMORY", "32M");
         let job = plan.run();
-        assert!(job.only().lanes().len() < 20 && job.said()[0].contains("SCOREP_TOTAL_MEMORY"), "{tracing}: {:?}", job.said());
+        assert!(
+            job.only().lanes().len() < 20 && job.said()[0].contains("SCOREP_TOTAL_MEMORY"),
+            "{tracing}: {:?}",
+            job.said()
+        );
     }
 }
 

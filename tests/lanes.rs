@@ -1,5 +1,5 @@
-//! Lanes: each operation is a region at its own time on a location of its communicator, each pair of ranks has one for its transfers. The
-//! host (tests/c/scorep_host.c) says what is true; Score-P's stand-in aborts where Score-P would.
+//! Lanes: each operation is a region at its own time on a location of its communicator, each pair of ranks has one for
+//! its transfers. The host (tests/c/scorep_host.c) says what is true; Score-P's stand-in aborts where Score-P would.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -76,14 +76,20 @@ fn regions_counters_and_attributes_are_defined_as_what_they_are() {
         ("ncclSend", 15),
     ];
     assert_eq!(regions, expected.map(|(name, kind)| (name.to_owned(), 11, kind)).into());
-    let metric = |name: &str| process.lines("metric").find(|fields| fields[0] == name).map(|fields| fields[1..].join(" "));
+    let metric =
+        |name: &str| process.lines("metric").find(|fields| fields[0] == name).map(|fields| fields[1..].join(" "));
     // unit, any mode, exclusive: a sum in the profile
     let bytes = metric("nccl_op_bytes").unwrap();
     assert!(bytes.starts_with("B ") && bytes.ends_with(" 0"), "{bytes}");
     assert!(metric("nccl_op_effective_busbw").unwrap().starts_with("B/s "));
     let attributes: BTreeSet<Vec<&str>> = process.lines("attribute").collect();
-    let expected =
-        [["nccl_algorithm", "10"], ["nccl_peer", "7"], ["nccl_protocol", "10"], ["nccl_sequence", "7"], ["nccl_timing", "10"]];
+    let expected = [
+        ["nccl_algorithm", "10"],
+        ["nccl_peer", "7"],
+        ["nccl_protocol", "10"],
+        ["nccl_sequence", "7"],
+        ["nccl_timing", "10"],
+    ];
     assert_eq!(attributes, expected.map(Vec::from).into());
 }
 
@@ -141,7 +147,8 @@ fn each_of_the_busiest_pairs_has_a_lane() {
         let lanes = job.only().lanes();
         let names: BTreeSet<&str> = lanes.keys().map(String::as_str).filter(|name| name.contains(" to ")).collect();
         // the higher the rank, the more it is sent
-        let expected: BTreeSet<String> = (11 - pairs..11).map(|peer| format!("NCCL 0000000000001a2b 0 to {peer}")).collect();
+        let expected: BTreeSet<String> =
+            (11 - pairs..11).map(|peer| format!("NCCL 0000000000001a2b 0 to {peer}")).collect();
         assert_eq!(names, expected.iter().map(String::as_str).collect());
         expected.iter().for_each(|name| check_pair(&lanes[name]));
     }
@@ -180,7 +187,8 @@ fn a_window_without_a_fit_shows_none() {
     assert_eq!(job.said(), Vec::<&str>::new());
     let lanes = job.only().lanes();
     let lane = &lanes["NCCL 0000000000001a2b 0 to 1"];
-    let shown = |at: u64| ["nccl_pair_rate", "nccl_pair_latency", "nccl_pair_r2"].map(|name| lane.shown(name, at).unwrap());
+    let shown =
+        |at: u64| ["nccl_pair_rate", "nccl_pair_latency", "nccl_pair_r2"].map(|name| lane.shown(name, at).unwrap());
     let [first, last] = [lane.visits.first(), lane.visits.last()].map(|visit| shown(visit.unwrap().begin));
     // 5 us and 3.2 us for 32,000 bytes
     assert!(first[1].abs_diff(5000) < 50 && first[2] > 999_000, "{first:?}");
@@ -242,7 +250,8 @@ fn calls_are_regions_of_the_threads_that_score_p_knows() {
         assert_eq!(job.said(), Vec::<&str>::new());
         check(process, 1e9, &PLACE);
         let of_threads = process.locations().into_iter().filter(|location| !location.is_gpu);
-        let count = |location: &Location, region: &str| location.visits.iter().filter(|visit| visit.region == region).count();
+        let count =
+            |location: &Location, region: &str| location.visits.iter().filter(|visit| visit.region == region).count();
         let counts = |location: Location| {
             let regions = ["step", "ncclAllReduce", "ncclSend"].map(|region| count(&location, region));
             (regions, location.visits.len(), location.name)
@@ -261,16 +270,19 @@ fn a_region_of_the_host_lasts_as_long_as_the_call() {
     let job = plan("host_regions", 0).with("NCCL_SCOREP_HOST_REGIONS", "on").run();
     let locations = job.only().locations();
     let calls = locations.iter().filter(|location| !location.is_gpu).flat_map(|location| &location.visits);
-    let lengths: BTreeSet<u64> = calls.filter(|visit| visit.region != "step").map(|visit| visit.end - visit.begin).collect();
+    let lengths: BTreeSet<u64> =
+        calls.filter(|visit| visit.region != "step").map(|visit| visit.end - visit.begin).collect();
     assert_eq!(lengths, [2000].into());
 }
 
-/// Of nested groups, the end of the inner one, each launch, and the start of its operations: 2 + 1 + 7 + 4 us, and nothing behind the launch
-/// of what is captured. The counter has the microsecond between launch and operations, too.
+/// Of nested groups, the end of the inner one, each launch, and the start of its operations: 2 + 1 + 7 + 4 us, and
+/// nothing behind the launch of what is captured. The counter has the microsecond between launch and operations, too.
 #[test]
 fn the_launch_of_nested_groups_is_a_region_and_time_in_the_api() {
-    let job =
-        plan("nested_groups", 0).with("NCCL_SCOREP_HOST_REGIONS", "on").with("SCOREP_METRIC_NCCL_PLUGIN", "nccl_api_time").run();
+    let job = plan("nested_groups", 0)
+        .with("NCCL_SCOREP_HOST_REGIONS", "on")
+        .with("SCOREP_METRIC_NCCL_PLUGIN", "nccl_api_time")
+        .run();
     assert_eq!(job.said(), Vec::<&str>::new());
     let process = job.only();
     let main = process.locations().into_iter().find(|location| location.name == "Master thread").unwrap();

@@ -56,7 +56,11 @@ fn one_rank_says_that_the_ranks_share_a_name() {
     );
     for (variables, name, part) in [
         (&[("PALS_RANKID", "0")][..], "all.json", "for all ranks of the job (PALS_RANKID)"),
-        (&[("LOCAL_RANK", "3"), ("LOCAL_WORLD_SIZE", "8")], "a.%h.json", "for all 8 ranks of a host (LOCAL_WORLD_SIZE)"),
+        (
+            &[("LOCAL_RANK", "3"), ("LOCAL_WORLD_SIZE", "8")],
+            "a.%h.json",
+            "for all 8 ranks of a host (LOCAL_WORLD_SIZE)",
+        ),
         (&[("SLURM_NTASKS", "8")], "all.json", "for all 8 tasks of a step (SLURM_NTASKS)"),
     ] {
         let said = said(variables, name);
@@ -78,8 +82,9 @@ fn one_rank_says_that_the_ranks_share_a_name() {
 #[test]
 fn a_summary_of_the_environment_is_looked_at_as_well() {
     let site = Site::new();
-    let run =
-        |place: &str| texts(&site.tool().env("NCCL_SCOREP_SUMMARY", place).args(["run", "--", "echo", "here"]).output().unwrap());
+    let run = |place: &str| {
+        texts(&site.tool().env("NCCL_SCOREP_SUMMARY", place).args(["run", "--", "echo", "here"]).output().unwrap())
+    };
     for place in ["/proc/nowhere/%p.json", "/tmp"] {
         let (printed, said) = run(place);
         assert!(printed == "here\n" && said.starts_with("scorep-nccl: NCCL_SCOREP_SUMMARY: /"), "{printed} {said}");
@@ -102,7 +107,8 @@ fn other_libraries_beside_this_one_hide_none_of_the_programs() {
 fn a_path_that_is_no_text_stays_as_it_is() {
     let site = Site::new();
     let odd = OsStr::from_bytes(b"/odd\xff/lib");
-    let output = site.tool().env("LD_LIBRARY_PATH", odd).args(["run", "--", "printenv", "LD_LIBRARY_PATH"]).output().unwrap();
+    let output =
+        site.tool().env("LD_LIBRARY_PATH", odd).args(["run", "--", "printenv", "LD_LIBRARY_PATH"]).output().unwrap();
     let expected = [site.path("lib").as_os_str().as_bytes(), b":", odd.as_bytes(), b"\n"].concat();
     assert_eq!(output.stdout, expected, "{}", String::from_utf8_lossy(&output.stdout));
     let script = r#"eval "$(scorep-nccl env)"; printenv LD_LIBRARY_PATH"#;
@@ -118,7 +124,10 @@ fn a_directory_that_no_list_can_hold_is_refused() {
         let library = site.path(name).join(tool::LIBRARY);
         let output = site.tool().arg("run").arg("--library").arg(library).args(["--", "true"]).output().unwrap();
         let (_, said) = texts(&output);
-        assert!(output.status.code() == Some(1) && said.contains(name) && said.contains("without `:` and `;`"), "{said}");
+        assert!(
+            output.status.code() == Some(1) && said.contains(name) && said.contains("without `:` and `;`"),
+            "{said}"
+        );
     }
 }
 
@@ -129,7 +138,12 @@ fn nobody_waits_for_what_a_library_leaves_behind() {
     let fifo = site.path("fifo");
     assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
     let mut run = site.tool();
-    run.env("HOST_RELEASE", "22902").env("HOST_LINGERS", &fifo).args(["run", "--", "printenv", "NCCL_ALLGATHERV_ENABLE"]);
+    run.env("HOST_RELEASE", "22902").env("HOST_LINGERS", &fifo).args([
+        "run",
+        "--",
+        "printenv",
+        "NCCL_ALLGATHERV_ENABLE",
+    ]);
     run.stdout(std::fs::File::create(site.path("printed")).unwrap());
     let status = tool::ends(&mut run, Duration::from_secs(60), "run");
     assert!(status.success() && std::fs::read(site.path("printed")).unwrap() == b"0\n", "the library was not asked");
@@ -159,14 +173,25 @@ fn what_is_set_already_stays() {
     // by its file name it is still this one
     let named = [("NCCL_PROFILER_PLUGIN", "libnccl-profiler-scorep.so")];
     let (job, said) = Site::new().environment_of_job(&named, &[]);
-    assert_eq!((value(&job, named[0].0), value(&job, "NCCL_SCOREP_CHAIN"), said.as_str()), (Some(named[0].1), None, ""));
+    assert_eq!(
+        (value(&job, named[0].0), value(&job, "NCCL_SCOREP_CHAIN"), said.as_str()),
+        (Some(named[0].1), None, "")
+    );
 }
 
 #[test]
 fn series_take_the_profiles_place() {
     let (job, _) = Site::new().environment_of_job(&[], &["--series"]);
-    let names = ["SCOREP_METRIC_PLUGINS", "SCOREP_METRIC_NCCL_SERIES_PLUGIN", "SCOREP_ENABLE_PROFILING", "SCOREP_ENABLE_TRACING"];
-    assert_eq!(names.map(|name| value(&job, name).unwrap()), ["nccl_plugin,nccl_series_plugin", "default", "false", "true"]);
+    let names = [
+        "SCOREP_METRIC_PLUGINS",
+        "SCOREP_METRIC_NCCL_SERIES_PLUGIN",
+        "SCOREP_ENABLE_PROFILING",
+        "SCOREP_ENABLE_TRACING",
+    ];
+    assert_eq!(
+        names.map(|name| value(&job, name).unwrap()),
+        ["nccl_plugin,nccl_series_plugin", "default", "false", "true"]
+    );
 }
 
 #[test]
@@ -209,7 +234,11 @@ fn a_process_has_one_rank() {
         let directory = value(&job, "SCOREP_EXPERIMENT_DIRECTORY").unwrap().to_owned();
         let lookup = |name: &str| set.iter().find(|pair| pair.0 == name).map(|pair| pair.1.to_owned());
         let in_names = Told::by(lookup).rank.unwrap().to_string();
-        assert_eq!((directory.as_str(), in_names.as_str()), (format!("scorep-nccl.rank{rank}").as_str(), rank), "{set:?}");
+        assert_eq!(
+            (directory.as_str(), in_names.as_str()),
+            (format!("scorep-nccl.rank{rank}").as_str(), rank),
+            "{set:?}"
+        );
     }
     // the batch script is no rank
     let script = [("SLURM_PROCID", "0"), ("SLURM_NTASKS", "8")];
@@ -247,7 +276,9 @@ fn other_shells_read_it_as_documented() {
         command.env_clear().env("PATH", path).env("HOME", site.path("home")).env("SCOREP_METRIC_PLUGINS", "a  b,it's");
         command.args(["-c", &format!("{statement}; printenv NCCL_PROFILER_PLUGIN; printenv SCOREP_METRIC_PLUGINS")]);
         match command.output() {
-            Ok(output) => assert_eq!(texts(&output), ("scorep\na  b,it's,nccl_plugin\n".into(), String::new()), "{shell}"),
+            Ok(output) => {
+                assert_eq!(texts(&output), ("scorep\na  b,it's,nccl_plugin\n".into(), String::new()), "{shell}")
+            }
             Err(_) => tool::skip(&format!("no {shell}")),
         }
     }
@@ -265,7 +296,10 @@ fn a_job_scripts_shell_is_known_though_the_users_is_another() {
         let path = std::env::join_paths([site.path("bin"), "/usr/bin".into(), "/bin".into()]).unwrap();
         let mut job = Command::new(site.path("work/job"));
         let printed = tool::succeed(job.env("SHELL", "/bin/tcsh").env("HOME", site.path("home")).env("PATH", path));
-        assert!(printed.lines().count() > 1 && printed.lines().all(|line| line.starts_with(statement)), "{shell}: {printed}");
+        assert!(
+            printed.lines().count() > 1 && printed.lines().all(|line| line.starts_with(statement)),
+            "{shell}: {printed}"
+        );
     }
 }
 
@@ -318,7 +352,9 @@ fn a_command_needs_no_dashes_and_keeps_its_own_options() {
         assert!(output.status.success(), "{arguments:?}: {said}");
         printed
     };
-    for command in [&["sh", "-c", "echo $0 $1", "--series", "--"][..], &["--", "sh", "-c", "echo $0 $1", "--series", "--"]] {
+    for command in
+        [&["sh", "-c", "echo $0 $1", "--series", "--"][..], &["--", "sh", "-c", "echo $0 $1", "--series", "--"]]
+    {
         assert_eq!(printed(command), "--series --\n", "{command:?}");
     }
     assert_eq!(printed(&["--preset", "full", "printenv", "NCCL_SCOREP_PRESET"]), "full\n");
@@ -365,7 +401,10 @@ fn the_nccl_of_the_python_that_is_started_is_cured() {
     for directory in [packages, "venv/bin"] {
         std::fs::create_dir_all(site.path(directory)).unwrap();
     }
-    site.library(&format!("{packages}/libnccl.so.2"), "int ncclGetVersion(int *version) { *version = 22902; return 0; }");
+    site.library(
+        &format!("{packages}/libnccl.so.2"),
+        "int ncclGetVersion(int *version) { *version = 22902; return 0; }",
+    );
     site.script("venv/bin/python", "printenv NCCL_ALLGATHERV_ENABLE || echo unset");
     std::fs::remove_file(site.path("nccl/libnccl.so.2")).unwrap();
     let output = site.tool().args(["run", "../venv/bin/python", "-u", "train.py"]).output().unwrap();

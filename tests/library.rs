@@ -1,4 +1,5 @@
-//! The shipped library itself: what it exports, that it stays loaded, and that a C program without Score-P gets its figures.
+//! The shipped library itself: what it exports, that it stays loaded, and that a C program without Score-P gets its
+//! figures.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -55,7 +56,8 @@ fn it_stays_loaded_when_its_hosts_close_it() {
 
 #[test]
 fn it_needs_no_library_of_its_hosts() {
-    let is_system = |line: &&&str| ["libc.so", "libgcc_s.so", "libm.so", "ld-linux"].iter().any(|name| line.contains(name));
+    let is_system =
+        |line: &&&str| ["libc.so", "libgcc_s.so", "libm.so", "ld-linux"].iter().any(|name| line.contains(name));
     for text in outputs("readelf", &["--dynamic"]) {
         let needed: Vec<&str> = text.lines().filter(|line| line.contains("(NEEDED)")).collect();
         assert!(needed.iter().all(|line| is_system(&line)), "{needed:?}");

@@ -1,5 +1,5 @@
-//! A recording and a second plugin never touch our own figures, however long an event or a communicator lives among others, and hear
-//! of it to its end (tests/c/listeners.h).
+//! A recording and a second plugin never touch our own figures, however long an event or a communicator lives among
+//! others, and hear of it to its end (tests/c/listeners.h).
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -38,7 +38,8 @@ fn heard(scenario: &str, number: u32, recorded: bool, chained: bool) -> Heard {
 impl Heard {
     /// What the second plugin counted, which has found nothing wrong.
     fn report(&self) -> Value {
-        let report: Value = serde_json::from_slice(&std::fs::read(self.directory.path().join("report.json")).unwrap()).unwrap();
+        let report: Value =
+            serde_json::from_slice(&std::fs::read(self.directory.path().join("report.json")).unwrap()).unwrap();
         assert_eq!(report["wrong"], 0, "{}: {report}", self.run.what);
         report
     }
@@ -50,7 +51,8 @@ impl Heard {
     }
 }
 
-/// Said once, in a job that nobody has set a level of its lines for, whether the collector finds the time or the process ends.
+/// Said once, in a job that nobody has set a level of its lines for, whether the collector finds the time or the
+/// process ends.
 #[test]
 fn a_recording_that_is_full_is_said_once_in_the_job() {
     let directory = tempfile::tempdir().unwrap();
@@ -58,7 +60,9 @@ fn a_recording_that_is_full_is_said_once_in_the_job() {
     for (number, full) in [(100, 0), (20_000, 1)] {
         let run = play("send_among_many", VERSION, &settings, number);
         let lines = run.lines();
-        let said = lines.iter().filter(|line| line.contains("the recording is full") && line.contains("NCCL_SCOREP_RECORD_MB"));
+        let said = lines
+            .iter()
+            .filter(|line| line.contains("the recording is full") && line.contains("NCCL_SCOREP_RECORD_MB"));
         assert_eq!((said.count(), lines.len()), (full, full), "{lines:?}");
     }
 }
@@ -112,7 +116,10 @@ fn a_communicator_is_followed_to_its_end_however_many_others_pass() {
             assert_eq!(report["stop"].as_u64(), Some(41));
         } else {
             let (meta, lines) = heard.recording();
-            assert_eq!((meta["dropped"].as_u64(), lines.iter().filter(|line| line["type"] == "Coll").count()), (Some(0), 11));
+            assert_eq!(
+                (meta["dropped"].as_u64(), lines.iter().filter(|line| line["type"] == "Coll").count()),
+                (Some(0), 11)
+            );
         }
     }
 }

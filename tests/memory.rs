@@ -1,5 +1,5 @@
-//! What the library costs in memory and threads (tests/c/memory_host.c): of communicators that idle, of those that are no more, and of
-//! every capture at full speed.
+//! What the library costs in memory and threads (tests/c/memory_host.c): of communicators that idle, of those that are
+//! no more, and of every capture at full speed.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 
 /// What an idle communicator may cost, KiB.
 const OF_A_COMMUNICATOR: u64 = 64;
-/// By how much 900 communicators that come and go may add to what the first 100 took, KiB. They come faster than they go: each waits for
-/// late events for a while, in which nobody else has its context of 256 bytes, or its place in the collector's tables. 100 to 220 were
-/// seen. A block of slots left behind by each communicator would be 3600.
+/// By how much 900 communicators that come and go may add to what the first 100 took, KiB. They come faster than they
+/// go: each waits for late events for a while, in which nobody else has its context of 256 bytes, or its place in the
+/// collector's tables. 100 to 220 were seen. A block of slots left behind by each communicator would be 3600.
 const SLACK: u64 = 384;
 /// What the library may take of a process, KiB.
 const OF_A_PROCESS: u64 = 40 << 10;
@@ -74,7 +74,9 @@ fn communicators_that_wait_for_late_events_cost_as_much_as_idle_ones() {
 /// Loaded, asked for what it has, and initialized, it is a guest that does nothing.
 #[test]
 fn no_thread_is_started_before_there_is_something_to_record() {
-    for (scenario, quiet) in [("threads_with_nccl", &["loaded"][..]), ("threads_with_score_p", &["loaded", "initialized"])] {
+    for (scenario, quiet) in
+        [("threads_with_nccl", &["loaded"][..]), ("threads_with_score_p", &["loaded", "initialized"])]
+    {
         let found = play(&tool::library(), scenario, 0, &[]);
         quiet.iter().for_each(|moment| assert_eq!(found[*moment], 1, "{scenario}, {moment}"));
         assert_eq!(found["communicator"], 2, "{scenario}: the collector's thread");
@@ -100,7 +102,10 @@ fn no_capture_at_full_speed_costs_much_or_loses_an_event() {
 /// What is wrong with a capture.
 fn too_much(program: &Path, library: &Path, capture: &Path) -> Option<String> {
     let mut command = tool::program(program);
-    command.args(["bench", "--rounds", "1", "--repeat", "20", "--format", "json", "--library"]).arg(library).arg(capture);
+    command
+        .args(["bench", "--rounds", "1", "--repeat", "20", "--format", "json", "--library"])
+        .arg(library)
+        .arg(capture);
     command.env("NCCL_SCOREP_LOG", "off");
     let rows: Value = serde_json::from_str(&tool::succeed(&mut command)).unwrap();
     let row = rows.as_array().unwrap().iter().find(|row| row["plugin"].as_str() == library.to_str()).unwrap();

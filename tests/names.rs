@@ -15,9 +15,16 @@ use tempfile::TempDir;
 fn process(directory: &Path, said: &str) -> Command {
     let mut command = tool::host(env!("HOST_EXPORT_HOST"));
     command.arg(tool::library()).args(["6", "1"]).current_dir(directory);
-    for name in
-        ["RANK", "WORLD_SIZE", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_JOB_ID", "PMIX_NAMESPACE"]
-    {
+    for name in [
+        "RANK",
+        "WORLD_SIZE",
+        "SLURM_PROCID",
+        "OMPI_COMM_WORLD_RANK",
+        "PMI_RANK",
+        "PMIX_RANK",
+        "SLURM_JOB_ID",
+        "PMIX_NAMESPACE",
+    ] {
         command.env_remove(name);
     }
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(File::create(directory.join(said)).unwrap());
@@ -77,7 +84,8 @@ fn ranks_that_have_one_name_each_write_a_file_and_say_which() {
     }
     assert!(names(directory.path(), ".part").is_empty());
 
-    // a later job's process takes the name, as a person would expect; later by the ticks in which the system tells of begins
+    // a later job's process takes the name, as a person would expect; later by the ticks in which the system tells of
+    // begins
     std::thread::sleep(std::time::Duration::from_millis(100));
     let before = pids(&directory);
     let said = run(directory.path(), commands(1, "all.json"));
@@ -92,7 +100,8 @@ fn ranks_that_have_one_name_each_write_a_file_and_say_which() {
     assert_eq!(names(directory_of_ranks.path(), ".json"), ["0.json", "1.json", "2.json", "3.json"]);
 }
 
-/// Programs one after the other under one name, each of that job: which files there are then, and what the last one has said.
+/// Programs one after the other under one name, each of that job: which files there are then, and what the last one has
+/// said.
 #[test]
 fn an_earlier_program_of_the_same_job_keeps_its_summary() {
     let directory = tempfile::tempdir().unwrap();
@@ -140,7 +149,10 @@ fn the_cure_is_not_what_the_name_has_already() {
             .arg(host.get_program())
             .args(host.get_args());
         command.current_dir(directory.path()).env("NCCL_SCOREP_SUMMARY", name).env("RANK", "3").env("WORLD_SIZE", "8");
-        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(File::create(directory.path().join("said.0")).unwrap());
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(File::create(directory.path().join("said.0")).unwrap());
         let said = run(directory.path(), vec![command]).remove(0);
         assert!(said.contains(cure) && said.lines().count() == 1, "{name}: {said}");
     }
@@ -173,7 +185,8 @@ fn a_recording_takes_the_place_of_no_other() {
     let said = run(directory.path(), vec![shell]).remove(0);
     let found = names(directory.path(), ".jsonl.gz");
     assert_eq!(found.len(), 2, "{found:?}");
-    let other: Vec<&String> = found.iter().filter(|name| fs::read(directory.path().join(name)).unwrap() == b"other\n").collect();
+    let other: Vec<&String> =
+        found.iter().filter(|name| fs::read(directory.path().join(name)).unwrap() == b"other\n").collect();
     let own = found.iter().find(|name| !other.contains(name)).unwrap();
     assert!(other.len() == 1 && said.contains(own.as_str()), "{found:?}: {said}");
     tool::summary(tool::tool().args(["replay", "--format", "json"]).arg(directory.path().join(own)));

@@ -93,7 +93,9 @@ impl Waiting {
         let tool = tool::tool();
         let mut command = match before {
             [] => tool,
-            [first, rest @ ..] => tool::within(first, &rest.iter().map(std::ffi::OsStr::new).collect::<Vec<_>>(), &tool),
+            [first, rest @ ..] => {
+                tool::within(first, &rest.iter().map(std::ffi::OsStr::new).collect::<Vec<_>>(), &tool)
+            }
         };
         command.arg("replay").arg(&fifo).arg("--summary").arg(directory.path().join("out/summary.json"));
         command.arg("--otf2").arg(directory.path().join("out/trace")).env("TMPDIR", directory.path().join("tmp"));
@@ -174,8 +176,9 @@ fn printed_on_terminal(columns: u16, command: &mut Command) -> (String, ExitStat
     let size = libc::winsize { ws_row: 50, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
     let (mut ours, mut theirs) = (0, 0);
     // SAFETY: two places for descriptors, no name, no modes, and a size that is read.
-    let opened =
-        unsafe { libc::openpty(&raw mut ours, &raw mut theirs, std::ptr::null_mut(), std::ptr::null(), &raw const size) };
+    let opened = unsafe {
+        libc::openpty(&raw mut ours, &raw mut theirs, std::ptr::null_mut(), std::ptr::null(), &raw const size)
+    };
     assert_eq!(opened, 0);
     // SAFETY: both descriptors are new, and nobody else's.
     let (ours, theirs) = unsafe { (OwnedFd::from_raw_fd(ours), OwnedFd::from_raw_fd(theirs)) };
@@ -232,7 +235,9 @@ fn tables_of_all_captures_have_whole_numbers_at_any_width() {
             // each is a cell of the whole table, or a communicator's first digits
             let unknown: Vec<String> = cells(&text)
                 .into_iter()
-                .filter(|cell| !(known.contains(cell) || cell.len() == 8 && known.iter().any(|whole| whole.starts_with(cell))))
+                .filter(|cell| {
+                    !(known.contains(cell) || cell.len() == 8 && known.iter().any(|whole| whole.starts_with(cell)))
+                })
                 .collect();
             assert!(unknown.is_empty(), "{name} at {width}: {unknown:?}\n{text}");
             let rows = |text: &str| text.lines().filter(|line| line.starts_with('│') && line.contains(" > ")).count();
@@ -254,7 +259,9 @@ fn nothing_is_wider_than_the_terminal_but_single_words() {
             let text = printed_on_terminal(width, command.args(arguments).env_remove("COLUMNS")).0;
             let lines = text.lines().map(|line| line.trim_end_matches('\r'));
             let wide: Vec<&str> = lines
-                .filter(|line| line.chars().count() > width.into() && (is_of_table(line) || line.split_whitespace().count() > 2))
+                .filter(|line| {
+                    line.chars().count() > width.into() && (is_of_table(line) || line.split_whitespace().count() > 2)
+                })
                 .collect();
             assert!(wide.is_empty() && text.lines().count() > 3, "{arguments:?} at {width}: {wide:?}");
         }

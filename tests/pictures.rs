@@ -1,4 +1,5 @@
-//! The pictures in docs/pictures are what the demo draws, and have a row for each lane that the run would have in Score-P.
+//! The pictures in docs/pictures are what the demo draws, and have a row for each lane that the run would have in
+//! Score-P.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -20,7 +21,8 @@ fn the_documents_have_the_pictures_that_the_demo_draws() {
         assert!(drawn.len() < 200 << 10, "{name}: {} bytes", drawn.len());
     }
     let picture = std::fs::read_to_string(directory.path().join("timeline.svg")).unwrap();
-    let summary: Value = serde_json::from_slice(&std::fs::read(directory.path().join("nodes2x2_train.json")).unwrap()).unwrap();
+    let summary: Value =
+        serde_json::from_slice(&std::fs::read(directory.path().join("nodes2x2_train.json")).unwrap()).unwrap();
     let rows: BTreeSet<&str> = picture.lines().map(str::trim).filter(|line| line.starts_with("NCCL ")).collect();
     assert_eq!(rows, lanes(&summary).iter().map(String::as_str).collect());
 }
@@ -29,8 +31,10 @@ fn the_documents_have_the_pictures_that_the_demo_draws() {
 fn lanes(summary: &Value) -> BTreeSet<String> {
     let text = |row: &Value, field: &str| row[field].as_str().map_or_else(|| row[field].to_string(), str::to_owned);
     let rows = |list: &str| summary[list].as_array().unwrap().clone();
-    let ranks = rows("operations").into_iter().map(|row| format!("NCCL {} rank {}", text(&row, "comm"), text(&row, "rank")));
+    let ranks =
+        rows("operations").into_iter().map(|row| format!("NCCL {} rank {}", text(&row, "comm"), text(&row, "rank")));
     let pairs = rows("transfers").into_iter();
-    let pairs = pairs.map(|row| format!("NCCL {} {} to {}", text(&row, "comm"), text(&row, "rank"), text(&row, "peer")));
+    let pairs =
+        pairs.map(|row| format!("NCCL {} {} to {}", text(&row, "comm"), text(&row, "rank"), text(&row, "peer")));
     ranks.chain(pairs).collect()
 }

@@ -75,9 +75,13 @@ fn a_bad_copy_of_a_good_recording_is_left_out() {
         let output = replay(&order.map(PathBuf::as_path), "table").output().unwrap();
         let (text, said) = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap()).into();
         assert!(output.status.code() == Some(1) && said.contains(&cut.display().to_string()), "{said}");
-        assert!(text.starts_with("2 of 3 recordings: the others are left out") && !said.contains("recordings of one"), "{said}");
+        assert!(
+            text.starts_with("2 of 3 recordings: the others are left out") && !said.contains("recordings of one"),
+            "{said}"
+        );
         // the figures are those of the good ones
-        let operations = |text: &str| text.lines().filter(|line| line.starts_with('│')).map(str::to_owned).collect::<Vec<_>>();
+        let operations =
+            |text: &str| text.lines().filter(|line| line.starts_with('│')).map(str::to_owned).collect::<Vec<_>>();
         assert_eq!(operations(&text), operations(&whole));
     }
 }
@@ -120,7 +124,10 @@ fn every_table_says_of_how_many_ranks_it_is() {
 fn ranks_of_the_job_that_no_communicator_tells_of_are_missed() {
     let few = two_pairs([(Some("slurm 9"), [0, 1], 8, 0), (None, [0, 1], 8, 0)]);
     let text = tool::succeed(&mut replay_all(&few[..2], "table"));
-    assert!(!heads(&text).is_empty() && heads(&text).iter().all(|head| head.contains("; 2 of 8 ranks of the job")), "{text}");
+    assert!(
+        !heads(&text).is_empty() && heads(&text).iter().all(|head| head.contains("; 2 of 8 ranks of the job")),
+        "{text}"
+    );
     let note = "of the 8 ranks of job slurm 9 these are not here, or have not called NCCL: 2 to 7";
     assert_eq!(tool::summary(&mut replay_all(&few[..2], "json"))["notes"], json!([note]));
     assert!(text.contains(&format!("note: {note}\n")), "{text}");
@@ -238,7 +245,8 @@ fn replay_all(edited: &[Edited], format: &str) -> Command {
 fn two_runs_of_one_name_stand_apart() {
     let named = Some("slurm 7");
     let runs = two_pairs([(named, [0, 1], 2, 0), (named, [0, 1], 2, 1)]);
-    let expected = json!([{"name": "slurm 7, run 1", "processes": [0, 1]}, {"name": "slurm 7, run 2", "processes": [2, 3]}]);
+    let expected =
+        json!([{"name": "slurm 7, run 1", "processes": [0, 1]}, {"name": "slurm 7, run 2", "processes": [2, 3]}]);
     assert_eq!(tool::summary(&mut replay_all(&runs, "json"))["jobs"], expected);
     let text = tool::succeed(&mut replay_all(&runs, "table"));
     assert!(text.starts_with("These processes are of 2 jobs, whose figures stand apart.\n"), "{text}");
@@ -272,7 +280,9 @@ fn jobs_stand_apart_in_an_archive() {
     let both = tree(&runs, "both");
     let of = |class: &str| both.iter().filter(|line| line.contains(&format!("Class: \"{class}\""))).count();
     assert_eq!((both.len(), of("job"), of("node")), (5, 2, 2), "{both:#?}");
-    assert!(["job 1: slurm 7, run 1", "job 2: slurm 7, run 2"].iter().all(|job| both.iter().any(|line| line.contains(job))));
+    assert!(
+        ["job 1: slurm 7, run 1", "job 2: slurm 7, run 2"].iter().all(|job| both.iter().any(|line| line.contains(job)))
+    );
     assert_eq!(tree(&runs[..2], "one").len(), 2);
 }
 
@@ -304,7 +314,10 @@ fn different_nccls_in_one_job_are_said() {
     let all = ranks("nodes2x1_comms");
     let edited = with_meta(&all[0], |meta| meta["process"] = json!({"nccl": "2.30.7"}));
     let text = tool::succeed(&mut replay(&[&edited.path(), &all[1]], "table"));
-    assert!(text.contains("different NCCLs: 2.30.7 (process 0); a release with profiler interface v5 (process 1)"), "{text}");
+    assert!(
+        text.contains("different NCCLs: 2.30.7 (process 0); a release with profiler interface v5 (process 1)"),
+        "{text}"
+    );
 }
 
 /// A recording of an older version: what it does not say is not known, and its times come from its clocks.
@@ -348,7 +361,8 @@ fn job(settings: &[(&str, &str)], prepare: impl FnOnce(&mut Command)) -> (TempDi
     (directory, summary["processes"][0].clone(), recording)
 }
 
-const STEP: [(&str, &str); 4] = [("SLURM_JOB_ID", "7"), ("SLURM_STEP_ID", "0"), ("SLURM_PROCID", "3"), ("SLURM_NTASKS", "8")];
+const STEP: [(&str, &str); 4] =
+    [("SLURM_JOB_ID", "7"), ("SLURM_STEP_ID", "0"), ("SLURM_PROCID", "3"), ("SLURM_NTASKS", "8")];
 
 #[test]
 fn a_summary_and_a_recording_say_whose_they_are() {
@@ -374,7 +388,8 @@ fn a_summary_and_a_recording_say_whose_they_are() {
     assert!(process["started"].as_str().unwrap() <= process["ended"].as_str().unwrap(), "{process}");
 
     // its recording says the same, here and wherever it is replayed
-    let replayed = &tool::summary(replay(&[&recording], "json").env("SLURM_JOB_ID", "8").env("RANK", "1"))["processes"][0];
+    let replayed =
+        &tool::summary(replay(&[&recording], "json").env("SLURM_JOB_ID", "8").env("RANK", "1"))["processes"][0];
     let fields = ["id", "pid", "host", "boot", "job", "rank", "ranks", "variables", "nccl", "interface"];
     assert!(fields.iter().all(|field| replayed[field] == process[field]), "{replayed}\n{process}");
     assert_eq!(replayed["file"], json!(recording.display().to_string()));

@@ -54,6 +54,7 @@ fn the_metrics_tell_what_is_shown_by_default() {
 #[test]
 fn every_setting_is_among_the_settings_as_the_code_tells_it() {
     let rows = SETTINGS_PAGE.lines().filter(|line| line.starts_with("| `NCCL_SCOREP_"));
-    let code = SETTINGS.iter().map(|setting| format!("| `{}` | {} | {} |", setting.name, setting.default, setting.meaning));
+    let code =
+        SETTINGS.iter().map(|setting| format!("| `{}` | {} | {} |", setting.name, setting.default, setting.meaning));
     assert!(rows.eq(code), "docs/settings.md has not the rows of common/src/config/table.rs");
 }

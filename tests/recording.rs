@@ -24,7 +24,11 @@ const RUNS: [&str; 8] = [
 
 fn replay(capture: &Path, directory: &Path) -> Command {
     let mut command = tool::tool();
-    command.args(["replay", "--format", "json"]).arg(capture).env("NCCL_SCOREP_RECORD", directory).env("NCCL_SCOREP_LOG", "warn");
+    command
+        .args(["replay", "--format", "json"])
+        .arg(capture)
+        .env("NCCL_SCOREP_RECORD", directory)
+        .env("NCCL_SCOREP_LOG", "warn");
     command
 }
 
@@ -109,12 +113,14 @@ fn a_recording_of_a_replay_is_the_capture_again() {
 fn when_its_memory_is_full_it_ends_and_counts_the_rest() {
     let capture = &tool::captures(&tool::run("nodes4x1_pipeline"))[1];
     let directory = tempfile::tempdir().unwrap();
-    // said in the job, once, at the level that nobody has set; written at the end alone, as on a file system that takes nothing meanwhile
+    // said in the job, once, at the level that nobody has set; written at the end alone, as on a file system that takes
+    // nothing meanwhile
     let mut command = replay(capture, directory.path());
     command.env("NCCL_SCOREP_RECORD_SECONDS", "0");
     let output = command.env("NCCL_SCOREP_RECORD_MB", "1").env("NCCL_SCOREP_LOG", "warn").output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
-    let full = said.lines().filter(|line| line.contains("the recording is full") && line.contains("NCCL_SCOREP_RECORD_MB"));
+    let full =
+        said.lines().filter(|line| line.contains("the recording is full") && line.contains("NCCL_SCOREP_RECORD_MB"));
     assert!(output.status.success() && full.count() == 1 && said.lines().count() == 1, "{said}");
     let recorded = recording(directory.path());
     let ((_, played), (meta, kept)) = (lines::played(capture), lines::played(&recorded));
@@ -146,10 +152,25 @@ fn a_head_that_would_be_too_long_leaves_out_the_variables() {
     let mut command = Command::new(env!("HOST_EXPORT_HOST"));
     command.arg(tool::library()).args(["6", "0"]).env("NCCL_SCOREP_RECORD", directory.path());
     let launchers = ["RANK", "OMPI_COMM_WORLD_RANK", "MV2_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "PALS_RANKID"];
-    let sizes = ["WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE", "PMI_SIZE", "JSM_NAMESPACE_SIZE", "FLUX_JOB_SIZE"];
-    let slurm = ["SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", "SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT"];
+    let sizes = [
+        "WORLD_SIZE",
+        "OMPI_COMM_WORLD_SIZE",
+        "MV2_COMM_WORLD_SIZE",
+        "PMI_SIZE",
+        "JSM_NAMESPACE_SIZE",
+        "FLUX_JOB_SIZE",
+    ];
+    let slurm = [
+        "SLURM_PROCID",
+        "SLURM_STEP_NUM_TASKS",
+        "SLURM_NTASKS",
+        "SLURM_JOB_ID",
+        "SLURM_STEP_ID",
+        "SLURM_RESTART_COUNT",
+    ];
     let local = ["LOCAL_RANK", "SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PALS_LOCAL_RANKID"];
-    let jobs = ["PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "PMIX_NAMESPACE", "PALS_APID", "TORCHELASTIC_RUN_ID", "LSB_JOBINDEX"];
+    let jobs =
+        ["PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "PMIX_NAMESPACE", "PALS_APID", "TORCHELASTIC_RUN_ID", "LSB_JOBINDEX"];
     let more = ["JSM_NAMESPACE_RANK", "FLUX_TASK_RANK", "MV2_COMM_WORLD_LOCAL_RANK"];
     for name in launchers.iter().chain(&sizes).chain(&slurm).chain(&local).chain(&jobs).chain(&more) {
         command.env(name, "\"".repeat(200));
@@ -165,7 +186,11 @@ fn a_head_that_would_be_too_long_leaves_out_the_variables() {
 fn memory_that_is_written_is_used_again() {
     let directory = tempfile::tempdir().unwrap();
     let mut command = Command::new(env!("HOST_EXPORT_HOST"));
-    command.arg(tool::library()).args(["6", "0"]).env("NCCL_SCOREP_RECORD", directory.path()).env("NCCL_SCOREP_LOG", "warn");
+    command
+        .arg(tool::library())
+        .args(["6", "0"])
+        .env("NCCL_SCOREP_RECORD", directory.path())
+        .env("NCCL_SCOREP_LOG", "warn");
     command.env("NCCL_SCOREP_RECORD_MB", "1").env("NCCL_SCOREP_RECORD_SECONDS", "0.01");
     let mut process = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let length = || {
@@ -200,7 +225,10 @@ fn a_directory_that_cannot_be_written_is_told_in_one_line() {
     assert!(output.status.success());
     assert!(said.lines().count() == 1 && said.contains(&*file.path().to_string_lossy()), "{said}");
     let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(counts(&summary), counts(&tool::summary(tool::tool().args(["replay", "--format", "json"]).arg(capture))));
+    assert_eq!(
+        counts(&summary),
+        counts(&tool::summary(tool::tool().args(["replay", "--format", "json"]).arg(capture)))
+    );
 }
 
 #[test]
@@ -210,7 +238,10 @@ fn a_file_that_cannot_be_written_to_its_end_is_told_in_one_line_and_not_left_beh
     let replay = replay(capture, directory.path());
     // files of 64 KiB at most, which is enough for everything else
     let mut limited = Command::new("sh");
-    limited.args(["-c", "trap '' XFSZ; ulimit -f 128; exec \"$@\"", "sh"]).arg(replay.get_program()).args(replay.get_args());
+    limited
+        .args(["-c", "trap '' XFSZ; ulimit -f 128; exec \"$@\"", "sh"])
+        .arg(replay.get_program())
+        .args(replay.get_args());
     for (name, value) in replay.get_envs() {
         match value {
             Some(value) => limited.env(name, value),

@@ -1,4 +1,5 @@
-//! What a recording makes the tool take is in proportion to the file, and what no recorder writes is refused with a word that says so.
+//! What a recording makes the tool take is in proportion to the file, and what no recorder writes is refused with a
+//! word that says so.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -15,7 +16,8 @@ use tempfile::TempDir;
 
 const META: &str = r#"{"cb":"meta","format":1,"api":5,"mask":4095,"pid":7,"real0":0,"mono0":0,"dropped":0}"#;
 const INIT: &str = r#"{"t":1,"tid":1,"cb":"init","ctx":1,"comm":"ab","name":"","nnodes":1,"nranks":2,"rank":0}"#;
-const GROUP: &str = r#"{"t":1,"tid":1,"cb":"start","ctx":1,"h":1,"type":"GroupApi","parent":0,"rank":0,"depth":1,"graph":0}"#;
+const GROUP: &str =
+    r#"{"t":1,"tid":1,"cb":"start","ctx":1,"h":1,"type":"GroupApi","parent":0,"rank":0,"depth":1,"graph":0}"#;
 
 /// A recording of these lines.
 fn recording(directory: &TempDir, lines: impl IntoIterator<Item = String>) -> PathBuf {
@@ -36,7 +38,10 @@ fn refused(lines: impl IntoIterator<Item = String>, line: usize, trouble: &str) 
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{said}");
     let place = format!("{}:{line}: ", path.display());
-    assert!(said.contains(&place) && said.contains(trouble) && said.len() < 1000, "wanted {place} {trouble}, got {said}");
+    assert!(
+        said.contains(&place) && said.contains(trouble) && said.len() < 1000,
+        "wanted {place} {trouble}, got {said}"
+    );
 }
 
 /// Runs it to its end, and gives the most memory of it and of each process that it starts, MiB.
@@ -60,7 +65,8 @@ fn peak_mib(command: &mut Command) -> i64 {
 fn a_line_that_comes_again_and_again_takes_no_memory() {
     let directory = tempfile::tempdir().unwrap();
     let again = r#"{"t":2,"tid":1,"cb":"state","h":1,"state":24}"#;
-    let path = recording(&directory, std::iter::once(GROUP.to_owned()).chain(std::iter::repeat_n(again.to_owned(), 300_000)));
+    let path =
+        recording(&directory, std::iter::once(GROUP.to_owned()).chain(std::iter::repeat_n(again.to_owned(), 300_000)));
     let mut command = tool::tool();
     let peak = peak_mib(command.arg("replay").arg(&path).arg("--otf2").arg(directory.path().join("archive")));
     assert!(peak < 100, "{peak} MiB");
@@ -68,9 +74,15 @@ fn a_line_that_comes_again_and_again_takes_no_memory() {
 
 #[test]
 fn strings_that_no_recorder_writes_are_refused() {
-    let init = |name: &str| INIT.replace(r#""ctx":1"#, r#""ctx":2"#).replace(r#""name":"""#, &format!(r#""name":"{name}""#));
-    refused([init(&"x".repeat(5000))], 3, "\"name\" is a string of 5000 bytes, of which at most 4096 are read: shorten it");
-    let call = |func: &str| GROUP.replace("GroupApi", "CollApi").replace(r#""depth":1"#, &format!(r#""func":"{func}""#));
+    let init =
+        |name: &str| INIT.replace(r#""ctx":1"#, r#""ctx":2"#).replace(r#""name":"""#, &format!(r#""name":"{name}""#));
+    refused(
+        [init(&"x".repeat(5000))],
+        3,
+        "\"name\" is a string of 5000 bytes, of which at most 4096 are read: shorten it",
+    );
+    let call =
+        |func: &str| GROUP.replace("GroupApi", "CollApi").replace(r#""depth":1"#, &format!(r#""func":"{func}""#));
     refused([call(&"x".repeat(513))], 3, "\"func\" is a string of 513 bytes");
     let others = (2..20_000).map(|ctx| {
         let name = format!("{ctx}{}", "x".repeat(4000));

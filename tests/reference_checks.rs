@@ -31,8 +31,9 @@ fn by_hand() -> Value {
     json!({
         "schema": "scorep-nccl-summary-1",
         "processes": [
-            // Unfinished: the send (handle 8), whose last step (13) never stops, and the receive (25), whose kernel channel (26)
-            // never does. Invisible: calls 27 and 31. Out of step: 23, after the send to oneself (21), and 29, after call 27.
+            // Unfinished: the send (handle 8), whose last step (13) never stops, and the receive (25), whose kernel
+            // channel (26) never does. Invisible: calls 27 and 31. Out of step: 23, after the send to oneself (21), and
+            // 29, after call 27.
             {"process": 0, "pid": 1, "callbacks": 74, "events": 32, "windows": 2, "dropped": 0, "unfinished": 2,
              "invisible": 2, "out_of_step": 2, "ignored_handles": 0, "peak_memory_bytes": 3,
              // All but handles 2 and 5, whose stamps are right.
@@ -68,19 +69,20 @@ fn by_hand() -> Value {
              "min_us": null, "max_us": null},
         ],
         "transfers": [
-            // Steps 10, 11, 12 by channel 3, and 15 by channel 4: 1000 bytes from 2 to 4 us, 2000 from 3 to 6, 3000 from 10 to 13,
-            // 8000 from 20 to 25, together 4 + 3 + 5. Step 11 waits behind 10 until 4 us, so the service times are 2, 2, 3 and 5 us,
-            // and 1, 2, 1 and 1 are in flight. In kB and us, with the weights 225, 225, 100 and 36 (900 / time^2): sums w 586,
-            // wx 1263, wy 1380, wxx 4329, wxy 3690, wyy 3600; 586 wxx - wx wx = 941625, 586 wxy - wx wy = 419400,
-            // 586 wyy - wy wy = 205200. Slope 419400 / 941625, latency (1380 - 1263 slope) / 586.
+            // Steps 10, 11, 12 by channel 3, and 15 by channel 4: 1000 bytes from 2 to 4 us, 2000 from 3 to 6, 3000
+            // from 10 to 13, 8000 from 20 to 25, together 4 + 3 + 5. Step 11 waits behind 10 until 4 us, so the service
+            // times are 2, 2, 3 and 5 us, and 1, 2, 1 and 1 are in flight. In kB and us, with the weights 225, 225, 100
+            // and 36 (900 / time^2): sums w 586, wx 1263, wy 1380, wxx 4329, wxy 3690, wyy 3600; 586 wxx - wx wx =
+            // 941625, 586 wxy - wx wy = 419400, 586 wyy - wy wy = 205200. Slope 419400 / 941625, latency (1380 - 1263
+            // slope) / 586.
             {"comm": ab, "rank": 0, "peer": 1, "transfers": 4, "bytes": 14000, "sizes": 4, "channels": 2,
              "active_us": 12.0, "sustained_rate_mb_s": 14000.0 / 12.0, "typical_rate_mb_s": 14000.0 / 12.0,
              "mean_in_flight": 1.25, "max_in_flight": 2,
              "fit": {"latency_us": latency, "latency_error_us": (variance * (900.0 / 586.0 + mean * mean / sxx)).sqrt(),
                      "rate_mb_s": 1000.0 / slope, "rate_error_mb_s": 1000.0 / slope / slope * (variance / sxx).sqrt(),
                      "r2": 419_400.0_f64.powi(2) / (941_625.0 * 205_200.0), "n": 4}},
-            // 500 bytes from 1 to 2 us and 500 from 1.5 to 2.5 us, by one channel: service times of 1 and 0.5 us, whose lower median is
-            // the typical one.
+            // 500 bytes from 1 to 2 us and 500 from 1.5 to 2.5 us, by one channel: service times of 1 and 0.5 us, whose
+            // lower median is the typical one.
             {"comm": ab, "rank": 1, "peer": 0, "transfers": 2, "bytes": 1000, "sizes": 1, "channels": 1,
              "active_us": 1.5, "sustained_rate_mb_s": 2000.0 / 3.0, "typical_rate_mb_s": 1000.0,
              "mean_in_flight": 1.5, "max_in_flight": 2, "fit": null},
@@ -150,8 +152,12 @@ fn no_wrong_value_goes_unseen() {
 
 fn leaves(value: &Value, place: String, places: &mut Vec<String>) {
     match value {
-        Value::Object(fields) => fields.iter().for_each(|(name, value)| leaves(value, format!("{place}/{name}"), places)),
-        Value::Array(rows) => rows.iter().enumerate().for_each(|(i, value)| leaves(value, format!("{place}/{i}"), places)),
+        Value::Object(fields) => {
+            fields.iter().for_each(|(name, value)| leaves(value, format!("{place}/{name}"), places))
+        }
+        Value::Array(rows) => {
+            rows.iter().enumerate().for_each(|(i, value)| leaves(value, format!("{place}/{i}"), places))
+        }
         _ => places.push(place),
     }
 }
@@ -189,14 +195,18 @@ fn tolerances_are_those_promised() {
     for time in ["/operations/0/time_us", "/transfers/0/active_us", "/channels/0/mean_time_us"] {
         assert_eq!((differences(time, 1.0009), differences(time, 0.9989)), (0, 1), "{time}");
     }
-    for fitted in
-        ["/transfers/0/fit/latency_us", "/transfers/0/fit/rate_mb_s", "/transfers/0/fit/r2", "/transfers/0/mean_in_flight"]
-    {
+    for fitted in [
+        "/transfers/0/fit/latency_us",
+        "/transfers/0/fit/rate_mb_s",
+        "/transfers/0/fit/r2",
+        "/transfers/0/mean_in_flight",
+    ] {
         assert_eq!((differences(fitted, 1.000_000_9), differences(fitted, 0.999_998_9)), (0, 1), "{fitted}");
     }
 }
 
-/// Without a communicator's own rank among the peers, and with every call followed, every operation with stamps is timed.
+/// Without a communicator's own rank among the peers, and with every call followed, every operation with stamps is
+/// timed.
 #[test]
 fn in_step_to_the_end() {
     let followed = FIRST.replace("\"peer\":0", "\"peer\":7").replace(
@@ -210,36 +220,41 @@ fn in_step_to_the_end() {
     assert_eq!((reduce.gpu_timed, reduce.time_us, reduce.max_us), (3, 68.0, Some(60.0)));
 }
 
-/// Kernels of one communicator, in the order of their launches: an all-reduce by TREE, without events; a send and a receive in one kernel; an
-/// all-reduce by PAT, alone; one by TREE with events that no kernel can be between; two silent broadcasts in a group; one without events.
+/// Kernels of one communicator, in the order of their launches: an all-reduce by TREE, without events; a send and a
+/// receive in one kernel; an all-reduce by PAT, alone; one by TREE with events that no kernel can be between; two
+/// silent broadcasts in a group; one without events.
 const KERNELS: &str = include_str!("reference/by_hand/kernels.jsonl");
 
 #[test]
 fn times_of_kernels_worked_out_by_hand() {
-    let row =
-        |kind: &str, func: &str, peer, counts: [usize; 3], bytes, [time_us, kernel_time_us, kernel_once_us, each]: [f64; 4]| {
-            let of = |most: bool| if counts[1] > 0 && most { Some(each) } else { None };
-            let (comm, kind, func) = ("00000000000000ef".into(), kind.into(), func.into());
-            let [count, gpu_timed, event_timed] = counts;
-            let (min_us, max_us) = (of(true), of(count == gpu_timed));
-            let rank = 0;
-            OperationRow {
-                comm,
-                rank,
-                kind,
-                func,
-                peer,
-                count,
-                bytes,
-                gpu_timed,
-                event_timed,
-                time_us,
-                kernel_time_us,
-                kernel_once_us,
-                min_us,
-                max_us,
-            }
-        };
+    let row = |kind: &str,
+               func: &str,
+               peer,
+               counts: [usize; 3],
+               bytes,
+               [time_us, kernel_time_us, kernel_once_us, each]: [f64; 4]| {
+        let of = |most: bool| if counts[1] > 0 && most { Some(each) } else { None };
+        let (comm, kind, func) = ("00000000000000ef".into(), kind.into(), func.into());
+        let [count, gpu_timed, event_timed] = counts;
+        let (min_us, max_us) = (of(true), of(count == gpu_timed));
+        let rank = 0;
+        OperationRow {
+            comm,
+            rank,
+            kind,
+            func,
+            peer,
+            count,
+            bytes,
+            gpu_timed,
+            event_timed,
+            time_us,
+            kernel_time_us,
+            kernel_once_us,
+            min_us,
+            max_us,
+        }
+    };
     let of = |sources| {
         let reference = summarise_texts_by(&[KERNELS], sources);
         let process = &reference.processes[0];
@@ -247,9 +262,10 @@ fn times_of_kernels_worked_out_by_hand() {
         let (invisible, untimed) = (process.invisible, process.untimed);
         (reference.operations, invisible, untimed)
     };
-    // The events' clock is 1000500 ns ahead of the host's at most. The first event before the send and the receive happened at once, when
-    // the host was not done with the launch: from 12000 + 1000500 to 1030500 ns. That before the third kernel had to wait: 1054500 to
-    // 1064500 ns. The broadcasts' group was over at 85000: 85000 + 1000500 to 1100600 ns.
+    // The events' clock is 1000500 ns ahead of the host's at most. The first event before the send and the receive
+    // happened at once, when the host was not done with the launch: from 12000 + 1000500 to 1030500 ns. That before the
+    // third kernel had to wait: 1054500 to 1064500 ns. The broadcasts' group was over at 85000: 85000 + 1000500 to
+    // 1100600 ns.
     let broadcasts = row("Coll", "Broadcast", None, [2, 2, 2], 28, [30.2, 15.1, 15.1, 15.1]);
     // the kernel counts with both functions, and once with the send, which is first
     let p2p = |func: &str, once| row("P2p", func, Some(1), [1, 1, 1], 1, [18.0, 18.0, once, 18.0]);
@@ -269,7 +285,9 @@ fn lines_with_known_answers() {
     let line = |bytes: i64| (bytes, 250.0 + bytes as f64 / 2.0);
     let exact = fit(&[0, 200, 1000, 1600].map(line)).unwrap();
     assert!((exact.latency_us.unwrap() - 0.25).abs() < 1e-9 && (exact.rate_mb_s - 2000.0).abs() < 1e-6, "{exact:?}");
-    assert!(exact.latency_error_us < 1e-9 && exact.rate_error_mb_s < 1e-3 && (exact.r2 - 1.0).abs() < 1e-9 && exact.n == 4);
+    assert!(
+        exact.latency_error_us < 1e-9 && exact.rate_error_mb_s < 1e-3 && (exact.r2 - 1.0).abs() < 1e-9 && exact.n == 4
+    );
     // A line that begins at -100 ns is none, and one that scatters around 0 has no latency.
     assert_eq!(fit(&[200, 400, 1000, 1600].map(|bytes| (bytes, bytes as f64 - 100.0))), None);
     let through = fit(&[(1000, 970.0), (2000, 2060.0), (4000, 3900.0), (8000, 8300.0)]).unwrap();

@@ -32,7 +32,11 @@ fn each_nccl_of_a_process_is_asked_for_what_it_bears() {
     assert_eq!(kernel_events(&[6, 5], &[]), [false, true]);
     let (masks, said) = masks(&[5, 6], &[("NCCL_SCOREP_PRESET", "full"), ("NCCL_SCOREP_GPU_TIME", "stamps")]);
     assert_eq!(masks, [0xfff, 0x7fff & !KERNEL_CH]);
-    assert_eq!(said.matches("GPU times are off: with NCCL of unknown release, profiler interface v6").count(), 1, "{said}");
+    assert_eq!(
+        said.matches("GPU times are off: with NCCL of unknown release, profiler interface v6").count(),
+        1,
+        "{said}"
+    );
 }
 
 #[test]

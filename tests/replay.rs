@@ -52,7 +52,10 @@ fn operations_of_an_old_nccl_have_times() {
     let timed = rows(&text, "Operations that the GPU has not timed");
     assert!(!timed.is_empty(), "{text}");
     for cells in timed {
-        assert!([3, 5].iter().any(|&place| cells[place] != "0" && cells[place + 1].parse::<f64>().unwrap() > 0.0), "{cells:?}");
+        assert!(
+            [3, 5].iter().any(|&place| cells[place] != "0" && cells[place + 1].parse::<f64>().unwrap() > 0.0),
+            "{cells:?}"
+        );
     }
     assert!(text.contains("(NCCL 2.27 and later do)") && !text.contains("interface v"), "{text}");
 }
@@ -124,7 +127,9 @@ fn a_communicators_name_does_not_steer_the_terminal() {
     for (number, name) in [r"\u001b[31mred", "plain"].iter().enumerate() {
         let lines = [
             r#"{"cb":"meta","format":1,"api":5,"mask":4095,"pid":7,"real0":0,"mono0":0,"dropped":0}"#.to_owned(),
-            format!(r#"{{"t":1,"tid":1,"cb":"init","ctx":1,"comm":"a{number}","name":"{name}","nnodes":1,"nranks":2,"rank":0}}"#),
+            format!(
+                r#"{{"t":1,"tid":1,"cb":"init","ctx":1,"comm":"a{number}","name":"{name}","nnodes":1,"nranks":2,"rank":0}}"#
+            ),
         ];
         let file = fs::File::create(directory.path().join(format!("odd.r{number}.jsonl.gz"))).unwrap();
         let mut gzip = flate2::write::GzEncoder::new(file, flate2::Compression::fast());

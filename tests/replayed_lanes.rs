@@ -1,4 +1,5 @@
-//! The lanes of a replay's archive: as long as the operations of the summary, on one clock, on the machines of the processes.
+//! The lanes of a replay's archive: as long as the operations of the summary, on one clock, on the machines of the
+//! processes.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -44,14 +45,16 @@ fn lanes(trace: &Trace) -> impl Iterator<Item = &Location> {
     trace.locations.iter().filter(|location| location.kind == "ACCELERATOR_STREAM")
 }
 
-/// Begin and end of the operations of each process, by lane: nanoseconds. Where windows of rank pairs end is for the collector to say.
+/// Begin and end of the operations of each process, by lane: nanoseconds. Where windows of rank pairs end is for the
+/// collector to say.
 fn times(trace: &Trace) -> BTreeMap<(String, String), Vec<u64>> {
     let of_lane = |lane: &Location| lane.events.iter().map(|event| event.time).collect();
     let of_ranks = lanes(trace).filter(|lane| lane.name.contains(" rank "));
     of_ranks.map(|lane| ((lane.group.clone(), lane.name.clone()), of_lane(lane))).collect()
 }
 
-/// Copies of a run's captures, recorded on machines that were booted so much earlier, with clocks that are so wrong: nanoseconds.
+/// Copies of a run's captures, recorded on machines that were booted so much earlier, with clocks that are so wrong:
+/// nanoseconds.
 fn elsewhere(run: &str, machines: &[(u64, i64)]) -> Vec<Edited> {
     let captures = tool::captures(&tool::run(run));
     assert_eq!(captures.len(), machines.len());
@@ -70,7 +73,8 @@ fn paths(edited: &[Edited]) -> Vec<PathBuf> {
     edited.iter().map(Edited::path).collect()
 }
 
-/// Hours apart by their own clocks, and some milliseconds by the time of day: what is said to be the error is no less than it is.
+/// Hours apart by their own clocks, and some milliseconds by the time of day: what is said to be the error is no less
+/// than it is.
 #[test]
 fn processes_of_several_machines_are_on_one_clock() {
     if skipped() {
@@ -79,7 +83,12 @@ fn processes_of_several_machines_are_on_one_clock() {
     let far = [
         ("nodes2x2_train", vec![(0, 0), (0, 0), (5 * HOUR, 3_000_000), (5 * HOUR, 3_000_000)], 2, 3_000.0),
         ("truth_fsdp", vec![(7 * HOUR, 0), (0, -40_000_000_000)], 2, 500.0),
-        ("nodes4x1_pipeline", vec![(0, 0), (HOUR, 1_000_000), (2 * HOUR, 2_000_000), (3 * HOUR, -3_000_000)], 4, 7_000.0),
+        (
+            "nodes4x1_pipeline",
+            vec![(0, 0), (HOUR, 1_000_000), (2 * HOUR, 2_000_000), (3 * HOUR, -3_000_000)],
+            4,
+            7_000.0,
+        ),
     ];
     for (run, machines, nodes, most) in far {
         let (near, here, _) = replayed(&tool::captures(&tool::run(run)));
@@ -89,15 +98,17 @@ fn processes_of_several_machines_are_on_one_clock() {
         assert!(summary["clocks"]["nodes"] == nodes && error < most, "{run}: {}", summary["clocks"]);
         let (here, there) = (times(&here), times(&there));
         assert_eq!(here.keys().collect::<Vec<_>>(), there.keys().collect::<Vec<_>>(), "{run}");
-        let moved =
-            |key: &(String, String)| here[key].iter().zip(&there[key]).map(|(here, there)| there.wrapping_sub(*here) as i64);
+        let moved = |key: &(String, String)| {
+            here[key].iter().zip(&there[key]).map(|(here, there)| there.wrapping_sub(*here) as i64)
+        };
         let all: Vec<i64> = here.keys().flat_map(moved).collect();
         let apart = (all.iter().max().unwrap() - all.iter().min().unwrap()) as f64 / 1e3;
         assert!(all.len() > 100 && apart > 0.0 && apart <= error, "{run}: {apart} us apart, said to be {error}");
     }
 }
 
-/// Two jobs, or one whose operations nobody has timed: their clocks are as apart as the time of day says, and that is said.
+/// Two jobs, or one whose operations nobody has timed: their clocks are as apart as the time of day says, and that is
+/// said.
 #[test]
 fn clocks_that_nothing_joins_are_told_of() {
     if skipped() {
@@ -108,10 +119,12 @@ fn clocks_that_nothing_joins_are_told_of() {
     captures.push(other[0].path());
     let (summary, trace, _) = replayed(&captures);
     let notes: Vec<&str> = summary["notes"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
-    let told = notes.iter().filter(|note| note.starts_with("the clocks of 2 of 3 processes (fsdp.r0 and so on)")).count();
+    let told =
+        notes.iter().filter(|note| note.starts_with("the clocks of 2 of 3 processes (fsdp.r0 and so on)")).count();
     assert!(told == 1 && summary["clocks"].is_null(), "{notes:?}");
     // recorded 64 s before by the time of day
-    let first = |group: &str| lanes(&trace).filter(|lane| lane.group == group).map(|lane| lane.events[0].time).min().unwrap();
+    let first =
+        |group: &str| lanes(&trace).filter(|lane| lane.group == group).map(|lane| lane.events[0].time).min().unwrap();
     let seconds = (first("fsdp.r0") - first("tree.r0")) as f64 / 1e9;
     assert!((60.0..70.0).contains(&seconds), "{seconds}");
 }
@@ -149,7 +162,9 @@ fn processes_are_on_their_machines() {
     for run in ["nodes2x2_train", "nodes2x2_graph"] {
         let (_, _, definitions) = replayed(&tool::captures(&tool::run(run)));
         assert_eq!(machines(&definitions), ["node 0", "node 0", "node 1", "node 1"], "{run}");
-        let nodes = definitions.lines().filter(|line| line.starts_with("SYSTEM_TREE_NODE ") && line.contains("Class: \"node\""));
+        let nodes = definitions
+            .lines()
+            .filter(|line| line.starts_with("SYSTEM_TREE_NODE ") && line.contains("Class: \"node\""));
         assert_eq!(nodes.count(), 2, "{run}");
     }
     let hosts = ["gpu07.cluster", "gpu07.cluster", "gpu12.cluster", "gpu12.cluster"];
@@ -160,7 +175,8 @@ fn processes_are_on_their_machines() {
     assert_eq!(summary["clocks"]["nodes"], 2);
 }
 
-/// Names, regions, counters and attributes are those that the library gives Score-P; what is as long as on the GPU is its time.
+/// Names, regions, counters and attributes are those that the library gives Score-P; what is as long as on the GPU is
+/// its time.
 #[test]
 fn lanes_are_as_long_as_the_summary_says() {
     if skipped() {
@@ -170,7 +186,9 @@ fn lanes_are_as_long_as_the_summary_says() {
         let (summary, trace, _) = replayed(&tool::captures(&tool::run(run)));
         let mut shown: BTreeMap<(String, i64, String), (u64, f64)> = BTreeMap::new();
         for lane in lanes(&trace) {
-            let Some((comm, rank)) = lane.name.strip_prefix("NCCL ").and_then(|name| name.split_once(" rank ")) else { continue };
+            let Some((comm, rank)) = lane.name.strip_prefix("NCCL ").and_then(|name| name.split_once(" rank ")) else {
+                continue;
+            };
             let rank: i64 = rank.split(' ').next().unwrap().parse().unwrap();
             let mut begun = 0;
             for event in &lane.events {
@@ -196,7 +214,10 @@ fn lanes_are_as_long_as_the_summary_says() {
             let (on_lanes, length) = shown[&key];
             assert_eq!(on_lanes, count, "{run} {key:?}");
             // rounded to nanoseconds, and cut where the clocks' mapping leaves it open
-            assert!((length - time).abs() < 0.001 * time + 1.0, "{run} {key:?}: {length} us on lanes, {time} in the summary");
+            assert!(
+                (length - time).abs() < 0.001 * time + 1.0,
+                "{run} {key:?}: {length} us on lanes, {time} in the summary"
+            );
         }
     }
 }

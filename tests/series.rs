@@ -34,12 +34,14 @@ fn time_of(process: &Process, line: &str, comm: &str) -> u64 {
 }
 
 fn operations(process: &Process, comm: &str) -> Vec<Operation> {
-    let mut operations: Vec<Operation> = process.operations().into_iter().filter(|operation| operation.comm == comm).collect();
+    let mut operations: Vec<Operation> =
+        process.operations().into_iter().filter(|operation| operation.comm == comm).collect();
     operations.sort_by_key(|operation| operation.begin);
     operations
 }
 
-/// A window ends when an operation is enqueued more than a second after its begin. The end of the last one is the communicator's.
+/// A window ends when an operation is enqueued more than a second after its begin. The end of the last one is the
+/// communicator's.
 fn windows(process: &Process, comm: &str, last: u64) -> Vec<(u64, Vec<Operation>)> {
     let mut opened = time_of(process, "opened", comm);
     let mut windows: Vec<(u64, Vec<Operation>)> = vec![(last, Vec::new())];
@@ -90,8 +92,10 @@ fn each_communicator_has_its_windows_values_at_their_ends() {
         stretches.entry((operation.begin - QUEUED) / SECOND).or_default().push(operation);
     }
     let end: u64 = process.lines("end").next().unwrap()[0].parse().unwrap();
-    let others: Vec<_> =
-        stretches.iter().map(|(stretch, operations)| (((stretch + 1) * SECOND).min(end), mean_time_us(operations))).collect();
+    let others: Vec<_> = stretches
+        .iter()
+        .map(|(stretch, operations)| (((stretch + 1) * SECOND).min(end), mean_time_us(operations)))
+        .collect();
     check(&found["nccl_window_collective_time#other"], &others, 1_000_000);
 }
 
@@ -114,7 +118,8 @@ fn each_rank_of_a_communicator_has_a_rate_of_its_own() {
     let rates = |wanted: &dyn Fn(&Operation) -> bool| {
         let rate = |(end, operations): &(u64, Vec<Operation>)| {
             let of = operations.iter().filter(|operation| wanted(operation));
-            let [bytes, time_us] = of.fold([0.0, 0.0], |[bytes, time_us], of| [bytes + of.bytes as f64, time_us + times(of)]);
+            let [bytes, time_us] =
+                of.fold([0.0, 0.0], |[bytes, time_us], of| [bytes + of.bytes as f64, time_us + times(of)]);
             (time_us > 0.0).then(|| (*end, bytes / time_us))
         };
         windows.iter().filter_map(rate).collect::<Vec<_>>()
@@ -153,7 +158,8 @@ fn series_that_there_is_no_memory_for_are_left_out() {
     let job = with_series(&named.join(",")).with("SCOREP_TOTAL_MEMORY", "16000k").run();
     let said = job.said();
     assert!(
-        said.iter().any(|line| line.contains("SCOREP_METRIC_NCCL_SERIES_PLUGIN") && line.contains("SCOREP_TOTAL_MEMORY")),
+        said.iter()
+            .any(|line| line.contains("SCOREP_METRIC_NCCL_SERIES_PLUGIN") && line.contains("SCOREP_TOTAL_MEMORY")),
         "{said:?}"
     );
     // those of a name alone fit in

@@ -1,4 +1,5 @@
-//! Many threads at full speed while windows rotate every 64 events: every event that got a handle is in the figures, once.
+//! Many threads at full speed while windows rotate every 64 events: every event that got a handle is in the figures,
+//! once.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -36,7 +37,11 @@ fn no_event_is_lost_or_counted_twice() {
             let process = &summary["processes"][0];
             let events = u64::from(threads * operations) * 5;
             assert_eq!(process["events"].as_u64(), Some(events), "{what}");
-            assert_eq!((process["unfinished"].as_u64(), process["ignored_handles"].as_u64()), (Some(0), Some(0)), "{what}");
+            assert_eq!(
+                (process["unfinished"].as_u64(), process["ignored_handles"].as_u64()),
+                (Some(0), Some(0)),
+                "{what}"
+            );
             if process["dropped"].as_u64() == Some(0) {
                 assert_eq!(sum(&summary["operations"], "gpu_timed"), recorded[0], "{what}");
                 assert_eq!(process["orphans"].as_u64(), Some(0), "{what}");
@@ -48,7 +53,8 @@ fn no_event_is_lost_or_counted_twice() {
 /// With a mebibyte of memory much is dropped; what is recorded is still right, and what is not is counted.
 #[test]
 fn what_finds_no_room_is_counted() {
-    let (recorded, summary) = stress(2, 50_000, 2, &[("NCCL_SCOREP_MEMORY_MB", "1"), ("NCCL_SCOREP_WINDOW_EVENTS", "1000")]);
+    let (recorded, summary) =
+        stress(2, 50_000, 2, &[("NCCL_SCOREP_MEMORY_MB", "1"), ("NCCL_SCOREP_WINDOW_EVENTS", "1000")]);
     let process = &summary["processes"][0];
     let dropped = process["dropped"].as_u64().unwrap();
     assert!(dropped > 0, "{process:#}");
@@ -64,6 +70,10 @@ fn many_communicators_in_turn_drop_nothing() {
         let (recorded, summary) = stress(1, 8_000, communicators, &[("NCCL_SCOREP_WINDOW_SECONDS", "1000")]);
         let process = &summary["processes"][0];
         assert_eq!(process["dropped"].as_u64(), Some(0), "{communicators}: {process:#}");
-        assert_eq!((recorded[0], sum(&summary["operations"], "gpu_timed")), (8_000, 8_000), "{communicators}: {process:#}");
+        assert_eq!(
+            (recorded[0], sum(&summary["operations"], "gpu_timed")),
+            (8_000, 8_000),
+            "{communicators}: {process:#}"
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! What the library finds in the process besides its callers (tests/c/surroundings_host.c): NCCL's log, other copies of itself, the size
-//! of /dev/shm, Score-P's measurement, and a collector that does not answer.
+//! What the library finds in the process besides its callers (tests/c/surroundings_host.c): NCCL's log, other copies of
+//! itself, the size of /dev/shm, Score-P's measurement, and a collector that does not answer.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -61,7 +61,9 @@ fn things(things: &[&str]) -> Vec<String> {
 /// NCCL_LOG_INFO, NCCL_INIT, a name for the file, no line; then what is there.
 fn introduction(nccl: &str, version: u32, types: &str, scorep: &str) -> String {
     let ours = env!("CARGO_PKG_VERSION");
-    format!("3 1 scorep-nccl 0 scorep-nccl {ours}: NCCL {nccl}, profiler interface v{version}, {types}, {scorep} Score-P")
+    format!(
+        "3 1 scorep-nccl 0 scorep-nccl {ours}: NCCL {nccl}, profiler interface v{version}, {types}, {scorep} Score-P"
+    )
 }
 
 #[test]
@@ -135,8 +137,8 @@ fn too_little_shared_memory_is_warned_of_where_it_is_needed() {
     }
 }
 
-/// Score-P's I/O recording looks at every thread that is not inside the measurement; ours must be, whether Score-P has the metric
-/// plugins or not.
+/// Score-P's I/O recording looks at every thread that is not inside the measurement; ours must be, whether Score-P has
+/// the metric plugins or not.
 #[test]
 fn our_threads_keep_out_of_score_ps_recording() {
     // the collector's line about works out of step
@@ -150,7 +152,8 @@ fn our_threads_keep_out_of_score_ps_recording() {
     assert_eq!(play(7, &things(&["score-p"]), &[]).said.len(), 1);
 }
 
-/// A collector that does not answer holds the end of the process up for a while; then there is no summary, and one line says so.
+/// A collector that does not answer holds the end of the process up for a while; then there is no summary, and one line
+/// says so.
 #[test]
 fn a_collector_that_does_not_answer_is_told_of_at_the_end() {
     let run = play(7, &things(&["stuck"]), &[]);

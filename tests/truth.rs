@@ -1,5 +1,5 @@
-//! Times of operations against those of CUPTI: runs that had NCCL's callbacks, CUDA events and CUPTI at once (tests/captures/truth_*,
-//! tests/truth) are replayed with stamps, with events and with both, and no time may be wrong.
+//! Times of operations against those of CUPTI: runs that had NCCL's callbacks, CUDA events and CUPTI at once
+//! (tests/captures/truth_*, tests/truth) are replayed with stamps, with events and with both, and no time may be wrong.
 //!
 //! A first launch of a kernel counts for less: CUPTI shows up to 130 us more than there are between its stamps.
 
@@ -17,7 +17,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// How far an operation's time may be from its kernel's: on average so many microseconds and so much of it, never more than the last.
+/// How far an operation's time may be from its kernel's: on average so many microseconds and so much of it, never more
+/// than the last.
 const MEAN_US: f64 = 8.0;
 const MEAN_PART: f64 = 0.01;
 const MOST_US: f64 = 60.0;
@@ -37,7 +38,8 @@ struct True {
     begin: i64,
     /// NCCL's number of a collective.
     sequence: Option<u64>,
-    /// Whether its stamps can be its kernel's time: it has the kernel to itself, and is a send, a receive, or by RING or PAT.
+    /// Whether its stamps can be its kernel's time: it has the kernel to itself, and is a send, a receive, or by RING
+    /// or PAT.
     stamped: bool,
     /// Whether its kernel was launched for the first time.
     first: bool,
@@ -68,7 +70,8 @@ fn truth(name: &str, run: &Path) -> Truth {
     for (rank, capture) in tool::captures(run).iter().enumerate() {
         let (_, lines) = lines::all(capture);
         let kernels = kernels(name, rank, &lines);
-        let launched: HashSet<u64> = lines.iter().filter(|line| line["cb"] == "kernel").map(|line| number(line, "h")).collect();
+        let launched: HashSet<u64> =
+            lines.iter().filter(|line| line["cb"] == "kernel").map(|line| number(line, "h")).collect();
         let mut comms: HashMap<u64, (String, i64)> = HashMap::new();
         let mut names: HashSet<&str> = HashSet::new();
         let mut launches = Vec::new();
@@ -115,9 +118,11 @@ fn kernels(run: &str, rank: usize, lines: &[Value]) -> Vec<(String, i64, f64)> {
     let kernels = cupti["kernels"].as_array().unwrap().iter();
     let base = cupti["base_ns"].as_i64().unwrap();
     let begin = |kernel: &Value| base + kernel[0].as_i64().unwrap();
-    let kernels =
-        kernels.map(|kernel| (kernel[2].as_str().unwrap().to_owned(), begin(kernel), kernel[1].as_f64().unwrap() / 1e3));
-    kernels.filter(|(name, _, _)| name.starts_with("ncclDevKernel") && !(silent && name.contains("Broadcast"))).collect()
+    let kernels = kernels
+        .map(|kernel| (kernel[2].as_str().unwrap().to_owned(), begin(kernel), kernel[1].as_f64().unwrap() / 1e3));
+    kernels
+        .filter(|(name, _, _)| name.starts_with("ncclDevKernel") && !(silent && name.contains("Broadcast")))
+        .collect()
 }
 
 fn told_by_summary(summary: &Value) -> BTreeMap<Key, Told> {
@@ -184,7 +189,8 @@ fn wrong(truth: &Truth, told: &BTreeMap<Key, Told>, sources: Sources) -> Vec<Str
 /// What is wrong with the times of those that are timed.
 fn wrong_times(timed: &[True], told: &Told) -> Option<String> {
     if timed.is_empty() {
-        return (told.us != 0.0 || told.min_us.is_some() || told.max_us.is_some()).then(|| format!("times of nothing: {told:?}"));
+        return (told.us != 0.0 || told.min_us.is_some() || told.max_us.is_some())
+            .then(|| format!("times of nothing: {told:?}"));
     }
     let sum: f64 = timed.iter().map(|operation| operation.us).sum();
     let slack = |operation: &True| if operation.first { FIRST_US } else { 0.0 };
@@ -231,8 +237,8 @@ fn no_time_of_the_reference_is_wrong() {
     assert!(all.is_empty(), "{} wrong:\n{}", all.len(), all.join("\n"));
 }
 
-/// Kernels that take twice as long, or half; one operation's time too long; times of trees and groups from stamps; operations without a
-/// time that have events.
+/// Kernels that take twice as long, or half; one operation's time too long; times of trees and groups from stamps;
+/// operations without a time that have events.
 #[test]
 fn every_planted_fault_is_found() {
     for (name, run) in runs() {
@@ -251,10 +257,17 @@ fn every_planted_fault_is_found() {
                     change(told.get_mut(key).unwrap());
                     !wrong(&right, &told, sources).is_empty()
                 };
-                assert!(found(|told| told.count += 1) && found(|told| told.event_timed = told.count + 1), "{name}, {mode}");
+                assert!(
+                    found(|told| told.count += 1) && found(|told| told.event_timed = told.count + 1),
+                    "{name}, {mode}"
+                );
                 if timed.contains(&key) {
-                    assert!(found(|told| told.max_us = Some(told.max_us.unwrap_or(0.0) + 300.0)), "{name}, {mode}: {key:?}");
-                    let too_long = |told: &mut Told| told.us += 10.0 * told.gpu_timed as f64 + 0.02 * told.us + 2.0 * FIRST_US;
+                    assert!(
+                        found(|told| told.max_us = Some(told.max_us.unwrap_or(0.0) + 300.0)),
+                        "{name}, {mode}: {key:?}"
+                    );
+                    let too_long =
+                        |told: &mut Told| told.us += 10.0 * told.gpu_timed as f64 + 0.02 * told.us + 2.0 * FIRST_US;
                     assert!(found(|told| told.min_us = None) && found(too_long), "{name}, {mode}: {key:?}");
                 }
                 if sources != Sources::Stamps {

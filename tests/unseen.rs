@@ -1,7 +1,7 @@
 //! Captures that nobody has seen: synthetic ones, by seed, against the reference, and each twice.
 //!
-//! `SCOREP_NCCL_SEEDS=1000..2000 cargo test --test unseen` tries others; with `SCOREP_NCCL_KEEP=DIR`, the captures of the last one stay
-//! in DIR.
+//! `SCOREP_NCCL_SEEDS=1000..2000 cargo test --test unseen` tries others; with `SCOREP_NCCL_KEEP=DIR`, the captures of
+//! the last one stay in DIR.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -23,14 +23,16 @@ fn synthetic_runs_give_the_reference_figures_twice() {
     check(false);
 }
 
-/// Children that come seconds, or thousands of callbacks, after their parents have stopped, or after their communicator's end.
+/// Children that come seconds, or thousands of callbacks, after their parents have stopped, or after their
+/// communicator's end.
 #[test]
 fn late_children_are_counted() {
     check(true);
 }
 
 fn check(late: bool) {
-    let wrong = |seed| wrong(&Run::new(seed, late), seed % 3 == 0).into_iter().map(move |what| format!("seed {seed}: {what}"));
+    let wrong =
+        |seed| wrong(&Run::new(seed, late), seed % 3 == 0).into_iter().map(move |what| format!("seed {seed}: {what}"));
     let wrong: Vec<String> = seeds().flat_map(wrong).collect();
     assert!(wrong.is_empty(), "{} differences:\n{}", wrong.len(), wrong.join("\n"));
 }
@@ -61,7 +63,9 @@ fn wrong(run: &Run, short_windows: bool) -> Vec<String> {
             wrong.push(format!("unknown_events: {} instead of {}", row["unknown_events"], process.unknown_events));
         }
     }
-    for (what, other) in [("again", replay(&captures, short_windows)), ("other windows", replay(&captures, !short_windows))] {
+    for (what, other) in
+        [("again", replay(&captures, short_windows)), ("other windows", replay(&captures, !short_windows))]
+    {
         if settled(&first) != settled(&other) {
             wrong.push(format!("differs when replayed ({what}): {}", first_difference(&first, &other)));
         }

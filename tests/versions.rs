@@ -1,5 +1,5 @@
-//! The figures of recorded runs through every version of NCCL's interface: what a version tells comes out as it went in, and what
-//! it does not tell is not made up.
+//! The figures of recorded runs through every version of NCCL's interface: what a version tells comes out as it went
+//! in, and what it does not tell is not made up.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -28,7 +28,8 @@ fn sum(rows: &Value, field: &str) -> u64 {
     rows.as_array().unwrap().iter().map(|row| row[field].as_u64().unwrap()).sum()
 }
 
-/// Count and bytes by kind, function and peer, over all communicators and ranks: up to v3 NCCL's wrappers tell of neither.
+/// Count and bytes by kind, function and peer, over all communicators and ranks: up to v3 NCCL's wrappers tell of
+/// neither.
 type Operations = BTreeMap<(String, String, Option<i64>), (u64, u64)>;
 
 fn operations_of_summary(summary: &Value) -> Operations {
@@ -83,8 +84,8 @@ fn up_to_v3_there_are_no_transfers_and_no_gpu_times() {
     }
 }
 
-/// v4 tells of no API calls, so there are fewer callbacks, and none that is followed by nothing; v5 to v7 differ in what these runs
-/// have nothing of.
+/// v4 tells of no API calls, so there are fewer callbacks, and none that is followed by nothing; v5 to v7 differ in
+/// what these runs have nothing of.
 #[test]
 fn from_v4_on_the_figures_are_the_references() {
     for run in RUNS {

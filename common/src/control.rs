@@ -14,8 +14,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long a question waits for a collector that does nothing, and all questions together for one that is at work on what was recorded: on
-/// a crowded machine that may take a while, and what it works on is the job's figures.
+/// How long a question waits for a collector that does nothing, and all questions together for one that is at work on
+/// what was recorded: on a crowded machine that may take a while, and what it works on is the job's figures.
 const STANDSTILL: Duration = Duration::from_secs(2);
 const LONGEST: Duration = Duration::from_secs(30);
 /// Questions that follow one another within that time share LONGEST.
@@ -31,8 +31,8 @@ const LAST_LOOK: Duration = Duration::from_millis(200);
 
 /// Set once the collector has let a question wait: nobody waits for it again.
 static DEAF: AtomicBool = AtomicBool::new(false);
-/// Takes in all that was recorded before this call, so that the counters show it. False when the collector did not answer in
-/// time, or there is none.
+/// Takes in all that was recorded before this call, so that the counters show it. False when the collector did not
+/// answer in time, or there is none.
 pub fn flush(patience: Duration) -> bool {
     ask(|done| Question::Flush { last: false, done }, |answer| answer.wait(patience).ok()).is_some()
 }
@@ -52,7 +52,8 @@ pub fn summary() -> Option<Summary> {
     ask(|answer| Question::Summary { answer }, patiently)
 }
 
-/// The same for a thread that has time; `None` also when the collector is busy for so long, which nobody else is told of.
+/// The same for a thread that has time; `None` also when the collector is busy for so long, which nobody else is told
+/// of.
 pub(crate) fn summary_within(patience: Duration) -> Option<Summary> {
     ask(|answer| Question::Summary { answer }, |answer| answer.wait(patience).ok())
 }
@@ -73,8 +74,8 @@ pub fn series(series: Token) -> Vec<Point> {
     ask(|answer| Question::Series { series, answer }, patiently).unwrap_or_default()
 }
 
-/// A context's last communicator has ended: when this returns, no call of CUDA's will be made about its events. NCCL's destroying of a communicator
-/// waits for that, as long as the collector takes for one look.
+/// A context's last communicator has ended: when this returns, no call of CUDA's will be made about its events. NCCL's
+/// destroying of a communicator waits for that, as long as the collector takes for one look.
 pub(crate) fn close_launches(pool: u32) {
     let closed = ask(|done| Question::Close { pool, done }, |answer| answer.wait(LAST_LOOK).ok());
     if let (None, Some(recorder)) = (closed, recorder::begun()) {
@@ -101,7 +102,8 @@ fn ask<T>(question: impl FnOnce(Reply<T>) -> Question, wait: impl FnOnce(&Answer
     wait(&answer)
 }
 
-/// Waits for as long as the collector is at work, and until the deadline that all questions of the end share; at least for one look.
+/// Waits for as long as the collector is at work, and until the deadline that all questions of the end share; at least
+/// for one look.
 fn patiently<T>(answer: &Answer<T>) -> Option<T> {
     let begun = Instant::now();
     let deadline = {

@@ -3,9 +3,10 @@
 //! ```text
 //! record: callbacks ──► windows of slots ──► collect: reader, assembly ──► sums, figures ──► board, series, timeline, summary
 //! ```
-//! The callbacks ([`callbacks`]) write one cache line an event ([`slot`]) into the communicator's window ([`window`]). The collector
-//! thread (`collect::collector`) reads the windows (`collect::reader`), puts operations and transfers together (`collect::assembly`), sums and fits
-//! them ([`run_sums`], [`rate`]) and shows the result ([`board`], [`series`], [`summary`]).
+//! The callbacks ([`callbacks`]) write one cache line an event ([`slot`]) into the communicator's window ([`window`]).
+//! The collector thread (`collect::collector`) reads the windows (`collect::reader`), puts operations and transfers
+//! together (`collect::assembly`), sums and fits them ([`run_sums`], [`rate`]) and shows the result ([`board`],
+//! [`series`], [`summary`]).
 
 // Under everything.
 mod base;

@@ -15,8 +15,8 @@ use crate::{control, export, origin, summary_file};
 use std::io;
 use std::sync::{Once, OnceLock};
 
-/// The recorder of this process, started at the first call together with the collector thread. `None` when the system refuses memory or
-/// a thread: then nothing is recorded, and one line says so.
+/// The recorder of this process, started at the first call together with the collector thread. `None` when the system
+/// refuses memory or a thread: then nothing is recorded, and one line says so.
 pub fn begin() -> Option<&'static Recorder> {
     static BEGUN: OnceLock<Option<&'static Recorder>> = OnceLock::new();
     // a child that was forked while another thread was in here would wait for that thread for ever
@@ -25,7 +25,8 @@ pub fn begin() -> Option<&'static Recorder> {
     }
     // for whoever comes first, if not NCCL
     switch::prepare();
-    let failed = |error: io::Error| log::warn(&format!("no memory or thread to record with ({error}); NCCL is not recorded"));
+    let failed =
+        |error: io::Error| log::warn(&format!("no memory or thread to record with ({error}); NCCL is not recorded"));
     let recorder = *BEGUN.get_or_init(|| start(config::settings().clone()).map_err(failed).ok());
     recorder.filter(|_| !switch::is_off())
 }
@@ -142,8 +143,8 @@ fn finish_at_exit() -> io::Result<()> {
     at_exit(end)
 }
 
-/// Has CUDA's events asked for a last time, and never again, when the process exits: before CUDA itself is taken down, whose handlers were
-/// registered earlier. Called once, where the driver is known to be there.
+/// Has CUDA's events asked for a last time, and never again, when the process exits: before CUDA itself is taken down,
+/// whose handlers were registered earlier. Called once, where the driver is known to be there.
 fn end_launches_at_exit() {
     extern "C" fn end() {
         let end = || {

@@ -1,7 +1,7 @@
 //! The functions that NCCL calls: arguments in, core called, success out.
 //!
-//! They always say success: an error from init makes NCCL unload the library under communicators that live (2.30), and any
-//! other error is the job's harm. A panic is stopped here.
+//! They always say success: an error from init makes NCCL unload the library under communicators that live (2.30), and
+//! any other error is the job's harm. A panic is stopped here.
 
 use crate::interface::introduction::Introduction;
 use crate::interface::kind::event;
@@ -21,8 +21,8 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 /// ncclSuccess.
 const SUCCESS: c_int = 0;
 
-/// The table of functions that NCCL looks up by name; the type of init, the descriptor and what comes with a change of state
-/// differ between versions.
+/// The table of functions that NCCL looks up by name; the type of init, the descriptor and what comes with a change of
+/// state differ between versions.
 #[repr(C)]
 #[derive(Debug)]
 pub struct ProfilerTable<Init, V: Version> {
@@ -111,8 +111,12 @@ unsafe fn open<V: Version>(
     let asked = guard("init", 0, || {
         let caller = Caller::of(logger.address(), V::NUMBER);
         let asked = opening::mask(caller, V::TYPES, logger);
-        let core =
-            |asked| process::open(communicator(asked & event::KERNEL_CH != 0, timing::of(caller, asked, logger.address(), mask)));
+        let core = |asked| {
+            process::open(communicator(
+                asked & event::KERNEL_CH != 0,
+                timing::of(caller, asked, logger.address(), mask),
+            ))
+        };
         // SAFETY: the logger is NULL or NCCL's, by the word of whoever made it.
         let (number, asked) = unsafe { tap::init::<V>(caller, asked, introduction, core) };
         if !context.is_null() {
@@ -129,15 +133,20 @@ unsafe fn open<V: Version>(
     SUCCESS
 }
 
-/// Passes each type of event to a way of its own, on which the compiler knows the type: decoding and recording become a few instructions.
-/// Here it only jumps, so that none pays for what another needs.
-unsafe extern "C" fn start_event<V: Version>(context: *mut c_void, handle: *mut *mut c_void, descriptor: *const V::Raw) -> c_int {
+/// Passes each type of event to a way of its own, on which the compiler knows the type: decoding and recording become a
+/// few instructions. Here it only jumps, so that none pays for what another needs.
+unsafe extern "C" fn start_event<V: Version>(
+    context: *mut c_void,
+    handle: *mut *mut c_void,
+    descriptor: *const V::Raw,
+) -> c_int {
     if !handle.is_null() {
         // written whatever happens below: NCCL does not clear it before
         // SAFETY: NCCL passes a place for the handle.
         unsafe { *handle = std::ptr::null_mut() };
     }
-    // SAFETY: NCCL passes NULL or a descriptor of the table's version, valid during the call, and a place for the handle.
+    // SAFETY: NCCL passes NULL or a descriptor of the table's version, valid during the call, and a place for the
+    // handle.
     unsafe {
         match descriptor.as_ref().map(Frame::kind) {
             Some(event::PROXY_STEP) => start_of::<V, { event::PROXY_STEP }>(context, handle, descriptor),
@@ -164,7 +173,8 @@ unsafe extern "C" fn start_event<V: Version>(context: *mut c_void, handle: *mut 
 const ANY: u64 = 0;
 
 /// # Safety
-/// `handle` is NULL or writable, `raw` NCCL's descriptor of the version, valid during the call, and of the type `KIND`, unless that is [`ANY`].
+/// `handle` is NULL or writable, `raw` NCCL's descriptor of the version, valid during the call, and of the type `KIND`,
+/// unless that is [`ANY`].
 #[inline(never)]
 unsafe extern "C" fn start_of<V: Version, const KIND: u64>(
     context: *mut c_void,
@@ -211,9 +221,14 @@ unsafe extern "C" fn stop_event(handle: *mut c_void) -> c_int {
     })
 }
 
-unsafe extern "C" fn record_event_state<V: Version>(handle: *mut c_void, number: c_int, arguments: *const V::Arguments) -> c_int {
+unsafe extern "C" fn record_event_state<V: Version>(
+    handle: *mut c_void,
+    number: c_int,
+    arguments: *const V::Arguments,
+) -> c_int {
     guard_event("record_event_state", SUCCESS, || {
-        // SAFETY: NCCL passes NULL or the union of the table's version, of which it fills in the member that the state names.
+        // SAFETY: NCCL passes NULL or the union of the table's version, of which it fills in the member that the state
+        // names.
         let state = || unsafe { V::Arguments::state(number, arguments) };
         match tap::get() {
             None if handle.is_null() => callbacks::of_nothing(),
@@ -238,9 +253,10 @@ unsafe extern "C" fn finalize(context: *mut c_void) -> c_int {
     })
 }
 
-/// A program that replays recorded callbacks tells when the events around the next launch of the calling thread happened: `first` and `last` in
-/// nanoseconds of their clock, which was `learnt` at that time of the events' clock, ticks; `begin` is the kernel's, 0 where the recording has
-/// none, and `at` when the first event was recorded, ticks, 0 where that was the launch's callback. To be called right before that callback.
+/// A program that replays recorded callbacks tells when the events around the next launch of the calling thread
+/// happened: `first` and `last` in nanoseconds of their clock, which was `learnt` at that time of the events' clock,
+/// ticks; `begin` is the kernel's, 0 where the recording has none, and `at` when the first event was recorded, ticks, 0
+/// where that was the launch's callback. To be called right before that callback.
 #[unsafe(no_mangle)]
 pub extern "C" fn scorep_nccl_kernel_events(first: u64, last: u64, learnt: u64, begin: u64, at: u64) {
     guard("scorep_nccl_kernel_events", (), || {
@@ -255,8 +271,8 @@ pub extern "C" fn scorep_nccl_recording_lacks(callbacks: u64) {
     guard("scorep_nccl_recording_lacks", (), || common::missing::lack(callbacks));
 }
 
-/// A program that replays recorded callbacks tells whose they are: the process id, and the rest as the first line of a recording has it. To be
-/// called before the first init; what cannot be read is as if not told.
+/// A program that replays recorded callbacks tells whose they are: the process id, and the rest as the first line of a
+/// recording has it. To be called before the first init; what cannot be read is as if not told.
 ///
 /// # Safety
 /// `process` is NULL or a string.
@@ -277,7 +293,8 @@ pub extern "C" fn scorep_nccl_recording_is_cut() {
     guard("scorep_nccl_recording_is_cut", (), common::missing::cut);
 }
 
-/// Waits until the figures hold all that was recorded before the call, at most `milliseconds`. Returns 1 then, 0 otherwise.
+/// Waits until the figures hold all that was recorded before the call, at most `milliseconds`. Returns 1 then, 0
+/// otherwise.
 ///
 /// NCCL and Score-P never call this; a program that reads the figures itself, or replays recorded callbacks, may.
 #[unsafe(no_mangle)]

@@ -1,7 +1,7 @@
 //! NCCL's side of scorep-nccl: the profiler interface, version by version.
 //!
-//! A version is one small file: its descriptor and its table. [`entry`] holds the functions behind every table; they decode and
-//! call the core, nothing more. NCCL takes the newest table it knows.
+//! A version is one small file: its descriptor and its table. [`entry`] holds the functions behind every table; they
+//! decode and call the core, nothing more. NCCL takes the newest table it knows.
 
 pub mod about;
 pub mod entry;

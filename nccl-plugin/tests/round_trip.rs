@@ -56,7 +56,10 @@ fn later_types_come_back_from_later_versions() {
     said_since(3, Payload::NetPlugin { id: -5, data: 0x1234 });
     said_since(5, Payload::GroupApi { captured: true, depth: 4 });
     said_since(5, Payload::KernelLaunch { stream: usize::MAX });
-    said_since(5, Payload::CollApi(CollApi { function, count: 9, datatype, root: 1, stream: 2, captured: true, tag: 0 }));
+    said_since(
+        5,
+        Payload::CollApi(CollApi { function, count: 9, datatype, root: 1, stream: 2, captured: true, tag: 0 }),
+    );
     said_since(5, Payload::P2pApi(P2pApi { function, count: 9, datatype, stream: 2, captured: false, tag: 0 }));
     said_since(6, Payload::CeSync { complete: true, ranks: 8 });
     said_since(6, Payload::CeBatch { operations: 3, bytes: 1 << 40, intra_sync: true });
@@ -135,7 +138,8 @@ fn operations_come_back_with_what_each_version_says_of_them() {
     }
 }
 
-/// Up to v3 there is always a communicator: one of id 0 without a name where it is not known, as NCCL's wrappers have it.
+/// Up to v3 there is always a communicator: one of id 0 without a name where it is not known, as NCCL's wrappers have
+/// it.
 #[test]
 fn an_unknown_communicator_is_said_as_nccls_wrappers_say_it() {
     for back in &through_all(&with(Payload::Coll(coll())))[..3] {
@@ -177,8 +181,13 @@ fn kernel_channels_have_no_stamp_in_v3_and_are_not_given_an_invented_one() {
     let untimed = with(Payload::KernelCh { channel: 3, ptimer: None });
     assert_eq!(again::<V3>(&untimed), Some(untimed));
     assert_eq!(again::<V3>(&with(Payload::KernelCh { channel: 3, ptimer: Some(5) })), Some(untimed));
-    let others =
-        [again::<V2>(&untimed), again::<V4>(&untimed), again::<V5>(&untimed), again::<V6>(&untimed), again::<V7>(&untimed)];
+    let others = [
+        again::<V2>(&untimed),
+        again::<V4>(&untimed),
+        again::<V5>(&untimed),
+        again::<V6>(&untimed),
+        again::<V7>(&untimed),
+    ];
     assert_eq!(others, [None; 5]);
 }
 
@@ -188,7 +197,8 @@ fn v1_numbers_every_name_that_nccl_has_and_no_other() {
         Some(Payload::Coll(back)) => Some((back.function, back.datatype, back.algorithm, back.protocol)),
         _ => None,
     };
-    let functions = [c"Broadcast", c"Reduce", c"AllGather", c"ReduceScatter", c"AllReduce", c"SendRecv", c"Send", c"Recv"];
+    let functions =
+        [c"Broadcast", c"Reduce", c"AllGather", c"ReduceScatter", c"AllReduce", c"SendRecv", c"Send", c"Recv"];
     let types = [
         c"ncclInt8",
         c"ncclUint8",

@@ -1,7 +1,7 @@
 //! Calls of NCCL's API as regions on the calling thread's location (`NCCL_SCOREP_HOST_REGIONS=on`).
 //!
-//! Only on threads that Score-P knows: on another one, Score-P would make up a location, or write into the main thread's. A thread is
-//! known when Score-P has asked the plugin something on it.
+//! Only on threads that Score-P knows: on another one, Score-P would make up a location, or write into the main
+//! thread's. A thread is known when Score-P has asked the plugin something on it.
 
 use crate::lanes::kind;
 use crate::measurement::{Measurement, address};
@@ -26,7 +26,8 @@ struct Regions {
     group_end: RegionHandle,
 }
 
-// SAFETY: `phase` points to a variable of Score-P's that all threads read; the functions are called on threads that it knows.
+// SAFETY: `phase` points to a variable of Score-P's that all threads read; the functions are called on threads that it
+// knows.
 unsafe impl Send for Regions {}
 // SAFETY: as above.
 unsafe impl Sync for Regions {}
@@ -71,7 +72,8 @@ impl Regions {
         });
         let group_end = measurement.region("ncclGroupEnd", REGION_FUNCTION);
         let phase = address(c"scorep_measurement_phase")?.cast_const().cast();
-        // SAFETY: `Measurement::find` has made sure that it is the library whose symbols of these names have these types.
+        // SAFETY: `Measurement::find` has made sure that it is the library whose symbols of these names have these
+        // types.
         unsafe {
             Ok(Self {
                 enter: std::mem::transmute::<*mut c_void, EnterRegion>(enter),
@@ -84,7 +86,8 @@ impl Regions {
         }
     }
 
-    /// Calls one of Score-P's functions, as its own adapters do: while the measurement goes on, and not from inside of it.
+    /// Calls one of Score-P's functions, as its own adapters do: while the measurement goes on, and not from inside of
+    /// it.
     fn call(&self, function: EnterRegion, region: Region) -> bool {
         let handle = match region {
             Region::Call(name) => name.function().and_then(|index| self.handles.get(index)),

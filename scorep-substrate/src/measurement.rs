@@ -1,5 +1,6 @@
-//! Score-P's measurement library in this process: what its own adapters use to make locations, regions and counters, looked up by
-//! name at run time. One symbol missing, or a library that is not the one these types are known of, and nothing of it is used.
+//! Score-P's measurement library in this process: what its own adapters use to make locations, regions and counters,
+//! looked up by name at run time. One symbol missing, or a library that is not the one these types are known of, and
+//! nothing of it is used.
 
 use crate::stand_ins;
 use crate::sys::measurement::*;
@@ -15,7 +16,8 @@ pub const BUFFER_BYTES: u64 = 1 << 20;
 /// What a location takes besides, bytes, and pages at least: its part of the profile, and what else belongs to it.
 const PROFILE_BYTES: u64 = 64 << 10;
 const PROFILE_PAGES: u64 = 8;
-/// What is left to Score-P for the end of the measurement, bytes, and pages at least: definitions, and the profile's last nodes.
+/// What is left to Score-P for the end of the measurement, bytes, and pages at least: definitions, and the profile's
+/// last nodes.
 pub const LEFT_BYTES: u64 = 2 << 20;
 const LEFT_PAGES: u64 = 32;
 /// Pages that a region takes in a location's profile at most: for its node and its counters, and as many once more.
@@ -88,7 +90,11 @@ pub(crate) struct Measurement(Symbols);
 pub(crate) fn address(name: &CStr) -> Result<*mut c_void, String> {
     // SAFETY: dlsym with the default handle searches what is loaded.
     let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
-    if address.is_null() { Err(format!("Score-P's library does not export {}", name.to_string_lossy())) } else { Ok(address) }
+    if address.is_null() {
+        Err(format!("Score-P's library does not export {}", name.to_string_lossy()))
+    } else {
+        Ok(address)
+    }
 }
 
 /// Checks that the measurement library is one whose symbols are known.
@@ -98,7 +104,8 @@ pub(crate) fn address(name: &CStr) -> Result<*mut c_void, String> {
 fn check_library() -> Result<(), String> {
     let Some(address) = NAMES.iter().find_map(|name| address(name).ok()) else {
         return Err(
-            "Score-P is not linked as a shared library (scorep --dynamic, or a Score-P built with --enable-shared)".into()
+            "Score-P is not linked as a shared library (scorep --dynamic, or a Score-P built with --enable-shared)"
+                .into(),
         );
     };
     let mut found = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
@@ -182,8 +189,8 @@ impl Measurement {
 
     /// The allocator of all of Score-P's memory.
     fn allocator(&self) -> *mut Allocator {
-        // SAFETY: takes nothing; gives the page manager of all definitions, made before any plugin was loaded and alive until the end,
-        // which begins with a pointer to the allocator (Score-P 8, made sure of by `find`).
+        // SAFETY: takes nothing; gives the page manager of all definitions, made before any plugin was loaded and alive
+        // until the end, which begins with a pointer to the allocator (Score-P 8, made sure of by `find`).
         unsafe { *(self.0.page_manager)() }
     }
 
@@ -193,8 +200,8 @@ impl Measurement {
         unsafe { (self.0.has_flushed)() }
     }
 
-    /// Bytes that are free now. Score-P counts what it was asked for and did not have as used, so this holds until the trace was written
-    /// to the file for the first time.
+    /// Bytes that are free now. Score-P counts what it was asked for and did not have as used, so this holds until the
+    /// trace was written to the file for the first time.
     fn free_memory(&self) -> u64 {
         let (mut pages, mut maintenance) = (MemoryUse::default(), MemoryUse::default());
         // SAFETY: the allocator is Score-P's own; both are zero and of the type that it fills in.
@@ -235,8 +242,8 @@ impl Measurement {
         if self.has_flushed() { self.has_pieces(&[bytes]) } else { self.free_memory() >= bytes }
     }
 
-    /// Whether new locations are safe: once the trace has been written to its file, their profile would begin in used memory, which
-    /// Score-P 8.4 takes for fresh.
+    /// Whether new locations are safe: once the trace has been written to its file, their profile would begin in used
+    /// memory, which Score-P 8.4 takes for fresh.
     pub(crate) fn can_make_locations(&self) -> bool {
         // SAFETY: takes nothing, reads a variable.
         let is_profiling = unsafe { (self.0.does_profiling)() };
@@ -302,7 +309,8 @@ impl Measurement {
         unsafe { (self.0.new_string)(string.as_ptr()) }
     }
 
-    /// A region begins. Times of a location must not fall, and regions must nest: Score-P aborts the application on anything else.
+    /// A region begins. Times of a location must not fall, and regions must nest: Score-P aborts the application on
+    /// anything else.
     pub(crate) fn enter(&self, lane: Lane, time: u64, region: RegionHandle) {
         // SAFETY: location and region are Score-P's own; the caller sees to times and nesting.
         unsafe { (self.0.enter)(lane.0, time, region) }

@@ -1,5 +1,5 @@
-//! The run as Score-P measures it: it is prepared for, begins and ends. Both metric plugins and the substrate plugin hear of that, each
-//! in its own way; what has to be done is done once.
+//! The run as Score-P measures it: it is prepared for, begins and ends. Both metric plugins and the substrate plugin
+//! hear of that, each in its own way; what has to be done is done once.
 
 use crate::lanes::spare;
 use crate::measurement::Measurement;
@@ -14,7 +14,8 @@ use std::sync::{Mutex, Once, PoisonError};
 
 /// The thread on which the measurement began, as the kernel calls it; 0 before.
 static MAIN: AtomicI64 = AtomicI64::new(0);
-/// Set when the substrate plugin will hear of the program's end, after the metric plugins have heard of the measurement's.
+/// Set when the substrate plugin will hear of the program's end, after the metric plugins have heard of the
+/// measurement's.
 static PROGRAM_ENDS: AtomicBool = AtomicBool::new(false);
 /// When ranks began their collectives, from the measurement's end until the job summary has been gathered.
 static ARRIVALS: Mutex<Option<Arrivals>> = Mutex::new(None);
@@ -24,7 +25,8 @@ fn this_thread() -> i64 {
     unsafe { libc::syscall(libc::SYS_gettid) }
 }
 
-/// Whether a variable of that name asks Score-P for plugins. Others than Score-P, who load this library with stand-ins, set none.
+/// Whether a variable of that name asks Score-P for plugins. Others than Score-P, who load this library with stand-ins,
+/// set none.
 fn is_set(name: &str) -> bool {
     std::env::var_os(name).is_some_and(|value| !value.is_empty())
 }
@@ -54,7 +56,9 @@ pub(crate) fn begin() {
         host_regions::begin();
         match measurement_for_lanes() {
             Ok(measurement) => spare::make(&measurement),
-            Err(reason) if is_score_ps() => timeline::object(format!("no lanes of NCCL's operations in Score-P: {reason}")),
+            Err(reason) if is_score_ps() => {
+                timeline::object(format!("no lanes of NCCL's operations in Score-P: {reason}"))
+            }
             Err(_) => {}
         }
     });
@@ -76,8 +80,8 @@ pub(crate) fn expect_program_end() {
     PROGRAM_ENDS.store(true, Ordering::Relaxed);
 }
 
-/// The measurement is over, as a metric plugin hears. Where recording is off by default, Score-P switches it on for the end of the program:
-/// the lanes wait for that.
+/// The measurement is over, as a metric plugin hears. Where recording is off by default, Score-P switches it on for the
+/// end of the program: the lanes wait for that.
 pub(crate) fn measurement_ends() {
     let measurement = measurement_for_lanes().ok();
     let is_recording = measurement.is_none_or(|measurement| measurement.is_recording());
@@ -88,8 +92,8 @@ pub(crate) fn measurement_ends() {
     }
 }
 
-/// The program ends at `end`, ticks of Score-P's clock, as the substrate plugin hears: the second chance for the lanes, and the first one where
-/// no metric plugin is there.
+/// The program ends at `end`, ticks of Score-P's clock, as the substrate plugin hears: the second chance for the lanes,
+/// and the first one where no metric plugin is there.
 pub(crate) fn program_ends(end: u64) {
     self::end(end, measurement_for_lanes().ok());
 }
@@ -106,7 +110,9 @@ fn end(end: u64, measurement: Option<Measurement>) {
         if config::settings().gather_bytes > 0 {
             let is_complete = Missing::of_threads().dropped == 0;
             if !is_complete {
-                notes::add("events are missing, and nobody knows which: this process has no lateness and no bandwidth".into());
+                notes::add(
+                    "events are missing, and nobody knows which: this process has no lateness and no bandwidth".into(),
+                );
             }
             let arrivals = timeline.as_ref().map(|timeline| {
                 let mut arrivals = timeline.arrivals(is_complete);
@@ -130,7 +136,9 @@ fn write_lanes(measurement: &Measurement, history: Option<&History>) {
         None => {}
         // a thread that Score-P does not know must not make locations, and only of the first one is it certain
         Some(_) if MAIN.load(Ordering::Relaxed) != this_thread() => {
-            log::warn("no lanes of NCCL's operations in Score-P: the program was ended by another thread than its first one");
+            log::warn(
+                "no lanes of NCCL's operations in Score-P: the program was ended by another thread than its first one",
+            );
         }
         Some(_) if !measurement.is_recording() => {
             log::warn("no lanes of NCCL's operations in Score-P: recording is switched off at the end of the program");

@@ -1,7 +1,7 @@
 //! Substrate plugin `nccl`: hears of the run's begin and end in all processes, and brings their summaries together.
 //!
-//! Score-P's communication is collective: a process that leaves a step out lets the others wait for ever. So these callbacks go their
-//! way even when the plugin is switched off after a fault; they have less to send then.
+//! Score-P's communication is collective: a process that leaves a step out lets the others wait for ever. So these
+//! callbacks go their way even when the plugin is switched off after a fault; they have less to send then.
 
 use crate::job::gather;
 use crate::job::ipc::Ipc;
@@ -32,7 +32,8 @@ static SUMMARY: Mutex<Option<Summary>> = Mutex::new(None);
 
 /// Score-P's communication, on the main thread.
 fn ipc() -> Option<Ipc<'static>> {
-    // SAFETY: the table is Score-P's; all that use this are called by it on the main thread, from `init_mpp` to `write_data`.
+    // SAFETY: the table is Score-P's; all that use this are called by it on the main thread, from `init_mpp` to
+    // `write_data`.
     CALLBACKS.get().map(|callbacks| unsafe { Ipc::new(callbacks) })
 }
 
@@ -63,7 +64,8 @@ unsafe extern "C" fn set_callbacks(callbacks: *const SubstratePluginCallbacks, s
         let mut own: SubstratePluginCallbacks = unsafe { std::mem::zeroed() };
         let length = size.min(size_of::<SubstratePluginCallbacks>());
         if !callbacks.is_null() {
-            // SAFETY: Score-P's table is `size` bytes long; the copy takes no more than it has room for, and what it lacks stays zero.
+            // SAFETY: Score-P's table is `size` bytes long; the copy takes no more than it has room for, and what it
+            // lacks stays zero.
             unsafe { std::ptr::copy_nonoverlapping(callbacks.cast::<u8>(), (&raw mut own).cast::<u8>(), length) };
         }
         let _ = CALLBACKS.set(own);
@@ -137,7 +139,8 @@ unsafe extern "C" fn write_data() {
             RollCall::clear(&directory);
         }
         let Some(summary) = SUMMARY.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
-        let files = JobFiles::new(&directory, if NODES.get().is_some() || ipc.size() == 1 { None } else { Some(ipc.rank()) });
+        let files =
+            JobFiles::new(&directory, if NODES.get().is_some() || ipc.size() == 1 { None } else { Some(ipc.rank()) });
         if let Err(error) = files.write(&summary) {
             log::warn(&format!("the summary could not be written: {error}"));
         }
@@ -151,7 +154,8 @@ unsafe extern "C" fn get_requirement(flag: SubstrateRequirement) -> bool {
 unsafe extern "C" fn dump_manifest(file: *mut libc::FILE, _source: *const c_char, _target: *const c_char) {
     guard("dump_manifest", (), || {
         let Some(callbacks) = CALLBACKS.get() else { return };
-        let (header, entry) = (callbacks.SCOREP_ConfigManifestSectionHeader, callbacks.SCOREP_ConfigManifestSectionEntry);
+        let (header, entry) =
+            (callbacks.SCOREP_ConfigManifestSectionHeader, callbacks.SCOREP_ConfigManifestSectionEntry);
         let (Some(header), Some(entry), false) = (header, entry, file.is_null()) else { return };
         // SAFETY: Score-P's functions and file; the names and texts are short and hold no `%`.
         unsafe {
@@ -181,7 +185,8 @@ static EVENTS: Events = Events({
     let mut functions: [SubstrateEventFunction; NUM_EVENTS as usize] = [None; NUM_EVENTS as usize];
     type End = unsafe extern "C" fn(*mut Location, u64, ExitStatus, RegionHandle);
     // SAFETY: Score-P calls the function at this place as what it is.
-    functions[EVENT_PROGRAM_END as usize] = Some(unsafe { std::mem::transmute::<End, unsafe extern "C" fn()>(program_end) });
+    functions[EVENT_PROGRAM_END as usize] =
+        Some(unsafe { std::mem::transmute::<End, unsafe extern "C" fn()>(program_end) });
     functions
 });
 

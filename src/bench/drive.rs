@@ -61,7 +61,8 @@ impl<'a> Player<'a> {
         Self { functions, script, contexts, templates: script.templates.clone(), handles }
     }
 
-    /// Plays it once for every copy. The GPU's clock shows the same time as the system's, at which it is set now and then.
+    /// Plays it once for every copy. The GPU's clock shows the same time as the system's, at which it is set now and
+    /// then.
     pub(super) fn play(&mut self, watch: &mut impl Watch) {
         let mut later = 0;
         let Self { functions, script, contexts, templates, handles } = self;
@@ -95,8 +96,8 @@ fn make(
             let descriptor = templates[template as usize].fill(parent, group, stamp.wrapping_add(later));
             let place = (&raw mut handles[handle as usize]).cast();
             let context = pointer(contexts[context as usize]);
-            // SAFETY: the descriptor is laid out for the table's version, and its strings live as long as the process; the place is
-            // one for a handle.
+            // SAFETY: the descriptor is laid out for the table's version, and its strings live as long as the process;
+            // the place is one for a handle.
             watch.call(|| unsafe { (functions.start)(context, place, descriptor) });
         }
         Step::State { handle, state, argument, stamped } => {

@@ -1,7 +1,7 @@
 //! What a plugin is measured against: one that does nothing, and the least that recording can cost.
 //!
-//! The limit reads the clock once for each callback, the plugin's own, and writes one slot of 64 bytes in a ring as large as the plugin's
-//! recording memory. Both are called through a table, as a plugin is.
+//! The limit reads the clock once for each callback, the plugin's own, and writes one slot of 64 bytes in a ring as
+//! large as the plugin's recording memory. Both are called through a table, as a plugin is.
 
 use crate::host::table::Functions;
 use common::clock::Clock;

@@ -96,7 +96,8 @@ pub(crate) struct Latency {
 
 /// Measures, and writes what came of it to standard output.
 pub(crate) fn run(arguments: &Arguments) -> ExitCode {
-    let text = measure(arguments).and_then(|measured| serde_json::to_string(&measured).map_err(|error| error.to_string()));
+    let text =
+        measure(arguments).and_then(|measured| serde_json::to_string(&measured).map_err(|error| error.to_string()));
     match text {
         Ok(text) => output::answered(output::write(text + "\n")),
         Err(message) => {
@@ -175,7 +176,8 @@ fn open(arguments: &Arguments) -> Result<(Option<Library>, Table), String> {
     Ok((Some(library), table))
 }
 
-/// NCCL's function for log lines, which takes what the text wants besides: plugins call it without asking whether it is there.
+/// NCCL's function for log lines, which takes what the text wants besides: plugins call it without asking whether it is
+/// there.
 unsafe extern "C" fn quiet(_: c_int, _: c_ulong, _: *const c_char, _: c_int, _: *const c_char) {}
 
 fn init(table: &Table, communicator: &Communicator) -> Result<u64, String> {

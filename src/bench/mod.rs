@@ -1,6 +1,7 @@
 //! `scorep-nccl bench`: what a profiler plugin costs, beside an empty one and the least that recording can cost.
 //!
-//! Each measurement is a process of its own. Rounds go through all plugins in turn, so that what the machine does besides hits all alike.
+//! Each measurement is a process of its own. Rounds go through all plugins in turn, so that what the machine does
+//! besides hits all alike.
 
 mod drive;
 mod floor;
@@ -18,7 +19,8 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-/// What is played where nothing is named, in the repository's root: a training, a pipeline over the network, and GPUs of one node.
+/// What is played where nothing is named, in the repository's root: a training, a pipeline over the network, and GPUs
+/// of one node.
 const CAPTURES: [&str; 3] = [
     "tests/captures/nodes2x2_train/train.r0.jsonl.gz",
     "tests/captures/nodes4x1_pipeline/pipeline.r1.jsonl.gz",
@@ -31,8 +33,8 @@ pub(crate) struct Arguments {
     /// Captures (*.jsonl.gz) whose calls are made; without, three of the repository's, in whose root this runs then.
     #[arg(value_name = "CAPTURE")]
     captures: Vec<PathBuf>,
-    /// A profiler plugin to measure besides, scorep-nccl's or another: a library that exports ncclProfiler_v1 to _v7. May be given
-    /// more than once.
+    /// A profiler plugin to measure besides, scorep-nccl's or another: a library that exports ncclProfiler_v1 to _v7.
+    /// May be given more than once.
     #[arg(long = "plugin", value_name = "FILE")]
     plugins: Vec<PathBuf>,
     /// The shipped library, where it is not beside this program.
@@ -50,8 +52,8 @@ pub(crate) struct Arguments {
     /// Measurements of each; the fastest and the one in the middle are shown.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=1000))]
     rounds: u64,
-    /// Version of NCCL's interface to speak, 1 to 7. Without it, the newest that the plugin has; an older one's calls are others, and not
-    /// compared with the limit.
+    /// Version of NCCL's interface to speak, 1 to 7. Without it, the newest that the plugin has; an older one's calls
+    /// are others, and not compared with the limit.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(crate::INTERFACES))]
     interface: Option<u32>,
     /// What is printed.
@@ -67,7 +69,8 @@ struct Row {
     /// Time of a call in ns, the driver's included.
     fastest_ns: f64,
     median_ns: f64,
-    /// Of the fastest; absent where the plugin speaks another version of the interface than the limit, and other calls were made.
+    /// Of the fastest; absent where the plugin speaks another version of the interface than the limit, and other calls
+    /// were made.
     times_limit: Option<f64>,
     above_empty_ns: Option<f64>,
     rounds: Vec<Measured>,
@@ -98,7 +101,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
     }
     match arguments.format {
         crate::Format::Table => output::text(&table::of(&rows, output::width())),
-        crate::Format::Json => output::write(serde_json::to_string_pretty(&rows).map_err(|error| error.to_string())? + "\n"),
+        crate::Format::Json => {
+            output::write(serde_json::to_string_pretty(&rows).map_err(|error| error.to_string())? + "\n")
+        }
     }
 }
 

@@ -5,7 +5,11 @@ use std::fs;
 
 /// Processor time of `RUSAGE_SELF` or `RUSAGE_THREAD`, ns.
 pub(super) fn processor_ns(whose: libc::c_int) -> u64 {
-    nanoseconds(if whose == libc::RUSAGE_THREAD { libc::CLOCK_THREAD_CPUTIME_ID } else { libc::CLOCK_PROCESS_CPUTIME_ID })
+    nanoseconds(if whose == libc::RUSAGE_THREAD {
+        libc::CLOCK_THREAD_CPUTIME_ID
+    } else {
+        libc::CLOCK_PROCESS_CPUTIME_ID
+    })
 }
 
 /// A line of /proc/self/status, KiB; 0 where there is none.
@@ -29,7 +33,8 @@ pub(super) fn peak_kib() -> u64 {
 pub(super) fn forget_peak_kib() -> u64 {
     // SAFETY: takes any number of bytes to keep.
     unsafe { libc::malloc_trim(0) };
-    // a kernel that refuses leaves the older peak, from which what is shown is too small: then it shows in the figures as 0
+    // a kernel that refuses leaves the older peak, from which what is shown is too small: then it shows in the figures
+    // as 0
     let _ = fs::write("/proc/self/clear_refs", "5");
     resident_kib()
 }

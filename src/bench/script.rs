@@ -1,4 +1,5 @@
-//! A capture made ready to be played as fast as can be: every call worked out beforehand but for what a plugin gives back.
+//! A capture made ready to be played as fast as can be: every call worked out beforehand but for what a plugin gives
+//! back.
 
 use crate::capture::{Capture, Event, What};
 use crate::host::descriptor::{self, Arguments, Descriptor, Place, Strings, WORDS};
@@ -100,7 +101,8 @@ pub(super) struct Script {
 impl Script {
     /// For a version of the interface.
     pub(super) fn new(capture: &Capture, api: u32) -> Self {
-        let mut script = Self { communicators: Vec::new(), steps: Vec::new(), templates: Vec::new(), handles: 1, starts: 0 };
+        let mut script =
+            Self { communicators: Vec::new(), steps: Vec::new(), templates: Vec::new(), handles: 1, starts: 0 };
         let mut registers = Registers::new(capture);
         let (mut contexts, mut groups) = (HashMap::new(), HashMap::new());
         let (mut known, mut strings) = (HashMap::new(), Strings::default());
@@ -166,8 +168,9 @@ impl Script {
         script
     }
 
-    /// Has the GPU stamp what it does right before it is told, in nanoseconds since the begin of the script: that is played in a fraction of the
-    /// recorded time, and a plugin that compares clocks would not believe the recorded stamps.
+    /// Has the GPU stamp what it does right before it is told, in nanoseconds since the begin of the script: that is
+    /// played in a fraction of the recorded time, and a plugin that compares clocks would not believe the recorded
+    /// stamps.
     fn hasten(&mut self) {
         for (number, step) in self.steps.iter_mut().enumerate() {
             if let Some(stamp) = step.stamp() {
@@ -185,8 +188,8 @@ pub(super) fn time_of(number: usize) -> u64 {
 /// Place of the handle of an event that the recorded plugin gave none: written, never read.
 const NOBODYS: u32 = 1;
 
-/// Which handles are alive, and where in the table they are kept: a table of all that there ever are would be as large as the
-/// recording, and looking into it the better part of what is measured.
+/// Which handles are alive, and where in the table they are kept: a table of all that there ever are would be as large
+/// as the recording, and looking into it the better part of what is measured.
 struct Registers {
     count: u32,
     free: Vec<u32>,
@@ -267,9 +270,11 @@ mod tests {
     /// Plays the script with a plugin that gives out the recorded handles.
     #[test]
     fn every_call_names_the_handle_that_was_recorded() {
-        for name in
-            ["nodes2x2_train/train.r0.jsonl.gz", "nodes2x1_comms/comms.r0.jsonl.gz", "v231_nvlink2_graph/graph.r0.jsonl.gz"]
-        {
+        for name in [
+            "nodes2x2_train/train.r0.jsonl.gz",
+            "nodes2x1_comms/comms.r0.jsonl.gz",
+            "v231_nvlink2_graph/graph.r0.jsonl.gz",
+        ] {
             let capture = read(name);
             let script = Script::new(&capture, 7);
             assert!(script.handles < 1000, "{name}: {} handles at a time", script.handles);
@@ -279,7 +284,9 @@ mod tests {
                 match &call.what {
                     What::Init { .. } | What::Finalize { .. } => {}
                     What::Start { h, parent: wanted, .. } => {
-                        let Some(Step::Start { handle, parent, .. }) = steps.next() else { panic!("line {}", call.line) };
+                        let Some(Step::Start { handle, parent, .. }) = steps.next() else {
+                            panic!("line {}", call.line)
+                        };
                         assert_eq!(handles[*parent as usize], *wanted, "{name} line {}", call.line);
                         handles[*handle as usize] = *h;
                         // as an event without a handle: nobody's place may hold anything
@@ -301,7 +308,17 @@ mod tests {
 
     #[test]
     fn what_differs_from_call_to_call_is_filled_in_where_it_belongs() {
-        let coll = Event::Coll { seq: 3, func: None, count: 5, dtype: None, root: 0, nch: 2, nwarps: 1, algo: None, proto: None };
+        let coll = Event::Coll {
+            seq: 3,
+            func: None,
+            count: 5,
+            dtype: None,
+            root: 0,
+            nch: 2,
+            nwarps: 1,
+            algo: None,
+            proto: None,
+        };
         let kernel = Event::KernelCh { ch: 9, ptimer: 77 };
         for api in 4..=7 {
             for event in [&coll, &kernel] {

@@ -1,4 +1,5 @@
-//! The measurements as a table for a person: of memory and dropped events the most, of all else the least of the rounds.
+//! The measurements as a table for a person: of memory and dropped events the most, of all else the least of the
+//! rounds.
 
 use super::Row;
 use super::measure::Measured;
@@ -30,8 +31,9 @@ const DISPENSABLE: [&str; 10] =
 pub(super) fn of(rows: &[Row], width: Option<u16>) -> String {
     let mut table = Table::new(HEADER, 2, &DISPENSABLE);
     for row in rows {
-        let name =
-            Path::new(&row.plugin).file_stem().map_or_else(|| row.plugin.clone(), |name| name.to_string_lossy().into_owned());
+        let name = Path::new(&row.plugin)
+            .file_stem()
+            .map_or_else(|| row.plugin.clone(), |name| name.to_string_lossy().into_owned());
         let latency = row.timed.latency.as_ref();
         let of_latency = |ns: Option<f64>, scale: f64| ns.map_or_else(String::new, |ns| format!("{:.0}", ns / scale));
         let most = |of: fn(&Measured) -> f64| row.rounds.iter().map(of).fold(0.0, f64::max);

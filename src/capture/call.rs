@@ -1,7 +1,7 @@
 //! What a call is: the types that the rest of the tool sees.
 //!
-//! Integers have the width that NCCL's own structs give them (`ncclProfilerEventDescr_v7_t` and older), so nothing has to be
-//! converted, and nothing can be cut off, between a capture and the call that replays it.
+//! Integers have the width that NCCL's own structs give them (`ncclProfilerEventDescr_v7_t` and older), so nothing has
+//! to be converted, and nothing can be cut off, between a capture and the call that replays it.
 
 use std::sync::Arc;
 
@@ -33,7 +33,8 @@ pub(crate) struct Kernel {
     pub(crate) last: u64,
     /// When the kernel began, on the same clock, as far as the recording plugin knew.
     pub(crate) begin: Option<u64>,
-    /// Nanoseconds since [`mono0`](super::Meta::mono0), right before the first event was recorded; without it, the start's `t` stands for it.
+    /// Nanoseconds since [`mono0`](super::Meta::mono0), right before the first event was recorded; without it, the
+    /// start's `t` stands for it.
     pub(crate) at: Option<u64>,
 }
 
@@ -42,7 +43,8 @@ pub(crate) struct Kernel {
 pub(crate) enum What {
     /// A communicator came to be; `ctx` is what the plugin gave back for it. `name` may be NULL.
     Init { ctx: u32, comm: u64, name: Option<Arc<str>>, nnodes: i32, nranks: i32, rank: i32 },
-    /// An event began; `h` is what the plugin gave back for it, `parent` the handle of the event it belongs to (0 for none).
+    /// An event began; `h` is what the plugin gave back for it, `parent` the handle of the event it belongs to (0 for
+    /// none).
     Start { ctx: u32, h: u64, parent: u64, rank: i32, event: Event },
     /// An event entered a state (a number of `ncclProfilerEventState_t`); what `arg` is depends on the state.
     State { h: u64, state: u32, arg: Option<u64> },
@@ -114,7 +116,8 @@ pub(crate) enum Event {
     KernelLaunch {
         stream: u64,
     },
-    /// A collective by copy engines. The format does not name its fields; those that a collective has are read where present.
+    /// A collective by copy engines. The format does not name its fields; those that a collective has are read where
+    /// present.
     CeColl {
         seq: u64,
         func: Option<Arc<str>>,

@@ -62,7 +62,10 @@ pub(crate) enum Problem {
     Damaged { after: u32, error: io::Error },
     #[error("cannot be read: {0}")]
     Read(io::Error),
-    #[error("the line is longer than {} bytes: no recorder writes such lines, copy or record the file again", bounds::LINE)]
+    #[error(
+        "the line is longer than {} bytes: no recorder writes such lines, copy or record the file again",
+        bounds::LINE
+    )]
     TooLong,
     #[error("field \"{field}\" is a string of {bytes} bytes, of which at most {most} are read: shorten it")]
     Long { field: &'static str, bytes: usize, most: usize },

@@ -1,8 +1,8 @@
 //! One line of JSON, field by field.
 //!
-//! A line is read into one flat struct that borrows from it, and only then, by its callback and event type, into a [`Call`]: a
-//! tagged enum would make serde copy every line into a tree first. Fields that nobody asks for are skipped, so a newer recorder may
-//! write more of them.
+//! A line is read into one flat struct that borrows from it, and only then, by its callback and event type, into a
+//! [`Call`]: a tagged enum would make serde copy every line into a tree first. Fields that nobody asks for are skipped,
+//! so a newer recorder may write more of them.
 
 use common::origin::{Origin, wall_clock};
 use serde::Deserialize;

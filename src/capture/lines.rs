@@ -25,7 +25,8 @@ impl Lines {
         let first = |problem| CaptureError::of(path, 1, problem);
         let mut text = Text::new(file).map_err(first)?;
         let line = text.next().and_then(|line| line.ok_or(Problem::Empty)).map_err(first)?;
-        let (meta, announces_end) = Line::parse(line).and_then(|line| Ok((line.meta()?, line.announces_end()))).map_err(first)?;
+        let (meta, announces_end) =
+            Line::parse(line).and_then(|line| Ok((line.meta()?, line.announces_end()))).map_err(first)?;
         let strings = Strings::default();
         Ok((meta, Self { path: path.into(), text, strings, announces_end, has_ended: false }))
     }
@@ -39,8 +40,8 @@ impl Lines {
         content.map_err(|problem| self.wrong(problem))
     }
 
-    /// After the last line: whether the capture goes to the end of its process. One that says that it would tell of its end, and does
-    /// not, ends earlier.
+    /// After the last line: whether the capture goes to the end of its process. One that says that it would tell of its
+    /// end, and does not, ends earlier.
     pub(super) fn is_complete(&self) -> bool {
         self.has_ended || !self.announces_end
     }

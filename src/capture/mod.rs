@@ -1,10 +1,11 @@
-//! The strict reader of captures: every callback a real NCCL made to a profiler plugin, one gzipped file of JSON lines a process.
+//! The strict reader of captures: every callback a real NCCL made to a profiler plugin, one gzipped file of JSON lines
+//! a process.
 //!
-//! A replay hands the calls of a capture to a plugin that believes its host. So everything a host would never do (a handle that
-//! was never given out, a state that does not exist, a channel that is no channel) is found here, before the first call is made,
-//! and reported with file and line. What a newer NCCL may well do, an event of a type this tool has never heard of, passes. A line
-//! that a newer recorder may write (its `cb` is a word that is not known; it has a time and a thread; a handle or a context in it is
-//! one that was given out) is skipped and counted.
+//! A replay hands the calls of a capture to a plugin that believes its host. So everything a host would never do (a
+//! handle that was never given out, a state that does not exist, a channel that is no channel) is found here, before
+//! the first call is made, and reported with file and line. What a newer NCCL may well do, an event of a type this tool
+//! has never heard of, passes. A line that a newer recorder may write (its `cb` is a word that is not known; it has a
+//! time and a thread; a handle or a context in it is one that was given out) is skipped and counted.
 //!
 //! | file | task |
 //! |---|---|
@@ -63,7 +64,8 @@ pub(crate) struct Capture {
     pub(crate) path: PathBuf,
     /// Under which circumstances it was recorded.
     pub(crate) meta: Meta,
-    /// The calls; never empty. Times of different threads may fall from one call to the next, the order is the recorded one.
+    /// The calls; never empty. Times of different threads may fall from one call to the next, the order is the recorded
+    /// one.
     pub(crate) lines: Vec<Call>,
     /// Times of kernels, in the order in which they were learnt.
     pub(crate) kernels: Vec<Kernel>,

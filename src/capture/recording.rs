@@ -1,5 +1,5 @@
-//! A capture that is played: read once to be checked and surveyed, and a long one once more, line by line, as it is played. So the
-//! longest takes no more memory than the first [`bounds::KEPT`] lines.
+//! A capture that is played: read once to be checked and surveyed, and a long one once more, line by line, as it is
+//! played. So the longest takes no more memory than the first [`bounds::KEPT`] lines.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Seek};
@@ -59,8 +59,8 @@ impl Recording {
         Ok(Self { path: path.into(), file, survey, kept })
     }
 
-    /// Its lines. Where they are read again, the file may have changed: a line may be wrong now, or name a handle that was not given
-    /// out.
+    /// Its lines. Where they are read again, the file may have changed: a line may be wrong now, or name a handle that
+    /// was not given out.
     ///
     /// # Errors
     /// When it cannot be read again.

@@ -1,7 +1,7 @@
 //! Handles and contexts: were they given out before they were used.
 //!
-//! A stopped handle may be named again (the children of an operation start after its stop), and so may a finalised context (late
-//! proxy events): NCCL does both. What no NCCL does is use one that the plugin never gave out.
+//! A stopped handle may be named again (the children of an operation start after its stop), and so may a finalised
+//! context (late proxy events): NCCL does both. What no NCCL does is use one that the plugin never gave out.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -48,7 +48,8 @@ impl Seen {
         self.handle("h", kernel.h)
     }
 
-    /// A line of an unknown kind may be skipped where it tells of what the file knows; otherwise the line is no recorder's.
+    /// A line of an unknown kind may be skipped where it tells of what the file knows; otherwise the line is no
+    /// recorder's.
     fn unknown(&self, unknown: &Unknown) -> Result<(), Problem> {
         let known = unknown.h.is_none_or(|h| self.handles.contains_key(&h))
             && unknown.ctx.is_none_or(|ctx| self.contexts.contains_key(&ctx));

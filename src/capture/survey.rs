@@ -29,7 +29,8 @@ pub(crate) struct Survey {
     pub(crate) communicators: Vec<Communicator>,
     /// Ranks that something is sent to, with the context.
     pub(crate) sends: BTreeSet<(u32, i32)>,
-    /// Whether NCCL told of a broadcast beyond its call: releases from 2.29 on do so only with `NCCL_ALLGATHERV_ENABLE=0`.
+    /// Whether NCCL told of a broadcast beyond its call: releases from 2.29 on do so only with
+    /// `NCCL_ALLGATHERV_ENABLE=0`.
     pub(crate) broadcasts: bool,
     /// Lines of kinds that this tool does not know.
     pub(crate) skipped: Skipped,
@@ -106,7 +107,9 @@ impl Survey {
             &What::Start { ctx, event: Event::ProxyOp { peer, send: true, .. }, .. } => {
                 self.sends.insert((ctx, peer));
             }
-            What::Start { event: Event::Coll { func, .. }, .. } => self.broadcasts |= func.as_deref() == Some("Broadcast"),
+            What::Start { event: Event::Coll { func, .. }, .. } => {
+                self.broadcasts |= func.as_deref() == Some("Broadcast")
+            }
             _ => {}
         }
         Ok(call.t)

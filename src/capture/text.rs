@@ -43,7 +43,12 @@ impl Text {
         self.buffer.clear();
         // One byte more than the longest line: its end.
         let limit = bounds::LINE as u64 + 1;
-        let read = self.reader.by_ref().take(limit).read_until(b'\n', &mut self.buffer).map_err(|error| self.problem(error))?;
+        let read = self
+            .reader
+            .by_ref()
+            .take(limit)
+            .read_until(b'\n', &mut self.buffer)
+            .map_err(|error| self.problem(error))?;
         if read == 0 {
             return Ok(None);
         }

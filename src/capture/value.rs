@@ -1,5 +1,5 @@
-//! The three kinds of value that a line holds. Written out, because serde's own would not name what they expect, would not borrow
-//! inside an `Option`, or (an untagged enum) would copy first and complain in riddles.
+//! The three kinds of value that a line holds. Written out, because serde's own would not name what they expect, would
+//! not borrow inside an `Option`, or (an untagged enum) would copy first and complain in riddles.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -62,7 +62,8 @@ pub(super) enum Kind<'a> {
 }
 
 impl Kind<'_> {
-    /// The type's bit. A number may be any, of a newer NCCL; a name must be known, for nobody could say which bit to replay.
+    /// The type's bit. A number may be any, of a newer NCCL; a name must be known, for nobody could say which bit to
+    /// replay.
     pub(super) fn bits(&self) -> Result<u64, Problem> {
         let name = match self {
             Self::Number(bits) => return Ok(*bits),

@@ -1,4 +1,5 @@
-//! The recorded runs that this program brings, 1.4 MB: the demo needs nothing but the program and the library, wherever they lie.
+//! The recorded runs that this program brings, 1.4 MB: the demo needs nothing but the program and the library, wherever
+//! they lie.
 
 use crate::output::leftovers;
 use std::{fs, io};

@@ -20,7 +20,8 @@ const RUNS: [(&str, &str); 2] = [
     ("net2_collectives", "two ranks, every collective and all-to-all, 4 B to 32 MiB, over sockets"),
     (TIMELINE_RUN, "four ranks on two nodes: a transformer in training, tensor and pipeline parallel"),
 ];
-/// The run whose timeline is drawn, and what is shown of it, nanoseconds after its first callback: one step of the training.
+/// The run whose timeline is drawn, and what is shown of it, nanoseconds after its first callback: one step of the
+/// training.
 const TIMELINE_RUN: &str = "nodes2x2_train";
 const SHOWN: std::ops::Range<u64> = 1_131_500_000..1_160_000_000;
 
@@ -132,7 +133,13 @@ fn sends(source: &Path, summary: &Summary, pair: &Transfers) -> Result<Vec<Trans
     let sender = recorded::Rank { comm, rank: pair.rank };
     let of_pair = transfers.iter().filter(|transfer| transfer.of == sender && transfer.peer == pair.peer);
     Ok(of_pair
-        .map(|&recorded::Transfer { peer, channel, bytes, start, stop, .. }| Transfer { peer, channel, bytes, start, stop })
+        .map(|&recorded::Transfer { peer, channel, bytes, start, stop, .. }| Transfer {
+            peer,
+            channel,
+            bytes,
+            start,
+            stop,
+        })
         .collect())
 }
 

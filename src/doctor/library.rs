@@ -7,8 +7,7 @@ use crate::installed::loader::{self, Features, Loaded};
 use std::path::{Path, PathBuf};
 
 /// What brings the library's directory into the loader's sight.
-const SEE: &str =
-    "start the job through `scorep-nccl run --`, or set what `scorep-nccl env` prints: LD_LIBRARY_PATH lacks the directory";
+const SEE: &str = "start the job through `scorep-nccl run --`, or set what `scorep-nccl env` prints: LD_LIBRARY_PATH lacks the directory";
 
 /// What the loader says of a file that no machine would load.
 const NO_LIBRARY: [&str; 4] = ["executable", "invalid ELF header", "file too short", "not an ELF"];
@@ -19,8 +18,8 @@ struct Name {
     host: &'static str,
 }
 
-/// All findings on the library, and what it was built with besides. `ours` is the name by which NCCL is told to load it, `score_p` the directory in which Score-P looks for plugins
-/// besides.
+/// All findings on the library, and what it was built with besides. `ours` is the name by which NCCL is told to load
+/// it, `score_p` the directory in which Score-P looks for plugins besides.
 pub(crate) fn check(
     around: &Surroundings,
     named: Option<&Path>,
@@ -29,7 +28,11 @@ pub(crate) fn check(
 ) -> (Vec<Finding>, Option<Features>) {
     let (mut findings, mut built_with) = (Vec::new(), None);
     if let Err(missing) = library::installed(named) {
-        findings.push(Finding::new(Code::LibraryMissing, missing.to_string(), "install both together: `cmake --install`"));
+        findings.push(Finding::new(
+            Code::LibraryMissing,
+            missing.to_string(),
+            "install both together: `cmake --install`",
+        ));
     }
     let mut images: Vec<(String, usize, PathBuf)> = Vec::new();
     for Name { file, host } in names(around, ours) {
@@ -43,8 +46,13 @@ pub(crate) fn check(
             Loaded::Ours { image, path, version, features } => {
                 built_with.get_or_insert(features);
                 if version != env!("CARGO_PKG_VERSION") && !images.iter().any(|(_, other, _)| *other == image) {
-                    let what = format!("{} is version {version}, this tool is {}", path.display(), env!("CARGO_PKG_VERSION"));
-                    findings.push(Finding::new(Code::LibraryVersion, what, "use the tool that was installed with the library"));
+                    let what =
+                        format!("{} is version {version}, this tool is {}", path.display(), env!("CARGO_PKG_VERSION"));
+                    findings.push(Finding::new(
+                        Code::LibraryVersion,
+                        what,
+                        "use the tool that was installed with the library",
+                    ));
                 }
                 images.push((file, image, path));
             }
@@ -90,8 +98,8 @@ fn replacement(file: &str) -> String {
     }
 }
 
-/// The symbolic link of that name in `LD_LIBRARY_PATH` that leads to no file, and where it leads: the loader passes it over as if
-/// it were not there.
+/// The symbolic link of that name in `LD_LIBRARY_PATH` that leads to no file, and where it leads: the loader passes it
+/// over as if it were not there.
 fn link_without_end(around: &Surroundings, file: &str) -> Option<(PathBuf, String)> {
     let directories = around.raw("LD_LIBRARY_PATH")?;
     let links = std::env::split_paths(&directories).map(|directory| directory.join(file));

@@ -18,10 +18,15 @@ fn shared_memory(around: &Surroundings, shared: &Path) -> Option<Finding> {
         return None;
     }
     let size = shared_memory::size(shared)?;
-    let what =
-        format!("{} has {} MiB: NCCL's kernel events can fail with less than {}", shared.display(), size >> 20, LEAST >> 20);
-    (size < LEAST)
-        .then(|| Finding::new(Code::SharedMemory, what, "enlarge it (docker run --shm-size=1g), or set NCCL_SCOREP_PRESET=api"))
+    let what = format!(
+        "{} has {} MiB: NCCL's kernel events can fail with less than {}",
+        shared.display(),
+        size >> 20,
+        LEAST >> 20
+    );
+    (size < LEAST).then(|| {
+        Finding::new(Code::SharedMemory, what, "enlarge it (docker run --shm-size=1g), or set NCCL_SCOREP_PRESET=api")
+    })
 }
 
 /// Whether srun hands the environment to the tasks. Within a task it has.
@@ -29,7 +34,8 @@ fn slurm_export(around: &Surroundings) -> Option<Finding> {
     let export = around.text("SLURM_EXPORT_ENV").filter(|_| !is_task(around))?;
     let names: Vec<&str> = export.split(',').map(|entry| entry.split('=').next().unwrap_or_default().trim()).collect();
     let has = |name: &str| names.iter().any(|exported| exported.eq_ignore_ascii_case(name));
-    let what = format!("SLURM_EXPORT_ENV={export}: srun hands the tasks only that, so they do not see what is set here");
+    let what =
+        format!("SLURM_EXPORT_ENV={export}: srun hands the tasks only that, so they do not see what is set here");
     let cure = "srun --export=ALL, or put `scorep-nccl run --` behind srun, before the program";
     let enough = has("ALL") || has("NCCL_PROFILER_PLUGIN") && has("LD_LIBRARY_PATH");
     (!enough).then(|| Finding::new(Code::SlurmExport, what, cure))
@@ -56,7 +62,8 @@ mod tests {
 
     #[test]
     fn what_srun_withholds_is_told() {
-        let code = |export: &str| slurm_export(&Surroundings::of(&[("SLURM_EXPORT_ENV", export)])).map(|finding| finding.code);
+        let code =
+            |export: &str| slurm_export(&Surroundings::of(&[("SLURM_EXPORT_ENV", export)])).map(|finding| finding.code);
         assert_eq!(["ALL", "X=1,ALL", "LD_LIBRARY_PATH,NCCL_PROFILER_PLUGIN"].map(code), [None; 3]);
         assert_eq!(["NONE", "PATH,HOME"].map(code), [Some(Code::SlurmExport); 2]);
         let task = [("SLURM_EXPORT_ENV", "NONE"), ("SLURM_STEP_ID", "0"), ("SLURM_PROCID", "1")];

@@ -1,6 +1,7 @@
 //! `scorep-nccl doctor`: looks at what goes wrong in practice, and says how to mend it.
 //!
-//! It looks at the environment it runs in, which should be the job's: `scorep-nccl run -- scorep-nccl doctor`, or within the job script.
+//! It looks at the environment it runs in, which should be the job's: `scorep-nccl run -- scorep-nccl doctor`, or
+//! within the job script.
 
 mod finding;
 mod library;
@@ -75,7 +76,9 @@ fn examine(around: &Surroundings, arguments: &Arguments) -> Vec<Finding> {
     let (mut findings, features) = library::check(around, named.as_deref(), ours.as_deref(), plugins.as_deref());
     // a library that is not found and a variable that is not set are one thing: the job was not started through `run`
     let is_lost = findings.iter().any(|finding| finding.code == Code::LibraryNotFound);
-    findings.extend(plugin::check(around, ours.as_deref()).filter(|finding| !is_lost || finding.code != Code::PluginNotSet));
+    findings.extend(
+        plugin::check(around, ours.as_deref()).filter(|finding| !is_lost || finding.code != Code::PluginNotSet),
+    );
     findings.extend(nccl::check(around, &programs));
     findings.extend(score_p::check(around, score_p.as_ref(), &programs));
     findings.extend(settings::check(around, features.as_ref()));

@@ -55,7 +55,10 @@ fn several(found: &[Found]) -> Vec<Finding> {
     if found.iter().all(|nccl| nccl.release == found[0].release) {
         return Vec::new();
     }
-    let what = format!("several NCCL: {}. What follows is of the first", found.iter().map(told).collect::<Vec<_>>().join(", "));
+    let what = format!(
+        "several NCCL: {}. What follows is of the first",
+        found.iter().map(told).collect::<Vec<_>>().join(", ")
+    );
     let cure = "NCCL_SCOREP_LOG=info makes each process tell which one it uses";
     vec![Finding::new(Code::NcclSeveral, what, cure)]
 }
@@ -75,7 +78,8 @@ fn of_release(around: &Surroundings, release: Release) -> Vec<Finding> {
         tell(Code::NcclNoGpuTimes, what, &format!("set {name}={value} in the job (`scorep-nccl run` does)"));
     }
     if settings.trust_nccl {
-        for trouble in release::troubles(release, |name| around.text(name)).filter(|trouble| trouble.types & mask != 0) {
+        for trouble in release::troubles(release, |name| around.text(name)).filter(|trouble| trouble.types & mask != 0)
+        {
             let (name, value) = trouble.cure;
             let what = format!("NCCL_SCOREP_TRUST_NCCL=on, and with NCCL {release} {}", trouble.what);
             tell(Code::NcclHang, what, &format!("set {name}={value}, or NCCL_SCOREP_TRUST_NCCL=off"));
@@ -96,8 +100,9 @@ fn of_release(around: &Surroundings, release: Release) -> Vec<Finding> {
         return findings;
     }
     if release >= SELF_COUNTED && !has_events && around.text(ALLGATHERV).as_deref() != Some("0") {
-        let what =
-            format!("with NCCL {release}, ncclBroadcast is not reported, and GPU times of a communicator end with its first");
+        let what = format!(
+            "with NCCL {release}, ncclBroadcast is not reported, and GPU times of a communicator end with its first"
+        );
         tell(Code::NcclBroadcast, what, "set NCCL_ALLGATHERV_ENABLE=0 in the job, if it broadcasts");
     }
     if release < SELF_COUNTED && !has_events {

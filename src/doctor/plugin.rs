@@ -15,7 +15,11 @@ pub(crate) fn check(around: &Surroundings, ours: Option<&str>) -> Option<Finding
             return None;
         }
         let cure = "start the job through `scorep-nccl run --`, or export NCCL_PROFILER_PLUGIN=scorep";
-        return Some(Finding::new(Code::PluginNotSet, format!("{VARIABLE} is not set: NCCL loads no profiler plugin"), cure));
+        return Some(Finding::new(
+            Code::PluginNotSet,
+            format!("{VARIABLE} is not set: NCCL loads no profiler plugin"),
+            cure,
+        ));
     };
     if name.eq_ignore_ascii_case("none") {
         return Some(Finding::new(
@@ -32,7 +36,8 @@ pub(crate) fn check(around: &Surroundings, ours: Option<&str>) -> Option<Finding
     Some(Finding::new(Code::PluginOther, format!("{VARIABLE}={name} is another plugin, and NCCL loads one"), cure))
 }
 
-/// The file name by which NCCL loads this library, if it does: the name it is told, else that put into the usual one, as NCCL tries them.
+/// The file name by which NCCL loads this library, if it does: the name it is told, else that put into the usual one,
+/// as NCCL tries them.
 pub(crate) fn ours(around: &Surroundings) -> Option<String> {
     let name = around.text(VARIABLE)?;
     let tried = [name.clone(), format!("libnccl-profiler-{name}.so")];

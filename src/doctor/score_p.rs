@@ -46,7 +46,8 @@ impl ScoreP {
     }
 
     fn introduced(&self) -> Vec<Finding> {
-        let mut findings = vec![Finding::good(Code::ScorePGood, format!("Score-P {} ({})", self.version, self.prefix.display()))];
+        let mut findings =
+            vec![Finding::good(Code::ScorePGood, format!("Score-P {} ({})", self.version, self.prefix.display()))];
         if !self.version.starts_with("8.") {
             let what = format!("Score-P {}: this was tried with {TRIED} alone", self.version);
             findings.push(Finding::new(Code::ScorePVersion, what, "counters should work; for lanes use Score-P 8"));
@@ -66,7 +67,11 @@ impl ScoreP {
             return Err(format!("{} has no {MEASUREMENT_LIBRARY}", directory.display()));
         }
         let exported = exports(&library).map_err(|error| format!("{}: {error}", library.display()))?;
-        match LANE_SYMBOLS.iter().map(|symbol| symbol.to_string_lossy()).find(|symbol| !exported.contains(symbol.as_ref())) {
+        match LANE_SYMBOLS
+            .iter()
+            .map(|symbol| symbol.to_string_lossy())
+            .find(|symbol| !exported.contains(symbol.as_ref()))
+        {
             Some(missing) => Err(format!("{} does not export {missing}", library.display())),
             None => Ok(()),
         }
@@ -95,7 +100,11 @@ pub(crate) fn check(around: &Surroundings, found: Result<&ScoreP, &NoAnswer>, pr
         Ok(score_p) => score_p.introduced(),
         Err(error @ (NoAnswer::Late | NoAnswer::Failed(_))) => {
             let what = format!("{CONFIG} in PATH gives no answer: {error}. Nothing is known of Score-P");
-            vec![Finding::new(Code::ScorePSilent, what, format!("see what `{CONFIG} --version` does, and load another module"))]
+            vec![Finding::new(
+                Code::ScorePSilent,
+                what,
+                format!("see what `{CONFIG} --version` does, and load another module"),
+            )]
         }
         Err(NoAnswer::Io(_)) => vec![Finding::new(
             Code::ScorePMissing,
@@ -104,7 +113,9 @@ pub(crate) fn check(around: &Surroundings, found: Result<&ScoreP, &NoAnswer>, pr
         )],
     };
     findings.extend(program::check(programs).filter(|finding| found.is_ok() || finding.code == Code::ScorePThreads));
-    if found.is_ok() || ["SCOREP_METRIC_PLUGINS", "SCOREP_SUBSTRATE_PLUGINS"].iter().any(|name| around.text(name).is_some()) {
+    if found.is_ok()
+        || ["SCOREP_METRIC_PLUGINS", "SCOREP_SUBSTRATE_PLUGINS"].iter().any(|name| around.text(name).is_some())
+    {
         findings.extend(variables(around));
     }
     findings
@@ -127,13 +138,18 @@ fn variables(around: &Surroundings) -> Vec<Finding> {
     let asks = |plugin: &str| plugins.iter().any(|entry| entry.trim() == plugin);
     if !asks("nccl_plugin") {
         let cure = "start the job through `scorep-nccl run --`, or add nccl_plugin to SCOREP_METRIC_PLUGINS";
-        tell(Code::ScorePNotAsked, "SCOREP_METRIC_PLUGINS does not name nccl_plugin: no counters, and no lanes".into(), cure);
+        tell(
+            Code::ScorePNotAsked,
+            "SCOREP_METRIC_PLUGINS does not name nccl_plugin: no counters, and no lanes".into(),
+            cure,
+        );
     } else if around.text("SCOREP_METRIC_NCCL_PLUGIN").is_none() {
         let what = "SCOREP_METRIC_NCCL_PLUGIN is not set: Score-P is asked for no counter";
         tell(Code::ScorePNoCounters, what.into(), "set it to default, or to names of counters");
     }
     let known = counters();
-    let is_known = |token: &str| ["default", "*", ""].contains(&token) || known.iter().any(|counter| counter.name == token);
+    let is_known =
+        |token: &str| ["default", "*", ""].contains(&token) || known.iter().any(|counter| counter.name == token);
     if let Some(unknown) = around.list("SCOREP_METRIC_NCCL_PLUGIN").into_iter().find(|token| !is_known(token.trim())) {
         let what = format!("SCOREP_METRIC_NCCL_PLUGIN names {unknown}, which is no counter");
         tell(Code::ScorePCounter, what, "docs/metrics.md lists them; default stands for those that are wanted most");
@@ -142,7 +158,8 @@ fn variables(around: &Surroundings) -> Vec<Finding> {
         let cure = "start the job through `scorep-nccl run --`, or add nccl to SCOREP_SUBSTRATE_PLUGINS";
         tell(Code::ScorePNoSummary, "SCOREP_SUBSTRATE_PLUGINS does not name nccl: no summary of the job".into(), cure);
     }
-    let (profiling, tracing) = (around.is_on("SCOREP_ENABLE_PROFILING", true), around.is_on("SCOREP_ENABLE_TRACING", false));
+    let (profiling, tracing) =
+        (around.is_on("SCOREP_ENABLE_PROFILING", true), around.is_on("SCOREP_ENABLE_TRACING", false));
     if asks("nccl_series_plugin") && (profiling || !tracing) {
         let what = "the series are in no profile, and Score-P drops them from a trace when it makes a profile, too";
         tell(
@@ -152,7 +169,8 @@ fn variables(around: &Surroundings) -> Vec<Finding> {
         );
     }
     let former = |token: &str| Some((token.trim().to_owned(), former_series(token.trim())?.name));
-    if let Some((former, name)) = around.list("SCOREP_METRIC_NCCL_SERIES_PLUGIN").iter().find_map(|token| former(token)) {
+    if let Some((former, name)) = around.list("SCOREP_METRIC_NCCL_SERIES_PLUGIN").iter().find_map(|token| former(token))
+    {
         tell(
             Code::ScorePSeriesName,
             format!("SCOREP_METRIC_NCCL_SERIES_PLUGIN names {former}, which is {name} now, one of each communicator"),
@@ -214,8 +232,10 @@ fn directory(around: &Surroundings) -> Option<Finding> {
     let given = around.text("SCOREP_EXPERIMENT_DIRECTORY").unwrap_or_default();
     let name = given.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
     let own = name.split(|letter: char| !letter.is_ascii_digit()).any(|number| number == rank);
-    let what = "torchrun has started this process: without MPI, ranks that share an experiment directory destroy each other's";
-    let cure = "torchrun --no-python ... scorep-nccl run -- CMD, or a SCOREP_EXPERIMENT_DIRECTORY with the rank in its name";
+    let what =
+        "torchrun has started this process: without MPI, ranks that share an experiment directory destroy each other's";
+    let cure =
+        "torchrun --no-python ... scorep-nccl run -- CMD, or a SCOREP_EXPERIMENT_DIRECTORY with the rank in its name";
     (!own).then(|| Finding::new(Code::ScorePDirectory, what, cure))
 }
 

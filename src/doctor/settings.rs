@@ -20,7 +20,8 @@ pub(crate) fn check(around: &Surroundings, features: Option<&Features>) -> Vec<F
         .into_iter()
         .map(|line| Finding::new(Code::SettingValue, line, "`scorep-nccl env --all` lists the settings"))
         .collect();
-    let unknown = around.names().filter(|name| name.starts_with(PREFIX) && !SETTINGS.iter().any(|setting| setting.name == *name));
+    let unknown =
+        around.names().filter(|name| name.starts_with(PREFIX) && !SETTINGS.iter().any(|setting| setting.name == *name));
     findings.extend(unknown.map(|name| {
         let cure = nearest(name)
             .map_or_else(|| "`scorep-nccl env --all` lists the settings".into(), |near| format!("{near} may be meant"));
@@ -29,10 +30,12 @@ pub(crate) fn check(around: &Surroundings, features: Option<&Features>) -> Vec<F
     let summary = settings.summary.as_deref().map(files::expand);
     let summary = summary.as_deref().and_then(|place| unfit("NCCL_SCOREP_SUMMARY", place::check(place)));
     let record = settings.record.as_deref().map(files::expand);
-    let record =
-        record.as_deref().and_then(|directory| unfit("NCCL_SCOREP_RECORD", place::check_directory(directory, directory)));
+    let record = record
+        .as_deref()
+        .and_then(|directory| unfit("NCCL_SCOREP_RECORD", place::check_directory(directory, directory)));
     let prom_dir = settings.prom_dir.as_deref().map(files::expand);
-    let prom_dir = prom_dir.as_deref().and_then(|directory| unfit("NCCL_SCOREP_PROM_DIR", place::check_existing(directory)));
+    let prom_dir =
+        prom_dir.as_deref().and_then(|directory| unfit("NCCL_SCOREP_PROM_DIR", place::check_existing(directory)));
     findings.extend([summary, record, prom_dir].into_iter().flatten());
     findings.extend(chain(&settings));
     findings.extend(features.and_then(|features| otel(around, &settings, features)));
@@ -86,9 +89,13 @@ fn otel(around: &Surroundings, settings: &Settings, features: &Features) -> Opti
 }
 
 fn nearest(name: &str) -> Option<&'static str> {
-    let likeness = |setting: &str| strsim::jaro_winkler(name.trim_start_matches(PREFIX), setting.trim_start_matches(PREFIX));
+    let likeness =
+        |setting: &str| strsim::jaro_winkler(name.trim_start_matches(PREFIX), setting.trim_start_matches(PREFIX));
     let names = SETTINGS.iter().map(|setting| (likeness(setting.name), setting.name));
-    names.filter(|(alike, _)| *alike >= ALIKE).max_by(|first, second| first.0.total_cmp(&second.0)).map(|(_, name)| name)
+    names
+        .filter(|(alike, _)| *alike >= ALIKE)
+        .max_by(|first, second| first.0.total_cmp(&second.0))
+        .map(|(_, name)| name)
 }
 
 #[cfg(test)]

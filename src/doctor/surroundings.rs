@@ -45,7 +45,9 @@ impl Surroundings {
     /// What Score-P takes for true.
     pub(crate) fn is_on(&self, name: &str, default: bool) -> bool {
         match self.text(name).map(|value| value.trim().to_lowercase()) {
-            Some(value) => ["true", "yes", "on"].contains(&value.as_str()) || value.parse::<u64>().is_ok_and(|number| number > 0),
+            Some(value) => {
+                ["true", "yes", "on"].contains(&value.as_str()) || value.parse::<u64>().is_ok_and(|number| number > 0)
+            }
             None => default,
         }
     }

@@ -1,5 +1,5 @@
-//! Event descriptors as NCCL lays them out in memory (x86_64 and aarch64), and what its wrappers make of an event for a plugin of
-//! an older version.
+//! Event descriptors as NCCL lays them out in memory (x86_64 and aarch64), and what its wrappers make of an event for a
+//! plugin of an older version.
 
 use crate::capture::Event;
 use std::collections::HashMap;
@@ -66,7 +66,8 @@ fn number(names: &[&str], name: Option<&Arc<str>>, others: u8) -> u8 {
     place.and_then(|place| u8::try_from(place).ok()).unwrap_or(others)
 }
 
-const FUNCTIONS: [&str; 8] = ["Broadcast", "Reduce", "AllGather", "ReduceScatter", "AllReduce", "SendRecv", "Send", "Recv"];
+const FUNCTIONS: [&str; 8] =
+    ["Broadcast", "Reduce", "AllGather", "ReduceScatter", "AllReduce", "SendRecv", "Send", "Recv"];
 const DATATYPES: [&str; 10] = [
     "ncclInt8",
     "ncclUint8",
@@ -104,7 +105,9 @@ impl Descriptor {
         match (api, event) {
             (1, Event::Coll { .. } | Event::P2p { .. }) => descriptor.numbered(event),
             // what else differs up to v3 is that the communicator comes first: no name and id 0 from NCCL's wrappers
-            (..=3, Event::Coll { .. } | Event::P2p { .. }) => descriptor.payload(api, PAYLOAD + 16, event, place, strings),
+            (..=3, Event::Coll { .. } | Event::P2p { .. }) => {
+                descriptor.payload(api, PAYLOAD + 16, event, place, strings)
+            }
             _ => descriptor.payload(api, PAYLOAD, event, place, strings),
         }
         descriptor
@@ -243,7 +246,12 @@ impl Descriptor {
                 self.byte(base + 1, *phase);
                 self.word(base + 16, *ptimer);
             }
-            Event::Group | Event::ProxyCtrl | Event::NetPlugin | Event::CeSync | Event::CeBatch | Event::Unknown { .. } => {}
+            Event::Group
+            | Event::ProxyCtrl
+            | Event::NetPlugin
+            | Event::CeSync
+            | Event::CeBatch
+            | Event::Unknown { .. } => {}
         }
     }
 }
@@ -251,8 +259,8 @@ impl Descriptor {
 /// What comes with a change of state: the largest version's union.
 pub(crate) type Arguments = [u64; 2];
 
-/// What NCCL's wrappers make of a change of state, as version `recorded` has it, for version `api`: `None` when nothing is sent,
-/// otherwise the argument, if any.
+/// What NCCL's wrappers make of a change of state, as version `recorded` has it, for version `api`: `None` when nothing
+/// is sent, otherwise the argument, if any.
 pub(crate) fn state(api: u32, recorded: u32, state: u32, argument: Option<u64>) -> Option<Option<Arguments>> {
     if api >= recorded {
         return Some(argument.map(|argument| [argument, 0]));
@@ -292,7 +300,8 @@ mod tests {
 
     #[test]
     fn the_parent_of_an_operation_is_its_group_up_to_v4() {
-        let (event, strings) = (Event::P2p { func: None, count: 5, dtype: None, peer: 6, nch: 7 }, &mut Strings::default());
+        let (event, strings) =
+            (Event::P2p { func: None, count: 5, dtype: None, peer: 6, nch: 7 }, &mut Strings::default());
         for api in 1..=7 {
             let descriptor = Descriptor::new(api, &event, place(), strings);
             assert_eq!(word(&descriptor, 8), if api <= 4 { 2 } else { 1 }, "v{api}");

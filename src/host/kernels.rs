@@ -3,8 +3,8 @@
 use crate::capture::{Kernel, Survey};
 use std::collections::HashMap;
 
-/// `scorep_nccl_kernel_events`: the two events around what starts next on the calling thread, when their times were learnt, when the
-/// kernel began, and when the first event was recorded (0 where nobody knows).
+/// `scorep_nccl_kernel_events`: the two events around what starts next on the calling thread, when their times were
+/// learnt, when the kernel began, and when the first event was recorded (0 where nobody knows).
 pub(crate) type Tell = unsafe extern "C" fn(first: u64, last: u64, learnt: u64, begin: u64, at: u64);
 
 /// All times of a capture.

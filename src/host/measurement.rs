@@ -1,4 +1,5 @@
-//! Score-P's measurement library, as far as the library writes lanes through it: what is written is kept for the archive.
+//! Score-P's measurement library, as far as the library writes lanes through it: what is written is kept for the
+//! archive.
 //!
 //! Handles are places in lists, from 1, since 0 is none; a location's pointer is one, too. There is always memory.
 
@@ -131,7 +132,9 @@ unsafe extern "C" fn new_sampling_set(_count: u8, metrics: *const u32, _occurren
 unsafe extern "C" fn new_attribute(name: *const c_char, description: *const c_char, kind: u32) -> u32 {
     // SAFETY: the caller's; the library gives strings.
     let [name, description] = [name, description].map(|text| unsafe { owned(text) });
-    with(0, |written| handle(&mut written.lanes.attributes, Attribute { name, description, is_text: kind == TYPE_STRING }))
+    with(0, |written| {
+        handle(&mut written.lanes.attributes, Attribute { name, description, is_text: kind == TYPE_STRING })
+    })
 }
 
 extern "C" fn process_group() -> u32 {
@@ -184,7 +187,9 @@ extern "C" fn counter(location: *mut c_void, time: u64, set: u32, value: u64) {
 unsafe extern "C" fn add_attribute(location: *mut c_void, attribute: u32, value: *const c_void) {
     with((), |written| {
         let attribute = attribute.wrapping_sub(1);
-        let Some(is_text) = written.lanes.attributes.get(attribute as usize).map(|attribute| attribute.is_text) else { return };
+        let Some(is_text) = written.lanes.attributes.get(attribute as usize).map(|attribute| attribute.is_text) else {
+            return;
+        };
         let Some(said) = written.said.get_mut((location as usize).wrapping_sub(1)) else { return };
         let value = if is_text {
             // SAFETY: the caller's; the library gives the value of a string's attribute as a handle.

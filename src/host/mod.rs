@@ -1,7 +1,7 @@
 //! Stand-ins for the two hosts of the plugin, NCCL and Score-P: they call the shipped library as the real ones do.
 //!
-//! What they know of the two interfaces is written down here on its own, as offsets and function types, not taken from the plugin's
-//! crates: two statements of one interface that must agree, or a replay fails.
+//! What they know of the two interfaces is written down here on its own, as offsets and function types, not taken from
+//! the plugin's crates: two statements of one interface that must agree, or a replay fails.
 
 pub(crate) mod clock;
 pub(crate) mod descriptor;
@@ -32,7 +32,9 @@ pub(crate) enum HostError {
     #[error(transparent)]
     Capture(#[from] CaptureError),
     /// The system refused one.
-    #[error("a thread of the recorded process could not be started ({0}): raise the limit of processes or of address space")]
+    #[error(
+        "a thread of the recorded process could not be started ({0}): raise the limit of processes or of address space"
+    )]
     Thread(std::io::Error),
     /// A plugin's answer that would make the host refuse it or abort.
     #[error("{path}: {what}")]
@@ -41,9 +43,10 @@ pub(crate) enum HostError {
 
 /// Loads a library as both hosts do.
 fn open(path: &Path) -> Result<Library, HostError> {
-    // SAFETY: the library is scorep-nccl's own, whose constructors do nothing but what Rust's runtime does, or a profiler plugin that
-    // the user has named, which NCCL would load in the same way.
-    unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }.map_err(|source| HostError::Open { path: path.into(), source })
+    // SAFETY: the library is scorep-nccl's own, whose constructors do nothing but what Rust's runtime does, or a
+    // profiler plugin that the user has named, which NCCL would load in the same way.
+    unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }
+        .map_err(|source| HostError::Open { path: path.into(), source })
 }
 
 /// Looks a symbol up.
@@ -52,5 +55,9 @@ fn open(path: &Path) -> Result<Library, HostError> {
 /// `T` is the symbol's type.
 unsafe fn symbol<T>(library: &Library, path: &Path, name: &str) -> Result<Symbol<T>, HostError> {
     // SAFETY: the caller's.
-    unsafe { library.get(name.as_bytes()) }.map_err(|source| HostError::Symbol { path: path.into(), symbol: name.into(), source })
+    unsafe { library.get(name.as_bytes()) }.map_err(|source| HostError::Symbol {
+        path: path.into(),
+        symbol: name.into(),
+        source,
+    })
 }

@@ -1,5 +1,5 @@
-//! NCCL's part: loads the library under its NCCL name, takes the newest table that both sides know or the one it is told to,
-//! makes the calls.
+//! NCCL's part: loads the library under its NCCL name, takes the newest table that both sides know or the one it is
+//! told to, makes the calls.
 
 use super::HostError;
 use super::descriptor::{self, Descriptor, Place, Strings};
@@ -32,8 +32,8 @@ pub(crate) struct Nccl {
 }
 
 impl Nccl {
-    /// For one capture; `path` is the library under its NCCL name. Without `interface`, the newest version that the library
-    /// exports is spoken, at most the capture's.
+    /// For one capture; `path` is the library under its NCCL name. Without `interface`, the newest version that the
+    /// library exports is spoken, at most the capture's.
     pub(crate) fn new(path: &Path, meta: Meta, kernels: Kernels, interface: Option<u32>) -> Self {
         Self {
             path: path.into(),
@@ -59,7 +59,9 @@ impl Nccl {
             return self.init(*ctx, *comm, name.as_deref(), [*nnodes, *nranks, *rank]);
         }
         // calls before the first communicator: NCCL has no plugin yet
-        let Some(Table { api, functions: table }) = self.loaded.as_ref().map(|(_, table)| *table) else { return Ok(()) };
+        let Some(Table { api, functions: table }) = self.loaded.as_ref().map(|(_, table)| *table) else {
+            return Ok(());
+        };
         let pointer = |number: u64| number as *mut c_void;
         match &call.what {
             What::Init { .. } => {}
@@ -127,8 +129,8 @@ impl Nccl {
     }
 
     fn init(&mut self, ctx: u32, comm: u64, name: Option<&str>, shape: [i32; 3]) -> Result<(), HostError> {
-        // NCCL closes the library with its last communicator and opens it for the next; calls between the two, which a recording may
-        // have, are made all the same
+        // NCCL closes the library with its last communicator and opens it for the next; calls between the two, which a
+        // recording may have, are made all the same
         if self.alive.is_empty() {
             self.loaded = None;
         }

@@ -1,4 +1,5 @@
-//! Plays a capture: each recorded thread on a thread of its own, the calls in the recorded order, the clock showing their times.
+//! Plays a capture: each recorded thread on a thread of its own, the calls in the recorded order, the clock showing
+//! their times.
 
 use super::functions::Functions;
 use super::kernels::Kernels;
@@ -19,7 +20,8 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 /// Calls between two waits for the collector, so that no machine is too slow for the recording memory.
 const CALLS_AT_A_TIME: usize = 4096;
 
-/// The region around everything: Score-P's own for the program, which it leaves after the plugins have heard of the end.
+/// The region around everything: Score-P's own for the program, which it leaves after the plugins have heard of the
+/// end.
 const PROGRAM: &str = "scorep-nccl replay";
 
 /// What to do besides calling.
@@ -36,8 +38,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) progress: &'a (dyn Fn(usize) + Sync),
 }
 
-/// Stack of a thread that plays a recorded one, bytes: a callback takes little, and thousands of them must fit into a limit of address
-/// space.
+/// Stack of a thread that plays a recorded one, bytes: a callback takes little, and thousands of them must fit into a
+/// limit of address space.
 const STACK: usize = 256 << 10;
 
 struct Player<'a> {
@@ -99,7 +101,8 @@ pub(crate) fn play(recording: &mut Recording, name: &str, plan: &Plan<'_>) -> Re
     }
     let threads = visits.into_iter().filter(|visits| visits.is_known()).map(Visits::into_trace).collect();
     let members = survey.communicators.iter();
-    let members = members.map(|&Communicator { comm, nnodes, nranks, rank, .. }| Member { comm, rank, nranks, nnodes }).collect();
+    let members =
+        members.map(|&Communicator { comm, nnodes, nranks, rank, .. }| Member { comm, rank, nranks, nnodes }).collect();
     let trace = ProcessTrace {
         name: name.into(),
         job: String::new(),
@@ -118,8 +121,8 @@ pub(crate) fn play(recording: &mut Recording, name: &str, plan: &Plan<'_>) -> Re
     Ok(trace)
 }
 
-/// Whether so many threads find room for their stacks. Found out before the first one starts: one that finds none for its
-/// thread-locals ends the process.
+/// Whether so many threads find room for their stacks. Found out before the first one starts: one that finds none for
+/// its thread-locals ends the process.
 fn has_room(threads: usize) -> Result<(), HostError> {
     let bytes = threads.saturating_mul(STACK + STACK / 4);
     let refused = |_| HostError::Thread(std::io::ErrorKind::OutOfMemory.into());
@@ -138,7 +141,10 @@ fn series_tokens(survey: &Survey, interface: Option<u32>) -> Vec<String> {
         std::iter::once(own).chain(of_peers).flat_map(|of| SERIES.iter().map(move |series| Token { series, of }))
     };
     let tokens = (0..).zip(made).flat_map(tokens_of);
-    tokens.filter(|token| token.series.by_peer || !matches!(token.of, Of::Peer(..))).map(|token| token.to_string()).collect()
+    tokens
+        .filter(|token| token.series.by_peer || !matches!(token.of, Of::Peer(..)))
+        .map(|token| token.to_string())
+        .collect()
 }
 
 impl Player<'_> {

@@ -60,7 +60,8 @@ impl MetricPlugin {
         let library = open(path)?;
         let refused = |what: String| HostError::Refused { path: path.into(), what };
         let get_info = format!("SCOREP_MetricPlugin_{name}_get_info");
-        // SAFETY: that is the type of every metric plugin's get_info; a structure of this size comes back through memory.
+        // SAFETY: that is the type of every metric plugin's get_info; a structure of this size comes back through
+        // memory.
         let get_info = unsafe { symbol::<unsafe extern "C" fn() -> Info>(&library, path, &get_info) }?;
         // SAFETY: as above.
         let info = unsafe { get_info() };
@@ -72,13 +73,17 @@ impl MetricPlugin {
         let needed = match plugin.sync() {
             STRICTLY_SYNC => word::GET_CURRENT_VALUE,
             ASYNC => word::GET_ALL_VALUES,
-            other => return Err(refused(format!("synchronicity {other} is neither strictly synchronous nor asynchronous"))),
+            other => {
+                return Err(refused(format!("synchronicity {other} is neither strictly synchronous nor asynchronous")));
+            }
         };
         let mandatory = [word::INITIALIZE, word::FINALIZE, word::GET_EVENT_INFO, word::ADD_COUNTER, needed];
         if mandatory.iter().any(|&word| plugin.info.0[word] == 0) {
             return Err(refused("a mandatory function is missing".into()));
         }
-        if let Some(set) = plugin.function::<unsafe extern "C" fn(unsafe extern "C" fn() -> u64)>(word::SET_CLOCK_FUNCTION) {
+        if let Some(set) =
+            plugin.function::<unsafe extern "C" fn(unsafe extern "C" fn() -> u64)>(word::SET_CLOCK_FUNCTION)
+        {
             // SAFETY: the function's type is that of set_clock_function.
             unsafe { set(clock::read) };
         }

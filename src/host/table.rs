@@ -1,4 +1,5 @@
-//! A profiler plugin as NCCL has it at hand: the table of functions that a library exports for a version of the interface.
+//! A profiler plugin as NCCL has it at hand: the table of functions that a library exports for a version of the
+//! interface.
 
 use super::{HostError, open, symbol};
 use libloading::os::unix::Library;

@@ -16,7 +16,8 @@ pub(super) struct ScoreP<'a> {
     pub(super) library: &'a Functions,
 }
 
-/// What an instrumented program would show of one thread: the calls of NCCL's API as regions, with the counters Score-P reads.
+/// What an instrumented program would show of one thread: the calls of NCCL's API as regions, with the counters Score-P
+/// reads.
 pub(super) struct Visits<'a> {
     /// Where they come from; without them nothing is shown.
     score_p: Option<ScoreP<'a>>,
@@ -34,7 +35,15 @@ pub(super) struct Visits<'a> {
 impl<'a> Visits<'a> {
     /// Of a thread that has not called yet.
     pub(super) fn new(score_p: Option<ScoreP<'a>>, tid: u32, ids: Option<Vec<i32>>) -> Self {
-        Self { score_p, tid, ids, open: Vec::new(), groups: HashSet::new(), has_ended_group: false, moments: Vec::new() }
+        Self {
+            score_p,
+            tid,
+            ids,
+            open: Vec::new(),
+            groups: HashSet::new(),
+            has_ended_group: false,
+            moments: Vec::new(),
+        }
     }
 
     /// Whether Score-P knows the thread.
@@ -57,7 +66,9 @@ impl<'a> Visits<'a> {
                     Event::CollApi { func, .. } | Event::P2pApi { func, .. } => {
                         format!("nccl{}", func.as_deref().unwrap_or(common::name::UNKNOWN))
                     }
-                    Event::KernelLaunch { .. } | Event::Group if self.open.is_empty() && self.has_ended_group => GROUP_END.into(),
+                    Event::KernelLaunch { .. } | Event::Group if self.open.is_empty() && self.has_ended_group => {
+                        GROUP_END.into()
+                    }
                     _ => return,
                 };
                 self.visit(time, true, &region);

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 /// File name of the shipped library.
 pub(crate) const FILE: &str = "libscorep_substrate_nccl.so";
 
-/// Where an installed library may lie, seen from the directory of this program: beside it (`make library`), or as systems call the directory
-/// for libraries.
+/// Where an installed library may lie, seen from the directory of this program: beside it (`make library`), or as
+/// systems call the directory for libraries.
 const PLACES: [&str; 5] = ["", "../lib", "../lib64", "../lib/x86_64-linux-gnu", "../lib/aarch64-linux-gnu"];
 /// Where cargo puts it; it does not always bring the one beside the program up to date.
 const BUILT: &str = "deps";
@@ -63,7 +63,8 @@ pub(crate) fn is_alone_in(directory: &Path) -> bool {
 }
 
 fn first(named: Option<&Path>, places: &[&str]) -> Result<PathBuf, NotFound> {
-    // where the system does not say which file this program is (no /proc), it is looked for nowhere: least of all where the job was started
+    // where the system does not say which file this program is (no /proc), it is looked for nowhere: least of all where
+    // the job was started
     let beside = std::env::current_exe().ok().and_then(|program| Some(program.parent()?.to_path_buf()));
     let candidates = match (named, beside) {
         (Some(path), _) => vec![path.to_path_buf()],

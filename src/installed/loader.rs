@@ -37,8 +37,8 @@ pub(crate) enum Loaded {
     Nothing(String),
 }
 
-/// Loads a name as NCCL and Score-P do, once a child process has found that it is this library. The library stays loaded, as it does with
-/// them.
+/// Loads a name as NCCL and Score-P do, once a child process has found that it is this library. The library stays
+/// loaded, as it does with them.
 pub(crate) fn load(name: &Path) -> Loaded {
     let answer = probe::ask(COMMAND, name);
     // a library may print something itself
@@ -72,7 +72,8 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
 
 /// Loads a name into this process.
 fn here(name: &Path) -> Loaded {
-    // SAFETY: this library does nothing when it is loaded. Should it be another one, this process is a child that was made to load it.
+    // SAFETY: this library does nothing when it is loaded. Should it be another one, this process is a child that was
+    // made to load it.
     let library = match unsafe { Library::new(name) } {
         Ok(library) => library,
         Err(error) => return Loaded::Nothing(plain(&error)),

@@ -1,7 +1,7 @@
 //! The NCCL libraries that a program of this environment may load, and their releases.
 //!
-//! A program finds `libnccl.so.2` through the loader, or in the Python package that its PyTorch came with. The release is asked of the
-//! library itself, in a process of its own: nothing of a foreign library runs in this one.
+//! A program finds `libnccl.so.2` through the loader, or in the Python package that its PyTorch came with. The release
+//! is asked of the library itself, in a process of its own: nothing of a foreign library runs in this one.
 
 use crate::installed::probe;
 use crate::output;
@@ -30,8 +30,8 @@ pub(crate) struct Found {
     pub(crate) release: Option<Release>,
 }
 
-/// All that are found, in the order in which programs would: LD_PRELOAD, LD_LIBRARY_PATH, the Python that `programs` name or that is in use, the
-/// loader's cache. Each file once, and looked for when it is asked for.
+/// All that are found, in the order in which programs would: LD_PRELOAD, LD_LIBRARY_PATH, the Python that `programs`
+/// name or that is in use, the loader's cache. Each file once, and looked for when it is asked for.
 pub(crate) fn find(lookup: &impl Fn(&str) -> Option<OsString>, programs: &[PathBuf]) -> impl Iterator<Item = Found> {
     let mut seen = BTreeSet::new();
     let listed = directories(lookup, "LD_LIBRARY_PATH");
@@ -63,8 +63,8 @@ fn directories(lookup: &impl Fn(&str) -> Option<OsString>, variable: &str) -> Ve
     std::env::split_paths(&value).filter(|directory| !directory.as_os_str().is_empty()).collect()
 }
 
-/// In the packages of PYTHONPATH, the Python that is named, the virtual environment, the Conda environment, the `python3` that a command would
-/// start, and the user.
+/// In the packages of PYTHONPATH, the Python that is named, the virtual environment, the Conda environment, the
+/// `python3` that a command would start, and the user.
 fn of_python(lookup: &impl Fn(&str) -> Option<OsString>, programs: &[PathBuf]) -> Vec<PathBuf> {
     let started = directories(lookup, "PATH").into_iter().find(|directory| directory.join("python3").is_file());
     // bin/python, or bin/torchrun, of a virtual environment that nobody has activated
@@ -83,13 +83,15 @@ fn of_python(lookup: &impl Fn(&str) -> Option<OsString>, programs: &[PathBuf]) -
 /// The package directories of all Pythons below a prefix.
 fn packages(prefix: &Path) -> Vec<PathBuf> {
     let libraries = ["lib", "local/lib"].into_iter().flat_map(|place| entries(&prefix.join(place)));
-    let pythons = libraries.filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("python3")));
+    let pythons =
+        libraries.filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("python3")));
     pythons.flat_map(|python| PACKAGES.map(|packages| python.join(packages))).collect()
 }
 
 /// What lies in a directory, by name; nothing if it cannot be read.
 fn entries(directory: &Path) -> Vec<PathBuf> {
-    let mut paths: Vec<_> = std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    let mut paths: Vec<_> =
+        std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
     paths.sort();
     paths
 }
@@ -124,7 +126,8 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
 }
 
 fn release_of(path: &Path) -> Result<i32, libloading::Error> {
-    // SAFETY: NCCL's library does nothing when it is loaded; should another file be called so, this process is there to die of it.
+    // SAFETY: NCCL's library does nothing when it is loaded; should another file be called so, this process is there to
+    // die of it.
     let library = unsafe { libloading::Library::new(path) }?;
     // SAFETY: ncclGetVersion has this type in all releases of NCCL.
     let get_version = unsafe { library.get::<unsafe extern "C" fn(*mut i32) -> i32>(b"ncclGetVersion\0") }?;

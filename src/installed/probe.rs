@@ -1,4 +1,5 @@
-//! Questions that another program or a foreign library answers, asked in a child process: it may end, or hold up whoever asks.
+//! Questions that another program or a foreign library answers, asked in a child process: it may end, or hold up
+//! whoever asks.
 
 use crate::offspring;
 use std::ffi::OsStr;

@@ -20,8 +20,8 @@ pub(crate) struct Choice {
     /// The series, too: one value a window, in the trace alone. Switches Score-P's profile off, which would drop them.
     #[arg(long)]
     series: bool,
-    /// Each process' summary is written to this file as JSON; %r stands for the rank, %p for the process id, %h for the host, - for
-    /// standard output. Needs no Score-P.
+    /// Each process' summary is written to this file as JSON; %r stands for the rank, %p for the process id, %h for the
+    /// host, - for standard output. Needs no Score-P.
     #[arg(long, value_name = "FILE")]
     summary: Option<PathBuf>,
     /// The installed library, where it is not beside this program.
@@ -53,7 +53,8 @@ pub(crate) fn of(
 ) -> Result<Environment, String> {
     let library = library::installed(choice.library.as_deref()).map_err(|error| error.to_string())?;
     let directory = library.parent().unwrap_or(Path::new("/"));
-    let text = |name: &str| lookup(name).map(|value| value.to_string_lossy().into_owned()).filter(|value| !value.is_empty());
+    let text =
+        |name: &str| lookup(name).map(|value| value.to_string_lossy().into_owned()).filter(|value| !value.is_empty());
     let mut made = Environment::default();
     // as they are: what is no text is kept, too
     let raw = |name: &str| lookup(name).filter(|value| !value.is_empty());
@@ -79,7 +80,10 @@ pub(crate) fn of(
     set("SCOREP_METRIC_NCCL_PLUGIN", raw("SCOREP_METRIC_NCCL_PLUGIN").unwrap_or_else(|| "default".into()));
     if choice.series {
         metric = with("nccl_series_plugin", Some(metric), text("SCOREP_METRIC_PLUGINS_SEP"));
-        set("SCOREP_METRIC_NCCL_SERIES_PLUGIN", raw("SCOREP_METRIC_NCCL_SERIES_PLUGIN").unwrap_or_else(|| "default".into()));
+        set(
+            "SCOREP_METRIC_NCCL_SERIES_PLUGIN",
+            raw("SCOREP_METRIC_NCCL_SERIES_PLUGIN").unwrap_or_else(|| "default".into()),
+        );
         set("SCOREP_ENABLE_PROFILING", "false".into());
         set("SCOREP_ENABLE_TRACING", "true".into());
     }
@@ -97,7 +101,8 @@ pub(crate) fn of(
         set("NCCL_SCOREP_SUMMARY", summary.clone());
     }
     // what was not asked of this command is no reason to start nothing
-    let of_environment = summary.as_deref().filter(|_| choice.summary.is_none()).map(|summary| files::expand(Path::new(summary)));
+    let of_environment =
+        summary.as_deref().filter(|_| choice.summary.is_none()).map(|summary| files::expand(Path::new(summary)));
     if let Some(Err(unfit)) = of_environment.map(|place| place::check(&place)) {
         made.remarks.push(format!("NCCL_SCOREP_SUMMARY: {unfit}: there will be no summary"));
     }
@@ -118,17 +123,20 @@ impl Environment {
         let name = other.display().to_string();
         match chained {
             None => {
-                self.remarks.push(format!("NCCL_PROFILER_PLUGIN was {name}: it gets every callback, too (NCCL_SCOREP_CHAIN)"));
+                self.remarks
+                    .push(format!("NCCL_PROFILER_PLUGIN was {name}: it gets every callback, too (NCCL_SCOREP_CHAIN)"));
                 self.variables.push(("NCCL_SCOREP_CHAIN", other));
             }
             Some(chained) => {
-                self.remarks
-                    .push(format!("NCCL_PROFILER_PLUGIN was {name}: it is not loaded, since NCCL_SCOREP_CHAIN is {chained}"));
+                self.remarks.push(format!(
+                    "NCCL_PROFILER_PLUGIN was {name}: it is not loaded, since NCCL_SCOREP_CHAIN is {chained}"
+                ));
             }
         }
     }
 
-    /// What an NCCL that is found needs, lest something go wrong in it with what it will be asked for. What is set already is the user's word.
+    /// What an NCCL that is found needs, lest something go wrong in it with what it will be asked for. What is set
+    /// already is the user's word.
     fn cure_nccl(&mut self, choice: &Choice, command: &[OsString], lookup: &impl Fn(&str) -> Option<OsString>) {
         let open: Vec<&Trouble> = TROUBLES.iter().filter(|trouble| lookup(trouble.cure.0).is_none()).collect();
         if open.is_empty() {
@@ -157,9 +165,9 @@ fn is_ours(plugin: &str, library: &Path) -> bool {
     plugin == "scorep" || Path::new(plugin).file_name() == Some(name.as_os_str()) || is_path_of()
 }
 
-/// A list of directories in which the loader finds what is in that one: in front of the others, so that all names are found there and not in an
-/// older installation; but behind them where that directory has other libraries, too, lest a program find one of those in place of its
-/// own. `None` where the loader looks there anyway.
+/// A list of directories in which the loader finds what is in that one: in front of the others, so that all names are
+/// found there and not in an older installation; but behind them where that directory has other libraries, too, lest a
+/// program find one of those in place of its own. `None` where the loader looks there anyway.
 fn beheld(directory: &OsStr, is_alone: bool, list: Option<OsString>) -> Option<OsString> {
     let own = directory.as_bytes();
     match list {
@@ -197,8 +205,8 @@ fn with(plugin: &str, list: Option<String>, separator: Option<String>) -> String
     }
 }
 
-/// Where the summary goes, from whatever directory the job is in by then. A place that cannot be written to is found before the job, and not at
-/// its end.
+/// Where the summary goes, from whatever directory the job is in by then. A place that cannot be written to is found
+/// before the job, and not at its end.
 fn place_of(summary: &Path) -> Result<OsString, String> {
     if summary == Path::new("-") {
         return Ok("/dev/stdout".into());
@@ -248,6 +256,9 @@ mod tests {
         assert_eq!(kept("inspector", None), (vec![("NCCL_SCOREP_CHAIN", "inspector".into())], 1));
         assert_eq!(kept("inspector", Some("other")), (vec![], 1));
         let is_ours = |plugin| is_ours(plugin, Path::new("/opt/lib/libscorep_substrate_nccl.so"));
-        assert_eq!(["scorep", "/x/libnccl-profiler-scorep.so", "inspector", "none"].map(is_ours), [true, true, false, false]);
+        assert_eq!(
+            ["scorep", "/x/libnccl-profiler-scorep.so", "inspector", "none"].map(is_ours),
+            [true, true, false, false]
+        );
     }
 }

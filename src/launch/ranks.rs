@@ -5,12 +5,13 @@ use common::rank::{LOCAL, Told};
 use std::path::Path;
 
 /// Who tells how many processes of a job there are on this machine: PyTorch, Open MPI, MVAPICH, Intel MPI.
-const LOCAL_SIZES: [&str; 4] = ["LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "MV2_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"];
+const LOCAL_SIZES: [&str; 4] =
+    ["LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "MV2_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"];
 /// SLURM, of all nodes: in a step, and in a batch script.
 const TASKS_PER_NODE: [&str; 2] = ["SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"];
 
-/// What is to be known of a summary's name that was given to a rank of a job, if something is: that it is the same for all
-/// ranks. One that has the host's name in it is the same for those of a host.
+/// What is to be known of a summary's name that was given to a rank of a job, if something is: that it is the same for
+/// all ranks. One that has the host's name in it is the same for those of a host.
 pub(crate) fn shared_name(summary: &Path, lookup: impl Fn(&str) -> Option<String>) -> Option<String> {
     if files::is_one_for_each_process(summary) || !files::is_replaced(summary) {
         return None;
@@ -24,7 +25,9 @@ pub(crate) fn shared_name(summary: &Path, lookup: impl Fn(&str) -> Option<String
 fn in_job(lookup: impl Fn(&str) -> Option<String>) -> Option<String> {
     let told = Told::by(&lookup);
     match (told.rank, told.variable, told.ranks) {
-        (Some(_), Some(variable), Some(ranks)) => (ranks > 1).then(|| format!("all {ranks} ranks of the job ({variable})")),
+        (Some(_), Some(variable), Some(ranks)) => {
+            (ranks > 1).then(|| format!("all {ranks} ranks of the job ({variable})"))
+        }
         // who starts one process alone seldom uses a launcher
         (Some(rank), Some(variable), None) => {
             (rank > 0 || told.is_of_launcher()).then(|| format!("all ranks of the job ({variable})"))
@@ -90,9 +93,13 @@ mod tests {
                 assert_eq!(shared(other, environment), None, "{other}");
             }
         }
-        for alone in
-            ["", "RANK=0 WORLD_SIZE=1", "RANK=0", "SLURM_NTASKS=1", "PMIX_RANK=0 SLURM_PROCID=0 SLURM_STEP_ID=0 SLURM_NTASKS=1"]
-        {
+        for alone in [
+            "",
+            "RANK=0 WORLD_SIZE=1",
+            "RANK=0",
+            "SLURM_NTASKS=1",
+            "PMIX_RANK=0 SLURM_PROCID=0 SLURM_STEP_ID=0 SLURM_NTASKS=1",
+        ] {
             assert_eq!(shared("all.json", alone), None, "{alone}");
         }
     }

@@ -13,7 +13,8 @@ use std::process::{Command, ExitCode};
 pub(crate) struct Arguments {
     #[command(flatten)]
     choice: Choice,
-    /// An experiment directory of its own for each rank: always where torchrun has started this process, else when asked for.
+    /// An experiment directory of its own for each rank: always where torchrun has started this process, else when
+    /// asked for.
     #[arg(long)]
     per_rank: bool,
     /// The command and its arguments.
@@ -50,7 +51,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, String> {
         command.env(DIRECTORY, of_rank(given, torchrun.as_ref().map(|id| id.to_string_lossy()).as_deref(), rank));
     } else if arguments.per_rank {
         let names = rank::tellers().collect::<Vec<_>>().join(", ");
-        return Err(format!("--per-rank: no launcher has said this process' rank ({names}; SLURM's counts in a step alone)"));
+        return Err(format!(
+            "--per-rank: no launcher has said this process' rank ({names}; SLURM's counts in a step alone)"
+        ));
     } else if speaks && starts_torchrun(&arguments.command) {
         output::say(
             "ranks that torchrun starts would share one experiment directory and destroy each other's. Put this program behind \
@@ -63,8 +66,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, String> {
     Ok(ExitCode::from(if error.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 }))
 }
 
-/// The experiment directory of one rank: what is set, or a name of the job's, with the rank behind it. In the same place, since Score-P
-/// makes no directory above its own.
+/// The experiment directory of one rank: what is set, or a name of the job's, with the rank behind it. In the same
+/// place, since Score-P makes no directory above its own.
 fn of_rank(given: Option<String>, job: Option<&str>, rank: u32) -> String {
     let ending = format!(".rank{rank}");
     match given {
@@ -80,7 +83,8 @@ fn of_rank(given: Option<String>, job: Option<&str>, rank: u32) -> String {
 
 fn starts_torchrun(command: &[OsString]) -> bool {
     let program = command.first().and_then(|program| Path::new(program).file_name());
-    program.is_some_and(|name| name == "torchrun") || command.iter().any(|word| MODULES.iter().any(|module| word == module))
+    program.is_some_and(|name| name == "torchrun")
+        || command.iter().any(|word| MODULES.iter().any(|module| word == module))
 }
 
 #[cfg(test)]

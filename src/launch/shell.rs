@@ -17,8 +17,8 @@ pub(crate) enum Shell {
 }
 
 impl Shell {
-    /// The one that has started this process and will read what it prints: a job script's shell need not be the user's. What is no shell that
-    /// is known is taken for one like sh.
+    /// The one that has started this process and will read what it prints: a job script's shell need not be the user's.
+    /// What is no shell that is known is taken for one like sh.
     pub(crate) fn of_parent() -> Self {
         let program = std::fs::read_link(format!("/proc/{}/exe", std::os::unix::process::parent_id())).ok();
         Self::of_program(program.as_deref().and_then(Path::file_name).and_then(OsStr::to_str))
@@ -33,7 +33,8 @@ impl Shell {
         }
     }
 
-    /// The statement that exports a variable, whose value may be no text. It ends with a semicolon: `eval` of csh joins lines by blanks.
+    /// The statement that exports a variable, whose value may be no text. It ends with a semicolon: `eval` of csh joins
+    /// lines by blanks.
     pub(crate) fn export(self, name: &str, value: &OsStr) -> Vec<u8> {
         let value = self.quoted(value.as_bytes());
         let (before, between): (_, &[u8]) = match self {
@@ -79,7 +80,9 @@ mod tests {
     #[test]
     fn each_shell_reads_back_what_was_meant() {
         let text = OsStr::from_bytes(b"/a b/it's \"$HOME\" \\ `x` ; #\xff");
-        for (program, shell) in [("sh", Shell::Bash), ("bash", Shell::Bash), ("fish", Shell::Fish), ("tcsh", Shell::Csh)] {
+        for (program, shell) in
+            [("sh", Shell::Bash), ("bash", Shell::Bash), ("fish", Shell::Fish), ("tcsh", Shell::Csh)]
+        {
             let script = [shell.export("NAME", text), b" printenv NAME".to_vec()].concat();
             // those that are not installed are not asked
             if let Ok(output) = std::process::Command::new(program).arg("-c").arg(OsStr::from_bytes(&script)).output() {

@@ -33,7 +33,8 @@ pub(super) const SUCCESS: ErrorCode = 0;
 /// `OTF2_ERROR_INVALID`: failed, and nothing more is known.
 pub(super) const ERROR: ErrorCode = 1;
 
-/// `OTF2_ErrorCallback`. The last argument is a `va_list`, which C passes as one pointer on every platform that Linux has NCCL for.
+/// `OTF2_ErrorCallback`. The last argument is a `va_list`, which C passes as one pointer on every platform that Linux
+/// has NCCL for.
 pub(super) type ErrorCallback =
     extern "C" fn(*mut c_void, *const c_char, u64, *const c_char, ErrorCode, *const c_char, *mut c_void) -> ErrorCode;
 

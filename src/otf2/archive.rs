@@ -26,15 +26,16 @@ static FLUSH_CALLBACKS: abi::FlushCallbacks = abi::FlushCallbacks {
 
 /// An open archive.
 ///
-/// One that is dropped stays open, and so do its writers: that happens only after a failure, when to close it would make OTF2 write
-/// once more what could not be written.
+/// One that is dropped stays open, and so do its writers: that happens only after a failure, when to close it would
+/// make OTF2 write once more what could not be written.
 pub(super) struct Archive {
     pub(super) library: &'static Library,
     pub(super) handle: *mut abi::Archive,
 }
 
 impl Archive {
-    /// Opens an archive for writing by this process alone in an empty directory; `event_chunk` is the size of [`super::chunk`].
+    /// Opens an archive for writing by this process alone in an empty directory; `event_chunk` is the size of
+    /// [`super::chunk`].
     pub(super) fn create(library: &'static Library, directory: &Path, event_chunk: u64) -> Result<Self, Otf2Error> {
         let path = c_string(directory.as_os_str().as_bytes())?;
         let creator = c_string(CREATOR.as_bytes())?;

@@ -1,8 +1,9 @@
 //! The size of the pieces in which OTF2 keeps events.
 //!
-//! Readers hold a piece of every location in memory, so the pieces should be small. But OTF2 collects those that are to be written in a
-//! buffer of 4 MiB, and if the file system refuses one that is full, OTF2 3.0 goes on to use it after it is freed: a full disk would end
-//! the program. Pieces of 4 MiB are written past that buffer; so they are taken if the events of a location may fill it.
+//! Readers hold a piece of every location in memory, so the pieces should be small. But OTF2 collects those that are to
+//! be written in a buffer of 4 MiB, and if the file system refuses one that is full, OTF2 3.0 goes on to use it after
+//! it is freed: a full disk would end the program. Pieces of 4 MiB are written past that buffer; so they are taken if
+//! the events of a location may fill it.
 
 use super::abi;
 use super::plan::{Location, Plan, Records};
@@ -25,7 +26,9 @@ pub(super) fn size(plan: &Plan<'_>) -> u64 {
 /// No fewer bytes than the events of a location take.
 fn bound(location: &Location<'_>) -> u64 {
     let (events, values) = match &location.records {
-        Records::Moments { moments, counters } => (moments.len(), counters.as_ref().map_or(0, |layout| layout.types.len())),
+        Records::Moments { moments, counters } => {
+            (moments.len(), counters.as_ref().map_or(0, |layout| layout.types.len()))
+        }
         Records::Lane { records, .. } => {
             (records.len(), 1 + records.iter().map(|it| it.attributes.len()).max().map_or(0, |most| 2 * most))
         }

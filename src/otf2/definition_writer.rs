@@ -46,7 +46,15 @@ impl<'a> DefinitionWriter<'a> {
         // When the offset was by the wall clock is not known of a replayed measurement.
         let real_time = abi::UNDEFINED_TIMESTAMP;
         // SAFETY: the writer is open.
-        unsafe { self.archive.library.define_clock(self.handle, clock.ticks_per_second, clock.offset, clock.length, real_time) }
+        unsafe {
+            self.archive.library.define_clock(
+                self.handle,
+                clock.ticks_per_second,
+                clock.offset,
+                clock.length,
+                real_time,
+            )
+        }
     }
 
     /// A part of the machine within `parent`.
@@ -100,7 +108,9 @@ impl<'a> DefinitionWriter<'a> {
         let (name, none) = (self.string(name)?, self.string("")?);
         let (flags, file) = (abi::REGION_FLAG_NONE, abi::UNDEFINED);
         // SAFETY: the writer is open.
-        unsafe { self.archive.library.define_region(self.handle, number, name, name, none, role, paradigm, flags, file, 0, 0) }
+        unsafe {
+            self.archive.library.define_region(self.handle, number, name, name, none, role, paradigm, flags, file, 0, 0)
+        }
     }
 
     /// An attribute.

@@ -55,7 +55,11 @@ impl Numbers {
     pub(super) fn write(&self, writer: &EventWriter<'_>, record: &LaneRecord) -> Result<(), Otf2Error> {
         let said = |&(attribute, value): &(u32, u64)| {
             let &(number, is_text) = item(&self.attributes, attribute.into(), "attribute")?;
-            Ok(if is_text { Said::Text(number, *item(&self.strings, value, "string")?) } else { Said::Number(number, value) })
+            Ok(if is_text {
+                Said::Text(number, *item(&self.strings, value, "string")?)
+            } else {
+                Said::Number(number, value)
+            })
         };
         writer.say(record.attributes.iter().map(said))?;
         match record.event {

@@ -7,10 +7,12 @@ use std::sync::LazyLock;
 use super::abi;
 use super::error::{LibraryError, Otf2Error};
 
-/// Upstream's name, Debian's name, and what their development packages add; the version is checked when an archive is created.
+/// Upstream's name, Debian's name, and what their development packages add; the version is checked when an archive is
+/// created.
 const NAMES: [&str; 4] = ["libotf2.so.10", "libopen-trace-format2.so.10", "libotf2.so", "libopen-trace-format2.so"];
 
-/// Declares the functions to resolve. Those that answer an error code or a handle become methods that answer a `Result`.
+/// Declares the functions to resolve. Those that answer an error code or a handle become methods that answer a
+/// `Result`.
 macro_rules! functions {
     (
         coded { $($coded:ident = $coded_symbol:literal ($($coded_argument:ident: $coded_type:ty),* $(,)?);)* }
@@ -46,7 +48,8 @@ macro_rules! functions {
                 ///
                 /// # Safety
                 ///
-                /// Handles must be open and belong together, pointers must be valid for what OTF2 reads or writes there.
+                /// Handles must be open and belong together, pointers must be valid for what OTF2 reads or writes
+                /// there.
                 pub(super) unsafe fn $coded(&self, $($coded_argument: $coded_type),*) -> Result<(), Otf2Error> {
                     // SAFETY: the caller answers for the arguments, `resolve`'s caller for the type.
                     let code = unsafe { (self.functions.$coded)($($coded_argument),*) };
@@ -197,7 +200,8 @@ impl Library {
     }
 
     fn resolve(name: &'static str, object: libloading::Library) -> Result<Self, LibraryError> {
-        // SAFETY: the types are those of OTF2 3; `Archive::create` refuses other versions before it calls what differs there.
+        // SAFETY: the types are those of OTF2 3; `Archive::create` refuses other versions before it calls what differs
+        // there.
         let functions = unsafe { Functions::resolve(name, &object) }?;
         // SAFETY: `note_error` fits the type and lives as long as the process.
         unsafe { (functions.set_error_callback)(note_error, std::ptr::null_mut()) };
@@ -258,7 +262,11 @@ extern "C" fn note_error(
 /// # Safety
 ///
 /// `F` must be the function's type.
-unsafe fn symbol<F: Copy>(library: &'static str, object: &libloading::Library, symbol: &'static str) -> Result<F, LibraryError> {
+unsafe fn symbol<F: Copy>(
+    library: &'static str,
+    object: &libloading::Library,
+    symbol: &'static str,
+) -> Result<F, LibraryError> {
     // SAFETY: the caller answers for the type.
     match unsafe { object.get::<F>(symbol.as_bytes()) } {
         Ok(function) => Ok(*function),

@@ -52,7 +52,15 @@ mod tests {
     use super::*;
 
     fn metric(mode: u32, value_type: u32, base: u32) -> Metric {
-        Metric { name: "m".to_owned(), description: String::new(), unit: String::new(), mode, value_type, base, exponent: 0 }
+        Metric {
+            name: "m".to_owned(),
+            description: String::new(),
+            unit: String::new(),
+            mode,
+            value_type,
+            base,
+            exponent: 0,
+        }
     }
 
     /// The numbers are `OTF2_METRIC_ACCUMULATED_START` to `OTF2_METRIC_RELATIVE_NEXT`.

@@ -200,7 +200,11 @@ fn label(process: &ProcessTrace, location: &str) -> String {
     format!("{}, {location}", process.name)
 }
 
-pub(super) fn check_order(process: &ProcessTrace, location: &str, times: impl Iterator<Item = u64>) -> Result<(), Otf2Error> {
+pub(super) fn check_order(
+    process: &ProcessTrace,
+    location: &str,
+    times: impl Iterator<Item = u64>,
+) -> Result<(), Otf2Error> {
     let mut before = 0;
     for (index, after) in times.enumerate() {
         if after < before {

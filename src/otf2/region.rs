@@ -14,7 +14,8 @@ pub(super) struct Region<'a> {
 }
 
 impl<'a> Region<'a> {
-    /// A function of NCCL's API that a thread calls; role and paradigm are those that Score-P gives functions of a wrapped library.
+    /// A function of NCCL's API that a thread calls; role and paradigm are those that Score-P gives functions of a
+    /// wrapped library.
     pub(super) fn of_thread(name: &'a str) -> Self {
         Self { name, role: abi::ROLE_WRAPPER, paradigm: abi::PARADIGM_NONE }
     }

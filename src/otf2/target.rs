@@ -12,7 +12,8 @@ use super::archive::ANCHOR;
 use super::error::Otf2Error;
 use crate::output::leftovers;
 
-/// A place to write an archive to, and where it shall be when it is complete. What was written is removed if that never happens.
+/// A place to write an archive to, and where it shall be when it is complete. What was written is removed if that never
+/// happens.
 pub(super) struct Target {
     directory: PathBuf,
     /// On the same file system as `directory`: inside if that is there, else beside it.
@@ -67,7 +68,8 @@ impl Target {
         Ok(anchor)
     }
 
-    /// A directory that is there stays, with its owner and mode; the anchor file comes last, for it is what readers open.
+    /// A directory that is there stays, with its owner and mode; the anchor file comes last, for it is what readers
+    /// open.
     fn move_into(&self) -> io::Result<()> {
         let entries = fs::read_dir(self.staging.path())?.map(|entry| Ok(entry?.file_name()));
         let mut names = entries.collect::<io::Result<Vec<_>>>()?;

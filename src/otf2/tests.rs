@@ -126,7 +126,8 @@ fn definitions_are_shared() {
     assert_eq!(plan.members.iter().count(), 4);
     let sets: Vec<_> = plan.sets.iter().map(|(_, set)| set.clone()).collect();
     let instance = |class, recorder, group| MetricSet::Instance { class, recorder, group };
-    let [strict, rate, silent] = [MetricSet::Strict(vec![0, 1]), MetricSet::Asynchronous(2), MetricSet::Asynchronous(3)];
+    let [strict, rate, silent] =
+        [MetricSet::Strict(vec![0, 1]), MetricSet::Asynchronous(2), MetricSet::Asynchronous(3)];
     let expected = [strict, rate, instance(1, 2, 0), silent, instance(3, 3, 0), instance(1, 6, 1), instance(3, 7, 1)];
     assert_eq!(sets, expected);
 }

@@ -37,8 +37,8 @@ pub(crate) fn undisturbed<T>(act: impl FnOnce() -> T) -> T {
     act()
 }
 
-/// From here on a signal removes what was made, and then ends this program as it would have. Child processes end with it
-/// (`offspring`).
+/// From here on a signal removes what was made, and then ends this program as it would have. Child processes end with
+/// it (`offspring`).
 ///
 /// # Errors
 /// When there is no room for a thread.
@@ -73,8 +73,10 @@ fn remove(path: &Path) {
 
 fn is_ignored(signal: i32) -> bool {
     let mut action = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: sigaction fills in the structure, which is valid as zeros besides, and changes nothing without a new action.
+    // SAFETY: sigaction fills in the structure, which is valid as zeros besides, and changes nothing without a new
+    // action.
     unsafe {
-        libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr()) == 0 && action.assume_init().sa_sigaction == libc::SIG_IGN
+        libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr()) == 0
+            && action.assume_init().sa_sigaction == libc::SIG_IGN
     }
 }

@@ -95,7 +95,8 @@ mod tests {
 
     #[test]
     fn prose_is_broken_between_words_and_tables_are_not() {
-        let text = "a line of prose that is long\n│ a line of a table that is long │\n/a/path/that/is/longer/than/the/line\n";
+        let text =
+            "a line of prose that is long\n│ a line of a table that is long │\n/a/path/that/is/longer/than/the/line\n";
         assert_eq!(wrapped(text, None), text);
         let expected =
             "a line of prose\nthat is long\n│ a line of a table that is long │\n/a/path/that/is/longer/than/the/line\n";

@@ -1,4 +1,5 @@
-//! A picture of one pair of ranks: size against time, every transfer, the median service time of each size, and the fitted line.
+//! A picture of one pair of ranks: size against time, every transfer, the median service time of each size, and the
+//! fitted line.
 
 use super::sizes::Sizes;
 use common::config::Regression;

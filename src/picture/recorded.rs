@@ -1,5 +1,6 @@
-//! Operations and transfers as a capture has them, by the same rules as the library's lanes: an operation lasts from the first start to the
-//! last stop that the GPU stamped, a transfer from the moment its data goes to the network to the end of its step.
+//! Operations and transfers as a capture has them, by the same rules as the library's lanes: an operation lasts from
+//! the first start to the last stop that the GPU stamped, a transfer from the moment its data goes to the network to
+//! the end of its step.
 
 use crate::capture::{Call, Capture, Event, What};
 use common::gpu_track::GpuTrack;
@@ -47,8 +48,8 @@ struct Stamped {
     last: Option<u64>,
 }
 
-/// All operations with stamps, in the order of their enqueues. Stamps are taken for the operation's own, which holds for captures that stay in
-/// step.
+/// All operations with stamps, in the order of their enqueues. Stamps are taken for the operation's own, which holds
+/// for captures that stay in step.
 pub(crate) fn operations(capture: &Capture) -> Vec<Operation> {
     let mut places: HashMap<u64, usize> = HashMap::new();
     let mut stamped: Vec<Stamped> = Vec::new();
@@ -65,7 +66,9 @@ pub(crate) fn operations(capture: &Capture) -> Vec<Operation> {
                 }
             }
             What::Start { h, parent, event: Event::KernelCh { ptimer, .. }, .. } => {
-                if let Some((&place, operation)) = places.get(parent).and_then(|place| Some((place, stamped.get_mut(*place)?))) {
+                if let Some((&place, operation)) =
+                    places.get(parent).and_then(|place| Some((place, stamped.get_mut(*place)?)))
+                {
                     operation.first = Some(operation.first.map_or(*ptimer, |first| first.min(*ptimer)));
                     tracks.entry(operation.of).or_default().told(now, *ptimer);
                     places.insert(*h, place);
@@ -85,7 +88,8 @@ pub(crate) fn operations(capture: &Capture) -> Vec<Operation> {
             track.enqueued(operation.enqueued, first);
         }
     }
-    let mappings: BTreeMap<Rank, _> = tracks.iter().filter_map(|(rank, track)| Some((*rank, track.mapping(1.0)?))).collect();
+    let mappings: BTreeMap<Rank, _> =
+        tracks.iter().filter_map(|(rank, track)| Some((*rank, track.mapping(1.0)?))).collect();
     let placed = |operation: Stamped| {
         let mapping = mappings.get(&operation.of)?;
         let (start, stop) = (mapping.ticks(operation.first?), mapping.ticks(operation.last?));

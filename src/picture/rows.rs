@@ -1,4 +1,5 @@
-//! Which operation or transfer goes to which row: a row for each location that the library would make in Score-P's trace, under the same name.
+//! Which operation or transfer goes to which row: a row for each location that the library would make in Score-P's
+//! trace, under the same name.
 
 use super::recorded::{Operation, Rank, Transfer};
 use std::collections::BTreeMap;
@@ -21,7 +22,8 @@ pub(crate) struct Row {
     pub(crate) bars: Vec<Bar>,
 }
 
-/// The rows of a process: its ranks' operations, where they overlap in further rows, and then its rank pairs' transfers.
+/// The rows of a process: its ranks' operations, where they overlap in further rows, and then its rank pairs'
+/// transfers.
 pub(crate) fn of_process(operations: &[Operation], transfers: &[Transfer]) -> Vec<Row> {
     let mut ranks: BTreeMap<Rank, Vec<&Operation>> = BTreeMap::new();
     for operation in operations {

@@ -93,7 +93,8 @@ impl Timeline<'_> {
     /// Where a time lies.
     fn x(&self, time: u64) -> i32 {
         let time = time.clamp(self.shown.start, self.shown.end) - self.shown.start;
-        LEFT + (time as f64 / (self.shown.end - self.shown.start).max(1) as f64 * f64::from(RIGHT - LEFT)).round() as i32
+        LEFT + (time as f64 / (self.shown.end - self.shown.start).max(1) as f64 * f64::from(RIGHT - LEFT)).round()
+            as i32
     }
 
     fn axis(&self, area: &Area<'_>, bottom: i32) -> Drawn {
@@ -101,7 +102,9 @@ impl Timeline<'_> {
         let longest = (self.shown.end - self.shown.start) / MILLISECOND;
         let step = [1, 2, 5, 10, 20, 50, 100, 200, 500].into_iter().find(|step| longest / step <= 15).unwrap_or(1000);
         let since = |time: u64| time.saturating_sub(self.zero).div_ceil(MILLISECOND);
-        for millisecond in (since(self.shown.start)..=since(self.shown.end)).filter(|millisecond| millisecond % step == 0) {
+        for millisecond in
+            (since(self.shown.start)..=since(self.shown.end)).filter(|millisecond| millisecond % step == 0)
+        {
             let time = self.zero + millisecond * MILLISECOND;
             if !self.shown.contains(&time) {
                 continue;

@@ -5,8 +5,8 @@ use crate::capture::ENDING;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The captures in the order of their names, numbers in them as numbers: r2 before r10. Those that cannot be looked for are told
-/// apart.
+/// The captures in the order of their names, numbers in them as numbers: r2 before r10. Those that cannot be looked for
+/// are told apart.
 pub(crate) fn of(sources: &[PathBuf]) -> (Vec<PathBuf>, Vec<ReplayError>) {
     let (mut captures, mut missing) = (Vec::new(), Vec::new());
     for source in sources {

@@ -1,5 +1,5 @@
-//! The child process of a replay: reads one capture, plays it, leaves the trace where the parent wants it. The library itself writes
-//! the summary, to the file that the environment names.
+//! The child process of a replay: reads one capture, plays it, leaves the trace where the parent wants it. The library
+//! itself writes the summary, to the file that the environment names.
 
 use crate::capture::{self, Recording, Survey};
 use crate::host::HostError;

@@ -1,7 +1,7 @@
 //! How the clocks of recorded processes stand to each other, and what that tells of who was late.
 //!
-//! Processes of one machine read one clock. Those of several are brought together by the time of day that each machine had when its
-//! recording began, and then by the operations that they share, by the library's own means.
+//! Processes of one machine read one clock. Those of several are brought together by the time of day that each machine
+//! had when its recording began, and then by the operations that they share, by the library's own means.
 
 use crate::capture::{self, Meta};
 use crate::replay::hosts;
@@ -14,13 +14,15 @@ use std::path::PathBuf;
 /// By how much the time of day at a machine's boot may differ between recordings of one boot, nanoseconds: it is slewed
 /// meanwhile.
 const ONE_BOOT: i128 = 1_000_000_000;
-/// By how much two machines may disagree on the time of day, nanoseconds: a day. Operations bound their clocks much closer.
+/// By how much two machines may disagree on the time of day, nanoseconds: a day. Operations bound their clocks much
+/// closer.
 const TIME_OF_DAY: u64 = 86_400_000_000_000;
 /// Moments of a recording, evenly apart, at which the error is looked at.
 const LOOKS: u64 = 16;
 
-/// Puts the traces of recordings on one clock and on their machines, and adds to the summary how well that clock is known; with
-/// `lateness` also what a job's has besides. `arrivals` are the files with when ranks began their collectives, by recording.
+/// Puts the traces of recordings on one clock and on their machines, and adds to the summary how well that clock is
+/// known; with `lateness` also what a job's has besides. `arrivals` are the files with when ranks began their
+/// collectives, by recording.
 pub(crate) fn bring_together(
     summary: &mut Summary,
     traces: &mut [ProcessTrace],
@@ -29,7 +31,8 @@ pub(crate) fn bring_together(
     lateness: bool,
 ) {
     let mut clocks = Clocks::of(recordings);
-    let decoded = |path: &PathBuf| std::fs::read(path).ok().and_then(|bytes| Arrivals::decode(&bytes)).unwrap_or_default();
+    let decoded =
+        |path: &PathBuf| std::fs::read(path).ok().and_then(|bytes| Arrivals::decode(&bytes)).unwrap_or_default();
     let arrivals = |clocks: &Clocks| clocks.in_order(arrivals.iter().map(decoded).collect());
     if clocks.are_several() {
         let spans = clocks.in_order(traces.iter().map(|trace| [trace.begin, trace.end]).collect());
@@ -48,8 +51,8 @@ pub(crate) fn bring_together(
 /// A recording's machine: its name, where that is known, and a number for each clock.
 pub(crate) type Machine = (Option<String>, usize);
 
-/// The clocks of recordings, by their place in the tree. Its first is that of the machine that was booted first, so that no time
-/// lies before 0.
+/// The clocks of recordings, by their place in the tree. Its first is that of the machine that was booted first, so
+/// that no time lies before 0.
 #[derive(Debug)]
 struct Clocks {
     /// Which recording has the first place; the first recording has its place.
@@ -67,7 +70,8 @@ impl Clocks {
     /// By the time of day alone.
     fn of(recordings: &[PathBuf]) -> Self {
         let metas: Vec<Option<Meta>> = recordings.iter().map(|recording| capture::read_meta(recording).ok()).collect();
-        let boot = |meta: &Option<Meta>| meta.as_ref().map_or(i128::MAX, |it| i128::from(it.real0) - i128::from(it.mono0));
+        let boot =
+            |meta: &Option<Meta>| meta.as_ref().map_or(i128::MAX, |it| i128::from(it.real0) - i128::from(it.mono0));
         let boots: Vec<i128> = metas.iter().map(boot).collect();
         let host = |(recording, meta): (&PathBuf, &Option<Meta>)| hosts::of_recording(recording, meta.as_ref()?);
         let hosts: Vec<Option<String>> = recordings.iter().zip(&metas).map(host).collect();
@@ -135,8 +139,10 @@ impl Clocks {
             let moved = |ticks| self.tree.to_root(place, ticks).or_else(|| self.day.to_root(place, ticks));
             trace.move_to(|ticks| moved(ticks).map_or(ticks, |(ticks, _)| ticks));
         }
-        summary.clocks =
-            self.tree.clocks(1.0).map(|clocks| summary::Clocks { error_us: clocks.error_us.max(error as f64 / 1e3), ..clocks });
+        summary.clocks = self
+            .tree
+            .clocks(1.0)
+            .map(|clocks| summary::Clocks { error_us: clocks.error_us.max(error as f64 / 1e3), ..clocks });
         if let Some(first) = unknown.first() {
             summary.notes.push(format!(
                 "the clocks of {} of {all} processes ({first}{}) are known by their machines' time of day alone: no GPU-timed all-reduce, \

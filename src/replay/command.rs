@@ -30,15 +30,16 @@ pub(crate) struct Arguments {
     /// Rows of each table.
     #[arg(long, value_name = "N", default_value_t = ROWS, value_parser = clap::value_parser!(u64).range(1..))]
     top: u64,
-    /// What the table of rank pairs is sorted by: bytes and transfers, most first; latency, longest first; fit, typical and sustained rate,
-    /// slowest first; or ranks. Without it by ranks, where the table has room for all, else by bytes.
+    /// What the table of rank pairs is sorted by: bytes and transfers, most first; latency, longest first; fit, typical
+    /// and sustained rate, slowest first; or ranks. Without it by ranks, where the table has room for all, else by
+    /// bytes.
     #[arg(long, value_enum)]
     sort: Option<Sort>,
     /// Length of a window in the capture's time, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = WINDOW_SECONDS, value_parser = seconds)]
     window: f64,
-    /// Version of NCCL's interface to speak, 1 to 7; what it cannot say is not told. Without it, the newest that the library
-    /// has, at most the captures' own.
+    /// Version of NCCL's interface to speak, 1 to 7; what it cannot say is not told. Without it, the newest that the
+    /// library has, at most the captures' own.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(INTERFACES))]
     interface: Option<u32>,
     /// The shipped library, where it is not beside this program.
@@ -90,7 +91,8 @@ impl From<Sort> for Order {
 /// # Errors
 /// What is wrong, in words; also where figures were printed that are not those of all captures, or were not sent.
 pub(crate) fn run(arguments: Arguments) -> Result<(), String> {
-    let Arguments { sources, summary, otf2, otlp, lateness, mut format, top, sort, window, interface, library } = arguments;
+    let Arguments { sources, summary, otf2, otlp, lateness, mut format, top, sort, window, interface, library } =
+        arguments;
     let printed = summary.as_deref() == Some(Path::new("-"));
     if printed {
         format = Format::Json;
@@ -103,8 +105,11 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), String> {
     let (left_out, asked) = (outcome.left_out.len(), outcome.asked);
     match format {
         Format::Table => {
-            let view =
-                View { width: output::width(), rows: usize::try_from(top).unwrap_or(usize::MAX), order: sort.map(Order::from) };
+            let view = View {
+                width: output::width(),
+                rows: usize::try_from(top).unwrap_or(usize::MAX),
+                order: sort.map(Order::from),
+            };
             let mut text = String::new();
             if left_out > 0 {
                 text += &format!(

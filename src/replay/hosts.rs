@@ -16,12 +16,14 @@ pub(crate) fn of_recording(recording: &Path, meta: &Meta) -> Option<String> {
 fn in_name(recording: &Path, pid: i32) -> Option<String> {
     let name = process_name(recording);
     let pid = format!(".{pid}");
-    let (place, _) =
-        name.match_indices(&pid).find(|(place, _)| matches!(name.as_bytes().get(place + pid.len()), None | Some(b'.')))?;
+    let (place, _) = name
+        .match_indices(&pid)
+        .find(|(place, _)| matches!(name.as_bytes().get(place + pid.len()), None | Some(b'.')))?;
     name.get(..place).filter(|host| !host.is_empty()).map(str::to_owned)
 }
 
-/// Names the machine of each process: its host, where that is known, otherwise a number for each node that NCCL tells of.
+/// Names the machine of each process: its host, where that is known, otherwise a number for each node that NCCL tells
+/// of.
 pub(crate) fn place(traces: &mut [ProcessTrace], machines: &[Machine]) {
     let nodes = nodes(traces);
     // several machines of one name are told apart by their clocks
@@ -47,10 +49,10 @@ fn position<T: PartialEq>(list: &mut Vec<T>, item: T) -> usize {
     })
 }
 
-/// A number for the node of each process, by what NCCL has told its communicators: on how many nodes they are. Launchers fill
-/// one node after the other, so the ranks of a communicator are taken to be spread evenly, in their order; where that cannot be,
-/// processes share a node only where NCCL says that all of a communicator do. Processes of which it tells nothing are taken to
-/// share one.
+/// A number for the node of each process, by what NCCL has told its communicators: on how many nodes they are.
+/// Launchers fill one node after the other, so the ranks of a communicator are taken to be spread evenly, in their
+/// order; where that cannot be, processes share a node only where NCCL says that all of a communicator do. Processes of
+/// which it tells nothing are taken to share one.
 fn nodes(traces: &[ProcessTrace]) -> Vec<usize> {
     let mut communicators: BTreeMap<u64, Vec<(usize, Member)>> = BTreeMap::new();
     for (process, trace) in traces.iter().enumerate() {
@@ -73,7 +75,8 @@ fn nodes(traces: &[ProcessTrace]) -> Vec<usize> {
         nodes
     };
     let evenly = joined(&|member| {
-        let each = member.nranks.checked_div(member.nnodes).filter(|each| *each > 0 && member.nranks % member.nnodes == 0)?;
+        let each =
+            member.nranks.checked_div(member.nnodes).filter(|each| *each > 0 && member.nranks % member.nnodes == 0)?;
         Some(member.rank / each)
     });
     // each rank of these has a node to itself
@@ -137,10 +140,17 @@ mod tests {
         let world = |rank| (1, rank, 4, 2);
         let evenly: [&[_]; 4] = [&[world(0)], &[world(1)], &[world(2)], &[world(3)]];
         assert_eq!(placed(&evenly, &[(None, 0); 4]), ["node 0", "node 0", "node 1", "node 1"]);
-        assert_eq!(placed(&evenly, &[(None, 0), (None, 0), (None, 2), (None, 3)]), ["node 0", "node 0", "node 1", "node 2"]);
+        assert_eq!(
+            placed(&evenly, &[(None, 0), (None, 0), (None, 2), (None, 3)]),
+            ["node 0", "node 0", "node 1", "node 2"]
+        );
         // one after the other: the pairs are on a node each, so the ranks of the world are not in blocks
-        let in_turn: [&[_]; 4] =
-            [&[world(0), (2, 0, 2, 1)], &[world(1), (3, 0, 2, 1)], &[world(2), (2, 1, 2, 1)], &[world(3), (3, 1, 2, 1)]];
+        let in_turn: [&[_]; 4] = [
+            &[world(0), (2, 0, 2, 1)],
+            &[world(1), (3, 0, 2, 1)],
+            &[world(2), (2, 1, 2, 1)],
+            &[world(3), (3, 1, 2, 1)],
+        ];
         let pairs = [(4, 0, 2, 2), (4, 1, 2, 2), (5, 0, 2, 2), (5, 1, 2, 2)];
         let in_turn: Vec<Vec<_>> = in_turn.iter().zip(pairs).map(|(of, pair)| [of, &[pair][..]].concat()).collect();
         let in_turn: Vec<&[_]> = in_turn.iter().map(Vec::as_slice).collect();

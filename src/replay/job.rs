@@ -133,7 +133,10 @@ impl Job<'_> {
     fn failed(&self, message: &str, status: std::process::ExitStatus) -> ReplayError {
         match message.trim_end() {
             said if status.code() == Some(1) && !said.is_empty() => ReplayError::Child(said.into()),
-            said => ReplayError::Child(format!("{}: the replay process ended with {status}\n{said}", self.capture.display())),
+            said => ReplayError::Child(format!(
+                "{}: the replay process ended with {status}\n{said}",
+                self.capture.display()
+            )),
         }
     }
 }

@@ -52,8 +52,8 @@ pub(crate) struct Outcome {
 /// Replays all captures; those that cannot be are left out. Output files appear at the end, whole, or not at all.
 ///
 /// # Errors
-/// When no capture can be replayed: what is wrong with each. The first thing that is wrong with the library or a place to write
-/// to.
+/// When no capture can be replayed: what is wrong with each. The first thing that is wrong with the library or a place
+/// to write to.
 pub(crate) fn replay(request: &Request) -> Result<Outcome, ReplayError> {
     let library = library::find(request.library.as_deref())?;
     // what cannot be had is said before the work, not after it
@@ -96,7 +96,8 @@ pub(crate) fn replay(request: &Request) -> Result<Outcome, ReplayError> {
         .collect();
     let results = run_all(&jobs);
     bar.finish_and_clear();
-    let (mut replayed, mut summaries, mut traces): (Vec<&Job<'_>>, Vec<Summary>, Vec<Option<ProcessTrace>>) = Default::default();
+    let (mut replayed, mut summaries, mut traces): (Vec<&Job<'_>>, Vec<Summary>, Vec<Option<ProcessTrace>>) =
+        Default::default();
     for (job, result) in jobs.iter().zip(results) {
         match result {
             Ok((summary, trace)) => {

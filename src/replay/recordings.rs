@@ -1,7 +1,7 @@
 //! The recordings of a replay beside each other: each process once, and what they lack.
 //!
-//! What stands in their first lines is known before the replay. One that cannot be read is passed over here: its replay says
-//! what is wrong with it.
+//! What stands in their first lines is known before the replay. One that cannot be read is passed over here: its replay
+//! says what is wrong with it.
 
 use crate::capture::{self, Meta};
 use common::summary::Summary;
@@ -75,8 +75,8 @@ impl Recordings {
         Self(captures.iter().map(recording).collect())
     }
 
-    /// Whether each process is there once, as the first lines have it. Of two files of one process, one that cannot be replayed does
-    /// not count: its replay leaves it out.
+    /// Whether each process is there once, as the first lines have it. Of two files of one process, one that cannot be
+    /// replayed does not count: its replay leaves it out.
     ///
     /// # Errors
     /// Two files of one process.
@@ -93,17 +93,26 @@ impl Recordings {
             if !is_good(one) {
                 seen.insert(process, path);
             } else if is_good(path) {
-                return Err(Repeated::Process { one: one.into(), other: recording.path.clone(), of: recording.called() });
+                return Err(Repeated::Process {
+                    one: one.into(),
+                    other: recording.path.clone(),
+                    of: recording.called(),
+                });
             }
         }
         Ok(())
     }
 
-    /// The same by what they hold: no two processes have one rank of a communicator. `place` is that of a process' recording here.
+    /// The same by what they hold: no two processes have one rank of a communicator. `place` is that of a process'
+    /// recording here.
     ///
     /// # Errors
     /// Two files with the same rank.
-    pub(crate) fn check_ranks(&self, summary: &Summary, place: impl Fn(usize) -> Option<usize>) -> Result<(), Repeated> {
+    pub(crate) fn check_ranks(
+        &self,
+        summary: &Summary,
+        place: impl Fn(usize) -> Option<usize>,
+    ) -> Result<(), Repeated> {
         let Some(repeated) = summary.repeated() else { return Ok(()) };
         let [one, other] = repeated.processes.map(|process| {
             let recording = place(process as usize).and_then(|place| self.0.get(place));
@@ -123,7 +132,8 @@ impl Recordings {
             Some(format!("{name} ({at_least}{}{})", meta.dropped, meta.full.map_or_else(String::new, full)))
         });
         let lacking: Vec<String> = lacking.collect();
-        let more = lacking.len().checked_sub(MOST + 1).map_or_else(String::new, |more| format!(" and {} more", more + 1));
+        let more =
+            lacking.len().checked_sub(MOST + 1).map_or_else(String::new, |more| format!(" and {} more", more + 1));
         let named = lacking[..lacking.len().min(MOST)].join(", ");
         let (count, all) = (lacking.len(), self.0.len());
         (count > 0).then(|| {

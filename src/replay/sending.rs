@@ -1,5 +1,5 @@
-//! Whether the library can send what a replay is to send: a variable for all jobs, which says nothing of this replay, has a line of the
-//! library's own.
+//! Whether the library can send what a replay is to send: a variable for all jobs, which says nothing of this replay,
+//! has a line of the library's own.
 
 use super::error::ReplayError;
 use crate::installed::loader::{self, Loaded};

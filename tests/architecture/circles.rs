@@ -9,7 +9,8 @@ pub(crate) fn circles<N: Ord + Clone>(edges: impl Iterator<Item = (N, N)>) -> Ve
         next.entry(from).or_default().insert(to);
     }
     let reached: BTreeMap<N, BTreeSet<N>> = next.keys().map(|node| (node.clone(), reach(&next, node))).collect();
-    let together = |one: &N, other: &N| reached[one].contains(other) && reached.get(other).is_some_and(|back| back.contains(one));
+    let together =
+        |one: &N, other: &N| reached[one].contains(other) && reached.get(other).is_some_and(|back| back.contains(one));
     let mut found: Vec<BTreeSet<N>> = Vec::new();
     for node in next.keys().filter(|node| reached[node].contains(node)) {
         if !found.iter().any(|circle| circle.contains(node)) {

@@ -1,4 +1,5 @@
-//! The floors that docs/architecture.md names: for each crate a block of lines, the top floor first, each with its rooms.
+//! The floors that docs/architecture.md names: for each crate a block of lines, the top floor first, each with its
+//! rooms.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -74,7 +74,11 @@ fn imports_go_down() {
         let of = Crate::read(root);
         let floors = Floors::of(root);
         let rooms: BTreeSet<&str> = of.modules.keys().map(room).filter(|room| !room.is_empty()).collect();
-        assert_eq!(floors.rooms(), rooms, "{root}: the rooms that docs/architecture.md names, and those that are there");
+        assert_eq!(
+            floors.rooms(),
+            rooms,
+            "{root}: the rooms that docs/architecture.md names, and those that are there"
+        );
         let up: Vec<&Import> = of.imports.iter().filter(|import| floors.goes_up(import.rooms())).collect();
         assert!(up.is_empty(), "{root}: imports that go up:\n{}", of.places(up.into_iter()));
     }

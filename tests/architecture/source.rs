@@ -100,7 +100,8 @@ impl Reading {
                 }
                 TokenTree::Ident(first) if matches!(first.to_string().as_str(), "crate" | "super") => {
                     let mut segments = vec![first.to_string()];
-                    while let Some([TokenTree::Punct(a), TokenTree::Punct(b), TokenTree::Ident(next)]) = tokens.get(at..at + 3)
+                    while let Some([TokenTree::Punct(a), TokenTree::Punct(b), TokenTree::Ident(next)]) =
+                        tokens.get(at..at + 3)
                         && (a.as_char(), b.as_char()) == (':', ':')
                     {
                         segments.push(next.to_string());
@@ -174,7 +175,8 @@ fn is_for_tests(attributes: &[Attribute]) -> bool {
     })
 }
 
-/// The file that `#[path]` names, also within a `cfg_attr`: then there are two, and the one of the default name is read.
+/// The file that `#[path]` names, also within a `cfg_attr`: then there are two, and the one of the default name is
+/// read.
 fn path_of(attributes: &[Attribute]) -> Option<String> {
     attributes.iter().find_map(|attribute| match &attribute.meta {
         Meta::NameValue(pair) if pair.path.is_ident("path") => match &pair.value {

@@ -1,4 +1,5 @@
-//! A job in a directory of its own: the installed tool, and stand-ins for launchers, Python and a program that uses NCCL.
+//! A job in a directory of its own: the installed tool, and stand-ins for launchers, Python and a program that uses
+//! NCCL.
 
 use crate::site::{Site, texts};
 use std::os::unix::fs::symlink;
@@ -13,7 +14,8 @@ launch() {
   while [ $rank -lt $count ]; do env $name=$rank "$@" || exit; rank=$((rank + 1)); done
 }"#;
 
-/// A program that makes an all-reduce with NCCL, if NCCL would load a plugin, and leaves word of what it was started with.
+/// A program that makes an all-reduce with NCCL, if NCCL would load a plugin, and leaves word of what it was started
+/// with.
 const PROGRAM: &str = r#"
 echo > "program.${OMPI_COMM_WORLD_RANK:-0}.$SCOREP_METRIC_PLUGINS.$SCOREP_SUBSTRATE_PLUGINS"
 "#;
@@ -62,7 +64,9 @@ impl Job {
     /// Whether there is something of that name; `*` in its last part stands for anything.
     pub(crate) fn has(&self, pattern: &str) -> bool {
         let path = self.site.path("work").join(pattern);
-        let Some((begin, end)) = pattern.rsplit('/').next().and_then(|name| name.split_once('*')) else { return path.exists() };
+        let Some((begin, end)) = pattern.rsplit('/').next().and_then(|name| name.split_once('*')) else {
+            return path.exists();
+        };
         let matches = |path: &Path| {
             let name = path.file_name().unwrap().to_string_lossy();
             name.starts_with(begin) && name.ends_with(end)

@@ -3,7 +3,8 @@
 /// What is done with a command.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum How {
-    /// Run here, as it is written, with the others of its block. These must lie there afterwards; `*` stands for anything.
+    /// Run here, as it is written, with the others of its block. These must lie there afterwards; `*` stands for
+    /// anything.
     Run(&'static [&'static str]),
     /// Run by another test, in this file.
     RunBy(&'static str),
@@ -41,7 +42,8 @@ pub(crate) const PRINTED: [&str; 3] = [
 ];
 
 const SCORE_P: How = How::RunBy("tests/score_p/documented.rs");
-const THREAD_SANITIZER: How = How::Needs("the library under ThreadSanitizer, which `make races` takes minutes to build");
+const THREAD_SANITIZER: How =
+    How::Needs("the library under ThreadSanitizer, which `make races` takes minutes to build");
 
 /// The commands, as they are written.
 pub(crate) const COMMANDS: [(&str, How); 37] = [
@@ -51,7 +53,10 @@ pub(crate) const COMMANDS: [(&str, How); 37] = [
     ("make library tool", How::Make),
     ("export PATH=$PWD/target/shipped/release:$PATH", How::Run(&[])),
     ("scorep-nccl run -- scorep-nccl doctor", How::Run(&[])),
-    ("scorep-nccl demo", How::Run(&["scorep-nccl-demo/timeline.svg", "scorep-nccl-demo/net2_collectives.otf2/traces.otf2"])),
+    (
+        "scorep-nccl demo",
+        How::Run(&["scorep-nccl-demo/timeline.svg", "scorep-nccl-demo/net2_collectives.otf2/traces.otf2"]),
+    ),
     // stand-ins for the launchers and the program; with Score-P itself: tests/score_p
     ("export SCOREP_ENABLE_TRACING=true SCOREP_TOTAL_MEMORY=64M", How::Run(&[])),
     ("mpirun -n 4 scorep-nccl run -- ./program", How::Run(&["program.3.nccl_plugin.nccl"])),
@@ -91,7 +96,10 @@ pub(crate) const COMMANDS: [(&str, How); 37] = [
     ("python3 -m json.tool scorep-*/nccl/summary.json", SCORE_P),
     // with fewer rounds: nothing depends on what it measures
     ("target/shipped/release/scorep-nccl bench", How::RunBy("tests/bench.rs")),
-    ("RUNTIME=$(rustc --print sysroot)/lib/rustlib/x86_64-unknown-linux-gnu/lib/librustc-stable_rt.tsan.a", THREAD_SANITIZER),
+    (
+        "RUNTIME=$(rustc --print sysroot)/lib/rustlib/x86_64-unknown-linux-gnu/lib/librustc-stable_rt.tsan.a",
+        THREAD_SANITIZER,
+    ),
     ("gcc -std=gnu11 -O1 -g -fsanitize=thread -c tests/c/nccl_host.c -o host.o", THREAD_SANITIZER),
     (
         "gcc host.o -o host -rdynamic -Wl,--whole-archive $RUNTIME -Wl,--no-whole-archive -lpthread -lm -lrt -ldl -lresolv",

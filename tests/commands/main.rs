@@ -65,7 +65,8 @@ fn the_list_has_nothing_that_is_in_no_document() {
     assert_eq!(gone.collect::<Vec<_>>(), Vec::<&str>::new());
     let printed = PRINTED.iter().filter(|line| !written.iter().any(|written| written.trim() == **line));
     assert_eq!(printed.collect::<Vec<_>>(), Vec::<&&str>::new());
-    let absent = PAGES.iter().filter(|(name, _)| !NOT_YET.contains(name) && !pages.iter().any(|page| page.name == *name));
+    let absent =
+        PAGES.iter().filter(|(name, _)| !NOT_YET.contains(name) && !pages.iter().any(|page| page.name == *name));
     assert_eq!(absent.count(), 0);
 }
 
@@ -117,8 +118,9 @@ fn options_and_subcommands_are_the_tools() {
     for page in pages() {
         let of_blocks: Vec<String> = blocks(&page).into_iter().flatten().collect();
         for command in page.literals().chain(of_blocks.iter().map(String::as_str)) {
-            let Some((_, rest)) =
-                command.split_once("scorep-nccl ").filter(|(before, _)| before.is_empty() || before.ends_with([' ', '/', '(']))
+            let Some((_, rest)) = command
+                .split_once("scorep-nccl ")
+                .filter(|(before, _)| before.is_empty() || before.ends_with([' ', '/', '(']))
             else {
                 continue;
             };
@@ -134,7 +136,8 @@ fn options_and_subcommands_are_the_tools() {
 
 /// Documents whose commands are run elsewhere, or that have none.
 fn others() -> Vec<Page> {
-    let names = ["CHANGELOG.md", "SECURITY.md", "tests/README.md", "tests/captures/README.md", "examples/slurm/README.md"];
+    let names =
+        ["CHANGELOG.md", "SECURITY.md", "tests/README.md", "tests/captures/README.md", "examples/slurm/README.md"];
     names.into_iter().filter(|name| root().join(name).exists()).map(document::page).collect()
 }
 
@@ -160,7 +163,8 @@ fn every_test_target_is_in_the_tests_own_page() {
 /// The test targets that cargo finds, by their files: `tests/NAME.rs` and `tests/NAME/main.rs`.
 fn test_targets() -> Vec<String> {
     let entries = root().join("tests").read_dir().unwrap().map(|entry| entry.unwrap().path());
-    let is_target = |path: &std::path::PathBuf| path.extension().is_some_and(|end| end == "rs") || path.join("main.rs").exists();
+    let is_target =
+        |path: &std::path::PathBuf| path.extension().is_some_and(|end| end == "rs") || path.join("main.rs").exists();
     entries.filter(is_target).map(|path| path.file_stem().unwrap().to_string_lossy().into_owned()).collect()
 }
 
@@ -174,8 +178,9 @@ fn links_lead_somewhere() {
             if !target.exists() && NOT_YET.iter().any(|name| target.ends_with(name.rsplit('/').next().unwrap())) {
                 continue;
             }
-            let target =
-                target.canonicalize().unwrap_or_else(|error| std::panic::panic_any(format!("{}: {link}: {error}", page.name)));
+            let target = target
+                .canonicalize()
+                .unwrap_or_else(|error| std::panic::panic_any(format!("{}: {link}: {error}", page.name)));
             if let Some(anchor) = anchor {
                 let name = target.strip_prefix(root().canonicalize().unwrap()).unwrap().to_string_lossy().into_owned();
                 assert!(

@@ -22,7 +22,8 @@ pub(crate) fn root() -> &'static Path {
 /// README, CONTRIBUTING and everything in docs/.
 pub(crate) fn pages() -> Vec<Page> {
     let entries = root().join("docs").read_dir().unwrap().map(|entry| entry.unwrap().path());
-    let mut paths: Vec<PathBuf> = entries.filter(|path| path.extension().is_some_and(|extension| extension == "md")).collect();
+    let mut paths: Vec<PathBuf> =
+        entries.filter(|path| path.extension().is_some_and(|extension| extension == "md")).collect();
     paths.extend(["README.md", "CONTRIBUTING.md"].map(|name| root().join(name)));
     paths.sort();
     paths.iter().map(|path| page(&path.strip_prefix(root()).unwrap().to_string_lossy())).collect()
@@ -34,7 +35,8 @@ pub(crate) fn page(name: &str) -> Page {
 }
 
 impl Page {
-    /// What is set as it is typed or printed. A fence that says `text` holds what is printed; lines that end with a backslash go on.
+    /// What is set as it is typed or printed. A fence that says `text` holds what is printed; lines that end with a
+    /// backslash go on.
     pub(crate) fn blocks(&self) -> Vec<Block> {
         let mut blocks: Vec<Block> = vec![vec![]];
         let (mut fence, mut was_blank) = (None, true);
@@ -71,7 +73,9 @@ impl Page {
 
     /// Text and target of each link and picture.
     pub(crate) fn links(&self) -> Vec<&str> {
-        self.prose().flat_map(|line| line.split("](").skip(1).filter_map(|rest| Some(rest.split_once(')')?.0))).collect()
+        self.prose()
+            .flat_map(|line| line.split("](").skip(1).filter_map(|rest| Some(rest.split_once(')')?.0)))
+            .collect()
     }
 
     /// The headings, as links name them.
@@ -92,7 +96,10 @@ impl Page {
 
 /// As code hosts make them of a heading.
 fn anchor(heading: &str) -> String {
-    let kept =
-        heading.to_lowercase().chars().filter(|letter| letter.is_alphanumeric() || " -_".contains(*letter)).collect::<String>();
+    let kept = heading
+        .to_lowercase()
+        .chars()
+        .filter(|letter| letter.is_alphanumeric() || " -_".contains(*letter))
+        .collect::<String>();
     kept.replace(' ', "-")
 }

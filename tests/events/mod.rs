@@ -1,5 +1,5 @@
-//! The host of tests/cuda_events.rs and tests/cuda_failures.rs (tests/c/events_host.c): one process a scenario. It prints each
-//! operation with what times it, from when to when by true time; the summary must say the same.
+//! The host of tests/cuda_events.rs and tests/cuda_failures.rs (tests/c/events_host.c): one process a scenario. It
+//! prints each operation with what times it, from when to when by true time; the summary must say the same.
 #![allow(dead_code, reason = "each test target uses a part of its own")]
 
 use crate::host::Run;
@@ -29,9 +29,11 @@ pub(crate) struct Scenario {
     settings: BTreeMap<String, String>,
 }
 
-/// A scenario through a version of the interface, with kernel stamps in every release and the stand-in for CUDA's driver.
+/// A scenario through a version of the interface, with kernel stamps in every release and the stand-in for CUDA's
+/// driver.
 pub(crate) fn of(name: &'static str, version: u32) -> Scenario {
-    let settings = [("NCCL_ALLGATHERV_ENABLE", "0"), ("NCCL_SCOREP_TICK_RATE", "1e9"), ("NCCL_SCOREP_SETTLE_SECONDS", "0.001")];
+    let settings =
+        [("NCCL_ALLGATHERV_ENABLE", "0"), ("NCCL_SCOREP_TICK_RATE", "1e9"), ("NCCL_SCOREP_SETTLE_SECONDS", "0.001")];
     let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
     Scenario { name, version, number: 0, has_driver: true, settings }
 }
@@ -139,8 +141,8 @@ impl Row {
         }
     }
 
-    /// What differs in the summary's row, where times may be off by some microseconds. With `any`, any of the operations may be timed by
-    /// any of the sources.
+    /// What differs in the summary's row, where times may be off by some microseconds. With `any`, any of the
+    /// operations may be timed by any of the sources.
     fn wrong(&self, row: &Value, tolerance: f64, any: bool) -> Vec<String> {
         let field = |name: &str| row[name].as_u64().unwrap();
         let time = |name: &str| row[name].as_f64().unwrap_or(f64::NAN);
@@ -150,7 +152,8 @@ impl Row {
                 wrong.push(format!("{what}: {row} {:?}", (self.enqueue, self.stamps, self.events, self.either)));
             }
         };
-        let (count, gpu) = (self.enqueue + self.stamps + self.events + self.either, self.stamps + self.events + self.either);
+        let (count, gpu) =
+            (self.enqueue + self.stamps + self.events + self.either, self.stamps + self.events + self.either);
         hold(field("count") == count, "count");
         hold(field("gpu_timed") + field("enqueue_timed") + field("proxy_timed") == count, "all are timed once");
         hold(field("event_timed") <= field("gpu_timed"), "events are of the GPU");
@@ -175,8 +178,12 @@ impl Row {
             (least(f64::min), most(f64::min), least(f64::max), most(f64::max))
         {
             hold(between(time("min_us"), shortest, short), &format!("the shortest time is {shortest} to {short}"));
-            hold(!most_are || between(time("max_us"), long, longest), &format!("the longest time is {long} to {longest}"));
-            let [least, most] = [0, 1].map(|place| self.times.iter().map(|times| [times.0, times.1][place]).sum::<f64>());
+            hold(
+                !most_are || between(time("max_us"), long, longest),
+                &format!("the longest time is {long} to {longest}"),
+            );
+            let [least, most] =
+                [0, 1].map(|place| self.times.iter().map(|times| [times.0, times.1][place]).sum::<f64>());
             let off = tolerance * (self.times.len() as f64 - 1.0);
             hold(between(time("time_us"), least - off, most + off), &format!("all times are {least} to {most}"));
         }
@@ -277,7 +284,8 @@ impl Played {
         let any = self.says("any");
         let rows = self.summary()["operations"].as_array().unwrap();
         let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let key = |row: &Value| ["comm", "rank", "kind", "func", "peer"].map(|name| text(&row[name]).replace("null", "-1"));
+        let key =
+            |row: &Value| ["comm", "rank", "kind", "func", "peer"].map(|name| text(&row[name]).replace("null", "-1"));
         let found: BTreeMap<[String; 5], &Value> = rows.iter().map(|row| (key(row), row)).collect();
         let mut wrong = Vec::new();
         for (key, row) in &expected {
@@ -290,7 +298,8 @@ impl Played {
             wrong.push(format!("{} rows, not {}", found.len(), expected.len()));
         }
         // with one communicator and events alone it is known when the GPU is at work
-        let only_events = expected.values().all(|row| row.stamps + row.either == 0 && row.events as usize == row.times.len());
+        let only_events =
+            expected.values().all(|row| row.stamps + row.either == 0 && row.events as usize == row.times.len());
         let communicators: std::collections::BTreeSet<_> = expected.keys().map(|key| (key[0], key[1])).collect();
         if only_events && communicators.len() == 1 && !any {
             let slack: f64 = expected.values().flat_map(|row| &row.times).map(|(least, most)| most - least).sum();
@@ -333,7 +342,8 @@ impl Played {
                 wrong.push(format!("{field}: {found}, not {}", of_rows(field)));
             }
         }
-        let of_operations = [("nccl_ops", "count"), ("nccl_gpu_timed_ops", "gpu_timed"), ("nccl_event_timed_ops", "event_timed")];
+        let of_operations =
+            [("nccl_ops", "count"), ("nccl_gpu_timed_ops", "gpu_timed"), ("nccl_event_timed_ops", "event_timed")];
         for (counter, field) in of_operations {
             if counters[counter] != self.sum(field) {
                 wrong.push(format!("{counter} is {}, not {}", counters[counter], self.sum(field)));

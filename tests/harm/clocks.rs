@@ -24,8 +24,8 @@ fn clocks_of_the_systems_may_go_anywhere() {
         for moment in 0..=2 {
             let what = format!("{bend} at {moment}");
             let found = Job::scenario("wild_system", moment, &[bend]).set("NCCL_SCOREP_RECORD", ".").check();
-            // deadlines are by such a clock, too: the collector may have been given up, which a line says, and stamps of the GPU do not
-            // fit it
+            // deadlines are by such a clock, too: the collector may have been given up, which a line says, and stamps
+            // of the GPU do not fit it
             let has_said = |text: &str| found.said.iter().filter(|line| line.contains(text)).count();
             let [given_up, untimed] = ["the collector thread", "not GPU-timed"].map(has_said);
             assert_eq!(given_up + untimed, found.said.len(), "{what}: {:?}", found.said);

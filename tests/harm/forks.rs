@@ -1,4 +1,5 @@
-//! Jobs that fork while they record: from threads beside those that record, and from signal handlers in the midst of a callback.
+//! Jobs that fork while they record: from threads beside those that record, and from signal handlers in the midst of a
+//! callback.
 
 use crate::threads::busy;
 

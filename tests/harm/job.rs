@@ -98,7 +98,8 @@ impl Job {
         assert_eq!(status.code(), OWN, "{}: {status}\n{}", self.what(), self.said());
     }
 
-    /// Plays it. What it and the library say is known, what they leave behind is whole, and the figures are right where there are any.
+    /// Plays it. What it and the library say is known, what they leave behind is whole, and the figures are right where
+    /// there are any.
     pub(crate) fn check(&self) -> Found {
         self.play();
         self.found()
@@ -126,8 +127,11 @@ impl Job {
             }
         }
         let (status, stderr) = (ExitStatus::default(), said.clone().into_bytes());
-        let figures =
-            Run { what: self.what(), output: Output { status, stdout: printed.clone().into_bytes(), stderr }, summaries };
+        let figures = Run {
+            what: self.what(),
+            output: Output { status, stdout: printed.clone().into_bytes(), stderr },
+            summaries,
+        };
         let found = Found { said: said.lines().map(str::to_owned).collect(), printed, figures, recordings };
         found.check();
         found
@@ -186,7 +190,8 @@ impl Found {
         self.printed.lines().filter_map(move |line| line.strip_prefix(kind)?.strip_prefix(' '))
     }
 
-    /// What the host says of the figures is so, where there are any; and what it says of callbacks is so of the recording.
+    /// What the host says of the figures is so, where there are any; and what it says of callbacks is so of the
+    /// recording.
     fn check(&self) {
         let what = &self.figures.what;
         let is_known = self.of_the_host("any").next().is_none();
@@ -204,7 +209,9 @@ impl Found {
         }
         let callbacks = self.of_the_host("expect").find_map(|line| line.strip_prefix("callbacks "));
         if let (true, Some(callbacks)) = (is_known, callbacks) {
-            self.recordings.iter().for_each(|&recorded| assert_eq!(recorded, number(callbacks), "{what}: the recording"));
+            self.recordings
+                .iter()
+                .for_each(|&recorded| assert_eq!(recorded, number(callbacks), "{what}: the recording"));
         }
     }
 }

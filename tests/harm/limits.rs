@@ -51,7 +51,8 @@ fn nothing_is_left_of_a_resource() {
 
 #[test]
 fn a_file_beyond_the_limit_of_files_ends_no_job() {
-    let job = Job::new().set("NCCL_SCOREP_SUMMARY", "summary.json").set("NCCL_SCOREP_RECORD", ".").before("ulimit -f 1");
+    let job =
+        Job::new().set("NCCL_SCOREP_SUMMARY", "summary.json").set("NCCL_SCOREP_RECORD", ".").before("ulimit -f 1");
     job.play();
     assert!(job.files().is_empty(), "half a file: {:?}", job.files());
     assert_eq!(job.said().matches("File too large").count(), 2, "{}", job.said());
@@ -61,7 +62,10 @@ fn a_file_beyond_the_limit_of_files_ends_no_job() {
 #[test]
 fn lines_and_summaries_beyond_the_limit_of_files_end_no_job() {
     for summary in ["/proc/self/fd/1", "/proc/self/fd/2", "missing/summary.json"] {
-        let job = Job::new().set("NCCL_SCOREP_WINDOW_EVENTS", "some").set("NCCL_SCOREP_SUMMARY", summary).before("ulimit -f 0");
+        let job = Job::new()
+            .set("NCCL_SCOREP_WINDOW_EVENTS", "some")
+            .set("NCCL_SCOREP_SUMMARY", summary)
+            .before("ulimit -f 0");
         job.play();
         assert_eq!(job.said(), "", "{summary}");
     }

@@ -1,5 +1,6 @@
-//! What must not happen to a job that is measured: somebody else gets at its user's files, it dies or hangs for a line, a file, a limit or a
-//! signal, or it is shown a wrong number afterwards. One process of a host a scenario (tests/c/harm_host.c, tests/c/surroundings_host.c).
+//! What must not happen to a job that is measured: somebody else gets at its user's files, it dies or hangs for a line,
+//! a file, a limit or a signal, or it is shown a wrong number afterwards. One process of a host a scenario
+//! (tests/c/harm_host.c, tests/c/surroundings_host.c).
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 

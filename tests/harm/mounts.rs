@@ -10,7 +10,8 @@ fn what_is_not_mounted_is_done_without() {
     }
     // the last is what mounting goes by
     for missing in [&["/sys"][..], &["/dev/shm"], &["/proc"], &["/sys", "/dev/shm", "/proc"]] {
-        let script: String = missing.iter().map(|place| format!("mount -t tmpfs -o ro,size=4k none {place}; ")).collect();
+        let script: String =
+            missing.iter().map(|place| format!("mount -t tmpfs -o ro,size=4k none {place}; ")).collect();
         let job = Job::scenario("wild_system", 0, &["not"]).mounting(script.trim_end_matches("; "));
         let found = job.set("NCCL_SCOREP_RECORD", ".").check();
         assert_eq!(found.files(), [1, 1], "{missing:?}: {:?}", found.said);

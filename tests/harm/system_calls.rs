@@ -1,4 +1,5 @@
-//! Sandboxes (seccomp) that refuse a system call, as unknown or as forbidden, from the first communicator on or while the process records.
+//! Sandboxes (seccomp) that refuse a system call, as unknown or as forbidden, from the first communicator on or while
+//! the process records.
 
 use crate::job::{Found, Job};
 use crate::tool;

@@ -16,8 +16,8 @@ fn callbacks_that_a_signal_interrupts_are_as_others() {
     busy("interrupted_by_callbacks", 0).check().figures();
 }
 
-/// Those that were left lose their event, and no other one is lost. Several times, as it is chance whether the thread is left as one that is
-/// in a callback.
+/// Those that were left lose their event, and no other one is lost. Several times, as it is chance whether the thread
+/// is left as one that is in a callback.
 #[test]
 fn callbacks_that_a_handler_leaves_lose_their_event_alone() {
     for times in 100..104 {
@@ -31,7 +31,8 @@ fn a_thread_that_a_handler_takes_out_of_its_first_callback_harms_no_other() {
     Job::scenario("left_in_its_first_callback", 0, &[]).check().figures();
 }
 
-/// Its callback lasts as long as the process, as far as anybody knows. The recording is written on, before its memory is full.
+/// Its callback lasts as long as the process, as far as anybody knows. The recording is written on, before its memory
+/// is full.
 #[test]
 fn a_recording_does_not_wait_time_and_again_for_a_callback_that_was_left() {
     let job = Job::scenario("left_and_idle", 0, &[]).set("NCCL_SCOREP_RECORD", ".").set("NCCL_SCOREP_RECORD_MB", "1");
@@ -47,7 +48,8 @@ fn threads_that_are_cancelled_end_between_callbacks() {
     busy("cancelled_while_waiting", 0).check().figures();
 }
 
-/// The least that there may be, and 16 KiB. A debug build keeps copies on the stack that the shipped library does not have.
+/// The least that there may be, and 16 KiB. A debug build keeps copies on the stack that the shipped library does not
+/// have.
 #[test]
 fn small_stacks_are_large_enough() {
     let Ok(library) = tool::shipped(tool::LIBRARY).inspect_err(|missing| tool::skip(missing)) else { return };

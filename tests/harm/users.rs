@@ -74,7 +74,9 @@ impl Place {
 /// A regular file of the job's user, with a whole summary.
 fn is_own_summary(path: &Path) -> bool {
     let found = path.symlink_metadata().unwrap();
-    found.is_file() && found.uid() == OF_THE_JOB && serde_json::from_slice::<serde_json::Value>(&fs::read(path).unwrap()).is_ok()
+    found.is_file()
+        && found.uid() == OF_THE_JOB
+        && serde_json::from_slice::<serde_json::Value>(&fs::read(path).unwrap()).is_ok()
 }
 
 /// What the other one has put there before: a link to a private file, a FIFO, a file of his own.
@@ -84,7 +86,16 @@ fn what_another_user_has_put_there_is_replaced_or_left_alone() {
         for mode in [0o1777, 0o777] {
             let Some(place) = Place::new(mode) else { return };
             let mut command = Command::new("setpriv");
-            command.args(["--reuid", &OTHER.to_string(), "--regid", &OTHER.to_string(), "--clear-groups", "sh", "-c", put]);
+            command.args([
+                "--reuid",
+                &OTHER.to_string(),
+                "--regid",
+                &OTHER.to_string(),
+                "--clear-groups",
+                "sh",
+                "-c",
+                put,
+            ]);
             assert!(command.current_dir(place.path("shared")).status().unwrap().success());
             let said = place.play();
             place.check_private();
@@ -94,9 +105,13 @@ fn what_another_user_has_put_there_is_replaced_or_left_alone() {
                 assert!(said.is_empty() && is_own_summary(&summary), "{put} in {mode:o}: {said}");
             } else {
                 assert_eq!(summary.symlink_metadata().unwrap().uid(), OTHER, "{put} in {mode:o}");
-                let own = said.split_once("the summary of this process is in ").and_then(|(_, name)| name.split_once(": "));
+                let own =
+                    said.split_once("the summary of this process is in ").and_then(|(_, name)| name.split_once(": "));
                 let own = own.map(|(name, _)| place.path("shared").join(name));
-                assert!(said.lines().count() == 1 && own.is_some_and(|own| is_own_summary(&own)), "{put} in {mode:o}: {said}");
+                assert!(
+                    said.lines().count() == 1 && own.is_some_and(|own| is_own_summary(&own)),
+                    "{put} in {mode:o}: {said}"
+                );
             }
         }
     }
@@ -112,7 +127,10 @@ fn another_user_at_work_meanwhile_gets_at_nothing() {
         for _ in 0..10 {
             let said = place.play();
             place.check_private();
-            assert!(said.lines().all(|line| line.starts_with("scorep-nccl: warning: ")) && said.lines().count() <= 3, "{said}");
+            assert!(
+                said.lines().all(|line| line.starts_with("scorep-nccl: warning: ")) && said.lines().count() <= 3,
+                "{said}"
+            );
         }
         // it was at work to the end
         assert!(attack.try_wait().unwrap().is_none());

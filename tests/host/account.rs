@@ -1,6 +1,7 @@
 //! Where start callbacks went: each is in a figure or in a counter, once.
 
-/// Children of the operations that a host of many threads made, at most one kernel channel and one proxy operation each.
+/// Children of the operations that a host of many threads made, at most one kernel channel and one proxy operation
+/// each.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Children {
     /// Kernel channels that got a handle.
@@ -26,7 +27,10 @@ impl Children {
         };
         // operations alone are refused for their context
         let not_recorded = found("dropped") + found("ignored_handles") + parentless;
-        hold(found("events") == operations + kernels + proxies + steps + not_recorded, "events are lost or counted twice");
+        hold(
+            found("events") == operations + kernels + proxies + steps + not_recorded,
+            "events are lost or counted twice",
+        );
         // a child that comes when its operation was settled already is an orphan, and does not time it
         let late = found("orphans").checked_sub(parentless);
         hold(late.is_some(), "children without a parent are not counted");

@@ -1,5 +1,5 @@
-//! The conformance host (tests/c/nccl_host.c) as tests run it: one process a scenario. It says what the figures must be; they are
-//! compared with the summary that the library writes.
+//! The conformance host (tests/c/nccl_host.c) as tests run it: one process a scenario. It says what the figures must
+//! be; they are compared with the summary that the library writes.
 #![allow(dead_code, reason = "each test target uses a part of its own")]
 
 mod account;
@@ -65,7 +65,8 @@ fn output_in_time(command: &mut Command, directory: &TempDir, what: &str) -> Out
 
 fn summaries(directory: &Path) -> Vec<Value> {
     let paths = directory.read_dir().unwrap().map(|entry| entry.unwrap().path());
-    let mut paths: Vec<_> = paths.filter(|path| path.extension().is_some_and(|extension| extension == "json")).collect();
+    let mut paths: Vec<_> =
+        paths.filter(|path| path.extension().is_some_and(|extension| extension == "json")).collect();
     paths.sort();
     paths.iter().map(|path| serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()).collect()
 }
@@ -155,7 +156,8 @@ impl Run {
             ];
             let counted = |&(counter, value): &(&str, u64)| process["counters"][counter] == value;
             let right = process["incomplete"] == missing && counters.iter().all(counted);
-            (!right).then(|| format!("incomplete is {}, {counters:?} in {}", process["incomplete"], process["counters"]))
+            (!right)
+                .then(|| format!("incomplete is {}, {counters:?} in {}", process["incomplete"], process["counters"]))
         };
         self.summaries.iter().flat_map(|summary| summary["processes"].as_array().unwrap()).filter_map(wrong).collect()
     }

@@ -21,7 +21,10 @@ fn alone_it_is_a_plugin_of_nccl_and_nothing_of_score_p() {
     let names = tool::succeed(Command::new("nm").args(["--dynamic", "--defined-only"]).arg(library.join(LIBRARY)));
     assert!(names.contains("ncclProfiler_v7") && !names.contains("SCOREP_"), "{names}");
     let others = files(&build.prefix).into_iter().filter(|path| !path.starts_with("lib")).collect::<Vec<_>>();
-    assert!(others.iter().all(|path| path.starts_with("share/doc") || path.starts_with("share/modulefiles")), "{others:?}");
+    assert!(
+        others.iter().all(|path| path.starts_with("share/doc") || path.starts_with("share/modulefiles")),
+        "{others:?}"
+    );
 
     // a program that loads it as NCCL does gets its figures
     let summary = build.directory.path().join("summary.json");
@@ -52,7 +55,8 @@ fn sends_its_figures(option: &str, protocol: &str) {
     host.arg(build.prefix.join("lib/libnccl-profiler-scorep.so")).arg("5").env("NCCL_ALLGATHERV_ENABLE", "0");
     host.env("OTEL_EXPORTER_OTLP_PROTOCOL", protocol);
     // the port of a service that nobody has
-    let output = host.env("NCCL_SCOREP_OTEL", "on").env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9").output().unwrap();
+    let output =
+        host.env("NCCL_SCOREP_OTEL", "on").env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9").output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && said.lines().count() == 1 && said.contains("(connection refused)"), "{said}");
 }

@@ -46,7 +46,8 @@ fn what_the_document_says_of_building_installing_and_packing_works_as_it_is_writ
     let temporary = tempfile::tempdir().unwrap();
     let here = directory(temporary.path().join("sources"));
     let [prefix, stage] = ["prefix", "stage"].map(|name| temporary.path().join(name));
-    let environment = [("PREFIX", prefix.as_os_str()), ("STAGE", stage.as_os_str()), ("CARGO_TARGET_DIR", target().as_os_str())];
+    let environment =
+        [("PREFIX", prefix.as_os_str()), ("STAGE", stage.as_os_str()), ("CARGO_TARGET_DIR", target().as_os_str())];
     let run = |commands: &str| run(&here, commands, &environment).unwrap();
 
     let [build, staged] = blocks("Building and installing").try_into().unwrap();

@@ -1,4 +1,5 @@
-//! Installs with CMake, and uses only what was installed. cargo builds once: the release that `make library tool` makes, in the same place.
+//! Installs with CMake, and uses only what was installed. cargo builds once: the release that `make library tool`
+//! makes, in the same place.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -50,7 +51,10 @@ fn every_name_of_the_library_is_a_relative_link_to_it() {
 
 #[test]
 fn all_names_are_one_library_in_memory() {
-    assert_eq!(links::images(&installed().join("lib"), &[tool::LIBRARY, links::NAMES[0], links::NAMES[1], links::NAMES[2]]), 1);
+    assert_eq!(
+        links::images(&installed().join("lib"), &[tool::LIBRARY, links::NAMES[0], links::NAMES[1], links::NAMES[2]]),
+        1
+    );
 }
 
 #[test]
@@ -67,14 +71,16 @@ fn what_is_stripped_has_no_debugging_information() {
 fn the_manual_has_every_setting_and_a_page_for_every_command() {
     let manual = installed().join("share/man/man1");
     // in roff's spelling
-    let read = |name: &str| std::fs::read_to_string(manual.join(name)).unwrap().replace(r"\*(Aq", "'").replace(r"\-", "-");
+    let read =
+        |name: &str| std::fs::read_to_string(manual.join(name)).unwrap().replace(r"\*(Aq", "'").replace(r"\-", "-");
     let page = read("scorep-nccl.1");
     for setting in SETTINGS {
         assert!(page.contains(setting.name) && page.contains(setting.meaning), "{}", setting.name);
     }
     let help = succeed(program(&installed().join("bin/scorep-nccl")).arg("--help"));
     let (_, commands) = help.split_once("Commands:\n").unwrap();
-    let commands = commands.lines().take_while(|line| !line.is_empty()).filter_map(|line| line.split_whitespace().next());
+    let commands =
+        commands.lines().take_while(|line| !line.is_empty()).filter_map(|line| line.split_whitespace().next());
     for command in commands.filter(|command| *command != "help") {
         let name = format!("scorep-nccl-{command}");
         assert!(page.contains(&format!("{name}(1)")) && read(&format!("{name}.1")).contains(".SH SYNOPSIS"), "{name}");

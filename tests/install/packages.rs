@@ -28,7 +28,8 @@ fn works(prefix: &Path) {
     assert_eq!(files(prefix), files(installed()));
     links::hold(&prefix.join("lib"), tool::LIBRARY, &links::NAMES);
     assert_eq!(links::images(&prefix.join("lib"), &[tool::LIBRARY, links::NAMES[0]]), 1);
-    let summary = summary(program(&prefix.join("bin/scorep-nccl")).args(["replay", "--format", "json"]).arg(run("nvlink4_ring")));
+    let summary =
+        summary(program(&prefix.join("bin/scorep-nccl")).args(["replay", "--format", "json"]).arg(run("nvlink4_ring")));
     assert!(!summary["operations"].as_array().unwrap().is_empty());
     for module in files(&prefix.join("share/modulefiles")) {
         let text = std::fs::read_to_string(prefix.join("share/modulefiles").join(module)).unwrap();
@@ -43,7 +44,14 @@ fn the_tarball_works_wherever_it_is_unpacked_and_the_package_where_it_is_install
 
     let unpacked = directory.join("unpacked");
     create_dir_all(&unpacked).unwrap();
-    done(Command::new("tar").arg("--extract").arg("--file").arg(one(&packages, ".tar.gz")).arg("--directory").arg(&unpacked));
+    done(
+        Command::new("tar")
+            .arg("--extract")
+            .arg("--file")
+            .arg(one(&packages, ".tar.gz"))
+            .arg("--directory")
+            .arg(&unpacked),
+    );
     works(&one(&unpacked, ""));
 
     if !Path::new("/usr/bin/dpkg").is_file() {
@@ -51,7 +59,10 @@ fn the_tarball_works_wherever_it_is_unpacked_and_the_package_where_it_is_install
     }
     let package = one(&packages, ".deb");
     let depends = tool::succeed(Command::new("dpkg-deb").arg("--field").arg(&package).arg("Depends"));
-    assert!(depends.contains("libc6") && depends.contains("libgcc-s1") && depends.matches(',').count() == 1, "{depends}");
+    assert!(
+        depends.contains("libc6") && depends.contains("libgcc-s1") && depends.matches(',').count() == 1,
+        "{depends}"
+    );
 
     // a system of its own, with nothing in it
     let system = directory.join("system");

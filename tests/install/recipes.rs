@@ -10,7 +10,10 @@ fn recipes_are_of_this_version_and_can_be_read() {
     let easyconfig = format!("packaging/easybuild/scorep-nccl-{version}-GCCcore-14.3.0.eb");
     for recipe in ["packaging/spack/package.py", &easyconfig] {
         let text = std::fs::read_to_string(sources().join(recipe)).unwrap();
-        assert!(text.contains(&format!("version(\"{version}\"")) || text.contains(&format!("version = '{version}'")), "{recipe}");
+        assert!(
+            text.contains(&format!("version(\"{version}\"")) || text.contains(&format!("version = '{version}'")),
+            "{recipe}"
+        );
         assert!(text.contains("1.88"), "{recipe}: another Rust than the workspace's?");
         let cmake = std::fs::read_to_string(sources().join("CMakeLists.txt")).unwrap();
         let words = text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');

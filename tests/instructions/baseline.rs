@@ -31,7 +31,8 @@ impl Baseline {
     /// With nothing counted yet.
     pub(crate) fn of(library: &Path) -> Self {
         let text = crate::tool::succeed(Command::new("readelf").arg("--string-dump=.comment").arg(library));
-        let rustc = text.lines().find_map(|line| line.split_once("rustc version ")).map_or("", |(_, version)| version.trim());
+        let rustc =
+            text.lines().find_map(|line| line.split_once("rustc version ")).map_or("", |(_, version)| version.trim());
         assert!(!rustc.is_empty(), "{} does not say what made it:\n{text}", library.display());
         let machine = format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS);
         Self { rustc: rustc.to_owned(), machine, paths: Counts::new() }
@@ -47,8 +48,9 @@ impl Baseline {
 
     /// Why it cannot be compared with at all.
     pub(crate) fn of_another_machine(&self, now: &Self) -> Option<String> {
-        (self.machine != now.machine)
-            .then(|| format!("the instructions' baseline was taken on {}; this is {}. {HOW}", self.machine, now.machine))
+        (self.machine != now.machine).then(|| {
+            format!("the instructions' baseline was taken on {}; this is {}. {HOW}", self.machine, now.machine)
+        })
     }
 
     /// Why it can be compared with only roughly.
@@ -68,7 +70,9 @@ impl Baseline {
             let (kept, now) = (self.paths.get(name), now.paths.get(name));
             match (kept, now) {
                 (Some(&kept), Some(&now)) if now > kept * most => {
-                    worse.push(format!("{name}: {now} instructions a call, {kept} in the baseline. If that must be, {HOW}"));
+                    worse.push(format!(
+                        "{name}: {now} instructions a call, {kept} in the baseline. If that must be, {HOW}"
+                    ));
                 }
                 (Some(&kept), Some(&now)) if now * most < kept => {
                     better.push(format!(
@@ -96,8 +100,12 @@ mod tests {
     fn five_in_a_hundred_more_is_worse_and_as_much_less_is_better() {
         let kept = with(&[("a", 100.0), ("b", 100.0), ("c", 100.0), ("gone", 1.0)]);
         let (worse, better) = kept.compare(&with(&[("a", 105.0), ("b", 105.1), ("c", 95.0), ("new", 1.0)]));
-        let begin = |lines: &[String]| lines.iter().map(|line| line.split(':').next().unwrap().to_owned()).collect::<Vec<_>>();
-        assert_eq!((begin(&worse), begin(&better)), (vec!["b".into(), "gone".into(), "new".into()], vec!["c".to_owned()]));
+        let begin =
+            |lines: &[String]| lines.iter().map(|line| line.split(':').next().unwrap().to_owned()).collect::<Vec<_>>();
+        assert_eq!(
+            (begin(&worse), begin(&better)),
+            (vec!["b".into(), "gone".into(), "new".into()], vec!["c".to_owned()])
+        );
         assert!(worse[0].contains("105.1") && worse[0].contains("100 in the baseline") && worse[0].contains(HOW));
     }
 

@@ -1,4 +1,5 @@
-//! The host under callgrind: what the calls from each of its functions `counted_...` into the library took, with all that they called.
+//! The host under callgrind: what the calls from each of its functions `counted_...` into the library took, with all
+//! that they called.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -37,8 +38,9 @@ pub(crate) fn count(library: &Path, calls: u64, more: &[(&str, &str)]) -> Counts
     parse(&std::fs::read_to_string(file).unwrap(), calls)
 }
 
-/// Callgrind's file has, after a line `fn=CALLER`, for each function called a line `calls=TIMES ...` and then one with a position and
-/// what these calls took. Each thread has a stack of its own there, so another thread's instructions are in no call of this one's.
+/// Callgrind's file has, after a line `fn=CALLER`, for each function called a line `calls=TIMES ...` and then one with
+/// a position and what these calls took. Each thread has a stack of its own there, so another thread's instructions are
+/// in no call of this one's.
 pub(crate) fn parse(text: &str, calls: u64) -> Counts {
     let mut found: BTreeMap<String, (u64, u64)> = BTreeMap::new();
     let (mut caller, mut times) = ("", None);

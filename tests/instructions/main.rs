@@ -1,5 +1,6 @@
-//! How many instructions each callback takes of the thread that makes it: of the library as it is shipped, counted by callgrind, against
-//! the numbers kept in `tests/instructions/baseline.json`. Instructions are the same in every run, where times never are.
+//! How many instructions each callback takes of the thread that makes it: of the library as it is shipped, counted by
+//! callgrind, against the numbers kept in `tests/instructions/baseline.json`. Instructions are the same in every run,
+//! where times never are.
 //!
 //! `tests/c/instructions_host.c` makes each kind of call some thousand times, with a clock of its own.
 
@@ -60,7 +61,8 @@ fn another_run_counts_the_same() {
 
 #[test]
 fn what_is_counted_is_what_the_host_calls() {
-    let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/instructions/snippet.txt")).unwrap();
+    let text =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/instructions/snippet.txt")).unwrap();
     let found = callgrind::parse(&text, 100);
     let expected = [("coll_start", 250.5), ("group_api_state", 12.0)].map(|(name, count)| (name.to_owned(), count));
     assert_eq!(found.into_iter().collect::<Vec<_>>(), expected);

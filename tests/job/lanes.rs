@@ -7,8 +7,8 @@ use std::ops::RangeInclusive;
 /// How much longer or shorter a region may be than its operation on the GPU, nanoseconds.
 const LENGTH: f64 = 2_000.0;
 
-/// By how much a region may lie before or after its operation, nanoseconds. The earliest callback tells of a stamp 1.5 us after it was
-/// made.
+/// By how much a region may lie before or after its operation, nanoseconds. The earliest callback tells of a stamp 1.5
+/// us after it was made.
 pub(crate) const PLACE: RangeInclusive<f64> = -100.0..=2_000.0;
 
 /// A region with the lane that it is on.
@@ -56,7 +56,9 @@ pub(crate) fn wrong(process: &Process, rate: f64, place: &RangeInclusive<f64>) -
         if found.len() != wanted.len() {
             wrong.push(format!("{key:?}: {} instead of {}", found.len(), wanted.len()));
         }
-        wrong.extend(wanted.iter().zip(found).filter_map(|(operation, placed)| differences(operation, placed, rate, place)));
+        wrong.extend(
+            wanted.iter().zip(found).filter_map(|(operation, placed)| differences(operation, placed, rate, place)),
+        );
     }
     wrong.extend(found.keys().map(|key| format!("nobody made {key:?}")));
     wrong
@@ -69,7 +71,12 @@ pub(crate) fn region(operation: &Operation) -> String {
 }
 
 /// In what a region differs from its operation.
-fn differences(wanted: &Operation, (lane, visit): Placed<'_>, rate: f64, place: &RangeInclusive<f64>) -> Option<String> {
+fn differences(
+    wanted: &Operation,
+    (lane, visit): Placed<'_>,
+    rate: f64,
+    place: &RangeInclusive<f64>,
+) -> Option<String> {
     let nanoseconds = |ticks: f64| ticks * 1e9 / rate;
     // a tick is more than nothing
     let tick = nanoseconds(1.0);
@@ -77,13 +84,14 @@ fn differences(wanted: &Operation, (lane, visit): Placed<'_>, rate: f64, place: 
     let [length, true_length] =
         [(visit.begin, visit.end), (wanted.begin, wanted.end)].map(|(begin, end)| nanoseconds((end - begin) as f64));
     let on_gpu = wanted.timing == "stamps";
-    let is_placed = if on_gpu { *place.start() - tick <= away && away <= *place.end() + tick } else { away.abs() <= tick };
+    let is_placed =
+        if on_gpu { *place.start() - tick <= away && away <= *place.end() + tick } else { away.abs() <= tick };
     let is_long = (length - true_length).abs() <= if on_gpu { LENGTH } else { tick };
     let attribute = |name: &str| visit.attributes.get(name).map(String::as_str);
     // a collective has a number and a way, the others a peer
     let number = |number: u64| Some(number.to_string());
-    let attributes =
-        ["nccl_sequence", "nccl_algorithm", "nccl_protocol", "nccl_peer"].map(|name| attribute(name).map(str::to_owned));
+    let attributes = ["nccl_sequence", "nccl_algorithm", "nccl_protocol", "nccl_peer"]
+        .map(|name| attribute(name).map(str::to_owned));
     let expected = match u64::try_from(wanted.peer) {
         Ok(peer) => [None, None, None, number(peer)],
         Err(_) => [number(wanted.sequence), Some("RING".into()), Some("LL".into()), None],
@@ -93,5 +101,7 @@ fn differences(wanted: &Operation, (lane, visit): Placed<'_>, rate: f64, place: 
         && visit.counter("nccl_op_bytes") == Some(wanted.bytes)
         && attribute("nccl_timing") == Some(wanted.timing.as_str())
         && attributes == expected;
-    (!right).then(|| format!("{wanted:?}\n    is {visit:?} on {}, {away} ns away, {} ns longer", lane.name, length - true_length))
+    (!right).then(|| {
+        format!("{wanted:?}\n    is {visit:?} on {}, {away} ns away, {} ns longer", lane.name, length - true_length)
+    })
 }

@@ -1,6 +1,10 @@
-//! Jobs of the Score-P host (tests/c/scorep_host.c) as tests run them: one process a rank, each with the stand-in for Score-P around the
-//! shipped library. What they say is read here; Score-P's own variables say what they load.
-#![allow(dead_code, clippy::panic, reason = "each test target uses a part of its own; one that cannot go on should stop")]
+//! Jobs of the Score-P host (tests/c/scorep_host.c) as tests run them: one process a rank, each with the stand-in for
+//! Score-P around the shipped library. What they say is read here; Score-P's own variables say what they load.
+#![allow(
+    dead_code,
+    clippy::panic,
+    reason = "each test target uses a part of its own; one that cannot go on should stop"
+)]
 
 pub(crate) mod lanes;
 mod recorded;
@@ -82,7 +86,9 @@ impl Plan {
         for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("SCOREP_")) {
             command.env_remove(name);
         }
-        command.env("LD_LIBRARY_PATH", &libraries).env("SCOREP_EXPERIMENT_DIRECTORY", directory.path().join("experiment"));
+        command
+            .env("LD_LIBRARY_PATH", &libraries)
+            .env("SCOREP_EXPERIMENT_DIRECTORY", directory.path().join("experiment"));
         for (name, value) in &self.environment {
             match value {
                 Some(value) => command.env(name, value),
@@ -144,7 +150,8 @@ impl Job {
     /// A file of JSON there.
     pub(crate) fn json(&self, name: &str) -> Value {
         let path = self.path("nccl").join(name);
-        let text = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}; {:?}", path.display(), self.files()));
+        let text =
+            std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}; {:?}", path.display(), self.files()));
         serde_json::from_slice(&text).unwrap()
     }
 

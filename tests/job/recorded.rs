@@ -99,7 +99,8 @@ impl Process {
     pub(crate) fn lanes(&self) -> BTreeMap<String, Location> {
         // those made at the begin that there was no need of
         let unused = |location: &Location| location.name == "NCCL (unused)" && location.visits.is_empty();
-        let lanes: Vec<Location> = self.locations().into_iter().filter(|location| location.is_gpu && !unused(location)).collect();
+        let lanes: Vec<Location> =
+            self.locations().into_iter().filter(|location| location.is_gpu && !unused(location)).collect();
         let count = lanes.len();
         let lanes: BTreeMap<String, Location> = lanes.into_iter().map(|lane| (lane.name.clone(), lane)).collect();
         assert_eq!(lanes.len(), count, "two lanes of one name");

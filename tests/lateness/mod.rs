@@ -46,9 +46,12 @@ fn compared(run: &Path, mode: &str) -> Vec<Matched> {
         let mut command = tool::tool();
         command.arg("replay-one").arg(scratch.path()).arg(capture).arg("--arrivals").arg(&file);
         let summary = scratch.path().join("summary.%p.json").into_os_string().into_string().unwrap();
-        let settings = [("SUMMARY", &*summary), ("TICK_RATE", "1000000000"), ("SETTLE_SECONDS", "1e6"), ("LANES", "off")];
+        let settings =
+            [("SUMMARY", &*summary), ("TICK_RATE", "1000000000"), ("SETTLE_SECONDS", "1e6"), ("LANES", "off")];
         command.env("NCCL_SCOREP_GPU_TIME", mode);
-        command.envs(settings.map(|(name, value)| (format!("NCCL_SCOREP_{name}"), value))).env("NCCL_SCOREP_TRUST_NCCL", "on");
+        command
+            .envs(settings.map(|(name, value)| (format!("NCCL_SCOREP_{name}"), value)))
+            .env("NCCL_SCOREP_TRUST_NCCL", "on");
         tool::succeed(&mut command);
         Arrivals::decode(&std::fs::read(&file).unwrap()).unwrap()
     });
@@ -112,8 +115,16 @@ impl Held {
             format!("| collectives | {} |", self.collectives),
             format!("| a rank is last by more than 30 us | {} |", self.clear),
             format!("| of these, known with the right rank | {} |", self.known),
-            format!("| estimated errors that hold | {:.1} % |", 100.0 * f64::from(self.estimates) / f64::from(self.errors)),
-            format!("| time between two begins is off by | {:.1} us, {:.1} us, {:.1} us |", off(0.5), off(0.95), off(1.0)),
+            format!(
+                "| estimated errors that hold | {:.1} % |",
+                100.0 * f64::from(self.estimates) / f64::from(self.errors)
+            ),
+            format!(
+                "| time between two begins is off by | {:.1} us, {:.1} us, {:.1} us |",
+                off(0.5),
+                off(0.95),
+                off(1.0)
+            ),
         ]
     }
 }
@@ -133,8 +144,8 @@ fn who_is_late_is_known_and_no_error_is_larger_than_it_is_said_to_be() {
     assert!(missing.is_empty(), "docs/gpu-test.md lacks\n{}", missing.join("\n"));
 }
 
-/// Beside a computation, a kernel may wait for processors long after the event before it. Estimates take that for its begin, guaranteed
-/// errors hold all the same.
+/// Beside a computation, a kernel may wait for processors long after the event before it. Estimates take that for its
+/// begin, guaranteed errors hold all the same.
 #[test]
 fn guaranteed_errors_hold_where_a_kernel_waits_behind_its_event() {
     let (name, run) = runs().into_iter().find(|(name, _)| name == "truth_fsdp").unwrap();
@@ -156,8 +167,8 @@ fn errors_are_close() {
     assert!(compared.len() == 100 && mean < 5_000.0, "{mean}");
 }
 
-/// A kernel begins after its launch, which tells more than the call of the API. Where the host tells of its operations on another thread
-/// than the launch's, as of a graph's replays, nobody knows which launch was theirs.
+/// A kernel begins after its launch, which tells more than the call of the API. Where the host tells of its operations
+/// on another thread than the launch's, as of a graph's replays, nobody knows which launch was theirs.
 #[test]
 fn launches_bound_the_clocks_of_the_kernels_that_their_thread_tells_of() {
     let (name, run) = runs().into_iter().find(|(name, _)| name == "truth_pipeline").unwrap();
@@ -207,14 +218,15 @@ fn a_replay_has_the_lateness_on_demand() {
     let rows = summary["lateness"].as_array().unwrap();
     assert_eq!(rows.len(), 2);
     for row in rows {
-        let last = |rank: &i64| compared.iter().filter(|operation| operation.last.map(i64::from) == Some(*rank)).count();
+        let last =
+            |rank: &i64| compared.iter().filter(|operation| operation.last.map(i64::from) == Some(*rank)).count();
         let numbers = ["operations", "resolved", "last"].map(|field| row[field].as_u64().unwrap() as usize);
         assert_eq!(numbers, [compared.len(), last(&0) + last(&1), last(&row["rank"].as_i64().unwrap())]);
     }
 }
 
-/// Bus bandwidth is by the kernels of the rank that waits least, as CUPTI has them; of two ranks as many bytes are on the bus as in the buffer,
-/// or half of them where each rank has its part.
+/// Bus bandwidth is by the kernels of the rank that waits least, as CUPTI has them; of two ranks as many bytes are on
+/// the bus as in the buffer, or half of them where each rank has its part.
 #[test]
 fn bandwidth_is_by_the_kernels_that_wait_least() {
     let (name, run) = runs().into_iter().find(|(name, _)| name == "truth_fsdp").unwrap();

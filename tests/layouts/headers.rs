@@ -130,8 +130,11 @@ fn write_version(version: u32, texts: &str, source: &mut String) {
         for path in paths(body(texts, &name)) {
             let words: Vec<&str> = path.split('.').map(our_name).collect();
             // members of the descriptor's union stand for themselves, but for the three before it
-            let line =
-                if ours == "descriptor" && words.len() > 1 { words.join(".") } else { format!("{ours}.{}", words.join(".")) };
+            let line = if ours == "descriptor" && words.len() > 1 {
+                words.join(".")
+            } else {
+                format!("{ours}.{}", words.join("."))
+            };
             let size = format!("sizeof((({name} *)0)->{path})");
             writeln!(source, "printf(\"v{version}.{line} %zu %zu\\n\", offsetof({name}, {path}), {size});").unwrap();
         }
@@ -157,7 +160,8 @@ fn without_comments(text: &str) -> String {
     let mut rest = text;
     while let Some(at) = rest.find("/*").into_iter().chain(rest.find("//")).min() {
         code.push_str(&rest[..at]);
-        let end = if rest[at..].starts_with("/*") { rest[at..].find("*/").map(|end| end + 2) } else { rest[at..].find('\n') };
+        let end =
+            if rest[at..].starts_with("/*") { rest[at..].find("*/").map(|end| end + 2) } else { rest[at..].find('\n') };
         rest = end.map_or("", |end| &rest[at + end..]);
     }
     code + rest
@@ -198,7 +202,9 @@ fn paths(body: &str) -> Vec<String> {
         let (inside, after) = inside.split_at(close.unwrap());
         let (name, after) = after[1..].split_once(';').unwrap();
         let name = name.trim();
-        found.extend(paths(inside).into_iter().map(|path| if name.is_empty() { path } else { format!("{name}.{path}") }));
+        found.extend(
+            paths(inside).into_iter().map(|path| if name.is_empty() { path } else { format!("{name}.{path}") }),
+        );
         rest = after;
     }
     found

@@ -1,8 +1,9 @@
-//! Every member of every structure of NCCL's profiler interface, v1 to v7, lies where a C compiler lays it: that of declarations
-//! of our own, and that of NCCL's headers where `NCCL_PROFILER_HEADERS` names a directory of them (profiler_v1.h and so on).
+//! Every member of every structure of NCCL's profiler interface, v1 to v7, lies where a C compiler lays it: that of
+//! declarations of our own, and that of NCCL's headers where `NCCL_PROFILER_HEADERS` names a directory of them
+//! (profiler_v1.h and so on).
 //!
-//! No member can be forgotten: the lists of this side do not compile without it, the C program prints what it declares, and
-//! NCCL's headers are read whole.
+//! No member can be forgotten: the lists of this side do not compile without it, the C program prints what it declares,
+//! and NCCL's headers are read whole.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop")]
 

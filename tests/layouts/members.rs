@@ -3,9 +3,10 @@
 use super::Lines;
 use nccl_plugin::entry::ProfilerTable;
 use nccl_plugin::payload::{
-    Appended, Arguments, CeBatch, CeColl, CeSync, Coll, CollApi, CollV2, CollV7, GroupApi, Grouped, KernelChannel, KernelLaunch,
-    KernelPhase, KernelStop, Named, NamedP2p, Narrow, NetPlugin, NetUpdate, NumberedColl, NumberedP2p, OldArguments,
-    OperationProgress, P2p, P2pApi, ProxyOperation, ProxyStep, Tagged, Transfer, UntimedKernelChannel, Wide,
+    Appended, Arguments, CeBatch, CeColl, CeSync, Coll, CollApi, CollV2, CollV7, GroupApi, Grouped, KernelChannel,
+    KernelLaunch, KernelPhase, KernelStop, Named, NamedP2p, Narrow, NetPlugin, NetUpdate, NumberedColl, NumberedP2p,
+    OldArguments, OperationProgress, P2p, P2pApi, ProxyOperation, ProxyStep, Tagged, Transfer, UntimedKernelChannel,
+    Wide,
 };
 use nccl_plugin::version::Version;
 use nccl_plugin::{tables, v1, v2, v3, v4, v5, v6, v7};
@@ -39,7 +40,8 @@ fn member<S, T: Layout>(_: fn(&S) -> &T, owner: &str, name: &str, offset: usize,
     T::list(owner, name, offset, lines);
 }
 
-/// A structure with all its members: the pattern does not compile when one is missing. In C they are members of the owner.
+/// A structure with all its members: the pattern does not compile when one is missing. In C they are members of the
+/// owner.
 macro_rules! structures {
     ($($type:ident $(<$inner:ident>)? { $($field:ident),* })*) => { $(
         impl $(<$inner: Layout>)? Layout for $type $(<$inner>)? {
@@ -142,8 +144,10 @@ fn table<Init, V: Version>(version: &str, table: &'static ProfilerTable<Init, V>
 }
 
 type InitV1 = unsafe extern "C" fn(*mut *mut c_void, *mut c_int) -> c_int;
-type InitV4 = unsafe extern "C" fn(*mut *mut c_void, *mut c_int, *const c_char, u64, c_int, c_int, c_int, *const c_void) -> c_int;
-type InitV5 = unsafe extern "C" fn(*mut *mut c_void, u64, *mut c_int, *const c_char, c_int, c_int, c_int, *const c_void) -> c_int;
+type InitV4 =
+    unsafe extern "C" fn(*mut *mut c_void, *mut c_int, *const c_char, u64, c_int, c_int, c_int, *const c_void) -> c_int;
+type InitV5 =
+    unsafe extern "C" fn(*mut *mut c_void, u64, *mut c_int, *const c_char, c_int, c_int, c_int, *const c_void) -> c_int;
 
 // the arguments of init; headers.rs asks the same of NCCL's
 const _: &ProfilerTable<InitV1, v1::V1> = &tables::ncclProfiler_v1;

@@ -21,8 +21,8 @@ pub(crate) fn ends(lines: &[Value]) -> bool {
     of_end.is_some_and(|place| place + 1 == lines.len())
 }
 
-/// The meta line, and the lines that a replay plays: not those after the end of the last communicator, when NCCL has no plugin, nor that the
-/// process has ended.
+/// The meta line, and the lines that a replay plays: not those after the end of the last communicator, when NCCL has no
+/// plugin, nor that the process has ended.
 pub(crate) fn played(capture: &Path) -> (Value, Vec<Value>) {
     let (meta, lines) = all(capture);
     let mut alive = 0;

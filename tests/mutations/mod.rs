@@ -65,8 +65,9 @@ fn gzip(text: &[u8]) -> Vec<u8> {
 pub(crate) fn mutated(captures: &[impl AsRef<Path>], rng: &mut Rng) -> Vec<u8> {
     let mut choose = || text(captures[rng.usize(..captures.len())].as_ref());
     let [text, other] = [choose(), choose()];
-    let cut =
-        |text: &[u8], most: usize| -> Vec<Vec<u8>> { text.split(|byte| *byte == b'\n').take(most).map(<[u8]>::to_vec).collect() };
+    let cut = |text: &[u8], most: usize| -> Vec<Vec<u8>> {
+        text.split(|byte| *byte == b'\n').take(most).map(<[u8]>::to_vec).collect()
+    };
     let mut lines = cut(&text, rng.usize(2..LINES));
     let other = cut(&other, LINES);
     // what is no recording any more is refused at once: most are to be one
@@ -86,7 +87,11 @@ fn likely(lines: &mut Vec<Vec<u8>>, rng: &mut Rng) {
         // calls on other threads, up to one a line
         0 => {
             let threads = rng.choice([2, 8, 600]).unwrap();
-            lines.iter_mut().skip(place).take(many).for_each(|line| set(line, "tid", &rng.u32(1..=threads).to_string()));
+            lines
+                .iter_mut()
+                .skip(place)
+                .take(many)
+                .for_each(|line| set(line, "tid", &rng.u32(1..=threads).to_string()));
         }
         1 if !has(&lines[place], "start") && !has(&lines[place], "init") && place > 0 => {
             let again = vec![lines[place].clone(); rng.usize(1..REPEATED)];

@@ -1,4 +1,5 @@
-//! A collector that somebody else has made (rotel, from PyPI): it takes the figures in, and sends on what it has understood to the test's receiver.
+//! A collector that somebody else has made (rotel, from PyPI): it takes the figures in, and sends on what it has
+//! understood to the test's receiver.
 
 use crate::figures;
 use crate::job;

@@ -28,7 +28,10 @@ fn replay(directory: Option<&Path>) -> Command {
 fn idle(directory: &Path, milliseconds: &str) -> Command {
     let mut command = tool::host(env!("HOST_MEMORY_HOST"));
     command.arg(tool::library()).args(["7", "idle", milliseconds]).env("NCCL_ALLGATHERV_ENABLE", "0");
-    command.env("NCCL_SCOREP_PROM_DIR", directory).env("OTEL_METRIC_EXPORT_INTERVAL", "100").env("NCCL_SCOREP_LOG", "info");
+    command
+        .env("NCCL_SCOREP_PROM_DIR", directory)
+        .env("OTEL_METRIC_EXPORT_INTERVAL", "100")
+        .env("NCCL_SCOREP_LOG", "info");
     command
 }
 
@@ -82,7 +85,8 @@ fn it_is_a_file() {
 fn check_mounted(options: &str, cause: &str) {
     let place = tempfile::tempdir().unwrap();
     let mount = format!("mount -t tmpfs -o {options} none \"$0\"");
-    let may = Command::new("unshare").args(["--mount", "sh", "-c", &mount]).arg(place.path()).stderr(Stdio::null()).status();
+    let may =
+        Command::new("unshare").args(["--mount", "sh", "-c", &mount]).arg(place.path()).stderr(Stdio::null()).status();
     if !may.is_ok_and(|status| status.success()) {
         return tool::skip("no file system may be mounted here");
     }
@@ -134,10 +138,12 @@ fn it_appears_later() {
 #[test]
 fn a_file_is_there_whole_or_not_at_all() {
     let place = tempfile::tempdir().unwrap();
-    let mut host = idle(place.path(), "500").env("OTEL_METRIC_EXPORT_INTERVAL", "1").stdout(Stdio::null()).spawn().unwrap();
+    let mut host =
+        idle(place.path(), "500").env("OTEL_METRIC_EXPORT_INTERVAL", "1").stdout(Stdio::null()).spawn().unwrap();
     let (mut looks, mut texts) = (0, BTreeSet::new());
     while host.try_wait().unwrap().is_none() {
-        for entry in place.path().read_dir().unwrap().flatten().filter(|entry| entry.path().extension() == Some("prom".as_ref()))
+        for entry in
+            place.path().read_dir().unwrap().flatten().filter(|entry| entry.path().extension() == Some("prom".as_ref()))
         {
             let text = fs::read_to_string(entry.path()).unwrap();
             assert!(text.contains("\nnccl_process_info{") && text.ends_with(" 1\n"), "{text}");

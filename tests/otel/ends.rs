@@ -66,7 +66,8 @@ fn the_process_leaves_at_once() {
 /// Its SIGPIPE is the system's: a write to a connection that is closed would end it.
 #[test]
 fn a_closed_connection_ends_no_job() {
-    let receiver = Receiver::new([vec![Manner::HangUp(0); 40], vec![Manner::HangUp(100); 40], vec![Manner::Accept]].concat());
+    let receiver =
+        Receiver::new([vec![Manner::HangUp(0); 40], vec![Manner::HangUp(100); 40], vec![Manner::Accept]].concat());
     let job = Job::new(&receiver.endpoint(), &[("OTEL_METRIC_EXPORT_INTERVAL", "5")]);
     receiver.wait_for(2);
     job.end("a job with closed connections");

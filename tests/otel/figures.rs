@@ -102,8 +102,10 @@ pub(crate) fn expected(summary: &Value) -> Rows {
 fn is_of_its_own(name: &str) -> bool {
     let of_sends = ["num_transfers", "transfer_size", "transfer_time"];
     let of_operations = ["nccl_profiler_collective_", "nccl_profiler_p2p_"];
-    let is_of_sends = of_operations.iter().filter_map(|start| name.strip_prefix(start)).any(|what| of_sends.contains(&what));
-    is_of_sends || ["nccl_profiler_rank_rate", "nccl_profiler_rank_latency", "nccl_profiler_transfer_latency"].contains(&name)
+    let is_of_sends =
+        of_operations.iter().filter_map(|start| name.strip_prefix(start)).any(|what| of_sends.contains(&what));
+    is_of_sends
+        || ["nccl_profiler_rank_rate", "nccl_profiler_rank_latency", "nccl_profiler_transfer_latency"].contains(&name)
 }
 
 pub(crate) fn found(points: &[Point]) -> Rows {
@@ -170,7 +172,9 @@ fn channels_have_latencies_of_their_own() {
     command.arg("replay").arg(&run).args(["--format", "json", "--window", "3600", "--otlp", &receiver.endpoint()]);
     tool::summary(command.env("NCCL_SCOREP_LOG", "off").env("NCCL_SCOREP_WINDOW_EVENTS", "1000000"));
     let points = receiver.requests().into_iter().flat_map(|request| points::of(&request));
-    let key = |point: &Point| ["communicator", "source_rank", "dest_rank", "channel"].map(|name| point.label(name).to_owned());
+    let key = |point: &Point| {
+        ["communicator", "source_rank", "dest_rank", "channel"].map(|name| point.label(name).to_owned())
+    };
     let of_channels = points.filter(|point| point.name == "nccl_profiler_transfer_latency");
     let found: BTreeMap<_, _> = of_channels.map(|point| (key(&point), (point.count.unwrap(), point.sum))).collect();
     let channels = reference::summarise(&tool::captures(&run)).unwrap().channels;
@@ -257,7 +261,11 @@ fn histograms_reach_from_a_microsecond_to_ten_seconds_and_from_a_byte_to_16_gib(
         ("nccl_profiler_transfer_time", "us", 1.0, 1e7),
     ] {
         let point = points.iter().find(|point| point.name == name).unwrap();
-        assert_eq!((point.unit.as_str(), point.bounds[0], *point.bounds.last().unwrap()), (unit, first, last), "{name}");
+        assert_eq!(
+            (point.unit.as_str(), point.bounds[0], *point.bounds.last().unwrap()),
+            (unit, first, last),
+            "{name}"
+        );
     }
 }
 

@@ -65,16 +65,24 @@ fn somebody(answer: &'static [u8]) -> String {
 fn the_figures_are_the_summarys() {
     for (run, gzip) in [("nodes2x2_train", "none"), ("nodes4x1_pipeline", "gzip")] {
         let receiver = GrpcReceiver::new(Manner::Accept, None);
-        let settings = [GRPC, ("OTEL_EXPORTER_OTLP_COMPRESSION", gzip), ("OTEL_EXPORTER_OTLP_HEADERS", "X-Tenant=a%20b")];
+        let settings =
+            [GRPC, ("OTEL_EXPORTER_OTLP_COMPRESSION", gzip), ("OTEL_EXPORTER_OTLP_HEADERS", "X-Tenant=a%20b")];
         let summary = figures::replay(&tool::run(run), &receiver.endpoint(), &settings);
         let requests = receiver.requests();
         assert_eq!(requests.len(), summary["processes"].as_array().unwrap().len(), "{run}");
         let points: Vec<Point> = requests.iter().flat_map(points::of).collect();
-        assert_eq!(figures::differences(&figures::found(&points), &figures::expected(&summary)), Vec::<String>::new(), "{run}");
+        assert_eq!(
+            figures::differences(&figures::found(&points), &figures::expected(&summary)),
+            Vec::<String>::new(),
+            "{run}"
+        );
         for request in requests {
             assert_eq!(request.header("x-tenant"), Some("a b"));
             assert_eq!(request.header("grpc-encoding"), (gzip == "gzip").then_some("gzip"));
-            assert!(request.header("user-agent").unwrap().starts_with("OTel-OTLP-Exporter-scorep-nccl/"), "{request:?}");
+            assert!(
+                request.header("user-agent").unwrap().starts_with("OTel-OTLP-Exporter-scorep-nccl/"),
+                "{request:?}"
+            );
         }
     }
 }
@@ -159,7 +167,8 @@ fn tls_is_by_the_certificate_of_the_file() {
     assert_eq!(receiver.requests().len(), 1);
 }
 
-/// While the program runs, an export each 50 ms: there are the collector, the exporter and who looks up names, and no others.
+/// While the program runs, an export each 50 ms: there are the collector, the exporter and who looks up names, and no
+/// others.
 #[test]
 fn it_adds_no_thread() {
     let receiver = GrpcReceiver::new(Manner::Accept, None);

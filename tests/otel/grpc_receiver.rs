@@ -1,7 +1,9 @@
 //! A gRPC receiver on loopback, of OpenTelemetry's own service which takes a message, or answers with a status.
 
 use crate::receiver::Request;
-use opentelemetry_proto::tonic::collector::metrics::v1::metrics_service_server::{MetricsService, MetricsServiceServer};
+use opentelemetry_proto::tonic::collector::metrics::v1::metrics_service_server::{
+    MetricsService, MetricsServiceServer,
+};
 use opentelemetry_proto::tonic::collector::metrics::v1::{
     ExportMetricsPartialSuccess, ExportMetricsServiceRequest, ExportMetricsServiceResponse,
 };
@@ -45,7 +47,8 @@ impl GrpcReceiver {
         let within = runtime.enter();
         let incoming = TcpIncoming::bind("127.0.0.1:0".parse().unwrap()).unwrap();
         let port = incoming.local_addr().unwrap().port();
-        let serving = server.add_service(service.accept_compressed(CompressionEncoding::Gzip)).serve_with_incoming(incoming);
+        let serving =
+            server.add_service(service.accept_compressed(CompressionEncoding::Gzip)).serve_with_incoming(incoming);
         runtime.spawn(serving);
         drop(within);
         Self { port, requests, _runtime: runtime }
@@ -80,7 +83,8 @@ impl MetricsService for Service {
     {
         let (metadata, _, body) = request.into_parts();
         let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
-        let headers = metadata.into_headers().iter().map(|(name, value)| (name.to_string(), text(value.as_bytes()))).collect();
+        let headers =
+            metadata.into_headers().iter().map(|(name, value)| (name.to_string(), text(value.as_bytes()))).collect();
         let mut requests = self.requests.lock().unwrap();
         let number = requests.len();
         requests.push(Request { number, line: String::new(), headers, body });

@@ -121,7 +121,8 @@ impl Outcome {
     }
 }
 
-/// Whether docs/otel.md has what an export that fails gives as its reason, `...` for what varies. Reasons for none at all say which variable is wrong.
+/// Whether docs/otel.md has what an export that fails gives as its reason, `...` for what varies. Reasons for none at
+/// all say which variable is wrong.
 fn is_documented(line: &str) -> bool {
     let Some((_, rest)) = line.split_once("could not be exported over OpenTelemetry (") else { return true };
     let (reason, _) = rest.split_once("); ").unwrap();
@@ -156,7 +157,9 @@ impl Job {
         // so that kernel events are asked for
         command.arg(tool::library()).args(["7", &milliseconds.to_string()]).env("NCCL_ALLGATHERV_ENABLE", "0");
         command.env("NCCL_SCOREP_SUMMARY", directory.path().join("summary")).env("NCCL_SCOREP_OTEL", "on");
-        with_secrets(&mut command).env("OTEL_METRIC_EXPORT_INTERVAL", "50").env("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint);
+        with_secrets(&mut command)
+            .env("OTEL_METRIC_EXPORT_INTERVAL", "50")
+            .env("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint);
         command.envs(settings.iter().copied());
         let said = std::fs::File::create(directory.path().join("said")).unwrap();
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(said).spawn().unwrap();

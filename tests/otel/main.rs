@@ -1,5 +1,5 @@
-//! Figures over OpenTelemetry, as a receiver on loopback gets them, and in textfiles, as Prometheus does: `cargo test --features otel-grpc --test otel`, with
-//! `otel` all but gRPC.
+//! Figures over OpenTelemetry, as a receiver on loopback gets them, and in textfiles, as Prometheus does: `cargo test
+//! --features otel-grpc --test otel`, with `otel` all but gRPC.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -72,7 +72,16 @@ fn what_a_feature_needs_is_built_with_it_alone() {
         ""
     };
     let mut command = std::process::Command::new(env!("CARGO"));
-    command.args(["tree", "--locked", "--offline", "--workspace", "--edges", "normal,build,dev", "--features", features]);
+    command.args([
+        "tree",
+        "--locked",
+        "--offline",
+        "--workspace",
+        "--edges",
+        "normal,build,dev",
+        "--features",
+        features,
+    ]);
     command.args(["--prefix", "none", "--format", "{p}"]).current_dir(env!("CARGO_MANIFEST_DIR"));
     // ctest tells where crates are without a network
     if let Ok(vendored) = std::env::var("SCOREP_NCCL_VENDOR_DIR") {
@@ -107,7 +116,12 @@ fn a_library_without_it_says_so() {
     let replay = |options: &[&str]| {
         let capture = tool::captures(&tool::run("net2_single")).remove(0);
         let mut command = tool::tool();
-        command.arg("replay").arg(capture).args(["--format", "json"]).args(options).env("NCCL_SCOREP_PROM_DIR", place.path());
+        command
+            .arg("replay")
+            .arg(capture)
+            .args(["--format", "json"])
+            .args(options)
+            .env("NCCL_SCOREP_PROM_DIR", place.path());
         let output = command.output().unwrap();
         (output.status.code(), !output.stdout.is_empty(), String::from_utf8(output.stderr).unwrap())
     };

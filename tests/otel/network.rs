@@ -72,7 +72,10 @@ fn names_are_not_looked_up() {
 fn times_may_be_as_long_as_numbers_are() {
     let receiver = Receiver::good();
     let longest = u64::MAX.to_string();
-    job::check_good(&receiver.endpoint(), &[("OTEL_EXPORTER_OTLP_TIMEOUT", &longest), ("OTEL_METRIC_EXPORT_INTERVAL", &longest)]);
+    job::check_good(
+        &receiver.endpoint(),
+        &[("OTEL_EXPORTER_OTLP_TIMEOUT", &longest), ("OTEL_METRIC_EXPORT_INTERVAL", &longest)],
+    );
     assert_eq!(receiver.requests().len(), 1);
 }
 
@@ -80,11 +83,19 @@ fn times_may_be_as_long_as_numbers_are() {
 #[test]
 fn a_replay_that_is_to_send_says_that_it_did_not() {
     let mut command = tool::tool();
-    command.arg("replay").arg(tool::run("net2_single")).args(["--format", "json", "--otlp", &format!("http://{}", nowhere())]);
+    command.arg("replay").arg(tool::run("net2_single")).args([
+        "--format",
+        "json",
+        "--otlp",
+        &format!("http://{}", nowhere()),
+    ]);
     let output = command.output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.code() == Some(1) && !output.stdout.is_empty(), "{said}");
-    assert!(said.contains("connection refused") && said.ends_with("not all figures were sent, as said above\n"), "{said}");
+    assert!(
+        said.contains("connection refused") && said.ends_with("not all figures were sent, as said above\n"),
+        "{said}"
+    );
 }
 
 #[test]

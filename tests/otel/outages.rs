@@ -1,5 +1,5 @@
-//! Receivers that come and go while a job runs: what comes after an outage has all of it, exports that failed are counted, one line a minute
-//! tells, and nothing is kept.
+//! Receivers that come and go while a job runs: what comes after an outage has all of it, exports that failed are
+//! counted, one line a minute tells, and nothing is kept.
 
 use crate::job::{self, Job};
 use crate::network::nowhere;
@@ -14,7 +14,11 @@ fn failed(request: &Request) -> f64 {
 }
 
 fn operations(request: &Request) -> f64 {
-    points::of(request).into_iter().filter(|point| point.name == "nccl_profiler_collective_count").map(|point| point.sum).sum()
+    points::of(request)
+        .into_iter()
+        .filter(|point| point.name == "nccl_profiler_collective_count")
+        .map(|point| point.sum)
+        .sum()
 }
 
 fn lines(said: &[String], of: &str) -> usize {

@@ -50,8 +50,14 @@ fn check(point: &HistogramDataPoint) {
 
 fn of_metric(metric: &Metric) -> Vec<Point> {
     let cumulative = i32::from(AggregationTemporality::Cumulative);
-    let row =
-        |labels, count, sum, bounds| Point { name: metric.name.clone(), unit: metric.unit.clone(), labels, count, sum, bounds };
+    let row = |labels, count, sum, bounds| Point {
+        name: metric.name.clone(),
+        unit: metric.unit.clone(),
+        labels,
+        count,
+        sum,
+        bounds,
+    };
     assert!(!metric.description.is_empty() && !metric.unit.is_empty());
     let data = metric.data.as_ref().unwrap();
     assert!(matches!(data, Data::Sum(_) | Data::Histogram(_)), "{data:?}");

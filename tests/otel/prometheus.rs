@@ -42,7 +42,14 @@ impl Daemon {
         let program = installed(&["prometheus-node-exporter", "node_exporter"])?;
         Some(Self::start(|address, _| {
             let mut command = Command::new("setpriv");
-            command.args(["--pdeathsig", "KILL", "--", program, "--collector.disable-defaults", "--collector.textfile"]);
+            command.args([
+                "--pdeathsig",
+                "KILL",
+                "--",
+                program,
+                "--collector.disable-defaults",
+                "--collector.textfile",
+            ]);
             command.arg(format!("--collector.textfile.directory={}", textfiles.display()));
             command.arg(format!("--web.listen-address={address}"));
             command
@@ -60,7 +67,9 @@ impl Daemon {
             );
             std::fs::write(&configuration, lines).unwrap();
             let mut command = Command::new("setpriv");
-            command.args(["--pdeathsig", "KILL", "--", program]).arg(format!("--config.file={}", configuration.display()));
+            command
+                .args(["--pdeathsig", "KILL", "--", program])
+                .arg(format!("--config.file={}", configuration.display()));
             command.arg(format!("--storage.tsdb.path={}", directory.join("data").display()));
             command.arg(format!("--web.listen-address={address}"));
             command
@@ -71,7 +80,8 @@ impl Daemon {
         let begun = Instant::now();
         loop {
             let directory = tempfile::tempdir().unwrap();
-            // free a moment ago; where somebody has taken it meanwhile the daemon ends at once, and the next one is tried
+            // free a moment ago; where somebody has taken it meanwhile the daemon ends at once, and the next one is
+            // tried
             let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
             let log = File::create(directory.path().join("log")).unwrap();
             let mut command = command(&format!("127.0.0.1:{port}"), directory.path());

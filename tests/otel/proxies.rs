@@ -44,7 +44,11 @@ fn the_proxy_is_the_fault() {
     job::check(&receiver.endpoint(), &[("HTTP_PROXY", &with_password(&nowhere()))], "connection refused");
     let silent = Receiver::new([Manner::Silence]);
     job::check(&receiver.endpoint(), &[("HTTP_PROXY", &address(&silent))], "no answer in time");
-    job::check(&receiver.endpoint(), &[("ALL_PROXY", &format!("socks5://{SECRET}:1"))], "ALL_PROXY is no URL of a proxy");
+    job::check(
+        &receiver.endpoint(),
+        &[("ALL_PROXY", &format!("socks5://{SECRET}:1"))],
+        "ALL_PROXY is no URL of a proxy",
+    );
     job::check(&receiver.endpoint(), &[("HTTP_PROXY", &format!("{SECRET}//"))], "HTTP_PROXY is no URL of a proxy");
     assert_eq!(receiver.requests().len(), 0);
 }

@@ -52,9 +52,11 @@ impl Receiver {
     /// The same over TLS, with the files of a certificate and its key.
     pub(crate) fn with(manners: impl Into<Vec<Manner>>, certificate: Option<[PathBuf; 2]>) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let mut orders = Orders { manners: manners.into(), certificate, port: 0, first: 0, directory: directory.path().into() };
+        let mut orders =
+            Orders { manners: manners.into(), certificate, port: 0, first: 0, directory: directory.path().into() };
         let (child, mut lines) = start(&orders);
-        orders.port = lines.by_ref().map_while(Result::ok).find_map(|line| line.strip_prefix("port ")?.parse().ok()).unwrap();
+        orders.port =
+            lines.by_ref().map_while(Result::ok).find_map(|line| line.strip_prefix("port ")?.parse().ok()).unwrap();
         Self { orders, child, lines, directory }
     }
 

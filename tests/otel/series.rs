@@ -1,4 +1,5 @@
-//! Series over time, under the clock as it is: what is cumulative never falls, and what was there stays, under the same labels, of the same process.
+//! Series over time, under the clock as it is: what is cumulative never falls, and what was there stays, under the same
+//! labels, of the same process.
 
 use crate::job::Job;
 use crate::points::{self, Labels};
@@ -75,19 +76,24 @@ fn none_of_a_job_falls_or_goes() {
     }
 }
 
-/// More than have labels of their own. They are there for a short time, so it takes several runs and many exports to see some that live and then do not.
+/// More than have labels of their own. They are there for a short time, so it takes several runs and many exports to
+/// see some that live and then do not.
 #[test]
 fn none_falls_or_goes_when_communicators_do() {
     for _ in 0..3 {
         let receiver = Receiver::good();
         let mut command = tool::host(env!("HOST_MEMORY_HOST"));
         command.arg(tool::library()).args(["7", "destroyed", "300"]).env("NCCL_ALLGATHERV_ENABLE", "0");
-        command.env("NCCL_SCOREP_SETTLE_SECONDS", "0.003").env("NCCL_SCOREP_OTEL", "on").env("OTEL_METRIC_EXPORT_INTERVAL", "5");
+        command
+            .env("NCCL_SCOREP_SETTLE_SECONDS", "0.003")
+            .env("NCCL_SCOREP_OTEL", "on")
+            .env("OTEL_METRIC_EXPORT_INTERVAL", "5");
         tool::succeed(command.env("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.endpoint()));
         let requests = receiver.requests();
         assert!(requests.len() > 5, "{} requests", requests.len());
         assert_eq!(wrong(&requests), Vec::<String>::new());
-        let communicators = of(requests.last().unwrap()).into_keys().filter_map(|(_, mut labels)| labels.remove("communicator"));
+        let communicators =
+            of(requests.last().unwrap()).into_keys().filter_map(|(_, mut labels)| labels.remove("communicator"));
         let communicators: std::collections::BTreeSet<String> = communicators.collect();
         assert!(communicators.len() == 101 && communicators.contains("others"), "{communicators:?}");
     }

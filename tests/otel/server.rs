@@ -1,4 +1,5 @@
-//! The receiver's process: HTTP of its own, the protobuf that OpenTelemetry publishes. It may answer as badly as one wants.
+//! The receiver's process: HTTP of its own, the protobuf that OpenTelemetry publishes. It may answer as badly as one
+//! wants.
 
 use flate2::read::GzDecoder;
 use opentelemetry_proto::tonic::collector::metrics::v1::{
@@ -111,7 +112,14 @@ fn tls([certificate, key]: &[PathBuf; 2]) -> Arc<ServerConfig> {
     let chain = CertificateDer::pem_file_iter(certificate).unwrap().map(Result::unwrap).collect();
     let key = PrivateKeyDer::from_pem_file(key).unwrap();
     let builder = ServerConfig::builder_with_provider(rustls::crypto::ring::default_provider().into());
-    Arc::new(builder.with_safe_default_protocol_versions().unwrap().with_no_client_auth().with_single_cert(chain, key).unwrap())
+    Arc::new(
+        builder
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(chain, key)
+            .unwrap(),
+    )
 }
 
 /// A connection, to its end.
@@ -162,7 +170,8 @@ fn read(connection: &mut impl Connection) -> Option<Taken> {
         let Some((name, value)) = header.trim_end().split_once(": ") else { break };
         headers.push((name.to_lowercase(), value.to_owned()));
     }
-    let length = headers.iter().find(|(name, _)| name == "content-length").map_or(0, |(_, value)| value.parse().unwrap());
+    let length =
+        headers.iter().find(|(name, _)| name == "content-length").map_or(0, |(_, value)| value.parse().unwrap());
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
     // as other collectors send
@@ -194,8 +203,10 @@ fn answer(connection: &mut impl Connection, manner: &Manner, line: &str) -> std:
     let partial_success = (rejected_data_points > 0).then_some(refused);
     let body = ExportMetricsServiceResponse { partial_success }.encode_to_vec();
     let later = if status == 200 { "" } else { "retry-after: 3600\r\n" };
-    let head =
-        format!("HTTP/1.1 {status} X\r\n{later}content-type: application/x-protobuf\r\ncontent-length: {}\r\n\r\n", body.len());
+    let head = format!(
+        "HTTP/1.1 {status} X\r\n{later}content-type: application/x-protobuf\r\ncontent-length: {}\r\n\r\n",
+        body.len()
+    );
     connection.write_all(head.as_bytes())?;
     connection.write_all(&body)
 }

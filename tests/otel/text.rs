@@ -34,8 +34,9 @@ fn line(line: &str) -> Line {
 /// All points, with the file's names.
 pub(crate) fn points(path: &Path) -> Vec<Point> {
     let text = std::fs::read_to_string(path).unwrap();
-    let kind =
-        |line: &str| line.strip_prefix("# TYPE ").map(|rest| rest.split_once(' ').unwrap()).map(|(n, k)| (n.into(), k.into()));
+    let kind = |line: &str| {
+        line.strip_prefix("# TYPE ").map(|rest| rest.split_once(' ').unwrap()).map(|(n, k)| (n.into(), k.into()))
+    };
     let kinds: BTreeMap<String, String> = text.lines().filter_map(kind).collect();
     assert_eq!(kinds.len(), text.matches("# TYPE ").count(), "a name twice: {}", path.display());
     assert_eq!(kinds.len(), text.matches("# HELP ").count());
@@ -53,7 +54,9 @@ pub(crate) fn points(path: &Path) -> Vec<Point> {
             sum: value,
             bounds: vec![],
         };
-        let of = |ending: &str| name.strip_suffix(ending).filter(|name| kinds.get(*name).is_some_and(|kind| kind == "histogram"));
+        let of = |ending: &str| {
+            name.strip_suffix(ending).filter(|name| kinds.get(*name).is_some_and(|kind| kind == "histogram"))
+        };
         if let Some(name) = of("_bucket") {
             let bound = labels.remove("le").unwrap().replace("+Inf", "inf").parse().unwrap();
             histograms.entry((name.into(), labels)).or_default().push((bound, value));

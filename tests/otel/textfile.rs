@@ -1,4 +1,5 @@
-//! Figures in textfiles: those of the summary of the same replay, and what promtool, node_exporter and Prometheus make of them.
+//! Figures in textfiles: those of the summary of the same replay, and what promtool, node_exporter and Prometheus make
+//! of them.
 
 use crate::figures::{self, RUNS};
 use crate::points::{Labels, Point};
@@ -13,8 +14,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Names that differ from what OTLP's receivers make of OpenTelemetry's, for the sake of base units: the end of the one, and of the other; and how many
-/// of the latter's unit are one of the former's.
+/// Names that differ from what OTLP's receivers make of OpenTelemetry's, for the sake of base units: the end of the
+/// one, and of the other; and how many of the latter's unit are one of the former's.
 const BASE_UNITS: [(&str, &str, f64); 3] =
     [("_time_seconds", "_time", 1e6), ("_latency_seconds", "_latency", 1e6), ("_rate_bytes_per_second", "_rate", 1e-6)];
 
@@ -41,8 +42,9 @@ fn over_opentelemetry(mut point: Point) -> Option<Point> {
     if name == "nccl_process_info" {
         return None;
     }
-    let converted =
-        BASE_UNITS.iter().find_map(|(ours, theirs, scale)| Some((format!("{}{theirs}", name.strip_suffix(ours)?), *scale)));
+    let converted = BASE_UNITS
+        .iter()
+        .find_map(|(ours, theirs, scale)| Some((format!("{}{theirs}", name.strip_suffix(ours)?), *scale)));
     let (name, scale) = converted.unwrap_or_else(|| {
         // a unit that is behind the name, where it is no word of it
         let plain = [
@@ -96,7 +98,10 @@ fn they_are_those_over_opentelemetry() {
     for (written, sent) in written.iter().zip(&sent) {
         assert!(is_close(written.sum, sent.sum), "{written:?} {sent:?}");
         assert_eq!(written.bounds.len(), sent.bounds.len());
-        assert!(written.bounds.iter().zip(&sent.bounds).all(|(&one, &other)| is_close(one, other)), "{written:?} {sent:?}");
+        assert!(
+            written.bounds.iter().zip(&sent.bounds).all(|(&one, &other)| is_close(one, other)),
+            "{written:?} {sent:?}"
+        );
     }
 }
 
@@ -200,17 +205,22 @@ fn prometheus_has_the_summarys_figures() {
             let same = |other: &&Value| ["comm", "rank", "func"].iter().all(|field| other[*field] == row[*field]);
             let expected: u64 = of_all.iter().filter(same).map(|row| row[field].as_u64().unwrap()).sum();
             let found = prometheus.query(&format!("nccl_profiler_collective_{name}{labels}"));
-            assert!(found.len() == 1 && found[0].1 == expected as f64, "{name}{labels}: {found:?}, the summary has {expected}");
+            assert!(
+                found.len() == 1 && found[0].1 == expected as f64,
+                "{name}{labels}: {found:?}, the summary has {expected}"
+            );
         }
     }
     let sent: u64 = rows("transfers").iter().map(|row| row["bytes"].as_u64().unwrap()).sum();
     assert_eq!(prometheus.query("sum(nccl_profiler_rank_bytes_total)")[0].1, sent as f64);
     // a mean time in seconds, from what the histogram has
-    let means = prometheus.query("sum(nccl_profiler_transfer_time_seconds_sum) / sum(nccl_profiler_transfer_time_seconds_count)");
+    let means = prometheus
+        .query("sum(nccl_profiler_transfer_time_seconds_sum) / sum(nccl_profiler_transfer_time_seconds_count)");
     let of_channels = rows("channels");
     let number = |row: &Value, field: &str| row[field].as_f64().unwrap();
     let count: f64 = of_channels.iter().map(|row| number(row, "transfers")).sum();
-    let mean = of_channels.iter().map(|row| number(row, "transfers") * number(row, "mean_time_us")).sum::<f64>() / count / 1e6;
+    let mean =
+        of_channels.iter().map(|row| number(row, "transfers") * number(row, "mean_time_us")).sum::<f64>() / count / 1e6;
     assert!((means[0].1 - mean).abs() < 1e-9 * mean, "{means:?}, the summary has {mean}");
 }
 
@@ -218,7 +228,8 @@ fn prometheus_has_the_summarys_figures() {
 fn job_task_and_gpu_are_told_once_a_process() {
     let directory = tempfile::tempdir().unwrap();
     let capture = tool::captures(&tool::run("net2_single")).remove(0);
-    let told = [("SLURM_JOB_ID", "17"), ("SLURM_PROCID", "3"), ("SLURM_LOCALID", "1"), ("CUDA_VISIBLE_DEVICES", "GPU-\"1\"")];
+    let told =
+        [("SLURM_JOB_ID", "17"), ("SLURM_PROCID", "3"), ("SLURM_LOCALID", "1"), ("CUDA_VISIBLE_DEVICES", "GPU-\"1\"")];
     tool::succeed(replay(&capture, directory.path()).envs(told));
     let written = std::fs::read_to_string(&files(directory.path())[0]).unwrap();
     let infos: Vec<&str> = written.lines().filter(|line| line.starts_with("nccl_process_info{")).collect();
@@ -228,7 +239,8 @@ fn job_task_and_gpu_are_told_once_a_process() {
     }
 }
 
-/// The directory as other paths: %h and %p stand for host and process; and the file for all to read, whatever the job keeps to itself.
+/// The directory as other paths: %h and %p stand for host and process; and the file for all to read, whatever the job
+/// keeps to itself.
 #[test]
 fn the_file_is_for_all_to_read_where_the_setting_says() {
     let directory = tempfile::tempdir().unwrap();

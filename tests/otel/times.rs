@@ -1,4 +1,5 @@
-//! What a callback takes while exports fail, beside what it takes without them: in instructions, which must be the same, and in time, which is shown.
+//! What a callback takes while exports fail, beside what it takes without them: in instructions, which must be the
+//! same, and in time, which is shown.
 
 use crate::callgrind::{self, Counts};
 use crate::job;
@@ -20,7 +21,16 @@ type Settings<'a> = Vec<(&'a str, &'a str)>;
 /// The library of the tests' build without what only debuggers read, which valgrind would read, too.
 fn stripped(directory: &Path) -> std::path::PathBuf {
     let path = directory.join("library.so");
-    assert!(Command::new("strip").arg("--strip-debug").arg("-o").arg(&path).arg(tool::library()).status().unwrap().success());
+    assert!(
+        Command::new("strip")
+            .arg("--strip-debug")
+            .arg("-o")
+            .arg(&path)
+            .arg(tool::library())
+            .status()
+            .unwrap()
+            .success()
+    );
     path
 }
 
@@ -82,8 +92,8 @@ fn a_callback_takes_the_same_whatever_becomes_of_exports() {
     }
     let directory = tempfile::tempdir().unwrap();
     let library = stripped(directory.path());
-    let counts: Option<Vec<Counts>> =
-        callgrind::is_there().then(|| cases.iter().map(|(_, settings)| callgrind::count(&library, CALLS, settings)).collect());
+    let counts: Option<Vec<Counts>> = callgrind::is_there()
+        .then(|| cases.iter().map(|(_, settings)| callgrind::count(&library, CALLS, settings)).collect());
     if counts.is_none() {
         tool::skip("no valgrind");
     }

@@ -55,9 +55,11 @@ fn there_is_no_certificate_in_the_file() {
 
 #[test]
 fn it_speaks_none() {
-    for (manner, cause) in
-        [(Manner::Noise, "TLS was refused"), (Manner::Silence, "no answer in time"), (Manner::HangUp(9), "closes the connection")]
-    {
+    for (manner, cause) in [
+        (Manner::Noise, "TLS was refused"),
+        (Manner::Silence, "no answer in time"),
+        (Manner::HangUp(9), "closes the connection"),
+    ] {
         let receiver = Receiver::new([manner]);
         job::check(&receiver.endpoint().replace("http:", "https:"), &[], cause);
     }

@@ -7,8 +7,8 @@ use super::json::{Event, Recording, int};
 /// The state in which the end of a group begins.
 const GROUP_END_BEGINS: i64 = 24;
 
-/// Nanoseconds: of each call; of each group from where its end begins; and, behind the groups of a thread, of each launch up to the last stop of
-/// its operations.
+/// Nanoseconds: of each call; of each group from where its end begins; and, behind the groups of a thread, of each
+/// launch up to the last stop of its operations.
 pub(crate) fn time(recording: &Recording) -> Result<i64, Box<dyn Error>> {
     let events = &recording.events;
     let mut sum = 0;
@@ -38,8 +38,8 @@ pub(crate) fn is_behind_a_group(events: &[Event], launch: usize) -> Result<bool,
     Ok(latest.is_some_and(|group| group.stop.is_some_and(|stop| stop <= begin)))
 }
 
-/// The last stop of the launch's operations, which are those that start on its thread before anything else is launched or grouped there; of the
-/// launch itself where it has none.
+/// The last stop of the launch's operations, which are those that start on its thread before anything else is launched
+/// or grouped there; of the launch itself where it has none.
 fn last_stop(events: &[Event], launch: usize) -> Option<i64> {
     let on_thread = events[launch + 1..].iter().filter(|event| event.tid == events[launch].tid);
     let next = on_thread.take_while(|event| !["GroupApi", "KernelLaunch"].contains(&event.kind.as_str()));

@@ -50,10 +50,11 @@ pub(crate) fn compare(actual: &Value, expected: &Reference) -> Vec<String> {
     differences
 }
 
-/// The processes' counters of times are the sums of their kernels' times: of collectives and of sends and receives each kernel once, of a
-/// function each kernel that runs any of it.
+/// The processes' counters of times are the sums of their kernels' times: of collectives and of sends and receives each
+/// kernel once, of a function each kernel that runs any of it.
 pub(crate) fn compare_counters(actual: &Value, expected: &Reference) -> Vec<String> {
-    let mut wanted: BTreeMap<String, f64> = ["nccl_collective_time", "nccl_p2p_time"].map(|name| (name.to_owned(), 0.0)).into();
+    let mut wanted: BTreeMap<String, f64> =
+        ["nccl_collective_time", "nccl_p2p_time"].map(|name| (name.to_owned(), 0.0)).into();
     for row in &expected.operations {
         let of_kind = if row.kind == "Coll" { "nccl_collective_time" } else { "nccl_p2p_time" };
         *wanted.entry(of_kind.to_owned()).or_default() += row.kernel_once_us * 1e3;

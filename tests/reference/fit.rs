@@ -14,8 +14,9 @@ pub(crate) struct Fit {
 }
 
 /// The fit of time (nanoseconds) over size (bytes), by the normal equations of the relative residuals: 1 is to be
-/// latency / time + slope bytes / time. `None` where it is not published: it takes four sizes that span a factor of eight, and a
-/// slope that lies three of its standard errors above 0, and a latency that lies no more than three below 0.
+/// latency / time + slope bytes / time. `None` where it is not published: it takes four sizes that span a factor of
+/// eight, and a slope that lies three of its standard errors above 0, and a latency that lies no more than three below
+/// 0.
 pub(crate) fn fit(points: &[(i64, f64)]) -> Option<Fit> {
     let sizes = points.iter().map(|&(bytes, _)| bytes).filter(|&bytes| bytes > 0);
     let (smallest, largest) = (sizes.clone().min()?, sizes.max()?);

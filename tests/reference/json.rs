@@ -1,4 +1,5 @@
-//! The captures, as events with their states, stop and children. Lenient: that a capture is in order is the strict reader's task.
+//! The captures, as events with their states, stop and children. Lenient: that a capture is in order is the strict
+//! reader's task.
 
 use std::collections::{BTreeMap, HashMap};
 use std::error::Error;

@@ -1,23 +1,27 @@
 //! Kernels: which operations each of them runs, and the time that CUDA events around its launch give it.
 //!
-//! NCCL tells of a kernel in this order, on one thread: its launch begins (KernelLaunch), the launch has returned, Group, and then its
-//! operations, up to the thread's next Group. Where no Group has started on the thread, each operation is taken for a kernel of its own.
+//! NCCL tells of a kernel in this order, on one thread: its launch begins (KernelLaunch), the launch has returned,
+//! Group, and then its operations, up to the thread's next Group. Where no Group has started on the thread, each
+//! operation is taken for a kernel of its own.
 //!
-//! The first event happens as soon as the stream is free, but no kernel begins before the host has launched it. What the events' clock shows at
-//! that moment is told by the smallest difference (event - time of its record) that was seen of late: that of an event that waited for nothing.
-//! One that happens right behind another kernel has most likely waited for that one: it is its kernel's begin.
+//! The first event happens as soon as the stream is free, but no kernel begins before the host has launched it. What
+//! the events' clock shows at that moment is told by the smallest difference (event - time of its record) that was seen
+//! of late: that of an event that waited for nothing. One that happens right behind another kernel has most likely
+//! waited for that one: it is its kernel's begin.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::json::{Event, KernelLine, Recording};
 
-/// The smallest difference is looked for anew after so many nanoseconds; that of the time before, up to twice as long ago, still counts.
+/// The smallest difference is looked for anew after so many nanoseconds; that of the time before, up to twice as long
+/// ago, still counts.
 const OF_LATE: i64 = 1_000_000_000;
 /// Nanoseconds that two events with a kernel between them are apart at least.
 const LEAST: i64 = 5_000;
 /// An event so many nanoseconds behind the one before it has waited for that one's kernel.
 const BEHIND: i64 = 4_000;
-/// What is this short by the end of its launch, nanoseconds, and has its first event so long before that, was over by then.
+/// What is this short by the end of its launch, nanoseconds, and has its first event so long before that, was over by
+/// then.
 const BLINK: i64 = 8_000;
 const LONG_BEFORE: i64 = 30_000;
 /// Then it is its first event's if the two events are so many nanoseconds apart at most.
@@ -130,7 +134,8 @@ impl Smallest {
     }
 }
 
-/// Calls that NCCL reports no further, where there are events around what they launch: those of one group share its kernel.
+/// Calls that NCCL reports no further, where there are events around what they launch: those of one group share its
+/// kernel.
 fn silent(recording: &Recording) -> Vec<Kernel> {
     let mut kernels: Vec<Kernel> = Vec::new();
     let mut of_group: HashMap<(Option<usize>, i64), usize> = HashMap::new();
@@ -150,7 +155,8 @@ fn silent(recording: &Recording) -> Vec<Kernel> {
     kernels
 }
 
-/// When the first event was recorded and the launch had returned on the host's clock, ns. A silent call is launched at its group's end.
+/// When the first event was recorded and the launch had returned on the host's clock, ns. A silent call is launched at
+/// its group's end.
 fn host_times(recording: &Recording, launch: &Event, line: &KernelLine) -> Option<[i64; 2]> {
     let recorded = |began: i64| line.at.map_or(began, |at| at.max(began));
     if launch.kind == "CollApi" {

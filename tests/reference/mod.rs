@@ -1,7 +1,9 @@
-//! The slow and plain reference: what the summary of a run must say, computed from its captures in the most obvious way.
+//! The slow and plain reference: what the summary of a run must say, computed from its captures in the most obvious
+//! way.
 //!
-//! It shares nothing with the code it judges: it reads the captures on its own, keeps every event until the end, and takes its
-//! figures by the definitions of the summary, one after the other. Where it would be cleverer to be quicker, it is not.
+//! It shares nothing with the code it judges: it reads the captures on its own, keeps every event until the end, and
+//! takes its figures by the definitions of the summary, one after the other. Where it would be cleverer to be quicker,
+//! it is not.
 //!
 //! | file | task |
 //! |---|---|

@@ -66,7 +66,8 @@ pub(crate) fn timed(recording: &Recording, sources: Sources) -> Result<Vec<Opera
     let (firsts, firsts_of_functions) = (kernels.firsts(), kernels.firsts_of_functions(recording));
     let by_stamps = if sources == Sources::Events { BTreeMap::new() } else { by_stamps(recording, &kernels) };
     let by_events = if sources == Sources::Stamps { BTreeMap::new() } else { kernels.times(recording) };
-    let is_one = |place: &usize, event: &Event| event.is_operation() || event.kind == "CollApi" && by_events.contains_key(place);
+    let is_one =
+        |place: &usize, event: &Event| event.is_operation() || event.kind == "CollApi" && by_events.contains_key(place);
     let operations = recording.events.iter().enumerate().filter(|(place, event)| is_one(place, event));
     let operations = operations.map(|(place, event)| {
         let context = recording.context(event)?;
@@ -140,15 +141,16 @@ fn type_size(name: &str) -> Result<i64, Box<dyn Error>> {
     }
 }
 
-/// The time of each operation with stamps that can be believed, from the first start of its kernel channels to their last stop. In us.
+/// The time of each operation with stamps that can be believed, from the first start of its kernel channels to their
+/// last stop. In us.
 fn by_stamps(recording: &Recording, kernels: &Kernels) -> BTreeMap<usize, f64> {
     let uncounted = first_uncounted(recording);
     let alone = kernels.alone().into_iter().filter(|&place| recording.events[place].is_operation());
     alone.filter_map(|place| Some((place, gpu_time(recording, place, &uncounted)?))).collect()
 }
 
-/// The time of one that has its kernel to itself. A block's first thread takes the stamps; only where it works as long as all others, which
-/// is so of a send, of a receive and of two algorithms, are they the kernel's.
+/// The time of one that has its kernel to itself. A block's first thread takes the stamps; only where it works as long
+/// as all others, which is so of a send, of a receive and of two algorithms, are they the kernel's.
 fn gpu_time(recording: &Recording, place: usize, uncounted: &BTreeMap<i64, usize>) -> Option<f64> {
     let event = &recording.events[place];
     if event.kind == "Coll" && !matches!(event.start["algo"].as_str(), Some("RING" | "PAT")) {
@@ -173,9 +175,9 @@ fn stamped_time(recording: &Recording, event: &Event) -> Option<f64> {
     Some((stop - start) as f64 / 1000.0)
 }
 
-/// For each context that has one, the place of the first start line whose work NCCL does not number: a send to oneself that never
-/// gets a kernel channel, a collective call that never becomes a collective, or an operation that is launched beside a CUDA graph of its
-/// communicator, whose replays NCCL numbers when they run.
+/// For each context that has one, the place of the first start line whose work NCCL does not number: a send to oneself
+/// that never gets a kernel channel, a collective call that never becomes a collective, or an operation that is
+/// launched beside a CUDA graph of its communicator, whose replays NCCL numbers when they run.
 fn first_uncounted(recording: &Recording) -> BTreeMap<i64, usize> {
     let mut first = BTreeMap::new();
     let mut with_graph = BTreeSet::new();
@@ -190,7 +192,8 @@ fn first_uncounted(recording: &Recording) -> BTreeMap<i64, usize> {
             with_graph.insert(event.ctx);
         }
         let call = event.parent.map(|parent| &recording.events[parent]).filter(|parent| is_call(parent));
-        let beside_graph = event.is_operation() && call.is_some_and(|call| !captured(call)) && with_graph.contains(&event.ctx);
+        let beside_graph =
+            event.is_operation() && call.is_some_and(|call| !captured(call)) && with_graph.contains(&event.ctx);
         if unstamped || unseen || beside_graph {
             first.entry(event.ctx).or_insert(place);
         }
@@ -211,7 +214,8 @@ pub(crate) fn untimed(recording: &Recording, sources: Sources) -> Result<usize, 
     Ok(timed(recording, sources)?.iter().filter(|operation| operation.gpu_us.is_none()).count())
 }
 
-/// Calls of the application that never become an operation, and that no events time. Before interface v5 NCCL reports no calls.
+/// Calls of the application that never become an operation, and that no events time. Before interface v5 NCCL reports
+/// no calls.
 pub(crate) fn invisible(recording: &Recording, sources: Sources) -> usize {
     if recording.api < 5 {
         return 0;

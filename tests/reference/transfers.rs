@@ -65,7 +65,10 @@ pub(crate) fn rows(recordings: &[&Recording], regression: Regression) -> Result<
         let key = (transfer.comm.clone(), transfer.rank, transfer.peer);
         groups.entry(key).or_default().push(transfer);
     }
-    Ok(groups.into_iter().map(|((comm, rank, peer), transfers)| row(comm, rank, peer, &transfers, regression)).collect())
+    Ok(groups
+        .into_iter()
+        .map(|((comm, rank, peer), transfers)| row(comm, rank, peer, &transfers, regression))
+        .collect())
 }
 
 fn row(comm: String, rank: i64, peer: i64, transfers: &[Transfer], regression: Regression) -> TransferRow {

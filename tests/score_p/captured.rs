@@ -33,7 +33,8 @@ pub(crate) fn processes(captures: &[PathBuf], process_of: impl Fn(usize) -> Stri
             *processes[place].calls.entry(func.to_owned()).or_default() += 1;
         }
         let ends = |state: &serde_json::Value| state["state"] == 24;
-        let groups = recording.events.iter().filter(|event| event.kind == "GroupApi" && event.states.iter().any(ends)).count();
+        let groups =
+            recording.events.iter().filter(|event| event.kind == "GroupApi" && event.states.iter().any(ends)).count();
         // behind a group, what an outer one launches, and where that starts its operations
         let of_outer = |number: &usize| {
             let kind = recording.events[*number].kind.as_str();

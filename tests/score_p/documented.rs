@@ -9,12 +9,14 @@ use std::os::unix::fs::symlink;
 pub(crate) fn run(experiment: &Experiment) {
     symlink(experiment.path(), experiment.scratch().join("scorep-20260101_1200_1")).unwrap();
     let page = document::page("docs/reading.md");
-    let commands: Vec<String> = page.blocks().into_iter().flatten().filter(|command| command.contains("scorep-*")).collect();
+    let commands: Vec<String> =
+        page.blocks().into_iter().flatten().filter(|command| command.contains("scorep-*")).collect();
     let shown = [" rank 0\"", "nccl_sequence", "768 ", "6.44245e+09 ", "KERNELS,964,", "scorep-nccl-summary-1"];
     assert_eq!(commands.len(), shown.len());
     for (command, shown) in commands.iter().zip(shown) {
         let mut shell = installation::command("bash");
-        let printed = installation::say(shell.args(["--noprofile", "--norc", "-euc", command]).current_dir(experiment.scratch()));
+        let printed =
+            installation::say(shell.args(["--noprofile", "--norc", "-euc", command]).current_dir(experiment.scratch()));
         assert!(printed.contains(shown), "{command}: {printed}");
     }
 }

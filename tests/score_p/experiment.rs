@@ -24,8 +24,15 @@ const NAMES: [&str; 4] =
 pub(crate) const REGIONS: [&str; 3] = ["forward", "backward", "step"];
 
 /// What `default` stands for.
-pub(crate) const COUNTERS: [&str; 7] =
-    ["nccl_ops", "nccl_bytes", "nccl_busy_time", "nccl_net_bytes", "nccl_gpu_timed_ops", "nccl_enqueued_bytes", "nccl_api_time"];
+pub(crate) const COUNTERS: [&str; 7] = [
+    "nccl_ops",
+    "nccl_bytes",
+    "nccl_busy_time",
+    "nccl_net_bytes",
+    "nccl_gpu_timed_ops",
+    "nccl_enqueued_bytes",
+    "nccl_api_time",
+];
 
 /// What a user sets to see NCCL in a Score-P run.
 pub(crate) const SETTINGS: [(&str, &str); 8] = [
@@ -94,7 +101,13 @@ pub(crate) fn run(model: Model, captures: &[PathBuf], arguments: &[&str], settin
     finish(command, model, captures, arguments, directory)
 }
 
-fn finish(mut command: Command, model: Model, captures: &[PathBuf], arguments: &[&str], directory: TempDir) -> Experiment {
+fn finish(
+    mut command: Command,
+    model: Model,
+    captures: &[PathBuf],
+    arguments: &[&str],
+    directory: TempDir,
+) -> Experiment {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     command.env("NCCL_SCOREP_SUMMARY", directory.path().join("%p.json"));
     let output = ["printed", "said"].map(|name| directory.path().join(name));

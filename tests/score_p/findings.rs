@@ -65,7 +65,8 @@ impl Experiment {
         let replayed = summaries::replay(&captures);
         let own = self.summaries();
         let mut findings = Findings::default();
-        let is_documented = |line: &&str| DOCUMENTED.iter().chain(expected.may_say).any(|documented| line.contains(documented));
+        let is_documented =
+            |line: &&str| DOCUMENTED.iter().chain(expected.may_say).any(|documented| line.contains(documented));
         findings.take("standard error", self.said.lines().filter(|line| !is_documented(line)).map(str::to_owned));
         findings.take("processes' own summaries", summaries::differences(&own, &replayed));
         findings.take("job's summary", summaries::wrong_of_job(&self.path(), processes.len(), &replayed));
@@ -84,7 +85,10 @@ impl Experiment {
         }
         if expected.profiling {
             let profile = Profile::read(&self.path());
-            findings.take("enqueued, profile", self.wrong_regions(&in_profile(&profile, expected.regions), expected, false));
+            findings.take(
+                "enqueued, profile",
+                self.wrong_regions(&in_profile(&profile, expected.regions), expected, false),
+            );
             findings.take("totals", wrong_last(&last_in_profile(&profile), &own, &[]));
             for process in &processes {
                 findings.take("lanes, profile", lanes::wrong_in_profile(&profile, process, expected.rules));
@@ -183,10 +187,13 @@ fn last_in_profile(profile: &Profile) -> Last {
 fn wrong_last(last: &Last, own: &[Value], learnt_late: &[&str]) -> Vec<String> {
     let mut wanted: Vec<[u64; 7]> = own
         .iter()
-        .map(|summary| COUNTERS.map(|counter| summary["processes"][0]["counters"][counter].as_u64().unwrap_or(u64::MAX)))
+        .map(|summary| {
+            COUNTERS.map(|counter| summary["processes"][0]["counters"][counter].as_u64().unwrap_or(u64::MAX))
+        })
         .collect();
     let mut found: Vec<[u64; 7]> = last.values().copied().collect();
-    // which summary is which process' does not matter: sorted by the values that must be the same, the same ones stand side by side
+    // which summary is which process' does not matter: sorted by the values that must be the same, the same ones stand
+    // side by side
     let known: Vec<usize> = (0..COUNTERS.len()).filter(|&place| !learnt_late.contains(&COUNTERS[place])).collect();
     let key = |values: &[u64; 7]| known.iter().map(|&place| values[place]).collect::<Vec<u64>>();
     found.sort_by_key(key);

@@ -38,8 +38,10 @@ fn enters(location: &Location) -> impl Iterator<Item = (&str, u64)> {
 /// A collective that begins on its lane before its call.
 fn too_early(trace: &Trace, process: &Process, func: &str, calls: &[u64]) -> Option<String> {
     let mut begins: BTreeMap<(String, i64), Vec<u64>> = BTreeMap::new();
-    for location in
-        trace.locations.iter().filter(|location| location.group == process.name && location.kind == "ACCELERATOR_STREAM")
+    for location in trace
+        .locations
+        .iter()
+        .filter(|location| location.group == process.name && location.kind == "ACCELERATOR_STREAM")
     {
         let Some(key) = lanes::communicator(&location.name) else { continue };
         begins.entry(key).or_default().extend(enters(location).filter(|(name, _)| *name == func).map(|(_, time)| time));

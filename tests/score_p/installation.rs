@@ -18,7 +18,8 @@ fn has(program: &str) -> bool {
     std::env::split_paths(&path()).any(|directory| directory.join(program).is_file())
 }
 
-/// Whether these tests can run; says what is missing. Nobody has to have a Score-P: it is no error where everything else must be there.
+/// Whether these tests can run; says what is missing. Nobody has to have a Score-P: it is no error where everything
+/// else must be there.
 pub(crate) fn is_there(model: Model) -> bool {
     let needs_mpi = matches!(model, Model::Mpi);
     if !has("scorep-config") {

@@ -10,7 +10,8 @@ use crate::reference::operations::Operation;
 /// The most lanes of rank pairs that a process has.
 const MOST_PAIRS: usize = 8;
 
-/// Score-P and the plugin each measure what a tick of the processor's clock is worth; so far apart are the two in a run of a second.
+/// Score-P and the plugin each measure what a tick of the processor's clock is worth; so far apart are the two in a run
+/// of a second.
 const TICK_UNCERTAINTY: f64 = 20e-6;
 
 /// What holds for a run.
@@ -40,15 +41,16 @@ struct Shown {
     length_us: f64,
 }
 
-/// What two operations must have in common to be the same: function, bytes, sequence number, algorithm, protocol. Sends and receives
-/// have none of the last three.
+/// What two operations must have in common to be the same: function, bytes, sequence number, algorithm, protocol. Sends
+/// and receives have none of the last three.
 type Likeness<'a> = (&'a str, i64, Option<i64>, Option<&'a str>, Option<&'a str>);
 
 /// The communicator and rank of a lane's name: `NCCL <id> rank <R>`, for further lanes of it ` (2)` and so on.
 pub(crate) fn communicator(name: &str) -> Option<(String, i64)> {
     let (comm, rest) = name.strip_prefix("NCCL ")?.split_once(" rank ")?;
     let (rank, number) = rest.split_once(' ').map_or((rest, None), |(rank, number)| (rank, Some(number)));
-    let is_number = |number: &str| number.strip_prefix('(')?.strip_suffix(')')?.parse().ok().filter(|&number: &u32| number >= 2);
+    let is_number =
+        |number: &str| number.strip_prefix('(')?.strip_suffix(')')?.parse().ok().filter(|&number: &u32| number >= 2);
     if number.is_some_and(|number| is_number(number).is_none()) {
         return None;
     }
@@ -73,7 +75,12 @@ fn of_process<'a>(trace: &'a Trace, process: &'a str) -> impl Iterator<Item = &'
 }
 
 /// What is wrong with the lanes of communicators; `gpu_timed` are the operations that the run's own summary calls so.
-pub(crate) fn wrong(trace: &Trace, process: &Process, gpu_timed: &BTreeMap<(String, i64), usize>, rules: Rules) -> Vec<String> {
+pub(crate) fn wrong(
+    trace: &Trace,
+    process: &Process,
+    gpu_timed: &BTreeMap<(String, i64), usize>,
+    rules: Rules,
+) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut shown: BTreeMap<(String, i64), Vec<Shown>> = BTreeMap::new();
     for location in of_process(trace, &process.name) {
@@ -87,8 +94,12 @@ pub(crate) fn wrong(trace: &Trace, process: &Process, gpu_timed: &BTreeMap<(Stri
     for operation in &process.operations {
         expected.entry((operation.comm.clone(), operation.rank)).or_default().push(operation);
     }
-    wrong
-        .extend(shown.keys().filter(|key| !expected.contains_key(key)).map(|key| format!("{key:?} has lanes but no operations")));
+    wrong.extend(
+        shown
+            .keys()
+            .filter(|key| !expected.contains_key(key))
+            .map(|key| format!("{key:?} has lanes but no operations")),
+    );
     for (key, expected) in &expected {
         let shown = shown.remove(key).unwrap_or_default();
         let by_gpu = shown.iter().filter(|shown| ON_GPU.contains(&shown.timing.as_str())).count();
@@ -98,7 +109,9 @@ pub(crate) fn wrong(trace: &Trace, process: &Process, gpu_timed: &BTreeMap<(Stri
         }
         let ranks = process.ranks.get(&key.0).copied().unwrap_or(0);
         wrong.extend(
-            differences(expected, &shown, ranks, rules).into_iter().map(|what| format!("{} {key:?}: {what}", process.name)),
+            differences(expected, &shown, ranks, rules)
+                .into_iter()
+                .map(|what| format!("{} {key:?}: {what}", process.name)),
         );
     }
     wrong
@@ -132,18 +145,23 @@ fn operations(location: &Location, ticks_per_second: f64, wrong: &mut Vec<String
                 let shown = Shown { func, sequence, algorithm, protocol, timing, bytes: -1, busbw, length_us: 0.0 };
                 open = Some((event.time, shown));
             }
-            What::Metric(values) => match (values.get("nccl_op_bytes"), values.get("nccl_op_effective_busbw"), &mut open) {
-                (Some(&bytes), None, Some((_, shown))) if shown.bytes == -1 => shown.bytes = bytes as i64,
-                (None, Some(0), None) if busbw.take().is_some() => {
-                    let left =
-                        location.events.iter().rev().find(|left| left.time <= event.time && matches!(left.what, What::Leave(_)));
-                    if left.is_none_or(|left| left.time != event.time) {
-                        no("a bandwidth that does not end with its operation");
+            What::Metric(values) => {
+                match (values.get("nccl_op_bytes"), values.get("nccl_op_effective_busbw"), &mut open) {
+                    (Some(&bytes), None, Some((_, shown))) if shown.bytes == -1 => shown.bytes = bytes as i64,
+                    (None, Some(0), None) if busbw.take().is_some() => {
+                        let left = location
+                            .events
+                            .iter()
+                            .rev()
+                            .find(|left| left.time <= event.time && matches!(left.what, What::Leave(_)));
+                        if left.is_none_or(|left| left.time != event.time) {
+                            no("a bandwidth that does not end with its operation");
+                        }
                     }
+                    (None, Some(&value), None) if value > 0 && busbw.is_none() => busbw = Some((event.time, value)),
+                    _ => no(&format!("{values:?}")),
                 }
-                (None, Some(&value), None) if value > 0 && busbw.is_none() => busbw = Some((event.time, value)),
-                _ => no(&format!("{values:?}")),
-            },
+            }
             What::Leave(_) => {
                 let Some((begin, mut shown)) = open.take() else { continue };
                 shown.length_us = event.time.saturating_sub(begin) as f64 / ticks_per_second * 1e6;
@@ -179,7 +197,8 @@ fn differences(expected: &[&Operation], shown: &[Shown], ranks: i64, rules: Rule
         if shown.len() > expected.len() || (rules.complete && shown.len() < expected.len()) {
             wrong.push(format!("{likeness:?} is shown {} times instead of {}", shown.len(), expected.len()));
         }
-        let mut by_gpu: Vec<&Shown> = shown.iter().copied().filter(|shown| ON_GPU.contains(&shown.timing.as_str())).collect();
+        let mut by_gpu: Vec<&Shown> =
+            shown.iter().copied().filter(|shown| ON_GPU.contains(&shown.timing.as_str())).collect();
         by_gpu.sort_by(|one, other| one.length_us.total_cmp(&other.length_us));
         let mut times: Vec<f64> = expected.iter().filter_map(|operation| operation.gpu_us).collect();
         times.sort_by(f64::total_cmp);
@@ -188,7 +207,8 @@ fn differences(expected: &[&Operation], shown: &[Shown], ranks: i64, rules: Rule
     wrong
 }
 
-/// Operations at the GPU's time whose length or bandwidth none of the GPU's times explains; both in the order of length.
+/// Operations at the GPU's time whose length or bandwidth none of the GPU's times explains; both in the order of
+/// length.
 fn unmatched(likeness: &Likeness<'_>, by_gpu: &[&Shown], times: &[f64], ranks: i64, rules: Rules) -> Option<String> {
     let mut times = times.iter().copied();
     for shown in by_gpu {
@@ -218,9 +238,11 @@ pub(crate) fn wrong_pairs(
     transfers: &BTreeMap<(String, i64, i64), u64>,
     rules: Rules,
 ) -> Vec<String> {
-    let is_own =
-        |(comm, rank, _): &&(String, i64, i64)| process.operations.iter().any(|own| own.comm == *comm && own.rank == *rank);
-    let mut wanted: BTreeMap<_, u64> = transfers.keys().filter(is_own).map(|key| (key.clone(), transfers[key])).collect();
+    let is_own = |(comm, rank, _): &&(String, i64, i64)| {
+        process.operations.iter().any(|own| own.comm == *comm && own.rank == *rank)
+    };
+    let mut wanted: BTreeMap<_, u64> =
+        transfers.keys().filter(is_own).map(|key| (key.clone(), transfers[key])).collect();
     let most = wanted.len().min(MOST_PAIRS);
     let mut wrong = Vec::new();
     let mut shown: Vec<u64> = Vec::new();
@@ -259,8 +281,9 @@ pub(crate) fn wrong_in_profile(profile: &Profile, process: &Process, rules: Rule
     }
     let mut wrong = Vec::new();
     for (func, operations) in expected {
-        let of =
-            |region: &str, metric| profile.lanes(&process.name).map(|(lane, _)| profile.value(region, lane, metric)).sum::<f64>();
+        let of = |region: &str, metric| {
+            profile.lanes(&process.name).map(|(lane, _)| profile.value(region, lane, metric)).sum::<f64>()
+        };
         let regions = [format!("nccl{func}"), format!("nccl{func}{NOT_ON_GPU}")];
         let sum = |metric| regions.iter().map(|region| of(region, metric)).sum::<f64>();
         let [visits, bytes, time_us] = [sum("visits"), sum("nccl_op_bytes"), of(&regions[0], "time") * 1e6];
@@ -268,7 +291,10 @@ pub(crate) fn wrong_in_profile(profile: &Profile, process: &Process, rules: Rule
         let all_bytes = operations.iter().map(|operation| operation.bytes).sum::<i64>() as f64;
         let too_many = visits > count || bytes > all_bytes;
         if too_many || (rules.complete && (visits, bytes) != (count, all_bytes)) {
-            wrong.push(format!("{}: {func} has {visits} visits, {bytes} B instead of {count}, {all_bytes}", process.name));
+            wrong.push(format!(
+                "{}: {func} has {visits} visits, {bytes} B instead of {count}, {all_bytes}",
+                process.name
+            ));
         }
         // cube_dump prints six digits
         let room = count * rules.tolerance_us + time_us * 1e-4;

@@ -1,5 +1,5 @@
-//! The library in a real Score-P: an application in C (tests/c/replay_app.c), compiled with Score-P when the tests run, plays recorded
-//! callbacks at their pace; trace, profile and summary must show what the recordings hold.
+//! The library in a real Score-P: an application in C (tests/c/replay_app.c), compiled with Score-P when the tests run,
+//! plays recorded callbacks at their pace; trace, profile and summary must show what the recordings hold.
 //!
 //! Score-P is the one whose `scorep-config` is in `SCOREP_PREFIX/bin` or on `PATH`.
 
@@ -96,7 +96,13 @@ fn profiling_alone() {
 #[test]
 fn tracing_alone() {
     let expected = Expected { profiling: false, ..Expected::default() };
-    check(Model::Threads, &captures("nodes2x2_graph"), &["threads"], &[("SCOREP_ENABLE_PROFILING", "false")], &expected);
+    check(
+        Model::Threads,
+        &captures("nodes2x2_graph"),
+        &["threads"],
+        &[("SCOREP_ENABLE_PROFILING", "false")],
+        &expected,
+    );
 }
 
 #[test]
@@ -107,7 +113,8 @@ fn calls_as_regions() {
     }
 }
 
-/// One value a window and series, at its window's end; the summary tells which communicator a number is, called as its lane.
+/// One value a window and series, at its window's end; the summary tells which communicator a number is, called as its
+/// lane.
 #[test]
 fn series_of_each_communicator() {
     let settings = [
@@ -123,8 +130,9 @@ fn series_of_each_communicator() {
     assert!(experiment.status.success() && !experiment.said.contains("warning"), "{}", experiment.said);
     let found = series::read(&experiment);
     // a pipeline's sends and receives, and all-reduces of pairs of its ranks
-    let [rate, time, busbw] = ["nccl_window_transfer_rate#0", "nccl_window_collective_time#1", "nccl_window_effective_busbw#1"]
-        .map(|name| found.get(name).unwrap_or_else(|| panic!("no {name} in {found:?}")));
+    let [rate, time, busbw] =
+        ["nccl_window_transfer_rate#0", "nccl_window_collective_time#1", "nccl_window_effective_busbw#1"]
+            .map(|name| found.get(name).unwrap_or_else(|| panic!("no {name} in {found:?}")));
     assert!(!found.contains_key("nccl_window_collective_time#0"), "{found:?}");
     for points in [rate, time, busbw] {
         assert!(points.len() > 1 && points.is_sorted_by_key(|point| point.0), "{points:?}");
@@ -162,14 +170,18 @@ fn ended_by_exit_inside_a_region() {
     assert!(ended.made().is_some_and(|made| made > 1000), "{}", ended.printed);
 }
 
-/// The application alone does what the others rely on: what it plays is what a replay plays, at the GPU's times, and what it says it
-/// enqueued is what the library counted.
+/// The application alone does what the others rely on: what it plays is what a replay plays, at the GPU's times, and
+/// what it says it enqueued is what the library counted.
 #[test]
 fn the_application_without_score_p() {
     let of_threads = |run: &str| (captures(run), vec!["threads"]);
     let alone = |run: &str| (one(run, 0), Vec::new());
-    let runs =
-        [of_threads("nodes2x2_graph"), alone("v230_nodes2x2_graph"), alone("v231_nvlink2_graph"), alone("nodes4x1_pipeline")];
+    let runs = [
+        of_threads("nodes2x2_graph"),
+        alone("v230_nodes2x2_graph"),
+        alone("v231_nvlink2_graph"),
+        alone("nodes4x1_pipeline"),
+    ];
     for (captures, arguments) in runs {
         let played = experiment::run_alone(&captures, &arguments);
         let (own, replayed) = (played.summaries(), summaries::replay(&captures));

@@ -1,4 +1,5 @@
-//! More operations than Score-P's memory has room for: it writes its trace to the file meanwhile, and again while the lanes are written.
+//! More operations than Score-P's memory has room for: it writes its trace to the file meanwhile, and again while the
+//! lanes are written.
 
 use std::path::Path;
 use std::time::Duration;
@@ -42,7 +43,8 @@ fn more_operations_than_memory() {
             ["Trace buffer flush", "Increase SCOREP_TOTAL_MEMORY", "lanes are shown", "timer (tsc) frequencies differ"];
         let others: Vec<&str> = said.lines().filter(|line| !expected.iter().any(|part| line.contains(part))).collect();
         assert!(others.is_empty(), "{what}: {others:?}");
-        // enter, leave, bytes, and the bus bandwidth as it begins and ends, and Score-P's own few of flushes; lanes are whole or not there
+        // enter, leave, bytes, and the bus bandwidth as it begins and ends, and Score-P's own few of flushes; lanes are
+        // whole or not there
         let events = events_of_lanes(&experiment);
         let whole = 5 * operations..5 * operations + 100;
         assert!(events.iter().all(|events| whole.contains(events)), "{what}: {events:?}");

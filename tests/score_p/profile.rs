@@ -51,7 +51,8 @@ impl Profile {
         let metrics: Vec<&str> = lines.next().unwrap().split(',').skip(2).collect();
         for line in lines.filter(|line| !line.is_empty()) {
             let cells: Vec<&str> = line.split(',').collect();
-            let row = metrics.iter().zip(&cells[2..]).filter_map(|(&name, cell)| Some((name.to_owned(), cell.parse().ok()?)));
+            let row =
+                metrics.iter().zip(&cells[2..]).filter_map(|(&name, cell)| Some((name.to_owned(), cell.parse().ok()?)));
             profile.values.insert((cells[0].parse().unwrap(), cells[1].parse().unwrap()), row.collect());
         }
         profile

@@ -40,19 +40,22 @@ fn lanes(trace: &Trace) -> BTreeMap<String, &Location> {
 
 /// What is told of an event; a bandwidth follows from a length.
 fn told(event: &Event) -> (Vec<String>, Vec<(&String, &String)>) {
-    let what = match &event.what {
-        What::Enter(region) => vec!["enter".to_owned(), region.clone()],
-        What::Leave(region) => vec!["leave".to_owned(), region.clone()],
-        What::Metric(values) => values
-            .iter()
-            .map(
-                |(name, value)| {
-                    if name == "nccl_op_effective_busbw" && *value > 0 { name.clone() } else { format!("{name} {value}") }
-                },
-            )
-            .collect(),
-        What::Other(other) => vec![other.clone()],
-    };
+    let what =
+        match &event.what {
+            What::Enter(region) => vec!["enter".to_owned(), region.clone()],
+            What::Leave(region) => vec!["leave".to_owned(), region.clone()],
+            What::Metric(values) => values
+                .iter()
+                .map(|(name, value)| {
+                    if name == "nccl_op_effective_busbw" && *value > 0 {
+                        name.clone()
+                    } else {
+                        format!("{name} {value}")
+                    }
+                })
+                .collect(),
+            What::Other(other) => vec![other.clone()],
+        };
     (what, event.attributes.iter().filter(|(_, value)| !value.is_empty()).collect())
 }
 
@@ -93,7 +96,11 @@ fn a_replay_has_the_lanes_of_the_real_trace() {
     let mut compared = 0;
     for (name, other) in of_job.into_iter().filter(|(name, _)| name.contains(" rank ")) {
         let one = of_replay[&name];
-        assert_eq!(one.events.iter().map(told).collect::<Vec<_>>(), other.events.iter().map(told).collect::<Vec<_>>(), "{name}");
+        assert_eq!(
+            one.events.iter().map(told).collect::<Vec<_>>(),
+            other.events.iter().map(told).collect::<Vec<_>>(),
+            "{name}"
+        );
         let (one, other) = (lengths(one, replayed.ticks_per_second), lengths(other, real.ticks_per_second));
         // both measure what a tick is worth, and place operations on clocks that they know to some microseconds
         let off = one.iter().zip(&other).map(|(one, other)| (one - other).abs() - 20e-6 * other).fold(0.0, f64::max);

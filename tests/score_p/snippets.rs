@@ -1,4 +1,5 @@
-//! The checks themselves: they find nothing wrong with what otf2-print and cube_dump show of a right run, and what is wrong with others.
+//! The checks themselves: they find nothing wrong with what otf2-print and cube_dump show of a right run, and what is
+//! wrong with others.
 
 use std::collections::BTreeMap;
 
@@ -105,7 +106,11 @@ fn what_is_wrong_with_a_trace_is_found() {
         ("LEAVE                                21474836480                52000", "NOTHING", "never left"),
         ("52000  Region: \"ncclSend", "52000  Region: \"ncclRecv", "out of turn"),
         ("\"nccl_sequence\" <4>; UINT64; 0", "\"nccl_sequence\" <4>; UINT64; 1", "0 times instead of 1"),
-        ("\"nccl_algorithm\" <5>; STRING; \"RING\"", "\"nccl_algorithm\" <5>; STRING; \"TREE\"", "0 times instead of 1"),
+        (
+            "\"nccl_algorithm\" <5>; STRING; \"RING\"",
+            "\"nccl_algorithm\" <5>; STRING; \"TREE\"",
+            "0 times instead of 1",
+        ),
         ("\"nccl_op_bytes\" <14>; UINT64; 4000", "\"nccl_op_bytes\" <14>; UINT64; 4001", "0 times instead of 1"),
         ("\"nccl_op_bytes\" <14>; UINT64; 777", "\"nccl_pair_rate\" <14>; UINT64; 777", "without bytes"),
         ("\"proxy\"", "\"guess\"", "timed by"),
@@ -133,9 +138,11 @@ fn what_is_wrong_with_a_trace_is_found() {
         let found = wrong(DEFINITIONS, &EVENTS.replacen(right, changed, 1));
         assert!(found.iter().any(|wrong| wrong.contains(said)), "{changed}: {found:?}");
     }
-    for (name, said) in
-        [("NCCL 0123456789abcdef rank 1", "no operations"), ("NCCL rank 0", "whose"), ("NCCL 0123456789abcdef rank 0 2", "whose")]
-    {
+    for (name, said) in [
+        ("NCCL 0123456789abcdef rank 1", "no operations"),
+        ("NCCL rank 0", "whose"),
+        ("NCCL 0123456789abcdef rank 0 2", "whose"),
+    ] {
         let found = wrong(&DEFINITIONS.replace("NCCL 0123456789abcdef rank 0", name), EVENTS);
         assert!(found.iter().any(|wrong| wrong.contains(said)), "{name}: {found:?}");
     }
@@ -177,7 +184,10 @@ Cnode ID, Thread ID,nccl_enqueued_bytes,nccl_op_bytes,time,visits
 #[test]
 fn what_is_wrong_with_a_profile_is_found() {
     let profile = Profile::parse(SYSTEM, CALLS, VALUES);
-    assert_eq!((profile.value("forward", 0, "nccl_enqueued_bytes"), profile.total(0, "nccl_enqueued_bytes")), (4777.0, 4777.0));
+    assert_eq!(
+        (profile.value("forward", 0, "nccl_enqueued_bytes"), profile.total(0, "nccl_enqueued_bytes")),
+        (4777.0, 4777.0)
+    );
     let wrong = |values: &str| lanes::wrong_in_profile(&Profile::parse(SYSTEM, CALLS, values), &process(), RULES);
     assert_eq!(wrong(VALUES), Vec::<String>::new());
     for (right, changed) in

@@ -49,8 +49,9 @@ pub(crate) fn differences(found: &[Value], replayed: &Value) -> Vec<String> {
     let (found_rows, wanted_rows) = (all_rows(found), all_rows(replayed));
     let names: BTreeSet<&String> = found_rows.keys().chain(wanted_rows.keys()).collect();
     let differ = names.into_iter().filter(|name| found_rows.get(*name) != wanted_rows.get(*name));
-    let mut wrong: Vec<String> =
-        differ.map(|name| format!("{name}: {:?} instead of {:?}", found_rows.get(name), wanted_rows.get(name))).collect();
+    let mut wrong: Vec<String> = differ
+        .map(|name| format!("{name}: {:?} instead of {:?}", found_rows.get(name), wanted_rows.get(name)))
+        .collect();
     let (members, wanted) = (membership(found), membership(replayed));
     if members != wanted {
         wrong.push(format!("communicators {members:?} instead of {wanted:?}"));

@@ -63,7 +63,9 @@ impl Trace {
         let mut trace = Self { ticks_per_second: 0.0, locations: Vec::new() };
         for line in definitions.lines() {
             match line.split_whitespace().next() {
-                Some("CLOCK_PROPERTIES") => trace.ticks_per_second = field(line, "Ticks per Seconds: ").parse().unwrap(),
+                Some("CLOCK_PROPERTIES") => {
+                    trace.ticks_per_second = field(line, "Ticks per Seconds: ").parse().unwrap()
+                }
                 Some("LOCATION") => trace.locations.push(Location {
                     id: line.split_whitespace().nth(1).unwrap().parse().unwrap(),
                     name: field(line, "Name: ").to_owned(),
@@ -95,7 +97,9 @@ impl Trace {
                 "ENTER" => What::Enter(field(line, "Region: ").to_owned()),
                 "LEAVE" => What::Leave(field(line, "Region: ").to_owned()),
                 // series count in fractions
-                "METRIC" => What::Metric(tuples(line).filter_map(|(name, value)| Some((name, value.parse().ok()?))).collect()),
+                "METRIC" => {
+                    What::Metric(tuples(line).filter_map(|(name, value)| Some((name, value.parse().ok()?))).collect())
+                }
                 other => What::Other(other.to_owned()),
             };
             self.locations[places[&location]].events.push(Event { time, what, attributes: BTreeMap::new() });
@@ -116,10 +120,12 @@ impl Trace {
             .collect()
     }
 
-    /// What is wrong with the counters of the threads: right before every enter and leave there must be one record of exactly these,
-    /// and none of them may fall.
+    /// What is wrong with the counters of the threads: right before every enter and leave there must be one record of
+    /// exactly these, and none of them may fall.
     pub(crate) fn miscounts(&self, counters: &[&str]) -> Vec<String> {
-        self.threads().flat_map(|thread| thread.miscounts(counters).map(|wrong| format!("{}: {wrong}", thread.label()))).collect()
+        self.threads()
+            .flat_map(|thread| thread.miscounts(counters).map(|wrong| format!("{}: {wrong}", thread.label())))
+            .collect()
     }
 }
 
@@ -154,7 +160,9 @@ impl Location {
             if !matches!(event.what, What::Enter(_) | What::Leave(_)) {
                 continue;
             }
-            let Some(values) = self.values_before(place) else { return Some(format!("no counters at {:?}", event.what)) };
+            let Some(values) = self.values_before(place) else {
+                return Some(format!("no counters at {:?}", event.what));
+            };
             if !values.keys().eq(counters.iter().copied().collect::<std::collections::BTreeSet<_>>()) {
                 return Some(format!("counters {:?} instead of {counters:?}", values.keys()));
             }

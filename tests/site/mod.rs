@@ -1,4 +1,5 @@
-//! An installation in a temporary prefix, with stand-ins for NCCL and Score-P beside it, and a job's environment that sees nothing else.
+//! An installation in a temporary prefix, with stand-ins for NCCL and Score-P beside it, and a job's environment that
+//! sees nothing else.
 #![allow(dead_code, reason = "each test target uses a part of its own")]
 
 use crate::tool;
@@ -50,7 +51,8 @@ impl Site {
     /// Score-P's scorep-config, of that version.
     pub(crate) fn score_p(&self, version: &str) {
         let prefix = self.path("scorep");
-        let lines = format!("case $1 in --version) printf {version};; --prefix) printf '%s' '{}';; esac", prefix.display());
+        let lines =
+            format!("case $1 in --version) printf {version};; --prefix) printf '%s' '{}';; esac", prefix.display());
         self.script("scorep/bin/scorep-config", &lines);
     }
 
@@ -72,7 +74,9 @@ impl Site {
         for name in libraries.iter().chain(&["measurement"]) {
             let library = self.path(&format!("work/libscorep_{name}.so"));
             let soname = format!("-Wl,-soname,libscorep_{name}.so.11");
-            tool::succeed(Command::new("cc").args(["-shared", "-fPIC", &soname, "-x", "c", "/dev/null", "-o"]).arg(&library));
+            tool::succeed(
+                Command::new("cc").args(["-shared", "-fPIC", &soname, "-x", "c", "/dev/null", "-o"]).arg(&library),
+            );
             program.arg(library);
         }
         tool::succeed(&mut program);
@@ -88,8 +92,19 @@ impl Site {
     }
 
     /// The variables of a command's environment, after the tool has set what a job needs.
-    pub(crate) fn environment_of_job(&self, pairs: &[(&str, &str)], options: &[&str]) -> (Vec<(String, String)>, String) {
-        let output = self.tool().arg("run").args(options).args(["--", "env", "-0"]).envs(pairs.iter().copied()).output().unwrap();
+    pub(crate) fn environment_of_job(
+        &self,
+        pairs: &[(&str, &str)],
+        options: &[&str],
+    ) -> (Vec<(String, String)>, String) {
+        let output = self
+            .tool()
+            .arg("run")
+            .args(options)
+            .args(["--", "env", "-0"])
+            .envs(pairs.iter().copied())
+            .output()
+            .unwrap();
         let (printed, said) = texts(&output);
         assert!(output.status.success(), "{said}");
         let split = |line: &str| line.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()));

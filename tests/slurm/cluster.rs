@@ -1,5 +1,5 @@
-//! A SLURM of two pretended nodes on this machine: its daemons run for as long as a [`Cluster`] lives, from a directory of their own. Nothing
-//! of the machine's SLURM or MUNGE is touched.
+//! A SLURM of two pretended nodes on this machine: its daemons run for as long as a [`Cluster`] lives, from a directory
+//! of their own. Nothing of the machine's SLURM or MUNGE is touched.
 
 use std::fs::File;
 use std::io::Read;
@@ -17,14 +17,17 @@ use crate::{installation, prefix, processes, tool};
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// What must be installed: the packages are munge, slurmctld, slurmd and slurm-client.
-const PROGRAMS: [&str; 9] = ["munged", "slurmctld", "slurmd", "srun", "sbatch", "scancel", "scontrol", "squeue", "sinfo"];
+const PROGRAMS: [&str; 9] =
+    ["munged", "slurmctld", "slurmd", "srun", "sbatch", "scancel", "scontrol", "squeue", "sinfo"];
 
-/// A node in namespaces of its own, with a name that no other has and that it can look up. `$0` is the name, `$1` the table of hosts.
+/// A node in namespaces of its own, with a name that no other has and that it can look up. `$0` is the name, `$1` the
+/// table of hosts.
 const OWN_NAME: &str = r#"mount --bind "$1" /etc/hosts && hostname "$0" && exec slurmd -D -N "$0""#;
 
 pub(crate) struct Cluster {
     directory: TempDir,
-    /// What slurmctld has on stable storage before it answers: in memory, as it answers nobody while a busy disk takes its time.
+    /// What slurmctld has on stable storage before it answers: in memory, as it answers nobody while a busy disk takes
+    /// its time.
     _state: TempDir,
     daemons: Vec<Child>,
     /// Whether its nodes have names of their own; this machine's otherwise, where a container forbids it.
@@ -78,7 +81,9 @@ fn configure(directory: &Path, state: &Path, files: &[(&str, &str)]) {
     let host = host.trim().split('.').next().unwrap();
     let at = directory.display();
     let [controller, first, second] = ports();
-    let node = |name: &str, port| format!("NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=8 Gres=gpu:4");
+    let node = |name: &str, port| {
+        format!("NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=8 Gres=gpu:4")
+    };
     let mut lines = vec![
         "ClusterName=pretended".to_owned(),
         format!("SlurmctldHost={host}(127.0.0.1)"),
@@ -115,8 +120,11 @@ fn configure(directory: &Path, state: &Path, files: &[(&str, &str)]) {
     lines.extend(files.iter().map(|(setting, file)| format!("{setting}={at}/{file}")));
     std::fs::write(directory.join("slurm.conf"), lines.join("\n") + "\n").unwrap();
     // a device each, of which nothing is used but the number
-    std::fs::write(directory.join("gres.conf"), "NodeName=node[1-2] Name=gpu File=/dev/null,/dev/zero,/dev/full,/dev/random\n")
-        .unwrap();
+    std::fs::write(
+        directory.join("gres.conf"),
+        "NodeName=node[1-2] Name=gpu File=/dev/null,/dev/zero,/dev/full,/dev/random\n",
+    )
+    .unwrap();
     // Score-P tells nodes apart by their addresses
     std::fs::write(directory.join("hosts"), "127.0.0.1 localhost\n127.0.1.1 node1\n127.0.1.2 node2\n").unwrap();
     let key = directory.join("munge.key");
@@ -130,8 +138,8 @@ fn configure(directory: &Path, state: &Path, files: &[(&str, &str)]) {
 }
 
 impl Cluster {
-    /// Both nodes ready for jobs, with these settings, each of a file in the cluster's directory; nothing where this machine cannot have
-    /// them, which is said once.
+    /// Both nodes ready for jobs, with these settings, each of a file in the cluster's directory; nothing where this
+    /// machine cannot have them, which is said once.
     pub(crate) fn start(files: &[(&str, &str)]) -> Option<Self> {
         static SAID: std::sync::Once = std::sync::Once::new();
         let started = match missing() {
@@ -186,7 +194,8 @@ impl Cluster {
         let begun = Instant::now();
         while !ready(self) {
             let mut daemons = self.daemons.iter_mut().zip(names);
-            let ended = daemons.find_map(|(daemon, name)| daemon.try_wait().unwrap().map(|status| (*name, status.to_string())));
+            let ended =
+                daemons.find_map(|(daemon, name)| daemon.try_wait().unwrap().map(|status| (*name, status.to_string())));
             let late = (begun.elapsed() > PATIENCE / 2).then(|| (names[names.len() - 1], "still not ready".to_owned()));
             if let Some((name, what)) = ended.or(late) {
                 let said = last_line(&self.path(name).with_extension("out"));

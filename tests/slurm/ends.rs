@@ -20,7 +20,8 @@ fn has_loaded_the_library(task: &Task) -> bool {
     maps.contains("libscorep_substrate_nccl.so")
 }
 
-/// SLURM sends SIGTERM, and SIGKILL only long after the tests' patience: whatever the library does in a process, that ends it.
+/// SLURM sends SIGTERM, and SIGKILL only long after the tests' patience: whatever the library does in a process, that
+/// ends it.
 #[test]
 fn a_job_that_is_ended_leaves_nothing() {
     let Some(cluster) = Cluster::start(&[]) else { return };
@@ -38,8 +39,9 @@ fn a_job_that_is_ended_leaves_nothing() {
         (job, number)
     });
     let [(_, cancelled), (_, limited)] = &begun;
-    let succeed =
-        |program: &str, arguments: &[&str]| assert!(cluster.command(program).args(arguments).status().unwrap().success());
+    let succeed = |program: &str, arguments: &[&str]| {
+        assert!(cluster.command(program).args(arguments).status().unwrap().success())
+    };
     succeed("scancel", &[cancelled]);
     // limits count minutes; SLURM looks at them twice in one
     succeed("scontrol", &["update", &format!("JobId={limited}"), "EndTime=now"]);

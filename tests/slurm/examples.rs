@@ -1,5 +1,5 @@
-//! What is shipped in examples/slurm, as it is. Python and torchrun are stand-ins: they start an application that Score-P has instrumented as
-//! its bindings do.
+//! What is shipped in examples/slurm, as it is. Python and torchrun are stand-ins: they start an application that
+//! Score-P has instrumented as its bindings do.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -77,8 +77,8 @@ fn torch_under_srun() {
     check_one_experiment(&job);
     for (rank, task) in job.tasks().iter().enumerate() {
         let expected = [rank.to_string(), (rank % 2).to_string(), "4".into(), "node1".into()];
-        let found =
-            ["RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR"].map(|name| task.variable(name).unwrap_or_default().to_owned());
+        let found = ["RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR"]
+            .map(|name| task.variable(name).unwrap_or_default().to_owned());
         assert_eq!(found, expected);
     }
 }
@@ -87,9 +87,11 @@ fn torch_under_srun() {
 #[test]
 fn torch_under_torchrun() {
     let Some(cluster) = Cluster::start(&[]) else { return };
-    let job = run(&cluster, "torchrun.sbatch", Model::Threads, &["--nodes=2", "--gpus-per-node=2", "--cpus-per-task=4"]);
+    let job =
+        run(&cluster, "torchrun.sbatch", Model::Threads, &["--nodes=2", "--gpus-per-node=2", "--cpus-per-task=4"]);
     let tasks = job.tasks();
-    let directories: BTreeSet<_> = tasks.iter().filter_map(|task| task.variable("SCOREP_EXPERIMENT_DIRECTORY")).collect();
+    let directories: BTreeSet<_> =
+        tasks.iter().filter_map(|task| task.variable("SCOREP_EXPERIMENT_DIRECTORY")).collect();
     assert_eq!(directories.len(), 4, "{directories:?}");
     if crate::installation::is_there(Model::Threads) {
         for (rank, task) in tasks.iter().enumerate() {
@@ -100,14 +102,20 @@ fn torch_under_torchrun() {
     }
 }
 
-/// The figures go where sbatch's environment says, under the job's name. (tests/otel has what arrives; here the library is built without.)
+/// The figures go where sbatch's environment says, under the job's name. (tests/otel has what arrives; here the library
+/// is built without.)
 #[test]
 fn torch_over_opentelemetry() {
     let Some(cluster) = Cluster::start(&[]) else { return };
     let job = run(&cluster, "otlp.sbatch", Model::Threads, &FOUR_ON_TWO);
     for (rank, task) in job.tasks().iter().enumerate() {
-        let expected =
-            [rank.to_string(), (rank % 2).to_string(), "on".into(), "http://localhost:4318".into(), "scorep-nccl".into()];
+        let expected = [
+            rank.to_string(),
+            (rank % 2).to_string(),
+            "on".into(),
+            "http://localhost:4318".into(),
+            "scorep-nccl".into(),
+        ];
         let names = ["RANK", "LOCAL_RANK", "NCCL_SCOREP_OTEL", "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_SERVICE_NAME"];
         assert_eq!(names.map(|name| task.variable(name).unwrap_or_default().to_owned()), expected);
     }

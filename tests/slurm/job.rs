@@ -14,9 +14,11 @@ use crate::{installation, prefix, tool};
 use installation::Model;
 
 /// What SLURM needs to know of a job of four ranks on two nodes.
-pub(crate) const FOUR_ON_TWO: [&str; 4] = ["--nodes=2", "--ntasks-per-node=2", "--gpus-per-node=2", "--cpus-per-task=2"];
+pub(crate) const FOUR_ON_TWO: [&str; 4] =
+    ["--nodes=2", "--ntasks-per-node=2", "--gpus-per-node=2", "--cpus-per-task=2"];
 
-/// What a task tells of itself, and does: PROGRAM with all captures, where MPI tells it its rank, otherwise with the one of its rank.
+/// What a task tells of itself, and does: PROGRAM with all captures, where MPI tells it its rank, otherwise with the
+/// one of its rank.
 const TASK: &str = r#"#!/bin/sh
 rank=${RANK:-$SLURM_PROCID}
 { echo "TASK_HOST=$(cat /proc/sys/kernel/hostname)" && echo "TASK_PID=$$" && env; } > "task.$rank.new"
@@ -47,7 +49,13 @@ pub(crate) struct Job<'a> {
 
 impl<'a> Job<'a> {
     /// Its tasks will play that program, with these captures by their ranks.
-    pub(crate) fn new(cluster: &'a Cluster, name: &str, program: &[&OsStr], with_mpi: bool, captures: &[PathBuf]) -> Self {
+    pub(crate) fn new(
+        cluster: &'a Cluster,
+        name: &str,
+        program: &[&OsStr],
+        with_mpi: bool,
+        captures: &[PathBuf],
+    ) -> Self {
         let directory = cluster.path(name);
         std::fs::create_dir(&directory).unwrap();
         let words: Vec<String> = program.iter().map(|word| format!("'{}'", word.to_str().unwrap())).collect();

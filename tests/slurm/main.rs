@@ -1,5 +1,6 @@
-//! The library in jobs of a real SLURM, on two pretended nodes of this machine: each task plays the capture of its rank, with stand-ins for NCCL
-//! and Score-P or, where there is one, with a real Score-P (tests/score_p). What is shipped in examples/slurm is run as it is.
+//! The library in jobs of a real SLURM, on two pretended nodes of this machine: each task plays the capture of its
+//! rank, with stand-ins for NCCL and Score-P or, where there is one, with a real Score-P (tests/score_p). What is
+//! shipped in examples/slurm is run as it is.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -30,7 +31,8 @@ fn captures(run: &str) -> Vec<PathBuf> {
     tool::captures(&tool::run(run))
 }
 
-/// Both of the library's hosts as a replay has them, in tasks that srun has started on two nodes: every figure is the replay's.
+/// Both of the library's hosts as a replay has them, in tasks that srun has started on two nodes: every figure is the
+/// replay's.
 #[test]
 fn every_task_has_the_figures_of_its_rank() {
     let Some(cluster) = Cluster::start(&[]) else { return };

@@ -1,4 +1,5 @@
-//! Which processes of the machine belong to a cluster: those that have its directory in their environment, or a file of it open.
+//! Which processes of the machine belong to a cluster: those that have its directory in their environment, or a file of
+//! it open.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};

@@ -13,7 +13,8 @@ impl Maker<'_> {
     pub(super) fn children(&mut self, rank: &Rank, operation: u64, nch: u32, peer: Option<u32>) -> Vec<Task> {
         let mut tasks = Vec::new();
         let oneself = peer == Some(rank.rank);
-        // before v7 no NCCL has kernel channels for what stays on one GPU; beside events the library knows that without having seen it
+        // before v7 no NCCL has kernel channels for what stays on one GPU; beside events the library knows that without
+        // having seen it
         let to_oneself = if self.habits.api < 7 && self.habits.events > 0 { 0 } else { 30 };
         if self.chance(if oneself { to_oneself } else { self.habits.kernels }) {
             let odd = self.chance(self.habits.odd_kernels);
@@ -67,7 +68,8 @@ impl Maker<'_> {
         if self.rng.bool() {
             steps.push(self.state(tid, h, 19, None));
         }
-        let mut waiting: Vec<VecDeque<Step>> = (0..nsteps).map(|number| self.transfer(rank, h, number, send, foreign)).collect();
+        let mut waiting: Vec<VecDeque<Step>> =
+            (0..nsteps).map(|number| self.transfer(rank, h, number, send, foreign)).collect();
         waiting.reverse();
         let mut under_way: Vec<VecDeque<Step>> = Vec::new();
         while !(waiting.is_empty() && under_way.is_empty()) {

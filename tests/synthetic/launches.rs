@@ -13,7 +13,8 @@ const OTHERS: [&str; 5] = ["TREE", "COLLNET_DIRECT", "NVLS", "NVLS_TREE", "SPIRA
 pub(super) const LEARNER: u32 = 63;
 
 impl Maker<'_> {
-    /// The kernels of some operations (call and what it says). What NCCL tells of one comes from one thread without a break.
+    /// The kernels of some operations (call and what it says). What NCCL tells of one comes from one thread without a
+    /// break.
     pub(super) fn kernels(
         &mut self,
         rank: &Rank,
@@ -58,7 +59,8 @@ impl Maker<'_> {
         h
     }
 
-    /// When a launch's kernel ran: the first event happens soon after its record or has to wait, the last one when the kernel is over.
+    /// When a launch's kernel ran: the first event happens soon after its record or has to wait, the last one when the
+    /// kernel is over.
     fn time(&mut self, rank: &Rank, launch: u64) -> Task {
         let waited = if self.rarely(200) { self.rng.u64(0..50_000) } else { self.rng.u64(0..1_000) };
         // now and then the two are too near to each other for a kernel

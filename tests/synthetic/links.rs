@@ -1,5 +1,5 @@
-//! Transfers over a link of known rate and latency, in closed form: each starts when the one `depth` before it on its channel has
-//! stopped, and is served when the one before it is done, in latency + bytes / rate.
+//! Transfers over a link of known rate and latency, in closed form: each starts when the one `depth` before it on its
+//! channel has stopped, and is served when the one before it is done, in latency + bytes / rate.
 
 use serde_json::{Value, json};
 
@@ -36,7 +36,8 @@ impl Link {
             let bytes = SIZES[(number + number / SIZES.len()) % SIZES.len()];
             let start = stop_before(self.depth);
             let more = self.disturbed.is_some_and(|every| number % every == channel);
-            let stop = start.max(stop_before(1)) + self.latency + bytes * 1000 / self.rate + 1_000_000 * u64::from(more);
+            let stop =
+                start.max(stop_before(1)) + self.latency + bytes * 1000 / self.rate + 1_000_000 * u64::from(more);
             transfers.push((start, stop, bytes));
         }
         transfers

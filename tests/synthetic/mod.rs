@@ -1,5 +1,5 @@
-//! Captures that no NCCL has made: callbacks in every order and of every shape that a real or an odd NCCL could make them, by a
-//! seed. The same seed always gives the same captures.
+//! Captures that no NCCL has made: callbacks in every order and of every shape that a real or an odd NCCL could make
+//! them, by a seed. The same seed always gives the same captures.
 //!
 //! | file | task |
 //! |---|---|
@@ -10,8 +10,9 @@
 //! | `children.rs` | kernel channels, proxy operations and their steps |
 //! | `links.rs` | apart from these: transfers over a link of known rate and latency |
 //!
-//! Left out is what nobody has settled: launches of two kernels at a time on one thread, silent broadcasts with events, kernel channels that stop before they start, stamps of channels that never stop, another
-//! process' operations below operations of this one, calls after the last communicator of a process is gone.
+//! Left out is what nobody has settled: launches of two kernels at a time on one thread, silent broadcasts with events,
+//! kernel channels that stop before they start, stamps of channels that never stop, another process' operations below
+//! operations of this one, calls after the last communicator of a process is gone.
 
 #![allow(dead_code, reason = "each test target uses a part of its own")]
 
@@ -64,8 +65,8 @@ impl Run {
         write(directory, lines)
     }
 
-    /// The same for the reference, which knows no missing names (`unknown`), no types without a size (no bytes are counted), and
-    /// no steps that are started again (they get a stop each, at the end).
+    /// The same for the reference, which knows no missing names (`unknown`), no types without a size (no bytes are
+    /// counted), and no steps that are started again (they get a stop each, at the end).
     pub(crate) fn write_for_reference(&self, directory: &Path) -> Vec<PathBuf> {
         let lines = self.processes.iter().map(|process| {
             let stops = process.lost_handles.iter().map(|h| json!({"cb": "stop", "h": h, "t": 0, "tid": 1}));

@@ -1,4 +1,5 @@
-//! Puts the callbacks of many threads into one order: each thing that happens is a task, and a seed decides whose turn it is.
+//! Puts the callbacks of many threads into one order: each thing that happens is a task, and a seed decides whose turn
+//! it is.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -66,8 +67,8 @@ fn stamp(line: &mut Value, gpu_now: u64) {
 /// The events' clock at the first time, and nanoseconds by which it is ahead of the one of the communicator before.
 const EVENTS_EPOCH: u64 = 1_795_151_300_000_000_000;
 
-/// Gives a kernel's time, which says how long after its launch's begin it began and how long it took, its times on the events' clock. Gives
-/// when it had ended.
+/// Gives a kernel's time, which says how long after its launch's begin it began and how long it took, its times on the
+/// events' clock. Gives when it had ended.
 fn time_kernel(line: &mut Value, launched: &HashMap<u64, u64>, ctx: u32) -> u64 {
     let number = |field: &str| line[field].as_u64().unwrap();
     let first = launched[&number("h")] + number("first");

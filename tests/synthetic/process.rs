@@ -51,12 +51,19 @@ pub(super) struct Maker<'a> {
 /// The callbacks of process `number`.
 pub(super) fn make(number: u32, habits: &Habits, rng: &mut Rng) -> Process {
     let pid = PID + number;
-    let mut maker =
-        Maker { habits, rng, pid, contexts: 0, handles: 0, ignored_handles: 0, lost_handles: Vec::new(), unknown_events: 0 };
+    let mut maker = Maker {
+        habits,
+        rng,
+        pid,
+        contexts: 0,
+        handles: 0,
+        ignored_handles: 0,
+        lost_handles: Vec::new(),
+        unknown_events: 0,
+    };
     let tasks = maker.tasks(number);
     let Maker { ignored_handles, lost_handles, unknown_events, .. } = maker;
-    let meta =
-        json!({"cb": "meta", "format": 1, "api": habits.api, "mask": 4095, "pid": pid, "real0": 0, "mono0": 0, "dropped": 0});
+    let meta = json!({"cb": "meta", "format": 1, "api": habits.api, "mask": 4095, "pid": pid, "real0": 0, "mono0": 0, "dropped": 0});
     let lines = std::iter::once(meta).chain(play(tasks, habits.first, rng)).collect();
     Process { lines, ignored_handles, lost_handles, unknown_events }
 }
@@ -80,7 +87,8 @@ impl Maker<'_> {
     }
 
     pub(super) fn start(&mut self, tid: u32, rank: &Rank, h: u64, kind: &str, parent: u64, more: Value) -> Step {
-        let mut call = json!({"cb": "start", "ctx": rank.ctx, "h": h, "type": kind, "parent": parent, "rank": rank.rank});
+        let mut call =
+            json!({"cb": "start", "ctx": rank.ctx, "h": h, "type": kind, "parent": parent, "rank": rank.rank});
         for (field, value) in more.as_object().into_iter().flatten() {
             call[field] = value.clone();
         }
@@ -134,7 +142,8 @@ impl Maker<'_> {
         let several = self.habits.processes;
         let nranks = several * 2;
         // places 0 and 1 are two ranks of the same communicator in this process
-        let (comm, rank) = if place < 2 { (0xc0, process + several * place) } else { (0xc0 + u64::from(place), process) };
+        let (comm, rank) =
+            if place < 2 { (0xc0, process + several * place) } else { (0xc0 + u64::from(place), process) };
         let users = self.habits.users;
         Rank { ctx: self.contexts, comm, rank, nranks, user: 1 + place % users, proxy: 1 + users + self.rng.u32(0..3) }
     }
@@ -165,7 +174,8 @@ impl Maker<'_> {
     fn life(&mut self, rank: &Rank) -> Vec<Step> {
         let Rank { ctx, comm, rank: number, nranks, user, .. } = *rank;
         let comm = format!("{comm:x}");
-        let init = json!({"cb": "init", "ctx": ctx, "comm": comm, "name": "", "nnodes": 2, "nranks": nranks, "rank": number});
+        let init =
+            json!({"cb": "init", "ctx": ctx, "comm": comm, "name": "", "nnodes": 2, "nranks": nranks, "rank": number});
         let mut steps = vec![self.step(user, init)];
         for _ in 0..self.rng.usize(0..=self.habits.calls) {
             let graph = self.habits.api > 4 && self.chance(self.habits.graphs);
@@ -190,9 +200,17 @@ impl Maker<'_> {
         }
         let mut operations = Vec::new();
         for _ in 0..calls {
-            let func = if p2p { *self.rng.choice(&["Send", "Recv"]).unwrap() } else { *self.rng.choice(&COLLECTIVES).unwrap() };
+            let func = if p2p {
+                *self.rng.choice(&["Send", "Recv"]).unwrap()
+            } else {
+                *self.rng.choice(&COLLECTIVES).unwrap()
+            };
             let func = if self.chance(self.habits.nameless) { self.odd_name() } else { json!(func) };
-            let dtype = if self.chance(self.habits.nameless) { self.odd_name() } else { json!(self.rng.choice(&TYPES).unwrap()) };
+            let dtype = if self.chance(self.habits.nameless) {
+                self.odd_name()
+            } else {
+                json!(self.rng.choice(&TYPES).unwrap())
+            };
             let count = match self.rng.u32(0..20) {
                 0 => 0,
                 1 => self.rng.u64(1 << 40..1 << 45),
@@ -223,7 +241,15 @@ impl Maker<'_> {
         }
     }
 
-    pub(super) fn operation(&mut self, rank: &Rank, tid: u32, p2p: bool, call: u64, what: &Value, steps: &mut Vec<Step>) {
+    pub(super) fn operation(
+        &mut self,
+        rank: &Rank,
+        tid: u32,
+        p2p: bool,
+        call: u64,
+        what: &Value,
+        steps: &mut Vec<Step>,
+    ) {
         let h = self.handle();
         let nch = *self.rng.choice(&[0, 1, 1, 2, 2, 3, 4, 5, 8, 16, 32]).unwrap();
         let oneself = p2p && self.chance(self.habits.to_oneself);
@@ -252,7 +278,10 @@ impl Maker<'_> {
     }
 
     fn odd_name(&mut self) -> Value {
-        self.rng.choice(&[Value::Null, json!(""), json!("Unknown"), json!("ncclFloat4"), json!("Scan")]).unwrap().clone()
+        self.rng
+            .choice(&[Value::Null, json!(""), json!("Unknown"), json!("ncclFloat4"), json!("Scan")])
+            .unwrap()
+            .clone()
     }
 
     /// What nobody needs.

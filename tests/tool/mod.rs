@@ -29,7 +29,8 @@ pub(crate) fn tool_on(processors: usize) -> Command {
     clean(command, "NCCL_SCOREP_")
 }
 
-/// A program that is given another one to run, with the other's environment: arguments of the first, then the whole of the second.
+/// A program that is given another one to run, with the other's environment: arguments of the first, then the whole of
+/// the second.
 pub(crate) fn within(program: &str, arguments: &[&std::ffi::OsStr], other: &Command) -> Command {
     let mut command = Command::new(program);
     command.args(arguments).arg(other.get_program()).args(other.get_args());
@@ -116,7 +117,8 @@ pub(crate) fn library() -> PathBuf {
 /// The library among what `make library` builds.
 pub(crate) const LIBRARY: &str = "libscorep_substrate_nccl.so";
 
-/// What `make library` has built, as it is shipped; what is wrong where it is not there, or older than what it is made of.
+/// What `make library` has built, as it is shipped; what is wrong where it is not there, or older than what it is made
+/// of.
 pub(crate) fn shipped(name: &str) -> Result<PathBuf, String> {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     let path = target.join("shipped/release").join(name);

@@ -1,5 +1,5 @@
-//! Answers of threads of ours to those of the application. Neither side takes memory for waiting, as those of a channel do at a thread's first
-//! wait, and the wait ends at once where there is no memory: then there will be no answer.
+//! Answers of threads of ours to those of the application. Neither side takes memory for waiting, as those of a channel
+//! do at a thread's first wait, and the wait ends at once where there is no memory: then there will be no answer.
 
 use crate::base::shortage;
 use crossbeam_queue::ArrayQueue;

@@ -1,5 +1,5 @@
-//! A bell that wakes one thread of ours. Neither waiting nor ringing takes memory, as a thread of the standard library does at its first
-//! wait, and ringing waits for nobody.
+//! A bell that wakes one thread of ours. Neither waiting nor ringing takes memory, as a thread of the standard library
+//! does at its first wait, and ringing waits for nobody.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -17,9 +17,11 @@ impl Bell {
     /// Waits until it rings, or for that time; not at all if it has rung since the last wait. Only one thread may.
     pub(crate) fn wait(&self, patience: Duration) {
         if self.0.compare_exchange(SILENT, AWAITED, Ordering::Acquire, Ordering::Acquire).is_ok() {
-            let time = libc::timespec { tv_sec: patience.as_secs() as libc::time_t, tv_nsec: patience.subsec_nanos().into() };
+            let time =
+                libc::timespec { tv_sec: patience.as_secs() as libc::time_t, tv_nsec: patience.subsec_nanos().into() };
             let operation = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
-            // SAFETY: the word and the time live as long as the call. Whatever ends it, the caller looks at what there is to do.
+            // SAFETY: the word and the time live as long as the call. Whatever ends it, the caller looks at what there
+            // is to do.
             unsafe { libc::syscall(libc::SYS_futex, self.0.as_ptr(), operation, AWAITED, &raw const time) };
         }
         self.0.swap(SILENT, Ordering::Acquire);

@@ -1,4 +1,5 @@
-//! Cancellation of the application's threads (`pthread_cancel`): never within this library, whose frames it cannot unwind.
+//! Cancellation of the application's threads (`pthread_cancel`): never within this library, whose frames it cannot
+//! unwind.
 
 use std::ffi::c_int;
 use std::marker::PhantomData;

@@ -9,8 +9,8 @@ use crate::base::{reserve, switch};
 use std::mem::forget;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Runs `body`, the callback of that name; gives its result, or `on_panic` if it panicked. Then the plugin is switched off, and
-/// `on_panic` is the answer to everything.
+/// Runs `body`, the callback of that name; gives its result, or `on_panic` if it panicked. Then the plugin is switched
+/// off, and `on_panic` is the answer to everything.
 ///
 /// After a panic nothing is dropped here: a destructor may be what failed.
 ///
@@ -26,8 +26,8 @@ pub fn guard<R>(callback: &str, on_panic: R, body: impl FnOnce() -> R) -> R {
     contain(callback, on_panic, body)
 }
 
-/// [`guard`] for the callbacks that come for every event. They do nothing before a callback with a guard of the other kind has begun the
-/// recording, which has quieted panics.
+/// [`guard`] for the callbacks that come for every event. They do nothing before a callback with a guard of the other
+/// kind has begun the recording, which has quieted panics.
 #[inline(always)]
 pub fn guard_event<R>(callback: &str, on_panic: R, body: impl FnOnce() -> R) -> R {
     if switch::is_off() {
@@ -83,11 +83,13 @@ mod tests {
 
     #[test]
     fn want_of_memory_is_said_by_the_next_callback_though_the_plugin_is_off() {
-        let said =
-            without_memory("base::guard::tests::want_of_memory_is_said_by_the_next_callback_though_the_plugin_is_off", || {
+        let said = without_memory(
+            "base::guard::tests::want_of_memory_is_said_by_the_next_callback_though_the_plugin_is_off",
+            || {
                 switch::out_of_memory();
                 assert!((0..2).all(|_| guard("test", true, || false)));
-            });
+            },
+        );
         assert!(shortage::is_out_of_memory() || said.matches("out of memory").count() == 1, "{said}");
     }
 

@@ -4,8 +4,8 @@ use crate::base::shortage;
 use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
 
-/// What a thread of ours may hold while it takes memory or writes a file: waited for as long as that takes, and not where the thread has
-/// stopped for want of memory, with what it holds.
+/// What a thread of ours may hold while it takes memory or writes a file: waited for as long as that takes, and not
+/// where the thread has stopped for want of memory, with what it holds.
 pub(crate) fn hold<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     hold_while(mutex, || {
         std::thread::sleep(PAUSE);

@@ -1,7 +1,7 @@
 //! Lines for a person, on standard error. Never called from a callback that NCCL makes while it works.
 //!
-//! Standard error may be a pipe that nobody reads, or whose reader is gone: a line that does not fit is dropped and counted, nobody waits
-//! for room or for another thread, and no signal ends the process.
+//! Standard error may be a pipe that nobody reads, or whose reader is gone: a line that does not fit is dropped and
+//! counted, nobody waits for room or for another thread, and no signal ends the process.
 
 use crate::base::shortage;
 use crate::base::signal::Held;
@@ -83,8 +83,8 @@ fn escaped(character: char) -> impl Iterator<Item = char> {
     escape.into_iter().flatten().chain(itself)
 }
 
-/// One write, so that lines of many ranks do not mix, and without the lock of the standard library's stream: whoever holds that may wait
-/// for a reader. False where there is no room now; one that is closed is no reason to try again.
+/// One write, so that lines of many ranks do not mix, and without the lock of the standard library's stream: whoever
+/// holds that may wait for a reader. False where there is no room now; one that is closed is no reason to try again.
 fn write_at_once(file: libc::c_int, text: &[u8]) -> bool {
     let _reader = Held::new(libc::SIGPIPE);
     // of a file that it goes to

@@ -53,7 +53,8 @@ impl<T: Zeroed> Mapping<T> {
     #[cfg(not(loom))]
     pub fn new(length: usize) -> io::Result<Self> {
         let bytes = length.checked_mul(size_of::<T>()).filter(|&bytes| bytes > 0).ok_or(io::ErrorKind::InvalidInput)?;
-        // SAFETY: a new anonymous private mapping touches no memory in use; the arguments are in range by the check above.
+        // SAFETY: a new anonymous private mapping touches no memory in use; the arguments are in range by the check
+        // above.
         let address = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
@@ -86,8 +87,8 @@ impl<T: Zeroed> Deref for Mapping<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        // SAFETY: `first` is page aligned and `length` values long by `new`; zeros are valid values by `Zeroed`; the mapping is
-        // never unmapped and never handed out mutably.
+        // SAFETY: `first` is page aligned and `length` values long by `new`; zeros are valid values by `Zeroed`; the
+        // mapping is never unmapped and never handed out mutably.
         unsafe { std::slice::from_raw_parts(self.first.as_ptr(), self.length) }
     }
 }
@@ -96,7 +97,8 @@ impl<T: Zeroed> Deref for Mapping<T> {
 #[cfg(not(loom))]
 pub(crate) fn zeroed<T: Zeroed>() -> Option<&'static T> {
     const { assert!(size_of::<T>() > 0) };
-    // SAFETY: the size is not 0. NULL, or memory for a value that all zeros are, by `Zeroed`, and that is never given back.
+    // SAFETY: the size is not 0. NULL, or memory for a value that all zeros are, by `Zeroed`, and that is never given
+    // back.
     unsafe { alloc_zeroed(Layout::new::<T>()).cast::<T>().as_ref() }
 }
 

@@ -1,7 +1,7 @@
 //! Threads of our own in somebody else's process.
 //!
-//! They block all signals, since the application's handlers must not run on them, a fault in one ends that thread alone, and Score-P
-//! does not record what they do.
+//! They block all signals, since the application's handlers must not run on them, a fault in one ends that thread
+//! alone, and Score-P does not record what they do.
 
 use crate::base::signal::Blocked;
 use crate::base::unseen::Unseen;
@@ -17,7 +17,8 @@ use std::time::{Duration, Instant};
 /// Stack of a thread of ours, bytes.
 const STACK: usize = 512 << 10;
 
-/// What the C library takes of a thread's stack for thread-local variables, the application's among them, which may be megabytes.
+/// What the C library takes of a thread's stack for thread-local variables, the application's among them, which may be
+/// megabytes.
 fn reserved_stack() -> usize {
     // SAFETY: dlsym with the default handle searches what is loaded.
     let function = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"__pthread_get_minstack".as_ptr()) };
@@ -58,12 +59,12 @@ pub(crate) fn stop() -> ! {
     }
 }
 
-/// How long a process waits for threads of ours that write files, all waits together: a file system that does not answer for so long
-/// must not keep the process from its end.
+/// How long a process waits for threads of ours that write files, all waits together: a file system that does not
+/// answer for so long must not keep the process from its end.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What a thread of ours may hold while it writes the file that is named, waited for: not where the thread has stopped for want of memory, with
-/// what it holds, and no longer than `PATIENCE`. Then one line says so.
+/// What a thread of ours may hold while it writes the file that is named, waited for: not where the thread has stopped
+/// for want of memory, with what it holds, and no longer than `PATIENCE`. Then one line says so.
 pub fn hold<'a, T>(mutex: &'a Mutex<T>, written: &str) -> Option<MutexGuard<'a, T>> {
     /// Nanoseconds.
     static WAITED: AtomicU64 = AtomicU64::new(0);
@@ -126,13 +127,15 @@ struct Task<F> {
 
 /// Starts a thread of that name (15 characters are shown).
 ///
-/// Not by the standard library: its threads have variables of their own, for which the C library ends the process where there is no memory.
+/// Not by the standard library: its threads have variables of their own, for which the C library ends the process where
+/// there is no memory.
 ///
 /// # Errors
 /// When the system refuses a thread.
 pub fn spawn<F: FnOnce() + Send + 'static>(name: &'static str, body: F) -> io::Result<()> {
     let _blocked = Blocked::all();
-    // `--io=runtime:posix` would record what this thread writes on the main thread's location, beside the main thread: a race
+    // `--io=runtime:posix` would record what this thread writes on the main thread's location, beside the main thread:
+    // a race
     let task = Box::into_raw(Box::new(Task { name, unseen: Unseen::look_up(), body }));
     let refused = start(run::<F>, task.cast());
     if refused != 0 {

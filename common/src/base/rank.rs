@@ -14,9 +14,9 @@
 //! | a script, by `RANK` alone | `RANK` | |
 //!
 //! The first row that tells is taken. Launchers start each other from the last rows to the first: a SLURM task may be
-//! `mpirun` or its daemon, and an MPI process may be `torchrun`; the inner one knows the process. A rank that is not below
-//! its number of ranks is some other job's, and passed over. `RANK` is anybody's word, so it comes first only beside
-//! `WORLD_SIZE`, as PyTorch sets it.
+//! `mpirun` or its daemon, and an MPI process may be `torchrun`; the inner one knows the process. A rank that is not
+//! below its number of ranks is some other job's, and passed over. `RANK` is anybody's word, so it comes first only
+//! beside `WORLD_SIZE`, as PyTorch sets it.
 //!
 //! SLURM sets `SLURM_PROCID=0` in a batch script and in the shell of an interactive allocation, too, however many tasks
 //! the allocation has. Neither is a rank: the first is in no step, the second in one with a number of SLURM's own.
@@ -152,7 +152,10 @@ mod tests {
             let lookup = |name: &str| Some(set.strip_prefix(name)?.strip_prefix('=')?.to_owned());
             Told::by(lookup).is_of_launcher()
         };
-        assert_eq!(["PALS_RANKID=0", "PMIX_RANK=0", "RANK=0", "HOME=0"].map(is_of_launcher), [true, true, false, false]);
+        assert_eq!(
+            ["PALS_RANKID=0", "PMIX_RANK=0", "RANK=0", "HOME=0"].map(is_of_launcher),
+            [true, true, false, false]
+        );
         let names: Vec<&str> = tellers().collect();
         assert_eq!((names.len(), names.iter().filter(|name| **name == PYTORCH).count()), (TELLERS.len() - 1, 1));
     }

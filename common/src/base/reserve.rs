@@ -1,8 +1,9 @@
-//! Memory for when there is no more: an allocation that fails ends a process of Rust's, and this library is a guest in somebody's job.
+//! Memory for when there is no more: an allocation that fails ends a process of Rust's, and this library is a guest in
+//! somebody's job.
 //!
-//! The library's allocator is the C library's. When that has nothing, the library is switched off ([`switch`]), and what is under way comes
-//! to its end with memory that was set aside when the first callback came. Threads of ours stop for good where that is not enough; what the
-//! application's threads may take is bounded (docs/security.md).
+//! The library's allocator is the C library's. When that has nothing, the library is switched off ([`switch`]), and
+//! what is under way comes to its end with memory that was set aside when the first callback came. Threads of ours stop
+//! for good where that is not enough; what the application's threads may take is bounded (docs/security.md).
 
 use crate::base::{own_thread, switch};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -14,7 +15,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 const BYTES: usize = 4 << 20;
 /// Bytes that are there from the start: enough to say that there are no others.
 const FIRST: usize = 16 << 10;
-/// The largest allocation of a thread of ours that is served: those behind locks, for which others would wait, are smaller.
+/// The largest allocation of a thread of ours that is served: those behind locks, for which others would wait, are
+/// smaller.
 const SMALL: usize = 64 << 10;
 
 /// The library's allocator.
@@ -50,7 +52,8 @@ pub(crate) fn prepare() -> bool {
 #[cold]
 fn set_aside() -> bool {
     REGIONS[0].first.store(START.0.get() as usize, Ordering::Release);
-    let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE);
+    let (protection, flags) =
+        (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE);
     // SAFETY: a new anonymous private mapping touches no memory in use.
     let address = unsafe { libc::mmap(null_mut(), BYTES, protection, flags, -1, 0) };
     if address == libc::MAP_FAILED {
@@ -84,14 +87,16 @@ impl Region {
         }
     }
 
-    /// Ends the piece there, which was `before` bytes long, behind `after` bytes, if it was given last and that is within the first `most`.
+    /// Ends the piece there, which was `before` bytes long, behind `after` bytes, if it was given last and that is
+    /// within the first `most`.
     fn resize(&self, piece: usize, before: usize, after: usize, most: usize) -> bool {
         let start = piece - self.first.load(Ordering::Acquire);
         let Some(end) = start.checked_add(after).filter(|&end| end <= most) else { return false };
         self.used.compare_exchange(start + before, end, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
-    /// Of how many bytes, from the first one, the calling thread may have a piece of that size: the others are for the application's.
+    /// Of how many bytes, from the first one, the calling thread may have a piece of that size: the others are for the
+    /// application's.
     fn share(&self, size: usize, is_own: bool) -> usize {
         match is_own {
             false => self.length,
@@ -105,8 +110,8 @@ fn region_of(piece: *mut u8) -> Option<&'static Region> {
     REGIONS.iter().find(|region| region.holds(piece as usize))
 }
 
-/// There is no memory: the library is off from here on. Gives some of what was set aside, or NULL; does not come back to a thread of ours
-/// that asks for more than that.
+/// There is no memory: the library is off from here on. Gives some of what was set aside, or NULL; does not come back
+/// to a thread of ours that asks for more than that.
 #[cold]
 fn instead(layout: Layout) -> *mut u8 {
     switch::out_of_memory();
@@ -122,7 +127,8 @@ fn instead(layout: Layout) -> *mut u8 {
 }
 
 // Not inlined: there are thousands of places that allocate.
-// SAFETY: what System guarantees; and pieces of the regions are long enough, aligned, and given to one caller at a time.
+// SAFETY: what System guarantees; and pieces of the regions are long enough, aligned, and given to one caller at a
+// time.
 unsafe impl GlobalAlloc for Reserve {
     #[inline(never)]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -244,7 +250,8 @@ mod tests {
         let (large, small) = (bytes(4096), bytes(32));
         let [piece, behind] = [large, small].map(|layout| REGIONS[1].take(layout, BYTES));
         assert!(!piece.is_null() && !behind.is_null());
-        // SAFETY: two pieces of that length, of this test alone, each of which is given back once, with its last length.
+        // SAFETY: two pieces of that length, of this test alone, each of which is given back once, with its last
+        // length.
         unsafe {
             piece.write_bytes(7, 4096);
             let shrunk = Reserve.realloc(piece, large, 100);

@@ -21,8 +21,8 @@ pub(crate) mod tests {
     use super::note;
     use std::process::Command;
 
-    /// Runs the body of the test of that name in a process of its own that is out of memory, since there is no way back. Gives what that
-    /// process says, which ends within seconds.
+    /// Runs the body of the test of that name in a process of its own that is out of memory, since there is no way
+    /// back. Gives what that process says, which ends within seconds.
     pub(crate) fn without_memory(test: &str, body: impl FnOnce()) -> String {
         const IS_THERE: &str = "TEST_WITHOUT_MEMORY";
         if std::env::var_os(IS_THERE).is_some() {

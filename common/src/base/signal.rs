@@ -3,8 +3,8 @@
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
-/// Signals are blocked for the calling thread, and those it starts, until this is dropped there. Several may be dropped in any order: each
-/// gives back those that it has blocked itself.
+/// Signals are blocked for the calling thread, and those it starts, until this is dropped there. Several may be dropped
+/// in any order: each gives back those that it has blocked itself.
 pub(crate) struct Blocked {
     own: libc::sigset_t,
     /// A mask is a thread's own.
@@ -53,7 +53,8 @@ fn empty() -> libc::sigset_t {
     }
 }
 
-/// A signal that a write of this thread may raise, SIGPIPE or SIGXFSZ, ends no process until this is dropped: the write fails instead.
+/// A signal that a write of this thread may raise, SIGPIPE or SIGXFSZ, ends no process until this is dropped: the write
+/// fails instead.
 pub(crate) struct Held {
     signal: libc::c_int,
     /// Somebody else's: it stays.

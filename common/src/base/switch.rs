@@ -1,6 +1,8 @@
-//! The switch that takes the plugin out of a job: after a fault of its own, in a forked child, and where there is no memory.
+//! The switch that takes the plugin out of a job: after a fault of its own, in a forked child, and where there is no
+//! memory.
 //!
-//! When it is off, nothing is recorded and every callback returns at once; what was recorded before is taken in, if there is memory.
+//! When it is off, nothing is recorded and every callback returns at once; what was recorded before is taken in, if
+//! there is memory.
 
 use crate::base::{log, notes, shortage};
 use std::sync::OnceLock;
@@ -14,7 +16,8 @@ pub fn is_off() -> bool {
     OFF.load(Ordering::Relaxed)
 }
 
-/// Switches the plugin off since there is no memory. It is told later ([`tell_out_of_memory`]): whoever wants memory may be anywhere.
+/// Switches the plugin off since there is no memory. It is told later ([`tell_out_of_memory`]): whoever wants memory
+/// may be anywhere.
 #[cold]
 pub(crate) fn out_of_memory() {
     OFF.store(true, Ordering::Relaxed);
@@ -57,7 +60,10 @@ pub fn quiet() {
     if !DONE.load(Ordering::Relaxed) && !DONE.swap(true, Ordering::Relaxed) {
         std::panic::set_hook(Box::new(|panic| {
             let payload = panic.payload();
-            let text = payload.downcast_ref::<&str>().copied().or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+            let text = payload
+                .downcast_ref::<&str>()
+                .copied()
+                .or_else(|| payload.downcast_ref::<String>().map(String::as_str));
             let what = text.unwrap_or("no message");
             let _ = FAULT.set(panic.location().map_or_else(|| what.to_owned(), |place| format!("{place}: {what}")));
         }));

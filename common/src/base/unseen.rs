@@ -1,5 +1,5 @@
-//! Calls of ours that Score-P should not record: it wraps functions of the system and of CUDA for all threads, and leaves alone what a thread
-//! does that is inside Score-P's measurement already.
+//! Calls of ours that Score-P should not record: it wraps functions of the system and of CUDA for all threads, and
+//! leaves alone what a thread does that is inside Score-P's measurement already.
 
 use std::ffi::{c_int, c_void};
 
@@ -11,7 +11,8 @@ type InMeasurement = unsafe extern "C" fn() -> *mut c_int;
 pub(crate) struct Unseen(Option<InMeasurement>);
 
 impl Unseen {
-    /// Looks Score-P up. That takes the loader's lock, for which no thread of ours and no callback should wait: to be asked beforehand.
+    /// Looks Score-P up. That takes the loader's lock, for which no thread of ours and no callback should wait: to be
+    /// asked beforehand.
     pub(crate) fn look_up() -> Self {
         // SAFETY: dlsym with the default handle searches what is loaded.
         let function = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"scorep_get_in_measurement".as_ptr()) };
@@ -22,7 +23,8 @@ impl Unseen {
     /// Changes the calling thread's count.
     fn change(self, by: c_int) {
         let Some(in_measurement) = self.0 else { return };
-        // SAFETY: Score-P's function takes nothing and gives NULL or the address of a thread-local variable, which only this thread changes.
+        // SAFETY: Score-P's function takes nothing and gives NULL or the address of a thread-local variable, which only
+        // this thread changes.
         if let Some(depth) = unsafe { in_measurement().as_mut() } {
             *depth = depth.wrapping_add(by);
         }

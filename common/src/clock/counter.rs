@@ -1,8 +1,8 @@
 //! The processor's own counter of time, read in one instruction: a third of what asking the system costs.
 //!
-//! It is used where the system itself keeps time by it, which it does only where the counter runs at one rate, never stops, and is the same on
-//! all processors. So far that is x86-64's time stamp counter. The processor may read it some instructions too early, which is far below
-//! what the clocks of GPUs are known to.
+//! It is used where the system itself keeps time by it, which it does only where the counter runs at one rate, never
+//! stops, and is the same on all processors. So far that is x86-64's time stamp counter. The processor may read it some
+//! instructions too early, which is far below what the clocks of GPUs are known to.
 
 /// Whether the counter can be read here, and the system trusts it.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -14,7 +14,8 @@ pub(super) fn is_trusted() -> bool {
     told && permission == libc::PR_TSC_ENABLE && is_the_systems() == Some(true)
 }
 
-/// Whether the system says that it keeps time by something else. A process that may open no file any more does not hear of it.
+/// Whether the system says that it keeps time by something else. A process that may open no file any more does not hear
+/// of it.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 pub(super) fn is_distrusted() -> bool {
     is_the_systems() == Some(false)

@@ -1,13 +1,14 @@
 //! The GPU's clock beside the events' clock.
 //!
-//! A callback tells of a stamp of the GPU some time after the GPU made it: at least no time. So of all pairs (callback's time, stamp)
-//! the one with the smallest difference is closest to the truth. Clocks drift, by 50 ppm a millisecond in 20 seconds, so only
-//! pairs of the last few seconds are compared.
+//! A callback tells of a stamp of the GPU some time after the GPU made it: at least no time. So of all pairs
+//! (callback's time, stamp) the one with the smallest difference is closest to the truth. Clocks drift, by 50 ppm a
+//! millisecond in 20 seconds, so only pairs of the last few seconds are compared.
 
 /// Seconds after which a pair is no longer compared; the best of up to twice as long is used.
 const SECONDS: f64 = 2.0;
 
-/// By how much the clocks may drift apart: the kernel slews CLOCK_MONOTONIC by up to 500 ppm, and both have their own error.
+/// By how much the clocks may drift apart: the kernel slews CLOCK_MONOTONIC by up to 500 ppm, and both have their own
+/// error.
 const DRIFT: f64 = 1e-3;
 
 /// A callback's time in ticks and the stamp it told of, nanoseconds of the GPU's clock.
@@ -33,8 +34,8 @@ pub(crate) struct GpuClock {
 }
 
 impl GpuClock {
-    /// A callback at `ticks` told of `stamp`; a tick is worth `scale` nanoseconds. Gives how many nanoseconds later it came than the quickest one of
-    /// late.
+    /// A callback at `ticks` told of `stamp`; a tick is worth `scale` nanoseconds. Gives how many nanoseconds later it
+    /// came than the quickest one of late.
     #[inline]
     pub(crate) fn observe(&mut self, ticks: u64, stamp: u64, scale: f64) -> f64 {
         let pair = Pair { ticks, stamp };
@@ -64,8 +65,8 @@ impl GpuClock {
         self.current = Some(Best { since: ticks, until: ticks.saturating_add(after(SECONDS)), pair });
     }
 
-    /// By how many nanoseconds a stamp lies before a time of the events' clock, at least, however much the clocks drift; negative when
-    /// it lies after. `None` while nothing is known.
+    /// By how many nanoseconds a stamp lies before a time of the events' clock, at least, however much the clocks
+    /// drift; negative when it lies after. `None` while nothing is known.
     pub(crate) fn nanoseconds_before(&self, stamp: u64, ticks: u64, scale: f64) -> Option<f64> {
         let pairs = self.current.map(|best| best.pair).into_iter().chain(self.previous);
         // whichever pair maps the stamp to the earliest time is closest to the truth
@@ -88,7 +89,8 @@ fn nanoseconds_after(first: Pair, second: Pair, scale: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Stamps 900 us ahead of the events' clock, told of 30 us to 5 ms later; the events' clock has ticks of half a nanosecond.
+    /// Stamps 900 us ahead of the events' clock, told of 30 us to 5 ms later; the events' clock has ticks of half a
+    /// nanosecond.
     fn clock(seconds: u64, drift: f64) -> GpuClock {
         let mut clock = GpuClock::default();
         for at in (0..seconds * 1000).map(|millisecond| millisecond * 1_000_000) {
@@ -115,7 +117,10 @@ mod tests {
                 let [stamp, time] = [stamp, time].map(|seconds: f64| (seconds * 1e9) as u64);
                 let before = before(&clock, stamp_at(stamp), time);
                 let uncertain = UNCERTAIN + (drift.abs() * 1e8);
-                assert!(before <= true_before + drift.abs() * 1e8 && before > true_before - uncertain, "{drift}: {before}");
+                assert!(
+                    before <= true_before + drift.abs() * 1e8 && before > true_before - uncertain,
+                    "{drift}: {before}"
+                );
             }
         }
     }

@@ -1,8 +1,9 @@
 //! The clock that events are stamped with.
 //!
-//! With Score-P it is Score-P's own (handed over before measurement begins), so that what comes out lies right in the trace; without it
-//! the processor's counter where the system trusts it, else CLOCK_MONOTONIC. Times are ticks of that clock; what a tick is worth is
-//! measured against CLOCK_MONOTONIC_RAW at two points that lie apart, or, of Score-P's clock, stated by `NCCL_SCOREP_TICK_RATE`.
+//! With Score-P it is Score-P's own (handed over before measurement begins), so that what comes out lies right in the
+//! trace; without it the processor's counter where the system trusts it, else CLOCK_MONOTONIC. Times are ticks of that
+//! clock; what a tick is worth is measured against CLOCK_MONOTONIC_RAW at two points that lie apart, or, of Score-P's
+//! clock, stated by `NCCL_SCOREP_TICK_RATE`.
 
 mod counter;
 pub(crate) mod gpu;
@@ -135,8 +136,8 @@ impl Clock {
             SYSTEM => nanoseconds(libc::CLOCK_MONOTONIC),
             COUNTER => counter::read(),
             address => {
-                // SAFETY: besides the values above only `set_function` stores here, and it stores a `ClockFunction`; Score-P guarantees
-                // that it may be called from any thread for as long as the plugin is loaded.
+                // SAFETY: besides the values above only `set_function` stores here, and it stores a `ClockFunction`;
+                // Score-P guarantees that it may be called from any thread for as long as the plugin is loaded.
                 let function: ClockFunction = unsafe { std::mem::transmute(address) };
                 // SAFETY: as above.
                 unsafe { function() }
@@ -153,8 +154,8 @@ impl Clock {
         }
     }
 
-    /// Waits the millisecond or two until it is known what a tick of the processor's counter is worth. Score-P's clock runs long before
-    /// NCCL begins.
+    /// Waits the millisecond or two until it is known what a tick of the processor's counter is worth. Score-P's clock
+    /// runs long before NCCL begins.
     pub fn await_scale(&self) {
         self.mark();
         for _ in 0..3 {
@@ -165,8 +166,8 @@ impl Clock {
         }
     }
 
-    /// Nanoseconds per tick: stated, or known (the system's clock), or measured from [`Clock::mark`] until now. `None` while the two
-    /// points lie less than a millisecond apart or the clock did not advance.
+    /// Nanoseconds per tick: stated, or known (the system's clock), or measured from [`Clock::mark`] until now. `None`
+    /// while the two points lie less than a millisecond apart or the clock did not advance.
     pub fn nanoseconds_per_tick(&self) -> Option<f64> {
         let scale = self.measure()?;
         self.scale.store(scale.to_bits(), Ordering::Relaxed);

@@ -1,5 +1,5 @@
-//! The collector thread: takes in what was recorded, works out the figures, answers questions. It never calls Score-P, and no
-//! callback ever waits for it.
+//! The collector thread: takes in what was recorded, works out the figures, answers questions. It never calls Score-P,
+//! and no callback ever waits for it.
 
 use crate::base::answer::Reply;
 use crate::base::{log, notes, own_thread, shortage, switch};
@@ -29,7 +29,8 @@ use std::sync::Once;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// Blocks of recording memory never used that the system has memory for already: 4 MiB, or five milliseconds of ten million events a second.
+/// Blocks of recording memory never used that the system has memory for already: 4 MiB, or five milliseconds of ten
+/// million events a second.
 const BLOCKS_AHEAD: u32 = 1024;
 /// Between two rounds while events flow.
 const ROUND: Duration = Duration::from_millis(10);
@@ -41,8 +42,8 @@ const SLEEP: Duration = Duration::from_secs(1);
 const IDLE_ROUNDS: u32 = 100;
 /// What may wait that is heard of launches of communicators that are not known yet.
 const MOST_HEARD: usize = 4096;
-/// How long the last flush waits for callbacks that are under way, nanoseconds, and rounds that it makes at least: a machine that
-/// stands still for a while must not end it early.
+/// How long the last flush waits for callbacks that are under way, nanoseconds, and rounds that it makes at least: a
+/// machine that stands still for a while must not end it early.
 const FLUSH_PATIENCE: u64 = 1_000_000_000;
 const FLUSH_ROUNDS: u32 = 100;
 
@@ -117,7 +118,10 @@ impl Collector {
             callbacks = now;
             idle = if busy { 0 } else { idle + 1 };
             // what is under way ends by callbacks that wake nobody
-            if idle < IDLE_ROUNDS || self.launches.are_awaited() || self.communicators.values().any(Communicator::awaits) {
+            if idle < IDLE_ROUNDS
+                || self.launches.are_awaited()
+                || self.communicators.values().any(Communicator::awaits)
+            {
                 // in the time since the last round began, so many events came
                 let pause = if events == 0 { ROUND } else { (begun.elapsed() * PLENTY / events).min(ROUND) };
                 begun = Instant::now();
@@ -244,7 +248,8 @@ impl Collector {
         self.look_at_launches();
         let most_ticks = self.figures.ticks(self.recorder.settings.window_seconds);
         let Self { recorder, communicators, graces, figures, .. } = self;
-        let in_turn = communicators.values_mut().inspect(|communicator| communicator.close_old_window(recorder, now, most_ticks));
+        let in_turn =
+            communicators.values_mut().inspect(|communicator| communicator.close_old_window(recorder, now, most_ticks));
         let round = round::follow(in_turn, Course { recorder, now, hasty }, graces, figures);
         let Self { communicators, launches, .. } = self;
         communicators.retain(|_, communicator| {
@@ -330,12 +335,13 @@ impl Collector {
         let lag = std::mem::take(&mut self.figures.lag);
         let Recorder { launches, stamps, settings, .. } = self.recorder;
         let has_driver = launches.driver().is_some_and(|driver| !driver.is_over());
-        let has_events = settings.gpu_time.is_shared() && launches.are_timed() && has_driver && !launches.are_replayed();
+        let has_events =
+            settings.gpu_time.is_shared() && launches.are_timed() && has_driver && !launches.are_replayed();
         self.pause.look(stamps, lag, clock::monotonic(), has_events);
     }
 
-    /// Takes in all that was recorded before, in as many rounds as that takes. The last flush goes on until the windows are taken apart, which waits
-    /// for callbacks that are under way, but not for ever.
+    /// Takes in all that was recorded before, in as many rounds as that takes. The last flush goes on until the windows
+    /// are taken apart, which waits for callbacks that are under way, but not for ever.
     fn flush(&mut self, last: bool, done: Reply<()>) {
         if last {
             for (&index, communicator) in &mut self.communicators {
@@ -349,7 +355,8 @@ impl Collector {
         let now = CLOCK.now();
         let mut rounds = 1;
         // while events come faster than they are read, there is no end; a clock that goes back is not waited for
-        while self.round(last).horizon < now.min(CLOCK.now()) && (last || rounds < FLUSH_ROUNDS || clock::monotonic() < deadline)
+        while self.round(last).horizon < now.min(CLOCK.now())
+            && (last || rounds < FLUSH_ROUNDS || clock::monotonic() < deadline)
         {
             rounds += 1;
         }
@@ -361,7 +368,8 @@ impl Collector {
             rounds += 1;
         }
         if last && !self.communicators.is_empty() {
-            // for good, as far as anybody knows: what others have recorded is read all the same, at the end of the process
+            // for good, as far as anybody knows: what others have recorded is read all the same, at the end of the
+            // process
             self.graces.give_up();
             self.round(last);
             self.graces.resume();

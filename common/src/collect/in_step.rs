@@ -1,10 +1,11 @@
 //! Whether the GPU's stamps of a communicator can be believed.
 //!
-//! NCCL reads kernel stamps by numbers that it counts on the host, and some works it does not count: a point-to-point operation
-//! to oneself up to 2.30, and calls it reports no further (ncclBroadcast in 2.29 to 2.32 by default). From the first such work on,
-//! later operations of the communicator get the stamps of earlier ones. So stamps are believed only for operations that started
-//! before the first uncounted work, in the order of start callbacks. Whether a work is uncounted shows later, if something
-//! that follows it comes or never comes; until then the operations behind it are undecided.
+//! NCCL reads kernel stamps by numbers that it counts on the host, and some works it does not count: a point-to-point
+//! operation to oneself up to 2.30, and calls it reports no further (ncclBroadcast in 2.29 to 2.32 by default). From
+//! the first such work on, later operations of the communicator get the stamps of earlier ones. So stamps are believed
+//! only for operations that started before the first uncounted work, in the order of start callbacks. Whether a work is
+//! uncounted shows later, if something that follows it comes or never comes; until then the operations behind it are
+//! undecided.
 
 use crate::operation::verdict::{Cause, Verdict};
 use rustc_hash::FxHashMap;
@@ -72,8 +73,8 @@ impl InStep {
         self.captured = Some(self.captured.map_or(order, |first| first.min(order)));
     }
 
-    /// An operation of that order was launched outside of graphs. NCCL counts its works then, and those of a graph's replays when they run, or not at
-    /// all: beside graphs they are not in step.
+    /// An operation of that order was launched outside of graphs. NCCL counts its works then, and those of a graph's
+    /// replays when they run, or not at all: beside graphs they are not in step.
     pub(crate) fn launched(&mut self, order: u64) {
         // which calls were captured before is known once all starts before were seen
         if order < self.seen {
@@ -130,8 +131,8 @@ impl InStep {
         }
     }
 
-    /// An operation of that order has long ended on the GPU: nothing more will come for works that started before it. The suspects
-    /// among them are uncounted, but for captured ones, which are followed whenever they are replayed.
+    /// An operation of that order has long ended on the GPU: nothing more will come for works that started before it.
+    /// The suspects among them are uncounted, but for captured ones, which are followed whenever they are replayed.
     pub(crate) fn expire(&mut self, witness: u64) {
         self.put_aside();
         let over = self.suspects.range(..witness).filter(|(_, suspect)| !suspect.captured);

@@ -89,8 +89,9 @@ mod tests {
         }
         operations.insert(7011, operation(11));
         let mut named = vec![7008, 7003, 7001, 9999, 7003, 7011, 7002];
-        let over = operations
-            .complete_among(&mut named, &Kernels::default(), |operation| operation.order % 2 == 1 || operation.order == 8);
+        let over = operations.complete_among(&mut named, &Kernels::default(), |operation| {
+            operation.order % 2 == 1 || operation.order == 8
+        });
         let mut taken = Vec::new();
         operations.take_out(over, |operation| taken.push(operation.order));
         assert_eq!((taken, named, operations.count()), (vec![1, 3, 8], vec![7002], 8));

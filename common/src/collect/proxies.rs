@@ -1,7 +1,8 @@
 //! The proxy operations of a communicator, and which of their steps are under way.
 //!
-//! A step that NCCL starts again (a receive that could not be posted is tried again and again) never stops under its first handle, and
-//! neither does one that its proxy operation has outlived. Such steps are lost: nobody waits for them.
+//! A step that NCCL starts again (a receive that could not be posted is tried again and again) never stops under its
+//! first handle, and neither does one that its proxy operation has outlived. Such steps are lost: nobody waits for
+//! them.
 
 use crate::collect::table::Table;
 use crate::record::payload::{Connection, OfProxyOp};
@@ -11,8 +12,8 @@ use rustc_hash::FxHashSet;
 /// Places that are kept at hand when few are needed.
 const FEW: usize = 256;
 
-/// What a step needs to know of its proxy operation. Two whole words, copied for each step: many small fields, written one by one and read
-/// together, would have the processor wait.
+/// What a step needs to know of its proxy operation. Two whole words, copied for each step: many small fields, written
+/// one by one and read together, would have the processor wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Proxy {
     /// Handle of the operation it belongs to.
@@ -59,8 +60,8 @@ struct Followed {
 #[derive(Debug, Default)]
 pub(crate) struct Proxies {
     known: Table<Followed>,
-    /// Those that have ended, and when. A step that stopped earlier may be read later, in another window, but in the next round at the
-    /// latest that takes in all of that time.
+    /// Those that have ended, and when. A step that stopped earlier may be read later, in another window, but in the
+    /// next round at the latest that takes in all of that time.
     ended: Vec<(u64, u64)>,
     /// Those that are forgotten after the next round.
     over: Vec<u64>,
@@ -128,8 +129,8 @@ impl Proxies {
         self.lost.is_empty() || !self.lost.remove(&handle)
     }
 
-    /// All that began before `horizon` has been read. Gives, for each proxy operation that is forgotten now, the operation it belongs to
-    /// and how many of its steps are lost.
+    /// All that began before `horizon` has been read. Gives, for each proxy operation that is forgotten now, the
+    /// operation it belongs to and how many of its steps are lost.
     pub(crate) fn end_round(&mut self, horizon: u64) -> Vec<(u64, usize)> {
         let Self { known, ended, over, lost } = self;
         let forget = |handle| {
@@ -178,7 +179,10 @@ mod tests {
     #[test]
     fn a_step_started_again_leaves_the_first_one_lost() {
         let mut proxies = with_one();
-        assert_eq!([proxies.begin_step(7, 0, 100), proxies.begin_step(7, 1, 101), proxies.begin_step(7, 0, 102)], [0, 0, 1]);
+        assert_eq!(
+            [proxies.begin_step(7, 0, 100), proxies.begin_step(7, 1, 101), proxies.begin_step(7, 0, 102)],
+            [0, 0, 1]
+        );
         assert!(!proxies.awaits_step(100) && proxies.awaits_step(102));
         assert!(proxies.end_step(7, 102));
     }

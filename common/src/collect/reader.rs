@@ -1,7 +1,7 @@
 //! Reads a window's slots as they fill, and takes the window apart when it is closed.
 //!
-//! Each event is told twice: when it is seen to have begun, and when it is seen to have stopped (or is given up); or once, when both are
-//! seen at once.
+//! Each event is told twice: when it is seen to have begun, and when it is seen to have stopped (or is given up); or
+//! once, when both are seen at once.
 
 use crate::clock::monotonic;
 use crate::collect::pulse;
@@ -25,8 +25,8 @@ pub(crate) trait Listener {
     fn abandoned(&mut self, event: &Recorded);
 }
 
-/// How long a window is not taken apart that takes no more children, nanoseconds: the last of them may have begun right before that, however
-/// long the window has waited already.
+/// How long a window is not taken apart that takes no more children, nanoseconds: the last of them may have begun right
+/// before that, however long the window has waited already.
 const LAST_PATIENCE: u64 = 250_000_000;
 
 #[derive(Debug, Clone, Copy)]
@@ -79,19 +79,32 @@ pub(crate) struct Reader {
 
 impl Default for Reader {
     fn default() -> Self {
-        Self { cursors: Vec::new(), blocks: Vec::new(), newest: None, open: Vec::new(), behind: false, phase: Phase::Open }
+        Self {
+            cursors: Vec::new(),
+            blocks: Vec::new(),
+            newest: None,
+            open: Vec::new(),
+            behind: false,
+            phase: Phase::Open,
+        }
     }
 }
 
 impl Reader {
-    /// Tells what happened since the last call: of events seen before, all; of others, of the oldest `most` at about, from which it
-    /// takes off how many there were. Gives when the first one began that was left, if any was.
-    pub(crate) fn read(&mut self, pool: &Pool, window: &Window, most: &mut u32, listener: &mut impl Listener) -> Option<u64> {
+    /// Tells what happened since the last call: of events seen before, all; of others, of the oldest `most` at about,
+    /// from which it takes off how many there were. Gives when the first one began that was left, if any was.
+    pub(crate) fn read(
+        &mut self,
+        pool: &Pool,
+        window: &Window,
+        most: &mut u32,
+        listener: &mut impl Listener,
+    ) -> Option<u64> {
         self.read_blocks(pool, window, most, false, listener)
     }
 
-    /// [`Reader::read`], `to_the_end` where nobody starts an event in the window any more: then a place that is empty before others is one
-    /// whose callback a signal handler has left, and what is behind it counts.
+    /// [`Reader::read`], `to_the_end` where nobody starts an event in the window any more: then a place that is empty
+    /// before others is one whose callback a signal handler has left, and what is behind it counts.
     fn read_blocks(
         &mut self,
         pool: &Pool,
@@ -140,7 +153,8 @@ impl Reader {
             *most = most.saturating_sub(cursor.next - from);
             read += 1;
         }
-        // threads are interrupted between looking at the clock and taking a block: any of those left may hold what began first
+        // threads are interrupted between looking at the clock and taking a block: any of those left may hold what
+        // began first
         let first = |left: &mut Cursor| {
             if left.begin.is_none() {
                 left.begin = Some(pool.slot(left.block, left.next)?.begun(left.generation)?);
@@ -178,7 +192,8 @@ impl Reader {
         }
         self.newest = newest;
         self.blocks[known..].reverse();
-        let cursor = |&block: &u32| Some(Cursor { block, generation: pool.block(block)?.generation(), next: 0, begin: None });
+        let cursor =
+            |&block: &u32| Some(Cursor { block, generation: pool.block(block)?.generation(), next: 0, begin: None });
         self.cursors.extend(self.blocks[known..].iter().filter_map(cursor));
     }
 
@@ -187,9 +202,9 @@ impl Reader {
         self.open.is_empty() && !self.behind
     }
 
-    /// Goes on with closing the window, after [`Reader::read`]; true when it is done and the window READY. Events that have not
-    /// stopped `patience` nanoseconds after it began to close are given up; with no patience, at once. To be called again when a grace period
-    /// that it has asked for has begun.
+    /// Goes on with closing the window, after [`Reader::read`]; true when it is done and the window READY. Events that
+    /// have not stopped `patience` nanoseconds after it began to close are given up; with no patience, at once. To be
+    /// called again when a grace period that it has asked for has begun.
     pub(crate) fn close(
         &mut self,
         pool: &Pool,
@@ -293,7 +308,8 @@ mod tests {
     fn a_child_that_begins_when_its_window_has_waited_for_too_long_may_end() {
         crate::record::grace::prepare();
         let (pool, windows) = (Pool::new(2 * 4096).unwrap(), Mapping::<Zero>::new(1).unwrap());
-        let (window, mut reader, mut told, mut graces) = (&windows[0].0, Reader::default(), Count::default(), Graces::default());
+        let (window, mut reader, mut told, mut graces) =
+            (&windows[0].0, Reader::default(), Count::default(), Graces::default());
         let block = pool.take().unwrap();
         window.add(&pool, block);
         let generation = pool.block(block).unwrap().generation();
@@ -338,7 +354,11 @@ mod tests {
             pool.slot(block, 0).unwrap().stop(generation, 500);
         }
         let mut most = BLOCK_SLOTS;
-        assert_eq!(reader.read(&pool, window, &mut most, &mut told), Some(200), "the third block begins before the second");
+        assert_eq!(
+            reader.read(&pool, window, &mut most, &mut told),
+            Some(200),
+            "the third block begins before the second"
+        );
         assert_eq!((most, told.begun, told.passed, reader.is_idle()), (0, BLOCK_SLOTS - 1, 1, false));
         assert_eq!(reader.read(&pool, window, &mut most, &mut told), Some(200));
         most = u32::MAX;

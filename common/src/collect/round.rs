@@ -5,14 +5,16 @@ use crate::collect::course::{Course, Round};
 use crate::figures::Figures;
 use crate::record::grace::Graces;
 
-/// Events after which windows that are closed are taken apart, lest their memory wait for all other communicators to be read.
+/// Events after which windows that are closed are taken apart, lest their memory wait for all other communicators to be
+/// read.
 const TOGETHER: u32 = 32_768;
 
-/// A window that closes waits for a grace period, then for another, then it is done. No more than that a round: callbacks may close
-/// windows for as long as there are rounds.
+/// A window that closes waits for a grace period, then for another, then it is done. No more than that a round:
+/// callbacks may close windows for as long as there are rounds.
 const PHASES: u32 = 3;
 
-/// Takes in what was recorded of each. Windows that close wait for the same grace periods as those of the communicators beside them.
+/// Takes in what was recorded of each. Windows that close wait for the same grace periods as those of the communicators
+/// beside them.
 pub fn follow<'c>(
     communicators: impl Iterator<Item = &'c mut Communicator>,
     course: Course<'_>,

@@ -1,7 +1,8 @@
 //! Things by handle, of which the same few are asked for again and again.
 //!
-//! They lie side by side. The last bits of a handle lead to the place of what came last with such bits: a guess that one comparison proves. What
-//! came before it with the same bits is found by a hash table, which thus has little to do: there are two to four times as many guesses as things, up to 16,384 of these.
+//! They lie side by side. The last bits of a handle lead to the place of what came last with such bits: a guess that
+//! one comparison proves. What came before it with the same bits is found by a hash table, which thus has little to do:
+//! there are two to four times as many guesses as things, up to 16,384 of these.
 
 use rustc_hash::FxHashMap;
 
@@ -9,8 +10,8 @@ use rustc_hash::FxHashMap;
 const FEWEST_GUESSES: usize = 64;
 /// Most guesses, which take 128 KiB. With more entries than half as many, the hash table has more to do.
 const MOST_GUESSES: usize = 32_768;
-/// Guesses for each entry, below which there come to be twice as many. With more of them fewer things would have the same, but the processor's caches
-/// would hold less.
+/// Guesses for each entry, below which there come to be twice as many. With more of them fewer things would have the
+/// same, but the processor's caches would hold less.
 const ROOMY: usize = 2;
 /// Entries that memory is kept for when few are needed.
 const FEW: usize = 64;
@@ -23,7 +24,8 @@ const NOWHERE: u32 = u32::MAX;
 #[derive(Debug)]
 pub(crate) struct Table<T> {
     entries: Vec<(u64, T)>,
-    /// Places by the last bits of handles: each leads to an entry with such bits, or nowhere. A power of two, or none until the first entry comes.
+    /// Places by the last bits of handles: each leads to an entry with such bits, or nowhere. A power of two, or none
+    /// until the first entry comes.
     guesses: Vec<u32>,
     /// Places of those, and only those, that their guess does not lead to.
     others: FxHashMap<u64, u32>,
@@ -166,7 +168,8 @@ impl<T> Table<T> {
                 self.forget(handle, place);
             }
         }
-        // those left behind fill the gaps in front: they are large, and no more of them are moved than there are of either
+        // those left behind fill the gaps in front: they are large, and no more of them are moved than there are of
+        // either
         let mut gaps = places.iter().filter(|&&place| (place as usize) < left);
         for from in left..self.entries.len() {
             let handle = self.entries[from].0;

@@ -121,7 +121,10 @@ mod tests {
             ("NCCL_SCOREP_PROM_DIR", "/tmp/prom"),
             ("NCCL_SCOREP_LOG", "info"),
         ];
-        assert_eq!(pairs.map(|(name, _)| name).as_slice(), SETTINGS.iter().map(|setting| setting.name).collect::<Vec<_>>());
+        assert_eq!(
+            pairs.map(|(name, _)| name).as_slice(),
+            SETTINGS.iter().map(|setting| setting.name).collect::<Vec<_>>()
+        );
         let (settings, complaints) = parse(&pairs);
         assert_eq!(complaints, Vec::<String>::new());
         let expected = Settings {

@@ -1,4 +1,5 @@
-//! All settings, a place each: name, field, type, default, values and meaning. The table in docs/settings.md is this one.
+//! All settings, a place each: name, field, type, default, values and meaning. The table in docs/settings.md is this
+//! one.
 
 use super::choices::{GpuTime, Preset, Regression};
 use super::value::{KIB, MIB, bytes, mask, name, named, not_negative, path, positive, some, switch, verbosity, whole};
@@ -42,7 +43,8 @@ macro_rules! settings {
         }
 
         impl Settings {
-            /// Settings as `lookup` has them. A value that cannot be understood leaves the default in force and gives one line.
+            /// Settings as `lookup` has them. A value that cannot be understood leaves the default in force and gives
+            /// one line.
             pub fn parse(lookup: impl Fn(&str) -> Option<OsString>) -> (Self, Vec<String>) {
                 let (mut settings, mut complaints) = (Self::default(), Vec::new());
                 $(if let Some(value) = lookup($name).filter(|value| is_set(value)) {

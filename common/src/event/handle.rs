@@ -1,8 +1,8 @@
 //! Handles and context identifiers: numbers that NCCL hands back, never pointers.
 //!
-//! NCCL gives back stale, foreign (PXN) and stopped handles in ordinary runs, so nothing it hands back is dereferenced. A number
-//! packs a nonce of this process, a generation, the kind of event and an index; the owner of the index compares the generation, or the whole
-//! number, at every use.
+//! NCCL gives back stale, foreign (PXN) and stopped handles in ordinary runs, so nothing it hands back is dereferenced.
+//! A number packs a nonce of this process, a generation, the kind of event and an index; the owner of the index
+//! compares the generation, or the whole number, at every use.
 //!
 //! ```text
 //! bit 63      56 55            32 31     28 27                 0
@@ -153,8 +153,9 @@ impl Handle {
     }
 }
 
-/// A number from 1 to 255 that differs between processes with probability 254/255, so that another process' handle (PXN) is
-/// most likely seen at once. The process id in a proxy operation is the surer test, but two containers may have the same one.
+/// A number from 1 to 255 that differs between processes with probability 254/255, so that another process' handle
+/// (PXN) is most likely seen at once. The process id in a proxy operation is the surer test, but two containers may
+/// have the same one.
 #[inline(always)]
 fn nonce() -> u8 {
     match NONCE.load(Ordering::Relaxed) {

@@ -20,7 +20,8 @@ pub enum Kind {
     KernelCh = 7,
     /// A collective by copy engine; laid out as a Coll.
     CeColl = 8,
-    /// An operation too small to be recorded with its children, kept for what it says of the order of works; laid out as a Coll.
+    /// An operation too small to be recorded with its children, kept for what it says of the order of works; laid out
+    /// as a Coll.
     Skipped = 9,
 }
 

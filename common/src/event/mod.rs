@@ -1,4 +1,5 @@
-//! What NCCL tells, in the core's own words: the boundary decodes a descriptor of whatever version into these, and nothing more.
+//! What NCCL tells, in the core's own words: the boundary decodes a descriptor of whatever version into these, and
+//! nothing more.
 
 pub(crate) mod datatype;
 pub mod handle;
@@ -26,7 +27,8 @@ pub struct Communicator {
     pub api_calls: bool,
     /// Whether kernel events were asked for, so that the GPU's times come.
     pub kernel_events: bool,
-    /// Whether all of the above was told (v4 and later); otherwise the first operation tells the id, the name and the rank.
+    /// Whether all of the above was told (v4 and later); otherwise the first operation tells the id, the name and the
+    /// rank.
     pub introduced: bool,
     /// How its operations are timed.
     pub timed: Timed,
@@ -37,7 +39,8 @@ pub struct Communicator {
 pub struct Timed {
     /// Whether launches are told of (v5 and later), and events are wanted around them.
     pub launches: bool,
-    /// Whether NCCL counts sends and receives to oneself (2.31.2 and later): if not, one of them spoils the stamps of all that follows.
+    /// Whether NCCL counts sends and receives to oneself (2.31.2 and later): if not, one of them spoils the stamps of
+    /// all that follows.
     pub counts_self: bool,
     /// Whether NCCL launches broadcasts without telling of it (2.29 to 2.32 by default): a call that nothing follows.
     pub silent_broadcasts: bool,

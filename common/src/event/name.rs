@@ -1,7 +1,7 @@
 //! Names that NCCL gives as strings (functions, algorithms, protocols) as small numbers.
 //!
-//! The names known beforehand have fixed numbers; a name never seen before is kept once, in a table of limited size, without a
-//! lock. NCCL's strings are never trusted to be anything: NULL and overlong ones have a number too.
+//! The names known beforehand have fixed numbers; a name never seen before is kept once, in a table of limited size,
+//! without a lock. NCCL's strings are never trusted to be anything: NULL and overlong ones have a number too.
 
 use crate::event::text::{Text, Words};
 use std::ffi::CStr;
@@ -10,8 +10,19 @@ use std::sync::OnceLock;
 /// The functions NCCL reports. Each has its own counters.
 pub const FUNCTIONS: [&str; 10] =
     ["AllReduce", "AllGather", "ReduceScatter", "Broadcast", "Reduce", "Send", "Recv", "AlltoAll", "Gather", "Scatter"];
-const OTHERS: [&str; 11] =
-    ["TREE", "RING", "COLLNET_DIRECT", "COLLNET_CHAIN", "NVLS", "NVLS_TREE", "PAT", "LL", "LL128", "SIMPLE", "AllGatherV"];
+const OTHERS: [&str; 11] = [
+    "TREE",
+    "RING",
+    "COLLNET_DIRECT",
+    "COLLNET_CHAIN",
+    "NVLS",
+    "NVLS_TREE",
+    "PAT",
+    "LL",
+    "LL128",
+    "SIMPLE",
+    "AllGatherV",
+];
 /// What a missing name, or one that found no room, is called.
 pub const UNKNOWN: &str = "unknown";
 const ROOM: usize = 64;
@@ -88,8 +99,9 @@ impl Name {
         text.map_or_else(|| UNKNOWN.into(), |text| text.to_string_lossy().into_owned())
     }
 
-    /// Whether it is an algorithm whose kernel the GPU's stamps time: RING or PAT. They are taken by thread 0 of each block, which works as
-    /// long as all others there. By TREE it leaves up to 96 % earlier (docs/presets.md has the measurement); of all others nothing is known.
+    /// Whether it is an algorithm whose kernel the GPU's stamps time: RING or PAT. They are taken by thread 0 of each
+    /// block, which works as long as all others there. By TREE it leaves up to 96 % earlier (docs/presets.md has the
+    /// measurement); of all others nothing is known.
     pub fn is_believed(self) -> bool {
         usize::from(self.0)
             .checked_sub(1)

@@ -1,5 +1,5 @@
-//! NCCL's strings, which come with every operation and call: short names out of a small set. Here they are told apart without measuring
-//! them first.
+//! NCCL's strings, which come with every operation and call: short names out of a small set. Here they are told apart
+//! without measuring them first.
 
 use std::ffi::{CStr, c_char};
 use std::fmt;
@@ -33,7 +33,8 @@ impl<'a> Text<'a> {
 
     /// The string, measured.
     pub fn c_str(self) -> &'a CStr {
-        // SAFETY: whoever called `new` says that it is a string that lives as long; the other way to get one is from a CStr.
+        // SAFETY: whoever called `new` says that it is a string that lives as long; the other way to get one is from a
+        // CStr.
         unsafe { CStr::from_ptr(self.as_ptr()) }
     }
 
@@ -165,8 +166,8 @@ mod word {
     use super::{Text, WORD, Word};
     use std::arch::asm;
     use std::arch::x86_64::{
-        __m128i, _mm_and_si128, _mm_cmpeq_epi8, _mm_cvtsi128_si64, _mm_loadu_si128, _mm_movemask_epi8, _mm_setzero_si128,
-        _mm_unpackhi_epi64,
+        __m128i, _mm_and_si128, _mm_cmpeq_epi8, _mm_cvtsi128_si64, _mm_loadu_si128, _mm_movemask_epi8,
+        _mm_setzero_si128, _mm_unpackhi_epi64,
     };
 
     /// The smallest page: what begins in one is there to its end.
@@ -183,8 +184,8 @@ mod word {
         keep
     };
 
-    /// See [`Text::word`]. Of a string that begins at least 16 bytes before a page's end as many are read at once, as the C library's functions for
-    /// strings do it, whatever follows the string.
+    /// See [`Text::word`]. Of a string that begins at least 16 bytes before a page's end as many are read at once, as
+    /// the C library's functions for strings do it, whatever follows the string.
     #[inline(always)]
     pub(super) fn of(text: Text<'_>) -> Option<Word> {
         let first = text.as_ptr();
@@ -192,10 +193,14 @@ mod word {
             return text.measured_word();
         }
         let head: __m128i;
-        // SAFETY: the string's first byte is readable by the word of whoever made the Text, so are all bytes of its page, and 16 lie in it. What
-        // follows the string is no memory of Rust's to speak of, hence the instruction instead of a read.
-        unsafe { asm!("movdqu {}, [{}]", out(xmm_reg) head, in(reg) first, options(pure, readonly, nostack, preserves_flags)) };
-        // SAFETY: every x86-64 processor has SSE2; a window that begins at most 16 bytes behind the start of the 32 lies within them.
+        // SAFETY: the string's first byte is readable by the word of whoever made the Text, so are all bytes of its
+        // page, and 16 lie in it. What follows the string is no memory of Rust's to speak of, hence the instruction
+        // instead of a read.
+        unsafe {
+            asm!("movdqu {}, [{}]", out(xmm_reg) head, in(reg) first, options(pure, readonly, nostack, preserves_flags))
+        };
+        // SAFETY: every x86-64 processor has SSE2; a window that begins at most 16 bytes behind the start of the 32
+        // lies within them.
         unsafe {
             let ends = _mm_movemask_epi8(_mm_cmpeq_epi8(head, _mm_setzero_si128()));
             if ends == 0 {

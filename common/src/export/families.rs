@@ -1,5 +1,5 @@
-//! The metrics that exporters show: names, units and labels of Mosaic's metric reference, so that its dashboards read them, and a few of our own. What
-//! they mean is ours: docs/metrics.md.
+//! The metrics that exporters show: names, units and labels of Mosaic's metric reference, so that its dashboards read
+//! them, and a few of our own. What they mean is ours: docs/metrics.md.
 
 use super::identity::Identity;
 use super::peer_labels::PeerLabels;
@@ -103,10 +103,18 @@ pub(crate) fn families(sums: &Sums, identity: &Identity, peers: &mut PeerLabels,
         let about = metric::counters().get(counter as usize)?;
         let value = Value::Sum(board::read(counter as usize));
         let points = vec![Point { labels: view.of_process.clone(), value }];
-        Some(Family { name: &about.name, unit: "count", meaning: about.description.to_string_lossy().into_owned(), points })
+        Some(Family {
+            name: &about.name,
+            unit: "count",
+            meaning: about.description.to_string_lossy().into_owned(),
+            points,
+        })
     }));
     let points = vec![Point { labels: view.of_process.clone(), value: Value::Sum(failed) }];
-    made.push(Family { points, ..family("nccl_exports_failed", "count", "Exports that failed and whose moment is missing") });
+    made.push(Family {
+        points,
+        ..family("nccl_exports_failed", "count", "Exports that failed and whose moment is missing")
+    });
     made
 }
 
@@ -120,7 +128,8 @@ fn of_times(nanoseconds: &Buckets) -> Histogram {
 
 /// Labels that every point has.
 fn of_process(identity: &Identity) -> Labels {
-    let told = [("local_rank", &identity.local_rank), ("gpu_uuid", &identity.gpu_uuid), ("gpu_pci_bus_id", &identity.gpu_bus)];
+    let told =
+        [("local_rank", &identity.local_rank), ("gpu_uuid", &identity.gpu_uuid), ("gpu_pci_bus_id", &identity.gpu_bus)];
     let told = told.into_iter().filter_map(|(name, value)| Some((name, value.clone()?)));
     std::iter::once(("hostname", identity.host.clone())).chain(told).collect()
 }
@@ -142,7 +151,11 @@ impl OfKind {
             comm_type: "COLLECTIVE",
             bytes: family("nccl_profiler_collective_bytes", "bytes", "Bytes of the collective operations"),
             time: family("nccl_profiler_collective_time", "us", "Times of the collective operations"),
-            count: Some(family("nccl_profiler_collective_count", "count", "Collective operations, a value of 1 for each")),
+            count: Some(family(
+                "nccl_profiler_collective_count",
+                "count",
+                "Collective operations, a value of 1 for each",
+            )),
             sends: Self::of_sends([
                 "nccl_profiler_collective_num_transfers",
                 "nccl_profiler_collective_transfer_size",
@@ -244,7 +257,8 @@ impl View<'_> {
             sums.entry((*rank, peers.label(*rank, *peer))).or_default().merge(pair);
         }
         let mut bytes = family("nccl_profiler_rank_bytes", "bytes", "Bytes sent over the network from rank to rank");
-        let mut latency = family("nccl_profiler_rank_latency", "us", "Latency from rank to rank, of each window with a fit");
+        let mut latency =
+            family("nccl_profiler_rank_latency", "us", "Latency from rank to rank, of each window with a fit");
         let mut rate = family("nccl_profiler_rank_rate", "MB/s", "Transfer rate from rank to rank, of each window");
         for ((rank, peer), pair) in &sums {
             let labels = self.of_transfers(*rank, *peer, None);
@@ -266,9 +280,12 @@ impl View<'_> {
         for ((rank, peer, channel), sum) in &self.sums.channels {
             sums.entry((*rank, peers.label(*rank, *peer), *channel)).or_default().merge(sum);
         }
-        let mut size = family("nccl_profiler_transfer_size", "bytes", "Sizes of the transfers over the network by channel");
-        let mut time = family("nccl_profiler_transfer_time", "us", "Times of the transfers over the network by channel");
-        let mut latency = family("nccl_profiler_transfer_latency", "us", "Latency by channel, of each window with a fit");
+        let mut size =
+            family("nccl_profiler_transfer_size", "bytes", "Sizes of the transfers over the network by channel");
+        let mut time =
+            family("nccl_profiler_transfer_time", "us", "Times of the transfers over the network by channel");
+        let mut latency =
+            family("nccl_profiler_transfer_latency", "us", "Latency by channel, of each window with a fit");
         for ((rank, peer, channel), sum) in &sums {
             let Some(spread) = &sum.spread else { continue };
             let labels = self.of_transfers(*rank, *peer, Some(*channel));

@@ -1,7 +1,8 @@
 //! Exporters: who is given the figures while the job runs, every so often, and once more at its end.
 //!
-//! Each has a thread of its own, which asks the collector for the [`crate::figures::snapshot::Sums`] and makes [`Family`]s of them. The collector never waits for it, and neither
-//! does the job, but for `last`. What an exporter keeps is the sums since the start: one that cannot send loses points in time, no figures.
+//! Each has a thread of its own, which asks the collector for the [`crate::figures::snapshot::Sums`] and makes
+//! [`Family`]s of them. The collector never waits for it, and neither does the job, but for `last`. What an exporter
+//! keeps is the sums since the start: one that cannot send loses points in time, no figures.
 
 mod exporter;
 mod families;
@@ -21,7 +22,8 @@ pub(crate) use exporter::Exporter;
 pub(crate) use families::{Family, Histogram, Labels, Point, Value};
 pub(crate) use identity::Identity;
 
-const OTLP: Way = Way { thread: "scorep-nccl-exp", how: "over OpenTelemetry", out: "OTEL_EXPORTER_OTLP_ENDPOINT says where to" };
+const OTLP: Way =
+    Way { thread: "scorep-nccl-exp", how: "over OpenTelemetry", out: "OTEL_EXPORTER_OTLP_ENDPOINT says where to" };
 const TEXTFILE: Way = Way {
     thread: "scorep-nccl-prm",
     how: "to NCCL_SCOREP_PROM_DIR",

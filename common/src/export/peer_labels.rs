@@ -1,4 +1,5 @@
-//! Which rank pairs have labels of their own: the first so many. Whoever is among the others stays there, since a sum must never fall.
+//! Which rank pairs have labels of their own: the first so many. Whoever is among the others stays there, since a sum
+//! must never fall.
 
 use crate::sums::run_sums::Rank;
 use std::collections::BTreeSet;

@@ -1,4 +1,5 @@
-//! The exporters' threads, one each, so that one who is slow holds up no other. A fault in one ends its exports alone: the recording goes on.
+//! The exporters' threads, one each, so that one who is slow holds up no other. A fault in one ends its exports alone:
+//! the recording goes on.
 
 use super::exporter::{Exporter, Way};
 use super::families::{Family, families};
@@ -42,8 +43,14 @@ pub(super) fn begin(asked: impl Iterator<Item = (Way, Made)>, identity: &Identit
         let how = way.how;
         let exporter = made.map_err(|why| log::warn(&format!("nothing is exported {how}: {why}"))).ok()?;
         let teller = Teller { way, told: Arc::default() };
-        let work =
-            Work { teller: teller.clone(), exporter, identity: identity.clone(), peers: peers.clone(), failed: 0, outage: false };
+        let work = Work {
+            teller: teller.clone(),
+            exporter,
+            identity: identity.clone(),
+            peers: peers.clone(),
+            failed: 0,
+            outage: false,
+        };
         Some((work.start()?, teller))
     };
     let orders: Vec<_> = asked.filter_map(start).collect();
@@ -54,8 +61,8 @@ pub(super) fn begin(asked: impl Iterator<Item = (Way, Made)>, identity: &Identit
     let _ = ORDERS.set(orders);
 }
 
-/// Has everything exported once more, and waits for that a little: not again where a measurement and then the process ends, and nothing
-/// has happened in between.
+/// Has everything exported once more, and waits for that a little: not again where a measurement and then the process
+/// ends, and nothing has happened in between.
 pub(super) fn last() {
     static EXPORTED: AtomicU64 = AtomicU64::new(0);
     /// Milliseconds, by all calls.
@@ -159,7 +166,9 @@ impl Work {
     fn export(&mut self, patience: Duration) {
         let begun = Instant::now();
         // a collector that is busy for so long has the next export's figures ready
-        let Some(sums) = control::sums(FOR_SUMS.min(patience)) else { return self.fail("the figures are not ready in time") };
+        let Some(sums) = control::sums(FOR_SUMS.min(patience)) else {
+            return self.fail("the figures are not ready in time");
+        };
         let families: Vec<Family> = families(&sums, &self.identity, &mut lock(&self.peers), self.failed);
         match self.exporter.export(&families, patience.saturating_sub(begun.elapsed())) {
             Ok(()) => {

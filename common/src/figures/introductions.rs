@@ -18,7 +18,11 @@ impl Introductions {
     /// Ranks of a communicator, where NCCL told.
     #[cfg(feature = "otel")]
     pub(crate) fn sizes(&self) -> BTreeMap<u64, i32> {
-        self.0.iter().map(|(&id, (introduction, _))| (id, introduction.nranks)).filter(|&(_, nranks)| nranks > 0).collect()
+        self.0
+            .iter()
+            .map(|(&id, (introduction, _))| (id, introduction.nranks))
+            .filter(|&(_, nranks)| nranks > 0)
+            .collect()
     }
 
     /// Forgets ranks whose communicators have no figures of their own any more.

@@ -122,8 +122,15 @@ fixed! {
 }
 
 /// What is shown by default: each counter costs at every enter and leave.
-pub const DEFAULT: [Fixed; 7] =
-    [Fixed::Ops, Fixed::Bytes, Fixed::BusyTime, Fixed::NetBytes, Fixed::GpuTimedOps, Fixed::EnqueuedBytes, Fixed::ApiTime];
+pub const DEFAULT: [Fixed; 7] = [
+    Fixed::Ops,
+    Fixed::Bytes,
+    Fixed::BusyTime,
+    Fixed::NetBytes,
+    Fixed::GpuTimedOps,
+    Fixed::EnqueuedBytes,
+    Fixed::ApiTime,
+];
 
 /// What is counted of each function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -209,7 +216,8 @@ pub static SERIES: [Series; 4] = [
     },
 ];
 
-/// What series were called before, one a communicator came to be: one of all communicators, and of another process in each by `@P`.
+/// What series were called before, one a communicator came to be: one of all communicators, and of another process in
+/// each by `@P`.
 const FORMER: [(&str, &str); 4] = [
     ("nccl_transfer_rate", "nccl_window_transfer_rate"),
     ("nccl_transfer_latency", "nccl_window_transfer_latency"),
@@ -258,7 +266,10 @@ mod tests {
             assert!(former_series(series.name).is_none(), "{}", series.name);
         }
         for (former, now) in FORMER {
-            assert_eq!([former_series(former).unwrap().name, former_series(&format!("{former}@3")).unwrap().name], [now; 2]);
+            assert_eq!(
+                [former_series(former).unwrap().name, former_series(&format!("{former}@3")).unwrap().name],
+                [now; 2]
+            );
             assert!(series(former).is_none());
         }
     }

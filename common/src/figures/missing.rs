@@ -24,7 +24,8 @@ pub(crate) fn lacking(note: &str) -> Option<u64> {
     number.strip_prefix(AT_LEAST).unwrap_or(number).parse().ok()
 }
 
-/// The recording that is replayed lacks so many callbacks. Where it is cut ([`cut`], before this), the count is as old as its last part.
+/// The recording that is replayed lacks so many callbacks. Where it is cut ([`cut`], before this), the count is as old
+/// as its last part.
 pub fn lack(callbacks: u64) {
     if callbacks > 0 {
         LACKING.fetch_add(callbacks, Ordering::Relaxed);
@@ -82,8 +83,8 @@ pub(crate) fn left_behind() -> u64 {
 /// What threads know of it; the rest is in [`Totals`]. Counts since the process began, which never fall.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Missing {
-    /// Events not recorded for want of room or because a signal handler has left their callback, and callbacks that the recording lacks
-    /// that is replayed.
+    /// Events not recorded for want of room or because a signal handler has left their callback, and callbacks that the
+    /// recording lacks that is replayed.
     pub dropped: u64,
     /// Operations that are too small to be recorded.
     pub skipped: u64,
@@ -110,7 +111,8 @@ impl Missing {
         missing
     }
 
-    /// All that is missing: 0 only where nothing is. An operation may be in it more than once, as one that never ended and has no GPU time.
+    /// All that is missing: 0 only where nothing is. An operation may be in it more than once, as one that never ended
+    /// and has no GPU time.
     pub fn sum(&self, totals: &Totals) -> u64 {
         let Self { dropped, skipped, foreign_proxy_ops, unknown_events, parentless } = *self;
         let of_totals = totals.unfinished + totals.invisible + totals.orphans + totals.untimed.iter().sum::<u64>();
@@ -128,7 +130,8 @@ mod tests {
     fn whatever_is_missing_counts() {
         let mut totals = Totals::default();
         (totals.unfinished, totals.invisible, totals.orphans, totals.untimed) = (1, 2, 4, [8, 16, 32, 64, 128]);
-        let missing = Missing { dropped: 256, skipped: 512, foreign_proxy_ops: 1024, unknown_events: 2048, parentless: 4096 };
+        let missing =
+            Missing { dropped: 256, skipped: 512, foreign_proxy_ops: 1024, unknown_events: 2048, parentless: 4096 };
         assert_eq!((missing.sum(&totals), Missing::default().sum(&Totals::default())), (8191, 0));
         assert_eq!(Missing { dropped: u64::MAX, ..missing }.sum(&totals), u64::MAX);
     }

@@ -136,8 +136,8 @@ impl Figures {
         }
     }
 
-    /// Counts an operation that looks done, as far as it is certain: its time only when its stamps are believed. What is learnt
-    /// later is added later; nothing is ever taken back.
+    /// Counts an operation that looks done, as far as it is certain: its time only when its stamps are believed. What
+    /// is learnt later is added later; nothing is ever taken back.
     pub fn credit(&mut self, operation: &mut Operation, judged: Judged) {
         let timing = judged.timing(operation);
         if operation.is_invisible(timing) {
@@ -153,7 +153,10 @@ impl Figures {
                 board::add(metric::of_function(function, PerFunction::Bytes), operation.bytes);
             }
         }
-        let Some((start, stop)) = timing.on_gpu().filter(|_| operation.is_certain(judged.verdict, judged.kernel)) else { return };
+        let Some((start, stop)) = timing.on_gpu().filter(|_| operation.is_certain(judged.verdict, judged.kernel))
+        else {
+            return;
+        };
         // a longer time holds all of the one that was added before
         if stop - start > operation.credited {
             let by_events = timing.source() == Source::Events;
@@ -182,7 +185,8 @@ impl Figures {
         self.totals.operation(rank, operation, judged, self.nanoseconds_per_tick);
     }
 
-    /// The GPU stamps of communicator `comm` are not believed any more; the first time, a person is told why, and what to do about it.
+    /// The GPU stamps of communicator `comm` are not believed any more; the first time, a person is told why, and what
+    /// to do about it.
     pub fn out_of_step(&mut self, comm: u64, cause: Cause) {
         if self.told_out_of_step {
             return;

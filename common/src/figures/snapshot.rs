@@ -7,8 +7,8 @@ use crate::sums::histograms::OfWindows;
 use crate::sums::run_sums::{ChannelSum, OTHERS, OperationKey, OperationSum, Rank};
 use std::collections::BTreeMap;
 
-/// Sums of the process since its start. Communicators that will be among the others once they have ended are so from the start: keys may be there
-/// more than once, but no sum goes from one to another.
+/// Sums of the process since its start. Communicators that will be among the others once they have ended are so from
+/// the start: keys may be there more than once, but no sum goes from one to another.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Sums {
     /// Ranks of each communicator.
@@ -44,7 +44,9 @@ impl Sums {
             pairs: totals
                 .pairs
                 .iter()
-                .map(|(&(rank, peer), pair)| ((of(rank), peer), Pair { bytes: pair.bytes, windows: pair.windows.clone() }))
+                .map(|(&(rank, peer), pair)| {
+                    ((of(rank), peer), Pair { bytes: pair.bytes, windows: pair.windows.clone() })
+                })
                 .collect(),
             channels: totals
                 .channels

@@ -1,9 +1,10 @@
 //! Clocks of several machines, brought together by the operations that their processes share.
 //!
-//! For recordings nobody has compared the clocks while the job ran: all that is known is what time of day the machines took it to
-//! be. But nobody ends an all-reduce before all have begun it, so each one bounds how two clocks stand to each other, from both
-//! sides, as the callbacks and the enqueues bound a GPU's ([`GpuTrack`]). A receive ends after its send has begun, which bounds
-//! them from one side; the way back does from the other. The middle of the bounds is taken, half of their width is the error.
+//! For recordings nobody has compared the clocks while the job ran: all that is known is what time of day the machines
+//! took it to be. But nobody ends an all-reduce before all have begun it, so each one bounds how two clocks stand to
+//! each other, from both sides, as the callbacks and the enqueues bound a GPU's ([`GpuTrack`]). A receive ends after
+//! its send has begun, which bounds them from one side; the way back does from the other. The middle of the bounds is
+//! taken, half of their width is the error.
 
 use super::causality::{earliest, is_together};
 use super::matching::{self, Member, Moment};
@@ -26,10 +27,10 @@ type Pairs = BTreeMap<(Clock, Clock), GpuTrack>;
 /// When an operation began at last and ended at first, of those that read a clock; ticks.
 type Span = (u64, u64);
 
-/// The links of processes whose clocks stand to each other as the operations show, from links by the time of day: a process whose
-/// clock another one reads, too, has a link to the first of these, which stays. `None` where no operation shows it. They
-/// are to be known best over the spans of the processes' ticks, or where there is none over that of their operations. A tick of
-/// every clock is worth so many nanoseconds.
+/// The links of processes whose clocks stand to each other as the operations show, from links by the time of day: a
+/// process whose clock another one reads, too, has a link to the first of these, which stays. `None` where no operation
+/// shows it. They are to be known best over the spans of the processes' ticks, or where there is none over that of
+/// their operations. A tick of every clock is worth so many nanoseconds.
 pub fn aligned(
     processes: Vec<Arrivals>,
     told: &[Option<Link>],
@@ -37,8 +38,9 @@ pub fn aligned(
     nanoseconds_per_tick: f64,
 ) -> Vec<Option<Link>> {
     let tree = ClockTree::new(told);
-    let shared =
-        |process: u32| told.get(process as usize).copied().flatten().filter(|link| process != 0 && link.is_of_one_clock());
+    let shared = |process: u32| {
+        told.get(process as usize).copied().flatten().filter(|link| process != 0 && link.is_of_one_clock())
+    };
     let clock = |process: u32| shared(process).map_or(process, |link| link.parent);
     let mut pairs = Pairs::new();
     for_each_communicator(processes, |_, mut members| {
@@ -53,13 +55,19 @@ pub fn aligned(
             });
         }
     });
-    let to_day =
-        |clock: Clock| told.get(clock as usize).copied().flatten().filter(|_| clock != 0).map_or(0, |link| since(link.end));
+    let to_day = |clock: Clock| {
+        told.get(clock as usize).copied().flatten().filter(|_| clock != 0).map_or(0, |link| since(link.end))
+    };
     let span = |process: Clock| spans.get(process as usize).copied();
-    let links = pairs.iter().filter_map(|(&pair, track)| Some((pair, link(pair, track, to_day, span(pair.1))?))).collect();
+    let links =
+        pairs.iter().filter_map(|(&pair, track)| Some((pair, link(pair, track, to_day, span(pair.1))?))).collect();
     let mut reached = reached(links);
     let link = |process| {
-        shared(process).or_else(|| reached.remove(&process)).or(told.first().copied().flatten().filter(|_| process == 0))
+        shared(process).or_else(|| reached.remove(&process)).or(told
+            .first()
+            .copied()
+            .flatten()
+            .filter(|_| process == 0))
     };
     (0..).take(told.len()).map(link).collect()
 }
@@ -89,16 +97,22 @@ fn add(pairs: &mut Pairs, clocks: &[Clock], moments: &[Moment]) {
     }
 }
 
-/// Takes in the sends and receives of members that read these clocks: the k-th send to a rank is its k-th receive from the sender.
+/// Takes in the sends and receives of members that read these clocks: the k-th send to a rank is its k-th receive from
+/// the sender.
 fn add_transfers(pairs: &mut Pairs, clocks: &[Clock], members: &[Member], begins: &Begins<'_>) {
     let [send, receive] = [c"Send", c"Recv"].map(|name| Name::of(Some(name)));
     for (place, sender) in members.iter().enumerate() {
         for sent in sender.arrivals().iter().filter(|arrival| arrival.function == send) {
-            let peer = i32::try_from(sent.sequence).ok().and_then(|peer| members.binary_search_by_key(&peer, |it| it.rank).ok());
+            let peer = i32::try_from(sent.sequence)
+                .ok()
+                .and_then(|peer| members.binary_search_by_key(&peer, |it| it.rank).ok());
             let Some(other) = peer.filter(|&other| clocks[other] != clocks[place]) else { continue };
-            let received =
-                u64::try_from(sender.rank).ok().and_then(|rank| members[other].part_in((receive, rank, sent.occurrence)));
-            let Some((sent, received)) = begins.moment(place, sent).zip(received.and_then(|it| begins.moment(other, it))) else {
+            let received = u64::try_from(sender.rank)
+                .ok()
+                .and_then(|rank| members[other].part_in((receive, rank, sent.occurrence)));
+            let Some((sent, received)) =
+                begins.moment(place, sent).zip(received.and_then(|it| begins.moment(other, it)))
+            else {
                 continue;
             };
             let ((begin, _), (_, end)) = (span(&sent), span(&received));
@@ -118,8 +132,8 @@ fn span(moment: &Moment) -> Span {
     (earliest(moment).saturating_sub(early), moment.stop.saturating_add(late))
 }
 
-/// The link of the second clock of a pair to the first that is known best over a span of the second one's ticks; `None` where the
-/// bounds contradict each other.
+/// The link of the second clock of a pair to the first that is known best over a span of the second one's ticks; `None`
+/// where the bounds contradict each other.
 fn link(
     (first, second): (Clock, Clock),
     track: &GpuTrack,
@@ -158,14 +172,17 @@ fn link(
 fn reached(links: BTreeMap<(Clock, Clock), Link>) -> BTreeMap<Clock, Link> {
     let mut reached = BTreeMap::new();
     let mut errors = BTreeMap::from([(0, 0_u64)]);
-    let mut waiting: BTreeSet<(Clock, Clock)> = links.keys().flat_map(|&(one, other)| [(one, other), (other, one)]).collect();
+    let mut waiting: BTreeSet<(Clock, Clock)> =
+        links.keys().flat_map(|&(one, other)| [(one, other), (other, one)]).collect();
     loop {
         waiting.retain(|(_, to)| !errors.contains_key(to));
         let step = |&(from, to): &(Clock, Clock)| {
             let link = links.get(&(from, to)).copied().or_else(|| Some(links.get(&(to, from))?.reversed(from)))?;
             Some((errors.get(&from)?.saturating_add(link.error(link.end.own).ceil() as u64), to, link))
         };
-        let Some((error, clock, link)) = waiting.iter().filter_map(step).min_by_key(|(error, ..)| *error) else { return reached };
+        let Some((error, clock, link)) = waiting.iter().filter_map(step).min_by_key(|(error, ..)| *error) else {
+            return reached;
+        };
         errors.insert(clock, error);
         reached.insert(clock, link);
     }
@@ -203,7 +220,8 @@ mod tests {
     }
 
     fn arrivals(ranks: Vec<(u64, i32, Vec<Collective>)>) -> Arrivals {
-        let ranks = ranks.into_iter().map(|(comm, rank, of_rank)| RankArrivals::new(Rank { comm, rank }, of_rank)).collect();
+        let ranks =
+            ranks.into_iter().map(|(comm, rank, of_rank)| RankArrivals::new(Rank { comm, rank }, of_rank)).collect();
         Arrivals { ranks, ..Arrivals::default() }
     }
 
@@ -232,8 +250,11 @@ mod tests {
     #[test]
     fn collectives_bound_clocks_along_the_way() {
         let of = |process: usize| each(|number, time| operation(process, c"AllReduce", number, number as u32, time));
-        let all =
-            vec![arrivals(vec![(7, 0, of(0))]), arrivals(vec![(7, 1, of(1)), (8, 0, of(1))]), arrivals(vec![(8, 1, of(2))])];
+        let all = vec![
+            arrivals(vec![(7, 0, of(0))]),
+            arrivals(vec![(7, 1, of(1)), (8, 0, of(1))]),
+            arrivals(vec![(8, 1, of(2))]),
+        ];
         let links = aligned(all, &told(), &spans(), 1.0);
         assert_eq!(links[2].map(|link| link.parent), Some(1));
         let [Some((_, second)), Some((_, third))] = off(&links) else { panic!("{links:?}") };
@@ -248,8 +269,9 @@ mod tests {
                 operation(process, if is_sent { c"Send" } else { c"Recv" }, peer, number as u32, time)
             })
         };
-        let of =
-            |both| vec![arrivals(vec![(7, 0, sends(0, 1, both))]), arrivals(vec![(7, 1, sends(1, 0, both))]), arrivals(vec![])];
+        let of = |both| {
+            vec![arrivals(vec![(7, 0, sends(0, 1, both))]), arrivals(vec![(7, 1, sends(1, 0, both))]), arrivals(vec![])]
+        };
         let [Some((_, second)), None] = off(&aligned(of(true), &told(), &spans(), 1.0)) else { panic!() };
         assert!(second < 150_000, "{second}");
         assert_eq!(off(&aligned(of(false), &told(), &spans(), 1.0)), [None, None]);
@@ -262,8 +284,12 @@ mod tests {
                 operation(process, c"AllReduce", number, number as u32, time + (number % 2) * 900_000 * process as u64)
             })
         };
-        let links =
-            aligned(vec![arrivals(vec![(7, 0, of(0))]), arrivals(vec![(7, 1, of(1))]), arrivals(vec![])], &told(), &spans(), 1.0);
+        let links = aligned(
+            vec![arrivals(vec![(7, 0, of(0))]), arrivals(vec![(7, 1, of(1))]), arrivals(vec![])],
+            &told(),
+            &spans(),
+            1.0,
+        );
         assert_eq!(links[1], None);
     }
 }

@@ -25,7 +25,8 @@ struct Sum {
     ranks: usize,
 }
 
-/// Of all operations that have the same bytes on all ranks. Classes are powers of two: the binary logarithm of the bytes.
+/// Of all operations that have the same bytes on all ranks. Classes are powers of two: the binary logarithm of the
+/// bytes.
 #[derive(Debug, Default)]
 pub(super) struct Bandwidths(BTreeMap<(u64, Name, u32), Sum>);
 
@@ -44,8 +45,8 @@ impl Bandwidths {
         }
     }
 
-    /// Of the communicators all of whose ranks were found, since the least time may be that of a rank that is not here; and of
-    /// functions that have a bus bandwidth. One in so many operations was looked at.
+    /// Of the communicators all of whose ranks were found, since the least time may be that of a rank that is not here;
+    /// and of functions that have a bus bandwidth. One in so many operations was looked at.
     pub(super) fn into_rows(self, communicators: &[Communicator], one_in: u32) -> Vec<Bandwidth> {
         let rows = self.0.into_iter().filter_map(|((comm, function, class), sum)| {
             let comm = hexadecimal(comm);
@@ -80,8 +81,8 @@ mod tests {
     use crate::lateness::lateness;
     use crate::sums::run_sums::Rank;
 
-    /// Rows of a communicator of two ranks, each in a process of its own with a clock that was compared to no other. The
-    /// second rank takes 20 us for each of 100 all-reduces of 4 KiB, and the first one 30 us.
+    /// Rows of a communicator of two ranks, each in a process of its own with a clock that was compared to no other.
+    /// The second rank takes 20 us for each of 100 all-reduces of 4 KiB, and the first one 30 us.
     fn rows(one_in: u32, change: impl Fn(i32, u64, &mut Arrival)) -> Vec<Bandwidth> {
         let of = |rank: i32| {
             let collective = |at: u64| {
@@ -97,7 +98,8 @@ mod tests {
             arrivals.thin(one_in);
             arrivals
         };
-        let communicator = Communicator { comm: hexadecimal(5), nranks: 2, nnodes: 1, name: String::new(), ranks: vec![] };
+        let communicator =
+            Communicator { comm: hexadecimal(5), nranks: 2, nnodes: 1, name: String::new(), ranks: vec![] };
         let (lateness, bandwidth) = lateness(vec![of(0), of(1)], &ClockTree::new(&[None, None]), 1.0, &[communicator]);
         assert_eq!(lateness, []);
         bandwidth
@@ -130,7 +132,8 @@ mod tests {
     /// Of two all-reduces in one kernel, each has the time of both.
     #[test]
     fn a_shared_kernel_is_in_no_bandwidth() {
-        let fused = |first: u64| move |rank: i32, at: u64, arrival: &mut Arrival| arrival.is_fused = rank == 0 && at >= first;
+        let fused =
+            |first: u64| move |rank: i32, at: u64, arrival: &mut Arrival| arrival.is_fused = rank == 0 && at >= first;
         assert_eq!(rows(1, fused(0)), []);
         let [row] = &rows(1, fused(40))[..] else { panic!("one class of sizes") };
         assert_eq!((row.count, row.timed, row.operations, row.bytes), (100, 100, 40, 40 * 4096));
@@ -140,7 +143,8 @@ mod tests {
     #[test]
     fn only_what_nobody_ends_before_all_have_begun_has_a_bus_bandwidth() {
         let text = |function: &str| std::ffi::CString::new(function).unwrap();
-        let with = FUNCTIONS.map(text).into_iter().filter(|name| bus_bytes(Name::of(Some(name.as_c_str())), 8, 2).is_some());
+        let with =
+            FUNCTIONS.map(text).into_iter().filter(|name| bus_bytes(Name::of(Some(name.as_c_str())), 8, 2).is_some());
         assert_eq!(with.collect::<Vec<_>>(), TOGETHER.map(std::ffi::CStr::to_owned));
     }
 }

@@ -46,7 +46,9 @@ impl Seen {
     pub(super) fn bounds(&self) -> Bounds {
         // both clocks are in ticks of one clock
         let mapping = |track: &GpuTrack| track.mapping(1.0);
-        Bounds(self.tracks.iter().map(|tracks| tracks.each_ref().map(|tracks| tracks.each_ref().map(mapping))).collect())
+        Bounds(
+            self.tracks.iter().map(|tracks| tracks.each_ref().map(|tracks| tracks.each_ref().map(mapping))).collect(),
+        )
     }
 }
 

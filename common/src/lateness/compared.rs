@@ -55,7 +55,8 @@ impl Compared {
         let (begins, beside) =
             moments.iter().zip(&clocks[1]).map(|(moment, window)| within(since(moment.time, zero), *window)).unzip();
         let beside: Vec<f64> = beside;
-        let likely = moments.iter().zip(beside).map(|(moment, beside)| [LIKELY / nanoseconds_per_tick, moment.nodes + beside]);
+        let likely =
+            moments.iter().zip(beside).map(|(moment, beside)| [LIKELY / nanoseconds_per_tick, moment.nodes + beside]);
         let likely = likely.collect();
         Self { begins, clocks, likely }
     }
@@ -86,7 +87,8 @@ impl Compared {
     pub(super) fn late(&self) -> Vec<Late> {
         let [first, second] = two_least(self.begins.iter().copied());
         // of all but one member, the least begin that is certain, and the least that is possible
-        let of_others = self.clocks.each_ref().map(|clock| [1, 0].map(|side| two_least(clock.iter().map(|window| window[side]))));
+        let of_others =
+            self.clocks.each_ref().map(|clock| [1, 0].map(|side| two_least(clock.iter().map(|window| window[side]))));
         let without = |[least, next]: [usize; 2], member: usize| if least == member { next } else { least };
         let of_member = |member: usize| {
             let late = self.begins[member] - self.begins[first];
@@ -138,7 +140,8 @@ fn on_the_firsts(moments: &[Moment], bounds: &Bounds) -> Vec<Window> {
         let at = since(moment.time, first.time);
         let nodes = moment.nodes + first.nodes;
         let direct = [at - moment.clock[0] - first.clock[1] - nodes, at + moment.clock[1] + first.clock[0] + nodes];
-        let told = bounds.at(place, moment, first).map(|[least, most]| [since(moment.time, most), since(moment.time, least)]);
+        let told =
+            bounds.at(place, moment, first).map(|[least, most]| [since(moment.time, most), since(moment.time, least)]);
         // bounds that contradict the clocks are not believed
         let both = told.map(|told| [direct[0].max(told[0]), direct[1].min(told[1])]).filter(|both| both[0] <= both[1]);
         let [earliest, latest] = both.unwrap_or(direct);

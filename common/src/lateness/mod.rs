@@ -1,10 +1,10 @@
 //! How late each rank arrives at its collectives.
 //!
-//! A collective ends when all ranks of the communicator have come, so the last one makes all others wait. Arrivals of all processes are put
-//! on the clock of process 0 and matched by communicator, function, sequence number and occurrence. Each operation has
-//! its own bounds: of the GPUs' clocks around it, of the nodes' clocks, and of the operations themselves (`causality`).
-//! A difference within the likely error is no lateness. The rank that came last waits for nobody: its time is that of the transfer
-//! (`bandwidth`).
+//! A collective ends when all ranks of the communicator have come, so the last one makes all others wait. Arrivals of
+//! all processes are put on the clock of process 0 and matched by communicator, function, sequence number and
+//! occurrence. Each operation has its own bounds: of the GPUs' clocks around it, of the nodes' clocks, and of the
+//! operations themselves (`causality`). A difference within the likely error is no lateness. The rank that came last
+//! waits for nobody: its time is that of the transfer (`bandwidth`).
 
 mod alignment;
 mod bandwidth;
@@ -36,8 +36,8 @@ struct Reported {
     rank: RankArrivals,
 }
 
-/// Rows for all of the communicators of which an operation was found with all ranks, from the arrivals of each process. A tick of process 0
-/// is worth so many nanoseconds. Lateness takes clocks that are connected, bandwidth none.
+/// Rows for all of the communicators of which an operation was found with all ranks, from the arrivals of each process.
+/// A tick of process 0 is worth so many nanoseconds. Lateness takes clocks that are connected, bandwidth none.
 pub fn lateness(
     processes: Vec<Arrivals>,
     clocks: &ClockTree,
@@ -104,8 +104,10 @@ fn for_each_communicator(processes: Vec<Arrivals>, mut each: impl FnMut(u64, Vec
     reported.sort_by_key(|reported| reported.rank.rank);
     let mut reported = reported.into_iter().peekable();
     while let Some(comm) = reported.peek().map(|reported| reported.rank.rank.comm) {
-        let ranks: Vec<Reported> = std::iter::from_fn(|| reported.next_if(|next| next.rank.rank.comm == comm)).collect();
-        let ranks = ranks.into_iter().map(|Reported { process, rank }| Member::new(process, rank.rank.rank, rank.arrivals));
+        let ranks: Vec<Reported> =
+            std::iter::from_fn(|| reported.next_if(|next| next.rank.rank.comm == comm)).collect();
+        let ranks =
+            ranks.into_iter().map(|Reported { process, rank }| Member::new(process, rank.rank.rank, rank.arrivals));
         let members: Vec<Member> = ranks.collect();
         // a rank that is reported twice: of each operation, nobody knows which
         if members.len() > 1 && members.is_sorted_by(|one, next| one.rank < next.rank) {
@@ -128,7 +130,8 @@ impl<'a> Begins<'a> {
     /// `None` where one has no clock that is connected with that of process 0.
     fn of(members: &[Member], clocks: &'a ClockTree, nanoseconds_per_tick: f64) -> Option<Self> {
         let ways: Vec<Vec<u32>> = members.iter().map(|member| clocks.way(member.process)).collect::<Option<_>>()?;
-        let in_common = ways.first()?.iter().copied().filter(|step| ways.iter().all(|way| way.contains(step))).collect();
+        let in_common =
+            ways.first()?.iter().copied().filter(|step| ways.iter().all(|way| way.contains(step))).collect();
         let processes = members.iter().map(|member| Some((member.process, clocks.rate(member.process)?)));
         Some(Self { clocks, nanoseconds_per_tick, processes: processes.collect::<Option<_>>()?, in_common })
     }

@@ -64,8 +64,9 @@ fn causal(late: impl Fn(u64) -> u64, by_events: bool) -> Vec<Arrivals> {
         let arrival = Arrival { time: shown, length: end - begin, clock: [50_000; 2], by_events, ..Arrival::default() };
         Collective { function: reduce(), sequence: at, order: at as u32, arrival }
     };
-    let of =
-        |number| RankArrivals::new(Rank { comm: 1, rank: number as i32 }, (0..200).map(|at| collective(at, number)).collect());
+    let of = |number| {
+        RankArrivals::new(Rank { comm: 1, rank: number as i32 }, (0..200).map(|at| collective(at, number)).collect())
+    };
     vec![process(vec![of(0)]), process(vec![of(1)])]
 }
 
@@ -85,8 +86,8 @@ fn nobody_ends_an_all_reduce_before_all_have_begun_it() {
     assert_eq!(told, 50);
 }
 
-/// Two ranks on one clock that begin all-reduces together, one a millisecond for so many seconds, which last ever longer, as in a
-/// sweep of sizes: so many microseconds at first and at the end. Each begin is known to 40 us.
+/// Two ranks on one clock that begin all-reduces together, one a millisecond for so many seconds, which last ever
+/// longer, as in a sweep of sizes: so many microseconds at first and at the end. Each begin is known to 40 us.
 fn growing(seconds: u64, [first, last]: [f64; 2]) -> Vec<Arrivals> {
     let count = seconds * 1000;
     let collective = |at: u64| {
@@ -94,7 +95,8 @@ fn growing(seconds: u64, [first, last]: [f64; 2]) -> Vec<Arrivals> {
         let arrival = Arrival { time: 1_000_000 * (at + 1), length, clock: [40_000; 2], ..Arrival::default() };
         Collective { function: reduce(), sequence: at, order: at as u32, arrival }
     };
-    let of = |number| process(vec![RankArrivals::new(Rank { comm: 1, rank: number }, (0..count).map(collective).collect())]);
+    let of =
+        |number| process(vec![RankArrivals::new(Rank { comm: 1, rank: number }, (0..count).map(collective).collect())]);
     vec![of(0), of(1)]
 }
 
@@ -137,8 +139,9 @@ fn the_root_of_a_broadcast_may_end_before_the_others_have_begun() {
     }
 }
 
-/// Both ranks begin every operation at once, on one clock. Events leave one rank's begin of an all-reduce open by 20 us, and it lies 18 us
-/// ahead of the likely one; the other rank has ended by then. Begins of broadcasts, which bound no clocks, are known to 2 us.
+/// Both ranks begin every operation at once, on one clock. Events leave one rank's begin of an all-reduce open by 20
+/// us, and it lies 18 us ahead of the likely one; the other rank has ended by then. Begins of broadcasts, which bound
+/// no clocks, are known to 2 us.
 #[test]
 fn clocks_are_bounded_by_where_a_begin_may_lie() {
     let of = |first: bool, number: i32| {
@@ -172,7 +175,9 @@ fn the_last_is_later_than_every_other_by_more_than_the_bound() {
         for (place, row) in rows(times, 20).iter().enumerate() {
             assert_eq!(row.last, if place == latest { 10 } else { 0 }, "{times:?}");
         }
-        assert!(rows(times, 30).iter().all(|row| row.last == 0 && row.mean_us.is_some() == (times[row.rank as usize] > 0)));
+        assert!(
+            rows(times, 30).iter().all(|row| row.last == 0 && row.mean_us.is_some() == (times[row.rank as usize] > 0))
+        );
     }
 }
 
@@ -180,7 +185,8 @@ fn the_last_is_later_than_every_other_by_more_than_the_bound() {
 fn the_99th_percentile_counts_operations_without_lateness() {
     for (late, p99) in [(1, Some(0.0)), (2, Some(0.0)), (3, Some(1.0)), (200, Some(198.0)), (0, None)] {
         let first = rank(1, 0, 0, (0..200).map(|at| (at, at * 1_000_000)));
-        let second = rank(1, 1, 0, (0..200).map(|at| (at, at * 1_000_000 + if at < late { (at + 1) * 1000 } else { 0 })));
+        let second =
+            rank(1, 1, 0, (0..200).map(|at| (at, at * 1_000_000 + if at < late { (at + 1) * 1000 } else { 0 })));
         let rows = lateness(vec![process(vec![first, second])], &one_clock(1), 1.0, &[]).0;
         assert_eq!((rows[1].p99_us, rows[1].operations, rows[1].last), (p99, 200, late), "{late}");
     }
@@ -230,7 +236,10 @@ fn operations_count_that_every_member_has_once() {
 fn functions_are_matched_by_what_they_are() {
     let gather = Name::of(Some(c"AllGather"));
     let of = |number, function| {
-        RankArrivals::new(Rank { comm: 1, rank: number }, vec![collective(function, 0, 5, 0), collective(reduce(), 1, 10, 0)])
+        RankArrivals::new(
+            Rank { comm: 1, rank: number },
+            vec![collective(function, 0, 5, 0), collective(reduce(), 1, 10, 0)],
+        )
     };
     let rows = lateness(vec![process(vec![of(0, reduce())]), process(vec![of(1, gather)])], &one_clock(2), 1.0, &[]).0;
     assert_eq!(rows.iter().map(|row| row.operations).collect::<Vec<_>>(), [1, 1]);
@@ -274,9 +283,12 @@ fn each_operation_has_its_own_bound() {
 fn what_cannot_be_compared_is_left_out() {
     let clocks = ClockTree::new(&[None, None, compared(0, 0, 1)]);
     let of = |comm, number| rank(comm, number, 0, [(0, 0)]);
-    let unknown =
-        RankArrivals::new(Rank { comm: 3, rank: 0 }, vec![Collective { arrival: nothing(), ..collective(reduce(), 0, 0, 0) }]);
-    let processes = vec![process(vec![of(1, 0), of(2, 0), unknown]), process(vec![of(1, 1)]), process(vec![of(2, 1), of(3, 1)])];
+    let unknown = RankArrivals::new(
+        Rank { comm: 3, rank: 0 },
+        vec![Collective { arrival: nothing(), ..collective(reduce(), 0, 0, 0) }],
+    );
+    let processes =
+        vec![process(vec![of(1, 0), of(2, 0), unknown]), process(vec![of(1, 1)]), process(vec![of(2, 1), of(3, 1)])];
     let comms: Vec<_> = lateness(processes, &clocks, 1.0, &[]).0.into_iter().map(|row| row.comm).collect();
     assert_eq!(comms, ["0000000000000002", "0000000000000002"]);
     assert_eq!(lateness(vec![], &clocks, 1.0, &[]).0, []);
@@ -299,7 +311,8 @@ fn what_one_process_has_left_out_all_leave_out() {
     assert_eq!((rows[1].mean_us, rows[2].mean_us, rows[2].last), (Some(0.1), Some(0.2), kept));
 }
 
-/// Two ranks that reduce a megabyte and 1.5 in 20 us and 25 us from when the second one comes, for which the first one waits.
+/// Two ranks that reduce a megabyte and 1.5 in 20 us and 25 us from when the second one comes, for which the first one
+/// waits.
 #[test]
 fn bandwidth_is_by_the_rank_that_waits_for_nobody() {
     let collective = |function: Name, sequence: u64, number: u64, bytes: u64| {

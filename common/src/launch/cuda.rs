@@ -1,11 +1,13 @@
 //! CUDA's driver, where the process has it loaded: the few functions that time a kernel by events around its launch.
 //!
-//! The library links nothing of CUDA's and loads nothing of it. Every call may fail at any time (a context that is gone, a driver that shuts
-//! down, an error of the application's): the first failure ends all calls for good, and the collector says so in one line.
+//! The library links nothing of CUDA's and loads nothing of it. Every call may fail at any time (a context that is
+//! gone, a driver that shuts down, an error of the application's): the first failure ends all calls for good, and the
+//! collector says so in one line.
 //!
-//! While a thread captures a CUDA graph in the global mode, calls of others that might wait or take memory would break that capture: making an
-//! event, and asking when it happened. They are made in the relaxed capture mode ([`Relaxed`]). Work for a stream that is not captured, as
-//! an event's record is, is no such call. Score-P sees none of them (`unseen`).
+//! While a thread captures a CUDA graph in the global mode, calls of others that might wait or take memory would break
+//! that capture: making an event, and asking when it happened. They are made in the relaxed capture mode ([`Relaxed`]).
+//! Work for a stream that is not captured, as an event's record is, is no such call. Score-P sees none of them
+//! (`unseen`).
 
 use crate::base::cancel::Uncancelled;
 use crate::base::unseen::{self, Unseen};
@@ -187,7 +189,8 @@ impl Driver {
     fn id(&self, context: Context) -> Option<u64> {
         self.goes_on()?;
         let mut id = 0;
-        // SAFETY: the driver looks the context up among its own, and answers with an error where it is gone; it writes one number.
+        // SAFETY: the driver looks the context up among its own, and answers with an error where it is gone; it writes
+        // one number.
         let result = unsafe { (self.id?)(context.0, &raw mut id) };
         self.succeeds(Function::CtxGetId, result).map(|()| id)
     }
@@ -225,8 +228,8 @@ pub struct Look<'a> {
 }
 
 impl Look<'_> {
-    /// Whether the context is the one that it was, under that number: events of one that was reset must not be asked about. When calls are over,
-    /// nothing is asked.
+    /// Whether the context is the one that it was, under that number: events of one that was reset must not be asked
+    /// about. When calls are over, nothing is asked.
     pub fn is_there(&self, context: Context, id: Option<u64>) -> bool {
         id.is_none() || id == self.driver.id(context) || self.driver.is_over()
     }
@@ -263,7 +266,8 @@ impl Calls<'_> {
         (context != 0).then_some(Context(context))
     }
 
-    /// The context's number, which no other gets: another after a reset, though the handle is the same. `None` where nobody can tell.
+    /// The context's number, which no other gets: another after a reset, though the handle is the same. `None` where
+    /// nobody can tell.
     pub fn id(&self, context: Context) -> Option<u64> {
         self.driver.id(context)
     }
@@ -285,7 +289,8 @@ impl Calls<'_> {
     /// Records an event behind all that is in the stream.
     pub fn record(&self, event: Event, stream: usize) -> Option<()> {
         self.driver.goes_on()?;
-        // SAFETY: the event was made by `create` and is destroyed by its owner alone, who calls; the stream is the one that NCCL launches into during this call.
+        // SAFETY: the event was made by `create` and is destroyed by its owner alone, who calls; the stream is the one
+        // that NCCL launches into during this call.
         let result = unsafe { (self.driver.record)(event.0, stream) };
         self.driver.succeeds(Function::EventRecord, result)
     }
@@ -311,8 +316,8 @@ impl Relaxed<'_> {
         let _ = self.driver.succeeds(Function::EventDestroy, result);
     }
 
-    /// Nanoseconds from one event to another of the same context; negative when the second came first. `None` while either has not
-    /// happened, and when calls are over.
+    /// Nanoseconds from one event to another of the same context; negative when the second came first. `None` while
+    /// either has not happened, and when calls are over.
     pub fn elapsed(&self, from: Event, to: Event) -> Option<i64> {
         self.driver.goes_on()?;
         let mut milliseconds = 0.0;

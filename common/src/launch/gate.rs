@@ -1,7 +1,8 @@
-//! A gate that one thread goes through for a while, and that any may shut: once it is shut and nobody is inside, nobody will be.
+//! A gate that one thread goes through for a while, and that any may shut: once it is shut and nobody is inside, nobody
+//! will be.
 //!
-//! The collector's calls of CUDA are behind one. When the process ends, or a program may take a context down, the gate is shut first, and
-//! CUDA goes when the collector has come out.
+//! The collector's calls of CUDA are behind one. When the process ends, or a program may take a context down, the gate
+//! is shut first, and CUDA goes when the collector has come out.
 
 use crate::base::sync::{AtomicBool, Ordering, fence};
 use std::time::{Duration, Instant};

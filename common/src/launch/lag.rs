@@ -1,18 +1,20 @@
-//! Whether NCCL's thread that hands on the GPU's stamps keeps up. Up to 2.30 it is the proxy thread, which takes about a microsecond for each
-//! kernel channel; where many operations on many channels follow one another, launches wait for it (25 us an operation of 24 channels,
-//! docs/presets.md). Then stamps are not asked for, for a while, and events time kernels.
+//! Whether NCCL's thread that hands on the GPU's stamps keeps up. Up to 2.30 it is the proxy thread, which takes about
+//! a microsecond for each kernel channel; where many operations on many channels follow one another, launches wait for
+//! it (25 us an operation of 24 channels, docs/presets.md). Then stamps are not asked for, for a while, and events time
+//! kernels.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Nanoseconds by which all stamps of a round come later than the quickest one of late: then the thread does not keep up.
+/// Nanoseconds by which all stamps of a round come later than the quickest one of late: then the thread does not keep
+/// up.
 const LATE: f64 = 200e3;
 /// Stamps of a round that tell as much.
 const SOME: u32 = 64;
 /// Nanoseconds for which stamps are not asked for, at first; twice as long each time, up to the most.
 const PAUSE: u64 = 1_000_000_000;
 const LONGEST: u64 = 64 * PAUSE;
-/// They are asked for again sooner where there are no more kernel channels a second than this, for so many nanoseconds: NCCL's thread takes about a
-/// microsecond for each.
+/// They are asked for again sooner where there are no more kernel channels a second than this, for so many nanoseconds:
+/// NCCL's thread takes about a microsecond for each.
 const BEARABLE: f64 = 400e3;
 const WHILE: u64 = 50_000_000;
 
@@ -95,7 +97,8 @@ impl Default for Pause {
 }
 
 impl Pause {
-    /// A round is over at a time, nanoseconds, in which stamps came so late. They may be done without only where events time kernels.
+    /// A round is over at a time, nanoseconds, in which stamps came so late. They may be done without only where events
+    /// time kernels.
     pub fn look(&mut self, stamps: &Stamps, lag: Lag, now: u64, has_events: bool) {
         if !stamps.are_wanted() {
             if now >= self.until || !has_events || self.is_bearable(lag.channels, now) {

@@ -4,7 +4,8 @@
 //! launching thread: taken from the pool ─► first event, launch, last event ─► its first operation starts: handed to the collector
 //! collector: until both have happened, asks; then the times go to the communicator, and the launch back to the pool
 //! ```
-//! A launch has one owner at a time and passes from one to the next through channels that nobody waits for: nothing of it is shared.
+//! A launch has one owner at a time and passes from one to the next through channels that nobody waits for: nothing of
+//! it is shared.
 
 pub(crate) mod cuda;
 pub mod gate;
@@ -17,7 +18,8 @@ use crate::event::handle::Handle;
 use crate::launch::cuda::Event;
 use std::sync::OnceLock;
 
-/// Operations that one kernel runs: those of a communicator that start one after the other. It is named by the first of them.
+/// Operations that one kernel runs: those of a communicator that start one after the other. It is named by the first of
+/// them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KernelId {
     /// The communicator's context.
@@ -30,7 +32,8 @@ pub struct KernelId {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Untimed {
-    /// It was captured into a CUDA graph, or NCCL told of its operations where no launch was seen, as at a graph's replay.
+    /// It was captured into a CUDA graph, or NCCL told of its operations where no launch was seen, as at a graph's
+    /// replay.
     Graph = 1,
     /// No event was free, or the collector did not hear of the launch in time.
     NoEvent = 2,
@@ -65,7 +68,9 @@ impl Untimed {
                 "have no GPU time: they are of CUDA graphs, or beside them",
             ],
             Self::NoEvent => ["has no GPU time: no CUDA event was free", "have no GPU time: no CUDA event was free"],
-            Self::CudaFailed => ["has no GPU time: a call of CUDA's failed", "have no GPU time: a call of CUDA's failed"],
+            Self::CudaFailed => {
+                ["has no GPU time: a call of CUDA's failed", "have no GPU time: a call of CUDA's failed"]
+            }
             Self::NotChosen => [
                 "has no GPU time: it was left out to spare the job the cost of events",
                 "have no GPU time: they were left out to spare the job the cost of events",
@@ -94,7 +99,8 @@ pub struct Recorded {
     pub last: u64,
     /// When that was learnt, ticks.
     pub learnt: u64,
-    /// When the first one was recorded, ticks: never before the launch's callback, which stands for it where the recording does not tell.
+    /// When the first one was recorded, ticks: never before the launch's callback, which stands for it where the
+    /// recording does not tell.
     pub at: u64,
 }
 
@@ -151,7 +157,16 @@ pub struct Launch {
 impl Launch {
     /// One that is not under way.
     pub fn new(source: Source) -> Self {
-        Self { source, stream: 0, kernel: None, stamps: false, number: 0, before: 0, after: 0, starts: Starts::AtReturn }
+        Self {
+            source,
+            stream: 0,
+            kernel: None,
+            stamps: false,
+            number: 0,
+            before: 0,
+            after: 0,
+            starts: Starts::AtReturn,
+        }
     }
 
     /// Whether it has returned: both events are recorded.

@@ -1,8 +1,9 @@
 //! Launches that are free, with their events: some for each context of CUDA's, made where they are used and used again.
 //!
-//! An event belongs to the context that it was made in, so it is made on a thread that launches there. When a context's last communicator ends, its
-//! events are destroyed: what the program does with the context after that, such as `cudaDeviceReset`, must not find us asking about them.
-//! Where it does so before, the context has another number (`Calls::id`), and the events of before are forgotten.
+//! An event belongs to the context that it was made in, so it is made on a thread that launches there. When a context's
+//! last communicator ends, its events are destroyed: what the program does with the context after that, such as
+//! `cudaDeviceReset`, must not find us asking about them. Where it does so before, the context has another number
+//! (`Calls::id`), and the events of before are forgotten.
 
 use super::{Launch, News, Recorded, Source, Starts};
 use crate::launch::cuda::{Calls, Context, Driver, Look};
@@ -37,7 +38,14 @@ struct Pool {
 impl Pool {
     fn new(context: Context) -> Self {
         let [made, communicators] = [const { AtomicUsize::new(0) }; 2];
-        Self { context, id: AtomicU64::new(0), free: ArrayQueue::new(MOST), made, communicators, generation: AtomicU32::new(0) }
+        Self {
+            context,
+            id: AtomicU64::new(0),
+            free: ArrayQueue::new(MOST),
+            made,
+            communicators,
+            generation: AtomicU32::new(0),
+        }
     }
 
     /// The context's number, if somebody could tell.
@@ -95,8 +103,8 @@ impl Default for Launches {
 }
 
 impl Launches {
-    /// A communicator begins whose launches are to be timed by events: looks the driver up, once, and makes the first events where a context
-    /// is current. Not for the hot path.
+    /// A communicator begins whose launches are to be timed by events: looks the driver up, once, and makes the first
+    /// events where a context is current. Not for the hot path.
     ///
     /// Gives the number of the context's pool, for [`Launches::leave`].
     pub fn begin(&self) -> Option<u32> {
@@ -114,13 +122,15 @@ impl Launches {
         Some(number as u32)
     }
 
-    /// A communicator has ended whose context has that pool. True when it was the last one there: then the pool is to be closed.
+    /// A communicator has ended whose context has that pool. True when it was the last one there: then the pool is to
+    /// be closed.
     pub fn leave(&self, pool: u32) -> bool {
         let pool = self.pools.get(pool as usize).and_then(OnceLock::get);
         pool.is_some_and(|pool| pool.communicators.fetch_sub(1, Ordering::AcqRel) == 1)
     }
 
-    /// Destroys a pool's events, and those of the launches that were `left`. The collector calls this, which asks about none of them any more.
+    /// Destroys a pool's events, and those of the launches that were `left`. The collector calls this, which asks about
+    /// none of them any more.
     pub fn close(&self, number: u32, left: Vec<Box<Launch>>) {
         let Some(pool) = self.pools.get(number as usize).and_then(OnceLock::get) else { return };
         if pool.communicators.load(Ordering::Acquire) > 0 {

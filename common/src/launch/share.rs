@@ -1,13 +1,16 @@
-//! Which launches are timed by events where not all can be: an event costs the GPU two to five microseconds, whatever the kernel.
+//! Which launches are timed by events where not all can be: an event costs the GPU two to five microseconds, whatever
+//! the kernel.
 //!
-//! The collector looks once a second at how many launches wanted events, and from then on one in so many gets them that the job loses little:
-//! chosen by a hash of their number, so that no part of a repeated step is left out for good.
+//! The collector looks once a second at how many launches wanted events, and from then on one in so many gets them that
+//! the job loses little: chosen by a hash of their number, so that no part of a repeated step is left out for good.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// Launches a second that may be timed: two events each then take the GPU some 5 % of its time at the most, mostly far less.
+/// Launches a second that may be timed: two events each then take the GPU some 5 % of its time at the most, mostly far
+/// less.
 const MOST: u64 = 10_000;
-/// The same where all streams share one queue (`CUDA_DEVICE_MAX_CONNECTIONS=1`), in which an event holds up what other streams have behind it.
+/// The same where all streams share one queue (`CUDA_DEVICE_MAX_CONNECTIONS=1`), in which an event holds up what other
+/// streams have behind it.
 const MOST_IN_ONE_QUEUE: u64 = 1_500;
 /// Between two looks.
 const SECOND: f64 = 1e9;
@@ -92,7 +95,9 @@ mod tests {
     #[test]
     fn so_many_are_timed_that_the_job_loses_little() {
         assert_eq!([timed(9_000, false), timed(10_000, false), timed(1_500, true)], [9_000, 10_000, 1_500]);
-        for (launches, in_one_queue, most) in [(100_000, false, MOST), (27_000, false, MOST), (7_000, true, MOST_IN_ONE_QUEUE)] {
+        for (launches, in_one_queue, most) in
+            [(100_000, false, MOST), (27_000, false, MOST), (7_000, true, MOST_IN_ONE_QUEUE)]
+        {
             let timed = timed(launches, in_one_queue);
             assert!((most * 8 / 10..most * 11 / 10).contains(&timed), "{timed} of {launches}");
         }

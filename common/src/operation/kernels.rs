@@ -1,7 +1,7 @@
 //! The kernels of a communicator: which operations share one, and when events say that it ran.
 //!
-//! A kernel is named by the place of its first operation in the order of starts. Of most kernels nothing is kept: they run one operation, and
-//! stamps time it.
+//! A kernel is named by the place of its first operation in the order of starts. Of most kernels nothing is kept: they
+//! run one operation, and stamps time it.
 
 use crate::event::name::{FUNCTIONS, Name};
 use crate::launch::{KernelTime, Untimed};
@@ -24,8 +24,8 @@ pub enum When {
     Untimed(Untimed),
 }
 
-/// How far behind a kernel's first operation its first recorded one of each function is, those without a counter of their own
-/// together; an operation that is too small to be recorded is none of them.
+/// How far behind a kernel's first operation its first recorded one of each function is, those without a counter of
+/// their own together; an operation that is too small to be recorded is none of them.
 #[derive(Debug, Clone, Copy)]
 pub struct Firsts([u16; FUNCTIONS.len() + 1]);
 
@@ -78,8 +78,8 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// Which sums count it with the operation that is so far behind the first one. All that began before the operation must have
-    /// been read.
+    /// Which sums count it with the operation that is so far behind the first one. All that began before the operation
+    /// must have been read.
     pub fn counted(&self, distance: u16, function: Name) -> Counted {
         let same = |of: Name| of.function() == function.function();
         Counted { in_function: self.is_first(distance, same), at_all: self.is_first(distance, |_| true) }
@@ -128,8 +128,9 @@ impl Kernels {
         self.launches
     }
 
-    /// Why a kernel has no time of whose launch nobody has heard: a graph's replay has none, and in a communicator with graphs NCCL reports launches on
-    /// one thread and their operations on another; or the launch was heard of too late, since `news_lost`.
+    /// Why a kernel has no time of whose launch nobody has heard: a graph's replay has none, and in a communicator with
+    /// graphs NCCL reports launches on one thread and their operations on another; or the launch was heard of too late,
+    /// since `news_lost`.
     pub fn cause_of_silence(&self, news_lost: bool) -> Untimed {
         match (self.launches, news_lost) {
             (false, _) => Untimed::NotBelieved,
@@ -138,7 +139,8 @@ impl Kernels {
         }
     }
 
-    /// An operation of a kernel has begun, so far behind the first one; without a function where it is too small to be recorded.
+    /// An operation of a kernel has begun, so far behind the first one; without a function where it is too small to be
+    /// recorded.
     #[inline]
     pub fn begun(&mut self, first: u64, distance: u16, handle: u64, function: Option<Name>) {
         if distance > 0 || self.launches {
@@ -234,7 +236,8 @@ mod tests {
             kernels.begun(70, distance, u64::from(distance), function);
         }
         let kernel = kernels.get(70);
-        let counted = |function| (0..6).filter(|&distance| kernel.counted(distance, function).in_function).collect::<Vec<_>>();
+        let counted =
+            |function| (0..6).filter(|&distance| kernel.counted(distance, function).in_function).collect::<Vec<_>>();
         assert_eq!([send, recv, other].map(counted), [[1], [2], [4]]);
         assert_eq!(
             (0..6).map(|distance| kernel.counted(distance, recv).at_all).collect::<Vec<_>>(),

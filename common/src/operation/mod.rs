@@ -64,8 +64,8 @@ pub struct Operation {
     pub bytes: u64,
     /// Start of the enqueue, ticks.
     pub start: u64,
-    /// When its kernel had not begun yet, ticks: when it was launched; where that is not known, when NCCL's API was called for it. NCCL may
-    /// tell of the enqueue when the kernel runs already, but not of these.
+    /// When its kernel had not begun yet, ticks: when it was launched; where that is not known, when NCCL's API was
+    /// called for it. NCCL may tell of the enqueue when the kernel runs already, but not of these.
     pub not_begun: Option<NonZeroU64>,
     /// NCCL's sequence number, of a collective.
     pub sequence: u64,
@@ -95,8 +95,8 @@ impl Operation {
         Self::of(event, &OfOperation::unpack(event.payload()))
     }
 
-    /// A call that NCCL launches without telling of it, the `number`-th one of its function in its communicator: an operation of which only
-    /// events tell.
+    /// A call that NCCL launches without telling of it, the `number`-th one of its function in its communicator: an
+    /// operation of which only events tell.
     pub(crate) fn of_call(event: &Recorded, call: &OfCall, number: u64) -> Self {
         let OfCall { bytes, function, place, .. } = *call;
         Self::of(event, &OfOperation { bytes, function, number, place, ..OfOperation::default() })
@@ -172,7 +172,8 @@ impl Operation {
         !matches!(self.kind, Kind::CeColl | Kind::CollApi)
     }
 
-    /// Whether its kernel's time is still to come: of a call that NCCL launches without telling of it, its launch is, too.
+    /// Whether its kernel's time is still to come: of a call that NCCL launches without telling of it, its launch is,
+    /// too.
     pub fn awaits_events(&self, kernel: Kernel) -> bool {
         kernel.is_awaited() || self.kind == Kind::CollApi && !kernel.is_settled()
     }
@@ -182,8 +183,8 @@ impl Operation {
         self.has_kernels() && !kernel.unstamped
     }
 
-    /// All that will be known of its time is there, as far as can be told before a while has passed: a collective has as many
-    /// kernel channels as channels, a P2p has at most as many.
+    /// All that will be known of its time is there, as far as can be told before a while has passed: a collective has
+    /// as many kernel channels as channels, a P2p has at most as many.
     pub fn looks_done(&self, kernel: Kernel) -> bool {
         let wanted = if self.kind == Kind::Coll { u32::from(self.channels) } else { 1 };
         self.is_quiet() && !self.awaits_events(kernel) && (!self.has_channels(kernel) || self.kernels >= wanted.max(1))
@@ -200,7 +201,8 @@ impl Operation {
         self.is_quiet() && !self.awaits_events(kernel) && channels
     }
 
-    /// A call that NCCL reports no further, and of which events tell nothing either: no operation, as far as anybody knows.
+    /// A call that NCCL reports no further, and of which events tell nothing either: no operation, as far as anybody
+    /// knows.
     pub fn is_invisible(&self, timing: Timing) -> bool {
         self.kind == Kind::CollApi && timing.source() != Source::Events
     }
@@ -215,9 +217,10 @@ impl Operation {
         self.stop.is_some() && self.live == 0
     }
 
-    /// Whether the stamps of such an operation, in step, are its kernel's time: it is alone there, and a collective by RING or PAT, or a send or
-    /// receive. They are taken by thread 0 of each block, which elsewhere does not work as long as all others (docs/presets.md). Stamps that come
-    /// though its communicator asked for none when it was launched are not used: nobody knows which works NCCL counted then.
+    /// Whether the stamps of such an operation, in step, are its kernel's time: it is alone there, and a collective by
+    /// RING or PAT, or a send or receive. They are taken by thread 0 of each block, which elsewhere does not work as
+    /// long as all others (docs/presets.md). Stamps that come though its communicator asked for none when it was
+    /// launched are not used: nobody knows which works NCCL counted then.
     fn is_stamped_right(&self, kernel: Kernel) -> bool {
         let by_algorithm = match self.kind {
             Kind::Coll => self.algorithm.is_believed(),
@@ -231,11 +234,12 @@ impl Operation {
         verdict != Verdict::Undecided || matches!(kernel.when, When::Timed(_)) && !self.is_stamped_right(kernel)
     }
 
-    /// Its time, believing the GPU's stamps only in step, where they are right, and of a collective only with all its channels: those that are
-    /// missing may have run longer.
+    /// Its time, believing the GPU's stamps only in step, where they are right, and of a collective only with all its
+    /// channels: those that are missing may have run longer.
     pub fn timing(&self, verdict: Verdict, kernel: Kernel) -> Timing {
-        let stamps =
-            self.span().filter(|_| verdict == Verdict::InStep && self.is_stamped_right(kernel) && self.has_all_channels());
+        let stamps = self
+            .span()
+            .filter(|_| verdict == Verdict::InStep && self.is_stamped_right(kernel) && self.has_all_channels());
         match (stamps, kernel.when, self.proxy_stop) {
             (Some((start, stop)), _, _) => Timing::Stamps { start, stop },
             (None, When::Timed(time), _) => Timing::Events(time),
@@ -268,7 +272,8 @@ pub fn bus_bytes(function: Name, bytes: u64, n: i32) -> Option<f64> {
         "AllReduce" => bytes * 2.0 * others,
         // count is that of one rank: S is n times as much
         "AllGather" | "ReduceScatter" => bytes * n * others,
-        // the root of a broadcast, and who sends in a reduce, fills buffers and leaves: a copy, which is no transfer's time
+        // the root of a broadcast, and who sends in a reduce, fills buffers and leaves: a copy, which is no transfer's
+        // time
         _ => return None,
     })
 }
@@ -295,8 +300,16 @@ pub(crate) mod tests {
     fn operation(kind: Kind, channels: u8) -> Operation {
         let [function, algorithm] = [c"AllGather", c"RING"].map(|name| Name::of(Some(name)));
         let (place, since_launch) = (Place::new(5, 0), 30);
-        let payload =
-            OfOperation { bytes: 4096, number: 3, function, algorithm, channels, since_launch, place, ..OfOperation::default() };
+        let payload = OfOperation {
+            bytes: 4096,
+            number: 3,
+            function,
+            algorithm,
+            channels,
+            since_launch,
+            place,
+            ..OfOperation::default()
+        };
         recorded(kind, 1000, payload)
     }
 
@@ -332,7 +345,10 @@ pub(crate) mod tests {
         coll.kernel_ended(None);
         assert_eq!(coll.span(), None);
         coll.kernel_ended(Some((0, 0)));
-        assert_eq!((coll.span(), coll.timing(Verdict::InStep, ALONE)), (Some((0, 0)), Timing::Stamps { start: 0, stop: 0 }));
+        assert_eq!(
+            (coll.span(), coll.timing(Verdict::InStep, ALONE)),
+            (Some((0, 0)), Timing::Stamps { start: 0, stop: 0 })
+        );
         coll.kernel_ended(Some((0, 5)));
         assert_eq!(coll.timing(Verdict::InStep, ALONE), Timing::Stamps { start: 0, stop: 5 });
     }

@@ -1,16 +1,18 @@
 //! The job that this process is part of, as its scheduler and its launcher call it.
 //!
-//! A scheduler's number alone does not do: a batch script may start several programs, one after the other or at a time. A
-//! launcher's name alone does not do either: torchrun's is the user's, and often the same in each job. So both are taken.
-//! The name is only the second best: processes that share a communicator of NCCL are of one job, whatever it says.
+//! A scheduler's number alone does not do: a batch script may start several programs, one after the other or at a time.
+//! A launcher's name alone does not do either: torchrun's is the user's, and often the same in each job. So both are
+//! taken. The name is only the second best: processes that share a communicator of NCCL are of one job, whatever it
+//! says.
 
 /// What the scheduler calls the job.
 const SCHEDULERS: [(&str, &str); 4] =
     [("slurm", "SLURM_JOB_ID"), ("pbs", "PBS_JOBID"), ("lsf", "LSB_JOBID"), ("flux", "FLUX_JOB_ID")];
 /// What tells the tasks of a job array, or the runs of a job that was put back into the queue, apart, by scheduler.
-const OF_MANY: [(&str, &str, &str); 2] = [("slurm", "restart", "SLURM_RESTART_COUNT"), ("lsf", "index", "LSB_JOBINDEX")];
-/// What the launcher calls what it has started. SLURM's step comes last: Open MPI's daemons are in one, and the processes
-/// beside `mpirun` are not.
+const OF_MANY: [(&str, &str, &str); 2] =
+    [("slurm", "restart", "SLURM_RESTART_COUNT"), ("lsf", "index", "LSB_JOBINDEX")];
+/// What the launcher calls what it has started. SLURM's step comes last: Open MPI's daemons are in one, and the
+/// processes beside `mpirun` are not.
 const LAUNCHERS: [(&str, &str); 4] =
     [("pmix", "PMIX_NAMESPACE"), ("pals", "PALS_APID"), ("torchrun", "TORCHELASTIC_RUN_ID"), ("step", "SLURM_STEP_ID")];
 
@@ -27,8 +29,9 @@ pub(crate) fn name(lookup: impl Fn(&str) -> Option<String>) -> Option<String> {
     let of_many = OF_MANY.iter().filter(|of| scheduler.as_ref().is_some_and(|(name, _)| *name == of.0));
     let of_many = of_many.filter_map(|&(_, word, variable)| Some(format!("{word} {}", text(variable)?)));
     // torchrun's own word for a run that nobody has named
-    let launcher =
-        LAUNCHERS.into_iter().find_map(|(name, variable)| Some((name, text(variable).filter(|value| value != "none")?)));
+    let launcher = LAUNCHERS
+        .into_iter()
+        .find_map(|(name, variable)| Some((name, text(variable).filter(|value| value != "none")?)));
     let scheduler = scheduler.iter().map(|(name, value)| format!("{name} {value}"));
     let parts: Vec<String> =
         scheduler.chain(of_many).chain(launcher.iter().map(|(name, value)| format!("{name} {value}"))).collect();
@@ -65,6 +68,10 @@ mod tests {
 
     #[test]
     fn each_part_is_a_variable_that_is_kept() {
-        assert!(["SLURM_JOB_ID", "PMIX_NAMESPACE", "LSB_JOBINDEX"].iter().all(|name| variables().any(|known| known == *name)));
+        assert!(
+            ["SLURM_JOB_ID", "PMIX_NAMESPACE", "LSB_JOBINDEX"]
+                .iter()
+                .all(|name| variables().any(|known| known == *name))
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! Which process figures are of, and when they were taken: what tells recordings and summaries of many processes apart.
 //!
-//! A process has a random number, made when NCCL calls first. In a replay it is the recorded process that figures are of;
-//! what an older recording does not say of it is not known.
+//! A process has a random number, made when NCCL calls first. In a replay it is the recorded process that figures are
+//! of; what an older recording does not say of it is not known.
 
 pub(crate) mod job;
 
@@ -60,7 +60,8 @@ pub(crate) fn begin() {
     OWN.get_or_init(|| Origin { started: Some(now()), ..Origin::of_process() });
 }
 
-/// An NCCL calls: its release, where that is known, and the version of the interface that it speaks. Not for the hot path.
+/// An NCCL calls: its release, where that is known, and the version of the interface that it speaks. Not for the hot
+/// path.
 pub fn met(release: Option<String>, interface: u32) {
     let Some(mut callers) = lock::hold(&CALLERS) else { return };
     if !callers.contains(&(release.clone(), interface)) {
@@ -68,7 +69,8 @@ pub fn met(release: Option<String>, interface: u32) {
     }
 }
 
-/// From here on, figures are of that process, whose recording is replayed. What is no [`Origin`] as JSON changes nothing.
+/// From here on, figures are of that process, whose recording is replayed. What is no [`Origin`] as JSON changes
+/// nothing.
 pub fn replay(pid: u32, recorded: &[u8]) {
     if let Ok(recorded) = serde_json::from_slice(recorded) {
         let _ = RECORDED.set((pid, recorded));
@@ -147,8 +149,8 @@ fn boot() -> Option<String> {
     std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok().map(|text| text.trim().to_owned())
 }
 
-/// Where the system denies random numbers, or has none yet: what no two processes have in common, mixed. The real time is among
-/// it, to the nanosecond, and the process' start.
+/// Where the system denies random numbers, or has none yet: what no two processes have in common, mixed. The real time
+/// is among it, to the nanosecond, and the process' start.
 fn of_circumstances() -> u64 {
     let mut mixed = DefaultHasher::new();
     (host_name::of_machine(), boot(), std::process::id(), SystemTime::now()).hash(&mut mixed);

@@ -1,9 +1,10 @@
 //! Grace periods: knowing that every callback that may have seen a window's old state has ended.
 //!
-//! A thread marks itself as inside a callback with a plain store (`ThreadCell::enter`), then reads the window's state. The
-//! collector changes the state, lets the kernel fence all threads of the process (membarrier), then looks at the marks. A thread
-//! whose mark it does not see will see the new state; one whose mark it sees is waited for. This is the userspace RCU of
-//! Desnoyers et al. (IEEE TPDS 23(2), 2012) in its membarrier form: the callbacks pay two plain stores.
+//! A thread marks itself as inside a callback with a plain store (`ThreadCell::enter`), then reads the window's state.
+//! The collector changes the state, lets the kernel fence all threads of the process (membarrier), then looks at the
+//! marks. A thread whose mark it does not see will see the new state; one whose mark it sees is waited for. This is the
+//! userspace RCU of Desnoyers et al. (IEEE TPDS 23(2), 2012) in its membarrier form: the callbacks pay two plain
+//! stores.
 
 use crate::base::sync::{Ordering, fence};
 use crate::clock::monotonic;
@@ -16,11 +17,13 @@ const REGISTER_PRIVATE_EXPEDITED: libc::c_int = 1 << 4;
 /// How long a callback may last that began before callbacks fenced themselves, nanoseconds.
 const UNFENCED: u64 = 1_000_000_000;
 
-/// Readies the kernel's fence. Where there is none (a kernel before 4.14, a sandbox), callbacks fence themselves from here on.
+/// Readies the kernel's fence. Where there is none (a kernel before 4.14, a sandbox), callbacks fence themselves from
+/// here on.
 pub fn prepare() {
     let offered = membarrier(QUERY);
-    let ready =
-        offered > 0 && offered & libc::c_long::from(PRIVATE_EXPEDITED) != 0 && membarrier(REGISTER_PRIVATE_EXPEDITED) == 0;
+    let ready = offered > 0
+        && offered & libc::c_long::from(PRIVATE_EXPEDITED) != 0
+        && membarrier(REGISTER_PRIVATE_EXPEDITED) == 0;
     if !ready {
         ThreadCell::fence_yourselves();
     }
@@ -35,7 +38,8 @@ fn membarrier(command: libc::c_int) -> libc::c_long {
 #[derive(Debug)]
 pub struct Grace {
     inside: Vec<(&'static ThreadCell, u64)>,
-    /// Not over before that time, when the kernel refused to fence: callbacks that did not fence themselves yet have ended by then.
+    /// Not over before that time, when the kernel refused to fence: callbacks that did not fence themselves yet have
+    /// ended by then.
     not_before: u64,
 }
 
@@ -91,8 +95,9 @@ impl Graces {
         true
     }
 
-    /// From here on, all are over, until [`Graces::resume`]: a callback that a signal handler has left never ends. The caller knows that no
-    /// other callback is under way, or that nothing is recorded any more with which its event could mix.
+    /// From here on, all are over, until [`Graces::resume`]: a callback that a signal handler has left never ends. The
+    /// caller knows that no other callback is under way, or that nothing is recorded any more with which its event
+    /// could mix.
     pub fn give_up(&mut self) {
         self.given_up = true;
     }

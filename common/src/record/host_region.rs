@@ -1,5 +1,5 @@
-//! Calls of NCCL's API as regions on the calling thread, for whoever wants to know when a thread goes in and comes out. Off, that costs
-//! a callback one load.
+//! Calls of NCCL's API as regions on the calling thread, for whoever wants to know when a thread goes in and comes out.
+//! Off, that costs a callback one load.
 
 use crate::event::name::Name;
 use once_cell::sync::OnceCell;

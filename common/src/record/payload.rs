@@ -1,5 +1,5 @@
-//! The words of a slot that depend on its event's kind (see `slot`), as its start writes them: callbacks pack them, the collector unpacks them.
-//! Every field has its bits here alone.
+//! The words of a slot that depend on its event's kind (see `slot`), as its start writes them: callbacks pack them, the
+//! collector unpacks them. Every field has its bits here alone.
 
 use crate::event::name::Name;
 
@@ -11,8 +11,8 @@ pub(crate) type Payload = [u64; 4];
 pub(crate) struct Place {
     /// In the order of starts of its communicator, below 2^48.
     pub order: u64,
-    /// How far behind the first operation of its kernel it is: 0 where it is the first, or has a kernel of its own. 65,535 stands for all
-    /// above, too.
+    /// How far behind the first operation of its kernel it is: 0 where it is the first, or has a kernel of its own.
+    /// 65,535 stands for all above, too.
     pub distance: u16,
 }
 
@@ -209,7 +209,8 @@ mod tests {
 
     #[test]
     fn distances_have_an_end() {
-        for (order, distance, farthest) in [(0, 0, 0), (7, 3, 3), ((1 << 48) - 1, 65_535, 65_535), (9, 1 << 40, 65_535)] {
+        for (order, distance, farthest) in [(0, 0, 0), (7, 3, 3), ((1 << 48) - 1, 65_535, 65_535), (9, 1 << 40, 65_535)]
+        {
             assert_eq!(Place::unpack(Place::new(order, distance).pack()), Place { order, distance: farthest });
         }
     }
@@ -219,7 +220,8 @@ mod tests {
         let [function, algorithm, protocol] = [c"AllGather", c"RING", c"LL128"].map(|name| Name::of(Some(name)));
         let (channels, since_launch, place) = (255, u32::MAX.into(), Place { order: 7, distance: 3 });
         let number = OfOperation::number(Some(-2), 5);
-        let operation = OfOperation { bytes: u64::MAX, number, function, algorithm, protocol, channels, since_launch, place };
+        let operation =
+            OfOperation { bytes: u64::MAX, number, function, algorithm, protocol, channels, since_launch, place };
         assert_eq!((OfOperation::unpack(operation.pack()), operation.peer()), (operation, -2));
         assert_eq!(OfOperation::number(None, 5), 5);
         for (captured, silent) in [(true, false), (false, true)] {
@@ -231,7 +233,10 @@ mod tests {
             assert_eq!(OfProxyOp::unpack(proxy.pack()), proxy);
             for is_marked in [true, false] {
                 let found = proxy.connection.marked(!is_marked).marked(is_marked);
-                assert_eq!((found.peer(), found.channel(), found.sends(), found.is_marked()), (peer, channel, sends, is_marked));
+                assert_eq!(
+                    (found.peer(), found.channel(), found.sends(), found.is_marked()),
+                    (peer, channel, sends, is_marked)
+                );
             }
         }
         assert_eq!(OfStep::unpack(OfStep { number: 4 }.pack()), OfStep { number: 4 });

@@ -1,7 +1,8 @@
 //! The recording memory: one bounded pool of blocks of slots.
 //!
-//! Every window of every communicator takes its blocks from here and gives them back when it has been read. A block serves one
-//! thread and one window at a time. Its generation grows when it is given back, so handles into it die at that moment.
+//! Every window of every communicator takes its blocks from here and gives them back when it has been read. A block
+//! serves one thread and one window at a time. Its generation grows when it is given back, so handles into it die at
+//! that moment.
 
 use crate::base::mapping::{Mapping, Zeroed};
 use crate::base::sync::{AtomicU32, AtomicU64, Ordering};
@@ -43,7 +44,8 @@ impl Block {
         self.window.load(Ordering::Relaxed)
     }
 
-    /// Enters the service of a window. Only the thread that took the block calls this, before anyone else can know of it.
+    /// Enters the service of a window. Only the thread that took the block calls this, before anyone else can know of
+    /// it.
     pub fn assign(&self, window: u32) {
         self.window.store(window, Ordering::Relaxed);
     }
@@ -68,8 +70,8 @@ pub struct Pool {
     fresh: AtomicU32,
     /// Blocks below this have memory. Only the collector writes.
     committed: AtomicU32,
-    /// Free list: the first block's index + 1 (0 for none) under a count of changes, so that an index that comes back between
-    /// a look and the exchange (ABA) is noticed.
+    /// Free list: the first block's index + 1 (0 for none) under a count of changes, so that an index that comes back
+    /// between a look and the exchange (ABA) is noticed.
     free: AtomicU64,
     in_use: AtomicU32,
 }
@@ -114,8 +116,8 @@ impl Pool {
         Some(block)
     }
 
-    /// Gives a block back; its events and handles are dead from here on. Only the collector calls this, when no thread can be
-    /// about to start an event in the block (see `grace`).
+    /// Gives a block back; its events and handles are dead from here on. Only the collector calls this, when no thread
+    /// can be about to start an event in the block (see `grace`).
     pub fn give_back(&self, block: u32) {
         let Some(entry) = self.blocks.get(block as usize) else { return };
         self.in_use.fetch_sub(1, Ordering::Relaxed);
@@ -132,8 +134,8 @@ impl Pool {
         }
     }
 
-    /// Has the system provide memory for so many blocks that were never used, which takes a microsecond each: the collector does so that no
-    /// callback need.
+    /// Has the system provide memory for so many blocks that were never used, which takes a microsecond each: the
+    /// collector does so that no callback need.
     pub fn commit_ahead(&self, blocks: u32) {
         let committed = self.committed.load(Ordering::Relaxed);
         let wanted = self.fresh.load(Ordering::Relaxed).saturating_add(blocks).min(self.blocks.len() as u32);

@@ -18,7 +18,8 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 /// Closed windows on their way to the collector.
 const CLOSED_WINDOWS: usize = 1024;
 
-/// Blocks that the system has memory for before the first event: a burst of events may be faster than the collector's start.
+/// Blocks that the system has memory for before the first event: a burst of events may be faster than the collector's
+/// start.
 const FIRST_BLOCKS: u32 = 256;
 
 /// Everything the callbacks need.
@@ -119,7 +120,8 @@ impl Recorder {
         };
         let entry = self.pool.block(block)?;
         entry.assign(window);
-        // the window's before it is at hand: a signal handler may leave this callback at any place, and what is recorded must be found
+        // the window's before it is at hand: a signal handler may leave this callback at any place, and what is
+        // recorded must be found
         let blocks = home.add(&self.pool, block);
         self.keep(cell, window, Spare { block, place: 0, generation: entry.generation() });
         // the window that is full now still takes this event; the next one goes to its successor
@@ -147,7 +149,8 @@ impl Recorder {
     /// Closes a window that fills, if it still does, and hands it to the collector.
     pub(crate) fn close(&self, context: &Context, index: u32, window: u32, now: u64) {
         if context.filling() == window && context.rotate(window, now) {
-            // the queue never blocks and does not allocate; were it full, the collector would still find the window by its state
+            // the queue never blocks and does not allocate; were it full, the collector would still find the window by
+            // its state
             let _ = self.closed.push(index * WINDOWS + window);
         }
     }

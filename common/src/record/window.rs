@@ -1,7 +1,7 @@
 //! Windows: what is recorded between two roll-overs of a communicator.
 //!
-//! Every communicator has four. One is FILLING; a full or old one is CLOSING while the events in it go on to their stops, and
-//! takes the children of its events; then PROCESSING, read for the last time; then READY to be filled again.
+//! Every communicator has four. One is FILLING; a full or old one is CLOSING while the events in it go on to their
+//! stops, and takes the children of its events; then PROCESSING, read for the last time; then READY to be filled again.
 //!
 //! ```text
 //! READY ──rotate──► FILLING ──count, time, finalize──► CLOSING ──all stopped, or deadline──► PROCESSING ──► READY

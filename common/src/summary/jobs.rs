@@ -1,8 +1,8 @@
 //! Which processes are of one job.
 //!
 //! Processes that share a communicator are, whatever their environments say: NCCL gives all ranks of a communicator one
-//! number. So are those whose jobs have one name, where they can be of one run: no rank is there twice, and they ran at a
-//! time. So are nameless ones that are different ranks of as many, at a time. Of others nothing says so.
+//! number. So are those whose jobs have one name, where they can be of one run: no rank is there twice, and they ran at
+//! a time. So are nameless ones that are different ranks of as many, at a time. Of others nothing says so.
 
 use super::runs::{self, Run};
 use super::{Process, Summary};
@@ -95,7 +95,8 @@ impl Summary {
             // these were found in all processes together, of communicators that no two jobs have
             let comms: BTreeSet<&str> = summary.communicators.iter().map(|row| row.comm.as_str()).collect();
             summary.lateness = self.lateness.iter().filter(|row| comms.contains(row.comm.as_str())).cloned().collect();
-            summary.bandwidth = self.bandwidth.iter().filter(|row| comms.contains(row.comm.as_str())).cloned().collect();
+            summary.bandwidth =
+                self.bandwidth.iter().filter(|row| comms.contains(row.comm.as_str())).cloned().collect();
             summary.jobs = vec![job.clone()];
             summary
         };
@@ -138,7 +139,10 @@ mod tests {
     #[test]
     fn a_communicator_makes_one_job_of_its_processes_whatever_they_are_called() {
         let named = |name: &str| Some(name.to_owned());
-        assert_eq!(jobs(&["a", "b", "", "c"], &[&[0, 2], &[1, 2]]), [(named("a"), vec![0, 1, 2]), (named("c"), vec![3])]);
+        assert_eq!(
+            jobs(&["a", "b", "", "c"], &[&[0, 2], &[1, 2]]),
+            [(named("a"), vec![0, 1, 2]), (named("c"), vec![3])]
+        );
         assert_eq!(jobs(&["", "", "", ""], &[&[3, 0], &[2, 1]]), [(None, vec![0, 3]), (None, vec![1, 2])]);
     }
 

@@ -1,4 +1,5 @@
-//! Which ranks of a job are here, as its launcher counts them: by variables of its processes, which communicators may know less than.
+//! Which ranks of a job are here, as its launcher counts them: by variables of its processes, which communicators may
+//! know less than.
 
 use super::Summary;
 use super::ranks::stretches;
@@ -49,7 +50,8 @@ impl Launched {
         let variables: Vec<&str> = self.variables.iter().copied().collect();
         let by = if variables.is_empty() { String::new() } else { format!(" (by {})", variables.join(", ")) };
         let all = i32::try_from(self.all).ok()?;
-        let missing = stretches((0..all).filter(|rank| u32::try_from(*rank).is_ok_and(|rank| !self.here.contains(&rank))));
+        let missing =
+            stretches((0..all).filter(|rank| u32::try_from(*rank).is_ok_and(|rank| !self.here.contains(&rank))));
         Some(format!("of the {all} ranks of {job}{by} these are not here, or have not called NCCL: {missing}"))
     }
 }
@@ -84,7 +86,10 @@ mod tests {
         let two_of = |all| [(Some(0), Some(all)), (Some(1), Some(all))];
         let whole: (i32, &[i32]) = (2, &[0, 1]);
         assert_eq!(of(&two_of(8), &[whole]).ranks(), "2 of 8 ranks of the job");
-        assert_eq!(of(&two_of(8), &[whole, (4, &[0, 1])]).ranks(), "2 of 8 ranks of the job; all ranks of 1 of 2 communicators");
+        assert_eq!(
+            of(&two_of(8), &[whole, (4, &[0, 1])]).ranks(),
+            "2 of 8 ranks of the job; all ranks of 1 of 2 communicators"
+        );
         assert_eq!(of(&two_of(8), &[]).ranks(), "2 of 8 ranks of the job");
         assert_eq!(of(&two_of(2), &[whole]).ranks(), "2 of 2 ranks");
         // a process has several of a communicator's ranks
@@ -98,7 +103,8 @@ mod tests {
     #[test]
     fn a_note_names_the_ranks_that_are_missing_and_the_variable() {
         let notes = of(&[(Some(0), Some(8)), (Some(5), Some(8))], &[]).notes_of_ranks();
-        let expected = "of the 8 ranks of job slurm 7 (by PMI_RANK) these are not here, or have not called NCCL: 1 to 4, 6 to 7";
+        let expected =
+            "of the 8 ranks of job slurm 7 (by PMI_RANK) these are not here, or have not called NCCL: 1 to 4, 6 to 7";
         assert_eq!(notes, [expected]);
         assert!(of(&[(Some(0), Some(2)), (Some(1), Some(2))], &[]).notes_of_ranks().is_empty());
     }

@@ -1,4 +1,5 @@
-//! The summary: what a run, or one process of it, measured. Schema `scorep-nccl-summary-1`; docs/summary.md tells every field.
+//! The summary: what a run, or one process of it, measured. Schema `scorep-nccl-summary-1`; docs/summary.md tells every
+//! field.
 
 mod jobs;
 mod launched;
@@ -25,8 +26,8 @@ pub const SCHEMA: &str = "scorep-nccl-summary-1";
 pub struct Summary {
     /// [`SCHEMA`].
     pub schema: String,
-    /// Whether all processes have written theirs at their end: `false` for what was written while a process ran, and of a recording that ends
-    /// before its process. Files of earlier versions have no such field, and are complete.
+    /// Whether all processes have written theirs at their end: `false` for what was written while a process ran, and of
+    /// a recording that ends before its process. Files of earlier versions have no such field, and are complete.
     #[serde(default = "yes")]
     pub complete: bool,
     /// Jobs that the processes are of, where processes were gathered.
@@ -104,8 +105,8 @@ pub struct Operations {
     pub event_timed: u64,
     /// Sum of times, microseconds.
     pub time_us: f64,
-    /// Sum of the times of their kernels, microseconds; a kernel counts once for each function that it runs, with the first of its
-    /// operations of that function.
+    /// Sum of the times of their kernels, microseconds; a kernel counts once for each function that it runs, with the
+    /// first of its operations of that function.
     #[serde(default)]
     pub kernel_time_us: f64,
     /// The same with each kernel once in all rows, with the first of all of its operations, microseconds.
@@ -219,8 +220,9 @@ pub struct Lateness {
     pub last: u64,
 }
 
-/// How fast the collectives of a communicator are, of one function and a range of sizes. Of a function that nobody ends before all have
-/// begun, the rank that comes last waits for nobody: the least time of an operation over its ranks is taken for that of the transfer.
+/// How fast the collectives of a communicator are, of one function and a range of sizes. Of a function that nobody ends
+/// before all have begun, the rank that comes last waits for nobody: the least time of an operation over its ranks is
+/// taken for that of the transfer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Bandwidth {
     /// Communicator.
@@ -244,8 +246,8 @@ pub struct Bandwidth {
     pub bytes: u64,
     /// Sum of their least times, microseconds.
     pub least_us: f64,
-    /// Bus bandwidth, 10^9 bytes a second: S x factor over the sum of the least times. Where those that are timed speak for
-    /// all (`sums::enough`).
+    /// Bus bandwidth, 10^9 bytes a second: S x factor over the sum of the least times. Where those that are timed speak
+    /// for all (`sums::enough`).
     pub busbw_gb_s: Option<f64>,
 }
 

@@ -109,7 +109,8 @@ fn operations(&(rank, is_coll, function, peer): &OperationKey, sum: &OperationSu
 
 fn process(totals: &Totals) -> Process {
     let [enqueued_ops, enqueued_bytes, api_time] = ThreadCell::of_all_threads();
-    let of_threads = [(Fixed::EnqueuedOps, enqueued_ops), (Fixed::EnqueuedBytes, enqueued_bytes), (Fixed::ApiTime, api_time)];
+    let of_threads =
+        [(Fixed::EnqueuedOps, enqueued_ops), (Fixed::EnqueuedBytes, enqueued_bytes), (Fixed::ApiTime, api_time)];
     let mut counters: BTreeMap<String, u64> = metric::counters()
         .iter()
         .enumerate()
@@ -131,7 +132,11 @@ fn process(totals: &Totals) -> Process {
         unfinished: totals.unfinished,
         invisible: totals.invisible,
         out_of_step: totals.out_of_step,
-        untimed: Untimed::ALL.into_iter().zip(totals.untimed).map(|(cause, count)| (cause.name().to_owned(), count)).collect(),
+        untimed: Untimed::ALL
+            .into_iter()
+            .zip(totals.untimed)
+            .map(|(cause, count)| (cause.name().to_owned(), count))
+            .collect(),
         ignored_handles: ThreadCell::total(|cell| cell.ignored.get()),
         foreign_proxy_ops: missing.foreign_proxy_ops,
         skipped: missing.skipped,
@@ -166,6 +171,7 @@ fn notes(totals: &Totals) -> Vec<String> {
 /// Of this program alone: getrusage's begins with that of the program that started this one, before it became another.
 fn peak_memory() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let kibibytes = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+    let kibibytes =
+        status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse::<u64>().ok());
     kibibytes.unwrap_or(0).saturating_mul(1024)
 }

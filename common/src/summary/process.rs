@@ -23,8 +23,8 @@ pub struct Process {
     pub events: u64,
     /// Windows processed.
     pub windows: u64,
-    /// Events not recorded because memory was full, or because a signal handler has left their callback; callbacks that a recording
-    /// lacks, in its replay.
+    /// Events not recorded because memory was full, or because a signal handler has left their callback; callbacks that
+    /// a recording lacks, in its replay.
     pub dropped: u64,
     /// Operations of which something never ended.
     pub unfinished: u64,
@@ -48,7 +48,8 @@ pub struct Process {
     pub unknown_events: u64,
     /// Events whose parent could not be found.
     pub orphans: u64,
-    /// Events, calls and operations that the counters lack, or have without a GPU time that was asked for: 0 only where there is none.
+    /// Events, calls and operations that the counters lack, or have without a GPU time that was asked for: 0 only where
+    /// there is none.
     #[serde(default)]
     pub incomplete: u64,
     /// Communicators that have ended and are summed up as `others`.

@@ -63,8 +63,8 @@ pub(super) fn stretches(ranks: impl Iterator<Item = i32>) -> String {
 }
 
 impl Summary {
-    /// `3 of 8 ranks`: of the largest communicator, with how many communicators all ranks are here of, where they are not of all;
-    /// or of the job, where its launcher says of more.
+    /// `3 of 8 ranks`: of the largest communicator, with how many communicators all ranks are here of, where they are
+    /// not of all; or of the job, where its launcher says of more.
     pub fn ranks(&self) -> String {
         let found: Vec<_> = self.communicators.iter().filter_map(|row| Some((row.found()?, row))).collect();
         let complete = found.iter().filter(|((here, all), _)| here >= all).count();
@@ -213,11 +213,16 @@ mod tests {
     #[test]
     fn different_nccls_are_said() {
         let mut summary = of(vec![]);
-        for (number, nccl, interface) in [(0, Some("2.28.9"), 5), (1, Some("2.30.7"), 6), (2, None, 6), (3, Some("2.28.9"), 5)] {
+        for (number, nccl, interface) in
+            [(0, Some("2.28.9"), 5), (1, Some("2.30.7"), 6), (2, None, 6), (3, Some("2.28.9"), 5)]
+        {
             let mut process = Summary::of_nothing("").processes.remove(0);
             process.process = number;
-            process.origin =
-                crate::origin::Origin { nccl: nccl.map(str::to_owned), interface: Some(interface), ..Default::default() };
+            process.origin = crate::origin::Origin {
+                nccl: nccl.map(str::to_owned),
+                interface: Some(interface),
+                ..Default::default()
+            };
             summary.processes.push(process);
         }
         let note = |of: &[u32]| summary.note_of_releases(of);

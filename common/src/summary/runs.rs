@@ -1,4 +1,5 @@
-//! Which processes without a communicator in common are of one run of a program: a batch script may start several under one name.
+//! Which processes without a communicator in common are of one run of a program: a batch script may start several under
+//! one name.
 
 use super::Process;
 use std::collections::BTreeSet;
@@ -60,13 +61,15 @@ impl<'a> Run<'a> {
 
     /// Whether the two cannot be of one run.
     pub(super) fn is_other(&self, other: &Self) -> bool {
-        let apart = |one: &BTreeSet<u32>, other: &BTreeSet<u32>| !one.is_empty() && !other.is_empty() && one.is_disjoint(other);
+        let apart =
+            |one: &BTreeSet<u32>, other: &BTreeSet<u32>| !one.is_empty() && !other.is_empty() && one.is_disjoint(other);
         let in_turn = self.span.zip(other.span).is_some_and(|(one, other)| one.1 < other.0 || other.1 < one.0);
         let named_otherwise = !self.names.is_empty() && !other.names.is_empty() && self.names.is_disjoint(&other.names);
         named_otherwise || apart(&self.sizes, &other.sizes) || !self.ranks.is_disjoint(&other.ranks) || in_turn
     }
 
-    /// Whether the two are of one run: their job has one name or, where none has a name, they are some of as many ranks.
+    /// Whether the two are of one run: their job has one name or, where none has a name, they are some of as many
+    /// ranks.
     pub(super) fn is_one_with(&self, other: &Self) -> bool {
         let is_nameless = self.names.is_empty() && other.names.is_empty();
         let is_complementary = is_nameless && self.unknown + other.unknown == 0;
@@ -131,7 +134,10 @@ mod tests {
         assert_eq!(runs(&[process("a", Some((0, 2)), [1, 2]), process("a", Some((1, 4)), [1, 2])]), [[0], [1]]);
         assert_eq!(runs(&[process("a", Some((0, 2)), [1, 2]), process("b", Some((1, 2)), [1, 2])]), [[0], [1]]);
         // the one in the middle ran with both
-        assert_eq!(runs(&[process("a", None, [1, 3]), process("a", None, [4, 6]), process("a", None, [2, 5])]), [[0, 1, 2]]);
+        assert_eq!(
+            runs(&[process("a", None, [1, 3]), process("a", None, [4, 6]), process("a", None, [2, 5])]),
+            [[0, 1, 2]]
+        );
     }
 
     #[test]

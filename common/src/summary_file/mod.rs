@@ -1,4 +1,5 @@
-//! The file of this process' summary: written every so often while the process runs, so that one that is killed leaves one, and at its end.
+//! The file of this process' summary: written every so often while the process runs, so that one that is killed leaves
+//! one, and at its end.
 
 mod earlier;
 
@@ -16,7 +17,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
-/// How long one that is written while the process runs may wait for the collector: what is busy for so long has the next one ready.
+/// How long one that is written while the process runs may wait for the collector: what is busy for so long has the
+/// next one ready.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Until the first one, at most: many jobs that fail do so at their begin.
@@ -46,11 +48,20 @@ pub(crate) fn begin(settings: &Settings) {
     let name = Name::new(&place, Earlier::Replaced);
     let pattern = pattern.clone();
     // the first value set: `begin` is called once
-    let _ = FILE.set(Mutex::new(File { name, pattern, fate: None, is_whole: false, told_name: false, told_failure: false }));
+    let _ = FILE.set(Mutex::new(File {
+        name,
+        pattern,
+        fate: None,
+        is_whole: false,
+        told_name: false,
+        told_failure: false,
+    }));
     // what goes into a pipe or a device cannot be taken back there
     let Some(interval) = settings.summary_interval().filter(|_| files::is_replaced(&place)) else { return };
     if let Err(error) = own_thread::spawn("scorep-nccl-sum", move || write_every(interval)) {
-        log::warn(&format!("no thread to write the summary while the process runs ({error}): it is written at its end"));
+        log::warn(&format!(
+            "no thread to write the summary while the process runs ({error}): it is written at its end"
+        ));
     }
 }
 
@@ -91,7 +102,8 @@ fn write(summary: &Summary, is_last: bool) -> bool {
 }
 
 impl File {
-    /// What was there before this process began is looked at once. One that another process writes from here on is known by its time.
+    /// What was there before this process began is looked at once. One that another process writes from here on is
+    /// known by its time.
     fn look_at_earlier(&mut self) {
         if self.fate.is_none() && files::is_replaced(self.name.place()) {
             let fate = Fate::of(self.name.place(), &origin::own());
@@ -102,8 +114,8 @@ impl File {
         }
     }
 
-    /// Says once which name it has, if another one than was asked for, and which file it has replaced; and what was in the way, at the end in
-    /// any case.
+    /// Says once which name it has, if another one than was asked for, and which file it has replaced; and what was in
+    /// the way, at the end in any case.
     fn tell(&mut self, written: io::Result<()>, is_last: bool) {
         let place = self.name.place().display();
         match written {
@@ -120,7 +132,8 @@ impl File {
         }
     }
 
-    /// What is to be said of the name. All ranks with one name, and all of a program that is started again, say the same: the first ones do.
+    /// What is to be said of the name. All ranks with one name, and all of a program that is started again, say the
+    /// same: the first ones do.
     fn line_of_name(&self, rank: Option<u32>) -> Option<String> {
         let (place, asked) = (self.name.place().display(), self.name.asked().display());
         let is_earlier = self.name.is_beside_earlier();
@@ -135,7 +148,9 @@ impl File {
                 "the summary of this process is in {place}: {asked} is of an earlier program of this job, or does not say of which job. {cure}"
             ),
             _ if self.name.is_another() => {
-                format!("the summary of this process is in {place}: {asked} is another process' file, or another user's. {cure}")
+                format!(
+                    "the summary of this process is in {place}: {asked} is another process' file, or another user's. {cure}"
+                )
             }
             Some(Fate::ReplacedAloud(job)) => {
                 let job = job.as_ref().map_or_else(String::new, |job| format!(" of job {}", visible(job)));

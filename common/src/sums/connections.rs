@@ -1,9 +1,9 @@
 //! The connections of a communicator (to a peer, by a channel), and what the transfers over each took.
 //!
-//! A connection serves its transfers one after the other, so that a transfer waits behind those before it. Its service time is
-//! stop - max(start, the stop before on its connection). Windows are read one after the other, and of each what began before
-//! what stopped: stops come out of order. So a transfer waits here until all is read that stopped before it, and is served in the
-//! order of stops, whatever window it is of.
+//! A connection serves its transfers one after the other, so that a transfer waits behind those before it. Its service
+//! time is stop - max(start, the stop before on its connection). Windows are read one after the other, and of each what
+//! began before what stopped: stops come out of order. So a transfer waits here until all is read that stopped before
+//! it, and is served in the order of stops, whatever window it is of.
 
 use crate::sums::run_sums::Transfer;
 use crate::sums::services::{Service, Services};
@@ -12,10 +12,11 @@ use std::collections::VecDeque;
 
 /// Connections whose last stops are kept. Transfers of further ones have no service time.
 const MOST_CONNECTIONS: usize = 16_384;
-/// Transfers that wait to be served. With more of them, all are served at once: what stopped before one of them and is read later is
-/// served behind it.
+/// Transfers that wait to be served. With more of them, all are served at once: what stopped before one of them and is
+/// read later is served behind it.
 const MOST_WAITING: usize = 65_536;
-/// Stops that are kept of a connection: NCCL has eight steps of a connection under way, or sixteen where two share the channel.
+/// Stops that are kept of a connection: NCCL has eight steps of a connection under way, or sixteen where two share the
+/// channel.
 const MOST_STOPS: usize = 32;
 
 /// Number of a window, no two of a communicator's alike.
@@ -48,7 +49,12 @@ pub struct Connections {
 
 impl Default for Connections {
     fn default() -> Self {
-        Self { waiting: Vec::new(), of_windows: FxHashMap::default(), first_stop: u64::MAX, stops: FxHashMap::default() }
+        Self {
+            waiting: Vec::new(),
+            of_windows: FxHashMap::default(),
+            first_stop: u64::MAX,
+            stops: FxHashMap::default(),
+        }
     }
 }
 
@@ -69,8 +75,8 @@ impl Connections {
         self.of_windows.contains_key(&window)
     }
 
-    /// All that stopped before `horizon` was read: what did is served. Those that wait are looked at only where one of them did: a step
-    /// that never ends holds the horizon up, and they may be many.
+    /// All that stopped before `horizon` was read: what did is served. Those that wait are looked at only where one of
+    /// them did: a step that never ends holds the horizon up, and they may be many.
     pub fn serve(&mut self, horizon: u64, mut take: impl FnMut(&Served)) {
         let Self { waiting, of_windows, first_stop: first, stops } = self;
         let horizon = if waiting.len() > MOST_WAITING { u64::MAX } else { horizon };
@@ -82,7 +88,8 @@ impl Connections {
         of_windows.clear();
         waiting.iter().for_each(|&(window, _)| *of_windows.entry(window).or_default() += 1);
         ready.sort_unstable_by_key(|(_, of)| (of.peer, of.channel, of.stop, of.start, of.bytes));
-        for part in ready.chunk_by(|(window, a), (other, b)| (window, a.peer, a.channel) == (other, b.peer, b.channel)) {
+        for part in ready.chunk_by(|(window, a), (other, b)| (window, a.peer, a.channel) == (other, b.peer, b.channel))
+        {
             let Some(&(window, Transfer { peer, channel, .. })) = part.first() else { continue };
             if stops.len() >= MOST_CONNECTIONS && !stops.contains_key(&(peer, channel)) {
                 continue;
@@ -168,7 +175,8 @@ mod tests {
             while !left.is_empty() {
                 // all that stopped before the horizon is read, and some of what did later, by two windows in turn
                 let horizon = left[random.usize(..left.len().min(40))].stop;
-                let mut read: Vec<_> = left.extract_if(.., |transfer| transfer.stop < horizon || random.bool()).collect();
+                let mut read: Vec<_> =
+                    left.extract_if(.., |transfer| transfer.stop < horizon || random.bool()).collect();
                 random.shuffle(&mut read);
                 let half = read.split_off(read.len() / 2);
                 connections.read(1, read);

@@ -1,8 +1,8 @@
 //! Least squares of time over size: time = latency + bytes / rate.
 //!
-//! The scatter of a time grows with the time, so it is the sum of the squares of relative residuals that is least: a point
-//! (x, y) has the weight w = 1/y². Without weights the largest sizes decide alone, and the latency is whatever their scatter
-//! leaves. With n points and the weighted means mx and my:
+//! The scatter of a time grows with the time, so it is the sum of the squares of relative residuals that is least: a
+//! point (x, y) has the weight w = 1/y². Without weights the largest sizes decide alone, and the latency is whatever
+//! their scatter leaves. With n points and the weighted means mx and my:
 //!
 //! ```text
 //! Sxx = Σw(x-mx)²   Sxy = Σw(x-mx)(y-my)   Syy = Σw(y-my)²   s² = Σw(y - intercept - slope x)² / (n - 2)
@@ -28,11 +28,12 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    /// The line through points (size, time); a time below 1 counts as 1. `None` with fewer than three points, where nothing can
-    /// be said of errors, and where all sizes or all times are equal.
+    /// The line through points (size, time); a time below 1 counts as 1. `None` with fewer than three points, where
+    /// nothing can be said of errors, and where all sizes or all times are equal.
     pub(crate) fn through(points: &[(u64, f64)]) -> Option<Self> {
         let &(size, time) = points.first()?;
-        if points.len() < 3 || points.iter().all(|point| point.0 == size) || points.iter().all(|point| point.1 == time) {
+        if points.len() < 3 || points.iter().all(|point| point.0 == size) || points.iter().all(|point| point.1 == time)
+        {
             return None;
         }
         let weighted = points.iter().map(|&(size, time)| (size as f64, time.max(1.0), time.max(1.0).powi(-2)));
@@ -67,9 +68,15 @@ mod tests {
     fn an_exact_line_is_found_exactly() {
         let points: Vec<(u64, f64)> = (0..9).map(|i| (i * 1000, 40.0 + 3000.0 * i as f64)).collect();
         let line = Line::through(&points).unwrap();
-        [(line.slope, 3.0), (line.intercept, 40.0), (line.r2, 1.0), (line.slope_error, 0.0), (line.intercept_error, 0.0)]
-            .into_iter()
-            .for_each(|(actual, expected)| close(actual, expected));
+        [
+            (line.slope, 3.0),
+            (line.intercept, 40.0),
+            (line.r2, 1.0),
+            (line.slope_error, 0.0),
+            (line.intercept_error, 0.0),
+        ]
+        .into_iter()
+        .for_each(|(actual, expected)| close(actual, expected));
         assert_eq!(line.n, 9);
     }
 

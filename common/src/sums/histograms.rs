@@ -1,4 +1,5 @@
-//! How sizes, times and rates are spread: how many lie between which bounds. Kept only where an exporter will ask for it.
+//! How sizes, times and rates are spread: how many lie between which bounds. Kept only where an exporter will ask for
+//! it.
 
 use crate::operation::Source;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -79,7 +80,8 @@ pub(crate) fn merge<T: Default>(kept: &mut Kept<T>, other: &Kept<T>, merge: impl
     }
 }
 
-/// Whole numbers counted between bounds, and their sum: their order does not matter, and none of them changes later, so that nothing ever falls.
+/// Whole numbers counted between bounds, and their sum: their order does not matter, and none of them changes later, so
+/// that nothing ever falls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Buckets {
     bounds: &'static [u64],
@@ -136,7 +138,11 @@ pub struct OfOperations {
 
 impl Default for OfOperations {
     fn default() -> Self {
-        Self { sizes: Buckets::new(&SIZES), times: [Buckets::new(&TIMES); Source::ALL.len()], sends: OfSends::default() }
+        Self {
+            sizes: Buckets::new(&SIZES),
+            times: [Buckets::new(&TIMES); Source::ALL.len()],
+            sends: OfSends::default(),
+        }
     }
 }
 
@@ -149,8 +155,8 @@ impl OfOperations {
     }
 }
 
-/// Of what operations sent over the network, a value each: the number of transfers, their mean size and their mean time. Those that sent
-/// nothing have none.
+/// Of what operations sent over the network, a value each: the number of transfers, their mean size and their mean
+/// time. Those that sent nothing have none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OfSends {
     /// Numbers.

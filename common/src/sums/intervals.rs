@@ -1,7 +1,7 @@
 //! The union of intervals: how long at least one of many things was under way.
 
-/// A union of half-open intervals, added in about ascending order. `MOST` are kept apart; past it the older half is settled, and
-/// what comes later and lies before the settled part counts no more.
+/// A union of half-open intervals, added in about ascending order. `MOST` are kept apart; past it the older half is
+/// settled, and what comes later and lies before the settled part counts no more.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Intervals<const MOST: usize> {
     /// Disjoint, ascending.
@@ -47,7 +47,9 @@ impl<const MOST: usize> Intervals<MOST> {
             return;
         }
         let after = first + self.apart[first..].partition_point(|&(other_start, _)| other_start <= end);
-        let hull = self.apart[first..after].iter().fold((start, end), |hull, other| (hull.0.min(other.0), hull.1.max(other.1)));
+        let hull = self.apart[first..after]
+            .iter()
+            .fold((start, end), |hull, other| (hull.0.min(other.0), hull.1.max(other.1)));
         let covered: u64 = self.apart[first..after].iter().map(|(start, end)| end - start).sum();
         self.length += hull.1 - hull.0 - covered;
         self.apart.splice(first..after, [hull]);
@@ -84,7 +86,8 @@ impl<const MOST: usize> Intervals<MOST> {
     }
 }
 
-/// Adds an interval to a list of which the union alone counts: one that touches the last prolongs that, so that fewer are to be sorted.
+/// Adds an interval to a list of which the union alone counts: one that touches the last prolongs that, so that fewer
+/// are to be sorted.
 #[inline]
 pub(crate) fn push(list: &mut Vec<(u64, u64)>, start: u64, end: u64) {
     match list.last_mut() {

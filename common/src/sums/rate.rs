@@ -1,9 +1,9 @@
 //! Transfer rate and latency of a pair of ranks: the sustained rate, and the fit where there is one.
 //!
-//! The sustained rate is bytes over the time that at least one transfer was under way: always there, and dependent on what the
-//! program sent. A transfer that stalls lowers it for the whole run. The typical rate is one connection's, with each transfer taking
-//! its size's median service time: few stalls do not change it. The fit is of service times over sizes: what one connection of
-//! the link needs for a transfer of a size.
+//! The sustained rate is bytes over the time that at least one transfer was under way: always there, and dependent on
+//! what the program sent. A transfer that stalls lowers it for the whole run. The typical rate is one connection's,
+//! with each transfer taking its size's median service time: few stalls do not change it. The fit is of service times
+//! over sizes: what one connection of the link needs for a transfer of a size.
 
 use crate::config::Regression;
 use crate::sums::fit::Line;
@@ -15,14 +15,15 @@ use serde::{Deserialize, Serialize};
 pub const FEWEST_SIZES: usize = 4;
 /// By what factor the largest exceeds the smallest above 0 at least.
 pub const LEAST_SPAN: u64 = 8;
-/// By how many of its standard errors the slope exceeds 0 at least. With four sizes 4 % of pure noise does, with seven 1 %.
+/// By how many of its standard errors the slope exceeds 0 at least. With four sizes 4 % of pure noise does, with seven
+/// 1 %.
 pub const LEAST_ERRORS: f64 = 3.0;
 
 /// A fitted line in a person's units.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct FittedLine {
-    /// Service time of a transfer of no bytes, microseconds; `None` where the line comes to less than 0, and the latency is lost in
-    /// its error.
+    /// Service time of a transfer of no bytes, microseconds; `None` where the line comes to less than 0, and the
+    /// latency is lost in its error.
     pub latency_us: Option<f64>,
     /// Its standard error.
     pub latency_error_us: f64,
@@ -119,7 +120,8 @@ mod tests {
     #[test]
     fn a_good_fit_stands_beside_the_sustained_rate() {
         // 5 us + 1 ns per 10 bytes, in ticks of half a nanosecond; one transfer was interrupted
-        let points = [(1000, 10_200), (10_000, 12_000), (100_000, 30_000), (100_000, 30_000), (100_000, 90_000), (2000, 10_400)];
+        let points =
+            [(1000, 10_200), (10_000, 12_000), (100_000, 30_000), (100_000, 30_000), (100_000, 90_000), (2000, 10_400)];
         let rate = Rate::of(&pair(&points), Regression::Median, 0.5);
         let fit = rate.fit.unwrap();
         assert_eq!((rate.sizes, fit.n, rate.in_flight), (4, 4, Some((1.5, 2))));
@@ -137,13 +139,16 @@ mod tests {
 
     #[test]
     fn what_says_little_of_a_link_gives_no_fit() {
-        let of = |sizes: &[u64], time: fn(u64) -> u64| pair(&sizes.iter().map(|&size| (size, time(size))).collect::<Vec<_>>());
+        let of = |sizes: &[u64], time: fn(u64) -> u64| {
+            pair(&sizes.iter().map(|&size| (size, time(size))).collect::<Vec<_>>())
+        };
         let line = |size| 5000 + size;
         let found = |pair: &PairSum| {
             [Regression::Median, Regression::Min, Regression::Avg].map(|by| Rate::of(pair, by, 1.0).fit.is_some())
         };
         assert_eq!(found(&of(&[0, 100, 200, 800], line)), [true; 3]);
-        // three sizes, a span below 8, the same above 0, times that fall, that are equal, and that differ for other reasons
+        // three sizes, a span below 8, the same above 0, times that fall, that are equal, and that differ for other
+        // reasons
         for pair in [
             of(&[100, 200, 800], line),
             of(&[100, 200, 400, 799], line),
@@ -184,8 +189,8 @@ mod tests {
             time += ticks;
         }
         let rate = Rate::of(&stalled, Regression::Median, 1.0);
-        let exact =
-            sizes.map(|size| size as f64).iter().sum::<f64>() / sizes.map(|size| 10.0 + size as f64 / 4e3).iter().sum::<f64>();
+        let exact = sizes.map(|size| size as f64).iter().sum::<f64>()
+            / sizes.map(|size| 10.0 + size as f64 / 4e3).iter().sum::<f64>();
         assert!((rate.typical_mb_s.unwrap() / exact - 1.0).abs() < 1e-9, "{rate:?} instead of {exact}");
         assert!(rate.sustained_mb_s.unwrap() < 0.2 * exact, "{rate:?}");
     }

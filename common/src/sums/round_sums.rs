@@ -1,4 +1,5 @@
-//! What a round found sent over the network, by the rank it went to, on its way into the sums of the run and of a window.
+//! What a round found sent over the network, by the rank it went to, on its way into the sums of the run and of a
+//! window.
 
 use crate::sums::intervals;
 use crate::sums::run_sums::{ChannelSum, PairSum, Transfer};

@@ -1,15 +1,16 @@
 //! Service times of transfers, by size: how long each took once the one before it on its connection was done.
 //!
-//! Of each size the median, the minimum or the mean is asked for. The median of any number of times in bounded memory: times
-//! are counted in buckets whose bounds grow by the same factor, eight to an octave, and each bucket keeps its count, sum and
-//! minimum. The median is the mean of the bucket that holds the lower median. So it is exact where the times in the middle are
-//! alike, off by less than an eighth wherever they lie, and the same in whatever order and parts times are taken in.
+//! Of each size the median, the minimum or the mean is asked for. The median of any number of times in bounded memory:
+//! times are counted in buckets whose bounds grow by the same factor, eight to an octave, and each bucket keeps its
+//! count, sum and minimum. The median is the mean of the bucket that holds the lower median. So it is exact where the
+//! times in the middle are alike, off by less than an eighth wherever they lie, and the same in whatever order and
+//! parts times are taken in.
 
 use crate::config::Regression;
 use rustc_hash::FxHashMap;
 
-/// Buckets that are kept, of all sizes together. A pair's transfers have some hundreds; past it, times that need another bucket
-/// are left out.
+/// Buckets that are kept, of all sizes together. A pair's transfers have some hundreds; past it, times that need
+/// another bucket are left out.
 pub const MOST_BUCKETS: usize = 7168;
 /// Sizes and times from here on are not plausible and not taken (128 TiB; 39 hours in nanoseconds).
 const LIMIT: u64 = 1 << 47;
@@ -119,8 +120,8 @@ impl Services {
         self.by_size(|size, buckets| Some((size, time(buckets)?)))
     }
 
-    /// Bytes, and the ticks that they take where every transfer takes its size's median time. A stall counts only in a size of
-    /// which half the transfers stall. `None` where that is no time.
+    /// Bytes, and the ticks that they take where every transfer takes its size's median time. A stall counts only in a
+    /// size of which half the transfers stall. `None` where that is no time.
     pub fn typical(&self) -> Option<(f64, f64)> {
         let of_sizes = self.by_size(|size, buckets| {
             let transfers = count(buckets) as f64;
@@ -213,8 +214,9 @@ mod tests {
 
     #[test]
     fn merging_equals_adding_all() {
-        let times =
-            |part: u64| (0..500_u64).filter(move |i| part == 2 || i % 2 == part).map(|i| (i * 31 % 17, i * 7919 % 10_009));
+        let times = |part: u64| {
+            (0..500_u64).filter(move |i| part == 2 || i % 2 == part).map(|i| (i * 31 % 17, i * 7919 % 10_009))
+        };
         let mut merged = services(times(0));
         merged.merge(&services(times(1)));
         assert_eq!(merged, services(times(2)));

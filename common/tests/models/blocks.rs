@@ -51,8 +51,8 @@ fn a_stop_brings_what_came_before() {
     });
 }
 
-/// No block has two owners, however it comes and goes: also when the first of the free ones comes back between a look and the
-/// exchange, with another behind it.
+/// No block has two owners, however it comes and goes: also when the first of the free ones comes back between a look
+/// and the exchange, with another behind it.
 #[test]
 fn a_block_has_one_owner() {
     /// Not the model's: its threads run one at a time, so this is what is so at the moment.
@@ -87,8 +87,8 @@ fn a_block_has_one_owner() {
     });
 }
 
-/// A thread goes on to the next window and leaves its block to the one before, which the collector takes apart: whoever finds the
-/// block when that window fills again does not use it.
+/// A thread goes on to the next window and leaves its block to the one before, which the collector takes apart: whoever
+/// finds the block when that window fills again does not use it.
 #[test]
 fn a_spare_block_of_a_window_taken_apart_is_not_used() {
     check(Some(3), || {
@@ -155,15 +155,16 @@ fn a_spare_block_is_adopted_by_one() {
     });
 }
 
-/// A step starts again, as receives do, while the window of its first start is given up and its slot serves another event: that one
-/// keeps its start.
+/// A step starts again, as receives do, while the window of its first start is given up and its slot serves another
+/// event: that one keeps its start.
 #[test]
 fn a_step_that_starts_again_does_not_touch_another_event() {
     check(Some(3), || {
         let (process, mut collector) = Process::new(Settings { deadline_seconds: 0.0, ..settings(4) });
         let parent = process.operation();
         assert_ne!(process.operation(), 0);
-        let start_step = |process: &Process| process.recorder.start(process.context, parent, &Event::ProxyStep { step: 0 });
+        let start_step =
+            |process: &Process| process.recorder.start(process.context, parent, &Event::ProxyStep { step: 0 });
         // the first in a block, as the operation will be that takes the block next
         assert_ne!(start_step(&process), 0);
         later();

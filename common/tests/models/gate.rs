@@ -5,8 +5,8 @@ use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::thread;
 
-/// One thread uses what is behind the gate, the other one takes it down when the gate is shut and nobody is inside. The cell fails the model
-/// where both could touch it at a time, or where the one would not see what the other did.
+/// One thread uses what is behind the gate, the other one takes it down when the gate is shut and nobody is inside. The
+/// cell fails the model where both could touch it at a time, or where the one would not see what the other did.
 #[test]
 fn nobody_is_behind_a_gate_that_is_shut_and_empty() {
     crate::check(None, || {

@@ -1,5 +1,5 @@
-//! The hand-over from callbacks to the collector: what is recorded while a window is closed and taken apart, or while a thread or a
-//! communicator ends, is found, once.
+//! The hand-over from callbacks to the collector: what is recorded while a window is closed and taken apart, or while a
+//! thread or a communicator ends, is found, once.
 
 use crate::{Process, check, later, settings};
 use common::config::Settings;
@@ -48,8 +48,8 @@ fn what_a_thread_counted_outlives_it() {
     });
 }
 
-/// A communicator ends, is taken apart and made again while a thread starts an operation in it: the operation is refused, or found in
-/// what was taken apart, never in the next communicator.
+/// A communicator ends, is taken apart and made again while a thread starts an operation in it: the operation is
+/// refused, or found in what was taken apart, never in the next communicator.
 #[test]
 fn an_operation_does_not_outlive_its_communicator() {
     check(Some(4), || {
@@ -80,7 +80,8 @@ fn a_child_does_not_outlive_its_communicator() {
     });
 }
 
-/// A window grows old and is taken apart while a thread starts operations: each is found, in this window or in the next.
+/// A window grows old and is taken apart while a thread starts operations: each is found, in this window or in the
+/// next.
 #[test]
 fn no_operation_is_lost_when_a_window_is_old() {
     check(Some(4), || {
@@ -110,7 +111,8 @@ fn no_operation_is_lost_when_a_window_is_full() {
     });
 }
 
-/// All windows but one are being taken apart, and that one grows old: the one that fills next is empty before anything is in it.
+/// All windows but one are being taken apart, and that one grows old: the one that fills next is empty before anything
+/// is in it.
 #[test]
 fn a_window_fills_again_when_it_is_empty() {
     check(Some(2), || {

@@ -1,8 +1,9 @@
-//! The recording, in every interleaving of two threads and every order of memory that the language allows: `make models`.
+//! The recording, in every interleaving of two threads and every order of memory that the language allows: `make
+//! models`.
 //!
-//! The models make callbacks as NCCL does ([`Recorder::start`] and its siblings) and take in what was recorded as the collector does
-//! ([`round::follow`]). What they leave out is the thread and the channels between the two, and the kernel's fence: in a model,
-//! callbacks fence themselves.
+//! The models make callbacks as NCCL does ([`Recorder::start`] and its siblings) and take in what was recorded as the
+//! collector does ([`round::follow`]). What they leave out is the thread and the channels between the two, and the
+//! kernel's fence: in a model, callbacks fence themselves.
 //!
 //! [`Recorder::start`]: common::recorder::Recorder::start
 
@@ -37,7 +38,8 @@ const WINDOW_TICKS: u64 = 100;
 const MOST_ROUNDS: u32 = 50;
 
 thread_local! {
-    /// The time. A model's threads take turns on one thread of the system, so all see the same, and it is another model's never.
+    /// The time. A model's threads take turns on one thread of the system, so all see the same, and it is another
+    /// model's never.
     static NOW: Cell<u64> = const { Cell::new(0) };
 }
 
@@ -62,7 +64,8 @@ pub(crate) fn check(preemptions: Option<usize>, model: impl Fn() + Sync + Send +
     });
 }
 
-/// The settings of a model: room for so many blocks, and windows that only time closes, and that wait for all their events.
+/// The settings of a model: room for so many blocks, and windows that only time closes, and that wait for all their
+/// events.
 pub(crate) fn settings(blocks: usize) -> Settings {
     Settings {
         memory_bytes: blocks * size_of::<Slot>() * BLOCK_SLOTS as usize,
@@ -90,8 +93,12 @@ impl Process {
     pub(crate) fn with(recorder: Arc<Recorder>) -> (Self, Collector) {
         let context = recorder.init(introduction());
         let communicator = Communicator::new(Handle::parse(context).unwrap(), &introduction());
-        let collector =
-            Collector { recorder: recorder.clone(), communicator, graces: Graces::default(), figures: Figures::default() };
+        let collector = Collector {
+            recorder: recorder.clone(),
+            communicator,
+            graces: Graces::default(),
+            figures: Figures::default(),
+        };
         (Self { recorder, context }, collector)
     }
 

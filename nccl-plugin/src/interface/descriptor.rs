@@ -1,5 +1,6 @@
-//! An event's descriptor with everything that any version of the interface says, in one form: versions decode into it, what is not
-//! said is absent. The core takes from it what it needs ([`Descriptor::event`]); a recording and a second plugin get all of it.
+//! An event's descriptor with everything that any version of the interface says, in one form: versions decode into it,
+//! what is not said is absent. The core takes from it what it needs ([`Descriptor::event`]); a recording and a second
+//! plugin get all of it.
 
 use crate::interface::kind::event;
 use common::event::{Call, Event, Identity, Operation, ProxyOp as CoreProxyOp};
@@ -337,7 +338,9 @@ impl<'a> Descriptor<'a> {
             Payload::Group => Event::Group,
             Payload::KernelLaunch { stream } => Event::KernelLaunch { stream },
             Payload::Unknown { .. } => Event::Unknown,
-            Payload::ProxyCtrl | Payload::NetPlugin { .. } | Payload::CeSync { .. } | Payload::CeBatch { .. } => Event::Unused,
+            Payload::ProxyCtrl | Payload::NetPlugin { .. } | Payload::CeSync { .. } | Payload::CeBatch { .. } => {
+                Event::Unused
+            }
             // known by name only since v7
             Payload::KernelPhase { .. } => Event::Unused,
         }

@@ -2,7 +2,9 @@
 
 use crate::interface::descriptor::{Descriptor, Payload};
 use crate::interface::kind::event;
-use crate::interface::payload::{Frame, Narrow, NumberedColl, NumberedP2p, OldArguments, Plain, ProxyOperation, ProxyStep};
+use crate::interface::payload::{
+    Frame, Narrow, NumberedColl, NumberedP2p, OldArguments, Plain, ProxyOperation, ProxyStep,
+};
 use crate::interface::version::Version;
 
 /// v1's event descriptor.

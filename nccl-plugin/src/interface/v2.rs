@@ -2,7 +2,9 @@
 
 use crate::interface::descriptor::{Descriptor, Payload};
 use crate::interface::kind::event;
-use crate::interface::payload::{CollV2, Frame, Named, NamedP2p, Narrow, OldArguments, Plain, ProxyOperation, ProxyStep};
+use crate::interface::payload::{
+    CollV2, Frame, Named, NamedP2p, Narrow, OldArguments, Plain, ProxyOperation, ProxyStep,
+};
 use crate::interface::v1::V1;
 use crate::interface::version::Version;
 

@@ -1,4 +1,5 @@
-//! Interface v3, NCCL 2.26: v2 without the traffic, and with kernel channels, whose time is not told, and network plugins.
+//! Interface v3, NCCL 2.26: v2 without the traffic, and with kernel channels, whose time is not told, and network
+//! plugins.
 
 use crate::interface::descriptor::{Descriptor, Payload};
 use crate::interface::kind::event;

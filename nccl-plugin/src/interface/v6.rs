@@ -49,7 +49,9 @@ pub(crate) fn union(payload: &Payload<'_>) -> Option<Union> {
     match payload {
         Payload::CeColl(coll) => union.ce_coll = CeColl::encode(coll),
         &Payload::CeSync { complete, ranks } => union.ce_sync = CeSync::encode(complete, ranks),
-        &Payload::CeBatch { operations, bytes, intra_sync } => union.ce_batch = CeBatch::encode(operations, bytes, intra_sync),
+        &Payload::CeBatch { operations, bytes, intra_sync } => {
+            union.ce_batch = CeBatch::encode(operations, bytes, intra_sync)
+        }
         other => union.v5 = v5::union(other)?,
     }
     Some(union)

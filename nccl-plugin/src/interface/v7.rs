@@ -47,7 +47,8 @@ impl Version for V7 {
 
     #[inline(always)]
     unsafe fn decode<'a>(raw: *const Raw) -> Descriptor<'a> {
-        // SAFETY: the caller's; NCCL fills in the member of the union that the type names. What v6 has lies in the same places.
+        // SAFETY: the caller's; NCCL fills in the member of the union that the type names. What v6 has lies in the same
+        // places.
         unsafe {
             let union = &raw const (*raw).payload;
             let payload = match (*raw).kind() {

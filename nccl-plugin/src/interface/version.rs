@@ -22,7 +22,8 @@ pub trait Version {
     /// `raw` points to NCCL's descriptor of this version, whose strings are alive as long as `'a`: for the callback.
     unsafe fn decode<'a>(raw: *const Self::Raw) -> Descriptor<'a>;
 
-    /// Writes a descriptor, for a plugin of this version; `None` when the version has no such type, or would have to say what
-    /// is not known. What it has no place for is left out; strings are the descriptor's, and live as long as those.
+    /// Writes a descriptor, for a plugin of this version; `None` when the version has no such type, or would have to
+    /// say what is not known. What it has no place for is left out; strings are the descriptor's, and live as long as
+    /// those.
     fn encode(descriptor: &Descriptor<'_>) -> Option<Self::Raw>;
 }

@@ -19,7 +19,8 @@ pub fn of_preset(preset: Preset) -> u64 {
     }
 }
 
-/// The types that settings ask for, whoever is asked: those of the mask, else of the preset, whose GPU times come from where they are wanted from.
+/// The types that settings ask for, whoever is asked: those of the mask, else of the preset, whose GPU times come from
+/// where they are wanted from.
 pub fn wanted(settings: &Settings) -> u64 {
     let of_preset = of_preset(settings.preset);
     let has_gpu_times = matches!(settings.preset, Preset::Light | Preset::Network);
@@ -49,7 +50,8 @@ pub struct Asked {
 /// What to ask a release for. `known` are the types of the interface version in use.
 pub fn types(settings: &Settings, release: Release, known: u64, lookup: impl Fn(&str) -> Option<String>) -> Asked {
     let wanted = wanted(settings) & known;
-    let troubles = release::troubles(release, &lookup).filter(|trouble| !settings.trust_nccl && trouble.types & wanted != 0);
+    let troubles =
+        release::troubles(release, &lookup).filter(|trouble| !settings.trust_nccl && trouble.types & wanted != 0);
     let left_out: Vec<&Trouble> = troubles.collect();
     // NCCL takes kernel phases to ask for kernel channels, too
     let implied = |types: u64| if types & event::KERNEL_CH != 0 { types | event::KERNEL_PHASE } else { types };

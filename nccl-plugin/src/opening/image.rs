@@ -1,4 +1,5 @@
-//! How many copies of this library the process has loaded. NCCL and Score-P must reach the same one: by links to one file.
+//! How many copies of this library the process has loaded. NCCL and Score-P must reach the same one: by links to one
+//! file.
 
 use std::ffi::{CStr, CString, c_int, c_void};
 
@@ -8,7 +9,8 @@ const MARKER: &CStr = c"scorep_nccl_flush";
 /// Number of different copies; 1 when the installation is right (or this library is linked into the program).
 pub(crate) fn count() -> usize {
     let mut names: Vec<CString> = Vec::new();
-    // SAFETY: the callback gets what is passed here, a list that outlives the call, and takes nothing else by reference.
+    // SAFETY: the callback gets what is passed here, a list that outlives the call, and takes nothing else by
+    // reference.
     unsafe { libc::dl_iterate_phdr(Some(note_name), (&raw mut names).cast()) };
     let mut markers: Vec<usize> = names.iter().filter_map(|name| marker_of(name)).collect();
     markers.sort_unstable();

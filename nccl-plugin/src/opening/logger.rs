@@ -3,7 +3,8 @@
 use std::ffi::{CString, c_char, c_int, c_ulong, c_void};
 
 /// `ncclDebugLogger_t`.
-type Function = unsafe extern "C" fn(level: c_int, flags: c_ulong, file: *const c_char, line: c_int, format: *const c_char, ...);
+type Function =
+    unsafe extern "C" fn(level: c_int, flags: c_ulong, file: *const c_char, line: c_int, format: *const c_char, ...);
 
 /// NCCL_LOG_INFO.
 const INFO: c_int = 3;

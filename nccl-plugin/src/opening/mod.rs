@@ -1,4 +1,5 @@
-//! What happens when NCCL opens the plugin: what this NCCL is asked for is settled, and a person is told, once for each.
+//! What happens when NCCL opens the plugin: what this NCCL is asked for is settled, and a person is told, once for
+//! each.
 
 pub mod asked;
 pub(crate) mod image;
@@ -70,8 +71,7 @@ fn warn(asked: &Asked, caller: Caller) {
 /// AMD's GPUs have no events of CUDA's.
 fn warn_of_no_cuda(settings: &Settings) {
     if settings.gpu_time == GpuTime::Events {
-        let line =
-            "GPU times are off: NCCL_SCOREP_GPU_TIME=events asks for CUDA's events, and the caller is RCCL. Set it to stamps";
+        let line = "GPU times are off: NCCL_SCOREP_GPU_TIME=events asks for CUDA's events, and the caller is RCCL. Set it to stamps";
         log::warn(line);
         notes::add(line.into());
     }

@@ -44,7 +44,8 @@ impl Trouble {
 /// The newest that was tried. Newer ones are treated as that one.
 pub const NEWEST_KNOWN: Release = Release(23_203);
 
-/// The first release that counts sends and receives to oneself among a channel's works, so that stamps stay in step behind them.
+/// The first release that counts sends and receives to oneself among a channel's works, so that stamps stay in step
+/// behind them.
 const COUNTS_SELF: Release = Release(23_102);
 
 /// Releases that launch broadcasts without telling of it, unless `NCCL_ALLGATHERV_ENABLE=0`.
@@ -82,7 +83,8 @@ pub fn of_interface(version: u32) -> Release {
     })
 }
 
-/// Whether a release would speak that version of the interface with a plugin that has them all: NCCL takes the newest it knows.
+/// Whether a release would speak that version of the interface with a plugin that has them all: NCCL takes the newest
+/// it knows.
 pub fn speaks(release: Release, version: u32) -> bool {
     of_interface(version) <= release && (version >= 7 || release < of_interface(version + 1))
 }
@@ -99,8 +101,8 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// Who calls through that version of the interface, and handed over that logger. Another NCCL may be in the process, too, so
-    /// what is found counts only if it speaks that version.
+    /// Who calls through that version of the interface, and handed over that logger. Another NCCL may be in the
+    /// process, too, so what is found counts only if it speaks that version.
     pub fn of(logger: *const c_void, version: u32) -> Self {
         let found = running(logger).filter(|&release| speaks(release, version));
         Self { release: found.unwrap_or_else(|| of_interface(version)), known: found.is_some(), version }
@@ -118,7 +120,8 @@ impl std::fmt::Display for Caller {
     }
 }
 
-/// The release of the library that `logger`, a function NCCL handed over, lies in; else of the one that the program links.
+/// The release of the library that `logger`, a function NCCL handed over, lies in; else of the one that the program
+/// links.
 fn running(logger: *const c_void) -> Option<Release> {
     // SAFETY: dlsym with the default handle searches what is loaded.
     let linked = || unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"ncclGetVersion".as_ptr()) };
@@ -127,7 +130,8 @@ fn running(logger: *const c_void) -> Option<Release> {
         return None;
     }
     // SAFETY: NCCL's ncclGetVersion has this type, in all its releases.
-    let get_version = unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn(*mut c_int) -> c_int>(function) };
+    let get_version =
+        unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn(*mut c_int) -> c_int>(function) };
     let mut version = 0;
     // SAFETY: it writes one integer.
     let result = unsafe { get_version(&raw mut version) };
@@ -158,7 +162,8 @@ fn library_of(address: *const c_void) -> Option<(*const c_void, &'static CStr)> 
         }
         found.assume_init()
     };
-    // SAFETY: dladdr's name is NULL or a string that lives as long as the library is loaded, and NCCL is calling us from it.
+    // SAFETY: dladdr's name is NULL or a string that lives as long as the library is loaded, and NCCL is calling us
+    // from it.
     let file = (!found.dli_fname.is_null()).then(|| unsafe { CStr::from_ptr(found.dli_fname) })?;
     Some((found.dli_fbase.cast_const(), file))
 }
@@ -209,7 +214,9 @@ mod tests {
 
     #[test]
     fn a_release_speaks_the_newest_interface_it_knows() {
-        for (release, version) in [(22_304, 1), (22_505, 2), (22_602, 3), (22_705, 4), (22_809, 5), (23_007, 6), (23_203, 7)] {
+        for (release, version) in
+            [(22_304, 1), (22_505, 2), (22_602, 3), (22_705, 4), (22_809, 5), (23_007, 6), (23_203, 7)]
+        {
             let speaks: Vec<u32> = (1..=7).filter(|&version| speaks(Release(release), version)).collect();
             assert_eq!(speaks, [version], "{release}");
         }

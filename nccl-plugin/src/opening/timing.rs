@@ -12,8 +12,8 @@ use std::sync::atomic::AtomicI32;
 const NVIDIA_TICK: u64 = 1;
 const AMD_TICK: u64 = 10;
 
-/// Of the communicator whose init is under way: `asked` are the event types that NCCL is asked for, `logger` is its function for log lines,
-/// and `mask` its word for the types.
+/// Of the communicator whose init is under way: `asked` are the event types that NCCL is asked for, `logger` is its
+/// function for log lines, and `mask` its word for the types.
 pub(crate) fn of(caller: Caller, asked: u64, logger: *const c_void, mask: *mut c_int) -> Timed {
     let settings = config::settings();
     let lookup = |name: &str| std::env::var(name).ok();
@@ -26,14 +26,15 @@ pub(crate) fn of(caller: Caller, asked: u64, logger: *const c_void, mask: *mut c
     }
 }
 
-/// NCCL's word, where it is known to be a variable of its library and not of a function: it lies in the library of NCCL's logger.
+/// NCCL's word, where it is known to be a variable of its library and not of a function: it lies in the library of
+/// NCCL's logger.
 fn word(mask: *mut c_int, asked: u64, logger: *const c_void) -> Option<Mask> {
     if mask.is_null() || !release::lie_together(mask.cast_const().cast(), logger) {
         return None;
     }
     let without = asked & !(event::KERNEL_CH | event::KERNEL_PHASE);
-    // SAFETY: an aligned int of a library that stays loaded as long as it calls us, and only then is it used; NCCL reads and writes it
-    // as an atomic, too.
+    // SAFETY: an aligned int of a library that stays loaded as long as it calls us, and only then is it used; NCCL
+    // reads and writes it as an atomic, too.
     let word = unsafe { AtomicI32::from_ptr(mask) };
     Some(Mask { word, with: asked as i32, without: without as i32 })
 }

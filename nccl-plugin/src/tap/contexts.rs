@@ -1,8 +1,10 @@
-//! Contexts as NCCL holds them: the core's own where there is one, with what the second plugin gave for the same communicator.
+//! Contexts as NCCL holds them: the core's own where there is one, with what the second plugin gave for the same
+//! communicator.
 //!
-//! The core has a number of contexts and uses one again when its communicator has ended, so each of these has the place of its index
-//! here. Communicators that the core has no room for get places and numbers of their own, so that listeners can tell them apart.
-//! Callbacks of events look without waiting; making and ending a communicator locks, as it does in the core.
+//! The core has a number of contexts and uses one again when its communicator has ended, so each of these has the place
+//! of its index here. Communicators that the core has no room for get places and numbers of their own, so that
+//! listeners can tell them apart. Callbacks of events look without waiting; making and ending a communicator locks, as
+//! it does in the core.
 
 use common::callbacks::NO_CONTEXT;
 use common::context::MOST as CORE;
@@ -55,8 +57,8 @@ impl Contexts {
         Ok(Self { entries: Mapping::new(MOST)?, spare: Mutex::default() })
     }
 
-    /// NCCL made a communicator, of which the core gave one context and the second plugin the other, 0 for none. Gives what NCCL gets;
-    /// `None` when there are too many.
+    /// NCCL made a communicator, of which the core gave one context and the second plugin the other, 0 for none. Gives
+    /// what NCCL gets; `None` when there are too many.
     pub fn open(&self, core: u64, theirs: u64) -> Option<u64> {
         let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
         let number = if core == NO_CONTEXT { self.spare(&mut spare)? } else { core };
@@ -96,7 +98,8 @@ impl Contexts {
         entry.theirs.swap(0, Ordering::Relaxed)
     }
 
-    /// What the core gets for a number that NCCL holds: the number itself, unless the core had no room for that communicator.
+    /// What the core gets for a number that NCCL holds: the number itself, unless the core had no room for that
+    /// communicator.
     pub fn core(&self, number: u64) -> u64 {
         let given = |context: &Handle| {
             let (index, generation) = (context.index() as usize, context.generation());
@@ -107,7 +110,8 @@ impl Contexts {
 
     /// The second plugin's context of a communicator that is alive; 0 for none.
     pub fn theirs(&self, number: u64) -> u64 {
-        let Some(entry) = Handle::parse_context(number).and_then(|context| self.entries.get(context.index() as usize)) else {
+        let Some(entry) = Handle::parse_context(number).and_then(|context| self.entries.get(context.index() as usize))
+        else {
             return 0;
         };
         if entry.number.load(Ordering::Acquire) != number {

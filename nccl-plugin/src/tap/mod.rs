@@ -1,8 +1,8 @@
 //! The seam for those that listen besides the core: a recording and a second plugin, when the settings ask for one.
 //!
-//! NCCL holds the core's own handles and contexts, with listeners as without, so what a listener has no room for is lost to that one
-//! only. What the core has no handle or context for gets a number of its own ([`Numbers`], [`Contexts`]). Without a listener, a
-//! callback pays a load and a branch.
+//! NCCL holds the core's own handles and contexts, with listeners as without, so what a listener has no room for is
+//! lost to that one only. What the core has no handle or context for gets a number of its own ([`Numbers`],
+//! [`Contexts`]). Without a listener, a callback pays a load and a branch.
 
 pub mod chain;
 pub mod contexts;
@@ -61,8 +61,8 @@ fn tap() -> Option<&'static Tap> {
     if switch::is_off() { None } else { TAP.get()?.as_ref() }
 }
 
-/// NCCL made a communicator: `asked` are the event types that the core asks for, `core` gives its context, told what is asked for in
-/// the end. Gives the context and the event types for NCCL.
+/// NCCL made a communicator: `asked` are the event types that the core asks for, `core` gives its context, told what is
+/// asked for in the end. Gives the context and the event types for NCCL.
 ///
 /// # Safety
 /// The logger is NULL or NCCL's.
@@ -122,15 +122,26 @@ impl Tap {
             return None;
         }
         let pid = i32::try_from(std::process::id()).unwrap_or(0);
-        Some(Self { numbers: Numbers::default(), contexts, recording, chain, pid, version, settings, told: Once::new() })
+        Some(Self {
+            numbers: Numbers::default(),
+            contexts,
+            recording,
+            chain,
+            pid,
+            version,
+            settings,
+            told: Once::new(),
+        })
     }
 
-    /// Of the types that the second plugin asks for those that NCCL may be asked for: the core's own care holds for it, too.
+    /// Of the types that the second plugin asks for those that NCCL may be asked for: the core's own care holds for it,
+    /// too.
     fn harmless(&self, caller: Caller, wanted: u64, known: u64) -> u64 {
         let settings = Settings { mask: Some(wanted), ..self.settings.clone() };
         let asked = asked::types(&settings, caller.release, known, |name| std::env::var(name).ok());
         if let Some(trouble) = asked.left_out.first() {
-            self.told.call_once(|| log::warn(&format!("the second plugin gets no kernel events: {}", trouble.told(caller))));
+            self.told
+                .call_once(|| log::warn(&format!("the second plugin gets no kernel events: {}", trouble.told(caller))));
         }
         asked.mask
     }
@@ -160,7 +171,8 @@ impl Tap {
     #[cold]
     pub fn state(&self, handle: u64, number: c_int, value: Option<u64>, change: State) {
         // of the proxy thread's states NCCL need set no more than an int
-        let value = value.map(|value| if PROXY_CTRL_STATES.contains(&number) { value & u64::from(u32::MAX) } else { value });
+        let value =
+            value.map(|value| if PROXY_CTRL_STATES.contains(&number) { value & u64::from(u32::MAX) } else { value });
         if let Some(recording) = self.recording {
             recording.state(handle, number, value);
         }

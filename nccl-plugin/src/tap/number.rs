@@ -1,7 +1,7 @@
 //! Numbers for events that the core gives no handle of its own, so that listeners can tell them apart.
 //!
-//! NCCL always holds the core's own handle where there is one, so nothing that listeners do can lose it. What the core would have got
-//! back for one of these numbers is told by the number alone: 0, or a handle that many events share.
+//! NCCL always holds the core's own handle where there is one, so nothing that listeners do can lose it. What the core
+//! would have got back for one of these numbers is told by the number alone: 0, or a handle that many events share.
 //!
 //! ```text
 //! bit 63      56 55               32 31  28 27  26               3   2 0

@@ -1,7 +1,7 @@
 //! The job summary: what all processes have measured, brought together on the first one.
 //!
-//! Each process sends its summary and when its ranks began their collectives, in so many bytes as the setting allows, and all
-//! together no more than the first process can hold. What does not fit is left out, and told.
+//! Each process sends its summary and when its ranks began their collectives, in so many bytes as the setting allows,
+//! and all together no more than the first process can hold. What does not fit is left out, and told.
 
 use crate::job::ipc::{Ipc, IpcError};
 use crate::job::node_clocks::Nodes;
@@ -80,8 +80,11 @@ fn fit(mut part: Part, share: usize) -> Vec<u8> {
         [&(text.len() as u64).to_le_bytes()[..], &text].concat()
     };
     let mut bytes = encoded(&part);
-    let why =
-        format!("{} KiB are more than the {} that a process may send (NCCL_SCOREP_GATHER_KB)", bytes.len() >> 10, share >> 10);
+    let why = format!(
+        "{} KiB are more than the {} that a process may send (NCCL_SCOREP_GATHER_KB)",
+        bytes.len() >> 10,
+        share >> 10
+    );
     for rows in [Rows::Channels, Rows::Transfers, Rows::Operations] {
         if bytes.len() > share
             && let Some(summary) = &mut part.summary

@@ -1,5 +1,5 @@
-//! Score-P's communication between the processes of a run, which a substrate plugin may use on the main thread, from `init_mpp` to
-//! `write_data`, if all processes use it in the same order (see `roll_call`).
+//! Score-P's communication between the processes of a run, which a substrate plugin may use on the main thread, from
+//! `init_mpp` to `write_data`, if all processes use it in the same order (see `roll_call`).
 
 use crate::sys::{IPC_BYTE, IPC_INT, IPC_MAX, IPC_UINT32_T, SubstratePluginCallbacks};
 use std::ffi::{c_int, c_void};
@@ -54,7 +54,10 @@ impl<'a> Ipc<'a> {
     pub(crate) fn send(self, bytes: &[u8], to: usize) -> Result<(), IpcError> {
         let (count, to) = (length("Ipc_Send", bytes.len())?, length("Ipc_Send", to)?);
         // SAFETY: by `new`; the buffer is as long as told.
-        checked("Ipc_Send", self.0.SCOREP_Ipc_Send.map(|send| unsafe { send(bytes.as_ptr().cast(), count, IPC_BYTE, to) }))
+        checked(
+            "Ipc_Send",
+            self.0.SCOREP_Ipc_Send.map(|send| unsafe { send(bytes.as_ptr().cast(), count, IPC_BYTE, to) }),
+        )
     }
 
     /// Waits for as many bytes of another process.
@@ -100,7 +103,8 @@ impl<'a> Ipc<'a> {
         Ok(greatest)
     }
 
-    /// Brings the bytes of each process to the first one, which gets them in the order of ranks; the others get nothing.
+    /// Brings the bytes of each process to the first one, which gets them in the order of ranks; the others get
+    /// nothing.
     ///
     /// # Errors
     /// What Score-P says. Together they must be less than 2 GiB.

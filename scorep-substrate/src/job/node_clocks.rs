@@ -1,7 +1,7 @@
 //! Compares the clocks of the nodes over Score-P's communication, at the begin and at the end of the run.
 //!
-//! Processes of one node read one clock. So one process a node takes part, along a binomial tree: a parent asks each of its children
-//! what time it is, many times, and believes the answer that came back first.
+//! Processes of one node read one clock. So one process a node takes part, along a binomial tree: a parent asks each of
+//! its children what time it is, many times, and believes the answer that came back first.
 
 use crate::job::ipc::{Ipc, IpcError};
 use common::clock::CLOCK;
@@ -23,7 +23,8 @@ pub(crate) struct Nodes {
     begin: Option<ClockOffset>,
 }
 
-/// What tells one node from another: what NCCL is told, or else the running kernel; and which of its clocks the process reads.
+/// What tells one node from another: what NCCL is told, or else the running kernel; and which of its clocks the process
+/// reads.
 fn identity() -> [u8; 8] {
     let told = std::env::var_os("NCCL_HOSTID").filter(|id| !id.is_empty()).map(|id| id.to_string_lossy().into_owned());
     let boot = || std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();

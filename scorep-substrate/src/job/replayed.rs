@@ -1,5 +1,5 @@
-//! What a program that replays recorded callbacks has of the library besides what Score-P has: lanes without a Score-P, and when
-//! the ranks of the process began their collectives.
+//! What a program that replays recorded callbacks has of the library besides what Score-P has: lanes without a Score-P,
+//! and when the ranks of the process began their collectives.
 
 use crate::run;
 use crate::stand_ins::{self, Lookup};
@@ -32,12 +32,12 @@ pub unsafe extern "C" fn scorep_nccl_arrivals(path: *const c_char) -> c_int {
     })
 }
 
-/// Has the lanes written through functions of the caller's instead of Score-P's measurement library. To be called before the
-/// measurement begins.
+/// Has the lanes written through functions of the caller's instead of Score-P's measurement library. To be called
+/// before the measurement begins.
 ///
 /// # Safety
-/// `lookup` is NULL, or gives for the name of a function of Score-P 8.4's measurement library a function of the same type, which
-/// stays, or NULL.
+/// `lookup` is NULL, or gives for the name of a function of Score-P 8.4's measurement library a function of the same
+/// type, which stays, or NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn scorep_nccl_stand_ins(lookup: Option<Lookup>) {
     guard("scorep_nccl_stand_ins", (), || {

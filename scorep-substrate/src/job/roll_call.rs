@@ -1,10 +1,11 @@
-//! Whether every process of the run takes part, without which none of them may use Score-P's communication: one that calls alone waits
-//! for ever, or breaks what Score-P itself sends.
+//! Whether every process of the run takes part, without which none of them may use Score-P's communication: one that
+//! calls alone waits for ever, or breaks what Score-P itself sends.
 //!
-//! So the processes agree through files. The first one makes a roll with its own number in front, drawn at random; each enters a random
-//! number of its own, or that it takes no part. The verdict is a symbolic link: made once, by whoever is first, whatever its content,
-//! on every file system. The first process makes it when all have entered, or when its patience ends; another process when it waited in
-//! vain for that. What an earlier run has left convinces nobody: its verdict was not made of the roll with the new number in it.
+//! So the processes agree through files. The first one makes a roll with its own number in front, drawn at random; each
+//! enters a random number of its own, or that it takes no part. The verdict is a symbolic link: made once, by whoever
+//! is first, whatever its content, on every file system. The first process makes it when all have entered, or when its
+//! patience ends; another process when it waited in vain for that. What an earlier run has left convinces nobody: its
+//! verdict was not made of the roll with the new number in it.
 //!
 //! A process that has entered must obey the verdict, so from there on it looks again whatever goes wrong with a file.
 
@@ -110,7 +111,9 @@ impl<'a> RollCall<'a> {
                         return Ok(self.decide(&run.to_le_bytes(), SOME));
                     }
                 }
-                (Err(error), None) if error.kind() == io::ErrorKind::NotFound && Instant::now() < deadline => self.look_anew(),
+                (Err(error), None) if error.kind() == io::ErrorKind::NotFound && Instant::now() < deadline => {
+                    self.look_anew()
+                }
                 (Err(error), None) => return Err(error),
                 (Ok(_), None) => {}
             }
@@ -124,8 +127,8 @@ impl<'a> RollCall<'a> {
         }
     }
 
-    /// Enters the number, unless it is there already, and gives the run's. Opened each time: a network file system shows then what
-    /// others have closed.
+    /// Enters the number, unless it is there already, and gives the run's. Opened each time: a network file system
+    /// shows then what others have closed.
     fn enter(&self) -> io::Result<u64> {
         let file = files::open(&self.directory.join(ROLL), true)?;
         if file.metadata()?.len() != (WIDTH * (self.size + 1)) as u64 {
@@ -163,7 +166,8 @@ impl<'a> RollCall<'a> {
         })
     }
 
-    /// Makes the verdict, or accepts what another process has made before. It must be known, whatever goes wrong meanwhile.
+    /// Makes the verdict, or accepts what another process has made before. It must be known, whatever goes wrong
+    /// meanwhile.
     fn decide(&self, roll: &[u8], verdict: &str) -> bool {
         let run = number(&roll[..WIDTH]);
         let mut look = FIRST_LOOK;
@@ -195,8 +199,9 @@ impl<'a> RollCall<'a> {
 
 /// The verdict that all take part, which tells of whom (FNV-1a over the roll).
 fn everybody(roll: &[u8]) -> String {
-    let hash =
-        roll.iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
+    let hash = roll
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
     format!("all-{hash:016x}")
 }
 
@@ -224,7 +229,9 @@ mod tests {
             let processes: Vec<_> = ranks
                 .iter()
                 .map(|&rank| {
-                    scope.spawn(move || RollCall::new(directory, rank, size, true).all_take_part(patience).unwrap_or(false))
+                    scope.spawn(move || {
+                        RollCall::new(directory, rank, size, true).all_take_part(patience).unwrap_or(false)
+                    })
                 })
                 .collect();
             processes.into_iter().map(|process| process.join().unwrap()).collect()
@@ -243,7 +250,11 @@ mod tests {
         let directory = directory();
         for size in [2, 17, 5] {
             let ranks: Vec<usize> = (0..size).collect();
-            assert_eq!(run(directory.path(), &ranks, size, LONG), vec![true; size], "an earlier run has left its files");
+            assert_eq!(
+                run(directory.path(), &ranks, size, LONG),
+                vec![true; size],
+                "an earlier run has left its files"
+            );
         }
         RollCall::clear(directory.path());
         assert_eq!(directory.path().read_dir().unwrap().count(), 0);
@@ -254,7 +265,11 @@ mod tests {
         let directory = directory();
         assert_eq!(run(directory.path(), &[0, 1, 3], 4, SHORT), [false; 3]);
         assert_eq!(run(directory.path(), &[1, 2, 3], 4, SHORT), [false; 3], "the first one");
-        assert_eq!(run(&directory.path().join("new"), &[1, 2], 3, SHORT), [false; 2], "the first one, and no directory");
+        assert_eq!(
+            run(&directory.path().join("new"), &[1, 2], 3, SHORT),
+            [false; 2],
+            "the first one, and no directory"
+        );
     }
 
     #[test]
@@ -313,8 +328,9 @@ mod tests {
             let directory = directory();
             let path = directory.path();
             let all = std::thread::scope(|scope| {
-                let one =
-                    |rank| scope.spawn(move || RollCall::new(path, rank, 3, rank != declining).all_take_part(LONG).unwrap());
+                let one = |rank| {
+                    scope.spawn(move || RollCall::new(path, rank, 3, rank != declining).all_take_part(LONG).unwrap())
+                };
                 [0, 1, 2].map(one).map(|process| process.join().unwrap())
             });
             assert_eq!(all, [false; 3]);

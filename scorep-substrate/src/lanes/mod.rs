@@ -1,5 +1,5 @@
-//! Lanes: locations of our own in Score-P's trace and profile. One for each communicator and rank of this process, with a region per
-//! operation at its real time, and one for each of the busiest rank pairs, with a region per window.
+//! Lanes: locations of our own in Score-P's trace and profile. One for each communicator and rank of this process, with
+//! a region per operation at its real time, and one for each of the busiest rank pairs, with a region per window.
 
 mod plan;
 pub(crate) mod spare;
@@ -13,7 +13,8 @@ use writer::{OpenLane, Writer};
 
 pub(crate) use writer::kind;
 
-/// Writes them all, on the thread that ends the measurement; `pairs` rank pairs at most. What cannot be shown is told in one line.
+/// Writes them all, on the thread that ends the measurement; `pairs` rank pairs at most. What cannot be shown is told
+/// in one line.
 pub(crate) fn write(measurement: &Measurement, history: &History, pairs: usize) {
     let room = spare::room(measurement);
     let plan = Plan::new(history, pairs, room);
@@ -25,8 +26,9 @@ pub(crate) fn write(measurement: &Measurement, history: &History, pairs: usize) 
         return tell_what_is_missing(history);
     }
     let mut writer = Writer::new(measurement, history);
-    // Score-P aborts the program where it has no memory for a definition, and can write events to the file instead. So what takes memory for
-    // good comes first: all locations, then, lane by lane, the operations until each of a lane's regions is in its profile; then the others
+    // Score-P aborts the program where it has no memory for a definition, and can write events to the file instead. So
+    // what takes memory for good comes first: all locations, then, lane by lane, the operations until each of a lane's
+    // regions is in its profile; then the others
     let mut lanes: Vec<OpenLane<'_>> = plan.lanes.iter().filter_map(|lane| writer.open(lane)).collect();
     let pairs: Vec<_> = plan.pairs.iter().filter_map(|pair| Some((writer.open_pair(pair)?, pair))).collect();
     writer.pairs(&pairs);

@@ -40,8 +40,8 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// At most `most` lanes: the first one of each rank, then the busiest `pairs` rank pairs, then the further ones, in each case the
-    /// fullest first.
+    /// At most `most` lanes: the first one of each rank, then the busiest `pairs` rank pairs, then the further ones, in
+    /// each case the fullest first.
     pub(super) fn new(history: &History, pairs: usize, most: usize) -> Self {
         let mut first = Vec::new();
         let mut further = Vec::new();
@@ -93,8 +93,10 @@ fn pair_lanes(history: &History, most: usize) -> Vec<PairLane> {
     for window in &history.windows {
         windows.entry((usize::from(window.place), window.peer)).or_default().push(*window);
     }
-    let mut pairs: Vec<PairLane> =
-        windows.into_iter().map(|((place, peer), windows)| PairLane { place, peer, windows: in_turn(windows) }).collect();
+    let mut pairs: Vec<PairLane> = windows
+        .into_iter()
+        .map(|((place, peer), windows)| PairLane { place, peer, windows: in_turn(windows) })
+        .collect();
     let bytes = |pair: &PairLane| pair.windows.iter().fold(0_u64, |sum, window| sum.saturating_add(window.bytes));
     pairs.sort_by_key(|pair| (std::cmp::Reverse(bytes(pair)), pair.place, pair.peer));
     pairs.truncate(most);
@@ -156,7 +158,8 @@ mod tests {
 
     #[test]
     fn overlapping_operations_go_to_further_lanes() {
-        let history = history(&[(0, 0, 10), (0, 5, 20), (0, 10, 15), (0, 15, 15), (0, 15, 30), (1, 0, 10), (1, 0, 10)], &[]);
+        let history =
+            history(&[(0, 0, 10), (0, 5, 20), (0, 10, 15), (0, 15, 15), (0, 15, 30), (1, 0, 10), (1, 0, 10)], &[]);
         let plan = Plan::new(&history, 8, 100);
         assert_eq!(numbers(&plan), [(0, 1, vec![0, 2, 3, 4]), (0, 2, vec![1]), (1, 1, vec![0]), (1, 2, vec![1])]);
         assert_eq!(plan.wanted, 4);

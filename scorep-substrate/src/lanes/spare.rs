@@ -1,13 +1,15 @@
 //! Locations that are made at the begin of the measurement, for lanes at its end.
 //!
-//! A trace fills Score-P's memory until there is none left; then it is written to its file, and the memory used again. After that
-//! Score-P 8.4 cannot make locations any more: there may be no memory for one, which aborts the program, and the profile takes used memory
-//! for fresh, which crashes it. So some are made while all is well. Without a trace there is no need to.
+//! A trace fills Score-P's memory until there is none left; then it is written to its file, and the memory used again.
+//! After that Score-P 8.4 cannot make locations any more: there may be no memory for one, which aborts the program, and
+//! the profile takes used memory for fresh, which crashes it. So some are made while all is well. Without a trace there
+//! is no need to.
 
 use crate::measurement::{Lane, Measurement};
 use std::sync::{Mutex, PoisonError};
 
-/// What they take of Score-P's memory at most: one part in so many, for it is the program's; of the default 16000k none.
+/// What they take of Score-P's memory at most: one part in so many, for it is the program's; of the default 16000k
+/// none.
 const SHARE: u64 = 16;
 /// How many there are at most.
 const MOST: u64 = 8;

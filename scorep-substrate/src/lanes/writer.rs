@@ -1,15 +1,16 @@
 //! Writes lanes into Score-P's trace and profile.
 //!
-//! Times of a lane never fall and regions never overlap: the plan sees to both. Inside a region lie the counters that a profile sums
-//! up; outside, so in the trace alone, those that mean nothing when they are summed.
+//! Times of a lane never fall and regions never overlap: the plan sees to both. Inside a region lie the counters that a
+//! profile sums up; outside, so in the trace alone, those that mean nothing when they are summed.
 
 use super::plan::{Lane, PairLane};
 use crate::lanes::spare;
 use crate::measurement::{Lane as Location, Measurement};
 use crate::sys::measurement::{ATTRIBUTE_TYPE_STRING, ATTRIBUTE_TYPE_UINT64, AttributeHandle};
 use crate::sys::{
-    MODE_ABSOLUTE_NEXT, MODE_ABSOLUTE_POINT, REGION_ARTIFICIAL, REGION_COLL_ALL2ALL, REGION_COLL_ALL2ONE, REGION_COLL_ONE2ALL,
-    REGION_COLL_OTHER, REGION_POINT2POINT, RegionHandle, RegionType, SamplingSetHandle, StringHandle,
+    MODE_ABSOLUTE_NEXT, MODE_ABSOLUTE_POINT, REGION_ARTIFICIAL, REGION_COLL_ALL2ALL, REGION_COLL_ALL2ONE,
+    REGION_COLL_ONE2ALL, REGION_COLL_OTHER, REGION_POINT2POINT, RegionHandle, RegionType, SamplingSetHandle,
+    StringHandle,
 };
 use common::name::{FUNCTIONS, Name};
 use common::operation::bus_bytes;
@@ -54,8 +55,8 @@ struct PairDefinitions {
     figures: Option<[SamplingSetHandle; 3]>,
 }
 
-/// What a region is named by: the function, and whether the GPU has timed the operation. A time that is not the GPU's own is not to be added to those
-/// that are.
+/// What a region is named by: the function, and whether the GPU has timed the operation. A time that is not the GPU's
+/// own is not to be added to those that are.
 type RegionKey = (Name, bool);
 
 fn region_key(operation: &Entry) -> RegionKey {
@@ -127,7 +128,8 @@ impl<'a> Writer<'a> {
         Some(OpenLane { lane, location, written: 0, beginning, regions: BTreeSet::new() })
     }
 
-    /// Writes the operations of a lane until each of its regions has been there once. Gives the number of those that Score-P had no memory for.
+    /// Writes the operations of a lane until each of its regions has been there once. Gives the number of those that
+    /// Score-P had no memory for.
     pub(super) fn write_beginning(&mut self, open: &mut OpenLane<'_>) -> usize {
         self.write(open, open.beginning)
     }
@@ -169,7 +171,8 @@ impl<'a> Writer<'a> {
         without
     }
 
-    /// Bytes a second, of operations timed by the GPU. Of those that share a kernel nobody knows which bytes took how long.
+    /// Bytes a second, of operations timed by the GPU. Of those that share a kernel nobody knows which bytes took how
+    /// long.
     fn bus_bandwidth(&self, operation: &Entry, nranks: i32) -> Option<u64> {
         let ticks = operation.stop - operation.start;
         let bytes = bus_bytes(operation.function, operation.bytes, nranks)?;
@@ -227,7 +230,11 @@ impl<'a> Writer<'a> {
                 [
                     rate_of(c"nccl_pair_rate", c"Bytes of the window over the time with a transfer under way", c"B/s"),
                     rate_of(c"nccl_pair_latency", c"Fitted latency of the window, 0 where it has no fit", c"ns"),
-                    rate_of(c"nccl_pair_r2", c"Coefficient of determination of the fit, millionths, 0 without one", c"ppm"),
+                    rate_of(
+                        c"nccl_pair_r2",
+                        c"Coefficient of determination of the fit, millionths, 0 without one",
+                        c"ppm",
+                    ),
                 ]
             }),
         };

@@ -1,14 +1,15 @@
-//! Metric plugin `nccl_plugin`: the counters, strictly synchronous, so right in the trace and in the profile of one run.
+//! Metric plugin `nccl_plugin`: the counters, strictly synchronous, so right in the trace and in the profile of one
+//! run.
 //!
-//! Score-P reads every counter before every enter and leave on every thread (`ids`). The process' counters live on the first thread
-//! that asks; elsewhere they are constant, lest a profile count them once a thread.
+//! Score-P reads every counter before every enter and leave on every thread (`ids`). The process' counters live on the
+//! first thread that asks; elsewhere they are constant, lest a profile count them once a thread.
 
 use crate::metrics::ids::{self, CONSTANT};
 use crate::metrics::memory::{self, Metric};
 use crate::metrics::token;
 use crate::sys::{
-    BASE_DECIMAL, MODE_ACCUMULATED_START, MetricPluginInfo, MetricProperties, PER_THREAD, PLUGIN_VERSION, STRICTLY_SYNC,
-    SYNCHRONIZATION_MODE_END, SynchronizationMode, VALUE_UINT64,
+    BASE_DECIMAL, MODE_ACCUMULATED_START, MetricPluginInfo, MetricProperties, PER_THREAD, PLUGIN_VERSION,
+    STRICTLY_SYNC, SYNCHRONIZATION_MODE_END, SynchronizationMode, VALUE_UINT64,
 };
 use crate::{host_regions, run};
 use common::clock::CLOCK;
@@ -27,8 +28,8 @@ const MOST_OF_A_TOKEN: usize = 20;
 /// No thread has asked yet.
 const NOBODY: usize = usize::MAX;
 
-/// What has been shown already. A counter that two tokens name is shown once: Score-P takes it twice for one and puts the profile out of
-/// step.
+/// What has been shown already. A counter that two tokens name is shown once: Score-P takes it twice for one and puts
+/// the profile out of step.
 static SHOWN: [AtomicBool; COUNTERS] = [const { AtomicBool::new(false) }; COUNTERS];
 /// The thread on whose location the process' counters are shown.
 static FIRST: AtomicUsize = AtomicUsize::new(NOBODY);
@@ -58,7 +59,10 @@ fn select(token: &str) -> Vec<usize> {
             Some(place) => vec![place],
             None => {
                 let names: Vec<&str> = counters().iter().map(|counter| counter.name.as_str()).collect();
-                log::warn(&format!("{TOKENS}: there is no counter {name:?}; there are default, *, {}", names.join(", ")));
+                log::warn(&format!(
+                    "{TOKENS}: there is no counter {name:?}; there are default, *, {}",
+                    names.join(", ")
+                ));
                 Vec::new()
             }
         },
@@ -70,14 +74,17 @@ fn is_empty(tokens: &str, separators: &str) -> bool {
     tokens.chars().all(|letter| separators.contains(letter))
 }
 
-/// Says so when Score-P was told to load the plugin but not what to show: it says nothing itself. Others who load the plugin have no such
-/// variables, and ask for what they want.
+/// Says so when Score-P was told to load the plugin but not what to show: it says nothing itself. Others who load the
+/// plugin have no such variables, and ask for what they want.
 fn warn_of_no_counters() {
     let text = |name: &str| env::var_os(name).map(|value| value.to_string_lossy().into_owned());
     let separators = text("SCOREP_METRIC_PLUGINS_SEP").unwrap_or_else(|| ",".to_owned());
     let is_loaded = text("SCOREP_METRIC_PLUGINS").is_some_and(|plugins| !is_empty(&plugins, &separators));
     if is_loaded && is_empty(&text(TOKENS).unwrap_or_default(), &separators) {
-        log::warn(&format!("{TOKENS} names no counter, so none is shown; {TOKENS}=default shows {} of them", DEFAULT.len()));
+        log::warn(&format!(
+            "{TOKENS} names no counter, so none is shown; {TOKENS}=default shows {} of them",
+            DEFAULT.len()
+        ));
     }
 }
 
@@ -111,7 +118,8 @@ unsafe extern "C" fn add_counter(name: *mut c_char) -> i32 {
         let name = unsafe { token::text(name) };
         host_regions::know_thread();
         let (Some(counter), Some((cell, thread))) = (find(&name), ThreadCell::current()) else { return CONSTANT };
-        let first = FIRST.compare_exchange(NOBODY, thread, Ordering::Relaxed, Ordering::Relaxed).unwrap_or_else(|first| first);
+        let first =
+            FIRST.compare_exchange(NOBODY, thread, Ordering::Relaxed, Ordering::Relaxed).unwrap_or_else(|first| first);
         match counters()[counter].owner {
             Owner::Thread => ids::of_thread(counter, cell, thread),
             Owner::Process if first == NOBODY || first == thread => ids::of_process(counter),

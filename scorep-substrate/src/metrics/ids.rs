@@ -1,5 +1,5 @@
-//! The numbers by which Score-P asks for counters. It asks for each before every enter and leave, so a number is a place in a table of
-//! where the values are, and a read is two loads.
+//! The numbers by which Score-P asks for counters. It asks for each before every enter and leave, so a number is a
+//! place in a table of where the values are, and a read is two loads.
 
 use common::board;
 use common::metric::{COUNTERS, Fixed};
@@ -19,7 +19,8 @@ const OF_THREAD: [(Fixed, OfThread); 3] = [
     (Fixed::ApiTime, |cell| &cell.api_time),
 ];
 
-/// Where the values are: those of the process, by their place in `counters`, then those of each thread. NULL until asked for.
+/// Where the values are: those of the process, by their place in `counters`, then those of each thread. NULL until
+/// asked for.
 static VALUES: [AtomicPtr<AtomicU64>; COUNTERS + OF_THREAD.len() * MOST_THREADS] =
     [const { AtomicPtr::new(ptr::null_mut()) }; COUNTERS + OF_THREAD.len() * MOST_THREADS];
 
@@ -60,7 +61,8 @@ mod tests {
 
     #[test]
     fn numbers_that_nobody_was_given_read_as_zero() {
-        for id in [-1, i32::MIN, i32::MAX, CONSTANT, COUNTERS as i32 - 1, VALUES.len() as i32 - 1, VALUES.len() as i32] {
+        for id in [-1, i32::MIN, i32::MAX, CONSTANT, COUNTERS as i32 - 1, VALUES.len() as i32 - 1, VALUES.len() as i32]
+        {
             assert_eq!(read(id), 0, "{id}");
         }
         assert_eq!(of_process(COUNTERS), CONSTANT);

@@ -1,7 +1,7 @@
-//! Metric plugin `nccl_series_plugin`: rates, latencies and times as they developed, asynchronous, at locations of their own in the
-//! trace. Score-P asks once, at the end. With profiling on it drops asynchronous metrics, and each takes a location's memory from the
-//! start: those that it has no room for would abort the application, so they are refused. It asks for their names before any communicator is
-//! made, so `default` is of the first ones that will be.
+//! Metric plugin `nccl_series_plugin`: rates, latencies and times as they developed, asynchronous, at locations of
+//! their own in the trace. Score-P asks once, at the end. With profiling on it drops asynchronous metrics, and each
+//! takes a location's memory from the start: those that it has no room for would abort the application, so they are
+//! refused. It asks for their names before any communicator is made, so `default` is of the first ones that will be.
 
 use crate::measurement::Measurement;
 use crate::metrics::counters::set_clock_function;
@@ -112,13 +112,15 @@ fn select(token: &str, room: usize) -> Vec<Token> {
     Vec::new()
 }
 
-/// These of the first communicators, as many as half of the room is enough for, and those of the others: the trace and the lanes need memory, too.
+/// These of the first communicators, as many as half of the room is enough for, and those of the others: the trace and
+/// the lanes need memory, too.
 fn of_first(series: &[&'static Series], room: usize) -> Vec<Token> {
     let of_other = series.iter().filter(|series| series.of_other);
     let others = of_other.clone().count();
     let communicators = ((room / 2).saturating_sub(others) / series.len().max(1)).clamp(1, FIRST);
     let numbers = (0..).take(communicators);
-    let own = numbers.flat_map(|number| series.iter().map(move |&series| Token { series, of: Of::Communicator(number) }));
+    let own =
+        numbers.flat_map(|number| series.iter().map(move |&series| Token { series, of: Of::Communicator(number) }));
     own.chain(of_other.map(|&series| Token { series, of: Of::Other })).collect()
 }
 
@@ -137,7 +139,8 @@ unsafe extern "C" fn get_event_info(token: *mut c_char) -> *mut MetricProperties
         let room = room();
         let found = admit(select(&token, room), room);
         let names: Vec<String> = found.iter().map(Token::to_string).collect();
-        let list: Vec<Metric<'_>> = names.iter().zip(&found).map(|(name, token)| metric_of(name, token.series)).collect();
+        let list: Vec<Metric<'_>> =
+            names.iter().zip(&found).map(|(name, token)| metric_of(name, token.series)).collect();
         Some(memory::properties(&list))
     });
     // an empty list is the fallback: Score-P aborts the application on NULL
@@ -175,7 +178,8 @@ unsafe extern "C" fn get_all_values(id: i32, list: *mut *mut TimeValuePair) -> u
         };
         let points = token.map(control::series).unwrap_or_default();
         let (begin, end) = (BEGIN.load(Ordering::Relaxed), END.load(Ordering::Relaxed));
-        let pairs: Vec<(u64, u64)> = points.iter().map(|point| (point.time.max(begin).min(end), point.value.to_bits())).collect();
+        let pairs: Vec<(u64, u64)> =
+            points.iter().map(|point| (point.time.max(begin).min(end), point.value.to_bits())).collect();
         let (pointer, count) = memory::pairs(&pairs);
         if list.is_null() {
             return 0;

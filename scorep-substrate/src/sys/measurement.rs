@@ -1,19 +1,19 @@
-//! What Score-P's measurement library offers to its own parts and exports without a public header: what makes locations, regions
-//! and counters, and what tells how much memory is left.
+//! What Score-P's measurement library offers to its own parts and exports without a public header: what makes
+//! locations, regions and counters, and what tells how much memory is left.
 //!
-//! A library that finds these at run time, by name, needs their types, and no header proves them: they are written from what
-//! Score-P 8.4 does (`libscorep_measurement.so.11`) and hold for that soname only. What they take and give is public, and compared
-//! with the headers as the rest of [`sys`](super) is; their own are [`AttributeHandle`], [`AttributeType`], [`MemoryUse`] and the
-//! phases.
+//! A library that finds these at run time, by name, needs their types, and no header proves them: they are written from
+//! what Score-P 8.4 does (`libscorep_measurement.so.11`) and hold for that soname only. What they take and give is
+//! public, and compared with the headers as the rest of [`sys`](super) is; their own are [`AttributeHandle`],
+//! [`AttributeType`], [`MemoryUse`] and the phases.
 //!
-//! A type is called what its symbol is, less `SCOREP_`. All of these abort the application on what they do not like: times that
-//! fall on a location, regions that do not nest, memory that is used up, a call before the measurement or after it. Strings are
-//! copied during the call.
+//! A type is called what its symbol is, less `SCOREP_`. All of these abort the application on what they do not like:
+//! times that fall on a location, regions that do not nest, memory that is used up, a call before the measurement or
+//! after it. Strings are copied during the call.
 
 use super::{
-    AnyHandle, LineNo, Location, LocationGroupHandle, LocationType, MetricBase, MetricHandle, MetricMode, MetricOccurrence,
-    MetricProfilingType, MetricSourceType, MetricValueType, ParadigmType, RegionHandle, RegionType, SamplingSetClass,
-    SamplingSetHandle, SourceFileHandle, StringHandle,
+    AnyHandle, LineNo, Location, LocationGroupHandle, LocationType, MetricBase, MetricHandle, MetricMode,
+    MetricOccurrence, MetricProfilingType, MetricSourceType, MetricValueType, ParadigmType, RegionHandle, RegionType,
+    SamplingSetClass, SamplingSetHandle, SourceFileHandle, StringHandle,
 };
 use std::ffi::{c_char, c_int, c_void};
 
@@ -64,14 +64,17 @@ pub type DefinitionsNewSamplingSet = unsafe extern "C" fn(
 ) -> SamplingSetHandle;
 
 /// `SCOREP_Definitions_NewAttribute`: an attribute.
-pub type DefinitionsNewAttribute =
-    unsafe extern "C" fn(name: *const c_char, description: *const c_char, attribute_type: AttributeType) -> AttributeHandle;
+pub type DefinitionsNewAttribute = unsafe extern "C" fn(
+    name: *const c_char,
+    description: *const c_char,
+    attribute_type: AttributeType,
+) -> AttributeHandle;
 
 /// `SCOREP_GetProcessLocationGroup`: the location group of this process.
 pub type GetProcessLocationGroup = unsafe extern "C" fn() -> LocationGroupHandle;
 
-/// `SCOREP_Location_CreateNonCPULocation`: a location that is no thread, with a page of memory of its own at least. `parent` may be
-/// NULL. It lives as long as the measurement; one thread at a time writes to it.
+/// `SCOREP_Location_CreateNonCPULocation`: a location that is no thread, with a page of memory of its own at least.
+/// `parent` may be NULL. It lives as long as the measurement; one thread at a time writes to it.
 pub type LocationCreateNonCPULocation = unsafe extern "C" fn(
     parent: *mut Location,
     location_type: LocationType,
@@ -83,7 +86,8 @@ pub type LocationCreateNonCPULocation = unsafe extern "C" fn(
 /// `SCOREP_Location_SetName`: gives a location another name.
 pub type LocationSetName = unsafe extern "C" fn(location: *mut Location, name: *const c_char);
 
-/// `SCOREP_Location_EnterRegion`: a region begins on a location (NULL: the calling thread's); `timestamp` in Score-P's ticks.
+/// `SCOREP_Location_EnterRegion`: a region begins on a location (NULL: the calling thread's); `timestamp` in Score-P's
+/// ticks.
 pub type LocationEnterRegion = unsafe extern "C" fn(location: *mut Location, timestamp: u64, region: RegionHandle);
 
 /// `SCOREP_Location_ExitRegion`: the region that began last ends.
@@ -93,9 +97,10 @@ pub type LocationExitRegion = LocationEnterRegion;
 pub type LocationTriggerCounterUint64 =
     unsafe extern "C" fn(location: *mut Location, timestamp: u64, counter: SamplingSetHandle, value: u64);
 
-/// `SCOREP_Location_AddAttribute`: says something about the location's next event. `value` points to a value of the attribute's
-/// type, which is copied. Does nothing where no trace is written.
-pub type LocationAddAttribute = unsafe extern "C" fn(location: *mut Location, attribute: AttributeHandle, value: *const c_void);
+/// `SCOREP_Location_AddAttribute`: says something about the location's next event. `value` points to a value of the
+/// attribute's type, which is copied. Does nothing where no trace is written.
+pub type LocationAddAttribute =
+    unsafe extern "C" fn(location: *mut Location, attribute: AttributeHandle, value: *const c_void);
 
 /// `SCOREP_EnterRegion` and `SCOREP_ExitRegion`: on the calling thread's location, now.
 pub type EnterRegion = unsafe extern "C" fn(region: RegionHandle);
@@ -118,7 +123,8 @@ pub type GetBeginEpoch = unsafe extern "C" fn() -> u64;
 /// `SCOREP_RecordingEnabled`: whether events are recorded now.
 pub type RecordingEnabled = unsafe extern "C" fn() -> bool;
 
-/// `SCOREP_Memory_GetLocalDefinitionPageManager`: what holds the definitions; its first word is the allocator of all memory.
+/// `SCOREP_Memory_GetLocalDefinitionPageManager`: what holds the definitions; its first word is the allocator of all
+/// memory.
 pub type MemoryGetLocalDefinitionPageManager = unsafe extern "C" fn() -> *const *mut Allocator;
 
 /// `SCOREP_Memory_GetPageSize`: bytes in a page.
@@ -150,9 +156,10 @@ pub type AllocatorDeletePageManager = unsafe extern "C" fn(pages: *mut PageManag
 /// `SCOREP_Allocator_GetMaxNumberOfPages`: pages in all.
 pub type AllocatorGetMaxNumberOfPages = unsafe extern "C" fn(allocator: *const Allocator) -> u32;
 
-/// `SCOREP_Allocator_GetStats`: what of it is in use. Both have to be zero before: of the pages only the two counts are written, and
-/// the maintenance's room is added to.
-pub type AllocatorGetStats = unsafe extern "C" fn(allocator: *mut Allocator, pages: *mut MemoryUse, maintenance: *mut MemoryUse);
+/// `SCOREP_Allocator_GetStats`: what of it is in use. Both have to be zero before: of the pages only the two counts are
+/// written, and the maintenance's room is added to.
+pub type AllocatorGetStats =
+    unsafe extern "C" fn(allocator: *mut Allocator, pages: *mut MemoryUse, maintenance: *mut MemoryUse);
 
 /// Memory in use, as [`AllocatorGetStats`] tells it. The maintenance's pages are among those of `pages`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

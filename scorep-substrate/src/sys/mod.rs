@@ -6,8 +6,8 @@
 //! library built without Score-P works with it. Rustdoc shows the hand-written ones when it is run
 //! without Score-P's headers.
 //!
-//! Names follow one rule: a constant is called what Score-P calls it, less `SCOREP_METRIC_`, `SCOREP_SUBSTRATES_` or else
-//! `SCOREP_`.
+//! Names follow one rule: a constant is called what Score-P calls it, less `SCOREP_METRIC_`, `SCOREP_SUBSTRATES_` or
+//! else `SCOREP_`.
 //!
 //! # Who owns what
 //!
@@ -51,24 +51,26 @@ use generated as declared;
 use plain as declared;
 
 pub use declared::{
-    ASYNC, ASYNC_EVENT, AnyHandle, BASE_BINARY, BASE_DECIMAL, CallingContextHandle, EVENT_PROGRAM_END, ExitStatus, HandleType,
-    INVALID_LINE_NO, INVALID_METRIC, INVALID_REGION, INVALID_SAMPLING_SET, INVALID_SOURCE_FILE, IPC_BAND, IPC_BOR, IPC_BYTE,
-    IPC_CHAR, IPC_DOUBLE, IPC_INT, IPC_INT32_T, IPC_INT64_T, IPC_MAX, IPC_MIN, IPC_SUM, IPC_UINT32_T, IPC_UINT64_T, IPC_UNSIGNED,
-    IPC_UNSIGNED_CHAR, IpcDatatype, IpcOperation, LOCATION_TYPE_CPU_THREAD, LOCATION_TYPE_GPU, LOCATION_TYPE_METRIC, LineNo,
-    Location, LocationGroupHandle, LocationType, MODE_ABSOLUTE_LAST, MODE_ABSOLUTE_NEXT, MODE_ABSOLUTE_POINT,
-    MODE_ACCUMULATED_LAST, MODE_ACCUMULATED_NEXT, MODE_ACCUMULATED_POINT, MODE_ACCUMULATED_START, MODE_RELATIVE_LAST,
-    MODE_RELATIVE_NEXT, MODE_RELATIVE_POINT, MetricBase, MetricHandle, MetricMode, MetricOccurrence, MetricPer, MetricPluginInfo,
-    MetricProfilingType, MetricProperties, MetricScope, MetricSourceType, MetricSynchronicity, MetricValueType, NUM_EVENTS,
-    OCCURRENCE_ASYNCHRONOUS, OCCURRENCE_SYNCHRONOUS, OCCURRENCE_SYNCHRONOUS_STRICT, ONCE, PARADIGM_CUDA, PARADIGM_USER, PER_HOST,
-    PER_PROCESS, PER_THREAD, PLUGIN_VERSION, PROFILING_TYPE_EXCLUSIVE, PROFILING_TYPE_INCLUSIVE, ParadigmClass, ParadigmHandle,
-    ParadigmType, ParameterHandle, ParameterType, ProgramEndFunction, RECORDING_DISABLED, RECORDING_ENABLED, REGION_ARTIFICIAL,
-    REGION_COLL_ALL2ALL, REGION_COLL_ALL2ONE, REGION_COLL_ONE2ALL, REGION_COLL_OTHER, REGION_FUNCTION, REGION_POINT2POINT,
-    REQUIREMENT_CREATE_EXPERIMENT_DIRECTORY, REQUIREMENT_PREVENT_ASYNC_METRICS, REQUIREMENT_PREVENT_PER_HOST_AND_ONCE_METRICS,
-    RegionHandle, RegionType, SAMPLING_SET_ABSTRACT, SAMPLING_SET_CPU, SAMPLING_SET_GPU, SOURCE_TYPE_OTHER, STRICTLY_SYNC,
-    SUBSTRATE_PLUGIN_VERSION, SYNC, SYNCHRONIZATION_MODE_BEGIN, SYNCHRONIZATION_MODE_BEGIN_MPP, SYNCHRONIZATION_MODE_END,
-    SamplingSetClass, SamplingSetHandle, SourceFileHandle, StringHandle, SubstrateEvent, SubstrateEventFunction, SubstrateMode,
-    SubstratePluginCallbacks, SubstratePluginInfo, SubstrateRequirement, SynchronizationMode, Task, TaskHandle, TimeValuePair,
-    VALUE_DOUBLE, VALUE_INT64, VALUE_UINT64, WriteMetricsFunction,
+    ASYNC, ASYNC_EVENT, AnyHandle, BASE_BINARY, BASE_DECIMAL, CallingContextHandle, EVENT_PROGRAM_END, ExitStatus,
+    HandleType, INVALID_LINE_NO, INVALID_METRIC, INVALID_REGION, INVALID_SAMPLING_SET, INVALID_SOURCE_FILE, IPC_BAND,
+    IPC_BOR, IPC_BYTE, IPC_CHAR, IPC_DOUBLE, IPC_INT, IPC_INT32_T, IPC_INT64_T, IPC_MAX, IPC_MIN, IPC_SUM,
+    IPC_UINT32_T, IPC_UINT64_T, IPC_UNSIGNED, IPC_UNSIGNED_CHAR, IpcDatatype, IpcOperation, LOCATION_TYPE_CPU_THREAD,
+    LOCATION_TYPE_GPU, LOCATION_TYPE_METRIC, LineNo, Location, LocationGroupHandle, LocationType, MODE_ABSOLUTE_LAST,
+    MODE_ABSOLUTE_NEXT, MODE_ABSOLUTE_POINT, MODE_ACCUMULATED_LAST, MODE_ACCUMULATED_NEXT, MODE_ACCUMULATED_POINT,
+    MODE_ACCUMULATED_START, MODE_RELATIVE_LAST, MODE_RELATIVE_NEXT, MODE_RELATIVE_POINT, MetricBase, MetricHandle,
+    MetricMode, MetricOccurrence, MetricPer, MetricPluginInfo, MetricProfilingType, MetricProperties, MetricScope,
+    MetricSourceType, MetricSynchronicity, MetricValueType, NUM_EVENTS, OCCURRENCE_ASYNCHRONOUS,
+    OCCURRENCE_SYNCHRONOUS, OCCURRENCE_SYNCHRONOUS_STRICT, ONCE, PARADIGM_CUDA, PARADIGM_USER, PER_HOST, PER_PROCESS,
+    PER_THREAD, PLUGIN_VERSION, PROFILING_TYPE_EXCLUSIVE, PROFILING_TYPE_INCLUSIVE, ParadigmClass, ParadigmHandle,
+    ParadigmType, ParameterHandle, ParameterType, ProgramEndFunction, RECORDING_DISABLED, RECORDING_ENABLED,
+    REGION_ARTIFICIAL, REGION_COLL_ALL2ALL, REGION_COLL_ALL2ONE, REGION_COLL_ONE2ALL, REGION_COLL_OTHER,
+    REGION_FUNCTION, REGION_POINT2POINT, REQUIREMENT_CREATE_EXPERIMENT_DIRECTORY, REQUIREMENT_PREVENT_ASYNC_METRICS,
+    REQUIREMENT_PREVENT_PER_HOST_AND_ONCE_METRICS, RegionHandle, RegionType, SAMPLING_SET_ABSTRACT, SAMPLING_SET_CPU,
+    SAMPLING_SET_GPU, SOURCE_TYPE_OTHER, STRICTLY_SYNC, SUBSTRATE_PLUGIN_VERSION, SYNC, SYNCHRONIZATION_MODE_BEGIN,
+    SYNCHRONIZATION_MODE_BEGIN_MPP, SYNCHRONIZATION_MODE_END, SamplingSetClass, SamplingSetHandle, SourceFileHandle,
+    StringHandle, SubstrateEvent, SubstrateEventFunction, SubstrateMode, SubstratePluginCallbacks, SubstratePluginInfo,
+    SubstrateRequirement, SynchronizationMode, Task, TaskHandle, TimeValuePair, VALUE_DOUBLE, VALUE_INT64,
+    VALUE_UINT64, WriteMetricsFunction,
 };
 
 impl MetricPluginInfo {
@@ -90,8 +92,8 @@ impl SubstratePluginInfo {
     /// What is not declared has to be zero, and so has every function that the plugin does not have.
     #[must_use]
     pub const fn zeroed() -> Self {
-        // SAFETY: the struct holds an integer and optional function pointers only, here and in the headers' version of it; zero
-        // is a value of all of these.
+        // SAFETY: the struct holds an integer and optional function pointers only, here and in the headers' version of
+        // it; zero is a value of all of these.
         unsafe { std::mem::zeroed() }
     }
 }

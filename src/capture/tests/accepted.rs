@@ -18,7 +18,8 @@ fn event(kind: &str, fields: &str) -> Event {
 #[test]
 fn every_recorded_capture_is_read() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/captures");
-    let list = |folder: &Path| -> Vec<PathBuf> { fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect() };
+    let list =
+        |folder: &Path| -> Vec<PathBuf> { fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect() };
     let mut files = 0;
     for run in list(&folder).iter().filter(|path| path.is_dir()) {
         for path in list(run).iter().filter(|path| path.extension().is_some_and(|end| end == "gz")) {
@@ -68,7 +69,10 @@ fn times_of_kernels_are_no_calls() {
     let stop = r#"{"t":10,"tid":2,"cb":"stop","h":2}"#;
     let capture = read_lines(&[META, INIT, GROUP, &launch, kernel, again, stop]).unwrap();
     let of_launch = Kernel { t: 9, line: 5, h: 2, first: u64::MAX - 1, last: u64::MAX, begin: None, at: None };
-    assert_eq!(capture.kernels, [of_launch, Kernel { line: 6, first: 1, last: 3, begin: Some(3), at: Some(4), ..of_launch }]);
+    assert_eq!(
+        capture.kernels,
+        [of_launch, Kernel { line: 6, first: 1, last: 3, begin: Some(3), at: Some(4), ..of_launch }]
+    );
     assert_eq!(capture.lines.iter().map(|call| call.line).collect::<Vec<_>>(), [2, 3, 4, 7]);
 }
 
@@ -103,7 +107,9 @@ fn types_are_known_by_name_and_by_number() {
 
 #[test]
 fn a_number_that_is_no_known_type_is_passed_on() {
-    for (kind, bits) in [("65536", 1 << 16), ("\"65536\"", 1 << 16), ("\"0x8000000000000000\"", 1 << 63), ("3", 3), ("0", 0)] {
+    for (kind, bits) in
+        [("65536", 1 << 16), ("\"65536\"", 1 << 16), ("\"0x8000000000000000\"", 1 << 63), ("3", 3), ("0", 0)]
+    {
         assert_eq!(event(kind, ""), Event::Unknown { bits });
     }
 }

@@ -1,4 +1,5 @@
-//! The reader on every recorded capture, and on everything that can be wrong with one. Here: how the small captures are made.
+//! The reader on every recorded capture, and on everything that can be wrong with one. Here: how the small captures are
+//! made.
 
 mod accepted;
 mod refused;

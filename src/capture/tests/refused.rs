@@ -31,8 +31,9 @@ fn cut_off_and_damaged_gzip() {
     let mut h: u64 = 1;
     for t in 0..4000 {
         h = h.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        text +=
-            &format!("{{\"t\":{t},\"tid\":1,\"cb\":\"start\",\"ctx\":1,\"h\":{h},\"type\":\"Group\",\"parent\":0,\"rank\":0}}\n");
+        text += &format!(
+            "{{\"t\":{t},\"tid\":1,\"cb\":\"start\",\"ctx\":1,\"h\":{h},\"type\":\"Group\",\"parent\":0,\"rank\":0}}\n"
+        );
     }
     let whole = gzip(&text);
     assert_eq!(read_bytes(&whole).unwrap().lines.len(), 4001);
@@ -40,7 +41,8 @@ fn cut_off_and_damaged_gzip() {
         let error = read_bytes(&whole[..cut]).unwrap_err();
         let (place, after) = error.split_once(": the gzip data ends too early, after line ").unwrap();
         let line: u32 = place.strip_prefix("c.gz:").unwrap().parse().unwrap();
-        let after: u32 = after.strip_suffix(": the file was cut off, copy or record it again").unwrap().parse().unwrap();
+        let after: u32 =
+            after.strip_suffix(": the file was cut off, copy or record it again").unwrap().parse().unwrap();
         assert_eq!(line, after.max(1));
         assert!(cut < whole.len() / 2 || after > 100, "{error}");
     }
@@ -101,7 +103,8 @@ fn unknown_callbacks_types_and_states() {
     // a newer recorder's line has a word, a time, a thread, and tells of what the file knows
     let escape = error_at_4(r#"{"t":3,"tid":1,"cb":"\u001b]0;x\u0007"}"#);
     assert!(escape.starts_with(r#"callback "\u{1b}]0;x\u{7}" is not known"#), "{escape}");
-    let callback = |cb: &str| format!("callback \"{cb}\" is not known (known: init, start, state, stop, finalize, kernel)");
+    let callback =
+        |cb: &str| format!("callback \"{cb}\" is not known (known: init, start, state, stop, finalize, kernel)");
     assert_eq!(error_at_4(r#"{"t":3,"tid":1,"cb":"pause","h":9}"#), callback("pause"));
     assert_eq!(error_at_4(r#"{"t":3,"tid":1,"cb":"pause","ctx":9}"#), callback("pause"));
     assert_eq!(error_at_4(r#"{"tid":1,"cb":"pause","h":1}"#), callback("pause"));
@@ -169,7 +172,8 @@ fn missing_fields_and_numbers_out_of_range() {
     assert_eq!(arg, "field \"arg\" is -1, which is not within 0 to 18446744073709551615");
     for stream in ["", "0xff", "+1", "11112222333344445"] {
         let error = error_at_4(&start("\"KernelLaunch\"", &format!(",\"stream\":\"{stream}\"")));
-        let expected = format!("field \"stream\" is \"{stream}\", which is not a hexadecimal number of at most 64 bits");
+        let expected =
+            format!("field \"stream\" is \"{stream}\", which is not a hexadecimal number of at most 64 bits");
         assert_eq!(error, expected);
     }
     let nul = start("\"P2p\"", ",\"func\":\"a\\u0000b\",\"count\":1,\"nch\":1,\"peer\":0");

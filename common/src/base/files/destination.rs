@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 /// How long a reader may take.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Writes a text there. A file appears whole or not at all, in a directory that is made where it is missing. A descriptor of the process, a device, and a FIFO that somebody reads are
-/// written into; a FIFO of another user is replaced by a file, and so is a link, unless it is the user's own or the system's and leads to
-/// a device or a FIFO.
+/// Writes a text there. A file appears whole or not at all, in a directory that is made where it is missing. A
+/// descriptor of the process, a device, and a FIFO that somebody reads are written into; a FIFO of another user is
+/// replaced by a file, and so is a link, unless it is the user's own or the system's and leads to a device or a FIFO.
 ///
 /// # Errors
 /// A directory, a FIFO that nobody reads, and whatever else cannot be written.
@@ -137,7 +137,8 @@ fn descriptor(place: &Path) -> Option<RawFd> {
 
 /// Writes at the place of the program's own output: the descriptor is shared with it.
 fn write_into_descriptor(descriptor: RawFd, text: &[u8]) -> io::Result<()> {
-    // SAFETY: fcntl takes any number; a descriptor that it knows stays open as long as the process keeps it, which is no longer asked for.
+    // SAFETY: fcntl takes any number; a descriptor that it knows stays open as long as the process keeps it, which is
+    // no longer asked for.
     if descriptor < 0 || unsafe { libc::fcntl(descriptor, libc::F_GETFD) } < 0 {
         return Err(io::Error::from_raw_os_error(libc::EBADF));
     }

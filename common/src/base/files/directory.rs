@@ -13,8 +13,8 @@ const OTHERS_WRITE: u32 = 0o022;
 /// Of a directory that nobody else may write to.
 const OWN: u32 = 0o755;
 
-/// Makes a directory, and those that it lies in, with the mode of any new one; none is open to more than the one that it lies in, and none
-/// in a directory of many users is open to their files.
+/// Makes a directory, and those that it lies in, with the mode of any new one; none is open to more than the one that
+/// it lies in, and none in a directory of many users is open to their files.
 ///
 /// # Errors
 /// When it can be neither made nor found.

@@ -96,7 +96,9 @@ mod tests {
     fn a_part_that_fails_is_taken_back() {
         let place = std::env::temp_dir().join(format!("scorep-nccl-growing-{:016x}", random()));
         let mut name = Name::new(&place, Earlier::Kept);
-        assert!(Growing::begin(&mut name, |_| Err::<(), _>(io::ErrorKind::StorageFull.into())).is_err() && !place.exists());
+        assert!(
+            Growing::begin(&mut name, |_| Err::<(), _>(io::ErrorKind::StorageFull.into())).is_err() && !place.exists()
+        );
         let (mut file, ()) = Growing::begin(&mut name, |out| out.write_all(b"head one ")).unwrap();
         let failed = |out: &mut dyn Write| {
             out.write_all(b"half").and_then(|()| out.flush()).and(Err::<(), _>(io::ErrorKind::StorageFull.into()))

@@ -1,4 +1,5 @@
-//! Files that threads of ours have begun, for when one of them stops for want of memory: it cannot take them away itself.
+//! Files that threads of ours have begun, for when one of them stops for want of memory: it cannot take them away
+//! itself.
 
 use crate::base::own_thread;
 use std::ffi::CString;
@@ -20,7 +21,9 @@ impl Begun {
             return Self(None);
         };
         let path = path.into_raw();
-        let free = |place: &&AtomicPtr<_>| place.compare_exchange(null_mut(), path, Ordering::AcqRel, Ordering::Relaxed).is_ok();
+        let free = |place: &&AtomicPtr<_>| {
+            place.compare_exchange(null_mut(), path, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+        };
         let place = BEGUN.iter().find(free);
         if place.is_none() {
             // SAFETY: made above, and nobody else has it.

@@ -1,6 +1,7 @@
-//! Files that the library and the tool write. A directory may belong to several users, one of whom means ill: no name can be foretold, no
-//! link is followed, nothing waits for a FIFO, and a file appears whole or not at all; one that grows appears with its first part.
-//! Where several processes of a job have one name set, none replaces the file of another.
+//! Files that the library and the tool write. A directory may belong to several users, one of whom means ill: no name
+//! can be foretold, no link is followed, nothing waits for a FIFO, and a file appears whole or not at all; one that
+//! grows appears with its first part. Where several processes of a job have one name set, none replaces the file of
+//! another.
 
 mod destination;
 mod directory;
@@ -28,6 +29,8 @@ pub fn random() -> u64 {
     random::of_kernel().unwrap_or_else(|| {
         // harder to foretell than the process' number alone: names made of it are never trusted to be free
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        (since.as_nanos() as u64).rotate_left(20) ^ u64::from(std::process::id()) ^ (&raw const since as u64).rotate_left(40)
+        (since.as_nanos() as u64).rotate_left(20)
+            ^ u64::from(std::process::id())
+            ^ (&raw const since as u64).rotate_left(40)
     })
 }

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant, SystemTime};
 
-/// How far the begin of a process and the time of a file may be apart from what they are: both are told in ticks of the system. A file that may
-/// be of either side stays.
+/// How far the begin of a process and the time of a file may be apart from what they are: both are told in ticks of the
+/// system. A file that may be of either side stays.
 const COARSE: Duration = Duration::from_millis(20);
 
 /// What becomes of a file of that name that was there before this process began.
@@ -24,8 +24,8 @@ pub enum Earlier {
     Kept,
 }
 
-/// A name of this process'. A file of that name that was written since this process began is another process' of the same job, and stays: then
-/// the name gets a random part.
+/// A name of this process'. A file of that name that was written since this process began is another process' of the
+/// same job, and stays: then the name gets a random part.
 #[derive(Debug)]
 pub struct Name {
     asked: PathBuf,
@@ -115,7 +115,8 @@ impl Name {
         Err(io::ErrorKind::AlreadyExists.into())
     }
 
-    /// Removes what was seen there, and nothing else: who else has seen it may have put a file of its own in the place meanwhile.
+    /// Removes what was seen there, and nothing else: who else has seen it may have put a file of its own in the place
+    /// meanwhile.
     fn take_away(&self, seen: &Metadata) -> io::Result<()> {
         let aside = hidden(&self.place, self.place.file_name().ok_or(io::ErrorKind::InvalidInput)?);
         match fs::rename(&self.place, &aside) {
@@ -138,7 +139,8 @@ fn identity(file: &Metadata) -> Identity {
     [file.dev(), file.ino(), file.mtime().cast_unsigned(), file.mtime_nsec().cast_unsigned(), file.len()]
 }
 
-/// Whether a file was there before this process began, by the clock of the file system, which has just made the file `now`.
+/// Whether a file was there before this process began, by the clock of the file system, which has just made the file
+/// `now`.
 fn is_earlier(there: &Metadata, now: &Metadata) -> bool {
     let times = || Some((there.modified().ok()?, now.modified().ok()?));
     times().is_some_and(|(there, now)| is_before(there, now, age_of_process()))
@@ -177,7 +179,8 @@ fn put_where_free(file: &Path, place: &Path) -> io::Result<()> {
     let (from, to) = (path(file)?, path(place)?);
     // SAFETY: two strings that live as long as the call.
     let moved =
-        unsafe { libc::renameat2(libc::AT_FDCWD, from.as_ptr(), libc::AT_FDCWD, to.as_ptr(), libc::RENAME_NOREPLACE) } == 0;
+        unsafe { libc::renameat2(libc::AT_FDCWD, from.as_ptr(), libc::AT_FDCWD, to.as_ptr(), libc::RENAME_NOREPLACE) }
+            == 0;
     let error = io::Error::last_os_error();
     if moved || error.kind() == io::ErrorKind::AlreadyExists {
         return if moved { Ok(()) } else { Err(error) };
@@ -196,7 +199,8 @@ fn with_random_part(place: &Path) -> PathBuf {
     let name = place.file_name().unwrap_or(OsStr::new("file")).as_bytes();
     let name = &name[..name.len().min(LONGEST)];
     let last_dot = |name: &[u8]| name.iter().rposition(|&byte| byte == b'.').filter(|&dot| dot > 0);
-    let dot = last_dot(name).map(|dot| if &name[dot..] == b".gz" { last_dot(&name[..dot]).unwrap_or(dot) } else { dot });
+    let dot =
+        last_dot(name).map(|dot| if &name[dot..] == b".gz" { last_dot(&name[..dot]).unwrap_or(dot) } else { dot });
     let (stem, ending) = name.split_at(dot.unwrap_or(name.len()));
     let unique = [stem, format!(".{:08x}", random() as u32).as_bytes(), ending].concat();
     place.with_file_name(OsString::from_vec(unique))
@@ -245,7 +249,10 @@ mod tests {
         let mut second = Name::new(&place, Earlier::Replaced);
         put(&mut second, "second");
         let name = second.place().file_name().unwrap().to_string_lossy().into_owned();
-        assert!(second.is_another() && name.starts_with("all.") && name.ends_with(".json") && name.len() == 17, "{name}");
+        assert!(
+            second.is_another() && name.starts_with("all.") && name.ends_with(".json") && name.len() == 17,
+            "{name}"
+        );
         put(&mut second, "second again");
         assert_eq!(texts(&directory), ["first again", "second again"]);
         // of an earlier job

@@ -18,8 +18,8 @@ pub(super) const TRIES: usize = 16;
 /// What the name of a file ends with that is not whole yet.
 const ENDING: &str = ".part";
 
-/// A file beside its place, under a random name. Dropped, it is gone. While there is one, writing beyond a limit (RLIMIT_FSIZE) is an error
-/// on its thread, and ends no process.
+/// A file beside its place, under a random name. Dropped, it is gone. While there is one, writing beyond a limit
+/// (RLIMIT_FSIZE) is an error on its thread, and ends no process.
 pub struct NewFile {
     file: BufWriter<File>,
     part: Part,
@@ -50,7 +50,8 @@ impl NewFile {
         for _ in 0..TRIES {
             let path = hidden(place, name);
             // O_EXCL: whatever has that name, a link too, is neither opened nor followed
-            match OpenOptions::new().write(true).create_new(true).mode(0o666).custom_flags(libc::O_NOFOLLOW).open(&path) {
+            match OpenOptions::new().write(true).create_new(true).mode(0o666).custom_flags(libc::O_NOFOLLOW).open(&path)
+            {
                 Ok(file) => {
                     let begun = Begun::new(&path);
                     let (file, part) = (BufWriter::new(file), Part(path));
@@ -85,7 +86,8 @@ impl NewFile {
     /// Puts it where it is to be, in the place of a file or a link there.
     ///
     /// # Errors
-    /// When not all of it could be written: file systems of other machines, and quotas, may say so only when it is closed.
+    /// When not all of it could be written: file systems of other machines, and quotas, may say so only when it is
+    /// closed.
     pub fn appear(self) -> io::Result<()> {
         // the limit is held to the end
         let Self { file, mut part, place, _limit, _begun } = self;
@@ -165,7 +167,10 @@ mod tests {
         let mut file = NewFile::beside(&place).unwrap();
         file.write_all(b"half").unwrap();
         let names = || {
-            fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect::<Vec<_>>()
+            fs::read_dir(&directory)
+                .unwrap()
+                .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+                .collect::<Vec<_>>()
         };
         assert_eq!(NewFile::whole(&names()[0]), Some(&*"a".repeat(LONGEST)));
         drop(file);

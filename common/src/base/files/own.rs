@@ -21,8 +21,8 @@ pub fn open(path: &Path, writes: bool) -> io::Result<File> {
     Err(io::Error::new(io::ErrorKind::PermissionDenied, wrong))
 }
 
-/// Whether a file or directory at that place with that owner is the calling user's. A file system of another machine may show its users
-/// under other numbers: then a new file there shows the same one.
+/// Whether a file or directory at that place with that owner is the calling user's. A file system of another machine
+/// may show its users under other numbers: then a new file there shows the same one.
 pub(super) fn is_own(place: &Path, owner: u32) -> bool {
     is_own_user(owner) || NewFile::beside(place).and_then(|file| file.owner()).is_ok_and(|own| own == owner)
 }

@@ -6,8 +6,8 @@ use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-/// A path as a setting has it: `%p` becomes the process id, `%h` the host's name, `%r` the rank that the launcher has told this process,
-/// `pid` and the process id where none has: never the rank of another process.
+/// A path as a setting has it: `%p` becomes the process id, `%h` the host's name, `%r` the rank that the launcher has
+/// told this process, `pid` and the process id where none has: never the rank of another process.
 pub fn expand(path: &Path) -> PathBuf {
     expand_of(path, std::process::id(), rank::rank())
 }
@@ -58,6 +58,9 @@ mod tests {
         assert_eq!(of("a.%r", None), "a.pid7");
         let host = String::from_utf8_lossy(&host_name::of_machine()).into_owned();
         assert_eq!(of("%h/%r", Some(0)), format!("{host}/0"));
-        assert_eq!(["a", "%h", "%p", "x%r.json"].map(|path| is_one_for_each_process(path.as_ref())), [false, false, true, true]);
+        assert_eq!(
+            ["a", "%h", "%p", "x%r.json"].map(|path| is_one_for_each_process(path.as_ref())),
+            [false, false, true, true]
+        );
     }
 }

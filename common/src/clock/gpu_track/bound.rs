@@ -26,7 +26,8 @@ impl Slopes {
     }
 }
 
-/// Ticks of a stamp on a line through an anchor. Never falls as stamps rise: neither does a product with a positive number, rounded.
+/// Ticks of a stamp on a line through an anchor. Never falls as stamps rise: neither does a product with a positive
+/// number, rounded.
 fn beside(anchor: Anchor, stamp: u64, slope: f64) -> u64 {
     let stamps = i128::from(stamp) - i128::from(anchor.stamp);
     let ticks = (stamps as f64 * slope).floor() as i128;
@@ -71,8 +72,9 @@ impl Bound {
         neighbours.iter().map(|&anchor| self.slopes.above(anchor, stamp)).min()
     }
 
-    /// Ticks of a stamp on the straight lines from anchor to anchor, the first and the last of which go on beyond; `None` without anchors.
-    /// Never falls as stamps rise, and is no steeper or flatter than the slopes: else one anchor would lie above the bound of another.
+    /// Ticks of a stamp on the straight lines from anchor to anchor, the first and the last of which go on beyond;
+    /// `None` without anchors. Never falls as stamps rise, and is no steeper or flatter than the slopes: else one
+    /// anchor would lie above the bound of another.
     pub(super) fn ticks(&self, stamp: u64) -> Option<u64> {
         let place = self.place(stamp).min(self.anchors.len().saturating_sub(1)).max(1);
         match self.anchors[place - 1..] {

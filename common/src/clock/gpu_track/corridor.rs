@@ -37,8 +37,8 @@ impl Corridor {
         is_bounded && self.stamps().any(|stamp| self.at(stamp).is_none())
     }
 
-    /// The least and the most ticks per stamp from one part of the time to the next, as far as both sides leave them open. `None` where
-    /// fewer than `enough` parts show it.
+    /// The least and the most ticks per stamp from one part of the time to the next, as far as both sides leave them
+    /// open. `None` where fewer than `enough` parts show it.
     pub(super) fn slopes(&self, told: &Lowest, enough: usize) -> Option<[f64; 2]> {
         let windows: Vec<Window> = told.in_first_halves().filter_map(|part| self.narrowest(part)).collect();
         let slopes = windows.windows(2).filter_map(|pair| <&[Window; 2]>::try_from(pair).ok()).map(between);

@@ -49,8 +49,8 @@ pub(super) struct Lowest {
     anchors: Vec<Anchor>,
     /// A stretch is this power of two of stamps long.
     length: u32,
-    /// Ticks per stamp, as far as it was known when stretches became longer: by as much as it is off, the anchor kept of a stretch
-    /// is not the lowest, at most by so much of the stretch's length.
+    /// Ticks per stamp, as far as it was known when stretches became longer: by as much as it is off, the anchor kept
+    /// of a stretch is not the lowest, at most by so much of the stretch's length.
     rate: f64,
 }
 
@@ -96,8 +96,8 @@ impl Lowest {
         Some((*self.anchors.first()?, *self.anchors.last()?))
     }
 
-    /// The line that lies closest below all anchors, in the middle of their time: an edge of their lower hull. That is how clocks drift,
-    /// if callbacks are late by chance. `None` of fewer than two anchors.
+    /// The line that lies closest below all anchors, in the middle of their time: an edge of their lower hull. That is
+    /// how clocks drift, if callbacks are late by chance. `None` of fewer than two anchors.
     pub(super) fn line(&self) -> Option<Line> {
         let (first, last) = self.ends()?;
         let middle = first.stamp.midpoint(last.stamp);
@@ -114,8 +114,8 @@ impl Lowest {
         Some(Line::between(edge[0], edge[1]))
     }
 
-    /// How much steeper or flatter than the line ticks rise at times, ticks per stamp: the lowest anchor of a part of the time lies at most
-    /// so far above the line as comes together in a part.
+    /// How much steeper or flatter than the line ticks rise at times, ticks per stamp: the lowest anchor of a part of
+    /// the time lies at most so far above the line as comes together in a part.
     pub(super) fn unevenness(&self, line: Line) -> f64 {
         let lowest = self.in_parts().filter_map(|part| part.iter().map(|&anchor| line.below(anchor)).reduce(f64::min));
         lowest.fold(0.0, f64::max) / self.part() as f64
@@ -134,7 +134,8 @@ impl Lowest {
     /// The anchors in the first half of each part: those of two parts are half a part apart at least.
     pub(super) fn in_first_halves(&self) -> impl Iterator<Item = &[Anchor]> {
         let (part, begin) = (self.part(), self.anchors.first().map_or(0, |first| first.stamp));
-        self.in_parts().map(move |anchors| &anchors[..anchors.partition_point(|it| (it.stamp - begin) % part <= part / 2)])
+        self.in_parts()
+            .map(move |anchors| &anchors[..anchors.partition_point(|it| (it.stamp - begin) % part <= part / 2)])
     }
 }
 

@@ -1,14 +1,15 @@
 //! How one GPU's clock ran beside the events' clock over a whole run: where its stamps lie in Score-P's time.
 //!
-//! A callback tells of a stamp after the GPU made it, so the stamp lies at the callback's time or before; what was enqueued begins at
-//! its enqueue or after. Of both, the closest pair of each stretch of time is kept (`lowest`). Clocks drift apart by so much and no more, so
-//! each pair bounds all stamps, near ones closely (`bound`).
+//! A callback tells of a stamp after the GPU made it, so the stamp lies at the callback's time or before; what was
+//! enqueued begins at its enqueue or after. Of both, the closest pair of each stretch of time is kept (`lowest`).
+//! Clocks drift apart by so much and no more, so each pair bounds all stamps, near ones closely (`bound`).
 //!
-//! By how much they drift is taken in two ways. Callbacks that come ever later look as a clock that drifts, and so do enqueues that come ever
-//! earlier. So certain bounds (`corridor`) grant every drift that the callbacks and the enqueues together leave possible from one part of the
-//! run to the next, and what temperature changes within a part; where too few parts show that, the most that clocks drift. The result, which
-//! is likely and no more, goes by the trend of one side, through the callbacks that lie on their bound: the best of many comes a microsecond
-//! late, while an enqueue may come any time before its begin.
+//! By how much they drift is taken in two ways. Callbacks that come ever later look as a clock that drifts, and so do
+//! enqueues that come ever earlier. So certain bounds (`corridor`) grant every drift that the callbacks and the
+//! enqueues together leave possible from one part of the run to the next, and what temperature changes within a part;
+//! where too few parts show that, the most that clocks drift. The result, which is likely and no more, goes by the
+//! trend of one side, through the callbacks that lie on their bound: the best of many comes a microsecond late, while
+//! an enqueue may come any time before its begin.
 
 mod bound;
 mod corridor;
@@ -26,14 +27,15 @@ pub(crate) const WANDER: f64 = 1e-6;
 /// By how much the clocks may drift apart, and by how much a length in stamps and its length in ticks may differ.
 const MOST_DRIFT: f64 = 100e-6;
 
-/// Parts of the run, of [`lowest::PARTS`], that must have bounds from both sides before the run shows how drift changes.
+/// Parts of the run, of [`lowest::PARTS`], that must have bounds from both sides before the run shows how drift
+/// changes.
 const ENOUGH_PARTS: usize = 4;
 
 /// What is known of one GPU's clock.
 #[derive(Debug, Default, Clone)]
 pub struct GpuTrack {
-    /// What was told of came any time after its stamp, but what was enqueued has mostly begun at once: so it is with events, which are asked for now
-    /// and then.
+    /// What was told of came any time after its stamp, but what was enqueued has mostly begun at once: so it is with
+    /// events, which are asked for now and then.
     follows_enqueues: bool,
     told: Lowest,
     /// Mirrored: both clocks run backwards in it, so the last moment before a begin is the first after it.
@@ -87,7 +89,8 @@ impl GpuTrack {
         }
     }
 
-    /// The least and the most by which the clocks drift, if what follows a stamp closest follows it by chance, and not ever later.
+    /// The least and the most by which the clocks drift, if what follows a stamp closest follows it by chance, and not
+    /// ever later.
     fn likely_drift(&self, nominal: f64) -> [f64; 2] {
         let close = if self.follows_enqueues { &self.enqueued } else { &self.told };
         let (drift, change) = close.line().map_or((0.0, MOST_DRIFT), |line| {
@@ -140,7 +143,8 @@ impl GpuMapping {
         self.corridor.at(stamp)
     }
 
-    /// The stamps that the enqueues and the callbacks themselves are of, with their bounds, where there are any; in no order.
+    /// The stamps that the enqueues and the callbacks themselves are of, with their bounds, where there are any; in no
+    /// order.
     pub fn bounded(&self) -> impl Iterator<Item = (u64, [u64; 2])> {
         self.corridor.stamps().filter_map(|stamp| Some((stamp, self.bounds(stamp)?)))
     }

@@ -6,7 +6,8 @@ use crate::operation::Operation;
 use crate::record::pool::Pool;
 
 impl Assembly {
-    /// The operation of that handle, of which something was heard; it is read from its slot if it has not been read yet.
+    /// The operation of that handle, of which something was heard; it is read from its slot if it has not been read
+    /// yet.
     #[inline]
     pub(super) fn parent(&mut self, pool: &Pool, handle: u64) -> Option<&mut Operation> {
         let Some(place) = self.operations.place(handle).or_else(|| self.find(pool, handle)) else {
@@ -51,7 +52,13 @@ impl Assembly {
 
     /// A child of the operation has begun and ended.
     #[inline]
-    pub(super) fn child_passed(&mut self, pool: &Pool, operation: u64, start: u64, stop: u64) -> Option<&mut Operation> {
+    pub(super) fn child_passed(
+        &mut self,
+        pool: &Pool,
+        operation: u64,
+        start: u64,
+        stop: u64,
+    ) -> Option<&mut Operation> {
         let found = self.parent(pool, operation)?;
         found.touch(start.max(stop));
         Some(found)

@@ -1,7 +1,7 @@
 //! Puts operations and transfers of one communicator together from the events that the readers tell.
 //!
-//! A child may be read before its parent (another thread's block) and long after it (the parent's window was taken apart). So
-//! parents are found by handle: among those known, else in the slot that the handle names.
+//! A child may be read before its parent (another thread's block) and long after it (the parent's window was taken
+//! apart). So parents are found by handle: among those known, else in the slot that the handle names.
 
 mod children;
 mod launches;
@@ -95,8 +95,8 @@ impl Assembly {
         self.rank = rank;
     }
 
-    /// The stamps of a kernel channel, nanoseconds of the GPU's clock. None where none were asked for and come all the same, for another
-    /// communicator's sake: nobody knows whether NCCL counts all works there ([`InStep`]).
+    /// The stamps of a kernel channel, nanoseconds of the GPU's clock. None where none were asked for and come all the
+    /// same, for another communicator's sake: nobody knows whether NCCL counts all works there ([`InStep`]).
     fn stamps(&self, event: &Recorded) -> Option<(u64, u64)> {
         if self.no_kernel_events || self.ignores_stamps {
             return None;

@@ -14,16 +14,16 @@ use std::collections::VecDeque;
 
 /// Operations that may wait for a decision about their stamps; past it the doubt is taken for certain.
 const MOST_UNDECIDED: usize = 65_536;
-/// Operations under way past which complete ones are not kept for a while, but settled as soon as all is read that began before
-/// their end.
+/// Operations under way past which complete ones are not kept for a while, but settled as soon as all is read that
+/// began before their end.
 const MANY_PENDING: usize = 2048;
-/// Operations that may be under way; past it, of the older half, those that look done are taken for done; past twice as many, all
-/// with nothing under way.
+/// Operations that may be under way; past it, of the older half, those that look done are taken for done; past twice as
+/// many, all with nothing under way.
 const MOST_PENDING: usize = 16_384;
 /// Calls that may wait for their operation.
 const MOST_CALLS: usize = 65_536;
-/// A stamp that lies so much before its operation's enqueue belongs to another operation, nanoseconds. In step none lies before by
-/// more than the uncertainty of the clocks, 75 us in all recordings.
+/// A stamp that lies so much before its operation's enqueue belongs to another operation, nanoseconds. In step none
+/// lies before by more than the uncertainty of the clocks, 75 us in all recordings.
 const EARLY: f64 = 1e6;
 
 /// Nothing more comes of an operation that was quiet since before one of these times, ticks.
@@ -31,8 +31,8 @@ const EARLY: f64 = 1e6;
 pub(crate) struct Limits {
     /// With all its kernel channels seen, or where none are asked for.
     pub quiet: u64,
-    /// With another one behind it that has ended on the GPU since before that: a communicator's works run there one after the other. That
-    /// decides works in doubt, too.
+    /// With another one behind it that has ended on the GPU since before that: a communicator's works run there one
+    /// after the other. That decides works in doubt, too.
     pub silent: u64,
     /// Given up, and with nothing heard since.
     pub overdue: u64,
@@ -41,8 +41,8 @@ pub(crate) struct Limits {
 }
 
 impl Assembly {
-    /// Gives `take` the operations of which nothing more will come by these `limits`, with the final verdict on their stamps. Any other one may
-    /// be quiet for as long as it likes: it may wait on the GPU for another rank.
+    /// Gives `take` the operations of which nothing more will come by these `limits`, with the final verdict on their
+    /// stamps. Any other one may be quiet for as long as it likes: it may wait on the GPU for another rank.
     pub(crate) fn settle(&mut self, limits: Limits, take: impl FnMut(&mut Operation, Judged)) {
         let Limits { quiet, silent, overdue, horizon } = limits;
         while let Some(&(_, order)) = self.completed.front().filter(|(active, _)| *active < silent) {
@@ -69,8 +69,11 @@ impl Assembly {
             let read = many && operation.active < horizon && is_complete;
             let passed = operation.active < silent && operation.order < witness;
             let given_up = operation.unfinished && operation.active < overdue;
-            let crowded_out = operation.order < full && (overfull || operation.active < horizon && operation.looks_done(kernel));
-            !operation.awaits_events(kernel) && (complete || read) || !kernel.is_awaited() && (passed || given_up) || crowded_out
+            let crowded_out =
+                operation.order < full && (overfull || operation.active < horizon && operation.looks_done(kernel));
+            !operation.awaits_events(kernel) && (complete || read)
+                || !kernel.is_awaited() && (passed || given_up)
+                || crowded_out
         });
         self.settle_those(over, take);
         self.forget_kernels();
@@ -82,7 +85,8 @@ impl Assembly {
         self.kernels.forget_before(under_way.min().unwrap_or(u64::MAX).min(self.steps.seen_before()));
     }
 
-    /// Gives `take` the complete ones of which was heard since there are many, without a look at all the others; see [`Assembly::settle`].
+    /// Gives `take` the complete ones of which was heard since there are many, without a look at all the others; see
+    /// [`Assembly::settle`].
     pub(crate) fn settle_complete(&mut self, horizon: u64, take: impl FnMut(&mut Operation, Judged)) {
         let Self { operations, complete, kernels, .. } = self;
         // each is named again whenever it is heard of
@@ -99,7 +103,8 @@ impl Assembly {
         let unheard = self.kernels.cause_of_silence(self.news_lost);
         let Self { operations, undecided, completed, steps, clock, track, kernels, .. } = self;
         let apart = (1e8 / self.nanoseconds_per_tick) as u64;
-        let mut deciding = Deciding { steps, clock, track, kernels, unheard, nanoseconds_per_tick: self.nanoseconds_per_tick };
+        let mut deciding =
+            Deciding { steps, clock, track, kernels, unheard, nanoseconds_per_tick: self.nanoseconds_per_tick };
         operations.take_out(those, |operation| {
             pulse::beat();
             if no_kernels || operation.is_complete(operation.kernel(deciding.kernels)) {
@@ -161,7 +166,8 @@ impl Assembly {
     fn decide(&mut self, take: &mut impl FnMut(&mut Operation, Judged)) {
         let unheard = self.kernels.cause_of_silence(self.news_lost);
         let Self { undecided, steps, clock, track, kernels, nanoseconds_per_tick, .. } = self;
-        let mut deciding = Deciding { steps, clock, track, kernels, unheard, nanoseconds_per_tick: *nanoseconds_per_tick };
+        let mut deciding =
+            Deciding { steps, clock, track, kernels, unheard, nanoseconds_per_tick: *nanoseconds_per_tick };
         while let Some(entry) = undecided.first_entry() {
             if deciding.steps.verdict(*entry.key()) == Verdict::Undecided {
                 break;
@@ -175,7 +181,9 @@ impl Assembly {
 /// Keeps when operations completed, ten times a second at the most: so many ticks `apart`.
 fn note_completed(completed: &mut VecDeque<(u64, u64)>, apart: u64, operation: &Operation) {
     match completed.back_mut() {
-        Some((last, latest)) if operation.active < last.saturating_add(apart) => *latest = (*latest).max(operation.order),
+        Some((last, latest)) if operation.active < last.saturating_add(apart) => {
+            *latest = (*latest).max(operation.order)
+        }
         _ => completed.push_back((operation.active, operation.order)),
     }
 }
@@ -225,15 +233,16 @@ mod tests {
     use crate::record::payload::{OfKernel, OfOperation, Place};
     use crate::record::pool::{BLOCK_SLOTS, Pool};
 
-    /// Has the assembly hear of operations on one channel each: that they were enqueued, and of those that `ran` that their kernel did. Each starts
-    /// ten ticks after the one before.
+    /// Has the assembly hear of operations on one channel each: that they were enqueued, and of those that `ran` that
+    /// their kernel did. Each starts ten ticks after the one before.
     fn hear(assembly: &mut Assembly, orders: std::ops::Range<u64>, ran: impl Fn(u64) -> bool) {
         let pool = Pool::new(2 * (orders.end - orders.start) as usize * 4096).unwrap();
         let mut tell = |kind, parent, start, payload| {
             let block = pool.take().unwrap();
             let generation = pool.block(block).unwrap().generation();
             // a handle of its own, whatever pool it is of
-            let handle = Handle::of_event(kind, Pool::index(block, 0) + 2 * orders.start as u32 * BLOCK_SLOTS, generation);
+            let handle =
+                Handle::of_event(kind, Pool::index(block, 0) + 2 * orders.start as u32 * BLOCK_SLOTS, generation);
             let slot = pool.slot(block, 0).unwrap();
             slot.start(handle, parent, start, payload);
             if kind == Kind::KernelCh {
@@ -251,7 +260,12 @@ mod tests {
                 OfOperation { bytes: 8, channels: 1, place: Place::new(order, 0), ..OfOperation::default() }.pack(),
             );
             if ran(order) {
-                tell(Kind::KernelCh, operation, 1002 + 10 * order, OfKernel { start: 1002 + 10 * order, channel: 0 }.pack());
+                tell(
+                    Kind::KernelCh,
+                    operation,
+                    1002 + 10 * order,
+                    OfKernel { start: 1002 + 10 * order, channel: 0 }.pack(),
+                );
             }
         }
         assembly.touched(|_, _| {});

@@ -97,7 +97,8 @@ impl Assembly {
                 *bytes = bytes.saturating_add(sent.bytes);
                 *ticks += stop.saturating_sub(sent.time);
             }
-            self.sent.add(&Transfer { start: sent.time, stop, bytes: sent.bytes, peer, channel }, self.nanoseconds_per_tick);
+            self.sent
+                .add(&Transfer { start: sent.time, stop, bytes: sent.bytes, peer, channel }, self.nanoseconds_per_tick);
         }
     }
 }

@@ -22,8 +22,8 @@ use crate::sums::run_sums::Rank;
 use taking::take;
 use transfers::Transfers;
 
-/// How long an operation must have been over on the GPU before what started earlier is taken to have had its time, in settling times
-/// (`NCCL_SCOREP_SETTLE_SECONDS`).
+/// How long an operation must have been over on the GPU before what started earlier is taken to have had its time, in
+/// settling times (`NCCL_SCOREP_SETTLE_SECONDS`).
 const SILENT: f64 = 20.0;
 /// Seconds between two looks at which operations are over.
 const SETTLING_SECONDS: f64 = 0.1;
@@ -116,7 +116,9 @@ impl Communicator {
     /// Takes in what was recorded, the oldest first and so much of it that the memory for it stays small.
     pub(crate) fn read(&mut self, course: Course<'_>, figures: &mut Figures) -> Round {
         let Course { recorder, now, .. } = course;
-        let (Some(context), Some(rank)) = (recorder.contexts.at(self.id.index()), self.known()) else { return Round::at(now) };
+        let (Some(context), Some(rank)) = (recorder.contexts.at(self.id.index()), self.known()) else {
+            return Round::at(now);
+        };
         figures.totals.meet(rank);
         self.assembly.begin_round(now);
         self.assembly.set_scale(figures.nanoseconds_per_tick, figures.knows_tick);
@@ -206,8 +208,8 @@ impl Communicator {
         let without_stamps = self.assembly.is_without_gpu();
         let certain = without_stamps && !self.assembly.expects_launches();
         self.assembly.touched(|operation, judged| {
-            let is_over =
-                operation.looks_done(judged.kernel) || operation.is_quiet() && without_stamps && judged.kernel.is_settled();
+            let is_over = operation.looks_done(judged.kernel)
+                || operation.is_quiet() && without_stamps && judged.kernel.is_settled();
             // all that shares its kernel began before it ended there
             if operation.is_quiet() && certain || is_over && operation.active <= horizon {
                 let verdict = if without_stamps { Verdict::OutOfStep } else { judged.verdict };
@@ -216,7 +218,8 @@ impl Communicator {
         });
         let place = self.place.flatten();
         let Self { assembly, series, nranks, .. } = self;
-        let mut take = |operation: &mut Operation, judged| take(operation, judged, (*series, *nranks), (rank, place), figures);
+        let mut take =
+            |operation: &mut Operation, judged| take(operation, judged, (*series, *nranks), (rank, place), figures);
         if assembly.is_crowded() {
             assembly.settle_complete(horizon, &mut take);
         }

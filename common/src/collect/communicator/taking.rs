@@ -59,7 +59,8 @@ mod tests {
     fn operation(function: &CStr, distance: u64, kernels: &mut Kernels) -> Operation {
         let function = Name::of(Some(function));
         kernels.begun(0, distance as u16, distance + 1, Some(function));
-        let payload = OfOperation { bytes: 1 << 20, function, place: Place::new(distance, distance), ..OfOperation::default() };
+        let payload =
+            OfOperation { bytes: 1 << 20, function, place: Place::new(distance, distance), ..OfOperation::default() };
         recorded(Kind::Coll, 1000 + distance, payload)
     }
 
@@ -72,8 +73,12 @@ mod tests {
         kernels.expect_launches();
         kernels.begun(0, 0, 99, None);
         let operations = [c"Other", c"AllReduce", c"AllGather"];
-        let operations = (1..).zip(operations).map(|(distance, of)| operation(of, distance, &mut kernels)).collect::<Vec<_>>();
-        kernels.learn(0, When::Timed(KernelTime { start: 5000, stop: 9096, first: 5000, before: 0, learnt: 0, is_vague: false }));
+        let operations =
+            (1..).zip(operations).map(|(distance, of)| operation(of, distance, &mut kernels)).collect::<Vec<_>>();
+        kernels.learn(
+            0,
+            When::Timed(KernelTime { start: 5000, stop: 9096, first: 5000, before: 0, learnt: 0, is_vague: false }),
+        );
         // whatever is taken first
         for order in [[0, 1, 2], [2, 1, 0]] {
             let mut figures = Figures::default();
@@ -82,8 +87,11 @@ mod tests {
             figures.series.end(place, 2000);
             for index in order {
                 let operation = &operations[index];
-                let judged =
-                    Judged { verdict: Verdict::OutOfStep, kernel: operation.kernel(&kernels), unheard: Untimed::NotBelieved };
+                let judged = Judged {
+                    verdict: Verdict::OutOfStep,
+                    kernel: operation.kernel(&kernels),
+                    unheard: Untimed::NotBelieved,
+                };
                 show(operation, judged, (place, 2), &mut figures);
             }
             let series = crate::figures::metric::series("nccl_window_effective_busbw").unwrap();

@@ -49,8 +49,8 @@ impl Transfers {
         self.next += 1;
     }
 
-    /// Serves what stopped before `horizon`, since all that did was read. Gives what those windows transferred that were read to
-    /// their end and of which nothing waits any more, with when they were opened.
+    /// Serves what stopped before `horizon`, since all that did was read. Gives what those windows transferred that
+    /// were read to their end and of which nothing waits any more, with when they were opened.
     pub(super) fn serve(&mut self, rank: Rank, horizon: u64, figures: &mut Figures) -> Vec<(Traffic, u64)> {
         let Self { connections, closed, traffic, .. } = self;
         connections.serve(horizon, |served| figures.served(rank, served, traffic.entry(served.window).or_default()));
@@ -74,7 +74,8 @@ mod tests {
         };
         let (mut transfers, mut figures) = (Transfers::default(), Figures::default());
         let served = |over: Vec<(Traffic, u64)>| {
-            let counts = over.into_iter().map(|(mut of, opened)| (of.to(1).transfers, of.to(1).services.count(), opened));
+            let counts =
+                over.into_iter().map(|(mut of, opened)| (of.to(1).transfers, of.to(1).services.count(), opened));
             counts.collect::<Vec<_>>()
         };
         transfers.read(rank, 0, sent(100), &mut figures);

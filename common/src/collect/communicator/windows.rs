@@ -20,14 +20,15 @@ const PRESSED: u64 = 1_000_000_000;
 const LINGER: f64 = 120.0;
 
 impl Communicator {
-    /// Goes on with closing windows, after [`Communicator::read`]: only now is all known that decides whether an event is still waited for. To be
-    /// called again when a grace period has begun.
+    /// Goes on with closing windows, after [`Communicator::read`]: only now is all known that decides whether an event
+    /// is still waited for. To be called again when a grace period has begun.
     pub(crate) fn close(&mut self, course: Course<'_>, graces: &mut Graces, figures: &mut Figures) {
         let recorder = course.recorder;
         let (Some(context), Some(rank)) = (recorder.contexts.at(self.id.index()), self.known()) else { return };
         let ended = self.ended.is_some();
         let [settles, lingers] = [1.0, LINGER].map(|times| self.has_ended_within(times, course, figures));
-        let deadline = if recorder.pool.is_pressed() { PRESSED } else { (recorder.settings.deadline_seconds * 1e9) as u64 };
+        let deadline =
+            if recorder.pool.is_pressed() { PRESSED } else { (recorder.settings.deadline_seconds * 1e9) as u64 };
         let patience = if ended && !lingers { 0 } else { deadline };
         for index in 0..WINDOWS {
             let window = context.window(index);

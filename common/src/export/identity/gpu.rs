@@ -1,5 +1,5 @@
-//! The process' GPU as NVIDIA's driver tells of it. NCCL does not name it to a profiler, and CUDA is not ours to call; the driver has a directory for each
-//! GPU, named by its place on the PCI bus, that anybody may read.
+//! The process' GPU as NVIDIA's driver tells of it. NCCL does not name it to a profiler, and CUDA is not ours to call;
+//! the driver has a directory for each GPU, named by its place on the PCI bus, that anybody may read.
 
 use std::ffi::CString;
 use std::fs;
@@ -16,8 +16,8 @@ pub(super) struct Gpu {
 }
 
 impl Gpu {
-    /// The one that this process uses, where that is certain: the only one that it may open, or the one that CUDA's variables name. `root` is where the
-    /// file system begins.
+    /// The one that this process uses, where that is certain: the only one that it may open, or the one that CUDA's
+    /// variables name. `root` is where the file system begins.
     pub(super) fn of_process(lookup: impl Fn(&str) -> Option<String>, root: &Path) -> Option<Self> {
         let mut gpus = usable(root);
         let visible = lookup("CUDA_VISIBLE_DEVICES");
@@ -36,7 +36,8 @@ impl Gpu {
     /// By its directory, if this process may open it: a job's limits leave the others out of CUDA's numbers.
     fn of_directory(directory: &Path, root: &Path) -> Option<Self> {
         let text = fs::read_to_string(directory.join("information")).ok()?;
-        let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim);
+        let field =
+            |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim);
         let minor: u32 = field("Device Minor")?.parse().ok()?;
         may_open(&root.join(format!("dev/nvidia{minor}"))).then_some(())?;
         // question marks stand for a name that is not known yet
@@ -75,8 +76,9 @@ mod tests {
             for (minor, (bus, uuid, opens)) in gpus.iter().enumerate() {
                 let directory = root.join("proc/driver/nvidia/gpus").join(bus);
                 fs::create_dir_all(&directory).unwrap();
-                let text =
-                    format!("Model: \t\t NVIDIA H200\nGPU UUID: \t {uuid}\nBus Location: \t {bus}\nDevice Minor: \t {minor}\n");
+                let text = format!(
+                    "Model: \t\t NVIDIA H200\nGPU UUID: \t {uuid}\nBus Location: \t {bus}\nDevice Minor: \t {minor}\n"
+                );
                 fs::write(directory.join("information"), text).unwrap();
                 if *opens {
                     fs::write(root.join(format!("dev/nvidia{minor}")), "").unwrap();
@@ -103,7 +105,9 @@ mod tests {
     #[test]
     fn the_only_one_is_it() {
         let machine = Machine::new("one", &[("0000:0a:00.0", "GPU-1a", true)]);
-        for pairs in [&[][..], &[(VISIBLE, "0")], &[(VISIBLE, "GPU-1a")], &[(VISIBLE, "MIG-7")], &[(VISIBLE, "0"), BY_BUS]] {
+        for pairs in
+            [&[][..], &[(VISIBLE, "0")], &[(VISIBLE, "GPU-1a")], &[(VISIBLE, "MIG-7")], &[(VISIBLE, "0"), BY_BUS]]
+        {
             assert_eq!(machine.bus(pairs).as_deref(), Some("0000:0A:00.0"), "{pairs:?}");
         }
         for pairs in [&[(VISIBLE, "GPU-2b")][..], &[(VISIBLE, "1"), BY_BUS]] {
@@ -113,7 +117,8 @@ mod tests {
 
     #[test]
     fn of_several_it_is_the_one_that_is_named() {
-        let gpus = [("0000:b1:00.0", "GPU-1a", true), ("0000:0a:00.0", "GPU-1b", true), ("0000:65:00.0", "GPU-??????", true)];
+        let gpus =
+            [("0000:b1:00.0", "GPU-1a", true), ("0000:0a:00.0", "GPU-1b", true), ("0000:65:00.0", "GPU-??????", true)];
         let machine = Machine::new("several", &gpus);
         for (pairs, bus) in [
             (&[(VISIBLE, "GPU-1b")][..], Some("0000:0A:00.0")),
@@ -133,7 +138,8 @@ mod tests {
 
     #[test]
     fn those_that_it_may_not_open_do_not_count() {
-        let gpus = [("0000:0a:00.0", "GPU-1a", false), ("0000:65:00.0", "GPU-1b", true), ("0000:b1:00.0", "GPU-1c", false)];
+        let gpus =
+            [("0000:0a:00.0", "GPU-1a", false), ("0000:65:00.0", "GPU-1b", true), ("0000:b1:00.0", "GPU-1c", false)];
         let machine = Machine::new("limits", &gpus);
         assert_eq!(machine.bus(&[(VISIBLE, "0")]).as_deref(), Some("0000:65:00.0"));
         assert_eq!(machine.bus(&[(VISIBLE, "0"), BY_BUS]).as_deref(), Some("0000:65:00.0"));

@@ -73,7 +73,8 @@ impl Identity {
     }
 }
 
-/// A process' number; with that of its namespace behind it, where that is not the machine's own: containers on one machine have processes of the same number.
+/// A process' number; with that of its namespace behind it, where that is not the machine's own: containers on one
+/// machine have processes of the same number.
 fn process_name(number: u32, namespace: Option<&Path>) -> String {
     // the kernel's constant for the first one, PROC_PID_INIT_INO
     const OF_THE_MACHINE: &str = "4026531836";
@@ -99,9 +100,15 @@ mod tests {
 
     #[test]
     fn what_is_told_is_taken() {
-        let found = told(&[("SLURM_JOB_ID", "7"), ("SLURM_PROCID", "3"), ("SLURM_LOCALID", "1"), ("CUDA_VISIBLE_DEVICES", "2")]);
+        let found = told(&[
+            ("SLURM_JOB_ID", "7"),
+            ("SLURM_PROCID", "3"),
+            ("SLURM_LOCALID", "1"),
+            ("CUDA_VISIBLE_DEVICES", "2"),
+        ]);
         let [job, task, local, gpu] = ["7", "3", "1", "2"].map(|text| Some(text.to_owned()));
-        let expected = Identity { slurm_job: job, slurm_task: task, local_rank: local, gpu_ordinal: gpu, ..Identity::default() };
+        let expected =
+            Identity { slurm_job: job, slurm_task: task, local_rank: local, gpu_ordinal: gpu, ..Identity::default() };
         assert_eq!(found, expected);
         assert_eq!(told(&[("CUDA_VISIBLE_DEVICES", "GPU-8a")]).gpu_uuid.as_deref(), Some("GPU-8a"));
         // what the environment says of the GPU stays

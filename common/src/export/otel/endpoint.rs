@@ -1,5 +1,5 @@
-//! Where to, and how: OpenTelemetry's standard variables. Those for metrics alone take precedence. Values are not for a person's eyes: there may be
-//! credentials among them, so what is wrong is told by the variable's name.
+//! Where to, and how: OpenTelemetry's standard variables. Those for metrics alone take precedence. Values are not for a
+//! person's eyes: there may be credentials among them, so what is wrong is told by the variable's name.
 
 use crate::export::interval;
 use std::time::Duration;
@@ -51,13 +51,17 @@ impl Endpoint {
             None => Protocol::Http,
             Some((_, value)) if value == "http/protobuf" => Protocol::Http,
             Some((_, value)) if value == "grpc" => Protocol::Grpc,
-            Some((name, _)) => return Err(format!("{name} names another protocol than http/protobuf and grpc, which there are")),
+            Some((name, _)) => {
+                return Err(format!("{name} names another protocol than http/protobuf and grpc, which there are"));
+            }
         };
         let gzip = match either("COMPRESSION") {
             None => false,
             Some((_, value)) if value == "none" => false,
             Some((_, value)) if value == "gzip" => true,
-            Some((name, _)) => return Err(format!("{name} names another compression than gzip and none, which there are")),
+            Some((name, _)) => {
+                return Err(format!("{name} names another compression than gzip and none, which there are"));
+            }
         };
         Ok(Self {
             protocol,
@@ -84,7 +88,8 @@ impl Endpoint {
     }
 }
 
-/// That for metrics is taken as it is. Over HTTP, that for all has a path of its own for each kind; gRPC's paths are those of its services.
+/// That for metrics is taken as it is. Over HTTP, that for all has a path of its own for each kind; gRPC's paths are
+/// those of its services.
 fn uri(protocol: Protocol, for_metrics: Option<String>, for_all: Option<String>) -> Result<Uri, String> {
     let (port, path) = match protocol {
         Protocol::Http => (4318, "/v1/metrics"),
@@ -97,7 +102,10 @@ fn uri(protocol: Protocol, for_metrics: Option<String>, for_all: Option<String>)
         },
         |for_metrics| ("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", for_metrics),
     );
-    let uri = text.parse::<Uri>().ok().filter(|uri| matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some());
+    let uri = text
+        .parse::<Uri>()
+        .ok()
+        .filter(|uri| matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some());
     uri.ok_or_else(|| format!("{name} is no URL that begins with http:// or https://"))
 }
 
@@ -145,7 +153,10 @@ mod tests {
     #[test]
     fn without_any_it_is_the_standards_default() {
         let endpoint = told(&[]).unwrap();
-        assert_eq!((endpoint.uri.to_string().as_str(), endpoint.headers.len()), ("http://localhost:4318/v1/metrics", 0));
+        assert_eq!(
+            (endpoint.uri.to_string().as_str(), endpoint.headers.len()),
+            ("http://localhost:4318/v1/metrics", 0)
+        );
         assert_eq!((endpoint.protocol, endpoint.gzip), (Protocol::Http, false));
         assert_eq!((endpoint.timeout, endpoint.interval), (Duration::from_secs(10), Duration::from_secs(60)));
     }

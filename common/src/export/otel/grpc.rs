@@ -1,7 +1,8 @@
 //! Takes a message over gRPC.
 //!
-//! Only the host's name is looked up on another thread: the one that exports connects, and the runtime that then drives HTTP/2 and TLS on the
-//! connection lives on that thread for this message alone. So nothing of it, no socket and no epoll, is in the process between two exports.
+//! Only the host's name is looked up on another thread: the one that exports connects, and the runtime that then drives
+//! HTTP/2 and TLS on the connection lives on that thread for this message alone. So nothing of it, no socket and no
+//! epoll, is in the process between two exports.
 
 use super::endpoint::Endpoint;
 use super::lookup::{Lookup, Missing, host_and_port};
@@ -117,8 +118,8 @@ impl Transport for Grpc {
             Missing::NotFound => words::NO_HOST,
             Missing::TooLate => words::NO_LOOKUP,
         })?;
-        let stream =
-            Self::connect(&addresses, patience.saturating_sub(begun.elapsed())).map_err(|error| words::of_system(&error))?;
+        let stream = Self::connect(&addresses, patience.saturating_sub(begun.elapsed()))
+            .map_err(|error| words::of_system(&error))?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| words::of_system(&error))?;
         let left = patience.saturating_sub(begun.elapsed());

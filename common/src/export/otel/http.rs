@@ -47,7 +47,11 @@ impl Http {
 }
 
 impl Transport for Http {
-    fn send(&mut self, message: ExportMetricsServiceRequest, patience: Duration) -> Result<ExportMetricsServiceResponse, String> {
+    fn send(
+        &mut self,
+        message: ExportMetricsServiceRequest,
+        patience: Duration,
+    ) -> Result<ExportMetricsServiceResponse, String> {
         let mut request = self.agent.post(&self.uri).content_type("application/x-protobuf");
         for (name, value) in &self.headers {
             request = request.header(name, value);

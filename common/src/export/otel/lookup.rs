@@ -1,5 +1,5 @@
-//! Looks up the addresses of a host's name on a thread of its own, since nothing ends a lookup that hangs. There is one such thread at most: as long
-//! as it waits for its answer, exports fail without another.
+//! Looks up the addresses of a host's name on a thread of its own, since nothing ends a lookup that hangs. There is one
+//! such thread at most: as long as it waits for its answer, exports fail without another.
 
 use crate::base::own_thread;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};

@@ -1,7 +1,7 @@
 //! Figures over OpenTelemetry: OTLP over HTTP, in protobuf, or over gRPC, configured by the standard variables.
 //!
-//! The messages are made from the sums directly: the SDK's instruments take single values and its collected figures cannot be made outside of it, so
-//! sums and histograms that exist already would have to be taken apart again.
+//! The messages are made from the sums directly: the SDK's instruments take single values and its collected figures
+//! cannot be made outside of it, so sums and histograms that exist already would have to be taken apart again.
 
 mod endpoint;
 #[cfg(feature = "otel-grpc")]
@@ -25,9 +25,11 @@ fn transport(endpoint: &Endpoint) -> Result<Box<dyn Transport>, String> {
         #[cfg(feature = "otel-grpc")]
         Protocol::Grpc => Ok(Box::new(grpc::Grpc::new(endpoint)?)),
         #[cfg(not(feature = "otel-grpc"))]
-        Protocol::Grpc => Err("OTEL_EXPORTER_OTLP_PROTOCOL=grpc, and this library was built without gRPC; build it with \
+        Protocol::Grpc => {
+            Err("OTEL_EXPORTER_OTLP_PROTOCOL=grpc, and this library was built without gRPC; build it with \
                                -DSCOREP_NCCL_OTEL_GRPC=ON, or set http/protobuf"
-            .into()),
+                .into())
+        }
     }
 }
 

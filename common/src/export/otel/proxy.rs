@@ -1,5 +1,6 @@
-//! The proxy that the environment names, as other programs take it: HTTP_PROXY for http://, HTTPS_PROXY for https://, ALL_PROXY for what has none, and
-//! none for a host of NO_PROXY. (What ureq takes by itself is the first of the three for either.)
+//! The proxy that the environment names, as other programs take it: HTTP_PROXY for http://, HTTPS_PROXY for https://,
+//! ALL_PROXY for what has none, and none for a host of NO_PROXY. (What ureq takes by itself is the first of the three
+//! for either.)
 
 use ureq::http::Uri;
 use ureq::{Proxy, ProxyProtocol};
@@ -9,7 +10,8 @@ use ureq::{Proxy, ProxyProtocol};
 /// # Errors
 /// Which variable cannot be used.
 pub(super) fn on_the_way_to(url: &Uri) -> Result<Option<Proxy>, String> {
-    let of_scheme = if url.scheme_str() == Some("https") { ["HTTPS_PROXY", "https_proxy"] } else { ["HTTP_PROXY", "http_proxy"] };
+    let of_scheme =
+        if url.scheme_str() == Some("https") { ["HTTPS_PROXY", "https_proxy"] } else { ["HTTP_PROXY", "http_proxy"] };
     let told = of_scheme.into_iter().chain(["ALL_PROXY", "all_proxy"]).find_map(|name| {
         let value = std::env::var(name).ok().filter(|value| !value.trim().is_empty())?;
         Some((name, value))

@@ -32,13 +32,21 @@ pub(super) fn resource(identity: &Identity, begun: SystemTime) -> Resource {
         KeyValue::new("process.pid", i64::from(identity.process)),
         KeyValue::new("service.instance.id", instance),
     ];
-    let detectors: [Box<dyn ResourceDetector>; 3] =
-        [Box::new(TelemetryResourceDetector), Box::new(EnvResourceDetector::new()), Box::new(SdkProvidedResourceDetector)];
+    let detectors: [Box<dyn ResourceDetector>; 3] = [
+        Box::new(TelemetryResourceDetector),
+        Box::new(EnvResourceDetector::new()),
+        Box::new(SdkProvidedResourceDetector),
+    ];
     Resource::builder_empty().with_attributes(ours.into_iter().chain(told)).with_detectors(&detectors).build()
 }
 
 /// All families as they are now.
-pub(super) fn of(families: &[Family], resource: &Resource, begun: SystemTime, now: SystemTime) -> ExportMetricsServiceRequest {
+pub(super) fn of(
+    families: &[Family],
+    resource: &Resource,
+    begun: SystemTime,
+    now: SystemTime,
+) -> ExportMetricsServiceRequest {
     let times = [nanoseconds(begun), nanoseconds(now)];
     let scope = InstrumentationScope {
         name: "scorep-nccl".into(),
@@ -84,7 +92,13 @@ fn number(point: &Point, [start_time_unix_nano, time_unix_nano]: [u64; 2]) -> Op
     let Value::Sum(sum) = point.value else { return None };
     let value = Some(Number::AsInt(i64::try_from(sum).unwrap_or(i64::MAX)));
     let attributes = attributes(&point.labels);
-    Some(otlp::NumberDataPoint { attributes, start_time_unix_nano, time_unix_nano, value, ..otlp::NumberDataPoint::default() })
+    Some(otlp::NumberDataPoint {
+        attributes,
+        start_time_unix_nano,
+        time_unix_nano,
+        value,
+        ..otlp::NumberDataPoint::default()
+    })
 }
 
 fn histogram(point: &Point, [start_time_unix_nano, time_unix_nano]: [u64; 2]) -> Option<otlp::HistogramDataPoint> {

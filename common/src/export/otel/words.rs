@@ -10,13 +10,18 @@ pub(super) const TOO_LATE: &str = "no answer in time";
 /// What the system or a library on top of it says.
 pub(super) fn of_system(error: &Error) -> String {
     match error.kind() {
-        kind @ (ErrorKind::ConnectionRefused | ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable) => kind.to_string(),
-        ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted | ErrorKind::BrokenPipe | ErrorKind::UnexpectedEof => {
-            "the receiver closes the connection".into()
+        kind @ (ErrorKind::ConnectionRefused | ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable) => {
+            kind.to_string()
         }
+        ErrorKind::ConnectionReset
+        | ErrorKind::ConnectionAborted
+        | ErrorKind::BrokenPipe
+        | ErrorKind::UnexpectedEof => "the receiver closes the connection".into(),
         ErrorKind::TimedOut | ErrorKind::WouldBlock => TOO_LATE.into(),
         ErrorKind::InvalidData => of_tls(error.get_ref().and_then(|inner| inner.downcast_ref())).into(),
-        kind => error.raw_os_error().map_or_else(|| kind.to_string(), |number| Error::from_raw_os_error(number).to_string()),
+        kind => {
+            error.raw_os_error().map_or_else(|| kind.to_string(), |number| Error::from_raw_os_error(number).to_string())
+        }
     }
 }
 
@@ -25,7 +30,9 @@ pub(super) fn of_tls(error: Option<&rustls::Error>) -> &'static str {
     let Some(rustls::Error::InvalidCertificate(wrong)) = error else { return "TLS was refused" };
     match wrong {
         // the second, where the name is known but not the key
-        CertificateError::UnknownIssuer | CertificateError::BadSignature => "its certificate is signed by nobody who is trusted",
+        CertificateError::UnknownIssuer | CertificateError::BadSignature => {
+            "its certificate is signed by nobody who is trusted"
+        }
         CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
             "its certificate is another host's"
         }

@@ -1,7 +1,9 @@
-//! Figures in a file for the textfile collector of Prometheus' node_exporter: one file a process, written anew at every export.
+//! Figures in a file for the textfile collector of Prometheus' node_exporter: one file a process, written anew at every
+//! export.
 //!
-//! node_exporter puts all files of its directory together, and leaves out, with a line in its log alone, what is there twice or has another help text
-//! in another file. So every series says whose it is, and no help text depends on the process.
+//! node_exporter puts all files of its directory together, and leaves out, with a line in its log alone, what is there
+//! twice or has another help text in another file. So every series says whose it is, and no help text depends on the
+//! process.
 
 mod place;
 mod text;

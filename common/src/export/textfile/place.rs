@@ -40,8 +40,8 @@ impl Place {
         write_readable(&place, text).map_err(|error| format!("{}: {error}", self.directory.display()))
     }
 
-    /// Removes files of this machine that were written long before the one that is of now: by the file system's clock alone, as it may be another
-    /// machine's. A process that lives writes its own again.
+    /// Removes files of this machine that were written long before the one that is of now: by the file system's clock
+    /// alone, as it may be another machine's. A process that lives writes its own again.
     pub(super) fn remove_old(&self, now: SystemTime, interval: Duration) {
         let most = OLD.max(interval.saturating_mul(EXPORTS));
         // what cannot be read or removed is left to who can
@@ -89,7 +89,9 @@ mod tests {
     fn ours_are_those_of_this_machine() {
         let place = Place::new("/x".into(), "node/1", "7");
         assert_eq!(place.name, "scorep-nccl_node_1_7.prom");
-        for ours in ["scorep-nccl_node_1_7.prom", "scorep-nccl_node_1_80.prom.part", "scorep-nccl_node_1_1-4026532290.prom"] {
+        for ours in
+            ["scorep-nccl_node_1_7.prom", "scorep-nccl_node_1_80.prom.part", "scorep-nccl_node_1_1-4026532290.prom"]
+        {
             assert!(place.is_ours(ours), "{ours}");
         }
         for other in [

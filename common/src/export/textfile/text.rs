@@ -87,7 +87,8 @@ fn base_unit(unit: &'static str) -> (&'static str, fn(f64) -> f64) {
     }
 }
 
-/// As OTLP's receivers make it of the same family: the unit goes behind the name, where it is no word of it, and `total` behind a sum's.
+/// As OTLP's receivers make it of the same family: the unit goes behind the name, where it is no word of it, and
+/// `total` behind a sum's.
 fn name(family: &Family, unit: &str) -> String {
     let mut name = family.name.to_owned();
     if !name.split('_').any(|word| word == unit) {
@@ -122,7 +123,8 @@ nccl_x_count_total{operation="a\"b\\c\nd",process="7"} 18446744073709551615
     #[test]
     fn a_histogram_is_cumulative_and_in_base_units() {
         let histogram = Histogram { sum: 1234.5, bounds: vec![1.0, 20.0, 1e7], counts: vec![1, 0, 2, 4] };
-        let text = of(&[family("nccl_time", "us", Value::Histogram(histogram))], "7").replace(r#"operation="a\"b\\c\nd","#, "");
+        let text = of(&[family("nccl_time", "us", Value::Histogram(histogram))], "7")
+            .replace(r#"operation="a\"b\\c\nd","#, "");
         let expected = r#"# HELP nccl_time_seconds One\\two\nthree
 # TYPE nccl_time_seconds histogram
 nccl_time_seconds_bucket{process="7",le="0.000001"} 1

@@ -4,9 +4,10 @@
 //! version, log2(one_in), left out, names, {length, bytes}, ranks, {comm, rank, arrivals,
 //!     {name and what is known, sequence, occurrence, bytes, [length, [time, earlier, later, ahead]]}}
 //! ```
-//! `comm` has eight bytes, little-endian; all other numbers seven bits a byte, the least first. Sequence numbers, bytes,
-//! times, and how much they may be earlier or later are differences to the last arrival that has them. A name's number has
-//! four bits behind it: two for what is known, one where CUDA's events are the source, one where the kernel is shared.
+//! `comm` has eight bytes, little-endian; all other numbers seven bits a byte, the least first. Sequence numbers,
+//! bytes, times, and how much they may be earlier or later are differences to the last arrival that has them. A name's
+//! number has four bits behind it: two for what is known, one where CUDA's events are the source, one where the kernel
+//! is shared.
 
 use super::{Arrival, Arrivals, Known, RankArrivals};
 use crate::event::name::{Name, UNKNOWN};
@@ -263,7 +264,8 @@ mod tests {
             let bytes = arbitrary(&mut random).encode();
             assert!((0..bytes.len()).all(|length| Arrivals::decode(&bytes[..length]).is_none()));
             assert!(Arrivals::decode(&[&bytes[..], &[0]].concat()).is_none());
-            let collectives = (0..20).map(|_| collective(Name::of(Some(c"Send")), random.u64(..), arrival(&mut random)));
+            let collectives =
+                (0..20).map(|_| collective(Name::of(Some(c"Send")), random.u64(..), arrival(&mut random)));
             let rank = RankArrivals::new(Rank { comm: 1, rank: 1 }, collectives.collect());
             let bytes = Arrivals { ranks: vec![rank.clone(), rank], ..Arrivals::default() }.encode();
             assert!(bytes.starts_with(&names));
@@ -291,7 +293,9 @@ mod tests {
         assert!(refused(&[&[VERSION, 0, 0][..], &many].concat()));
         assert!(refused(&[&[VERSION, 0, 0, 0][..], &many, &[0; 100]].concat()));
         // a number of more than 64 bits, a NUL in a name
-        assert!(refused(&[&[VERSION, 0, 0, 0][..], &[0xff; 9], &[2]].concat()) && refused(&[VERSION, 0, 0, 1, 1, 0, 0]));
+        assert!(
+            refused(&[&[VERSION, 0, 0, 0][..], &[0xff; 9], &[2]].concat()) && refused(&[VERSION, 0, 0, 1, 1, 0, 0])
+        );
         let rank = |arrival: &[u8]| [&[VERSION, 0, 0, 1, 1, b'f', 1][..], &[0; 8], &[0, 1], arrival].concat();
         assert!(!refused(&rank(&[nothing, 0, 0, 0])) && !refused(&rank(&[length, 0, 0, 0, 0])));
         assert!(!refused(&rank(&[begin, 0, 0, 0, 0, 0, 0, 0, 0])));

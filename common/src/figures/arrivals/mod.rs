@@ -1,8 +1,9 @@
 //! When each rank of this process began its collectives, and how long they took, as sent to the process that gathers.
 //!
-//! A rank of one process and a rank of another mean the same operation when communicator, function, sequence number and occurrence are
-//! the same. Where there are more than are to be sent, every process leaves out the same ones without asking the others.
-//! Operations that the GPU has not timed are sent, too: figures are of nearly all operations or not there.
+//! A rank of one process and a rank of another mean the same operation when communicator, function, sequence number and
+//! occurrence are the same. Where there are more than are to be sent, every process leaves out the same ones without
+//! asking the others. Operations that the GPU has not timed are sent, too: figures are of nearly all operations or not
+//! there.
 
 mod encoding;
 
@@ -61,7 +62,9 @@ impl Arrival {
         match known {
             Known::Begin => self,
             Known::Length => Self { time: 0, clock: [0; 2], ahead: 0, ..self },
-            Known::Nothing => Self { function, sequence, occurrence, bytes, is_fused, known, by_events, ..Self::default() },
+            Known::Nothing => {
+                Self { function, sequence, occurrence, bytes, is_fused, known, by_events, ..Self::default() }
+            }
         }
     }
 }
@@ -121,7 +124,8 @@ impl RankArrivals {
     }
 }
 
-/// A number that stands for a communicator's function, the same in every process. [`Name`]'s own number may be another in each.
+/// A number that stands for a communicator's function, the same in every process. [`Name`]'s own number may be another
+/// in each.
 fn of_function(comm: u64, function: Name) -> u64 {
     function.text().bytes().fold(comm, |sum, byte| mixed(sum ^ u64::from(byte)))
 }
@@ -165,8 +169,8 @@ pub fn note(processes: &[Arrivals]) -> Option<String> {
 const MOST_LEFT_OUT: u32 = 1 << 31;
 
 impl Arrivals {
-    /// Keeps one operation in `one_in` (a power of two): the same ones in every process, chosen by communicator, function, sequence number
-    /// and occurrence. What was left out before stays left out.
+    /// Keeps one operation in `one_in` (a power of two): the same ones in every process, chosen by communicator,
+    /// function, sequence number and occurrence. What was left out before stays left out.
     pub fn thin(&mut self, one_in: u32) {
         let one_in = one_in.checked_next_power_of_two().unwrap_or(MOST_LEFT_OUT);
         if one_in > self.one_in {
@@ -180,8 +184,8 @@ impl Arrivals {
         self.ranks.iter().map(|rank| rank.arrivals.len()).sum()
     }
 
-    /// The smallest power of two with which there are at most so many arrivals, and their encoding fits into `bytes`; 2^31
-    /// when none does, since the ranks alone need more.
+    /// The smallest power of two with which there are at most so many arrivals, and their encoding fits into `bytes`;
+    /// 2^31 when none does, since the ranks alone need more.
     pub fn one_in_for(&self, most: usize, bytes: usize) -> u32 {
         let mut thinned = self.clone();
         while (thinned.len() > most || thinned.encode().len() > bytes) && thinned.one_in < MOST_LEFT_OUT {
@@ -206,7 +210,8 @@ mod tests {
 
     fn collective(function: Name, sequence: u64, order: u32, time: Option<u64>) -> Collective {
         let nothing = Arrival { known: Known::Nothing, ..Arrival::default() };
-        let arrival = time.map_or(nothing, |time| Arrival { time, length: 1000, clock: [500, 500], ..Arrival::default() });
+        let arrival =
+            time.map_or(nothing, |time| Arrival { time, length: 1000, clock: [500, 500], ..Arrival::default() });
         Collective { function, sequence, order, arrival }
     }
 
@@ -230,7 +235,10 @@ mod tests {
         ];
         let arrivals = RankArrivals::new(rank(1, 0), collectives).arrivals;
         let told: Vec<_> = arrivals.iter().map(|a| (a.function, a.sequence, a.occurrence, a.time)).collect();
-        assert_eq!(told, [(reduce, 7, 0, 10), (reduce, 7, 1, 0), (reduce, 7, 2, 5), (reduce, 8, 0, 20), (gather, 7, 0, 5)]);
+        assert_eq!(
+            told,
+            [(reduce, 7, 0, 10), (reduce, 7, 1, 0), (reduce, 7, 2, 5), (reduce, 8, 0, 20), (gather, 7, 0, 5)]
+        );
     }
 
     #[test]
@@ -242,7 +250,8 @@ mod tests {
             let [mut first, mut second] = [whole.clone(), arrivals(99, 5, 123_456, 8192)];
             first.thin(one_in);
             // in two steps, and without some
-            let missing: HashSet<_> = second.ranks[0].arrivals.drain(..100).map(|arrival| arrival.operation()).collect();
+            let missing: HashSet<_> =
+                second.ranks[0].arrivals.drain(..100).map(|arrival| arrival.operation()).collect();
             second.thin(one_in / 2);
             second.thin(one_in);
             assert_eq!((first.one_in, second.one_in), (one_in, one_in));

@@ -39,10 +39,12 @@ impl Sums {
         self.bus_nanoseconds = self.bus_nanoseconds.saturating_add(more.bus_nanoseconds);
     }
 
-    /// A series' value, in its unit; `None` where there was nothing, and of collectives where the GPU has timed too few.
+    /// A series' value, in its unit; `None` where there was nothing, and of collectives where the GPU has timed too
+    /// few.
     pub(super) fn value(&self, figure: Figure, nanoseconds_per_tick: f64) -> Option<f64> {
         let ratio = |above: f64, below: f64| (below > 0.0).then(|| above / below).filter(|value| value.is_finite());
-        let of_timed = |above: f64, below: f64| ratio(above, below).filter(|_| speaks_for_all(self.timed, self.collectives));
+        let of_timed =
+            |above: f64, below: f64| ratio(above, below).filter(|_| speaks_for_all(self.timed, self.collectives));
         match figure {
             Figure::TransferRate => ratio(self.bytes as f64 * 1e3, self.active as f64 * nanoseconds_per_tick),
             Figure::TransferLatency => self.latency_us.filter(|latency| latency.is_finite()),
@@ -71,7 +73,8 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// A window fills from then on; where there is no room for more, the first one is where those that are kept end. True if one more is known.
+    /// A window fills from then on; where there is no room for more, the first one is where those that are kept end.
+    /// True if one more is known.
     pub(super) fn open(&mut self, time: u64, has_room: bool) -> bool {
         if !has_room && self.full_from.is_none() && !self.openings.contains(&time) {
             self.full_from = Some(time);

@@ -1,10 +1,11 @@
 //! Series: values over time, one a window. They go to Score-P at the end of the measurement.
 //!
-//! Score-P wants the names of all series before any communicator is made, so a name tells a communicator by its number: those of more than one
-//! rank count from 0 in the order in which the process makes them. Those without a series of their own are summed up as `other`.
+//! Score-P wants the names of all series before any communicator is made, so a name tells a communicator by its number:
+//! those of more than one rank count from 0 in the order in which the process makes them. Those without a series of
+//! their own are summed up as `other`.
 //!
-//! A window is kept as sums until the series are asked for: operations settle, and transfers end, long after their window was closed. What was
-//! enqueued in a window is in its value, whenever that was done.
+//! A window is kept as sums until the series are asked for: operations settle, and transfers end, long after their
+//! window was closed. What was enqueued in a window is in its value, whenever that was done.
 
 mod line;
 mod token;
@@ -28,13 +29,15 @@ pub struct Point {
     pub value: f64,
 }
 
-/// Entries kept of all series together, 16 MiB of them at about: begins of windows, and what was enqueued in each, of each rank apart.
+/// Entries kept of all series together, 16 MiB of them at about: begins of windows, and what was enqueued in each, of
+/// each rank apart.
 const MOST_ENTRIES: usize = 1 << 17;
 
 static IS_WANTED: AtomicBool = AtomicBool::new(false);
 static WANTED: Mutex<Vec<Of>> = Mutex::new(Vec::new());
 
-/// Somebody will ask for that series: it is kept from here on. Without, a long job would keep for hours what nobody reads.
+/// Somebody will ask for that series: it is kept from here on. Without, a long job would keep for hours what nobody
+/// reads.
 pub fn want(of: Of) {
     WANTED.lock().unwrap_or_else(PoisonError::into_inner).push(of);
     IS_WANTED.store(true, Ordering::Relaxed);
@@ -78,7 +81,8 @@ impl SeriesStore {
         self.stretch.get_or_insert(ticks.max(1));
     }
 
-    /// A communicator was made, of so many ranks (0 where that is not told). Gives where its windows go, if anybody asks for them.
+    /// A communicator was made, of so many ranks (0 where that is not told). Gives where its windows go, if anybody
+    /// asks for them.
     pub fn open(&mut self, nranks: i32) -> Option<Place> {
         // NCCL tells nothing more of one that has a single rank
         if nranks == 1 {
@@ -165,7 +169,9 @@ impl SeriesStore {
         let of_line = |line: &Line, windows: &Windows| points(windows, |opening| line.end_of(opening), value);
         match of {
             Of::Communicator(number) => self.lines.get(&number).map(|line| of_line(line, &line.all)),
-            Of::Peer(number, peer) => self.lines.get(&number).and_then(|line| Some(of_line(line, line.peers.get(&peer)?))),
+            Of::Peer(number, peer) => {
+                self.lines.get(&number).and_then(|line| Some(of_line(line, line.peers.get(&peer)?)))
+            }
             Of::Other => {
                 let stretch = self.stretch.unwrap_or(1);
                 Some(points(&self.others, |begin| begin.saturating_add(stretch), value))

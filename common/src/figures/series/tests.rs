@@ -77,7 +77,10 @@ fn a_communicator_with_a_series_is_called_as_its_lane() {
     let place = communicators_up_to(&mut store, 30).unwrap();
     assert!(store.names().is_empty());
     store.name(place, Rank { comm: 0x1a2b, rank: 3 });
-    assert_eq!(store.names().into_iter().collect::<Vec<_>>(), [("#30".to_owned(), "NCCL 0000000000001a2b rank 3".to_owned())]);
+    assert_eq!(
+        store.names().into_iter().collect::<Vec<_>>(),
+        [("#30".to_owned(), "NCCL 0000000000001a2b rank 3".to_owned())]
+    );
 }
 
 #[test]
@@ -92,5 +95,8 @@ fn memory_is_bounded() {
     // half are windows, half are their begins, and one more begin ends the last that is kept
     assert_eq!((store.count, store.left_out()), (MOST_ENTRIES + 1, MOST_ENTRIES as u64 / 2));
     let points = store.points(token("nccl_window_transfer_rate", Of::Communicator(40)), 1.0);
-    assert_eq!((points.len(), points.last().map(|point| point.time)), (MOST_ENTRIES / 2, Some(MOST_ENTRIES as u64 / 2)));
+    assert_eq!(
+        (points.len(), points.last().map(|point| point.time)),
+        (MOST_ENTRIES / 2, Some(MOST_ENTRIES as u64 / 2))
+    );
 }

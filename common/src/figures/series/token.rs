@@ -76,7 +76,9 @@ mod tests {
         assert_eq!(of("nccl_window_effective_busbw#2"), Some(("nccl_window_effective_busbw", Of::Communicator(2))));
         assert_eq!(of("nccl_window_transfer_rate#0@3"), Some(("nccl_window_transfer_rate", Of::Peer(0, 3))));
         assert_eq!(of("nccl_window_collective_time#other"), Some(("nccl_window_collective_time", Of::Other)));
-        for text in ["nccl_window_effective_busbw#2", "nccl_window_transfer_latency#7@12", "nccl_window_transfer_rate#other"] {
+        for text in
+            ["nccl_window_effective_busbw#2", "nccl_window_transfer_latency#7@12", "nccl_window_transfer_rate#other"]
+        {
             assert_eq!(Token::parse(text).unwrap().to_string(), text);
         }
     }

@@ -38,8 +38,8 @@ impl Timeline {
 }
 
 impl Timeline {
-    /// Adds sends and receives: under the other rank's number, and how many of them with that rank started before. Where an operation
-    /// is missing there are none, since nobody knows which.
+    /// Adds sends and receives: under the other rank's number, and how many of them with that rank started before.
+    /// Where an operation is missing there are none, since nobody knows which.
     pub fn add_transfers(&self, arrivals: &mut Arrivals, is_complete: bool) {
         if !is_complete || self.left_out > 0 {
             return;
@@ -49,7 +49,8 @@ impl Timeline {
         for entry in self.entries() {
             let place = usize::from(entry.place);
             let (Some(of_rank), Some(mappings)) = (transfers.get_mut(place), mappings.get(place)) else { continue };
-            // those to itself say nothing of clocks, and are the only ones that all ranks of a communicator may have under one number
+            // those to itself say nothing of clocks, and are the only ones that all ranks of a communicator may have
+            // under one number
             let itself = self.ranks.get(place).map(|line| line.rank.rank);
             let Some(peer) = u64::try_from(entry.peer).ok().filter(|_| itself != Some(entry.peer)) else { continue };
             of_rank.push(Collective {
@@ -73,9 +74,11 @@ fn arrival(entry: &Entry, [stamps, events]: &[Option<GpuMapping>; 2], nanosecond
     if !entry.source.is_gpu() {
         return arrival;
     }
-    let arrival = Arrival { known: Known::Length, length: entry.stop.saturating_sub(entry.start), by_events, ..arrival };
+    let arrival =
+        Arrival { known: Known::Length, length: entry.stop.saturating_sub(entry.start), by_events, ..arrival };
     let mapping = if by_events { events } else { stamps }.as_ref().filter(|_| entry.ahead != Entry::VAGUE);
-    let Some((mapping, [least, most])) = mapping.and_then(|mapping| Some((mapping, mapping.bounds(entry.start)?))) else {
+    let Some((mapping, [least, most])) = mapping.and_then(|mapping| Some((mapping, mapping.bounds(entry.start)?)))
+    else {
         return arrival;
     };
     let time = mapping.ticks(entry.start);
@@ -145,8 +148,12 @@ mod tests {
     fn what_has_no_time_keeps_its_place_among_replays() {
         let mut late = entry(2, 12_000_000, Source::Events);
         late.ahead = Entry::VAGUE;
-        let entries =
-            [late, entry(3, 11_000_000, Source::Stamps), entry(1, 50, Source::Enqueue), entry(0, 13_000_000, Source::Stamps)];
+        let entries = [
+            late,
+            entry(3, 11_000_000, Source::Stamps),
+            entry(1, 50, Source::Enqueue),
+            entry(0, 13_000_000, Source::Stamps),
+        ];
         let found = |is_complete| {
             let arrivals = timeline(&entries).arrivals(is_complete).ranks.remove(0).arrivals;
             arrivals.iter().map(|it| (it.occurrence, it.known, it.time, it.length)).collect::<Vec<_>>()

@@ -12,7 +12,8 @@ const LONG_LAUNCH: f64 = 200e3;
 /// When it ran, and what it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entry {
-    /// Begin: a time of the GPU's clock, or of CUDA's events, where that is its source, otherwise ticks of the events' clock.
+    /// Begin: a time of the GPU's clock, or of CUDA's events, where that is its source, otherwise ticks of the events'
+    /// clock.
     pub start: u64,
     /// End, likewise.
     pub stop: u64,

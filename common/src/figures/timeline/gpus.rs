@@ -12,7 +12,8 @@ use std::collections::BTreeSet;
 /// one clock.
 pub(super) fn mappings(ranks: &[RankLine], nanoseconds_per_tick: f64) -> Vec<[Option<GpuMapping>; 2]> {
     let comms: BTreeSet<u64> = ranks.iter().map(|line| line.rank.comm).collect();
-    let alone = || ranks.iter().map(|line| line.tracks.each_ref().map(|track| track.mapping(nanoseconds_per_tick))).collect();
+    let alone =
+        || ranks.iter().map(|line| line.tracks.each_ref().map(|track| track.mapping(nanoseconds_per_tick))).collect();
     if ranks.len() < 2 || comms.len() < ranks.len() {
         return alone();
     }
@@ -55,7 +56,10 @@ mod tests {
         // the callbacks of the first come late, so those of the second say where its operations lie, too
         assert_eq!(errors(&[line(1, 0, 7_000_000, 300_000), line(2, 0, 7_000_000, 1_000)], [7_000_000; 2]), [21, 21]);
         // another GPU's clock is another one, and so is that of another rank of one communicator
-        assert_eq!(errors(&[line(1, 0, 7_000_000, 300_000), line(2, 0, 2_000_000, 1_000)], [7_000_000, 2_000_000]), [320, 21]);
+        assert_eq!(
+            errors(&[line(1, 0, 7_000_000, 300_000), line(2, 0, 2_000_000, 1_000)], [7_000_000, 2_000_000]),
+            [320, 21]
+        );
         assert_eq!(errors(&[line(1, 0, 7_000_000, 300_000), line(1, 1, 7_000_000, 1_000)], [7_000_000; 2]), [320, 21]);
     }
 }

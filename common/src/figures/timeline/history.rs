@@ -56,11 +56,13 @@ impl Timeline {
         operations.sort_unstable_by_key(|entry| (entry.place, entry.source, entry.start, entry.stop));
         let mut unplaced = 0;
         for of_one_clock in operations.chunk_by_mut(|a, b| (a.place, a.source) == (b.place, b.source)) {
-            let (place, source) = of_one_clock.first().map_or((0, Source::Enqueue), |entry| (entry.place.into(), entry.source));
+            let (place, source) =
+                of_one_clock.first().map_or((0, Source::Enqueue), |entry| (entry.place.into(), entry.source));
             if !source.is_gpu() {
                 continue;
             }
-            let by_clock = mappings.get(place).map(|[stamps, events]| if source == Source::Events { events } else { stamps });
+            let by_clock =
+                mappings.get(place).map(|[stamps, events]| if source == Source::Events { events } else { stamps });
             let Some(mapping) = by_clock.and_then(Option::as_ref) else {
                 unplaced += of_one_clock.len() as u64;
                 of_one_clock.iter_mut().for_each(|entry| entry.place = NO_PLACE);

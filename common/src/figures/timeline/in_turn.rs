@@ -1,9 +1,10 @@
-//! Where a GPU's operations lie on the events' clock: each as long as on the GPU, and one after the other where they were so there.
+//! Where a GPU's operations lie on the events' clock: each as long as on the GPU, and one after the other where they
+//! were so there.
 //!
-//! The mapping between the clocks is known to some microseconds, and so is how fast one runs beside the other. A length taken from two
-//! mapped times would be off by as much as the second says; so an operation begins where it is mapped to and is as long as the GPU
-//! says. Then it may reach a little into the next, which begins the later for it, by no more than the mapping is uncertain
-//! anyway; what is left is taken off the end.
+//! The mapping between the clocks is known to some microseconds, and so is how fast one runs beside the other. A length
+//! taken from two mapped times would be off by as much as the second says; so an operation begins where it is mapped to
+//! and is as long as the GPU says. Then it may reach a little into the next, which begins the later for it, by no more
+//! than the mapping is uncertain anyway; what is left is taken off the end.
 
 use super::entry::Entry;
 use crate::clock::gpu_track::GpuMapping;

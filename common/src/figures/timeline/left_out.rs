@@ -1,7 +1,8 @@
 //! The collectives that found no room on the timeline: which of the others are numbered right all the same.
 //!
-//! Replays of a CUDA graph have one sequence number, and are distinguished by how many of it started before. So one that is missing shifts
-//! those of its number behind it, and no others. A bit for each number that is missing takes little memory.
+//! Replays of a CUDA graph have one sequence number, and are distinguished by how many of it started before. So one
+//! that is missing shifts those of its number behind it, and no others. A bit for each number that is missing takes
+//! little memory.
 
 use super::entry::Entry;
 use crate::event::name::Name;
@@ -18,7 +19,8 @@ pub(super) struct LeftOut {
     pub(super) count: u64,
     /// The first one of the rank at that place, in the order of their starts.
     first: BTreeMap<u8, u64>,
-    /// Their sequence numbers, by place of the rank and function, a bit each; `None` where there were more than are kept.
+    /// Their sequence numbers, by place of the rank and function, a bit each; `None` where there were more than are
+    /// kept.
     numbers: BTreeMap<(u8, Name), Option<Vec<u64>>>,
     words: usize,
 }
@@ -72,7 +74,8 @@ mod tests {
 
     fn operation(function: &std::ffi::CStr, order: u64, sequence: u64) -> Operation {
         let (function, place) = (Name::of(Some(function)), Place::new(order, 0));
-        let payload = OfOperation { bytes: 4096, number: sequence, function, channels: 1, place, ..OfOperation::default() };
+        let payload =
+            OfOperation { bytes: 4096, number: sequence, function, channels: 1, place, ..OfOperation::default() };
         recorded(Kind::Coll, 1000, payload)
     }
 

@@ -1,5 +1,5 @@
-//! The timeline: every operation of the process with its time, and what each window transferred, kept for Score-P's trace and profile
-//! and for the job summary. Bounded: what finds no room is counted.
+//! The timeline: every operation of the process with its time, and what each window transferred, kept for Score-P's
+//! trace and profile and for the job summary. Bounded: what finds no room is counted.
 
 mod arrivals;
 mod entry;
@@ -143,7 +143,8 @@ impl Timeline {
 
     /// Takes in what a window transferred to a rank.
     pub fn window(&mut self, place: Option<u8>, peer: i32, pair: &PairSum, rate: Rate) {
-        let (Some(place), Some((start, stop))) = (place.filter(|_| self.windows.len() < MOST_WINDOWS), pair.span) else {
+        let (Some(place), Some((start, stop))) = (place.filter(|_| self.windows.len() < MOST_WINDOWS), pair.span)
+        else {
             self.windows_left_out += 1;
             return;
         };
@@ -174,7 +175,8 @@ pub fn is_wanted() -> bool {
     WANTED.load(Ordering::Relaxed)
 }
 
-/// Why the timeline will not be seen in Score-P; told when the first communicator is made, since a program without NCCL need not know.
+/// Why the timeline will not be seen in Score-P; told when the first communicator is made, since a program without NCCL
+/// need not know.
 pub fn object(reason: String) {
     let _ = OBSTACLE.set(reason);
 }
@@ -196,7 +198,8 @@ mod tests {
     fn operation() -> Operation {
         let [function, algorithm, protocol] = [c"AllReduce", c"RING", c"SIMPLE"].map(|name| Name::of(Some(name)));
         let (place, since_launch) = (Place::new(5, 0), 0);
-        let payload = OfOperation { bytes: 4096, number: 77, function, algorithm, protocol, channels: 2, since_launch, place };
+        let payload =
+            OfOperation { bytes: 4096, number: 77, function, algorithm, protocol, channels: 2, since_launch, place };
         recorded(Kind::Coll, 1000, payload)
     }
 
@@ -229,7 +232,8 @@ mod tests {
         // ten milliseconds between the event's record and the end of the launch
         assert_eq!([ahead(50_000_000, 0), ahead(1, 0)], [Entry::VAGUE, 50_000]);
         let start = 1 << 40;
-        let long = KernelTime { start, stop: start, first: start - 70_000_000, before: 999, learnt: 1, is_vague: false };
+        let long =
+            KernelTime { start, stop: start, first: start - 70_000_000, before: 999, learnt: 1, is_vague: false };
         assert_eq!(super::ahead(&operation(), Timing::Events(long), 1.0), Entry::VAGUE);
         let over = KernelTime { start, stop: start + 9_000, first: start, before: 999, learnt: 1, is_vague: true };
         let known = KernelTime { is_vague: false, ..over };

@@ -1,9 +1,9 @@
 //! Clocks of different nodes, compared along a tree.
 //!
-//! Two processes read their clocks in turn: one sends and notes when, the other reads its clock and answers, the first notes when the
-//! answer came. The reading was taken in between, so it is known to half the round trip; of many rounds the shortest is the best. This is done
-//! at the begin and at the end between each process and its parent in a tree, and interpolated. The tree has one process a node; the others
-//! of the node share its clock.
+//! Two processes read their clocks in turn: one sends and notes when, the other reads its clock and answers, the first
+//! notes when the answer came. The reading was taken in between, so it is known to half the round trip; of many rounds
+//! the shortest is the best. This is done at the begin and at the end between each process and its parent in a tree,
+//! and interpolated. The tree has one process a node; the others of the node share its clock.
 
 use crate::clock::gpu_track::WANDER;
 use crate::summary::Clocks;
@@ -25,8 +25,8 @@ pub struct ClockOffset {
 }
 
 impl ClockOffset {
-    /// From rounds that the parent began: (sent, the child's reading, received); the other two are the parent's readings. `None` without a
-    /// round that ends after it began.
+    /// From rounds that the parent began: (sent, the child's reading, received); the other two are the parent's
+    /// readings. `None` without a round that ends after it began.
     pub fn measured_by_parent(rounds: impl IntoIterator<Item = (u64, u64, u64)>) -> Option<Self> {
         let (sent, own, received) = shortest(rounds)?;
         Some(Self { own, parents: sent.midpoint(received), error: error(sent, received) })
@@ -47,8 +47,8 @@ fn error(sent: u64, received: u64) -> u64 {
     ((received - sent) / 2).saturating_add(1)
 }
 
-/// How a process' clock stands to its parent's: compared at the begin and at the end. With no begin and the same ticks at the end without
-/// uncertainty, they are one clock.
+/// How a process' clock stands to its parent's: compared at the begin and at the end. With no begin and the same ticks
+/// at the end without uncertainty, they are one clock.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Link {
     /// The other process; the own one at the root.
@@ -67,7 +67,8 @@ impl Link {
 
     /// The parent's ticks per own tick; one where nothing tells.
     fn rate(&self) -> f64 {
-        self.usable_begin().map_or(1.0, |begin| (self.end.parents - begin.parents) as f64 / (self.end.own - begin.own) as f64)
+        self.usable_begin()
+            .map_or(1.0, |begin| (self.end.parents - begin.parents) as f64 / (self.end.own - begin.own) as f64)
     }
 
     /// Own ticks from the begin to the end, where there is a begin.
@@ -149,7 +150,8 @@ impl ClockTree {
     pub fn new(links: &[Option<Link>]) -> Self {
         let mut children = vec![Vec::new(); links.len()];
         for (process, link) in (0..).zip(links).skip(1) {
-            if let Some((link, siblings)) = link.and_then(|link| Some((link, children.get_mut(link.parent as usize)?))) {
+            if let Some((link, siblings)) = link.and_then(|link| Some((link, children.get_mut(link.parent as usize)?)))
+            {
                 siblings.push((process, link));
             }
         }
@@ -170,7 +172,8 @@ impl ClockTree {
         self.steps.get(process as usize)?.as_ref()
     }
 
-    /// Ticks of process 0's clock and the uncertainty in ticks of it; `None` when not connected, or links form a circle.
+    /// Ticks of process 0's clock and the uncertainty in ticks of it; `None` when not connected, or links form a
+    /// circle.
     pub fn to_root(&self, process: u32, ticks: u64) -> Option<(u64, u64)> {
         let (mut process, mut ticks, mut error) = (process, ticks, 0.0);
         while process != 0 {
@@ -190,7 +193,8 @@ impl ClockTree {
         self.step(process).map(|step| step.rate * step.parents_rate)
     }
 
-    /// The nodes whose clocks were compared, and how well; `None` where there is but one. A tick of process 0 is worth so many nanoseconds.
+    /// The nodes whose clocks were compared, and how well; `None` where there is but one. A tick of process 0 is worth
+    /// so many nanoseconds.
     pub fn clocks(&self, nanoseconds_per_tick: f64) -> Option<Clocks> {
         let compared = || self.steps.iter().flatten().filter(|step| !step.link.is_of_one_clock());
         let error = compared().map(|step| step.link.compared_to() * step.parents_rate).reduce(f64::max)?;
@@ -225,8 +229,8 @@ impl ClockTree {
     }
 }
 
-/// Parent and children of a place in a binomial tree over `count` places, of which 0 is the root: each is at most log2(`count`) steps away
-/// from it.
+/// Parent and children of a place in a binomial tree over `count` places, of which 0 is the root: each is at most
+/// log2(`count`) steps away from it.
 pub fn binomial(place: usize, count: usize) -> (Option<usize>, Vec<usize>) {
     if place >= count {
         return (None, Vec::new());

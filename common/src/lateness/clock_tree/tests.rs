@@ -59,7 +59,8 @@ fn errors_add_up_along_the_path_in_ticks_of_the_root() {
 #[test]
 fn what_two_ways_have_in_common_leaves_their_difference_certain() {
     let compared = |parent, error| link(parent, meeting(0, 100, error), meeting(1000, 1100, error));
-    let tree = ClockTree::new(&[None, compared(0, 5), compared(1, 7), compared(1, 11), shared(2), compared(0, 2), None]);
+    let tree =
+        ClockTree::new(&[None, compared(0, 5), compared(1, 7), compared(1, 11), shared(2), compared(0, 2), None]);
     let ways = [0, 1, 2, 3, 4, 5].map(|process| tree.way(process));
     assert_eq!(ways, [vec![], vec![1], vec![2, 1], vec![3, 1], vec![2, 1], vec![5]].map(Some));
     assert_eq!((tree.way(6), tree.way(9)), (None, None));
@@ -112,7 +113,8 @@ fn one_meeting_alone_leaves_drift_open() {
     assert_eq!(tree.to_root(1, 1_000_000), Some((9_000_000, 20)));
     assert_eq!(tree.to_root(1, 900_000), Some((8_900_000, 30)));
     // a begin that lies at the end, or after it, is none
-    for begin in [meeting(1_000_000, 8_000_000, 25), meeting(500_000, 9_000_000, 25), meeting(2_000_000, 9_500_000, 25)] {
+    for begin in [meeting(1_000_000, 8_000_000, 25), meeting(500_000, 9_000_000, 25), meeting(2_000_000, 9_500_000, 25)]
+    {
         let tree = ClockTree::new(&[None, link(0, begin, meeting(1_000_000, 9_000_000, 20))]);
         assert_eq!(tree.to_root(1, 900_000), Some((8_900_000, 35)));
     }
@@ -149,7 +151,8 @@ fn any_numbers_are_survived() {
             links.push(link(parent, begin, end));
         }
         let tree = ClockTree::new(&links);
-        let ticks: Vec<u64> = [0, any(), u64::MAX].into_iter().map(|ticks| tree.to_root(20, ticks).unwrap().0).collect();
+        let ticks: Vec<u64> =
+            [0, any(), u64::MAX].into_iter().map(|ticks| tree.to_root(20, ticks).unwrap().0).collect();
         assert!(ticks.is_sorted(), "{ticks:?}");
         assert!(tree.own_uncertainty(20, any(), &[]) >= 0.0);
     }
@@ -164,8 +167,8 @@ fn the_shortest_round_counts() {
     assert_eq!(ClockOffset::measured_by_parent([(0, 1, u64::MAX)]), Some(meeting(1, u64::MAX / 2, u64::MAX / 2 + 1)));
 }
 
-/// Two clocks 3 ms apart, one 30 ppm faster, and messages that take 2 to 40 us, not the same each way: what is worked out is right
-/// within what is said.
+/// Two clocks 3 ms apart, one 30 ppm faster, and messages that take 2 to 40 us, not the same each way: what is worked
+/// out is right within what is said.
 #[test]
 fn the_error_holds_what_messages_leave_open() {
     let mut random = Rng::with_seed(4);

@@ -1,16 +1,17 @@
 //! The collector's side of launches: asks whether their events have happened, and when.
 //!
-//! CUDA tells the time between two events, not when they happened. So each is placed behind the one before, on a clock whose first event
-//! happens when it is recorded, by the system's real time: the GPU's own, whose stamps have another epoch (seen on H200s: no drift between the two within a microsecond).
+//! CUDA tells the time between two events, not when they happened. So each is placed behind the one before, on a clock
+//! whose first event happens when it is recorded, by the system's real time: the GPU's own, whose stamps have another
+//! epoch (seen on H200s: no drift between the two within a microsecond).
 //!
-//! The first event happens as soon as the stream is free, which may be before the host has launched the kernel. No kernel begins before its
-//! launch, so its begin is the later of the first event and the launch's end, brought to the events' clock by the smallest (event - time of
-//! its record) that was seen of late: that of an event that waited for nothing. Against CUPTI's kernels that is 3 us early to 4.5 us late
-//! for 95 % (docs/gpu-test.md).
+//! The first event happens as soon as the stream is free, which may be before the host has launched the kernel. No
+//! kernel begins before its launch, so its begin is the later of the first event and the launch's end, brought to the
+//! events' clock by the smallest (event - time of its record) that was seen of late: that of an event that waited for
+//! nothing. Against CUPTI's kernels that is 3 us early to 4.5 us late for 95 % (docs/gpu-test.md).
 //!
-//! Two launches do not say that much. A kernel that is over when its launch returns began at some time between the two events. A kernel that
-//! NCCL reports no further was launched at some time in the call that ended its group. A time is given where that is short, by itself or
-//! beside the kernel.
+//! Two launches do not say that much. A kernel that is over when its launch returns began at some time between the two
+//! events. A kernel that NCCL reports no further was launched at some time in the call that ended its group. A time is
+//! given where that is short, by itself or beside the kernel.
 
 use super::pool::Launches;
 use super::{KernelId, KernelTime, Launch, News, Recorded, Source, Starts, Untimed};
@@ -22,11 +23,13 @@ use std::collections::{BTreeSet, VecDeque};
 
 /// Nanoseconds after which the smallest difference is looked for anew; that of up to twice as long is used.
 const RECENT: f64 = 1e9;
-/// Between two events with a kernel between them lie at least so many nanoseconds: less means that the kernel was launched elsewhere.
+/// Between two events with a kernel between them lie at least so many nanoseconds: less means that the kernel was
+/// launched elsewhere.
 const LEAST: u64 = 5_000;
 
-/// A kernel that is this short by the end of its launch, nanoseconds, and whose first event happened so long before that,
-/// was most likely over when its launch returned: with CUDA_LAUNCH_BLOCKING, or on a thread that lost its processor.
+/// A kernel that is this short by the end of its launch, nanoseconds, and whose first event happened so long before
+/// that, was most likely over when its launch returned: with CUDA_LAUNCH_BLOCKING, or on a thread that lost its
+/// processor.
 const BLINK: u64 = 8_000;
 const LONG_BEFORE: u64 = 30_000;
 
@@ -34,11 +37,13 @@ const LONG_BEFORE: u64 = 30_000;
 const KNOWN: u64 = 60_000;
 const KNOWN_PART: u64 = 10;
 
-/// Of a call that ends a group NCCL has done all but the last part when it launches the kernel: so events around ncclBroadcast, alone and
-/// in groups of two, differ least from CUPTI's kernels (NCCL 2.32.3 on H200s; calls of 15 to 60 us).
+/// Of a call that ends a group NCCL has done all but the last part when it launches the kernel: so events around
+/// ncclBroadcast, alone and in groups of two, differ least from CUPTI's kernels (NCCL 2.32.3 on H200s; calls of 15 to
+/// 60 us).
 const LAST_PART: u64 = 4;
 
-/// An event that waited for the kernel before happens so soon after that one's last event, nanoseconds: 2.4 to 3.3 us, seen on H200s.
+/// An event that waited for the kernel before happens so soon after that one's last event, nanoseconds: 2.4 to 3.3 us,
+/// seen on H200s.
 const BEHIND: u64 = 4_000;
 
 /// The event that the next ones are placed behind, of a context.
@@ -143,7 +148,8 @@ impl Times {
         }
     }
 
-    /// Gives `each` what has become of launches, of a recording what was learnt until `known`, ticks, of which one is worth `scale` nanoseconds.
+    /// Gives `each` what has become of launches, of a recording what was learnt until `known`, ticks, of which one is
+    /// worth `scale` nanoseconds.
     pub fn look(&mut self, launches: &Launches, known: u64, scale: f64, mut each: impl FnMut(Outcome)) {
         self.look_at_recorded(known, scale, &mut each);
         if self.under_way.is_empty() {
@@ -177,7 +183,8 @@ impl Times {
                     let Some(launch) = queue.pop_front() else { break };
                     let events = (stopped.saturating_sub(lasted.max(0).cast_unsigned()), stopped);
                     if let Some(kernel) = launch.kernel {
-                        let time = begin(hosts.entry(kernel.context.raw()).or_default(), &launch, events, learnt, scale);
+                        let time =
+                            begin(hosts.entry(kernel.context.raw()).or_default(), &launch, events, learnt, scale);
                         each(Outcome { kernel, number: launch.number, time });
                     }
                     let reference = Reference { launch, event: last, time: stopped };
@@ -223,7 +230,8 @@ impl Times {
     /// Asks about no events of that pool any more, and gives up their launches.
     pub fn close(&mut self, pool: u32, mut each: impl FnMut(Outcome)) -> Vec<Box<Launch>> {
         let pool = pool as usize;
-        let mut left: Vec<Box<Launch>> = self.references.remove(&pool).map(|reference| reference.launch).into_iter().collect();
+        let mut left: Vec<Box<Launch>> =
+            self.references.remove(&pool).map(|reference| reference.launch).into_iter().collect();
         let of_pool: Vec<(usize, usize)> = self.under_way.keys().copied().filter(|(of, _)| *of == pool).collect();
         for launch in of_pool.into_iter().filter_map(|key| self.under_way.remove(&key)).flatten() {
             if let Some(kernel) = launch.kernel {
@@ -258,7 +266,13 @@ fn lose(launch: Option<Box<Launch>>, launches: &Launches, each: &mut impl FnMut(
 }
 
 /// When the kernel between two events ran.
-fn begin(host: &mut Least, launch: &Launch, (first, last): (u64, u64), learnt: u64, scale: f64) -> Result<KernelTime, Untimed> {
+fn begin(
+    host: &mut Least,
+    launch: &Launch,
+    (first, last): (u64, u64),
+    learnt: u64,
+    scale: f64,
+) -> Result<KernelTime, Untimed> {
     let &Launch { before, after, .. } = launch;
     // right behind another kernel the event has most likely waited for that one, and tells nothing of the host's clock
     let has_waited = host.last.replace(last).is_some_and(|ended| first.abs_diff(ended) < BEHIND);

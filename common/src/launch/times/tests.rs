@@ -20,7 +20,11 @@ fn no_recorded_kernel_begins_outside_of_its_events_or_ends_before_them() {
     for begin in [500_000, 502_000, 600_000] {
         assert_eq!(told(events.0, Some(begin), events.1), Ok((begin, events.1)));
     }
-    assert_eq!(told(events.0, None, events.1), Ok((502_000, events.1)), "the launch returned 2000 ns after the first event");
+    assert_eq!(
+        told(events.0, None, events.1),
+        Ok((502_000, events.1)),
+        "the launch returned 2000 ns after the first event"
+    );
     for begin in [0, 499_999, 600_001, u64::MAX] {
         assert_eq!(told(events.0, Some(begin), events.1), Err(Untimed::NotBelieved), "{begin}");
     }

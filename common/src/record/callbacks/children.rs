@@ -1,5 +1,5 @@
-//! The events that happen to an operation: its kernel channels, its proxy operations and their steps. There are many of them, each made of
-//! few instructions.
+//! The events that happen to an operation: its kernel channels, its proxy operations and their steps. There are many of
+//! them, each made of few instructions.
 
 use super::{Started, refuse};
 use crate::event::ProxyOp;
@@ -18,7 +18,8 @@ impl Recorder {
         self.child(started, started.cell.recently(), payload.pack())
     }
 
-    /// A step's time is that of its data going to the network, which a state tells: when it began only tells which of several was later.
+    /// A step's time is that of its data going to the network, which a state tells: when it began only tells which of
+    /// several was later.
     #[inline(always)]
     pub(super) fn proxy_step(&self, started: Started<'_>, step: i32) -> u64 {
         let Started { cell, parent, .. } = started;
@@ -62,7 +63,8 @@ impl Recorder {
         self.contexts.window(window)?.takes_children().then_some(window)
     }
 
-    /// The window for a child that can not lie beside its parent. `None` for a child of nothing that is recorded, which is counted.
+    /// The window for a child that can not lie beside its parent. `None` for a child of nothing that is recorded, which
+    /// is counted.
     #[cold]
     fn window_for_child(&self, Started { cell, kind, context, parent }: Started<'_>) -> Option<u32> {
         if parent == 0 && kind != Kind::ProxyOp {
@@ -78,8 +80,8 @@ impl Recorder {
         Some(index * WINDOWS + context.filling())
     }
 
-    /// The handle of a step that this thread has started before and that has not stopped: NCCL starts a receive again each time that
-    /// it could not be posted, millions of times a second, and forgets the handle it had.
+    /// The handle of a step that this thread has started before and that has not stopped: NCCL starts a receive again
+    /// each time that it could not be posted, millions of times a second, and forgets the handle it had.
     #[inline(always)]
     fn restarted(&self, cell: &ThreadCell, parent: u64, step: u64, now: u64) -> Option<u64> {
         let handle = cell.noted.started_step(parent, step)?;

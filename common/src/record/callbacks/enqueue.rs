@@ -66,7 +66,8 @@ impl Recorder {
         0
     }
 
-    /// Up to interface v3, the first operation introduces its communicator. The only allocation after init, once a communicator.
+    /// Up to interface v3, the first operation introduces its communicator. The only allocation after init, once a
+    /// communicator.
     #[cold]
     fn tell(&self, Home { context, index, .. }: Home<'_>, identity: &Identity<'_>) {
         if context.tell(identity.rank) {
@@ -156,7 +157,8 @@ impl Recorder {
         (handle, order)
     }
 
-    /// An operation of a kernel has started, at that place in the order of starts: a send or receive, or a collective by that algorithm.
+    /// An operation of a kernel has started, at that place in the order of starts: a send or receive, or a collective
+    /// by that algorithm.
     // not the whole operation: nothing of it would be left in registers then, for whoever has no events either
     #[cold]
     #[inline(never)]
@@ -171,7 +173,8 @@ impl Recorder {
         self.learn(cell, context, index, peer, distance == 0 && algorithm.is_believed());
     }
 
-    /// A collective by copy engine: its copies are between two events, the first of which comes before it is told of elsewhere.
+    /// A collective by copy engine: its copies are between two events, the first of which comes before it is told of
+    /// elsewhere.
     #[inline(never)]
     pub(super) fn copies(&self, started: Started<'_>, operation: &Operation<'_>) -> u64 {
         let Started { cell, context, .. } = started;

@@ -1,7 +1,7 @@
 //! Launches: events around those whose time the GPU's stamps will not tell.
 //!
-//! CUDA may be called at a launch's begin and end, where NCCL itself calls it. What it costs there (some 3 us for two events) is the price of a time;
-//! a launch without events costs a few instructions.
+//! CUDA may be called at a launch's begin and end, where NCCL itself calls it. What it costs there (some 3 us for two
+//! events) is the price of a time; a launch without events costs a few instructions.
 
 use crate::clock::CLOCK;
 use crate::event::handle::{Handle, Shared};
@@ -45,7 +45,8 @@ impl Recorder {
         let Some((context, index)) = self.contexts.find(context) else { return false };
         context.ask_for_stamps(self.stamps.are_wanted());
         let launching = &cell.launching;
-        let begun = if self.needs_events(cell, context, index) { self.events(cell, stream, None) } else { (None, None) };
+        let begun =
+            if self.needs_events(cell, context, index) { self.events(cell, stream, None) } else { (None, None) };
         let is_begun = begun.0.is_some();
         self.leave(launching.begin(begun.0, begun.1));
         // what the silent calls of this group launch cannot be told from this
@@ -98,7 +99,8 @@ impl Recorder {
         }
         let believed = || {
             let (function, class) = cell.launching.only_call(index)?;
-            let is_p2p = matches!(function.function().map(|index| crate::event::name::FUNCTIONS[index]), Some("Send" | "Recv"));
+            let is_p2p =
+                matches!(function.function().map(|index| crate::event::name::FUNCTIONS[index]), Some("Send" | "Recv"));
             Some(is_p2p || context.believes(function, class))
         };
         let stamped = self.settings.gpu_time.has_stamps() && cell.launching.has_stamps() && !context.is_in_doubt();
@@ -112,7 +114,8 @@ impl Recorder {
         }
     }
 
-    /// Records the first event in the stream, which belongs to the context of `pool` where that is known and may not be current.
+    /// Records the first event in the stream, which belongs to the context of `pool` where that is known and may not be
+    /// current.
     #[cold]
     fn events(&self, cell: &ThreadCell, stream: usize, pool: Option<u32>) -> Begun {
         if let Some(recorded) = cell.launching.take_recorded() {
@@ -183,8 +186,8 @@ impl Recorder {
         }
     }
 
-    /// An operation has started, a send or receive if it has a peer: whether a collective's stamps are believed tells what those of the next
-    /// one like it will be.
+    /// An operation has started, a send or receive if it has a peer: whether a collective's stamps are believed tells
+    /// what those of the next one like it will be.
     #[cold]
     pub(super) fn learn(&self, cell: &ThreadCell, context: &Context, index: u32, peer: Option<i32>, believed: bool) {
         if peer.is_some() {
@@ -232,12 +235,15 @@ impl Recorder {
                 launch.starts = starts;
                 self.launches.tell(News::Launched(launch));
             }
-            (None, Some(kernel)) => self.launches.tell(News::Untimed { kernel, cause: Untimed::CudaFailed, stamps: false }),
+            (None, Some(kernel)) => {
+                self.launches.tell(News::Untimed { kernel, cause: Untimed::CudaFailed, stamps: false })
+            }
             (None, None) => {}
         }
     }
 
-    /// The group of API calls is about to launch what is in it: events lie around that for calls that NCCL tells nothing more of.
+    /// The group of API calls is about to launch what is in it: events lie around that for calls that NCCL tells
+    /// nothing more of.
     #[cold]
     #[inline(never)]
     pub(super) fn group_launches(&self, cell: &ThreadCell) {

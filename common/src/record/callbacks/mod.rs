@@ -1,9 +1,9 @@
-//! What NCCL's callbacks do: each event becomes a slot, in the right window and, for operations and calls, with its place in the order of
-//! starts. It does not allocate, lock, log or wait, but for a thread's very first event.
+//! What NCCL's callbacks do: each event becomes a slot, in the right window and, for operations and calls, with its
+//! place in the order of starts. It does not allocate, lock, log or wait, but for a thread's very first event.
 //!
-//! An event's slot lies in the window of its parent while that window still takes children, otherwise in the window that its
-//! communicator fills. The clock is read where somebody will want to know the time, and nowhere else: it is the better part of what a
-//! callback costs.
+//! An event's slot lies in the window of its parent while that window still takes children, otherwise in the window
+//! that its communicator fills. The clock is read where somebody will want to know the time, and nowhere else: it is
+//! the better part of what a callback costs.
 
 mod children;
 mod enqueue;
@@ -35,14 +35,17 @@ pub fn start(context: u64, parent: u64, event: &Event<'_>) -> u64 {
     let Some(recorder) = begun() else { return 0 };
     let handle = recorder.start(context, parent, event);
     match event {
-        Event::CollApi(call) | Event::P2pApi(call) => host_region::started(handle, || Region::Call(Name::of(call.function))),
+        Event::CollApi(call) | Event::P2pApi(call) => {
+            host_region::started(handle, || Region::Call(Name::of(call.function)))
+        }
         Event::KernelLaunch { .. } | Event::Group => launch::started(handle),
         _ => {}
     }
     handle
 }
 
-/// NCCL tells that an event's state changed. What it is now is asked for right where it decides what to do: one look at it, not two.
+/// NCCL tells that an event's state changed. What it is now is asked for right where it decides what to do: one look at
+/// it, not two.
 #[inline(always)]
 pub fn state(handle: u64, state: impl FnOnce() -> State) {
     if let Some(recorder) = begun() {
@@ -83,7 +86,8 @@ pub fn of_nothing() {
     }
 }
 
-/// An event that NCCL starts: on which thread, of which kind, and with which numbers of ours NCCL names its context and its parent.
+/// An event that NCCL starts: on which thread, of which kind, and with which numbers of ours NCCL names its context and
+/// its parent.
 #[derive(Debug, Clone, Copy)]
 struct Started<'a> {
     cell: &'a ThreadCell,
@@ -141,8 +145,8 @@ impl Recorder {
         id.raw()
     }
 
-    /// NCCL destroyed a communicator. Gives the pool of its launches where it was the last one of its GPU's: CUDA's events are to be asked for
-    /// a last time.
+    /// NCCL destroyed a communicator. Gives the pool of its launches where it was the last one of its GPU's: CUDA's
+    /// events are to be asked for a last time.
     pub fn finalize(&self, context: u64) -> Option<u32> {
         let cell = ThreadCell::of_callback(false);
         cell.inspect(|cell| cell.others.one());
@@ -207,7 +211,9 @@ impl Recorder {
         match state() {
             State::Other if self.under_way(handle).is_some() => {}
             State::SendWait { bytes } => {
-                self.amend(cell, handle, Kind::ProxyStep, |slot, generation| slot.send_wait(generation, cell.now(), bytes));
+                self.amend(cell, handle, Kind::ProxyStep, |slot, generation| {
+                    slot.send_wait(generation, cell.now(), bytes)
+                });
             }
             State::KernelChStop { ptimer } => {
                 self.amend(cell, handle, Kind::KernelCh, |slot, generation| slot.kernel_stop(generation, ptimer));
@@ -224,9 +230,9 @@ impl Recorder {
         }
     }
 
-    /// Writes what a state tells into the slot of an event under way, if it is of the kind that has such a state. The collector waits for that
-    /// before it gives the slot's block back: what other kinds of events have in those words is not stamped, so a write that comes too late
-    /// would be taken for theirs.
+    /// Writes what a state tells into the slot of an event under way, if it is of the kind that has such a state. The
+    /// collector waits for that before it gives the slot's block back: what other kinds of events have in those words
+    /// is not stamped, so a write that comes too late would be taken for theirs.
     #[inline(always)]
     fn amend(&self, cell: &ThreadCell, handle: u64, wanted: Kind, write: impl FnOnce(&Slot, u32)) {
         let _section = cell.enter();
@@ -237,8 +243,8 @@ impl Recorder {
         }
     }
 
-    /// See [`stop`]. It looks at no window, and the collector need not wait for it: the word of the stop is stamped in slots of all kinds, so
-    /// one that is written too late reads as absent.
+    /// See [`stop`]. It looks at no window, and the collector need not wait for it: the word of the stop is stamped in
+    /// slots of all kinds, so one that is written too late reads as absent.
     #[inline(always)]
     pub fn stop(&self, handle: u64) {
         let Some(cell) = ThreadCell::of_callback(false) else { return };
@@ -247,7 +253,8 @@ impl Recorder {
         match kind {
             // when a receive ends is nobody's question
             Kind::ProxyStep if !slot.has_state(generation) => slot.stop(generation, cell.recently()),
-            // how the GPU's clock stands to this one is told once an operation and thread, not once a channel, and by a stamp
+            // how the GPU's clock stands to this one is told once an operation and thread, not once a channel, and by a
+            // stamp
             Kind::KernelCh if !slot.has_state(generation) || !cell.noted.is_first_to_stop(slot.parent()) => {
                 slot.stop_untimed(generation)
             }
@@ -307,7 +314,8 @@ impl Recorder {
         (!slot.is_stopped(handle.generation())).then_some((slot, kind, handle.generation()))
     }
 
-    /// The same, if the slot's block was not given back: such a slot holds its event until another comes, but nobody reads it.
+    /// The same, if the slot's block was not given back: such a slot holds its event until another comes, but nobody
+    /// reads it.
     #[inline(always)]
     fn kept(&self, handle: u64) -> Option<(&Slot, Kind, u32)> {
         self.under_way(handle).filter(|_| self.pool.find(Handle::known(handle)).is_some())
@@ -321,8 +329,8 @@ impl Recorder {
         Some(Home { context, index, raw: started.context })
     }
 
-    /// Writes an event that begins at `now` into a free slot of a window; `None` when there is none. Its payload is asked for once there is
-    /// a place for it.
+    /// Writes an event that begins at `now` into a free slot of a window; `None` when there is none. Its payload is
+    /// asked for once there is a place for it.
     #[inline(always)]
     fn write(&self, started: Started<'_>, window: u32, now: u64, payload: impl FnOnce() -> Payload) -> Option<u64> {
         let (block, place, generation) = self.place(started.cell, window)?;
@@ -334,8 +342,8 @@ impl Recorder {
     }
 }
 
-/// A state of no event of this process that is under way. NULL, of an event that is not recorded, is no mistake, nor is a state that a group or
-/// a launch does not have.
+/// A state of no event of this process that is under way. NULL, of an event that is not recorded, is no mistake, nor is
+/// a state that a group or a launch does not have.
 #[inline(never)]
 fn ignore(cell: &ThreadCell, handle: u64) {
     cell.ignored.add(u64::from(handle != 0 && Handle::shared(handle).is_none()));

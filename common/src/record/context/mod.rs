@@ -13,7 +13,8 @@ use std::sync::PoisonError;
 /// Communicators that can be alive at a time in one process; those beyond are not recorded.
 pub const MOST: usize = if cfg!(loom) { 1 } else { 4096 };
 
-/// What changes with every operation and call, in a cache line of its own: threads that record their children look at the others all the time.
+/// What changes with every operation and call, in a cache line of its own: threads that record their children look at
+/// the others all the time.
 #[derive(Debug)]
 #[cfg_attr(loom, derive(Default))]
 #[repr(align(64))]
@@ -101,8 +102,8 @@ impl Context {
         &self.windows[(index % WINDOWS) as usize]
     }
 
-    /// Closes the FILLING window `from` and opens another; true for the one caller that did it. When no other is READY the
-    /// window goes on filling: rather a longer window than a lost event.
+    /// Closes the FILLING window `from` and opens another; true for the one caller that did it. When no other is READY
+    /// the window goes on filling: rather a longer window than a lost event.
     pub fn rotate(&self, from: u32, now: u64) -> bool {
         let from = from % WINDOWS;
         let next = (1..WINDOWS)

@@ -39,7 +39,8 @@ fn place_of(mask: Mask) -> u32 {
 impl Context {
     /// How its operations are timed, and whether kernel events were asked for.
     pub fn time_by(&self, timed: &Timed, kernel_events: bool) {
-        let Stamping { believed, doubt, counts_self, silent_broadcasts, kernel_events: asked, mask, pool } = &self.stamping;
+        let Stamping { believed, doubt, counts_self, silent_broadcasts, kernel_events: asked, mask, pool } =
+            &self.stamping;
         pool.store(0, Ordering::Relaxed);
         believed.iter().for_each(|classes| classes.store(0, Ordering::Relaxed));
         doubt.store(false, Ordering::Relaxed);
@@ -60,7 +61,8 @@ impl Context {
         self.stamping.kernel_events.load(Ordering::Relaxed) && self.mask().is_none_or(asked)
     }
 
-    /// Asks NCCL for kernel channels, or asks it no more, from its next group of calls on. Only to be called from a callback of this NCCL.
+    /// Asks NCCL for kernel channels, or asks it no more, from its next group of calls on. Only to be called from a
+    /// callback of this NCCL.
     pub fn ask_for_stamps(&self, wanted: bool) {
         if !self.stamping.kernel_events.load(Ordering::Relaxed) {
             return;

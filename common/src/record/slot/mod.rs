@@ -1,8 +1,8 @@
 //! One event in one cache line.
 //!
-//! A slot is eight words. The thread that starts an event writes it; the threads that report its states and its stop update it in
-//! place; the collector reads it. Every word is an atomic written with plain (relaxed) stores, so there is no data race to argue
-//! about, and no read-modify-write on the hot path.
+//! A slot is eight words. The thread that starts an event writes it; the threads that report its states and its stop
+//! update it in place; the collector reads it. Every word is an atomic written with plain (relaxed) stores, so there is
+//! no data race to argue about, and no read-modify-write on the hot path.
 //!
 //! | word | all kinds | Coll, P2p | CollApi, P2pApi | ProxyOp | ProxyStep | KernelCh |
 //! |---|---|---|---|---|---|---|
@@ -15,10 +15,10 @@
 //! | 6 | | function, algorithm, protocol, channels, ticks since the launch | function | | step | channel |
 //! | 7 | | order | order | | start again (stamped) | |
 //!
-//! **Stamped** words are those written after the start: 48 bits of value under 16 bits of the slot's generation. A stop that comes too late,
-//! when the slot serves another event already, carries the wrong stamp and reads as absent: at worst an event is counted as unfinished,
-//! never a wrong figure published. The other stamped words are plain ones of other kinds: who writes them makes sure that the slot is still
-//! the event's, and is waited for (see `callbacks`).
+//! **Stamped** words are those written after the start: 48 bits of value under 16 bits of the slot's generation. A stop
+//! that comes too late, when the slot serves another event already, carries the wrong stamp and reads as absent: at
+//! worst an event is counted as unfinished, never a wrong figure published. The other stamped words are plain ones of
+//! other kinds: who writes them makes sure that the slot is still the event's, and is waited for (see `callbacks`).
 
 #[cfg(test)]
 mod tests;
@@ -126,8 +126,9 @@ impl Slot {
         self.words[3].store(stamped(generation, time), Ordering::Release);
     }
 
-    /// The same where nobody looked at the clock, for kinds whose start is not timed either: as if it stopped when it began
-    /// ([`Recorded::timed_stop`]). A timed stop in the same tick is taken for one, too: its time is lost, no other comes in its place.
+    /// The same where nobody looked at the clock, for kinds whose start is not timed either: as if it stopped when it
+    /// began ([`Recorded::timed_stop`]). A timed stop in the same tick is taken for one, too: its time is lost, no
+    /// other comes in its place.
     #[inline(always)]
     pub fn stop_untimed(&self, generation: u32) {
         self.stop(generation, self.words[2].load(Ordering::Relaxed));
@@ -146,7 +147,8 @@ impl Slot {
         self.words[4].store(stamped(generation, time), Ordering::Relaxed);
     }
 
-    /// Whether [`Slot::send_wait`] of a step, or [`Slot::kernel_stop`] of a kernel channel, was called for this generation.
+    /// Whether [`Slot::send_wait`] of a step, or [`Slot::kernel_stop`] of a kernel channel, was called for this
+    /// generation.
     #[inline(always)]
     pub fn has_state(&self, generation: u32) -> bool {
         unstamped(tag(generation), self.words[5].load(Ordering::Relaxed)).is_some()
@@ -161,11 +163,13 @@ impl Slot {
         self.words[5].store(stamped(generation, value), Ordering::Relaxed);
     }
 
-    /// Has the processor fetch the slot behind this one, to be written to: with many communicators in turn it does not see by itself where the
-    /// next event of each will go. A hint; the one behind the last slot of a block may be another thread's, once in 64 times.
+    /// Has the processor fetch the slot behind this one, to be written to: with many communicators in turn it does not
+    /// see by itself where the next event of each will go. A hint; the one behind the last slot of a block may be
+    /// another thread's, once in 64 times.
     #[inline(always)]
     pub fn fetch_next(&self) {
-        // SAFETY: the instruction changes nothing but caches, whatever the address; x86-64 processors that do not know it do nothing.
+        // SAFETY: the instruction changes nothing but caches, whatever the address; x86-64 processors that do not know
+        // it do nothing.
         #[cfg(all(target_arch = "x86_64", not(any(miri, loom))))]
         unsafe {
             std::arch::asm!("prefetchw [{} + 64]", in(reg) self, options(readonly, nostack, preserves_flags));
@@ -182,8 +186,8 @@ impl Slot {
         }
     }
 
-    /// Changes nothing, but has the system provide the memory that the slot lies in. Other ways to write what is there already end as a
-    /// mere look in the compiler's hands.
+    /// Changes nothing, but has the system provide the memory that the slot lies in. Other ways to write what is there
+    /// already end as a mere look in the compiler's hands.
     pub fn touch(&self) {
         let _ = self.words[0].compare_exchange(0, 0, Ordering::Relaxed, Ordering::Relaxed);
     }

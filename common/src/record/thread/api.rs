@@ -1,8 +1,9 @@
 //! Time that a thread spends inside NCCL's API.
 //!
-//! NCCL tells of calls, and of a group from where its end begins to where it has ended, which launches what is in it. Of a group in another
-//! one, as PyTorch's batch_isend_irecv makes it, NCCL tells that it has ended before the outer one launches anything: of that one it tells the
-//! launch of each kernel and the start of its operations, which come on the thread that has ended the group.
+//! NCCL tells of calls, and of a group from where its end begins to where it has ended, which launches what is in it.
+//! Of a group in another one, as PyTorch's batch_isend_irecv makes it, NCCL tells that it has ended before the outer
+//! one launches anything: of that one it tells the launch of each kernel and the start of its operations, which come on
+//! the thread that has ended the group.
 
 use super::ThreadCell;
 use crate::base::sync::Ordering;
@@ -23,8 +24,8 @@ impl ThreadCell {
         }
     }
 
-    /// The thread came out of NCCL's API at `time`. Nothing is added when it went in on another thread, or when nobody knows yet
-    /// what a tick is worth.
+    /// The thread came out of NCCL's API at `time`. Nothing is added when it went in on another thread, or when nobody
+    /// knows yet what a tick is worth.
     #[inline(always)]
     pub fn leave_api(&self, time: u64, nanoseconds_per_tick: Option<f64>) {
         let since = self.api_since.load(Ordering::Relaxed);
@@ -39,8 +40,8 @@ impl ThreadCell {
         self.has_ended_group.store(true, Ordering::Relaxed);
     }
 
-    /// A kernel is about to be launched at `time`. True if it is that of an outer group: then the thread is inside NCCL's API from here on. A thread of
-    /// NCCL's own, which launches what is not waited for, has ended no group.
+    /// A kernel is about to be launched at `time`. True if it is that of an outer group: then the thread is inside
+    /// NCCL's API from here on. A thread of NCCL's own, which launches what is not waited for, has ended no group.
     pub(crate) fn begin_launch(&self, time: u64) -> bool {
         let nested = self.api_since.load(Ordering::Relaxed) == 0 && self.has_ended_group.load(Ordering::Relaxed);
         if nested {
@@ -54,8 +55,8 @@ impl ThreadCell {
         self.launch_since.load(Ordering::Relaxed) != 0
     }
 
-    /// The launch of an outer group's kernel has returned at `time`. Its operations are mostly still to come, and of a kernel that is captured
-    /// they never do.
+    /// The launch of an outer group's kernel has returned at `time`. Its operations are mostly still to come, and of a
+    /// kernel that is captured they never do.
     pub(crate) fn pass_launch(&self, time: u64, nanoseconds_per_tick: Option<f64>) {
         let since = self.launch_since.load(Ordering::Relaxed);
         if since > 0 {

@@ -1,8 +1,9 @@
 //! The calling thread's cell in a few instructions: a callback's one look at what is the thread's own.
 //!
-//! A key of the C library's costs a call. On x86-64 the processor holds a number of the running thread, which no other living thread has:
-//! the address of its control block (System V ABI, thread-local storage on x86-64: the word at %fs:0 holds its own address). So cells are
-//! kept in a small table by that number, too; a thread whose place in it is another's, and any other processor's, goes the longer way.
+//! A key of the C library's costs a call. On x86-64 the processor holds a number of the running thread, which no other
+//! living thread has: the address of its control block (System V ABI, thread-local storage on x86-64: the word at %fs:0
+//! holds its own address). So cells are kept in a small table by that number, too; a thread whose place in it is
+//! another's, and any other processor's, goes the longer way.
 
 use super::{ThreadCell, key};
 
@@ -58,7 +59,8 @@ mod table {
         number
     }
 
-    /// Control blocks lie as far apart as stacks, at round distances: the upper bits of a product with an odd number spread them.
+    /// Control blocks lie as far apart as stacks, at round distances: the upper bits of a product with an odd number
+    /// spread them.
     #[inline(always)]
     fn place(number: usize) -> &'static Place {
         &PLACES_OF_THREADS[number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56]

@@ -37,8 +37,8 @@ impl Blocks {
         }
     }
 
-    /// The next free place in the thread's block of `window`: (block, place, generation). `None` when it has no such block or
-    /// the block is full.
+    /// The next free place in the thread's block of `window`: (block, place, generation). `None` when it has no such
+    /// block or the block is full.
     #[inline(always)]
     pub(crate) fn place(&self, pool: &Pool, window: u32) -> Option<(u32, u32, u32)> {
         let cached = &self.0[place_of(window)];
@@ -55,7 +55,8 @@ impl Blocks {
         Some((block, next, generation))
     }
 
-    /// Keeps a block of `window` at hand, from `place` on. Gives the block that made room, with its window, when it has places left.
+    /// Keeps a block of `window` at hand, from `place` on. Gives the block that made room, with its window, when it has
+    /// places left.
     pub(crate) fn keep(&self, window: u32, Spare { block, place, generation }: Spare) -> Option<(u32, Spare)> {
         let cached = &self.0[place_of(window)];
         let before = Spare {

@@ -13,9 +13,9 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 /// Threads that can be alive at a time and be recorded.
 pub const MOST_THREADS: usize = if cfg!(loom) { 4 } else { 16_384 };
 
-/// Every cell ever made, in order, without gaps: a thread puts its cell in the first place that is NULL, and none becomes NULL again. No
-/// lock: a signal handler may leave a thread's first callback by siglongjmp at any place, and others would wait for it for ever. Such a
-/// thread makes itself another cell.
+/// Every cell ever made, in order, without gaps: a thread puts its cell in the first place that is NULL, and none
+/// becomes NULL again. No lock: a signal handler may leave a thread's first callback by siglongjmp at any place, and
+/// others would wait for it for ever. Such a thread makes itself another cell.
 #[cfg(not(loom))]
 static CELLS: [AtomicPtr<ThreadCell>; MOST_THREADS] = [const { AtomicPtr::new(ptr::null_mut()) }; MOST_THREADS];
 // the same, anew at every interleaving of a model
@@ -78,8 +78,8 @@ impl ThreadCell {
         Ok(())
     }
 
-    /// The calling thread's cell and its number; made at the first call (the only one that allocates). `None` where there is no
-    /// memory, and for threads beyond [`MOST_THREADS`].
+    /// The calling thread's cell and its number; made at the first call (the only one that allocates). `None` where
+    /// there is no memory, and for threads beyond [`MOST_THREADS`].
     #[inline]
     pub fn current() -> Option<(&'static Self, usize)> {
         let cell = at_hand::get().or_else(Self::first)?;
@@ -184,8 +184,8 @@ impl ThreadCell {
         }
     }
 
-    /// A cell more. Made in place: on the way over the stack it would take more of that than threads with a small one have. A thread that a
-    /// handler takes out of here leaves the cell behind, for nobody.
+    /// A cell more. Made in place: on the way over the stack it would take more of that than threads with a small one
+    /// have. A thread that a handler takes out of here leaves the cell behind, for nobody.
     fn make() -> Option<&'static Self> {
         let mut made = None;
         for (number, place) in (0..).zip(CELLS.iter()) {

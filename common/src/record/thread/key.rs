@@ -1,7 +1,7 @@
 //! The cell of the calling thread, under a key of the C library's (POSIX), which tells when the thread ends.
 //!
-//! A thread-local variable of a library that is loaded while the program runs takes memory at a thread's first look at it, and the C library
-//! ends the process where there is none. A key takes none, or says that there is none.
+//! A thread-local variable of a library that is loaded while the program runs takes memory at a thread's first look at
+//! it, and the C library ends the process where there is none. A key takes none, or says that there is none.
 
 use super::ThreadCell;
 use std::ffi::c_void;

@@ -1,7 +1,8 @@
 //! What a thread is launching: the kernel whose operations NCCL tells of next, and the events around its launch.
 //!
-//! Only the owning thread writes and reads it. NCCL tells of a kernel in this order: its launch begins (KernelLaunch), its launch has returned,
-//! Group, and then its operations, up to the next one. Calls of the API before tell what the kernel will most likely run.
+//! Only the owning thread writes and reads it. NCCL tells of a kernel in this order: its launch begins (KernelLaunch),
+//! its launch has returned, Group, and then its operations, up to the next one. Calls of the API before tell what the
+//! kernel will most likely run.
 
 use crate::event::handle::Handle;
 use crate::event::name::Name;
@@ -76,11 +77,12 @@ pub(crate) struct Launching {
     /// Set where the GPU's stamps were not asked for when the group of calls began; not where nobody looked then.
     unstamped: AtomicBool,
     calls: Calls,
-    /// The first silent call of the group: its place in the order of starts plus one, 0 for none; its context, stream and handle.
+    /// The first silent call of the group: its place in the order of starts plus one, 0 for none; its context, stream
+    /// and handle.
     silent: [AtomicU64; 4],
     around_silent: Held,
-    /// What a recording tells of the next launch: first and last event, when they were learnt, the kernel's begin, and when the first event was
-    /// recorded; 0 for what it does not tell.
+    /// What a recording tells of the next launch: first and last event, when they were learnt, the kernel's begin, and
+    /// when the first event was recorded; 0 for what it does not tell.
     recorded: [AtomicU64; 5],
 }
 
@@ -92,8 +94,8 @@ impl Launching {
         }
     }
 
-    /// Ticks since the launch of a kernel whose operation starts now; 0 where it was not launched on this thread, and when that was too long
-    /// ago for 32 bits.
+    /// Ticks since the launch of a kernel whose operation starts now; 0 where it was not launched on this thread, and
+    /// when that was too long ago for 32 bits.
     #[inline(always)]
     pub(crate) fn since_launch(&self, context: u64, now: u64) -> u64 {
         let [of, ticks] = &self.launched;
@@ -154,8 +156,8 @@ impl Launching {
         class.store((u64::BITS - bytes.leading_zeros()) as u8, Ordering::Relaxed);
     }
 
-    /// The only call of the group, if it is one and of that context: its function, and a number for its size (0 for none, else one more
-    /// than its binary logarithm).
+    /// The only call of the group, if it is one and of that context: its function, and a number for its size (0 for
+    /// none, else one more than its binary logarithm).
     pub(crate) fn only_call(&self, context: u32) -> Option<(Name, u8)> {
         let Calls { context: of, count, function, class } = &self.calls;
         let only = count.load(Ordering::Relaxed) == 1 && of.load(Ordering::Relaxed) == u64::from(context);
@@ -193,8 +195,8 @@ impl Launching {
         untimed
     }
 
-    /// A call starts that NCCL will tell nothing more of. Gives how far behind the group's first such call it is, and the kernel of
-    /// another communicator that it takes the place of.
+    /// A call starts that NCCL will tell nothing more of. Gives how far behind the group's first such call it is, and
+    /// the kernel of another communicator that it takes the place of.
     pub(crate) fn silent_call(&self, kernel: KernelId, stream: usize) -> (u64, Option<KernelId>) {
         let [order, context, of, handle] = &self.silent;
         match order.load(Ordering::Relaxed) {
@@ -268,7 +270,10 @@ mod tests {
         let launching = Launching::default();
         assert_eq!(launching.since_launch(7, 100), 0);
         launching.launched(7, 100);
-        assert_eq!([launching.since_launch(7, 130), launching.since_launch(7, 135), launching.since_launch(8, 140)], [30, 35, 0]);
+        assert_eq!(
+            [launching.since_launch(7, 130), launching.since_launch(7, 135), launching.since_launch(8, 140)],
+            [30, 35, 0]
+        );
         launching.launched(8, 200);
         assert_eq!([launching.since_launch(7, 210), launching.since_launch(8, 210)], [0, 10]);
         let far = 200 + u64::from(u32::MAX);

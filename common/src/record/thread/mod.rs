@@ -1,7 +1,8 @@
 //! What belongs to one thread: its counters, its blocks, and the mark that it is inside a callback.
 //!
-//! Only the owning thread writes; the collector and Score-P's readers read. So a counter is a load and a store, never a shared
-//! read-modify-write. Cells outlive their threads and are handed on, with their counts, to later threads (`cells`).
+//! Only the owning thread writes; the collector and Score-P's readers read. So a counter is a load and a store, never a
+//! shared read-modify-write. Cells outlive their threads and are handed on, with their counts, to later threads
+//! (`cells`).
 
 mod api;
 #[cfg(not(loom))]
@@ -115,8 +116,8 @@ impl Drop for Section<'_> {
     #[inline(always)]
     fn drop(&mut self) {
         let section = self.0.section.load(Ordering::Relaxed);
-        // even also behind a callback that a handler has made in the midst of this one, whose mark is gone; one instruction, as enter
-        // has gone two on
+        // even also behind a callback that a handler has made in the midst of this one, whose mark is gone; one
+        // instruction, as enter has gone two on
         self.0.section.store(section & !1, Ordering::Release);
     }
 }
@@ -125,8 +126,8 @@ impl Drop for Section<'_> {
 unsafe impl Zeroed for ThreadCell {}
 
 impl ThreadCell {
-    /// One that no thread has been given, but that counts as given; [`ThreadCell::current`] gives a thread its own. `None` where there is no
-    /// memory.
+    /// One that no thread has been given, but that counts as given; [`ThreadCell::current`] gives a thread its own.
+    /// `None` where there is no memory.
     pub(crate) fn new() -> Option<&'static Self> {
         let cell: &Self = mapping::zeroed()?;
         cell.blocks.begin();

@@ -45,7 +45,8 @@ impl Noted {
         same.then(|| noted.handle.load(Ordering::Relaxed))
     }
 
-    /// Whether no other kernel channel of the operation has stopped on this thread, as far as it keeps that in mind; from here on one has.
+    /// Whether no other kernel channel of the operation has stopped on this thread, as far as it keeps that in mind;
+    /// from here on one has.
     #[inline(always)]
     pub(crate) fn is_first_to_stop(&self, operation: u64) -> bool {
         let stopped = &self.stopped[operation as usize % OPERATIONS];

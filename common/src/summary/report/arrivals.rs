@@ -13,7 +13,12 @@ pub(super) fn tables(summary: &Summary, view: &View) -> String {
         let _ = write!(text, "\n{}", lateness(summary, view));
     }
     if let Some(clocks) = summary.clocks.filter(|clocks| clocks.nodes > 1) {
-        let _ = writeln!(text, "\nThe clocks of {} nodes were compared to {} us", clocks.nodes, number(Some(clocks.error_us), 1));
+        let _ = writeln!(
+            text,
+            "\nThe clocks of {} nodes were compared to {} us",
+            clocks.nodes,
+            number(Some(clocks.error_us), 1)
+        );
     }
     text
 }
@@ -26,7 +31,8 @@ fn is_known(row: &&Lateness) -> bool {
 fn lateness(summary: &Summary, view: &View) -> String {
     let (rows, ranks) = (&summary.lateness, summary.ranks());
     // those of too few operations, behind the others
-    let mut late: Vec<&Lateness> = rows.iter().filter(|row| row.mean_us.is_some() || !is_known(row) && row.last > 0).collect();
+    let mut late: Vec<&Lateness> =
+        rows.iter().filter(|row| row.mean_us.is_some() || !is_known(row) && row.last > 0).collect();
     late.sort_by(|one, other| {
         let mean = |row: &Lateness| row.mean_us.unwrap_or(0.0);
         mean(other).total_cmp(&mean(one)).then(other.last.cmp(&one.last))
@@ -43,8 +49,18 @@ fn lateness(summary: &Summary, view: &View) -> String {
             number(bound, 1)
         );
     } else {
-        let header =
-            ["communicator", "rank", "mean us", "p99 us", "last", "resolved", "of", "known %", "uncertain us", "at most us"];
+        let header = [
+            "communicator",
+            "rank",
+            "mean us",
+            "p99 us",
+            "last",
+            "resolved",
+            "of",
+            "known %",
+            "uncertain us",
+            "at most us",
+        ];
         let dispensable = ["at most us", "resolved", "of", "p99 us", "known %", "last"];
         let mut table = Table::new(header, 1, &dispensable).by_communicator(summary);
         for row in late.iter().take(view.rows) {
@@ -77,8 +93,10 @@ fn lateness(summary: &Summary, view: &View) -> String {
             let _ = writeln!(text, "other ranks: {}", others.join(", "));
         }
         if !rows.iter().all(|row| is_known(&row)) {
-            let _ =
-                writeln!(text, "no mean where it is known of less than {ENOUGH_TIMED} % of the operations when all ranks began");
+            let _ = writeln!(
+                text,
+                "no mean where it is known of less than {ENOUGH_TIMED} % of the operations when all ranks began"
+            );
         }
     }
     text + &looked_at(rows.iter().map(|row| row.one_in))
@@ -126,7 +144,10 @@ mod tests {
         let text = shown(&summary(late.chain([row(25, None, 1)]).collect(), None));
         let cells = |line: &str| line.split(['│', '┆']).map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
         let lines: Vec<_> = text.lines().filter(|line| line.contains("ab")).map(cells).collect();
-        assert_eq!(lines[0][1..11], ["00000000000000ab", "24", "24.0", "72.0", "1,017", "9,876", "12,345", "99.6", "4.2", "8.4"]);
+        assert_eq!(
+            lines[0][1..11],
+            ["00000000000000ab", "24", "24.0", "72.0", "1,017", "9,876", "12,345", "99.6", "4.2", "8.4"]
+        );
         let ranks: Vec<&str> = lines.iter().map(|cells| cells[2].as_str()).collect();
         assert_eq!(ranks, (5..25).rev().map(|rank| rank.to_string()).collect::<Vec<_>>());
         assert!(text.ends_with("\nother ranks: 5 less late, 1 no later than the clocks leave uncertain\n"), "{text}");
@@ -149,12 +170,16 @@ mod tests {
     /// Not a mean of the warm-up, and not "on time" either.
     #[test]
     fn ranks_of_too_few_operations_have_no_mean() {
-        let few = |rank, last| Lateness { count: 120, timed: 6, operations: 5, resolved: 5, last, ..row(rank, None, 1) };
+        let few =
+            |rank, last| Lateness { count: 120, timed: 6, operations: 5, resolved: 5, last, ..row(rank, None, 1) };
         let text = shown(&summary(vec![few(0, 2), few(1, 3), few(2, 0)], None));
         let cells = |line: &str| line.split(['│', '┆']).map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
         let lines: Vec<_> = text.lines().filter(|line| line.contains("ab")).map(cells).collect();
         assert_eq!(lines[0][2..9], ["1", "-", "-", "3", "5", "5", "4.2"]);
         assert_eq!((lines.len(), lines[1][2].as_str()), (2, "0"));
-        assert!(text.contains("\nother ranks: 1 never known to be last, of too few operations\nno mean where"), "{text}");
+        assert!(
+            text.contains("\nother ranks: 1 never known to be last, of too few operations\nno mean where"),
+            "{text}"
+        );
     }
 }

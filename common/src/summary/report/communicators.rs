@@ -83,9 +83,15 @@ mod tests {
 
     #[test]
     fn the_largest_come_first_and_the_rest_is_counted() {
-        let communicator =
-            |number: i32| Communicator { comm: format!("c{number:02}"), nranks: 4, nnodes: 2, name: "tp".into(), ranks: vec![] };
-        let summary = |count: i32| Summary { communicators: (0..count).map(communicator).collect(), ..Summary::merge(vec![]) };
+        let communicator = |number: i32| Communicator {
+            comm: format!("c{number:02}"),
+            nranks: 4,
+            nnodes: 2,
+            name: "tp".into(),
+            ranks: vec![],
+        };
+        let summary =
+            |count: i32| Summary { communicators: (0..count).map(communicator).collect(), ..Summary::merge(vec![]) };
         assert_eq!(tables(&summary(1), &View::default()), "");
         let text = tables(&summary(25), &View::default());
         assert!(text.contains("c19") && !text.contains("c20") && text.contains("and 5 more"), "{text}");

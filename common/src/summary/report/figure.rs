@@ -22,7 +22,11 @@ pub(super) fn share(part: u64, all: u64) -> String {
 pub(super) fn count(count: u64) -> String {
     let digits = count.to_string();
     let comma = |place: usize| place > 0 && (digits.len() - place).is_multiple_of(3);
-    digits.chars().enumerate().flat_map(|(place, digit)| comma(place).then_some(',').into_iter().chain([digit])).collect()
+    digits
+        .chars()
+        .enumerate()
+        .flat_map(|(place, digit)| comma(place).then_some(',').into_iter().chain([digit]))
+        .collect()
 }
 
 /// In the largest unit that there is one of.
@@ -52,7 +56,8 @@ mod tests {
 
     #[test]
     fn thousands_have_commas() {
-        for (number, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (123_456, "123,456"), (1_234_567, "1,234,567")] {
+        for (number, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (123_456, "123,456"), (1_234_567, "1,234,567")]
+        {
             assert_eq!(count(number), text);
         }
         assert_eq!(count(u64::MAX), "18,446,744,073,709,551,615");
@@ -60,7 +65,9 @@ mod tests {
 
     #[test]
     fn bytes_have_their_largest_unit() {
-        for (number, text) in [(0, "0 B"), (1023, "1023 B"), (1024, "1.00 KiB"), (1536, "1.50 KiB"), (5 << 30, "5.00 GiB")] {
+        for (number, text) in
+            [(0, "0 B"), (1023, "1023 B"), (1024, "1.00 KiB"), (1536, "1.50 KiB"), (5 << 30, "5.00 GiB")]
+        {
             assert_eq!(bytes(number), text);
         }
         assert_eq!(bytes(u64::MAX), "16.00 EiB");

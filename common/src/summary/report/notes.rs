@@ -73,11 +73,19 @@ pub(super) fn of(summary: &Summary) -> Vec<String> {
         ),
         (
             sum(|process| process.unknown_events),
-            counted("event", "was of a type that this version does not know", "were of a type that this version does not know"),
+            counted(
+                "event",
+                "was of a type that this version does not know",
+                "were of a type that this version does not know",
+            ),
         ),
         (
             sum(|process| process.ignored_handles),
-            counted("handle", "was stale, stopped or invented, and ignored", "were stale, stopped or invented, and ignored"),
+            counted(
+                "handle",
+                "was stale, stopped or invented, and ignored",
+                "were stale, stopped or invented, and ignored",
+            ),
         ),
         (
             sum(|process| process.foreign_proxy_ops),
@@ -105,7 +113,8 @@ pub(super) fn of(summary: &Summary) -> Vec<String> {
         let [of_one, of_several] = cause.meaning();
         (summary.processes.iter().map(of).fold(0, u64::saturating_add), counted("operation", of_one, of_several))
     });
-    let said: BTreeSet<&String> = summary.processes.iter().flat_map(|process| &process.notes).chain(&summary.notes).collect();
+    let said: BTreeSet<&String> =
+        summary.processes.iter().flat_map(|process| &process.notes).chain(&summary.notes).collect();
     // of what recordings lack there is one line above
     let said = said.into_iter().filter(|note| missing::lacking(note).is_none());
     let notable = all.into_iter().chain(untimed).filter(|(number, _)| *number > 0);
@@ -127,7 +136,10 @@ mod tests {
             of(&summary).join("\n")
         };
         let one = notes(1);
-        assert!(one.contains("note: 1 operation never ended\n") && one.contains("note: 1 event was not recorded:"), "{one}");
+        assert!(
+            one.contains("note: 1 operation never ended\n") && one.contains("note: 1 event was not recorded:"),
+            "{one}"
+        );
         assert!(one.contains("note: 1 operation has no GPU time: it is of a CUDA graph, or beside one\n"), "{one}");
         assert!(!one.contains("1 operations") && !one.contains("1 events") && !one.contains(" have "), "{one}");
         let several = notes(1234);

@@ -69,7 +69,8 @@ pub(super) fn tables(summary: &Summary, view: &View) -> String {
             number(sum.max_us.filter(|_| sum.is_timed() && sum.unknown == 0), 1),
         ]);
     }
-    let head = format!("Operations; {}. Times are the GPU's own and hold the wait for the last rank\n", summary.ranks());
+    let head =
+        format!("Operations; {}. Times are the GPU's own and hold the wait for the last rank\n", summary.ranks());
     let mut text = head + &table.shown(view.width);
     if sums.values().any(|sum| sum.gpu_timed > 0 && !sum.is_timed()) {
         let _ = writeln!(
@@ -84,7 +85,8 @@ pub(super) fn tables(summary: &Summary, view: &View) -> String {
 
 /// What the others took by the host's clock, of functions that the GPU has not timed: with NCCL before 2.27 of all.
 fn by_host(sums: &BTreeMap<(&str, &str), Sum>, view: &View) -> String {
-    let untimed: Vec<_> = sums.iter().filter(|(_, sum)| !sum.is_timed() && sum.proxy_timed + sum.enqueue_timed > 0).collect();
+    let untimed: Vec<_> =
+        sums.iter().filter(|(_, sum)| !sum.is_timed() && sum.proxy_timed + sum.enqueue_timed > 0).collect();
     if untimed.is_empty() {
         return String::new();
     }
@@ -145,7 +147,10 @@ mod tests {
     #[test]
     fn a_mean_is_of_nearly_all_or_not_there() {
         let (all, said) = cells(&[row(0, 10, 9, Some(30.0)), row(1, 10, 10, Some(40.0))]);
-        assert_eq!((all, said), (["20", "8.00 KiB", "95.0", "10.0", "20.0", "40.0"].map(str::to_owned).to_vec(), false));
+        assert_eq!(
+            (all, said),
+            (["20", "8.00 KiB", "95.0", "10.0", "20.0", "40.0"].map(str::to_owned).to_vec(), false)
+        );
         let (few, said) = cells(&[row(0, 398, 14, None)]);
         assert_eq!((few, said), (["398", "4.00 KiB", "3.5", "10.0", "-", "-"].map(str::to_owned).to_vec(), true));
         let (none, said) = cells(&[row(0, 5, 0, None)]);
@@ -161,14 +166,22 @@ mod tests {
     /// As NCCL before 2.27 tells them all.
     #[test]
     fn operations_without_gpu_times_have_those_of_the_host() {
-        let none =
-            Operations { enqueue_timed: 3, enqueue_time_us: 6.0, proxy_timed: 7, proxy_time_us: 350.0, ..row(0, 10, 0, None) };
+        let none = Operations {
+            enqueue_timed: 3,
+            enqueue_time_us: 6.0,
+            proxy_timed: 7,
+            proxy_time_us: 350.0,
+            ..row(0, 10, 0, None)
+        };
         let text = tables(&Summary { operations: vec![none], ..Summary::merge(vec![]) }, &View::default());
         let line = text.lines().filter(|line| line.contains("AllReduce")).nth(1).unwrap();
         let cells: Vec<&str> = line.split(['│', '┆']).map(str::trim).collect();
         assert_eq!(cells[3..7], ["7", "50.0", "3", "2.0"], "{text}");
         // where the GPU has timed nearly all, the rest is no matter
-        let text = tables(&Summary { operations: vec![row(0, 10, 9, Some(30.0))], ..Summary::merge(vec![]) }, &View::default());
+        let text = tables(
+            &Summary { operations: vec![row(0, 10, 9, Some(30.0))], ..Summary::merge(vec![]) },
+            &View::default(),
+        );
         assert!(!text.contains("by proxy"), "{text}");
     }
 

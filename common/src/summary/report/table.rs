@@ -1,7 +1,8 @@
 //! A table as wide as there is room. No cell is ever broken: a number with a line end in it reads as another one.
 //!
-//! Where the cells are wider than the room, headings are broken between words, then communicators are shortened to their
-//! first digits where these tell them apart, then columns are left out, in the table's own order. A line below names them.
+//! Where the cells are wider than the room, headings are broken between words, then communicators are shortened to
+//! their first digits where these tell them apart, then columns are left out, in the table's own order. A line below
+//! names them.
 
 use super::figure::count;
 use super::order::Order;
@@ -53,8 +54,8 @@ struct Shape {
 }
 
 impl<const N: usize> Table<N> {
-    /// One without rows, whose first columns are texts; `dispensable` are the headings of those that may be left out, the
-    /// first to go first.
+    /// One without rows, whose first columns are texts; `dispensable` are the headings of those that may be left out,
+    /// the first to go first.
     pub fn new(header: [&'static str; N], texts: usize, dispensable: &[&'static str]) -> Self {
         Self { header, texts, dispensable: dispensable.to_vec(), is_shortened: false, rows: vec![] }
     }
@@ -82,7 +83,8 @@ impl<const N: usize> Table<N> {
 
     /// The table in so many columns of characters, with a line below that names what is left out.
     pub fn shown(&self, width: Option<u16>) -> String {
-        let fits = |table: &str| width.is_none_or(|width| table.lines().all(|line| line.chars().count() <= width.into()));
+        let fits =
+            |table: &str| width.is_none_or(|width| table.lines().all(|line| line.chars().count() <= width.into()));
         let whole = self.laid_out(Shape::default());
         if fits(&whole) {
             return whole;
@@ -161,22 +163,30 @@ mod tests {
     use crate::summary::Communicator;
 
     fn summary(comms: &[&str]) -> Summary {
-        let communicator =
-            |comm: &&str| Communicator { comm: (*comm).to_owned(), nranks: 2, nnodes: 1, name: String::new(), ranks: vec![] };
+        let communicator = |comm: &&str| Communicator {
+            comm: (*comm).to_owned(),
+            nranks: 2,
+            nnodes: 1,
+            name: String::new(),
+            ranks: vec![],
+        };
         Summary { communicators: comms.iter().map(communicator).collect(), ..Summary::merge(vec![]) }
     }
 
     fn table(comms: &[&str]) -> Table<4> {
         let mut table = Table::new(["communicator", "R2", "sustained MB/s", "fit MB/s"], 1, &["R2", "sustained MB/s"]);
-        comms.iter().for_each(|comm| table.add_row([(*comm).to_owned(), "0.999".into(), "3367.6".into(), "3883 ± 747".into()]));
+        comms
+            .iter()
+            .for_each(|comm| table.add_row([(*comm).to_owned(), "0.999".into(), "3367.6".into(), "3883 ± 747".into()]));
         table.by_communicator(&summary(comms))
     }
 
     /// The headings, the first row, and what is below.
     fn shown(comms: &[&str], width: u16) -> (Vec<String>, Vec<String>, String) {
         let text = table(comms).shown(Some(width));
-        let cells =
-            |line: &str| line.split(['│', '┆']).map(|cell| cell.trim().to_owned()).filter(|cell| !cell.is_empty()).collect();
+        let cells = |line: &str| {
+            line.split(['│', '┆']).map(|cell| cell.trim().to_owned()).filter(|cell| !cell.is_empty()).collect()
+        };
         let rows: Vec<&str> = text.lines().filter(|line| line.starts_with('│')).collect();
         let below = text.lines().filter(|line| !line.starts_with(['│', '┌', '╞', '└'])).collect();
         (cells(rows[0]), cells(rows[rows.len() - comms.len()]), below)

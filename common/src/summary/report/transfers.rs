@@ -69,7 +69,9 @@ fn pairs(summary: &Summary, view: &View) -> Table<12> {
             count(row.channels),
             number(row.sustained_rate_mb_s, 1),
             number(row.typical_rate_mb_s, 1),
-            row.mean_in_flight.zip(row.max_in_flight).map_or_else(|| "-".into(), |(mean, max)| format!("{mean:.1}, {max}")),
+            row.mean_in_flight
+                .zip(row.max_in_flight)
+                .map_or_else(|| "-".into(), |(mean, max)| format!("{mean:.1}, {max}")),
             with_error(row.fit.map(|fit| (fit.rate_mb_s, fit.rate_error_mb_s)), 0),
             with_error(row.fit.and_then(|fit| Some((fit.latency_us?, fit.latency_error_us))), 2),
             number(row.fit.map(|fit| fit.r2), 3),

@@ -81,8 +81,8 @@ impl Totals {
         self.own.contains(&rank)
     }
 
-    /// A communicator has ended: of when its transfers were under way, only for how long is kept. But for the first hundred, its sums
-    /// go to the others', since a job may make communicators for as long as it runs.
+    /// A communicator has ended: of when its transfers were under way, only for how long is kept. But for the first
+    /// hundred, its sums go to the others', since a job may make communicators for as long as it runs.
     pub fn close(&mut self, rank: Rank) {
         self.sum_up();
         for pair in self.pairs.range_mut((rank, i32::MIN)..=(rank, i32::MAX)).map(|(_, pair)| pair) {
@@ -94,7 +94,13 @@ impl Totals {
         }
         let others = Rank { comm: OTHERS, ..rank };
         let first = (rank, false, Name::from_bits(0), None);
-        hand_over(&mut self.operations, first, |key| key.0 == rank, |key| (others, key.1, key.2, key.3), OperationSum::merge);
+        hand_over(
+            &mut self.operations,
+            first,
+            |key| key.0 == rank,
+            |key| (others, key.1, key.2, key.3),
+            OperationSum::merge,
+        );
         hand_over(&mut self.pairs, (rank, i32::MIN), |key| key.0 == rank, |key| (others, key.1), PairSum::merge);
         let first = (rank, i32::MIN, 0);
         hand_over(&mut self.channels, first, |key| key.0 == rank, |key| (others, key.1, key.2), ChannelSum::merge);
@@ -170,16 +176,27 @@ mod tests {
             let key = (rank, true, Name::of(Some(c"AllReduce")), None);
             totals.meet(rank);
             let counted = Counted { in_function: true, at_all: true };
-            totals.operations.entry(key).or_default().add(4, Timing::Stamps { start: 0, stop: rank.comm }, counted, 1.0);
+            totals.operations.entry(key).or_default().add(
+                4,
+                Timing::Stamps { start: 0, stop: rank.comm },
+                counted,
+                1.0,
+            );
             totals.close(rank);
         }
         let others = Rank { comm: OTHERS, rank: 1 };
         let pair = &totals.pairs[&(others, 0)];
         assert_eq!((pair.transfers, pair.bytes, pair.active.total(), pair.services.count()), (20, 160, 200, 20));
-        assert_eq!(totals.channels[&(others, 0, 3)], ChannelSum { transfers: 20, bytes: 160, ticks: 200, spread: None });
+        assert_eq!(
+            totals.channels[&(others, 0, 3)],
+            ChannelSum { transfers: 20, bytes: 160, ticks: 200, spread: None }
+        );
         let operations = &totals.operations[&(others, true, Name::of(Some(c"AllReduce")), None)];
         assert_eq!((operations.count, operations.min, operations.max), (20, Some(100), Some(119)));
-        assert_eq!((totals.pairs.len(), totals.channels.len(), totals.operations.len()), (KEPT + 1, KEPT + 1, KEPT + 1));
+        assert_eq!(
+            (totals.pairs.len(), totals.channels.len(), totals.operations.len()),
+            (KEPT + 1, KEPT + 1, KEPT + 1)
+        );
         assert_eq!((totals.others, totals.take_handed_over().len(), totals.take_handed_over().len()), (20, 20, 0));
     }
 }

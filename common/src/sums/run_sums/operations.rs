@@ -121,9 +121,11 @@ mod tests {
     #[test]
     fn sums_stay_at_the_most_that_they_hold() {
         let mut sum = OperationSum::default();
-        for timing in
-            [Timing::Stamps { start: 0, stop: u64::MAX - 5 }, Timing::Proxy(u64::MAX - 5), Timing::Enqueue(u64::MAX - 5)]
-        {
+        for timing in [
+            Timing::Stamps { start: 0, stop: u64::MAX - 5 },
+            Timing::Proxy(u64::MAX - 5),
+            Timing::Enqueue(u64::MAX - 5),
+        ] {
             for _ in 0..2 {
                 sum.add(u64::MAX - 5, timing, Counted { in_function: true, at_all: true }, 1.0);
             }

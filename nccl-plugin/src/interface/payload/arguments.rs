@@ -30,7 +30,8 @@ pub union Arguments {
 impl Change for Arguments {
     #[inline(always)]
     unsafe fn state(number: c_int, arguments: *const Self) -> State {
-        // SAFETY: NULL, or by the caller's word the version's union, of which NCCL fills in the member that the state names.
+        // SAFETY: NULL, or by the caller's word the version's union, of which NCCL fills in the member that the state
+        // names.
         unsafe {
             match (number, arguments.as_ref()) {
                 (state::GROUP_END_API_START, _) => State::GroupEndBegins,

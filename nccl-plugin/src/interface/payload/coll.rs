@@ -39,8 +39,9 @@ impl Coll {
     #[inline(always)]
     pub(crate) unsafe fn decode<'a>(&self) -> descriptor::Coll<'a> {
         // SAFETY: the caller's, for all four strings.
-        let [function, datatype, algorithm, protocol] =
-            unsafe { [Text::new(self.function), Text::new(self.datatype), Text::new(self.algorithm), Text::new(self.protocol)] };
+        let [function, datatype, algorithm, protocol] = unsafe {
+            [Text::new(self.function), Text::new(self.datatype), Text::new(self.algorithm), Text::new(self.protocol)]
+        };
         descriptor::Coll {
             sequence: self.sequence,
             function,
@@ -111,16 +112,38 @@ impl CollV2 {
     pub(crate) unsafe fn decode<'a>(&self) -> descriptor::Coll<'a> {
         let Self { sequence, function, send_buffer, receive_buffer, count, root, datatype, .. } = *self;
         let Self { channels, warps, algorithm, protocol, .. } = *self;
-        let common =
-            Coll { sequence, function, send_buffer, receive_buffer, count, root, datatype, channels, warps, algorithm, protocol };
+        let common = Coll {
+            sequence,
+            function,
+            send_buffer,
+            receive_buffer,
+            count,
+            root,
+            datatype,
+            channels,
+            warps,
+            algorithm,
+            protocol,
+        };
         // SAFETY: the caller's.
         unsafe { common.decode() }
     }
 
     /// The traffic is 0, as NCCL's wrapper has it.
     pub(crate) fn encode(coll: &descriptor::Coll<'_>) -> Self {
-        let Coll { sequence, function, send_buffer, receive_buffer, count, root, datatype, channels, warps, algorithm, protocol } =
-            Coll::encode(coll);
+        let Coll {
+            sequence,
+            function,
+            send_buffer,
+            receive_buffer,
+            count,
+            root,
+            datatype,
+            channels,
+            warps,
+            algorithm,
+            protocol,
+        } = Coll::encode(coll);
         Self {
             sequence,
             function,

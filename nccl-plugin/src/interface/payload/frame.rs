@@ -72,7 +72,8 @@ impl<Union> Narrow<Union> {
         Descriptor { parent: self.parent as u64, rank: self.rank, payload }
     }
 
-    /// As [`Wide::new`]; `None` for types of more bits. The parent of an operation becomes its group, where it tells one.
+    /// As [`Wide::new`]; `None` for types of more bits. The parent of an operation becomes its group, where it tells
+    /// one.
     pub(crate) fn new(descriptor: &Descriptor<'_>, payload: Union) -> Option<Self> {
         let group = match descriptor.payload {
             Payload::Coll(coll) => coll.group,

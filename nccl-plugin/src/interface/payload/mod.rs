@@ -1,8 +1,8 @@
 //! What an event's descriptor says beyond its type: the structures that the versions of the interface share.
 //!
-//! Declared in the order and with the types of NCCL's plugin interface (repository NVIDIA/nccl, src/include/plugin/profiler);
-//! names are ours. A version's descriptor is a union of those it has. That they lie where a C compiler lays them is proved by
-//! tests/layouts.rs of the workspace.
+//! Declared in the order and with the types of NCCL's plugin interface (repository NVIDIA/nccl,
+//! src/include/plugin/profiler); names are ours. A version's descriptor is a union of those it has. That they lie where
+//! a C compiler lays them is proved by tests/layouts.rs of the workspace.
 
 mod api;
 mod arguments;

@@ -1,7 +1,7 @@
 //! Operations of v1, which names functions, types, algorithms and protocols by number.
 //!
-//! Numbers are those of NCCL 2.23, the only one with v1 for its own (ncclFunc_t, ncclDataType_t, NCCL_ALGO_*, NCCL_PROTO_*), and
-//! of the types that later versions have added: what was numbered once has kept its number.
+//! Numbers are those of NCCL 2.23, the only one with v1 for its own (ncclFunc_t, ncclDataType_t, NCCL_ALGO_*,
+//! NCCL_PROTO_*), and of the types that later versions have added: what was numbered once has kept its number.
 
 use super::pointer;
 use crate::interface::descriptor;
@@ -103,8 +103,8 @@ impl NumberedColl {
         }
     }
 
-    /// `None` for a function or a type without a number: NCCL's wrapper makes a send and 64 bits of them, which is wrong. What
-    /// the neutral form does not know is 0, as in NCCL's wrapper.
+    /// `None` for a function or a type without a number: NCCL's wrapper makes a send and 64 bits of them, which is
+    /// wrong. What the neutral form does not know is 0, as in NCCL's wrapper.
     pub(crate) fn encode(coll: &descriptor::Coll<'_>) -> Option<Self> {
         let (communicator, name) = coll.communicator.unwrap_or_default();
         Some(Self {

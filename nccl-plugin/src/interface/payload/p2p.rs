@@ -79,7 +79,8 @@ impl NamedP2p {
     #[inline(always)]
     pub(crate) unsafe fn decode<'a>(&self) -> descriptor::P2p<'a> {
         // SAFETY: the caller's, for all three strings.
-        let [name, function, datatype] = unsafe { [Text::new(self.name), Text::new(self.function), Text::new(self.datatype)] };
+        let [name, function, datatype] =
+            unsafe { [Text::new(self.name), Text::new(self.function), Text::new(self.datatype)] };
         descriptor::P2p {
             communicator: Some((self.communicator, name)),
             function,

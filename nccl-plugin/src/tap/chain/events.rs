@@ -1,8 +1,8 @@
 //! The second plugin's handles, found by the number that NCCL holds.
 //!
-//! A number has one of the few places of its set. Whoever needs a place takes that of an event that has ended, the oldest first; an
-//! event that goes on, of a communicator that lives, keeps its own. Nobody waits for anybody; what is stale, foreign or invented is
-//! not found.
+//! A number has one of the few places of its set. Whoever needs a place takes that of an event that has ended, the
+//! oldest first; an event that goes on, of a communicator that lives, keeps its own. Nobody waits for anybody; what is
+//! stale, foreign or invented is not found.
 
 use common::mapping::{Mapping, Zeroed};
 use std::io;
@@ -70,8 +70,8 @@ impl Events {
         &self.sets[(number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (u64::BITS - SET_BITS)) as usize]
     }
 
-    /// A place for a number, its own if it has one: NCCL starts receives again under the handle that they have. `None` when all
-    /// places of its set are taken by events that go on, of owners that live.
+    /// A place for a number, its own if it has one: NCCL starts receives again under the handle that they have. `None`
+    /// when all places of its set are taken by events that go on, of owners that live.
     pub(super) fn claim(&self, number: u64, is_alive: impl Fn(u64) -> bool) -> Option<Place<'_>> {
         let set = self.set(number);
         // another thread may be faster; eight times in a row means that there is no place
@@ -203,7 +203,8 @@ mod tests {
     fn readers_never_see_a_mixture() {
         let events = Events::new().unwrap();
         // numbers of one set
-        let same: Vec<u64> = (1..).filter(|number| std::ptr::eq(events.set(*number), events.set(1))).take(WAYS * 3).collect();
+        let same: Vec<u64> =
+            (1..).filter(|number| std::ptr::eq(events.set(*number), events.set(1))).take(WAYS * 3).collect();
         std::thread::scope(|scope| {
             for thread in 0..3 {
                 let (events, same) = (&events, &same);

@@ -42,8 +42,9 @@ impl Library {
 
 /// What NCCL tries: the name as it is, then, unless it is a path or a library's file name, as a short name.
 fn candidates(name: &str) -> Vec<String> {
-    let cut =
-        |name: String| name.char_indices().take_while(|(place, c)| place + c.len_utf8() < LONGEST).map(|(_, c)| c).collect();
+    let cut = |name: String| {
+        name.char_indices().take_while(|(place, c)| place + c.len_utf8() < LONGEST).map(|(_, c)| c).collect()
+    };
     let is_path = name.contains('/');
     let is_file = name.starts_with("lib") && name.ends_with(".so");
     let mut all = vec![cut(name.to_owned())];

@@ -1,7 +1,7 @@
 //! A second plugin (`NCCL_SCOREP_CHAIN`): it gets every callback of the types it asked for, as if NCCL had loaded it.
 //!
-//! It has its own contexts and handles, in its own version of the interface. What it does wrong is its own: it is told once, and
-//! neither the core nor NCCL hears of it.
+//! It has its own contexts and handles, in its own version of the interface. What it does wrong is its own: it is told
+//! once, and neither the core nor NCCL hears of it.
 
 mod events;
 mod library;
@@ -39,7 +39,8 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// Loads it by name or path. What is in the way is told in one line; then there is none. `none` is none, as for NCCL.
+    /// Loads it by name or path. What is in the way is told in one line; then there is none. `none` is none, as for
+    /// NCCL.
     pub fn load(name: &str) -> Option<Self> {
         if name.eq_ignore_ascii_case("none") {
             return None;
@@ -73,7 +74,10 @@ impl Chain {
             Err(result) => {
                 self.refused.call_once(|| {
                     let why = if result == 0 { "gave no context".to_owned() } else { format!("failed with {result}") };
-                    log::warn(&format!("NCCL_SCOREP_CHAIN={}: its init {why}; it hears nothing of that communicator", self.name));
+                    log::warn(&format!(
+                        "NCCL_SCOREP_CHAIN={}: its init {why}; it hears nothing of that communicator",
+                        self.name
+                    ));
                 });
                 0
             }
@@ -144,8 +148,8 @@ impl Chain {
         }
     }
 
-    /// Its handle for a parent; NULL when it has none, or when the communicator is gone, and with it, maybe, the memory behind the
-    /// handle.
+    /// Its handle for a parent; NULL when it has none, or when the communicator is gone, and with it, maybe, the memory
+    /// behind the handle.
     fn theirs(&self, number: u64, contexts: &Contexts) -> u64 {
         let found = self.events.find(number).filter(|known| contexts.theirs(known.owner) != 0);
         found.map_or(0, |known| known.theirs)
@@ -158,8 +162,8 @@ impl Chain {
     }
 }
 
-/// The descriptor with the second plugin's handles. Up to v4 the parent of an operation is its group; since v5 it is the call of the
-/// API, and the group is told besides.
+/// The descriptor with the second plugin's handles. Up to v4 the parent of an operation is its group; since v5 it is
+/// the call of the API, and the group is told besides.
 fn translate<'a>(start: &Descriptor<'a>, from: u32, to: u32, theirs: impl Fn(u64) -> u64) -> Descriptor<'a> {
     let (group, payload) = match start.payload {
         Payload::Coll(coll) => (Some(coll.group), start.payload),
@@ -198,7 +202,9 @@ mod tests {
 
     #[test]
     fn parent_and_group_are_the_second_plugins_in_the_words_of_its_version() {
-        for payload in [Payload::Coll(Coll { group: 2, ..Coll::default() }), Payload::P2p(P2p { group: 2, ..P2p::default() })] {
+        for payload in
+            [Payload::Coll(Coll { group: 2, ..Coll::default() }), Payload::P2p(P2p { group: 2, ..P2p::default() })]
+        {
             assert_eq!(translated(payload, 5, 6), (101, 102));
             assert_eq!(translated(payload, 6, 4).0, 102);
             assert_eq!(translated(payload, 4, 6), (0, 101));

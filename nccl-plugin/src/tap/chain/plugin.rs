@@ -21,7 +21,8 @@ const TOO_OLD: [&CStr; 3] = [c"ncclProfiler_v3", c"ncclProfiler_v2", c"ncclProfi
 type NamedInit =
     unsafe extern "C" fn(*mut *mut c_void, *mut c_int, *const c_char, u64, c_int, c_int, c_int, *const c_void) -> c_int;
 /// The type of init since v5.
-type Init = unsafe extern "C" fn(*mut *mut c_void, u64, *mut c_int, *const c_char, c_int, c_int, c_int, *const c_void) -> c_int;
+type Init =
+    unsafe extern "C" fn(*mut *mut c_void, u64, *mut c_int, *const c_char, c_int, c_int, c_int, *const c_void) -> c_int;
 
 /// A table as it lies in the library: six pointers, whatever the version.
 #[repr(C)]
@@ -67,7 +68,8 @@ impl Plugin {
             }
             .into());
         };
-        // SAFETY: the symbol is a table of that name, which NCCL defines as six pointers; the library is never unloaded.
+        // SAFETY: the symbol is a table of that name, which NCCL defines as six pointers; the library is never
+        // unloaded.
         let table = unsafe { table.cast::<Table>().read() };
         let (Some(init), Some(start), Some(stop), Some(state), Some(finalize)) =
             (table.init, table.start, table.stop, table.state, table.finalize)
@@ -86,7 +88,11 @@ impl Plugin {
     ///
     /// # Safety
     /// `mask` is writable as long as the process lives; the logger is NULL or NCCL's.
-    pub(super) unsafe fn init(&self, mask: *mut c_int, introduction: &Introduction<'_>) -> Result<NonNull<c_void>, c_int> {
+    pub(super) unsafe fn init(
+        &self,
+        mask: *mut c_int,
+        introduction: &Introduction<'_>,
+    ) -> Result<NonNull<c_void>, c_int> {
         let Introduction { id, name, nodes, ranks, rank, logger } = *introduction;
         let name = name.map_or(std::ptr::null(), CStr::as_ptr);
         let mut context = std::ptr::null_mut();
@@ -119,7 +125,8 @@ impl Plugin {
     fn start_as<V: Version>(&self, context: u64, descriptor: &Descriptor<'_>) -> Result<u64, c_int> {
         let Some(raw) = V::encode(descriptor) else { return Ok(0) };
         let mut handle = std::ptr::null_mut();
-        // SAFETY: the context is the plugin's; the descriptor is of its version, its strings are NCCL's, alive during the callback.
+        // SAFETY: the context is the plugin's; the descriptor is of its version, its strings are NCCL's, alive during
+        // the callback.
         let result = unsafe { (self.start)(context as *mut c_void, &raw mut handle, (&raw const raw).cast()) };
         if result == 0 { Ok(handle as u64) } else { Err(result) }
     }
@@ -128,7 +135,8 @@ impl Plugin {
     pub(super) fn state(&self, handle: u64, state: c_int, value: Option<u64>) -> c_int {
         let mut value = value;
         let arguments = value.as_mut().map_or(std::ptr::null_mut(), std::ptr::from_mut);
-        // SAFETY: the handle is the plugin's, not stopped; the arguments are NULL or 64 bits, which is the size of NCCL's union.
+        // SAFETY: the handle is the plugin's, not stopped; the arguments are NULL or 64 bits, which is the size of
+        // NCCL's union.
         unsafe { (self.state)(handle as *mut c_void, state, arguments) }
     }
 

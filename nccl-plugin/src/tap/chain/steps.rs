@@ -1,7 +1,8 @@
 //! Steps that NCCL starts again.
 //!
-//! It starts a receive anew each time that it could not be posted, on the same thread, millions of times a second, and forgets the
-//! handle it had. The core gives it the same handle then, if it records the step at all and still has it in mind.
+//! It starts a receive anew each time that it could not be posted, on the same thread, millions of times a second, and
+//! forgets the handle it had. The core gives it the same handle then, if it records the step at all and still has it in
+//! mind.
 
 use std::cell::Cell;
 
@@ -21,8 +22,8 @@ thread_local! {
     static NOTED: [Cell<Noted>; STEPS] = const { [const { Cell::new(Noted { parent: 0, step: 0, number: 0 }) }; STEPS] };
 }
 
-/// The calling thread starts a step. Gives the number that NCCL had for it when the thread started the same step last, if it is known
-/// and another one.
+/// The calling thread starts a step. Gives the number that NCCL had for it when the thread started the same step last,
+/// if it is known and another one.
 pub(super) fn forgotten(parent: u64, step: i32, number: u64) -> Option<u64> {
     if parent == 0 {
         return None;

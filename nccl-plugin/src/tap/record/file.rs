@@ -1,8 +1,8 @@
-//! The file of a recording: a head, and parts of lines, gzipped. It appears with its first part and grows from there, so that a process that is
-//! killed leaves what it has written; one that comes to its end says so in the last line.
+//! The file of a recording: a head, and parts of lines, gzipped. It appears with its first part and grows from there,
+//! so that a process that is killed leaves what it has written; one that comes to its end says so in the last line.
 //!
-//! Each part is a gzip member. The first member is the head's line, not compressed, so that it can be written again once it is known what was
-//! dropped.
+//! Each part is a gzip member. The first member is the head's line, not compressed, so that it can be written again
+//! once it is known what was dropped.
 
 use common::files::{self, Earlier, Growing, Name, NewFile};
 use common::host_name;
@@ -59,8 +59,8 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    /// `<host>.<pid>.jsonl.gz` in a directory, which is made if need be. Where a file of that name is there, the new one gets another name: in
-    /// containers, many processes are number 1 of one host name.
+    /// `<host>.<pid>.jsonl.gz` in a directory, which is made if need be. Where a file of that name is there, the new
+    /// one gets another name: in containers, many processes are number 1 of one host name.
     ///
     /// # Errors
     /// When no file can be made there: better known now than later.
@@ -83,7 +83,8 @@ impl Parts {
         self.name.is_another()
     }
 
-    /// Adds a part, and gives what `lines` does; `dropped` makes of that how many callbacks are not in the file by then.
+    /// Adds a part, and gives what `lines` does; `dropped` makes of that how many callbacks are not in the file by
+    /// then.
     ///
     /// # Errors
     /// When there is no room or no right to write; then none of the part is there.
@@ -140,7 +141,8 @@ fn change_head(file: &mut Growing, before: &mut Head, head: Head) -> io::Result<
     Ok(())
 }
 
-/// Job and library wait for it at the end, so it is fast rather than small; whole blocks of text, since each write costs.
+/// Job and library wait for it at the end, so it is fast rather than small; whole blocks of text, since each write
+/// costs.
 fn write_member<T>(out: &mut dyn Write, lines: impl FnOnce(&mut dyn Write) -> io::Result<T>) -> io::Result<T> {
     let mut member = BufWriter::with_capacity(BLOCK, GzEncoder::new(out, Compression::fast()));
     let written = lines(&mut member)?;

@@ -1,16 +1,18 @@
-//! Knowing that the callbacks that were under way at some time have ended: then what they have recorded is in the memory.
+//! Knowing that the callbacks that were under way at some time have ended: then what they have recorded is in the
+//! memory.
 
 use super::memory::Memory;
 
 /// A thread's lane and its mark inside one callback.
 type Inside = (usize, u64);
 
-/// Threads that were inside a callback when the period began, and have not been seen outside since. What they take into the memory for
-/// places in the order that were given out before is there when none is left.
+/// Threads that were inside a callback when the period began, and have not been seen outside since. What they take into
+/// the memory for places in the order that were given out before is there when none is left.
 #[derive(Debug, Default)]
 pub(super) struct Grace {
     inside: Vec<Inside>,
-    /// Not waited for any more. Mostly a signal handler has left that callback (siglongjmp), and its thread has made none since.
+    /// Not waited for any more. Mostly a signal handler has left that callback (siglongjmp), and its thread has made
+    /// none since.
     given_up: Vec<Inside>,
 }
 
@@ -29,8 +31,8 @@ impl Grace {
         self.inside.is_empty()
     }
 
-    /// Ends the period, and waits for those that are still inside no more until they make another callback. What they record in this one is
-    /// late.
+    /// Ends the period, and waits for those that are still inside no more until they make another callback. What they
+    /// record in this one is late.
     pub(super) fn give_up(&mut self) {
         self.given_up.append(&mut self.inside);
     }

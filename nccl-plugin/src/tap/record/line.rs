@@ -142,7 +142,10 @@ impl Line<'_> {
                 write!(f, ",\"peer\":{peer},\"nch\":{channels}")
             }
             Event::ProxyOp { pid, peer, steps, chunk, send, channel } => {
-                write!(f, ",\"pid\":{pid},\"ch\":{channel},\"peer\":{peer},\"nsteps\":{steps},\"chunk\":{chunk},\"send\":{send}")
+                write!(
+                    f,
+                    ",\"pid\":{pid},\"ch\":{channel},\"peer\":{peer},\"nsteps\":{steps},\"chunk\":{chunk},\"send\":{send}"
+                )
             }
             Event::ProxyStep { step } => write!(f, ",\"step\":{step}"),
             Event::KernelCh { ptimer, channel } => write!(f, ",\"ch\":{channel},\"ptimer\":{ptimer}"),
@@ -164,7 +167,12 @@ impl Line<'_> {
             Event::KernelPhase { ptimer, channel, phase } => {
                 write!(f, ",\"ch\":{channel},\"phase\":{phase},\"ptimer\":{ptimer}")
             }
-            Event::Group | Event::ProxyCtrl | Event::NetPlugin | Event::CeSync | Event::CeBatch | Event::Unknown { .. } => Ok(()),
+            Event::Group
+            | Event::ProxyCtrl
+            | Event::NetPlugin
+            | Event::CeSync
+            | Event::CeBatch
+            | Event::Unknown { .. } => Ok(()),
         }
     }
 
@@ -199,7 +207,10 @@ mod tests {
         assert_eq!(start(Event::P2p { count: 3, peer: -1, function: null, datatype: null, channels: 4 }), expected);
         let expected = r#"{"t":5,"tid":1,"cb":"state","h":2,"state":9,"arg":18446744073709551615}"#;
         assert_eq!(line(What::State { handle: 2, state: 9, value: Some(u64::MAX) }), expected);
-        assert_eq!(line(What::State { handle: 2, state: 23, value: None }), r#"{"t":5,"tid":1,"cb":"state","h":2,"state":23}"#);
+        assert_eq!(
+            line(What::State { handle: 2, state: 23, value: None }),
+            r#"{"t":5,"tid":1,"cb":"state","h":2,"state":23}"#
+        );
         assert_eq!(line(What::Stop { handle: 2 }), r#"{"t":5,"tid":1,"cb":"stop","h":2}"#);
         let kernel = What::Kernel { handle: 2, first: 3, begin: 4, last: 9 };
         assert_eq!(line(kernel), r#"{"t":5,"tid":1,"cb":"kernel","h":2,"first":3,"begin":4,"last":9}"#);

@@ -1,7 +1,8 @@
-//! Memory of a recording: chunks of records, each filled by one thread, read by whoever writes the file, and then used again.
+//! Memory of a recording: chunks of records, each filled by one thread, read by whoever writes the file, and then used
+//! again.
 //!
-//! A thread fills chunks of its own, so nothing is shared but the list of free chunks. Who reads knows by the threads' marks when all that was
-//! recorded up to some time is there.
+//! A thread fills chunks of its own, so nothing is shared but the list of free chunks. Who reads knows by the threads'
+//! marks when all that was recorded up to some time is there.
 
 use super::event::Record;
 use common::mapping::{Mapping, Zeroed};
@@ -27,8 +28,9 @@ struct Chunk {
 
 // SAFETY: zero atomics, and records that are not looked at before they are written; no drop.
 unsafe impl Zeroed for Chunk {}
-// SAFETY: a record is written by the thread that owns the chunk's lane, before `used` is raised over it; others read records below `used`
-// only. Written again it is when the chunk has come back from the free list, where the one reader has put it, having read it.
+// SAFETY: a record is written by the thread that owns the chunk's lane, before `used` is raised over it; others read
+// records below `used` only. Written again it is when the chunk has come back from the free list, where the one reader
+// has put it, having read it.
 unsafe impl Sync for Chunk {}
 
 /// The chunks of one thread after the other; numbers are chunks plus one, 0 is none.
@@ -49,8 +51,8 @@ pub(super) struct Memory {
     chunks: Mapping<Chunk>,
     /// Chunks from here on were never used.
     fresh: AtomicU32,
-    /// Free list: the first chunk, plus one, under a count of changes, by which a chunk that comes back between a look and the exchange (ABA)
-    /// is noticed.
+    /// Free list: the first chunk, plus one, under a count of changes, by which a chunk that comes back between a look
+    /// and the exchange (ABA) is noticed.
     free: AtomicU64,
     in_use: AtomicU32,
     lanes: Mapping<Lane>,
@@ -83,14 +85,15 @@ impl Inside<'_> {
     pub(super) fn push(&self, record: Record) -> bool {
         let Self { memory, lane, .. } = self;
         let last = memory.chunk(lane.last.load(Ordering::Relaxed));
-        let Some(chunk) =
-            last.filter(|chunk| (chunk.used.load(Ordering::Relaxed) as usize) < RECORDS).or_else(|| memory.extend(lane))
+        let Some(chunk) = last
+            .filter(|chunk| (chunk.used.load(Ordering::Relaxed) as usize) < RECORDS)
+            .or_else(|| memory.extend(lane))
         else {
             return false;
         };
         let used = chunk.used.load(Ordering::Relaxed);
-        // SAFETY: `used` is below RECORDS: checked above, 0 in a chunk that was free. Only this thread writes here, and nobody reads
-        // before the store below.
+        // SAFETY: `used` is below RECORDS: checked above, 0 in a chunk that was free. Only this thread writes here, and
+        // nobody reads before the store below.
         unsafe { (*chunk.records[used as usize].get()).write(record) };
         chunk.used.store(used + 1, Ordering::Release);
         true
@@ -102,10 +105,17 @@ impl Memory {
     pub(super) fn new(bytes: usize) -> io::Result<Self> {
         let chunks = (bytes / size_of::<Chunk>()).clamp(1, u32::MAX as usize / 2);
         let [fresh, in_use] = [0, 0].map(AtomicU32::new);
-        Ok(Self { chunks: Mapping::new(chunks)?, fresh, free: AtomicU64::new(0), in_use, lanes: Mapping::new(MOST_THREADS)? })
+        Ok(Self {
+            chunks: Mapping::new(chunks)?,
+            fresh,
+            free: AtomicU64::new(0),
+            in_use,
+            lanes: Mapping::new(MOST_THREADS)?,
+        })
     }
 
-    /// The calling thread begins a callback; `None` where it has no cell. To be called before the callback takes its place in the order.
+    /// The calling thread begins a callback; `None` where it has no cell. To be called before the callback takes its
+    /// place in the order.
     #[inline]
     pub(super) fn enter(&self) -> Option<Inside<'_>> {
         // a cell has one thread at a time, and so has the lane of its number
@@ -148,12 +158,13 @@ impl Memory {
         Some(chunk)
     }
 
-    /// The lane's thread goes on in another chunk. `amid` is called where a signal handler that leaves this callback does most harm.
+    /// The lane's thread goes on in another chunk. `amid` is called where a signal handler that leaves this callback
+    /// does most harm.
     #[inline]
     fn go_on(&self, lane: &Lane, number: u32, amid: impl FnOnce()) {
         let before = self.chunk(lane.last.load(Ordering::Relaxed));
-        // first of all: a thread that is left must not go on with a chunk that has a successor, which its reader may give back. One left
-        // right behind this goes on with chunks that nobody reads: what is in them counts as lost.
+        // first of all: a thread that is left must not go on with a chunk that has a successor, which its reader may
+        // give back. One left right behind this goes on with chunks that nobody reads: what is in them counts as lost.
         lane.last.store(number, Ordering::Relaxed);
         compiler_fence(Ordering::SeqCst);
         amid();
@@ -224,7 +235,8 @@ impl Reader {
         loop {
             let chunk = memory.chunk(*number)?;
             if *next < chunk.used.load(Ordering::Acquire) {
-                // SAFETY: below `used` records are whole, and not written again before this reader gives the chunk back.
+                // SAFETY: below `used` records are whole, and not written again before this reader gives the chunk
+                // back.
                 return Some(unsafe { (*chunk.records.get(*next as usize)?.get()).assume_init() });
             }
             let behind = chunk.next.load(Ordering::Acquire);
@@ -284,7 +296,9 @@ mod tests {
         let mut reader = Reader::default();
         let lanes = read(&memory, &mut reader);
         assert!(lanes.iter().map(Vec::len).sum::<usize>() >= 2 * (RECORDS * 2 + 5));
-        assert!(lanes.iter().all(|lane| lane.windows(2).all(|pair| pair[0] + 1 == pair[1] || pair[1] % 1_000_000 == 0)));
+        assert!(
+            lanes.iter().all(|lane| lane.windows(2).all(|pair| pair[0] + 1 == pair[1] || pair[1] % 1_000_000 == 0))
+        );
         // four were read to their ends and have a successor
         assert!(!memory.is_pressed() && push(7));
         assert_eq!(read(&memory, &mut reader).concat(), [7]);

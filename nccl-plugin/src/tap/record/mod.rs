@@ -3,10 +3,11 @@
 //! ```text
 //! callbacks ──► event (88 bytes) ──► memory (chunks, one thread each) ──► every ten seconds, and at exit: file (lines in true order, gzip)
 //! ```
-//! Callbacks take their places in the order by one shared counter and keep what they were told in memory. A thread of its own writes that to
-//! the file part by part, and the memory is free again. No callback waits for it: when the memory is full, because the file system is slower
-//! than the job for so long, the recording is over; it holds all callbacks up to that moment, and counts the rest. A callback of a thread
-//! that is beyond the most threads, or finds no memory, is lost alone, and counted too.
+//! Callbacks take their places in the order by one shared counter and keep what they were told in memory. A thread of
+//! its own writes that to the file part by part, and the memory is free again. No callback waits for it: when the
+//! memory is full, because the file system is slower than the job for so long, the recording is over; it holds all
+//! callbacks up to that moment, and counts the rest. A callback of a thread that is beyond the most threads, or finds
+//! no memory, is lost alone, and counted too.
 
 mod event;
 mod file;
@@ -44,7 +45,8 @@ const PATIENCE: Duration = Duration::from_millis(500);
 
 static RECORDING: OnceLock<Option<Recording>> = OnceLock::new();
 
-/// When a callback began, and which place it has among all. What it has to record is there, or never comes, once this is dropped.
+/// When a callback began, and which place it has among all. What it has to record is there, or never comes, once this
+/// is dropped.
 #[derive(Debug)]
 pub struct Moment<'a> {
     time: u64,
@@ -117,7 +119,8 @@ impl Recording {
         })
     }
 
-    /// A callback begins. `None` when it cannot be kept whatever it is: then it takes no place in the order, which must have no holes.
+    /// A callback begins. `None` when it cannot be kept whatever it is: then it takes no place in the order, which must
+    /// have no holes.
     pub fn moment(&self) -> Option<Moment<'_>> {
         let Some(inside) = self.memory.enter() else {
             self.missed.fetch_add(1, Ordering::Relaxed);
@@ -191,7 +194,8 @@ impl Recording {
         }
         let Moment { time, sequence, ref inside } = moment;
         if !inside.push(Record { sequence, time, thread: inside.thread(), rank, what }) {
-            // the file ends at the first place in the order that is missing, so what other threads still have is not worth keeping
+            // the file ends at the first place in the order that is missing, so what other threads still have is not
+            // worth keeping
             self.end(time);
         }
     }
@@ -233,13 +237,16 @@ impl Recording {
             origin.ended = None;
         }
         let [mask, full] = [&self.mask, &self.full].map(|number| number.load(Ordering::Relaxed));
-        let head = Head { version, mask, pid, real0, mono0, dropped: 0, full, process: origin.known_within(file::PROCESS) };
+        let head =
+            Head { version, mask, pid, real0, mono0, dropped: 0, full, process: origin.known_within(file::PROCESS) };
         let span = Span { callbacks, missed: self.missed.load(Ordering::Relaxed), end };
         let was_elsewhere = writer.parts.is_elsewhere();
         let written = writer.write(&self.memory, &self.strings, head, span);
         let place = writer.parts.place().display();
         if writer.parts.is_elsewhere() && !was_elsewhere {
-            log::warn(&format!("the recording of this process is in {place}: the name without the last number is taken"));
+            log::warn(&format!(
+                "the recording of this process is in {place}: the name without the last number is taken"
+            ));
         }
         match written {
             Ok(0) if end.is_some() => log::info(&format!("recording in {place}")),

@@ -21,7 +21,8 @@ impl Order {
         lanes.any(|lane| self.reader.next(memory, lane).is_some_and(|record| record.sequence < horizon))
     }
 
-    /// Takes all whose places are below `horizon`, and says of each whether it comes too late: behind records that were taken before.
+    /// Takes all whose places are below `horizon`, and says of each whether it comes too late: behind records that were
+    /// taken before.
     ///
     /// # Errors
     /// The first of `take`.

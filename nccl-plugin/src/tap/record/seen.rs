@@ -5,8 +5,8 @@ use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::io;
 
-/// Events that have stopped and are still known: children of theirs, and states, come later than the stop. A recording of days must not keep
-/// all in mind; NCCL has some thousands under way.
+/// Events that have stopped and are still known: children of theirs, and states, come later than the stop. A recording
+/// of days must not keep all in mind; NCCL has some thousands under way.
 const STOPPED: usize = 1 << 19;
 
 /// What NCCL calls a context or an event, and its number in the file, which is never given twice.
@@ -21,8 +21,8 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// Notes what a callback gives out, and puts the file's numbers in the place of NCCL's; a parent that is not in the file becomes
-    /// none. False when the callback is about what is not in the file.
+    /// Notes what a callback gives out, and puts the file's numbers in the place of NCCL's; a parent that is not in the
+    /// file becomes none. False when the callback is about what is not in the file.
     ///
     /// # Errors
     /// When there is no memory.

@@ -1,4 +1,5 @@
-//! Strings that recorded callbacks name: each copied once, since nobody knows how long NCCL's live; then told by number.
+//! Strings that recorded callbacks name: each copied once, since nobody knows how long NCCL's live; then told by
+//! number.
 
 use common::mapping::{Mapping, Zeroed};
 use common::text;
@@ -56,21 +57,23 @@ impl Strings {
         Ok(Self(Mapping::new(MOST)?))
     }
 
-    /// The number of a string. It neither allocates nor waits: a string that another thread is just writing is written again.
+    /// The number of a string. It neither allocates nor waits: a string that another thread is just writing is written
+    /// again.
     pub(super) fn number(&self, text: Option<text::Text<'_>>) -> Text {
         let Some(text) = text else { return Text(0) };
         let text = text.c_str().to_bytes();
         let text = text.get(..LONGEST).unwrap_or(text);
         // FNV-1a
-        let hash =
-            text.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3));
+        let hash = text
+            .iter()
+            .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3));
         let first = (hash ^ hash >> 32) as usize;
         for probe in 0..PROBES {
             let place = first.wrapping_add(probe) % MOST;
             let entry = &self.0[place];
             let state = entry.state.load(Ordering::Acquire);
-            let ours =
-                state == EMPTY && entry.state.compare_exchange(EMPTY, WRITING, Ordering::Acquire, Ordering::Relaxed).is_ok();
+            let ours = state == EMPTY
+                && entry.state.compare_exchange(EMPTY, WRITING, Ordering::Acquire, Ordering::Relaxed).is_ok();
             if ours {
                 entry.bytes.iter().zip(text).for_each(|(kept, byte)| kept.store(*byte, Ordering::Relaxed));
                 entry.length.store(text.len() as u32, Ordering::Relaxed);

@@ -20,7 +20,9 @@ const LONGEST_UNDER_PRESSURE: Duration = Duration::from_secs(1);
 /// Starts it.
 pub(super) fn begin(recording: &'static Recording, interval: Duration) {
     if let Err(error) = own_thread::spawn("scorep-nccl-rec", move || write_every(recording, interval)) {
-        log::warn(&format!("no thread to write the recording while the process runs ({error}): it is written at its end"));
+        log::warn(&format!(
+            "no thread to write the recording while the process runs ({error}): it is written at its end"
+        ));
     }
 }
 

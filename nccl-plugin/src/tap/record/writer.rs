@@ -1,4 +1,5 @@
-//! Who writes a recording: its lines in the true order of the callbacks, without those that no reader would take, part by part.
+//! Who writes a recording: its lines in the true order of the callbacks, without those that no reader would take, part
+//! by part.
 
 use super::event::What;
 use super::file::{Head, Parts};
@@ -50,8 +51,8 @@ impl Writer {
         }
     }
 
-    /// Writes a part, if there is something to write, or what the head says of those that are missing. Gives how many callbacks are not in the file by then. A callback may be missing that
-    /// a thread is just making.
+    /// Writes a part, if there is something to write, or what the head says of those that are missing. Gives how many
+    /// callbacks are not in the file by then. A callback may be missing that a thread is just making.
     ///
     /// # Errors
     /// When it cannot be written; then none of it is there, and nothing will be behind it.
@@ -78,7 +79,8 @@ impl Writer {
                 let mut is_lost = is_late;
                 if let What::Init { introduction, .. } = record.what {
                     introduced.push(introduction);
-                    // one that was under way for so long that nobody has waited for it: it came after this part's had been taken
+                    // one that was under way for so long that nobody has waited for it: it came after this part's had
+                    // been taken
                     is_lost |= !introductions.contains_key(&introduction);
                 }
                 if is_lost {
@@ -254,7 +256,11 @@ mod tests {
         // a step that is started twice under one number: the second start is late
         trial.push(&[(0, INIT), (1, start(5)), (3, start(6))]);
         assert_eq!(trial.write(4, None), 1);
-        trial.push(&[(2, start(5)), (4, What::State { handle: 5, state: 1, value: None }), (5, What::Stop { handle: 6 })]);
+        trial.push(&[
+            (2, start(5)),
+            (4, What::State { handle: 5, state: 1, value: None }),
+            (5, What::Stop { handle: 6 }),
+        ]);
         assert_eq!(trial.write(6, Some(9)), 2);
         let text = trial.text();
         assert!(text.lines().count() == 6 && !text.contains("state\":1") && text.contains(r#""dropped":2"#), "{text}");

@@ -33,7 +33,8 @@ struct Shape {
 
 /// A type's name without the modules that its parts are declared in.
 fn shape_of<T>() -> String {
-    let parts = std::any::type_name::<T>().split_inclusive(|letter: char| !(letter.is_alphanumeric() || "_:".contains(letter)));
+    let parts =
+        std::any::type_name::<T>().split_inclusive(|letter: char| !(letter.is_alphanumeric() || "_:".contains(letter)));
     parts.filter_map(|part| part.rsplit("::").next()).collect()
 }
 
@@ -151,8 +152,11 @@ fn constants_have_their_values() {
 
 /// How many lines of the hand-written declarations begin so.
 fn declared(keyword: &str) -> usize {
-    let files =
-        [include_str!("../plain/definition.rs"), include_str!("../plain/metric.rs"), include_str!("../plain/substrate.rs")];
+    let files = [
+        include_str!("../plain/definition.rs"),
+        include_str!("../plain/metric.rs"),
+        include_str!("../plain/substrate.rs"),
+    ];
     files.iter().flat_map(|file| file.lines()).filter(|line| line.starts_with(keyword)).count()
 }
 

@@ -1,5 +1,5 @@
-//! What both plugin interfaces and the measurement library speak of: locations, definitions and the enumerations that describe
-//! them. Only those numbers are here that something uses.
+//! What both plugin interfaces and the measurement library speak of: locations, definitions and the enumerations that
+//! describe them. Only those numbers are here that something uses.
 
 /// A thread or stream on which events happen; Score-P's own, and opaque.
 #[derive(Clone, Copy, Debug)]

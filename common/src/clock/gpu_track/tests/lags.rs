@@ -24,8 +24,8 @@ fn callbacks_that_come_ever_later_are_no_drift() {
 
 #[test]
 fn lags_that_grow_or_shrink_steadily_leave_the_bounds_true() {
-    // callbacks that fall behind and catch up, enqueues that run ahead and are caught up with, both at once; microseconds at the begin
-    // and at the end of ten seconds and of an hour
+    // callbacks that fall behind and catch up, enqueues that run ahead and are caught up with, both at once;
+    // microseconds at the begin and at the end of ten seconds and of an hour
     let lags = [
         ([20.0, 320.0], [10.0, 10.0]),
         ([320.0, 20.0], [10.0, 10.0]),
@@ -66,7 +66,8 @@ fn few_callbacks_do_not_tell_how_clocks_drift() {
     let hour = 3.6e12;
     let stamp = |time: f64| (1e12 + time + 2e-6 * time.min(hour / 2.0)) as u64;
     let mut track = GpuTrack::default();
-    let times = || (0..50).map(|number| f64::from(number) * 1e6).chain((0..50).map(|number| hour - f64::from(number) * 1e6));
+    let times =
+        || (0..50).map(|number| f64::from(number) * 1e6).chain((0..50).map(|number| hour - f64::from(number) * 1e6));
     for time in times() {
         let late = if time < hour / 2.0 { 300e3 } else { 1e3 };
         track.told((time + 1e9 + late) as u64, stamp(time));

@@ -143,7 +143,8 @@ fn any_ticks_and_stamps_in_steps_of_ten_nanoseconds() {
 fn quiet_stretches_are_bridged() {
     for drift in [-50e-6, 50e-6] {
         Run { seconds: 100.0, every: 5e-3, drift, quiet: (1.0, 99.0), ..RUN }.keeps_within(34e3);
-        Run { seconds: 100.0, every: 5e-3, drift, quiet: (10.0, 90.0), late: (30e3, 100, 5e6), ..RUN }.keeps_within(34e3);
+        Run { seconds: 100.0, every: 5e-3, drift, quiet: (10.0, 90.0), late: (30e3, 100, 5e6), ..RUN }
+            .keeps_within(34e3);
     }
     // what was stamped in between is a little less certain
     let run = Run { seconds: 100.0, every: 5e-3, drift: 50e-6, quiet: (10.0, 90.0), ..RUN };
@@ -216,7 +217,9 @@ fn what_two_clocks_tell_contradicts_itself() {
         track
     };
     let both = |offset| GpuTrack::of_all([&track(1_000_000), &track(offset)]).mapping(1.0).unwrap();
-    assert!(both(900_000).is_contradictory() && !both(1_000_000).is_contradictory() && !both(1_010_000).is_contradictory());
+    assert!(
+        both(900_000).is_contradictory() && !both(1_000_000).is_contradictory() && !both(1_010_000).is_contradictory()
+    );
     assert_eq!(both(900_000).error(50_000_000), None);
 }
 
@@ -251,7 +254,10 @@ fn whatever_is_told_ticks_never_fall() {
             let (ticks, stamp) = match wild {
                 true => (arbitrary(&mut random), arbitrary(&mut random)),
                 // out of order, too
-                false => ((1 << 60) + number * 1000 + random.u64(..1_000_000), (1 << 50) + number * 1000 + random.u64(..100_000)),
+                false => (
+                    (1 << 60) + number * 1000 + random.u64(..1_000_000),
+                    (1 << 50) + number * 1000 + random.u64(..100_000),
+                ),
             };
             track.told(ticks, stamp);
             track.enqueued(ticks.wrapping_sub(random.u64(..10_000)), stamp);
@@ -279,7 +285,8 @@ fn whatever_is_told_ticks_never_fall() {
 #[test]
 fn the_bound_is_the_least_of_all_anchors() {
     let mut random = Rng::with_seed(1);
-    let anchors: Vec<Anchor> = (0..300).map(|at| Anchor { stamp: at * 1000, ticks: at * 1000 + random.u64(..2000) }).collect();
+    let anchors: Vec<Anchor> =
+        (0..300).map(|at| Anchor { stamp: at * 1000, ticks: at * 1000 + random.u64(..2000) }).collect();
     let bound = Bound::new(&anchors, [0.9, 1.1]);
     for stamp in (0..310_000).step_by(37) {
         let least = anchors.iter().map(|anchor| {
