@@ -1,8 +1,11 @@
 //! The collector thread: takes in what was recorded, works out the figures, answers questions. It never calls Score-P,
 //! and no callback ever waits for it.
 
+mod launches;
+
 use crate::base::answer::Reply;
 use crate::base::{log, notes, own_thread, shortage, switch};
+use crate::clock;
 use crate::clock::CLOCK;
 use crate::collect::communicator::Communicator;
 use crate::collect::course::{Course, Round};
@@ -13,16 +16,15 @@ use crate::figures::Figures;
 use crate::figures::introductions::Introductions;
 use crate::figures::timeline::Timeline;
 use crate::figures::{missing, timeline};
-use crate::launch::KernelId;
 use crate::launch::lag::Pause;
 use crate::launch::share::Watch;
-use crate::launch::times::{self, OfKernel, Outcome, Times};
+use crate::launch::times::Times;
 use crate::record::grace::Graces;
 use crate::record::news::News;
 use crate::record::recorder::Recorder;
 use crate::record::thread::ThreadCell;
 use crate::summary::Summary;
-use crate::{clock, launch};
+use launches::Heard;
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Once;
@@ -40,8 +42,6 @@ const PLENTY: u32 = 16_384;
 const SLEEP: Duration = Duration::from_secs(1);
 /// Rounds without news after which the collector sleeps.
 const IDLE_ROUNDS: u32 = 100;
-/// What may wait that is heard of launches of communicators that are not known yet.
-const MOST_HEARD: usize = 4096;
 /// How long the last flush waits for callbacks that are under way, nanoseconds, and rounds that it makes at least: a
 /// machine that stands still for a while must not end it early.
 const FLUSH_PATIENCE: u64 = 1_000_000_000;
@@ -53,19 +53,6 @@ const FLUSH_ROUNDS: u32 = 100;
 /// When the system refuses a thread.
 pub(crate) fn spawn(recorder: &'static Recorder) -> io::Result<()> {
     own_thread::spawn("scorep-nccl", move || Collector::new(recorder).run())
-}
-
-/// Something that was heard of a kernel.
-#[derive(Debug, Clone, Copy)]
-struct Heard {
-    kernel: KernelId,
-    news: OfKernel,
-}
-
-impl Heard {
-    fn of(Outcome { kernel, time, .. }: Outcome) -> Self {
-        Self { kernel, news: OfKernel::Ran(time) }
-    }
 }
 
 struct Collector {
@@ -273,71 +260,6 @@ impl Collector {
             self.recorder.know_tick(scale);
             self.figures.series.set_stretch(self.recorder.window_ticks());
         }
-    }
-
-    /// What came of launches goes to their communicators.
-    fn look_at_launches(&mut self) {
-        let Self { recorder, launches, figures, share, in_one_queue, heard, .. } = self;
-        if !recorder.launches.are_timed() && !launches.are_awaited() && heard.is_empty() {
-            return;
-        }
-        share.look(&recorder.share, clock::monotonic(), *in_one_queue);
-        // what a recording has learnt until then is among the news
-        let known = CLOCK.now();
-        times::take_news(&recorder.launches, launches, |kernel, news| heard.push(Heard { kernel, news }));
-        if figures.knows_tick {
-            launches.look(&recorder.launches, known, figures.nanoseconds_per_tick, |outcome| {
-                if let Ok(time) = outcome.time {
-                    launch::report(outcome.number, time);
-                }
-                heard.push(Heard::of(outcome));
-            });
-        }
-        self.hand_on();
-        self.tell_failure();
-    }
-
-    /// A communicator may launch before it is known here: what is heard of it waits.
-    fn hand_on(&mut self) {
-        for heard in std::mem::take(&mut self.heard) {
-            let Heard { kernel: KernelId { context, order }, news } = heard;
-            match self.communicators.get_mut(&context.index()).filter(|found| found.id() == context) {
-                Some(communicator) => communicator.heard(order, news, &mut self.figures),
-                None => {
-                    let is_to_come = self.recorder.contexts.find_for_child(context.raw()).is_some();
-                    if is_to_come && self.heard.len() < MOST_HEARD {
-                        self.heard.push(heard);
-                    }
-                }
-            }
-        }
-    }
-
-    /// Says once that a call of CUDA's failed, and that there are no more of them.
-    fn tell_failure(&mut self) {
-        let failure = || self.recorder.launches.driver()?.failure();
-        if self.told_failure {
-            return;
-        }
-        if let Some(failure) = failure() {
-            self.told_failure = true;
-            let line = format!(
-                "CUDA's events time nothing from here on: {failure}. Operations without a GPU time are counted in \
-                 nccl_untimed_cuda_failed; NCCL_SCOREP_GPU_TIME=stamps does without events"
-            );
-            log::warn(&line);
-            notes::add(line);
-        }
-    }
-
-    /// Stamps are not asked for while NCCL's thread that hands them on does not keep up.
-    fn pause_stamps(&mut self) {
-        let lag = std::mem::take(&mut self.figures.lag);
-        let Recorder { launches, stamps, settings, .. } = self.recorder;
-        let has_driver = launches.driver().is_some_and(|driver| !driver.is_over());
-        let has_events =
-            settings.gpu_time.is_shared() && launches.are_timed() && has_driver && !launches.are_replayed();
-        self.pause.look(stamps, lag, clock::monotonic(), has_events);
     }
 
     /// Takes in all that was recorded before, in as many rounds as that takes. The last flush goes on until the windows

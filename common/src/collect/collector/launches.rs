@@ -1,0 +1,91 @@
+//! Launches that CUDA's events time: the collector hears what came of them, and hands that on to their communicators.
+
+use super::Collector;
+use crate::base::{log, notes};
+use crate::clock::{self, CLOCK};
+use crate::launch::times::{self, OfKernel, Outcome};
+use crate::launch::{self, KernelId};
+use crate::record::recorder::Recorder;
+
+/// What may wait that is heard of launches of communicators that are not known yet.
+const MOST_HEARD: usize = 4096;
+
+/// Something that was heard of a kernel.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Heard {
+    kernel: KernelId,
+    news: OfKernel,
+}
+
+impl Heard {
+    pub(super) fn of(Outcome { kernel, time, .. }: Outcome) -> Self {
+        Self { kernel, news: OfKernel::Ran(time) }
+    }
+}
+
+impl Collector {
+    /// What came of launches goes to their communicators.
+    pub(super) fn look_at_launches(&mut self) {
+        let Self { recorder, launches, figures, share, in_one_queue, heard, .. } = self;
+        if !recorder.launches.are_timed() && !launches.are_awaited() && heard.is_empty() {
+            return;
+        }
+        share.look(&recorder.share, clock::monotonic(), *in_one_queue);
+        // what a recording has learnt until then is among the news
+        let known = CLOCK.now();
+        times::take_news(&recorder.launches, launches, |kernel, news| heard.push(Heard { kernel, news }));
+        if figures.knows_tick {
+            launches.look(&recorder.launches, known, figures.nanoseconds_per_tick, |outcome| {
+                if let Ok(time) = outcome.time {
+                    launch::report(outcome.number, time);
+                }
+                heard.push(Heard::of(outcome));
+            });
+        }
+        self.hand_on();
+        self.tell_failure();
+    }
+
+    /// A communicator may launch before it is known here: what is heard of it waits.
+    pub(super) fn hand_on(&mut self) {
+        for heard in std::mem::take(&mut self.heard) {
+            let Heard { kernel: KernelId { context, order }, news } = heard;
+            match self.communicators.get_mut(&context.index()).filter(|found| found.id() == context) {
+                Some(communicator) => communicator.heard(order, news, &mut self.figures),
+                None => {
+                    let is_to_come = self.recorder.contexts.find_for_child(context.raw()).is_some();
+                    if is_to_come && self.heard.len() < MOST_HEARD {
+                        self.heard.push(heard);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Says once that a call of CUDA's failed, and that there are no more of them.
+    pub(super) fn tell_failure(&mut self) {
+        let failure = || self.recorder.launches.driver()?.failure();
+        if self.told_failure {
+            return;
+        }
+        if let Some(failure) = failure() {
+            self.told_failure = true;
+            let line = format!(
+                "CUDA's events time nothing from here on: {failure}. Operations without a GPU time are counted in \
+                 nccl_untimed_cuda_failed; NCCL_SCOREP_GPU_TIME=stamps does without events"
+            );
+            log::warn(&line);
+            notes::add(line);
+        }
+    }
+
+    /// Stamps are not asked for while NCCL's thread that hands them on does not keep up.
+    pub(super) fn pause_stamps(&mut self) {
+        let lag = std::mem::take(&mut self.figures.lag);
+        let Recorder { launches, stamps, settings, .. } = self.recorder;
+        let has_driver = launches.driver().is_some_and(|driver| !driver.is_over());
+        let has_events =
+            settings.gpu_time.is_shared() && launches.are_timed() && has_driver && !launches.are_replayed();
+        self.pause.look(stamps, lag, clock::monotonic(), has_events);
+    }
+}

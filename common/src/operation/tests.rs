@@ -1,0 +1,89 @@
+use super::*;
+use crate::base::mapping::Mapping;
+use crate::event::handle::Handle;
+use crate::operation::kernels::Firsts;
+use crate::record::payload::Place;
+use crate::record::slot::Slot;
+
+/// One that was recorded so.
+pub(crate) fn recorded(kind: Kind, start: u64, payload: OfOperation) -> Operation {
+    let slot = Mapping::<Slot>::new(1).unwrap();
+    slot[0].start(Handle::of_event(kind, 0, 1), 0, start, payload.pack());
+    Operation::new(&slot[0].read(1).unwrap())
+}
+
+/// A kernel of which nothing but stamps tells.
+const ALONE: Kernel = Kernel { shared: false, when: When::Unheard, unstamped: false, firsts: Firsts::NONE };
+
+fn operation(kind: Kind, channels: u8) -> Operation {
+    let [function, algorithm] = [c"AllGather", c"RING"].map(|name| Name::of(Some(name)));
+    let (place, since_launch) = (Place::new(5, 0), 30);
+    let payload = OfOperation {
+        bytes: 4096,
+        number: 3,
+        function,
+        algorithm,
+        channels,
+        since_launch,
+        place,
+        ..OfOperation::default()
+    };
+    recorded(kind, 1000, payload)
+}
+
+#[test]
+fn is_read_from_its_slot() {
+    let p2p = operation(Kind::P2p, 2);
+    assert_eq!((p2p.bytes, p2p.peer(), p2p.order, p2p.channels, p2p.start), (4096, Some(3), 5, 2, 1000));
+    assert_eq!((p2p.sequence, p2p.not_begun), (0, moment(970)));
+    let coll = operation(Kind::Coll, 2);
+    assert_eq!((coll.peer(), coll.sequence, coll.not_begun), (None, 3, moment(970)));
+}
+
+#[test]
+fn time_is_last_stop_less_first_start() {
+    let mut coll = operation(Kind::Coll, 2);
+    coll.stop = moment(1010);
+    coll.kernel_ended(Some((500, 700)));
+    assert!(!coll.looks_done(ALONE));
+    assert_eq!(coll.timing(Verdict::InStep, ALONE), Timing::Enqueue(10));
+    coll.kernel_ended(Some((490, 600)));
+    coll.kernel_ended(Some((900, 10)));
+    assert!(coll.looks_done(ALONE));
+    assert_eq!(coll.timing(Verdict::InStep, ALONE), Timing::Stamps { start: 490, stop: 700 });
+    let mut without = operation(Kind::Coll, 2);
+    without.kernel_ended(Some((500, 700)));
+    without.kernel_ended(None);
+    assert_eq!(without.timing(Verdict::InStep, ALONE), Timing::Enqueue(0));
+}
+
+#[test]
+fn stamps_of_zero_are_stamps() {
+    let mut coll = operation(Kind::Coll, 1);
+    coll.kernel_ended(None);
+    assert_eq!(coll.span(), None);
+    coll.kernel_ended(Some((0, 0)));
+    assert_eq!(
+        (coll.span(), coll.timing(Verdict::InStep, ALONE)),
+        (Some((0, 0)), Timing::Stamps { start: 0, stop: 0 })
+    );
+    coll.kernel_ended(Some((0, 5)));
+    assert_eq!(coll.timing(Verdict::InStep, ALONE), Timing::Stamps { start: 0, stop: 5 });
+}
+
+#[test]
+fn out_of_step_falls_back_to_proxy_then_enqueue() {
+    let mut coll = operation(Kind::Coll, 1);
+    coll.stop = moment(1010);
+    coll.kernel_ended(Some((500, 700)));
+    assert_eq!(coll.timing(Verdict::OutOfStep, ALONE), Timing::Enqueue(10));
+    coll.proxy_stop = moment(5000);
+    assert_eq!(coll.timing(Verdict::OutOfStep, ALONE), Timing::Proxy(4000));
+}
+
+#[test]
+fn bus_bytes_follow_nccl_tests() {
+    assert_eq!(operation(Kind::Coll, 1).bus_bytes(4), Some(4096.0 * 3.0));
+    assert_eq!(operation(Kind::Coll, 1).bus_bytes(1), Some(0.0));
+    assert_eq!([c"Broadcast", c"Reduce"].map(|name| bus_bytes(Name::of(Some(name)), 4096, 4)), [None; 2]);
+}
