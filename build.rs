@@ -1,4 +1,4 @@
-//! Compiles the C hosts of the tests and what they load (tests/hosts), each where what it needs is installed, and tells
+//! Compiles the C hosts of the tests and what they load (tests/c), each where what it needs is installed, and tells
 //! the tests where they are.
 
 use std::env;
@@ -8,23 +8,23 @@ type Failure = Box<dyn std::error::Error>;
 
 /// A C program's name and source, what it links, and the header without which it cannot be compiled.
 const HOSTS: [(&str, &str, &[&str], Option<&str>); 16] = [
-    ("otf2_last_values", "tests/hosts/otf2_last_values.c", &["-lotf2"], Some("/usr/include/otf2/otf2.h")),
-    ("all_reduce_host", "tests/hosts/all_reduce_host.c", &["-ldl", "-lpthread"], None),
-    ("stress_host", "tests/hosts/stress_host.c", &["-ldl", "-lpthread"], None),
-    ("profiler_layouts", "tests/hosts/profiler_layouts.c", &[], None),
-    ("conformance_host", "tests/c/nccl_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
-    ("surroundings_host", "tests/c/surroundings_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
-    ("scorep_host", "tests/c/scorep_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
-    ("instructions_host", "tests/c/instructions_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
-    ("memory_host", "tests/c/memory_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
-    ("harm_host", "tests/c/harm_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
-    ("export_host", "tests/c/export_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
-    ("fuzz_host", "tests/c/fuzz_host.c", &["-ldl", "-lpthread"], None),
-    ("events_host", "tests/c/events_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
-    ("starved_host", "tests/c/starved_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
-    ("stack_host", "tests/c/stack_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
+    ("otf2_last_values", "tests/c/programs/otf2_last_values.c", &["-lotf2"], Some("/usr/include/otf2/otf2.h")),
+    ("all_reduce_host", "tests/c/programs/all_reduce_host.c", &["-ldl", "-lpthread"], None),
+    ("stress_host", "tests/c/programs/stress_host.c", &["-ldl", "-lpthread"], None),
+    ("profiler_layouts", "tests/c/programs/profiler_layouts.c", &[], None),
+    ("conformance_host", "tests/c/nccl/nccl_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
+    ("surroundings_host", "tests/c/nccl/surroundings_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
+    ("scorep_host", "tests/c/score_p/scorep_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
+    ("instructions_host", "tests/c/nccl/instructions_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
+    ("memory_host", "tests/c/nccl/memory_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
+    ("harm_host", "tests/c/harm/harm_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
+    ("export_host", "tests/c/nccl/export_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
+    ("fuzz_host", "tests/c/nccl/fuzz_host.c", &["-ldl", "-lpthread"], None),
+    ("events_host", "tests/c/cuda/events_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
+    ("starved_host", "tests/c/nccl/starved_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
+    ("stack_host", "tests/c/nccl/stack_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
     // as a plain program; with Score-P it is compiled when the tests run
-    ("replay_app", "tests/c/replay_app.c", &["-ldl", "-lpthread"], None),
+    ("replay_app", "tests/c/programs/replay_app.c", &["-ldl", "-lpthread"], None),
 ];
 
 /// Versions of the profiler interface that the second plugin is made for, a shared object each.
@@ -32,7 +32,6 @@ const SECOND_PLUGINS: [u32; 3] = [4, 6, 7];
 
 fn main() -> Result<(), Failure> {
     println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rerun-if-changed=tests/hosts");
     println!("cargo::rerun-if-changed=tests/c");
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("OUT_DIR is not set: this is run by cargo only")?);
     for (name, source, links, header) in HOSTS {
@@ -51,30 +50,30 @@ fn main() -> Result<(), Failure> {
         // named as NCCL names profiler plugins
         let library = out.join(format!("libnccl-profiler-second{version}.so"));
         let flags = ["-shared", "-fPIC", &format!("-DVERSION={version}")];
-        compile("tests/hosts/second_plugin.c", &library, &flags, &[])?;
+        compile("tests/c/programs/second_plugin.c", &library, &flags, &[])?;
         println!("cargo::rustc-env=SECOND_PLUGIN_V{version}={}", library.display());
     }
     let nccl = out.join("libnccl-stand-in.so");
-    compile("tests/hosts/nccl_library.c", &nccl, &["-shared", "-fPIC"], &[])?;
+    compile("tests/c/programs/nccl_library.c", &nccl, &["-shared", "-fPIC"], &[])?;
     println!("cargo::rustc-env=NCCL_STAND_IN={}", nccl.display());
     // named as AMD's is
     let rccl = out.join("librccl.so.1");
-    compile("tests/hosts/nccl_library.c", &rccl, &["-shared", "-fPIC"], &[])?;
+    compile("tests/c/programs/nccl_library.c", &rccl, &["-shared", "-fPIC"], &[])?;
     println!("cargo::rustc-env=RCCL_STAND_IN={}", rccl.display());
     let names = out.join("libslow_names.so");
-    compile("tests/hosts/slow_names.c", &names, &["-shared", "-fPIC"], &[])?;
+    compile("tests/c/programs/slow_names.c", &names, &["-shared", "-fPIC"], &[])?;
     println!("cargo::rustc-env=SLOW_NAMES={}", names.display());
     // named as Score-P 8.4 names it
     let measurement = out.join("libscorep_measurement.so.11");
     let flags = ["-shared", "-fPIC", "-Wl,-soname,libscorep_measurement.so.11"];
-    compile("tests/c/scorep_measurement.c", &measurement, &flags, &["-lpthread"])?;
+    compile("tests/c/score_p/scorep_measurement.c", &measurement, &flags, &["-lpthread"])?;
     println!("cargo::rustc-env=SCORE_P_STAND_IN={}", measurement.display());
     // named as CUDA's driver is, where nothing else finds it
     let driver = out.join("cuda");
     std::fs::create_dir_all(&driver)?;
     let driver = driver.join("libcuda.so.1");
     let flags = ["-shared", "-fPIC", "-fvisibility=hidden", "-Wl,-soname,libcuda.so.1"];
-    compile("tests/c/cuda_driver.c", &driver, &flags, &["-lpthread"])?;
+    compile("tests/c/cuda/cuda_driver.c", &driver, &flags, &["-lpthread"])?;
     println!("cargo::rustc-env=CUDA_STAND_IN={}", driver.display());
     Ok(())
 }

@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+#[path = "support/tool/mod.rs"]
 mod tool;
 
 use serde_json::Value;

@@ -3,7 +3,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+#[path = "support/synthetic/mod.rs"]
 mod synthetic;
+#[path = "support/tool/mod.rs"]
 mod tool;
 
 use serde_json::{Value, json};

@@ -1,10 +1,12 @@
-//! NCCL's whole contract: every odd order of callbacks (tests/c/nccl_host.c), through every version of the interface,
+//! NCCL's whole contract: every odd order of callbacks (tests/c/nccl/nccl_host.c), through every version of the interface,
 //! against the shipped library. The host says what the figures must be; they are compared with the summary that the
 //! library writes.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+#[path = "support/host/mod.rs"]
 mod host;
+#[path = "support/tool/mod.rs"]
 mod tool;
 
 use host::{VERSIONS, play};

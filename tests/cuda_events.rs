@@ -1,12 +1,15 @@
-//! Times by CUDA's events, without a GPU: NCCL's side (tests/c/events_host.c) with a stand-in for CUDA's driver
-//! (tests/c/cuda_driver.c) in the process, against the shipped library. The stand-in ends the process where the library
+//! Times by CUDA's events, without a GPU: NCCL's side (tests/c/cuda/events_host.c) with a stand-in for CUDA's driver
+//! (tests/c/cuda/cuda_driver.c) in the process, against the shipped library. The stand-in ends the process where the library
 //! would harm a job. The host says which operation is timed by what, and from when to when; that is compared with the
 //! summary.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+#[path = "support/events/mod.rs"]
 mod events;
+#[path = "support/host/mod.rs"]
 mod host;
+#[path = "support/tool/mod.rs"]
 mod tool;
 
 use events::{WITH_EVENTS, of};

@@ -3,8 +3,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+#[path = "support/events/mod.rs"]
 mod events;
+#[path = "support/host/mod.rs"]
 mod host;
+#[path = "support/tool/mod.rs"]
 mod tool;
 
 use events::{Played, WITH_EVENTS, of};

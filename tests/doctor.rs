@@ -2,7 +2,9 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop")]
 
+#[path = "support/site/mod.rs"]
 mod site;
+#[path = "support/tool/mod.rs"]
 mod tool;
 
 use serde_json::Value;

@@ -2,8 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+#[path = "support/edited/mod.rs"]
 mod edited;
+#[path = "support/reference/mod.rs"]
 mod reference;
+#[path = "support/tool/mod.rs"]
 mod tool;
 
 use edited::Edited;

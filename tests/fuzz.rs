@@ -1,10 +1,11 @@
-//! Arbitrary callbacks (tests/c/fuzz_host.c) through every version of the interface, by a fixed seed: no crash, no
+//! Arbitrary callbacks (tests/c/nccl/fuzz_host.c) through every version of the interface, by a fixed seed: no crash, no
 //! hang, memory within its bounds, and every start callback in a figure or a counter. The same with a stand-in for
 //! CUDA's driver that fails sooner or later. `SCOREP_NCCL_FUZZ_SECONDS` is how long in all (60),
 //! `SCOREP_NCCL_FUZZ_SEED` another seed.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+#[path = "support/tool/mod.rs"]
 mod tool;
 
 use serde_json::Value;

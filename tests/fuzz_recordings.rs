@@ -1,4 +1,4 @@
-//! Mutated recordings, by seed (tests/mutations), each replayed by the tool under a limit of 2 GiB and of 10 s of a
+//! Mutated recordings, by seed (tests/support/mutations), each replayed by the tool under a limit of 2 GiB and of 10 s of a
 //! processor: figures, or an error that names the file. No signal, no panic, nothing left behind.
 //!
 //! `SCOREP_NCCL_SEEDS=1000..2000 cargo test --test fuzz_recordings` tries others; with `SCOREP_NCCL_KEEP=DIR`, what
@@ -6,7 +6,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+#[path = "support/mutations/mod.rs"]
 mod mutations;
+#[path = "support/tool/mod.rs"]
 mod tool;
 
 use std::ffi::OsStr;

@@ -1,12 +1,14 @@
 //! Settings with hostile values, by seed, in a small job: it comes to its end, and one line says of each wrong value
-//! that it is wrong. Where all are wrong, the figures are those of the defaults (tests/c/nccl_host.c); others get
-//! arbitrary callbacks, too (tests/c/fuzz_host.c).
+//! that it is wrong. Where all are wrong, the figures are those of the defaults (tests/c/nccl/nccl_host.c); others get
+//! arbitrary callbacks, too (tests/c/nccl/fuzz_host.c).
 //!
 //! `SCOREP_NCCL_SEEDS=1000..2000 cargo test --test fuzz_settings` tries others.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+#[path = "support/host/mod.rs"]
 mod host;
+#[path = "support/tool/mod.rs"]
 mod tool;
 
 use std::ffi::{OsStr, OsString};
@@ -143,7 +145,7 @@ fn fuzz(seed: u64) {
     }
 }
 
-/// Lines of a job of arbitrary callbacks (tests/c/fuzz_host.c), to which any setting may do anything but harm.
+/// Lines of a job of arbitrary callbacks (tests/c/nccl/fuzz_host.c), to which any setting may do anything but harm.
 fn arbitrary(seed: u64, version: u32, settings: &[(&str, &OsStr)]) -> Vec<String> {
     let directory = tempfile::tempdir().unwrap();
     let place = |name: &str| directory.path().join(name);

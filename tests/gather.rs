@@ -1,10 +1,12 @@
 //! What the processes of a job bring together with Score-P's own means: the summary of all ranks, how late each
-//! arrives, and what is left of it where they cannot. In tests/c/gather.h two nodes have clocks that began years apart
+//! arrives, and what is left of it where they cannot. In tests/c/score_p/gather.h two nodes have clocks that began years apart
 //! and drift, and rank 2 begins 3 ms late.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop")]
 
+#[path = "support/job/mod.rs"]
 mod job;
+#[path = "support/tool/mod.rs"]
 mod tool;
 
 use job::{Job, Plan, plan};

@@ -1,8 +1,9 @@
 //! A job that runs out of memory comes to its own end, whichever allocation fails first: with one line of ours, and
-//! without half a file (tests/c/starved_host.c, one process a scenario).
+//! without half a file (tests/c/nccl/starved_host.c, one process a scenario).
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+#[path = "support/tool/mod.rs"]
 mod tool;
 
 use flate2::read::MultiGzDecoder;

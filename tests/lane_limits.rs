@@ -4,7 +4,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+#[path = "support/job/mod.rs"]
 mod job;
+#[path = "support/tool/mod.rs"]
 mod tool;
 
 use job::lanes::{self, PLACE, check, visits};

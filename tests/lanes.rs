@@ -1,9 +1,11 @@
 //! Lanes: each operation is a region at its own time on a location of its communicator, each pair of ranks has one for
-//! its transfers. The host (tests/c/scorep_host.c) says what is true; Score-P's stand-in aborts where Score-P would.
+//! its transfers. The host (tests/c/score_p/scorep_host.c) says what is true; Score-P's stand-in aborts where Score-P would.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+#[path = "support/job/mod.rs"]
 mod job;
+#[path = "support/tool/mod.rs"]
 mod tool;
 
 use job::lanes::{PLACE, check, owner, visits};

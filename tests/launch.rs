@@ -2,7 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+#[path = "support/site/mod.rs"]
 mod site;
+#[path = "support/tool/mod.rs"]
 mod tool;
 
 use common::config::SETTINGS;

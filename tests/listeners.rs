@@ -1,10 +1,13 @@
 //! A recording and a second plugin never touch our own figures, however long an event or a communicator lives among
-//! others, and hear of it to its end (tests/c/listeners.h).
+//! others, and hear of it to its end (tests/c/nccl/listeners.h).
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+#[path = "support/host/mod.rs"]
 mod host;
+#[path = "support/lines/mod.rs"]
 mod lines;
+#[path = "support/tool/mod.rs"]
 mod tool;
 
 use host::{Run, play};

@@ -1,8 +1,9 @@
-//! What the library costs in memory and threads (tests/c/memory_host.c): of communicators that idle, of those that are
+//! What the library costs in memory and threads (tests/c/nccl/memory_host.c): of communicators that idle, of those that are
 //! no more, and of every capture at full speed.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+#[path = "support/tool/mod.rs"]
 mod tool;
 
 use serde_json::Value;

@@ -3,8 +3,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+#[path = "support/edited/mod.rs"]
 mod edited;
+#[path = "support/lines/mod.rs"]
 mod lines;
+#[path = "support/tool/mod.rs"]
 mod tool;
 
 use edited::Edited;

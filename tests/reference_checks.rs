@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+#[path = "support/reference/mod.rs"]
 mod reference;
 
 use std::fs::File;
@@ -17,10 +18,10 @@ use reference::{Reference, Sources, summarise_by};
 use serde_json::{Value, json};
 
 /// A process with rank 0 of communicator ab and rank 1 of communicator cd.
-const FIRST: &str = include_str!("reference/by_hand/first.jsonl");
+const FIRST: &str = include_str!("support/reference/by_hand/first.jsonl");
 
 /// A process with rank 1 of communicator ab, under an interface that reports no API calls.
-const SECOND: &str = include_str!("reference/by_hand/second.jsonl");
+const SECOND: &str = include_str!("support/reference/by_hand/second.jsonl");
 
 /// What the summary of the two must say.
 fn by_hand() -> Value {
@@ -223,7 +224,7 @@ fn in_step_to_the_end() {
 /// Kernels of one communicator, in the order of their launches: an all-reduce by TREE, without events; a send and a
 /// receive in one kernel; an all-reduce by PAT, alone; one by TREE with events that no kernel can be between; two
 /// silent broadcasts in a group; one without events.
-const KERNELS: &str = include_str!("reference/by_hand/kernels.jsonl");
+const KERNELS: &str = include_str!("support/reference/by_hand/kernels.jsonl");
 
 #[test]
 fn times_of_kernels_worked_out_by_hand() {

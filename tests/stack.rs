@@ -1,7 +1,8 @@
-//! How much stack of the application's threads callbacks take (tests/c/stack_host.c): of the library as it is shipped.
+//! How much stack of the application's threads callbacks take (tests/c/nccl/stack_host.c): of the library as it is shipped.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+#[path = "support/tool/mod.rs"]
 mod tool;
 
 use std::path::Path;

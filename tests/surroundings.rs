@@ -1,8 +1,9 @@
-//! What the library finds in the process besides its callers (tests/c/surroundings_host.c): NCCL's log, other copies of
+//! What the library finds in the process besides its callers (tests/c/nccl/surroundings_host.c): NCCL's log, other copies of
 //! itself, the size of /dev/shm, Score-P's measurement, and a collector that does not answer.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+#[path = "support/tool/mod.rs"]
 mod tool;
 
 use serde_json::Value;

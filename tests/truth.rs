@@ -6,8 +6,11 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod lateness;
+#[path = "support/lines/mod.rs"]
 mod lines;
+#[path = "support/reference/mod.rs"]
 mod reference;
+#[path = "support/tool/mod.rs"]
 mod tool;
 
 use flate2::read::MultiGzDecoder;

@@ -5,8 +5,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+#[path = "support/reference/mod.rs"]
 mod reference;
+#[path = "support/synthetic/mod.rs"]
 mod synthetic;
+#[path = "support/tool/mod.rs"]
 mod tool;
 
 use std::path::Path;

@@ -3,7 +3,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+#[path = "support/reference/mod.rs"]
 mod reference;
+#[path = "support/tool/mod.rs"]
 mod tool;
 
 use reference::Reference;

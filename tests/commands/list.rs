@@ -100,7 +100,7 @@ pub(crate) const COMMANDS: [(&str, How); 37] = [
         "RUNTIME=$(rustc --print sysroot)/lib/rustlib/x86_64-unknown-linux-gnu/lib/librustc-stable_rt.tsan.a",
         THREAD_SANITIZER,
     ),
-    ("gcc -std=gnu11 -O1 -g -fsanitize=thread -c tests/c/nccl_host.c -o host.o", THREAD_SANITIZER),
+    ("gcc -std=gnu11 -O1 -g -fsanitize=thread -c tests/c/nccl/nccl_host.c -o host.o", THREAD_SANITIZER),
     (
         "gcc host.o -o host -rdynamic -Wl,--whole-archive $RUNTIME -Wl,--no-whole-archive -lpthread -lm -lrt -ldl -lresolv",
         THREAD_SANITIZER,

@@ -2,13 +2,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-#[path = "../document/mod.rs"]
+#[path = "../support/document/mod.rs"]
 mod document;
 mod job;
 mod list;
-#[path = "../site/mod.rs"]
+#[path = "../support/site/mod.rs"]
 mod site;
-#[path = "../tool/mod.rs"]
+#[path = "../support/tool/mod.rs"]
 mod tool;
 
 use document::{Page, pages, root};

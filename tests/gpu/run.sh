@@ -4,7 +4,7 @@
 #   tests/gpu/run.sh [LIBRARY] [SECOND_PLUGIN]...
 #
 # LIBRARY is libscorep_substrate_nccl.so (default: target/shipped/release); a recording is played with the tool beside it. Each SECOND_PLUGIN
-# (tests/hosts/second_plugin.c, which cargo compiles) is chained. NCCL_LIBRARY is the file of another NCCL than PyTorch's, ONLY an expression for the
+# (tests/c/programs/second_plugin.c, which cargo compiles) is chained. NCCL_LIBRARY is the file of another NCCL than PyTorch's, ONLY an expression for the
 # names of the runs that are wanted. What GPU times are worth is shown by truth.sh, which is called at the end unless ONLY is set; what they
 # cost, by cost.sh.
 # Prints one line a run and a total; exit status 1 when one of them is wrong. Where there is no GPU it says so and that is all.

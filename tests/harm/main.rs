@@ -1,6 +1,6 @@
 //! What must not happen to a job that is measured: somebody else gets at its user's files, it dies or hangs for a line,
 //! a file, a limit or a signal, or it is shown a wrong number afterwards. One process of a host a scenario
-//! (tests/c/harm_host.c, tests/c/surroundings_host.c).
+//! (tests/c/harm/harm_host.c, tests/c/nccl/surroundings_host.c).
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -9,17 +9,17 @@ mod clocks;
 mod disks;
 mod files;
 mod forks;
-#[path = "../host/mod.rs"]
+#[path = "../support/host/mod.rs"]
 mod host;
 mod job;
 mod limits;
-#[path = "../lines/mod.rs"]
+#[path = "../support/lines/mod.rs"]
 mod lines;
 mod mounts;
 mod pipes;
 mod system_calls;
 mod threads;
-#[path = "../tool/mod.rs"]
+#[path = "../support/tool/mod.rs"]
 mod tool;
 mod users;
 

@@ -10,7 +10,7 @@ mod links;
 mod modules;
 mod packages;
 mod recipes;
-#[path = "../tool/mod.rs"]
+#[path = "../support/tool/mod.rs"]
 mod tool;
 mod wrong;
 

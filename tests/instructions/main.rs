@@ -2,13 +2,13 @@
 //! callgrind, against the numbers kept in `tests/instructions/baseline.json`. Instructions are the same in every run,
 //! where times never are.
 //!
-//! `tests/c/instructions_host.c` makes each kind of call some thousand times, with a clock of its own.
+//! `tests/c/nccl/instructions_host.c` makes each kind of call some thousand times, with a clock of its own.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod baseline;
 mod callgrind;
-#[path = "../tool/mod.rs"]
+#[path = "../support/tool/mod.rs"]
 mod tool;
 
 use baseline::{Baseline, TAKE};

@@ -136,7 +136,7 @@ fn is_documented(line: &str) -> bool {
     })
 }
 
-/// A process that uses NCCL until it is told to end (tests/c/export_host.c), and exports every 50 ms.
+/// A process that uses NCCL until it is told to end (tests/c/nccl/export_host.c), and exports every 50 ms.
 pub(crate) struct Job {
     child: Child,
     orders: ChildStdin,

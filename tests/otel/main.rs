@@ -21,7 +21,7 @@ mod grpc;
 #[cfg(feature = "otel-grpc")]
 mod grpc_receiver;
 #[cfg(feature = "otel")]
-#[path = "../host/mod.rs"]
+#[path = "../support/host/mod.rs"]
 mod host;
 #[cfg(feature = "otel")]
 mod http;
@@ -40,7 +40,7 @@ mod proxies;
 #[cfg(feature = "otel")]
 mod receiver;
 #[cfg(feature = "otel")]
-#[path = "../reference/mod.rs"]
+#[path = "../support/reference/mod.rs"]
 mod reference;
 #[cfg(feature = "otel")]
 mod series;
@@ -54,7 +54,7 @@ mod textfile;
 mod times;
 #[cfg(feature = "otel")]
 mod tls;
-#[path = "../tool/mod.rs"]
+#[path = "../support/tool/mod.rs"]
 mod tool;
 
 /// Who does not ask for it builds none of it, for tests neither.

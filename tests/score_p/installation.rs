@@ -61,7 +61,7 @@ pub(crate) enum Model {
     Threads,
 }
 
-/// tests/c/replay_app.c compiled with Score-P, once a test process.
+/// tests/c/programs/replay_app.c compiled with Score-P, once a test process.
 pub(crate) fn application(model: Model) -> &'static Path {
     static PROGRAMS: [OnceLock<PathBuf>; 2] = [const { OnceLock::new() }; 2];
     PROGRAMS[model as usize].get_or_init(|| {
@@ -69,7 +69,7 @@ pub(crate) fn application(model: Model) -> &'static Path {
             Model::Mpi => ("replay_app_mpi", ["--mpp=mpi", "--thread=none"], &["mpicc", "-DWITH_MPI"][..]),
             Model::Threads => ("replay_app_threads", ["--mpp=none", "--thread=pthread"], &["gcc"][..]),
         };
-        compiled(name, "tests/c/replay_app.c", &flags, compiler)
+        compiled(name, "tests/c/programs/replay_app.c", &flags, compiler)
     })
 }
 

@@ -1,4 +1,4 @@
-//! The library in a real Score-P: an application in C (tests/c/replay_app.c), compiled with Score-P when the tests run,
+//! The library in a real Score-P: an application in C (tests/c/programs/replay_app.c), compiled with Score-P when the tests run,
 //! plays recorded callbacks at their pace; trace, profile and summary must show what the recordings hold.
 //!
 //! Score-P is the one whose `scorep-config` is in `SCOREP_PREFIX/bin` or on `PATH`.
@@ -6,7 +6,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod captured;
-#[path = "../document/mod.rs"]
+#[path = "../support/document/mod.rs"]
 mod document;
 mod documented;
 mod experiment;
@@ -16,13 +16,13 @@ mod installation;
 mod lanes;
 mod many;
 mod profile;
-#[path = "../reference/mod.rs"]
+#[path = "../support/reference/mod.rs"]
 mod reference;
 mod replayed;
 mod series;
 mod snippets;
 mod summaries;
-#[path = "../tool/mod.rs"]
+#[path = "../support/tool/mod.rs"]
 mod tool;
 mod trace;
 

@@ -23,7 +23,7 @@ fn more_operations_than_memory() {
     if !is_there(Model::Threads) {
         return;
     }
-    let program = compiled("many_app", "tests/c/many_app.c", &["--mpp=none", "--thread=none"], &["gcc"]);
+    let program = compiled("many_app", "tests/c/programs/many_app.c", &["--mpp=none", "--thread=none"], &["gcc"]);
     for (operations, communicators, profiling) in [(150_000, 2, "true"), (250_000, 1, "true"), (60_000, 8, "false")] {
         let directory = tempfile::tempdir().unwrap();
         let experiment = directory.path().join("experiment");

@@ -17,7 +17,7 @@ mod processes;
 #[allow(dead_code, reason = "one test target of several")]
 mod summaries;
 mod task_prolog;
-#[path = "../tool/mod.rs"]
+#[path = "../support/tool/mod.rs"]
 mod tool;
 
 use std::ffi::OsStr;

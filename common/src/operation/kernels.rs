@@ -115,12 +115,20 @@ pub struct Kernels {
     kept: BTreeMap<u64, Kept>,
     /// Launches are told of, so that operations are to be found by their kernel.
     launches: bool,
+    /// NCCL may report launches: a kernel of one operation is kept, too, whose launch may be heard of later.
+    may_report: bool,
 }
 
 impl Kernels {
-    /// From here on launches are told of.
+    /// NCCL may report launches, though nobody may have heard of one yet. To be said before the first operation.
+    pub fn may_report_launches(&mut self) {
+        self.may_report = true;
+    }
+
+    /// From here on launches are reported.
     pub fn expect_launches(&mut self) {
         self.launches = true;
+        self.may_report = true;
     }
 
     /// Whether they are.
@@ -143,13 +151,13 @@ impl Kernels {
     /// recorded.
     #[inline]
     pub fn begun(&mut self, first: u64, distance: u16, handle: u64, function: Option<Name>) {
-        if distance > 0 || self.launches {
+        if distance > 0 || self.may_report {
             let kept = self.kept.entry(first).or_default();
             kept.kernel.shared |= distance > 0;
             if let Some(function) = function {
                 kept.kernel.firsts.begun(function, distance);
             }
-            if self.launches {
+            if self.may_report {
                 kept.operations.push(handle);
             }
             self.bound();
@@ -208,6 +216,19 @@ mod tests {
         assert!(kernels.get(5).shared && !kernels.get(6).shared);
         kernels.forget_before(6);
         assert!(!kernels.get(5).shared);
+    }
+
+    #[test]
+    fn a_kernels_first_operation_is_known_that_began_before_any_launch_was_heard_of() {
+        let [send, recv] = [c"Send", c"Recv"].map(|name| Name::of(Some(name)));
+        let mut kernels = Kernels::default();
+        kernels.may_report_launches();
+        kernels.begun(5, 0, 70, Some(send));
+        kernels.expect_launches();
+        kernels.begun(5, 1, 71, Some(recv));
+        let kernel = kernels.get(5);
+        assert_eq!([kernel.counted(0, send).at_all, kernel.counted(1, recv).at_all], [true, false]);
+        assert_eq!(kernels.learn(5, When::Awaited), [70, 71]);
     }
 
     #[test]

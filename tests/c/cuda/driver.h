@@ -4,7 +4,7 @@
 #define DRIVER_H
 
 #include "cuda_driver.h"
-#include "plugin.h"
+#include "../nccl/plugin.h"
 
 /* NULL where the program has no CUDA. */
 static const struct driver_control *driver;

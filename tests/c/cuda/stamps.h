@@ -4,9 +4,9 @@
 #define STAMPS_H
 
 #include "driver.h"
-#include "metric_plugin.h"
-#include "operations.h"
-#include "true_time.h"
+#include "../score_p/metric_plugin.h"
+#include "../nccl/operations.h"
+#include "../score_p/true_time.h"
 #include <pthread.h>
 
 /* The GPUs' clocks and the host's go on together, whichever thread says so. */

@@ -2,7 +2,7 @@
 #ifndef CANCELLATION_H
 #define CANCELLATION_H
 
-#include "workers.h"
+#include "../nccl/workers.h"
 
 static void *operate_until_cancelled(void *unused) {
   for (;;) {

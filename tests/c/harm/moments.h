@@ -3,7 +3,7 @@
 #ifndef MOMENTS_H
 #define MOMENTS_H
 
-#include "workers.h"
+#include "../nccl/workers.h"
 
 /* The arguments behind NUMBER. */
 static const char *words[2] = {"", ""};

@@ -2,7 +2,7 @@
 #ifndef SIGNALS_H
 #define SIGNALS_H
 
-#include "workers.h"
+#include "../nccl/workers.h"
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/syscall.h>

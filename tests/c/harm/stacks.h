@@ -2,7 +2,7 @@
 #ifndef STACKS_H
 #define STACKS_H
 
-#include "workers.h"
+#include "../nccl/workers.h"
 #include <limits.h>
 
 static void *operate_some_times(void *unused) {

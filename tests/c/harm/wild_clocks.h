@@ -2,7 +2,7 @@
 #ifndef WILD_CLOCKS_H
 #define WILD_CLOCKS_H
 
-#include "metric_plugin.h"
+#include "../score_p/metric_plugin.h"
 #include "moments.h"
 #include <sys/syscall.h>
 

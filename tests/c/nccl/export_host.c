@@ -1,7 +1,7 @@
 /* A job that lasts for as long as its test wants: export_host LIBRARY VERSION NUMBER makes an all-reduce every so many milliseconds, and
  * meanwhile does what each line of standard input says. When there are no more lines, it says what the summary must say, and ends. */
 #include "footprint.h"
-#include "metric_plugin.h"
+#include "../score_p/metric_plugin.h"
 #include "operations.h"
 #include <poll.h>
 #include <pthread.h>

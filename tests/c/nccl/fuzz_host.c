@@ -2,7 +2,7 @@
  * odd: handles and contexts of theirs, of others, stopped, ended, invented; every type and state; strings that are missing or strange.
  * A careful one stops each event and ends each communicator once: nothing but what it starts can be refused then. DRIVER is the stand-in for
  * CUDA's driver, of which sooner or later a function fails. Prints what became of all callbacks. */
-#include "driver.h"
+#include "../cuda/driver.h"
 #include <malloc.h>
 #include <pthread.h>
 

@@ -4,7 +4,7 @@
  *
  * Score-P's clock is a number that grows by one at each reading, so that what is done about time is the same in every run. All events
  * of a kind have a communicator of their own: then the blocks and windows that they take are all that kind's. */
-#include "metric_plugin.h"
+#include "../score_p/metric_plugin.h"
 #include "operations.h"
 
 /* Calls before those that are counted: what a thread does once is done by then. */

@@ -1,7 +1,7 @@
 /* What communicators cost in memory, and when threads are started: memory_host LIBRARY VERSION SCENARIO [NUMBER] prints lines
  * `NAME NUMBER`, memory in KiB. */
 #include "footprint.h"
-#include "metric_plugin.h"
+#include "../score_p/metric_plugin.h"
 #include "operations.h"
 #include <pthread.h>
 #include <semaphore.h>

@@ -2,7 +2,7 @@
 #ifndef SCORE_P_H
 #define SCORE_P_H
 
-#include "metric_plugin.h"
+#include "../score_p/metric_plugin.h"
 #include "operations.h"
 
 /* Both of the library's metric plugins as Score-P uses them, NCCL in between. Whatever fails inside, Score-P gets no NULL, no

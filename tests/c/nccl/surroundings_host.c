@@ -9,7 +9,7 @@
  *   stuck           a collector thread that does not come back, from the end of the program on
  *
  * The program is linked with -rdynamic: what it defines comes before the system's, as with Score-P's own wrappers. */
-#include "metric_plugin.h"
+#include "../score_p/metric_plugin.h"
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 

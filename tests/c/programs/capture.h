@@ -2,7 +2,7 @@
 #ifndef CAPTURE_H
 #define CAPTURE_H
 
-#include "plugin.h"
+#include "../nccl/plugin.h"
 
 enum call_kind { INIT, START, STATE, STOP, FINALIZE };
 

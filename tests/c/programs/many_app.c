@@ -1,6 +1,6 @@
 /* An application with more operations than Score-P has memory for: many_app LIBRARY OPERATIONS COMMUNICATORS makes that many all-reduces in each
  * communicator, between user regions. */
-#include "operations.h"
+#include "../nccl/operations.h"
 #ifdef SCOREP_USER_ENABLE
 #include <scorep/SCOREP_User.h>
 #else

@@ -2,7 +2,7 @@
 #ifndef AGENDA_H
 #define AGENDA_H
 
-#include "operations.h"
+#include "../nccl/operations.h"
 #include "true_time.h"
 
 struct communicator {

@@ -6,7 +6,7 @@
 #ifndef IPC_H
 #define IPC_H
 
-#include "plugin.h"
+#include "../nccl/plugin.h"
 #include "true_time.h"
 #include <sys/socket.h>
 #include <sys/syscall.h>

@@ -2,7 +2,7 @@
 #ifndef METRIC_PLUGIN_H
 #define METRIC_PLUGIN_H
 
-#include "plugin.h"
+#include "../nccl/plugin.h"
 
 /* What Score-P's plugin interface calls SCOREP_Metric_Plugin_Info and SCOREP_Metric_Plugin_MetricProperties. */
 struct properties {

@@ -231,6 +231,9 @@ impl Assembly {
     /// How its operations are timed, besides.
     pub(crate) fn time_by(&mut self, timed: &Timed) {
         self.gpu_tick = timed.gpu_tick;
+        if timed.launches {
+            self.kernels.may_report_launches();
+        }
     }
 
     /// Operations or calls from that order on may be missing.
