@@ -144,7 +144,7 @@ pub struct Operation<'a> {
     pub sequence: u64,
     /// The peer of a P2p.
     pub peer: Option<i32>,
-    /// Number of channels, or 0 if this version of the interface does not pass it.
+    /// Number of channels; 0 where NCCL does not pass it.
     pub channels: u8,
     /// Algorithm, of a Coll.
     pub algorithm: Option<Text<'a>>,
