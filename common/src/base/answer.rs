@@ -50,7 +50,7 @@ impl<T> Answer<T> {
     /// Waits for the answer, at most for `patience`.
     ///
     /// # Errors
-    /// Why the answer has not come.
+    /// Returns why no answer has come.
     pub(crate) fn wait(&self, patience: Duration) -> Result<T, Missing> {
         let begun = Instant::now();
         let [mut pause, longest] = LOOK;

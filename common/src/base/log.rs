@@ -1,4 +1,4 @@
-//! Lines for a person, on standard error. No callback that NCCL makes while it works calls this module.
+//! Lines for a person, on standard error. NCCL's callbacks for events write none, except one after a fault.
 //!
 //! Standard error may be a pipe that nobody reads or whose reader has gone. A line that does not fit is dropped and
 //! counted. No call waits for room or for another thread, and no signal ends the process.

@@ -39,7 +39,7 @@ impl<T: Zeroed> Mapping<T> {
     /// Reserves room for `length` values.
     ///
     /// # Errors
-    /// The error of mmap, for example when an address space limit (`ulimit -v`) is reached.
+    /// Fails with the error of mmap, for example when an address space limit (`ulimit -v`) is reached.
     #[cfg(loom)]
     pub fn new(length: usize) -> io::Result<Self> {
         let values: Box<[T]> = (0..length).map(|_| T::default()).collect();
@@ -50,7 +50,7 @@ impl<T: Zeroed> Mapping<T> {
     /// Reserves room for `length` values.
     ///
     /// # Errors
-    /// The error of mmap, for example when an address space limit (`ulimit -v`) is reached.
+    /// Fails with the error of mmap, for example when an address space limit (`ulimit -v`) is reached.
     #[cfg(not(loom))]
     pub fn new(length: usize) -> io::Result<Self> {
         let bytes = length.checked_mul(size_of::<T>()).filter(|&bytes| bytes > 0).ok_or(io::ErrorKind::InvalidInput)?;

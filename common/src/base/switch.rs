@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 static OFF: AtomicBool = AtomicBool::new(false);
 
-/// Whether the plugin is switched off.
+/// Returns whether the plugin is switched off.
 #[inline]
 pub fn is_off() -> bool {
     OFF.load(Ordering::Relaxed)
@@ -23,7 +23,7 @@ pub(crate) fn out_of_memory() {
     shortage::note();
 }
 
-/// Warns once if memory has run out. Callers hold no lock of the library.
+/// Warns once if memory has run out. Called where none of the library's work is under way on the thread.
 #[inline]
 pub(crate) fn tell_out_of_memory() {
     static TOLD: AtomicBool = AtomicBool::new(false);

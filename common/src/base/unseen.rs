@@ -3,10 +3,10 @@
 
 use std::ffi::{c_int, c_void};
 
-/// Gives the address of the calling thread's count of being inside Score-P's measurement.
+/// Score-P's function that returns the address of the calling thread's measurement depth.
 type InMeasurement = unsafe extern "C" fn() -> *mut c_int;
 
-/// Score-P's count of the calling thread's measurement depth, where the process has Score-P and Score-P has the count.
+/// Score-P's measurement depth of each thread, where the process has a Score-P that keeps one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Unseen(Option<InMeasurement>);
 
@@ -20,7 +20,7 @@ impl Unseen {
         Self((!function.is_null()).then(|| unsafe { std::mem::transmute::<*mut c_void, InMeasurement>(function) }))
     }
 
-    /// Adds `by` to the calling thread's count.
+    /// Adds `by` to the calling thread's measurement depth.
     fn change(self, by: c_int) {
         let Some(in_measurement) = self.0 else { return };
         // SAFETY: Score-P's function takes nothing and returns NULL or the address of a thread-local variable, which

@@ -33,7 +33,7 @@ macro_rules! settings {
             $(#[doc = concat!("See `", $name, "`.")] pub $field: $type,)*
         }
 
-        /// All settings there are.
+        /// All settings.
         pub const SETTINGS: &[Setting] = &[$(Setting { name: $name, default: $default, meaning: $meaning },)*];
 
         impl Default for Settings {

@@ -11,9 +11,9 @@
 //! | 2 | start, ticks | | | | about the start | about the start |
 //! | 3 | stop (stamped) | | | | of a receive: about the stop | of all but the first of an operation and thread: the start |
 //! | 4 | | bytes | bytes | peer, channel, send | send wait (stamped) | pTimer at start |
-//! | 5 | | sequence number, or peer | | steps | size (stamped) | pTimer at stop less start (stamped) |
+//! | 5 | | sequence number, or peer | captured, silent | steps | size (stamped) | pTimer at stop less start (stamped) |
 //! | 6 | | function, algorithm, protocol, channels, ticks since the launch | function | | step | channel |
-//! | 7 | | order | order | | start again (stamped) | |
+//! | 7 | | order, distance | order, distance | | start again (stamped) | |
 //!
 //! **Stamped** words are written after the start: 48 bits of value under 16 bits of the slot's generation. A stop that
 //! comes too late, when the slot serves another event already, carries the wrong generation and reads as absent. At
