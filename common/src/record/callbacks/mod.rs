@@ -296,8 +296,8 @@ impl Recorder {
         host_region::stopped(handle);
     }
 
-    /// Handles the start of an event on a thread without a cell. The event may be an operation that NCCL does not count,
-    /// so the stamps of later operations are not trusted.
+    /// Handles the start of an event on a thread without a cell. The event may be an operation that NCCL does not
+    /// count, so the stamps of later operations are not trusted.
     #[cold]
     fn lose(&self, context: u64) -> u64 {
         if let Some((context, _)) = self.contexts.find(context) {
