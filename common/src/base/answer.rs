@@ -1,59 +1,61 @@
-//! Answers of threads of ours to those of the application. Neither side takes memory for waiting, as those of a channel
-//! do at a thread's first wait, and the wait ends at once where there is no memory: then there will be no answer.
+//! Answers that the library's threads give to the application's threads.
+//!
+//! Neither side allocates in order to wait; a channel of the standard library allocates at a thread's first wait. A
+//! wait ends at once when memory has run out, because no answer will come then.
 
 use crate::base::shortage;
 use crossbeam_queue::ArrayQueue;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The first and the longest time between two looks.
+/// First and longest pause between two looks for the answer.
 const LOOK: [Duration; 2] = [Duration::from_micros(20), Duration::from_millis(1)];
 
-/// Where the answer goes.
+/// The side that gives the answer.
 #[derive(Debug)]
 pub(crate) struct Reply<T>(Arc<ArrayQueue<T>>);
 
-/// Where it comes from.
+/// The side that waits for the answer.
 #[derive(Debug)]
 pub(crate) struct Answer<T>(Arc<ArrayQueue<T>>);
 
-/// Why there is none.
+/// Why there is no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Missing {
-    /// It may still come.
+    /// The answer may still come.
     TooLate,
-    /// Whoever was to answer is gone.
+    /// The side that was to answer is gone, or memory has run out.
     Never,
 }
 
-/// For one answer.
+/// Makes the two sides of one answer.
 pub(crate) fn pair<T>() -> (Reply<T>, Answer<T>) {
     let place = Arc::new(ArrayQueue::new(1));
     (Reply(place.clone()), Answer(place))
 }
 
 impl<T> Reply<T> {
-    /// Whether whoever asked is still there.
+    /// Returns whether the side that waits still exists.
     pub(crate) fn is_awaited(&self) -> bool {
         Arc::strong_count(&self.0) > 1
     }
 
-    /// Answers. One that comes too late is nobody's.
+    /// Gives the answer. An answer that comes too late is dropped.
     pub(crate) fn give(self, answer: T) {
         let _ = self.0.push(answer);
     }
 }
 
 impl<T> Answer<T> {
-    /// The answer, if it comes within so much time.
+    /// Waits for the answer, at most for `patience`.
     ///
     /// # Errors
-    /// Why it has not come.
+    /// Returns why no answer has come.
     pub(crate) fn wait(&self, patience: Duration) -> Result<T, Missing> {
         let begun = Instant::now();
         let [mut pause, longest] = LOOK;
         loop {
-            // looked at first: what was given before the other side went is there
+            // checked before the queue: an answer that was given before its sender went is there then
             let is_alone = Arc::strong_count(&self.0) == 1;
             if let Some(answer) = self.0.pop() {
                 return Ok(answer);

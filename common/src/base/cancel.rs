@@ -1,5 +1,5 @@
-//! Cancellation of the application's threads (`pthread_cancel`): never within this library, whose frames it cannot
-//! unwind.
+//! Cancellation of the application's threads (`pthread_cancel`). It is held off while a thread runs inside this
+//! library, because a cancellation cannot unwind the library's frames.
 
 use std::ffi::c_int;
 use std::marker::PhantomData;
@@ -7,15 +7,15 @@ use std::marker::PhantomData;
 const DISABLE: c_int = 1;
 
 unsafe extern "C" {
-    /// Of the C library: sets whether the calling thread may be cancelled, and gives what was set before.
+    /// Sets whether the calling thread may be cancelled, and writes the previous state to `before`. From the C library.
     safe fn pthread_setcancelstate(state: c_int, before: &mut c_int) -> c_int;
 }
 
-/// The calling thread is not cancelled until this is dropped there; a request waits meanwhile.
+/// Keeps the calling thread from being cancelled until this is dropped. A request that arrives meanwhile stays pending.
 #[derive(Debug)]
 pub(crate) struct Uncancelled {
     before: c_int,
-    /// The state is a thread's own.
+    /// Makes this type `!Send`: the cancellation state belongs to a thread.
     _here: PhantomData<*const ()>,
 }
 

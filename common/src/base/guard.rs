@@ -1,33 +1,32 @@
-//! The one way out of a callback: a panic ends here, not in the application that is being measured.
+//! Containment of panics: a panic ends at the callback and does not reach the measured application.
 //!
-//! An `extern "C"` function that unwinds aborts the process, and a `catch_unwind` further out does
-//! not help. So each callback puts its whole body inside [`guard`] and says what to tell Score-P
-//! should it fail.
+//! An `extern "C"` function that unwinds aborts the process, and a `catch_unwind` further out does not help. So each
+//! callback runs its whole body inside [`guard`] and names the result that its caller gets after a panic.
 
 use crate::base::cancel::Uncancelled;
 use crate::base::{reserve, switch};
 use std::mem::forget;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Runs `body`, the callback of that name; gives its result, or `on_panic` if it panicked. Then the plugin is switched
-/// off, and `on_panic` is the answer to everything.
+/// Runs `body` for the callback named `callback`. Returns its result, or `on_panic` if it panicked; then the plugin is
+/// switched off and every later call returns its `on_panic`.
 ///
-/// After a panic nothing is dropped here: a destructor may be what failed.
+/// The payload of the panic is leaked, because its destructor may panic again.
 ///
-/// `on_panic` is made before anything can go wrong. It should be plain data, as everything C can
-/// take is: when `body` succeeds it is dropped, outside of the protection.
+/// The caller makes `on_panic` before anything can fail. It should be plain data, like every C type: when `body`
+/// succeeds, `on_panic` is dropped outside of the protection.
 #[inline]
 pub fn guard<R>(callback: &str, on_panic: R, body: impl FnOnce() -> R) -> R {
     if switch::is_off() {
-        // nobody else may be left who says it
+        // the thread that saw the failed allocation may report nothing any more
         switch::tell_out_of_memory();
         return on_panic;
     }
     contain(callback, on_panic, body)
 }
 
-/// [`guard`] for the callbacks that come for every event. They do nothing before a callback with a guard of the other
-/// kind has begun the recording, which has quieted panics.
+/// Like [`guard`], for callbacks that NCCL makes for every event. They record only after a callback with [`guard`] or
+/// [`contain`] has begun the recording, and that callback has already set the panic hook.
 #[inline(always)]
 pub fn guard_event<R>(callback: &str, on_panic: R, body: impl FnOnce() -> R) -> R {
     if switch::is_off() {
@@ -36,14 +35,14 @@ pub fn guard_event<R>(callback: &str, on_panic: R, body: impl FnOnce() -> R) -> 
     catch(callback, on_panic, body)
 }
 
-/// [`guard`], whether the plugin is on or off: for what others wait for.
+/// Like [`guard`], but runs `body` also while the plugin is off: for calls on whose effect somebody else waits.
 #[inline]
 pub fn contain<R>(callback: &str, on_panic: R, body: impl FnOnce() -> R) -> R {
     switch::quiet();
     if !reserve::prepare() {
         switch::out_of_memory();
     }
-    // what waits in here, for a file or another thread, is where a thread may be cancelled
+    // waiting for a file or another thread is a cancellation point
     let _whole = Uncancelled::new();
     let result = catch(callback, on_panic, body);
     switch::tell_out_of_memory();
@@ -52,9 +51,8 @@ pub fn contain<R>(callback: &str, on_panic: R, body: impl FnOnce() -> R) -> R {
 
 #[inline(always)]
 fn catch<R>(callback: &str, on_panic: R, body: impl FnOnce() -> R) -> R {
-    // AssertUnwindSafe: what the bodies share are atomics, which have no half-made state, and
-    // values behind locks that are poisoned by a panic or whose users expect old contents. What
-    // they own is gone with them.
+    // AssertUnwindSafe: the bodies share only atomics, which are never half-changed, and values behind locks, which a
+    // panic poisons or whose users accept old contents. The body's own values are dropped during unwinding.
     let body = || {
         switch::inject_fault(callback);
         body()
@@ -62,8 +60,7 @@ fn catch<R>(callback: &str, on_panic: R, body: impl FnOnce() -> R) -> R {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(result) => result,
         Err(payload) => {
-            // Dropping it would run a destructor of unknown origin, which may panic again. A leak
-            // is harmless.
+            // Dropping the payload would run an unknown destructor, which may panic again. The leak is harmless.
             forget(payload);
             switch::off_after_fault(callback);
             on_panic
@@ -76,7 +73,7 @@ mod tests {
     use std::panic::{panic_any, resume_unwind};
     use std::sync::atomic::{AtomicU32, Ordering};
 
-    // the first panic switches the plugin off for all tests of this process
+    // a panic in `guard` switches the plugin off for all tests of this process
     use super::{contain, guard};
     use crate::base::shortage::tests::without_memory;
     use crate::base::{shortage, switch};
@@ -138,7 +135,7 @@ mod tests {
         }
 
         assert!(!contain("test", false, || panic_any(Bomb)));
-        // Without the panic hook, as a panic handed on from another thread comes.
+        // Without the panic hook, like a panic that was passed on from another thread.
         assert!(!contain("test", false, || resume_unwind(Box::new(Bomb))));
     }
 

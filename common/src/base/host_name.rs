@@ -2,7 +2,7 @@
 
 use std::ffi::CStr;
 
-/// As the system has it; `unknown` where it has none.
+/// Returns the machine's name as the system has it; `unknown` where it has none.
 pub fn of_machine() -> Vec<u8> {
     let mut name = [0_u8; 256];
     // SAFETY: gethostname writes at most the length given; the last byte stays 0.

@@ -1,11 +1,12 @@
-//! Locks that a thread of ours may hold for ever: one that stops for want of memory keeps what it holds.
+//! Locks that one of the library's threads may hold for ever: a thread that stops because memory has run out keeps its
+//! locks.
 
 use crate::base::shortage;
 use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
 
-/// What a thread of ours may hold while it takes memory or writes a file: waited for as long as that takes, and not
-/// where the thread has stopped for want of memory, with what it holds.
+/// Waits for a lock that one of the library's threads may hold while it allocates or writes a file. Returns `None`
+/// where the process is out of memory and the lock is taken: its holder may have stopped for good.
 pub(crate) fn hold<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     hold_while(mutex, || {
         std::thread::sleep(PAUSE);
@@ -13,10 +14,10 @@ pub(crate) fn hold<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     })
 }
 
-/// A pause between two attempts at a lock.
+/// Pause between two attempts at a lock.
 pub(crate) const PAUSE: Duration = Duration::from_millis(1);
 
-/// The same, where `pause` waits for the next attempt, and says whether there is one.
+/// Like [`hold`], with a `pause` of the caller's between two attempts. `pause` returns false to give up.
 pub(crate) fn hold_while<T>(mutex: &Mutex<T>, mut pause: impl FnMut() -> bool) -> Option<MutexGuard<'_, T>> {
     loop {
         match mutex.try_lock() {

@@ -1,42 +1,42 @@
-//! Lines for a person, on standard error. Never called from a callback that NCCL makes while it works.
+//! Lines for a person, on standard error. NCCL's callbacks for events write none, except one after a fault.
 //!
-//! Standard error may be a pipe that nobody reads, or whose reader is gone: a line that does not fit is dropped and
-//! counted, nobody waits for room or for another thread, and no signal ends the process.
+//! Standard error may be a pipe that nobody reads or whose reader has gone. A line that does not fit is dropped and
+//! counted. No call waits for room or for another thread, and no signal ends the process.
 
 use crate::base::shortage;
 use crate::base::signal::Held;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
-/// Bytes that a pipe takes whole, or not at all, where it has room: more of a line is left out.
+/// Bytes that a pipe with room takes as a whole. A longer line is cut.
 const LONGEST: usize = libc::PIPE_BUF;
 
-/// What is written to standard error.
+/// Which lines are written to standard error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Verbosity {
-    /// Nothing.
+    /// No lines.
     Off,
-    /// What went wrong.
+    /// Warnings: problems and their cures.
     #[default]
     Warn,
-    /// Also what was found.
+    /// Warnings, and findings worth knowing.
     Info,
 }
 
 static VERBOSITY: AtomicU8 = AtomicU8::new(Verbosity::Warn as u8);
-/// Lines that found no room since the last one that did.
+/// Lines dropped since the last line that was written.
 static DROPPED: AtomicU64 = AtomicU64::new(0);
 
-/// Sets what is written from here on.
+/// Sets which lines are written from now on.
 pub fn set_verbosity(verbosity: Verbosity) {
     VERBOSITY.store(verbosity as u8, Ordering::Relaxed);
 }
 
-/// Something went wrong: what, where, and the way out.
+/// Writes a warning: what went wrong, where, and the cure.
 pub fn warn(line: &str) {
     write(Verbosity::Warn, "warning: ", line);
 }
 
-/// Something worth knowing.
+/// Writes a line worth knowing.
 pub fn info(line: &str) {
     write(Verbosity::Info, "", line);
 }
@@ -46,13 +46,13 @@ fn write(level: Verbosity, kind: &str, line: &str) {
         return;
     }
     let text = format!("{kind}{line}");
-    // then that is what a person must know, and all else follows from it
+    // without memory, all other lines follow from the one line that says so (`warn_of_no_memory`)
     if !shortage::is_out_of_memory() {
         write_to(libc::STDERR_FILENO, &text);
     }
 }
 
-/// The last line: nothing is said after it.
+/// Warns that memory has run out. This is the last line of the process.
 pub(crate) fn warn_of_no_memory(line: &str) {
     if VERBOSITY.load(Ordering::Relaxed) >= Verbosity::Warn as u8 {
         write_to(libc::STDERR_FILENO, &format!("warning: {line}"));
@@ -63,7 +63,7 @@ fn write_to(file: libc::c_int, line: &str) {
     let dropped = DROPPED.swap(0, Ordering::Relaxed);
     let before = if dropped == 0 { String::new() } else { format!("({dropped} lines before this one found no room) ") };
     let mut text = format!("scorep-nccl: {before}{line}");
-    // one line, whatever a setting or a path holds
+    // one line, whatever a setting or a path contains
     if text.contains(char::is_control) {
         text = text.chars().flat_map(escaped).collect();
     }
@@ -76,25 +76,26 @@ fn write_to(file: libc::c_int, line: &str) {
     }
 }
 
-/// A control character as it is written in a string.
+/// Returns a control character as its escape, and any other character as it is.
 fn escaped(character: char) -> impl Iterator<Item = char> {
     let escape = character.is_control().then(|| character.escape_default());
     let itself = escape.is_none().then_some(character);
     escape.into_iter().flatten().chain(itself)
 }
 
-/// One write, so that lines of many ranks do not mix, and without the lock of the standard library's stream: whoever
-/// holds that may wait for a reader. False where there is no room now; one that is closed is no reason to try again.
+/// Writes `text` in one call, so that lines of several ranks do not mix. Does not use the standard library's stream: a
+/// thread that holds its lock may wait for a reader. Returns false if there is no room now. Returns true if the write
+/// failed otherwise, for instance because the reader has gone: trying again would not help.
 fn write_at_once(file: libc::c_int, text: &[u8]) -> bool {
     let _reader = Held::new(libc::SIGPIPE);
-    // of a file that it goes to
+    // standard error may be a file
     let _limit = Held::new(libc::SIGXFSZ);
     let mut asked = libc::pollfd { fd: file, events: libc::POLLOUT, revents: 0 };
-    // SAFETY: one entry, which lives as long as the call; it does not wait.
+    // SAFETY: poll gets one entry, which lives as long as the call, and does not wait.
     if unsafe { libc::poll(&raw mut asked, 1, 0) } < 1 {
         return false;
     }
-    // SAFETY: as many bytes as the text has.
+    // SAFETY: the length is the text's own.
     unsafe { libc::write(file, text.as_ptr().cast(), text.len()) };
     true
 }
@@ -108,7 +109,7 @@ mod tests {
     #[test]
     fn a_line_that_finds_no_room_is_counted_by_the_next_one() {
         let (mut reader, mut writer) = std::io::pipe().unwrap();
-        // SAFETY: fcntl of a descriptor of our own.
+        // SAFETY: the test owns the descriptor.
         let room = unsafe { libc::fcntl(writer.as_raw_fd(), libc::F_GETPIPE_SZ) };
         let mut full = vec![b'.'; usize::try_from(room).unwrap()];
         writer.write_all(&full).unwrap();

@@ -1,4 +1,4 @@
-//! Memory from the system: zero at first, committed as it is touched.
+//! Memory from the system that starts as zeros and is committed as it is touched.
 
 #[cfg(not(loom))]
 use std::alloc::{Layout, alloc_zeroed};
@@ -9,20 +9,21 @@ use std::ptr::NonNull;
 /// Types for which all bytes zero is a valid value, and which need no drop.
 ///
 /// # Safety
-/// The implementor states both.
+/// The implementor guarantees both.
 #[cfg(not(loom))]
 pub unsafe trait Zeroed: Sync {}
 
 /// In a model, atomics are made one by one.
 ///
 /// # Safety
-/// Nothing is asked.
+/// Nothing is required.
 #[cfg(loom)]
 pub unsafe trait Zeroed: Sync + Default {}
 
 /// A fixed array of `T` that starts as zeros and lives as long as the process.
 ///
-/// It is never unmapped: NCCL's threads may still come in while the process ends. An untouched page costs nothing.
+/// It is never unmapped, because NCCL's threads may still enter the library while the process ends. An untouched page
+/// costs nothing.
 #[derive(Debug)]
 pub struct Mapping<T: Zeroed> {
     first: NonNull<T>,
@@ -38,7 +39,7 @@ impl<T: Zeroed> Mapping<T> {
     /// Reserves room for `length` values.
     ///
     /// # Errors
-    /// What mmap says, for example when an address space limit (`ulimit -v`) is reached.
+    /// Fails with the error of mmap, for example when an address space limit (`ulimit -v`) is reached.
     #[cfg(loom)]
     pub fn new(length: usize) -> io::Result<Self> {
         let values: Box<[T]> = (0..length).map(|_| T::default()).collect();
@@ -49,7 +50,7 @@ impl<T: Zeroed> Mapping<T> {
     /// Reserves room for `length` values.
     ///
     /// # Errors
-    /// What mmap says, for example when an address space limit (`ulimit -v`) is reached.
+    /// Fails with the error of mmap, for example when an address space limit (`ulimit -v`) is reached.
     #[cfg(not(loom))]
     pub fn new(length: usize) -> io::Result<Self> {
         let bytes = length.checked_mul(size_of::<T>()).filter(|&bytes| bytes > 0).ok_or(io::ErrorKind::InvalidInput)?;
@@ -73,12 +74,12 @@ impl<T: Zeroed> Mapping<T> {
     }
 }
 
-/// A model makes thousands.
+/// Gives the memory back, because loom makes thousands of mappings in a model.
 #[cfg(loom)]
 impl<T: Zeroed> Drop for Mapping<T> {
     fn drop(&mut self) {
         let values = std::ptr::slice_from_raw_parts_mut(self.first.as_ptr(), self.length);
-        // SAFETY: the slice that `new` leaked, which nothing borrows any more.
+        // SAFETY: the slice is the one that `new` leaked, and nothing borrows it any more.
         drop(unsafe { Box::from_raw(values) });
     }
 }
@@ -93,12 +94,13 @@ impl<T: Zeroed> Deref for Mapping<T> {
     }
 }
 
-/// One `T` that starts as zeros and lives as long as the process, made in its place; `None` where there is no memory.
+/// Allocates one zeroed `T` that lives as long as the process, in its final place. Returns `None` where there is no
+/// memory.
 #[cfg(not(loom))]
 pub(crate) fn zeroed<T: Zeroed>() -> Option<&'static T> {
     const { assert!(size_of::<T>() > 0) };
-    // SAFETY: the size is not 0. NULL, or memory for a value that all zeros are, by `Zeroed`, and that is never given
-    // back.
+    // SAFETY: the size is not 0. The result is NULL or memory that is never given back, and zeros are a valid `T` by
+    // `Zeroed`.
     unsafe { alloc_zeroed(Layout::new::<T>()).cast::<T>().as_ref() }
 }
 

@@ -1,4 +1,4 @@
-//! Floor of everything: memory, threads, locks, lines, files.
+//! Basics that every other module builds on: memory, threads, locks, log lines and files.
 
 pub(crate) mod answer;
 pub(crate) mod bell;

@@ -1,4 +1,4 @@
-//! What a reader of the figures must know, in words; part of the summary.
+//! Notes: sentences that a reader of the summary must know. The summary contains them.
 
 use crate::base::{lock, shortage};
 use std::collections::BTreeSet;
@@ -6,9 +6,9 @@ use std::sync::Mutex;
 
 static NOTES: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
-/// Adds a note; one that is there already is not repeated. Never called from the hot path.
+/// Adds a note, unless it is there already. Never called from the hot path.
 pub fn add(note: String) {
-    // there is no summary then
+    // no summary is written when memory has run out
     if shortage::is_out_of_memory() {
         return;
     }
@@ -17,7 +17,7 @@ pub fn add(note: String) {
     }
 }
 
-/// All notes; none where a thread that is out of memory holds them.
+/// Returns all notes; none if a thread that is out of memory holds them.
 pub fn all() -> Vec<String> {
     lock::hold(&NOTES).map(|notes| notes.iter().cloned().collect()).unwrap_or_default()
 }

@@ -1,7 +1,7 @@
-//! Threads of our own in somebody else's process.
+//! The library's own threads, which run in a process of somebody else.
 //!
-//! They block all signals, since the application's handlers must not run on them, a fault in one ends that thread
-//! alone, and Score-P does not record what they do.
+//! They block all signals, because the application's handlers must not run on them. A fault in one of them ends that
+//! thread alone. Score-P does not record their calls.
 
 use crate::base::signal::Blocked;
 use crate::base::unseen::Unseen;
@@ -14,13 +14,13 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-/// Stack of a thread of ours, bytes.
+/// Stack size of one of the library's threads, bytes.
 const STACK: usize = 512 << 10;
 
-/// What the C library takes of a thread's stack for thread-local variables, the application's among them, which may be
-/// megabytes.
+/// Returns how many bytes of a thread's stack the C library uses for thread-local variables. The application's
+/// variables are among them and may take megabytes.
 fn reserved_stack() -> usize {
-    // SAFETY: dlsym with the default handle searches what is loaded.
+    // SAFETY: dlsym with the default handle searches the loaded libraries.
     let function = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"__pthread_get_minstack".as_ptr()) };
     let mut attributes = std::mem::MaybeUninit::<libc::pthread_attr_t>::uninit();
     // SAFETY: pthread_attr_init fills the attributes in.
@@ -28,9 +28,9 @@ fn reserved_stack() -> usize {
         return 0;
     }
     type Minimum = unsafe extern "C" fn(*const libc::pthread_attr_t) -> libc::size_t;
-    // SAFETY: glibc's function of that name has this type; Rust's standard library calls it so, too.
+    // SAFETY: glibc's function of that name has this type; Rust's standard library calls it with the same type.
     let minimum = unsafe { std::mem::transmute::<*mut c_void, Minimum>(function) };
-    // SAFETY: the attributes were filled in above, and are given back.
+    // SAFETY: the attributes were initialised above and are destroyed once.
     unsafe {
         let bytes = minimum(attributes.as_ptr());
         libc::pthread_attr_destroy(attributes.as_mut_ptr());
@@ -38,7 +38,8 @@ fn reserved_stack() -> usize {
     }
 }
 
-/// Those that run: the system's numbers, 0 where there is none. One beyond counts as the application's.
+/// Thread ids of the library's running threads; 0 marks a free place. A thread that finds no free place counts as the
+/// application's.
 static RUNNING: [AtomicI64; 16] = [const { AtomicI64::new(0) }; 16];
 
 fn number() -> i64 {
@@ -46,27 +47,28 @@ fn number() -> i64 {
     unsafe { libc::syscall(libc::SYS_gettid) }
 }
 
-/// Whether the calling thread is one of ours.
+/// Returns whether the calling thread is one of the library's.
 pub(crate) fn is_own() -> bool {
     let number = number();
     RUNNING.iter().any(|running| running.load(Ordering::Relaxed) == number)
 }
 
-/// The calling thread, one of ours, does nothing any more. It cannot end: what it holds may be in use.
+/// Stops the calling thread, one of the library's, for good. It must not end, because others may still use its memory
+/// and the locks that it holds.
 pub(crate) fn stop() -> ! {
     loop {
         std::thread::sleep(Duration::from_secs(3600));
     }
 }
 
-/// How long a process waits for threads of ours that write files, all waits together: a file system that does not
-/// answer for so long must not keep the process from its end.
+/// How long a process waits, in total, for threads of the library that write files. A file system that does not answer
+/// for so long must not keep the process from ending.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What a thread of ours may hold while it writes the file that is named, waited for: not where the thread has stopped
-/// for want of memory, with what it holds, and no longer than `PATIENCE`. Then one line says so.
+/// Waits for a lock that one of the library's threads may hold while it writes the file `written`. Returns `None` after
+/// `PATIENCE`, with one warning, or where the process is out of memory: the holder may have stopped for good.
 pub fn hold<'a, T>(mutex: &'a Mutex<T>, written: &str) -> Option<MutexGuard<'a, T>> {
-    /// Nanoseconds.
+    /// Time waited so far, nanoseconds.
     static WAITED: AtomicU64 = AtomicU64::new(0);
     hold_within(mutex, &WAITED, PATIENCE, || {
         log::warn(&format!(
@@ -76,7 +78,7 @@ pub fn hold<'a, T>(mutex: &'a Mutex<T>, written: &str) -> Option<MutexGuard<'a, 
     })
 }
 
-/// The same with that much patience, of which so much is used.
+/// Like [`hold`], with the total `patience`, the time `waited` so far in nanoseconds, and `give_up` called at its end.
 fn hold_within<'a, T>(
     mutex: &'a Mutex<T>,
     waited: &AtomicU64,
@@ -99,7 +101,7 @@ fn hold_within<'a, T>(
     held
 }
 
-/// The calling thread is one of ours until this is dropped.
+/// Registers the calling thread as one of the library's until this is dropped.
 struct Running(Option<&'static AtomicI64>);
 
 impl Running {
@@ -118,38 +120,38 @@ impl Drop for Running {
     }
 }
 
-/// What a thread begins with.
+/// Everything that a new thread needs.
 struct Task<F> {
     name: &'static str,
     unseen: Unseen,
     body: F,
 }
 
-/// Starts a thread of that name (15 characters are shown).
+/// Starts a thread called `name`. The system shows the first 15 characters.
 ///
-/// Not by the standard library: its threads have variables of their own, for which the C library ends the process where
-/// there is no memory.
+/// Uses pthreads directly: threads of the standard library have thread-local variables, for which the C library ends
+/// the process where memory has run out.
 ///
 /// # Errors
-/// When the system refuses a thread.
+/// Fails when the system refuses a thread.
 pub fn spawn<F: FnOnce() + Send + 'static>(name: &'static str, body: F) -> io::Result<()> {
     let _blocked = Blocked::all();
-    // `--io=runtime:posix` would record what this thread writes on the main thread's location, beside the main thread:
-    // a race
+    // Unseen: with `--io=runtime:posix`, Score-P would record the new thread's writes on the main thread's location,
+    // concurrently with the main thread: a data race
     let task = Box::into_raw(Box::new(Task { name, unseen: Unseen::look_up(), body }));
     let refused = start(run::<F>, task.cast());
     if refused != 0 {
-        // SAFETY: there is no thread that would take it.
+        // SAFETY: no thread was started, so the task is still this function's.
         drop(unsafe { Box::from_raw(task) });
         return Err(io::Error::from_raw_os_error(refused));
     }
     Ok(())
 }
 
-/// What the system says: 0 where there is a thread.
+/// Starts a detached thread. Returns 0, or the system's error number.
 fn start(function: extern "C" fn(*mut c_void) -> *mut c_void, task: *mut c_void) -> libc::c_int {
     let (mut attributes, mut thread) = (MaybeUninit::<libc::pthread_attr_t>::uninit(), MaybeUninit::uninit());
-    // SAFETY: the attributes are filled in first and given back last; the task goes over to the new thread.
+    // SAFETY: the attributes are initialised first and destroyed last; the new thread takes over the task.
     unsafe {
         let attributes = attributes.as_mut_ptr();
         let refused = libc::pthread_attr_init(attributes);
@@ -157,7 +159,7 @@ fn start(function: extern "C" fn(*mut c_void) -> *mut c_void, task: *mut c_void)
             return refused;
         }
         libc::pthread_attr_setdetachstate(attributes, libc::PTHREAD_CREATE_DETACHED);
-        // whole pages, as POSIX allows the system to ask for
+        // rounded up to whole pages: POSIX lets a system ask for that
         libc::pthread_attr_setstacksize(attributes, (STACK + reserved_stack()).next_multiple_of(1 << 16));
         let refused = libc::pthread_create(thread.as_mut_ptr(), attributes, function, task);
         libc::pthread_attr_destroy(attributes);
@@ -167,20 +169,20 @@ fn start(function: extern "C" fn(*mut c_void) -> *mut c_void, task: *mut c_void)
 
 extern "C" fn run<F: FnOnce()>(task: *mut c_void) -> *mut c_void {
     let _running = Running::begin();
-    // SAFETY: what `spawn` has made of a box, for this thread alone.
+    // SAFETY: `spawn` made the pointer from a box and gave it to this thread alone.
     let Task { name, unseen, body } = *unsafe { Box::from_raw(task.cast::<Task<F>>()) };
     let mut shown = [0_u8; 16];
     shown.iter_mut().zip(name.bytes().take(15)).for_each(|(to, from)| *to = from);
-    // SAFETY: a string that ends within the array, which the kernel copies.
+    // SAFETY: the name ends with 0 within the array, and the kernel copies it.
     unsafe { libc::prctl(libc::PR_SET_NAME, shown.as_ptr()) };
     let guarded = || {
         unseen.stay();
         body();
     };
     if let Err(payload) = catch_unwind(AssertUnwindSafe(guarded)) {
-        // dropping it may panic again
+        // dropping the payload may panic again
         std::mem::forget(payload);
-        // without it nothing would be read any more
+        // without this thread nothing would be read any more
         switch::off_after_fault(name);
     }
     std::ptr::null_mut()
@@ -193,7 +195,7 @@ mod tests {
 
     fn is_blocked(signal: libc::c_int) -> bool {
         let mut mask = std::mem::MaybeUninit::<libc::sigset_t>::zeroed();
-        // SAFETY: pthread_sigmask without a new mask writes the present one, which sigismember reads.
+        // SAFETY: without a new mask, pthread_sigmask writes the current one, which sigismember reads.
         unsafe {
             libc::pthread_sigmask(libc::SIG_BLOCK, std::ptr::null(), mask.as_mut_ptr());
             libc::sigismember(mask.as_ptr(), signal) == 1
@@ -217,7 +219,7 @@ mod tests {
             assert!(hold_within(&busy, &waited, Duration::from_millis(20), || given_up += 1).is_none());
             assert_eq!(given_up, turn);
         }
-        // what is free is had without a wait
+        // a free lock is taken without a wait
         assert_eq!(hold_within(&free, &waited, Duration::from_millis(20), || given_up += 1).as_deref(), Some(&2));
         drop(held);
         assert!(hold_within(&busy, &waited, Duration::from_millis(20), || given_up += 1).is_some() && given_up == 2);

@@ -1,6 +1,6 @@
 //! Random numbers.
 
-/// One that nobody can foretell, from the kernel; `None` where it forbids that, or would have to wait.
+/// Returns an unpredictable number from the kernel; `None` where the kernel forbids that or would have to wait.
 pub(crate) fn of_kernel() -> Option<u64> {
     let mut bytes = [0_u8; 8];
     // SAFETY: getrandom writes at most the length given.

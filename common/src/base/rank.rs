@@ -1,6 +1,6 @@
-//! Which rank of the job this process is, as the environment tells before any communicator does.
+//! Rank of this process in its job, as the launcher's environment variables give it before any communicator exists.
 //!
-//! | who tells | rank | ranks |
+//! | source | rank | number of ranks |
 //! |---|---|---|
 //! | PyTorch (torchrun, accelerate, deepspeed) | `RANK` | `WORLD_SIZE` |
 //! | Open MPI | `OMPI_COMM_WORLD_RANK` | `OMPI_COMM_WORLD_SIZE` |
@@ -13,17 +13,18 @@
 //! | SLURM, in a step | `SLURM_PROCID` | `SLURM_STEP_NUM_TASKS`, `SLURM_NTASKS` |
 //! | a script, by `RANK` alone | `RANK` | |
 //!
-//! The first row that tells is taken. Launchers start each other from the last rows to the first: a SLURM task may be
-//! `mpirun` or its daemon, and an MPI process may be `torchrun`; the inner one knows the process. A rank that is not
-//! below its number of ranks is some other job's, and passed over. `RANK` is anybody's word, so it comes first only
-//! beside `WORLD_SIZE`, as PyTorch sets it.
+//! The first row that gives a rank is taken. The rows are in this order because launchers start each other from the
+//! last row to the first: a SLURM task may be `mpirun` or its daemon, and an MPI process may be `torchrun`. The inner
+//! launcher knows the process best. A rank that is not below its number of ranks belongs to another job and is passed
+//! over. Anybody may set `RANK`, so it comes first only together with `WORLD_SIZE`, as PyTorch sets it.
 //!
-//! SLURM sets `SLURM_PROCID=0` in a batch script and in the shell of an interactive allocation, too, however many tasks
-//! the allocation has. Neither is a rank: the first is in no step, the second in one with a number of SLURM's own.
+//! SLURM also sets `SLURM_PROCID=0` in a batch script and in the shell of an interactive allocation, whatever the
+//! number of tasks. Neither is a rank: the batch script is in no step, and the shell is in a step with a reserved
+//! number.
 
 use std::sync::OnceLock;
 
-/// Who tells: the variables of the rank and of the number of ranks.
+/// The variable of the rank and those of the number of ranks, for each source, in the order of the table above.
 const TELLERS: [(&str, &[&str]); 10] = [
     (PYTORCH, &["WORLD_SIZE"]),
     ("OMPI_COMM_WORLD_RANK", &["OMPI_COMM_WORLD_SIZE"]),
@@ -38,7 +39,7 @@ const TELLERS: [(&str, &[&str]); 10] = [
 ];
 const PYTORCH: &str = "RANK";
 const SLURM: &str = "SLURM_PROCID";
-/// Who tells the number among the processes of a machine: PyTorch, SLURM, Open MPI, MVAPICH, Intel MPI, Cray.
+/// Variables of the rank among the processes of one machine: PyTorch, SLURM, Open MPI, MVAPICH, Intel MPI, Cray.
 pub const LOCAL: [&str; 6] = [
     "LOCAL_RANK",
     "SLURM_LOCALID",
@@ -47,55 +48,55 @@ pub const LOCAL: [&str; 6] = [
     "MPI_LOCALRANKID",
     "PALS_LOCAL_RANKID",
 ];
-/// Steps of SLURM's own have numbers from here on (`SLURM_MAX_NORMAL_STEP_ID` of slurm.h).
+/// First step number that SLURM reserves for its own steps (`SLURM_MAX_NORMAL_STEP_ID` of slurm.h).
 const STEPS_OF_SLURM: u32 = 0xffff_fff0;
 
-/// The variables of rank, number of ranks, and rank on the machine.
+/// Lists all variables that are read: for the rank, the number of ranks, and the rank on the machine.
 pub(crate) fn variables() -> impl Iterator<Item = &'static str> {
     let all = TELLERS.iter().flat_map(|(variable, sizes)| std::iter::once(variable).chain(*sizes));
-    // PyTorch's stands there twice
+    // `RANK` is in the table twice
     all.take(TELLERS.iter().map(|(_, sizes)| 1 + sizes.len()).sum::<usize>() - 1).chain(&LOCAL).copied()
 }
 
-/// The variables that a rank is asked of, each once.
+/// Lists the variables that a rank is read from, each once.
 pub fn tellers() -> impl Iterator<Item = &'static str> {
     TELLERS[..TELLERS.len() - 1].iter().map(|&(variable, _)| variable)
 }
 
-/// What the environment tells.
+/// Rank and number of ranks that the environment gives.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Told {
     /// Rank of this process in its job, from 0.
     pub rank: Option<u32>,
-    /// The variable that says so.
+    /// The variable that gave the rank.
     pub variable: Option<&'static str>,
-    /// Processes of the job, where a variable says so.
+    /// Number of processes of the job, where a variable gives it.
     pub ranks: Option<u32>,
 }
 
-/// What the environment told when it was asked first.
+/// Returns what the environment said at the first call.
 pub fn told() -> Told {
     static TOLD: OnceLock<Told> = OnceLock::new();
     *TOLD.get_or_init(|| Told::by(|name| std::env::var(name).ok()))
 }
 
-/// Rank of this process in its job, from 0.
+/// Returns the rank of this process in its job, from 0.
 pub fn rank() -> Option<u32> {
     told().rank
 }
 
-/// Processes of the job.
+/// Returns the number of processes of the job.
 pub fn ranks() -> Option<u32> {
     told().ranks
 }
 
 impl Told {
-    /// Whether the rank is of a launcher, and no word of a script's.
+    /// Returns whether a launcher set the rank. A `RANK` without `WORLD_SIZE` may come from a script.
     pub fn is_of_launcher(&self) -> bool {
         self.variable.is_some_and(|variable| variable != PYTORCH || self.ranks.is_some())
     }
 
-    /// What an environment tells.
+    /// Reads rank and number of ranks from an environment, given by `lookup`.
     pub fn by(lookup: impl Fn(&str) -> Option<String>) -> Self {
         let number = |name: &str| lookup(name)?.trim().parse::<u32>().ok();
         let in_step = number("SLURM_STEP_ID").is_some_and(|step| step < STEPS_OF_SLURM);
@@ -111,7 +112,7 @@ impl Told {
         };
         let mut tellers = TELLERS.iter().filter_map(of_teller);
         let Some(first) = tellers.next() else { return Self::default() };
-        // who starts processes by PMIx tells how many there are by a name of its own
+        // PMIx gives no number of ranks; a launcher that uses PMIx gives it in a variable of its own
         let others = || tellers.filter(|other| other.rank == first.rank).find_map(|other| other.ranks);
         Self { ranks: first.ranks.or_else(others), ..first }
     }
@@ -166,10 +167,10 @@ mod tests {
         let under = |inner: &str| told(&format!("{slurm} {inner}"));
         assert_eq!(under("RANK=9 WORLD_SIZE=16"), (Some(9), Some(16)));
         assert_eq!(under("OMPI_COMM_WORLD_RANK=9 OMPI_COMM_WORLD_SIZE=16"), (Some(9), Some(16)));
-        // PMIx does not say how many; SLURM does, where it means the same process
+        // PMIx gives no number of ranks; SLURM's counts if SLURM gives the same rank
         assert_eq!(under("PMIX_RANK=1"), (Some(1), Some(2)));
         assert_eq!(under("PMIX_RANK=9"), (Some(9), None));
-        // a word that anybody may use
+        // anybody may set `RANK`
         assert_eq!(under("RANK=9"), (Some(1), Some(2)));
     }
 
@@ -188,7 +189,7 @@ mod tests {
         ] {
             assert_eq!(told(environment), (None, None), "{environment}");
         }
-        // of another job, or of none
+        // a rank of another job is passed over; the next source counts
         assert_eq!(told("PMI_RANK=8 PMI_SIZE=8 PMIX_RANK=2"), (Some(2), None));
     }
 }

@@ -1,9 +1,9 @@
-//! Memory for when there is no more: an allocation that fails ends a process of Rust's, and this library is a guest in
-//! somebody's job.
+//! Memory set aside for the time after memory has run out. A failed allocation ends a Rust process, and this library is
+//! a guest in somebody's job.
 //!
-//! The library's allocator is the C library's. When that has nothing, the library is switched off ([`switch`]), and
-//! what is under way comes to its end with memory that was set aside when the first callback came. Threads of ours stop
-//! for good where that is not enough; what the application's threads may take is bounded (docs/security.md).
+//! The library's allocator is the C library's. When that returns NULL, the library switches itself off ([`switch`]) and
+//! finishes its work in progress with memory that was set aside at the first callback. A thread of the library that
+//! needs more than that stops for good. The application's threads need a bounded amount (docs/security.md).
 
 use crate::base::{own_thread, switch};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -11,40 +11,41 @@ use std::cell::UnsafeCell;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Bytes set aside, of which none is touched before it is needed; half of them are for the application's threads alone.
+/// Bytes set aside. The kernel commits a page when it is touched first. Half of the bytes are for the application's
+/// threads alone.
 const BYTES: usize = 4 << 20;
-/// Bytes that are there from the start: enough to say that there are no others.
+/// Bytes of static memory, available from the start: enough to warn that memory has run out.
 const FIRST: usize = 16 << 10;
-/// The largest allocation of a thread of ours that is served: those behind locks, for which others would wait, are
-/// smaller.
+/// Largest allocation that one of the library's threads gets from the reserve, bytes. Allocations made under a lock
+/// that the application's threads may wait for are smaller.
 const SMALL: usize = 64 << 10;
 
 /// The library's allocator.
 #[derive(Debug)]
 pub(crate) struct Reserve;
 
-/// Addresses from which memory is given one piece after the other. What was given last may be given back.
+/// A range of addresses that hands out pieces one behind the other. Only the last piece can be given back.
 struct Region {
-    /// The first one; 0 where there is none yet.
+    /// First address; 0 before the range exists.
     first: AtomicUsize,
     length: usize,
-    /// Bytes given.
+    /// Bytes handed out.
     used: AtomicUsize,
 }
 
 #[repr(align(64))]
 struct Bytes(UnsafeCell<[u8; FIRST]>);
 
-// SAFETY: whoever is given a piece of it has that piece alone.
+// SAFETY: `Region::take` hands out every piece to one caller alone.
 unsafe impl Sync for Bytes {}
 
 static START: Bytes = Bytes(UnsafeCell::new([0; FIRST]));
 static REGIONS: [Region; 2] = [Region::new(FIRST), Region::new(BYTES)];
 
-/// Sets memory aside, once; false where there is none. Later calls cost one look.
+/// Sets memory aside, once. Returns false if the system has none. Later calls cost one atomic load.
 #[inline]
 pub(crate) fn prepare() -> bool {
-    // no `Once`: a child that was forked within it would wait for its end for ever
+    // no `Once`: a child that is forked while `Once` runs would wait for its end for ever
     static DONE: AtomicBool = AtomicBool::new(false);
     DONE.load(Ordering::Relaxed) || DONE.swap(true, Ordering::Relaxed) || set_aside()
 }
@@ -73,7 +74,7 @@ impl Region {
         first != 0 && address.wrapping_sub(first) < self.length
     }
 
-    /// A piece of the first `most` bytes, or NULL.
+    /// Takes a piece out of the first `most` bytes of the region, or returns NULL.
     fn take(&self, layout: Layout, most: usize) -> *mut u8 {
         let first = self.first.load(Ordering::Acquire);
         if first == 0 {
@@ -87,16 +88,16 @@ impl Region {
         }
     }
 
-    /// Ends the piece there, which was `before` bytes long, behind `after` bytes, if it was given last and that is
-    /// within the first `most`.
+    /// Changes the length of a piece from `before` to `after` bytes. Returns whether it has: the piece must be the last
+    /// one, and must end within the first `most` bytes.
     fn resize(&self, piece: usize, before: usize, after: usize, most: usize) -> bool {
         let start = piece - self.first.load(Ordering::Acquire);
         let Some(end) = start.checked_add(after).filter(|&end| end <= most) else { return false };
         self.used.compare_exchange(start + before, end, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
-    /// Of how many bytes, from the first one, the calling thread may have a piece of that size: the others are for the
-    /// application's.
+    /// Returns how many bytes, from the first one, the calling thread may use for a piece of `size` bytes. The rest is
+    /// for the application's threads.
     fn share(&self, size: usize, is_own: bool) -> usize {
         match is_own {
             false => self.length,
@@ -110,43 +111,43 @@ fn region_of(piece: *mut u8) -> Option<&'static Region> {
     REGIONS.iter().find(|region| region.holds(piece as usize))
 }
 
-/// There is no memory: the library is off from here on. Gives some of what was set aside, or NULL; does not come back
-/// to a thread of ours that asks for more than that.
+/// Switches the library off and takes a piece of the memory set aside; NULL if there is none left for an application's
+/// thread. Does not return to a thread of the library that asks for more than is left for it.
 #[cold]
 fn instead(layout: Layout) -> *mut u8 {
     switch::out_of_memory();
     let is_own = own_thread::is_own();
-    // the first ones last, with which the end is told
+    // the static region last: the warning needs it
     let mut pieces = REGIONS.iter().rev().map(|region| region.take(layout, region.share(layout.size(), is_own)));
     match pieces.find(|piece| !piece.is_null()) {
         Some(piece) => piece,
-        // `alloc` must not unwind, and whoever gets NULL ends the process
+        // `alloc` must not unwind, and a caller that gets NULL ends the process
         None if is_own => own_thread::stop(),
         None => null_mut(),
     }
 }
 
-// Not inlined: there are thousands of places that allocate.
-// SAFETY: what System guarantees; and pieces of the regions are long enough, aligned, and given to one caller at a
-// time.
+// Not inlined: thousands of places allocate.
+// SAFETY: System upholds the contract for its memory. Pieces of the regions are long enough, aligned, and handed out to
+// one caller at a time.
 unsafe impl GlobalAlloc for Reserve {
     #[inline(never)]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the contract of `alloc`.
         let found = unsafe { System.alloc(layout) };
         if found.is_null() { instead(layout) } else { found }
     }
 
     #[inline(never)]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the contract of `alloc_zeroed`.
         let found = unsafe { System.alloc_zeroed(layout) };
         if !found.is_null() {
             return found;
         }
         let piece = instead(layout);
         if !piece.is_null() {
-            // SAFETY: a piece of that length, which may have been somebody else's before.
+            // SAFETY: the piece is that long. It is written because it may have been in use before.
             unsafe { piece.write_bytes(0, layout.size()) };
         }
         piece
@@ -156,7 +157,7 @@ unsafe impl GlobalAlloc for Reserve {
     unsafe fn dealloc(&self, piece: *mut u8, layout: Layout) {
         match region_of(piece) {
             Some(region) => _ = region.resize(piece as usize, layout.size(), 0, region.length),
-            // SAFETY: the caller's; it is none of ours, so System gave it.
+            // SAFETY: the caller upholds the contract of `dealloc`; a piece of no region came from System.
             None => unsafe { System.dealloc(piece, layout) },
         }
     }
@@ -168,15 +169,15 @@ unsafe impl GlobalAlloc for Reserve {
         let wanted = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
         let from_system = match region {
             Some(region) if size <= layout.size() => {
-                // what another piece lies behind stays as long as it is
+                // a piece that is not the last one keeps its length
                 region.resize(piece as usize, layout.size(), size, region.length);
                 return piece;
             }
             // there may be memory again
-            // SAFETY: the caller's.
+            // SAFETY: the caller upholds the contract of `realloc`, so the layout is valid.
             Some(_) => unsafe { System.alloc(wanted) },
             None => {
-                // SAFETY: the caller's; it is none of ours, so System gave it.
+                // SAFETY: the caller upholds the contract of `realloc`; a piece of no region came from System.
                 let moved = unsafe { System.realloc(piece, layout, size) };
                 if !moved.is_null() {
                     return moved;
@@ -194,7 +195,8 @@ unsafe impl GlobalAlloc for Reserve {
             _ => instead(wanted),
         };
         if !found.is_null() {
-            // SAFETY: two pieces apart, at least so long; the old one is given back once, by whoever gave it.
+            // SAFETY: the two pieces do not overlap and are at least that long; the old one is given back once, to its
+            // own source.
             unsafe {
                 found.copy_from_nonoverlapping(piece, size.min(layout.size()));
                 self.dealloc(piece, layout);
@@ -250,7 +252,7 @@ mod tests {
         let (large, small) = (bytes(4096), bytes(32));
         let [piece, behind] = [large, small].map(|layout| REGIONS[1].take(layout, BYTES));
         assert!(!piece.is_null() && !behind.is_null());
-        // SAFETY: two pieces of that length, of this test alone, each of which is given back once, with its last
+        // SAFETY: both pieces are that long and belong to this test alone; each is given back once, with its last
         // length.
         unsafe {
             piece.write_bytes(7, 4096);
@@ -260,7 +262,7 @@ mod tests {
             assert!(region_of(grown).is_none(), "the system has memory");
             assert!(std::slice::from_raw_parts(grown, 100).iter().all(|&byte| byte == 7));
             Reserve.dealloc(grown, bytes(8192));
-            // the last one, too
+            // so does growing the last piece
             let grown = Reserve.realloc(behind, small, 64);
             assert!(region_of(grown).is_none(), "the system has memory");
             Reserve.dealloc(grown, bytes(64));

@@ -2,16 +2,17 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Set once an allocation of this library has failed.
+/// Set after the first failed allocation of this library.
 static OUT_OF_MEMORY: AtomicBool = AtomicBool::new(false);
 
-/// Whether an allocation of this library has failed: then its threads answer nothing any more, and no file is written.
+/// Returns whether an allocation of this library has failed. From then on the library's threads answer nothing and no
+/// file is written.
 #[inline]
 pub fn is_out_of_memory() -> bool {
     OUT_OF_MEMORY.load(Ordering::Relaxed)
 }
 
-/// An allocation has failed.
+/// Notes that an allocation has failed.
 pub(crate) fn note() {
     OUT_OF_MEMORY.store(true, Ordering::Relaxed);
 }
@@ -21,12 +22,12 @@ pub(crate) mod tests {
     use super::note;
     use std::process::Command;
 
-    /// Runs the body of the test of that name in a process of its own that is out of memory, since there is no way
-    /// back. Gives what that process says, which ends within seconds.
+    /// Runs `body` in a process of its own that is out of memory, because that state cannot be undone. `test` is the
+    /// name of the calling test. Returns the standard error of that process, which ends within seconds.
     pub(crate) fn without_memory(test: &str, body: impl FnOnce()) -> String {
         const IS_THERE: &str = "TEST_WITHOUT_MEMORY";
         if std::env::var_os(IS_THERE).is_some() {
-            // SAFETY: alarm takes a number; its signal ends this process of the test's own.
+            // SAFETY: alarm takes a number; its signal ends only this process, which belongs to the test.
             unsafe { libc::alarm(20) };
             note();
             body();

@@ -1,18 +1,18 @@
-//! Signals that are kept from the application's thread for a while.
+//! Signals that are blocked on a thread for a while.
 
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
-/// Signals are blocked for the calling thread, and those it starts, until this is dropped there. Several may be dropped
-/// in any order: each gives back those that it has blocked itself.
+/// Blocks signals for the calling thread, and for threads that it starts, until this is dropped on the same thread.
+/// Guards may be dropped in any order: each unblocks only the signals that it has blocked itself.
 pub(crate) struct Blocked {
     own: libc::sigset_t,
-    /// A mask is a thread's own.
+    /// Makes this type `!Send`: a signal mask belongs to a thread.
     _here: PhantomData<*const ()>,
 }
 
 impl Blocked {
-    /// All of them.
+    /// Blocks all signals.
     pub(crate) fn all() -> Self {
         Self::these(1..=libc::SIGRTMAX())
     }
@@ -20,13 +20,13 @@ impl Blocked {
     fn these(signals: impl IntoIterator<Item = libc::c_int>) -> Self {
         let (mut wanted, mut before) = (empty(), empty());
         let signals: Vec<libc::c_int> = signals.into_iter().collect();
-        // SAFETY: sets that are initialised, of which the last is written; numbers that are none are refused.
+        // SAFETY: `wanted` is initialised and `before` is written; the C library refuses numbers that are no signals.
         unsafe {
             signals.iter().for_each(|&signal| _ = libc::sigaddset(&raw mut wanted, signal));
             libc::pthread_sigmask(libc::SIG_BLOCK, &raw const wanted, &raw mut before);
         }
         for signal in signals {
-            // SAFETY: as above.
+            // SAFETY: both sets are initialised.
             unsafe {
                 if libc::sigismember(&raw const before, signal) == 1 {
                     libc::sigdelset(&raw mut wanted, signal);
@@ -53,11 +53,11 @@ fn empty() -> libc::sigset_t {
     }
 }
 
-/// A signal that a write of this thread may raise, SIGPIPE or SIGXFSZ, ends no process until this is dropped: the write
-/// fails instead.
+/// Holds back a signal that a write of this thread may raise (SIGPIPE or SIGXFSZ): until this is dropped, the write
+/// fails instead of ending the process.
 pub(crate) struct Held {
     signal: libc::c_int,
-    /// Somebody else's: it stays.
+    /// The signal was pending before, so it belongs to the application and stays pending.
     was_pending: bool,
     _blocked: Blocked,
 }
@@ -71,11 +71,11 @@ impl Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        // both are raised for the thread that writes, before its write returns
+        // the kernel raises both signals for the writing thread, before its write returns
         if !self.was_pending && is_pending(self.signal) {
             let at_once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
             let mut set = empty();
-            // SAFETY: a set and a time that live as long as the call; nothing is written about the signal.
+            // SAFETY: the set and the time live as long as the call; NULL asks for no information about the signal.
             unsafe {
                 libc::sigaddset(&raw mut set, self.signal);
                 libc::sigtimedwait(&raw const set, std::ptr::null_mut(), &raw const at_once);
@@ -97,7 +97,7 @@ fn is_pending(signal: libc::c_int) -> bool {
 mod tests {
     use super::*;
 
-    /// Of those two the ones that the calling thread has blocked.
+    /// Returns whether the calling thread has blocked SIGPIPE and SIGXFSZ.
     fn blocked() -> [bool; 2] {
         let mut mask = empty();
         // SAFETY: pthread_sigmask writes the mask.
@@ -139,7 +139,7 @@ mod tests {
         raise(libc::SIGPIPE);
         drop(Held::new(libc::SIGPIPE));
         assert!(is_pending(libc::SIGPIPE) && blocked() == [true, false]);
-        // taken off, as the test goes on
+        // takes the signal off, because the test goes on
         let inner = Held { signal: libc::SIGPIPE, was_pending: false, _blocked: Blocked::these([]) };
         drop(inner);
         assert!(!is_pending(libc::SIGPIPE));

@@ -1,8 +1,7 @@
-//! The switch that takes the plugin out of a job: after a fault of its own, in a forked child, and where there is no
-//! memory.
+//! The switch that turns the plugin off: after a fault of its own, in a forked child, and when memory has run out.
 //!
-//! When it is off, nothing is recorded and every callback returns at once; what was recorded before is taken in, if
-//! there is memory.
+//! While the plugin is off, it records nothing and every callback returns at once. Events recorded before are still
+//! evaluated if there is memory.
 
 use crate::base::{log, notes, shortage};
 use std::sync::OnceLock;
@@ -10,21 +9,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 static OFF: AtomicBool = AtomicBool::new(false);
 
-/// Whether the plugin is switched off.
+/// Returns whether the plugin is switched off.
 #[inline]
 pub fn is_off() -> bool {
     OFF.load(Ordering::Relaxed)
 }
 
-/// Switches the plugin off since there is no memory. It is told later ([`tell_out_of_memory`]): whoever wants memory
-/// may be anywhere.
+/// Switches the plugin off because memory has run out. [`tell_out_of_memory`] reports it later, because the failed
+/// allocation may be anywhere.
 #[cold]
 pub(crate) fn out_of_memory() {
     OFF.store(true, Ordering::Relaxed);
     shortage::note();
 }
 
-/// Says once that there was no memory, if so. Called where nothing is under way.
+/// Warns once if memory has run out. Called where none of the library's work is under way on the thread.
 #[inline]
 pub(crate) fn tell_out_of_memory() {
     static TOLD: AtomicBool = AtomicBool::new(false);
@@ -35,10 +34,11 @@ pub(crate) fn tell_out_of_memory() {
     }
 }
 
-/// Where the first fault was, and what.
+/// Place and message of the first fault.
 static FAULT: OnceLock<String> = OnceLock::new();
 
-/// Switches the plugin off after a fault in one of its callbacks, and says so once. What was recorded before counts.
+/// Switches the plugin off after a fault in one of its callbacks, and warns once. Events recorded before the fault
+/// count.
 #[cold]
 pub fn off_after_fault(callback: &str) {
     if !OFF.swap(true, Ordering::Relaxed) {
@@ -51,12 +51,12 @@ pub fn off_after_fault(callback: &str) {
     }
 }
 
-/// A panic of ours prints no report of its own, from the first callback on. Later calls cost one look.
+/// Keeps panics of this library from printing a report, from the first callback on. Later calls cost one atomic load.
 #[inline]
 pub fn quiet() {
-    // no `Once`: a child that was forked within it would wait for its end for ever
+    // no `Once`: a child that is forked while `Once` runs would wait for its end for ever
     static DONE: AtomicBool = AtomicBool::new(false);
-    // this library's own copy of the standard library: an application's hook is another one
+    // the hook belongs to this library's own copy of the standard library; an application in Rust has its own hook
     if !DONE.load(Ordering::Relaxed) && !DONE.swap(true, Ordering::Relaxed) {
         std::panic::set_hook(Box::new(|panic| {
             let payload = panic.payload();
@@ -70,9 +70,9 @@ pub fn quiet() {
     }
 }
 
-/// Readies the process: a forked child records nothing, since it has no collector. Called before recording begins.
+/// Switches recording off in forked children, which have no collector. Must be called before recording begins.
 pub fn prepare() {
-    // no `Once`: a child that was forked within it would wait for its end for ever
+    // no `Once`: a child that is forked while `Once` runs would wait for its end for ever
     static DONE: AtomicBool = AtomicBool::new(false);
     extern "C" fn in_child() {
         OFF.store(true, Ordering::Relaxed);
@@ -85,7 +85,7 @@ pub fn prepare() {
     }
 }
 
-/// Panics where a test wants it (`NCCL_SCOREP_PANIC=callback`); nothing in a release build.
+/// Panics if a test asks for it (`NCCL_SCOREP_PANIC=callback`). Does nothing in a release build.
 #[inline]
 pub fn inject_fault(callback: &str) {
     #[cfg(debug_assertions)]

@@ -1,6 +1,6 @@
-//! What callbacks and the collector share is made of this: the standard library's atomics, or those of the model
-//! checker (`--cfg loom`, see `tests/models`). Statics that only count keep the standard library's, since a model
-//! begins anew at every interleaving.
+//! Atomics and locks that callbacks and the collector share: from the standard library, or from the model checker
+//! (`--cfg loom`, see `tests/models`). Statics that only count use the standard library's atomics, because loom starts
+//! a model anew for every interleaving.
 
 #[cfg(loom)]
 pub(crate) use loom::sync::{

@@ -1,41 +1,41 @@
-//! Calls of ours that Score-P should not record: it wraps functions of the system and of CUDA for all threads, and
-//! leaves alone what a thread does that is inside Score-P's measurement already.
+//! Calls of the library that Score-P does not record. Score-P wraps functions of the system and of CUDA for all
+//! threads, and does not record calls of a thread that is already inside Score-P's measurement.
 
 use std::ffi::{c_int, c_void};
 
-/// Gives the address of the calling thread's count of being inside Score-P's measurement.
+/// Score-P's function that returns the address of the calling thread's measurement depth.
 type InMeasurement = unsafe extern "C" fn() -> *mut c_int;
 
-/// Score-P's count, where Score-P is in the process and has one.
+/// Score-P's measurement depth of each thread, where the process has a Score-P that keeps one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Unseen(Option<InMeasurement>);
 
 impl Unseen {
-    /// Looks Score-P up. That takes the loader's lock, for which no thread of ours and no callback should wait: to be
-    /// asked beforehand.
+    /// Looks Score-P's function up. The look-up takes the loader's lock, for which neither the library's threads nor
+    /// callbacks should wait: it is to be done beforehand.
     pub(crate) fn look_up() -> Self {
-        // SAFETY: dlsym with the default handle searches what is loaded.
+        // SAFETY: dlsym with the default handle searches the loaded libraries.
         let function = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"scorep_get_in_measurement".as_ptr()) };
         // SAFETY: Score-P's function of that name has this type.
         Self((!function.is_null()).then(|| unsafe { std::mem::transmute::<*mut c_void, InMeasurement>(function) }))
     }
 
-    /// Changes the calling thread's count.
+    /// Adds `by` to the calling thread's measurement depth.
     fn change(self, by: c_int) {
         let Some(in_measurement) = self.0 else { return };
-        // SAFETY: Score-P's function takes nothing and gives NULL or the address of a thread-local variable, which only
-        // this thread changes.
+        // SAFETY: Score-P's function takes nothing and returns NULL or the address of a thread-local variable, which
+        // only this thread changes.
         if let Some(depth) = unsafe { in_measurement().as_mut() } {
             *depth = depth.wrapping_add(by);
         }
     }
 
-    /// The calling thread is unseen for ever.
+    /// Hides the calling thread from Score-P for good.
     pub(crate) fn stay(self) {
         self.change(1);
     }
 
-    /// The calling thread is unseen until the result is dropped.
+    /// Hides the calling thread from Score-P until the result is dropped.
     #[inline]
     pub(crate) fn enter(self) -> Inside {
         self.change(1);
@@ -43,7 +43,7 @@ impl Unseen {
     }
 }
 
-/// The calling thread is unseen until this is dropped.
+/// Hides the calling thread from Score-P until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Inside(Unseen);
 

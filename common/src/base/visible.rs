@@ -1,6 +1,6 @@
-//! Texts that come from elsewhere, on their way to a terminal.
+//! Texts from elsewhere, made safe for a terminal.
 
-/// The same text on one line: whatever a terminal would obey is escaped, as in `\u{1b}`.
+/// Returns the text on one line, with control characters escaped, as in `\u{1b}`.
 pub fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for letter in text.chars() {

@@ -1,24 +1,24 @@
-//! The GPU's clock beside the events' clock.
+//! The GPU's clock relative to the clock of the events.
 //!
-//! A callback tells of a stamp of the GPU some time after the GPU made it: at least no time. So of all pairs
-//! (callback's time, stamp) the one with the smallest difference is closest to the truth. Clocks drift, by 50 ppm a
+//! NCCL's callback reports a stamp some time after the GPU took it, never before. So the pair (callback's time, stamp)
+//! with the smallest difference is closest to the true offset of the clocks. The clocks drift apart, 50 ppm being a
 //! millisecond in 20 seconds, so only pairs of the last few seconds are compared.
 
-/// Seconds after which a pair is no longer compared; the best of up to twice as long is used.
+/// Seconds after which the best pair is looked for anew. The best pair of the interval before is used as well.
 const SECONDS: f64 = 2.0;
 
-/// By how much the clocks may drift apart: the kernel slews CLOCK_MONOTONIC by up to 500 ppm, and both have their own
-/// error.
+/// Most that the clocks may drift apart: the kernel slews CLOCK_MONOTONIC by up to 500 ppm, and both clocks have errors
+/// of their own.
 const DRIFT: f64 = 1e-3;
 
-/// A callback's time in ticks and the stamp it told of, nanoseconds of the GPU's clock.
+/// A callback's time in ticks, and the stamp that it reported in nanoseconds of the GPU's clock.
 #[derive(Debug, Clone, Copy)]
 struct Pair {
     ticks: u64,
     stamp: u64,
 }
 
-/// The best pair since a time, and until when it is compared, ticks.
+/// The best pair of an interval, and the interval's begin and end in ticks.
 #[derive(Debug, Clone, Copy)]
 struct Best {
     since: u64,
@@ -26,7 +26,7 @@ struct Best {
     pair: Pair,
 }
 
-/// What is known of one GPU's clock.
+/// The pairs known of one GPU's clock.
 #[derive(Debug, Default)]
 pub(crate) struct GpuClock {
     current: Option<Best>,
@@ -34,8 +34,8 @@ pub(crate) struct GpuClock {
 }
 
 impl GpuClock {
-    /// A callback at `ticks` told of `stamp`; a tick is worth `scale` nanoseconds. Gives how many nanoseconds later it
-    /// came than the quickest one of late.
+    /// Takes in a callback at `ticks` that reported `stamp`; a tick is worth `scale` nanoseconds. Returns how many
+    /// nanoseconds later than the quickest recent callback it came.
     #[inline]
     pub(crate) fn observe(&mut self, ticks: u64, stamp: u64, scale: f64) -> f64 {
         let pair = Pair { ticks, stamp };
@@ -55,7 +55,7 @@ impl GpuClock {
         }
     }
 
-    /// Pairs of long ago say nothing of now.
+    /// Begins a new interval and forgets pairs that are too old.
     #[cold]
     fn begin(&mut self, pair: Pair, scale: f64) {
         let Pair { ticks, .. } = pair;
@@ -65,11 +65,11 @@ impl GpuClock {
         self.current = Some(Best { since: ticks, until: ticks.saturating_add(after(SECONDS)), pair });
     }
 
-    /// By how many nanoseconds a stamp lies before a time of the events' clock, at least, however much the clocks
-    /// drift; negative when it lies after. `None` while nothing is known.
+    /// Returns by how many nanoseconds, at least, a stamp lies before a time of the events' clock, whatever the drift
+    /// of the clocks. Negative if the stamp lies after the time; `None` while no pair is known.
     pub(crate) fn nanoseconds_before(&self, stamp: u64, ticks: u64, scale: f64) -> Option<f64> {
         let pairs = self.current.map(|best| best.pair).into_iter().chain(self.previous);
-        // whichever pair maps the stamp to the earliest time is closest to the truth
+        // the pair that maps the stamp to the earliest time is closest to the truth
         let before = |pair: Pair| {
             let drift = DRIFT * scale * ticks.abs_diff(pair.ticks) as f64;
             nanoseconds_after(pair, Pair { ticks, stamp }, scale) - drift
@@ -78,7 +78,7 @@ impl GpuClock {
     }
 }
 
-/// How much longer after its stamp `second`'s callback came than `first`'s.
+/// Returns how much longer after its stamp the callback of `second` came than that of `first`, nanoseconds.
 fn nanoseconds_after(first: Pair, second: Pair, scale: f64) -> f64 {
     let ticks = second.ticks.wrapping_sub(first.ticks) as i64;
     let stamps = second.stamp.wrapping_sub(first.stamp) as i64;
@@ -89,7 +89,7 @@ fn nanoseconds_after(first: Pair, second: Pair, scale: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Stamps 900 us ahead of the events' clock, told of 30 us to 5 ms later; the events' clock has ticks of half a
+    /// Stamps 900 us ahead of the events' clock, reported 30 us to 5 ms late. The events' clock has ticks of half a
     /// nanosecond.
     fn clock(seconds: u64, drift: f64) -> GpuClock {
         let mut clock = GpuClock::default();
@@ -105,7 +105,7 @@ mod tests {
         clock.nanoseconds_before(1_795_151_200_000_000_000 + stamp_at + 900_000, time * 2, 0.5).unwrap()
     }
 
-    /// What the drift of four seconds makes uncertain, nanoseconds.
+    /// Uncertainty by the drift of four seconds, nanoseconds.
     const UNCERTAIN: f64 = 4e6;
 
     #[test]

@@ -1,9 +1,9 @@
 //! The clock that events are stamped with.
 //!
-//! With Score-P it is Score-P's own (handed over before measurement begins), so that what comes out lies right in the
-//! trace; without it the processor's counter where the system trusts it, else CLOCK_MONOTONIC. Times are ticks of that
-//! clock; what a tick is worth is measured against CLOCK_MONOTONIC_RAW at two points that lie apart, or, of Score-P's
-//! clock, stated by `NCCL_SCOREP_TICK_RATE`.
+//! With Score-P it is Score-P's clock, handed over before measurement begins, so that all times fit into the trace.
+//! Without Score-P it is the processor's counter where the system trusts that, else CLOCK_MONOTONIC. Times are ticks of
+//! that clock. The length of a tick is measured against CLOCK_MONOTONIC_RAW between two points in time, or, for
+//! Score-P's clock, stated by `NCCL_SCOREP_TICK_RATE`.
 
 mod counter;
 pub(crate) mod gpu;
@@ -12,45 +12,45 @@ pub mod gpu_track;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// Score-P's clock function: ticks now. It may be called from any thread.
+/// Score-P's clock function, which returns the current ticks. It may be called from any thread.
 pub type ClockFunction = unsafe extern "C" fn() -> u64;
 
-/// Values of [`Clock::source`] that are no function's address: whoever asks for the time first decides.
+/// Values of [`Clock::source`] that are no function's address. The first reader of the time replaces `UNDECIDED`.
 const UNDECIDED: usize = 0;
-/// The system's CLOCK_MONOTONIC, in nanoseconds.
+/// CLOCK_MONOTONIC, in nanoseconds.
 const SYSTEM: usize = 1;
 /// The processor's counter.
 const COUNTER: usize = 2;
 
-/// Whose clock it is.
+/// Source of the times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Source {
-    /// The system's: ticks are nanoseconds.
+    /// The system's clock: ticks are nanoseconds.
     System,
     /// The processor's counter.
     Counter,
-    /// Score-P's.
+    /// Score-P's clock.
     ScoreP,
 }
 
 /// The clock of this process' measurement.
 pub static CLOCK: Clock = Clock::new();
 
-/// Where times come from.
+/// A clock with a source and the length of its tick.
 #[derive(Debug)]
 pub struct Clock {
     /// Address of a [`ClockFunction`], or one of the values above.
     source: AtomicUsize,
-    /// Ticks per second as bits of an f64, when stated; 0 when it is to be measured.
+    /// Stated ticks per second as bits of an f64; 0 if the rate is to be measured.
     stated: AtomicU64,
-    /// First pair of (ticks, nanoseconds of CLOCK_MONOTONIC_RAW); nanoseconds 0 when not taken yet.
+    /// First pair of (ticks, nanoseconds of CLOCK_MONOTONIC_RAW). The nanoseconds are 0 until the pair is taken.
     first: [AtomicU64; 2],
-    /// What [`Clock::nanoseconds_per_tick`] said last, as bits of an f64; 0 when it could not say.
+    /// Last result of [`Clock::nanoseconds_per_tick`] as bits of an f64; 0 when there was none.
     scale: AtomicU64,
 }
 
 impl Clock {
-    /// The processor's counter or the system's clock until [`Clock::set_function`].
+    /// Makes a clock that uses the processor's counter or the system's clock until [`Clock::set_function`].
     pub const fn new() -> Self {
         Self::of(UNDECIDED)
     }
@@ -64,7 +64,7 @@ impl Clock {
         }
     }
 
-    /// Takes Score-P's clock from here on.
+    /// Switches to Score-P's clock.
     pub fn set_function(&self, function: ClockFunction) {
         self.source.store(function as usize, Ordering::Release);
         self.first[1].store(0, Ordering::Release);
@@ -72,7 +72,7 @@ impl Clock {
         self.forget_scale();
     }
 
-    /// Whose clock it is by now.
+    /// Returns the source of the times, decided by now.
     pub fn source(&self) -> Source {
         let source = match self.source.load(Ordering::Acquire) {
             UNDECIDED => self.decide(),
@@ -85,17 +85,17 @@ impl Clock {
         }
     }
 
-    /// Whether times are Score-P's.
+    /// Returns whether times come from Score-P's clock.
     pub fn is_score_p(&self) -> bool {
         self.source() == Source::ScoreP
     }
 
-    /// Whether the system has stopped trusting the counter that times are read from.
+    /// Returns whether times come from the counter and the system has stopped trusting it.
     pub fn is_in_doubt(&self) -> bool {
         self.source() == Source::Counter && counter::is_distrusted()
     }
 
-    /// Takes the counter if it can be trusted. Two threads that do so at a time come to the same end.
+    /// Takes the counter if it can be trusted. Two threads that decide at the same time end up with the same source.
     #[cold]
     fn decide(&self) -> usize {
         let source = if counter::is_trusted() { COUNTER } else { SYSTEM };
@@ -105,7 +105,7 @@ impl Clock {
         }
     }
 
-    /// States the tick rate, in ticks per second. Anything but a positive number is as if none were stated.
+    /// States the tick rate, in ticks per second. Anything but a positive number counts as not stated.
     pub fn set_rate(&self, rate: f64) {
         let stated = if rate.is_finite() && rate > 0.0 { rate.to_bits() } else { 0 };
         self.stated.store(stated, Ordering::Relaxed);
@@ -117,7 +117,7 @@ impl Clock {
         self.scale.store(known, Ordering::Relaxed);
     }
 
-    /// Ticks now.
+    /// Returns the current ticks.
     #[inline]
     pub fn now(&self) -> u64 {
         match self.source.load(Ordering::Relaxed) {
@@ -126,7 +126,7 @@ impl Clock {
         }
     }
 
-    /// Ticks of a source that is not read in one instruction.
+    /// Returns the current ticks of a source that takes more than one instruction to read.
     fn ask(&self, source: usize) -> u64 {
         match source {
             UNDECIDED => {
@@ -136,8 +136,8 @@ impl Clock {
             SYSTEM => nanoseconds(libc::CLOCK_MONOTONIC),
             COUNTER => counter::read(),
             address => {
-                // SAFETY: besides the values above only `set_function` stores here, and it stores a `ClockFunction`;
-                // Score-P guarantees that it may be called from any thread for as long as the plugin is loaded.
+                // SAFETY: apart from the values above only `set_function` stores here, and it stores a `ClockFunction`.
+                // Score-P guarantees that the function may be called from any thread while the plugin is loaded.
                 let function: ClockFunction = unsafe { std::mem::transmute(address) };
                 // SAFETY: as above.
                 unsafe { function() }
@@ -145,7 +145,7 @@ impl Clock {
         }
     }
 
-    /// Takes the first of the two points of the rate measurement, unless it was taken.
+    /// Takes the first point of the rate measurement, unless it is taken already.
     pub fn mark(&self) {
         if self.first[1].load(Ordering::Acquire) == 0 {
             let (ticks, time) = self.pair();
@@ -154,8 +154,8 @@ impl Clock {
         }
     }
 
-    /// Waits the millisecond or two until it is known what a tick of the processor's counter is worth. Score-P's clock
-    /// runs long before NCCL begins.
+    /// Waits, for a millisecond or two, until the length of a tick of the processor's counter is known. Returns at once
+    /// for the other clocks; Score-P's has run long before NCCL begins.
     pub fn await_scale(&self) {
         self.mark();
         for _ in 0..3 {
@@ -166,15 +166,16 @@ impl Clock {
         }
     }
 
-    /// Nanoseconds per tick: stated, or known (the system's clock), or measured from [`Clock::mark`] until now. `None`
-    /// while the two points lie less than a millisecond apart or the clock did not advance.
+    /// Returns the nanoseconds per tick: the stated value, or 1 for the system's clock, or a measurement from
+    /// [`Clock::mark`] until now. `None` while the two points are less than a millisecond apart, and if the clock did
+    /// not advance.
     pub fn nanoseconds_per_tick(&self) -> Option<f64> {
         let scale = self.measure()?;
         self.scale.store(scale.to_bits(), Ordering::Relaxed);
         Some(scale)
     }
 
-    /// What [`Clock::nanoseconds_per_tick`] said last, if it said anything yet: one atomic load.
+    /// Returns the last result of [`Clock::nanoseconds_per_tick`], if there is one, with one atomic load.
     pub fn last_scale(&self) -> Option<f64> {
         let scale = f64::from_bits(self.scale.load(Ordering::Relaxed));
         (scale > 0.0).then_some(scale)
@@ -185,7 +186,7 @@ impl Clock {
         match self.source() {
             Source::System => return Some(1.0),
             Source::ScoreP if stated > 0.0 => return Some(1e9 / stated),
-            // a stated rate is that of Score-P's
+            // a stated rate holds for Score-P's clock alone
             Source::ScoreP | Source::Counter => {}
         }
         let first_time = self.first[1].load(Ordering::Acquire);
@@ -196,7 +197,7 @@ impl Clock {
         Some(elapsed as f64 / advanced as f64)
     }
 
-    /// The closest of five pairs of readings of both clocks.
+    /// Reads both clocks five times and returns the closest pair of readings.
     fn pair(&self) -> (u64, u64) {
         let reading = || {
             let before = nanoseconds(libc::CLOCK_MONOTONIC_RAW);
@@ -218,7 +219,7 @@ impl Default for Clock {
     }
 }
 
-/// A clock of the system, in nanoseconds; 0 where it has no such clock.
+/// Reads a clock of the system, in nanoseconds; 0 where it has no such clock.
 pub fn nanoseconds(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is a valid timespec to write to.
@@ -226,7 +227,7 @@ pub fn nanoseconds(clock: libc::clockid_t) -> u64 {
     (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
 }
 
-/// CLOCK_MONOTONIC in nanoseconds: for deadlines, which are real time whatever the events are stamped with.
+/// Reads CLOCK_MONOTONIC in nanoseconds, for deadlines: they are real time, whatever clock events are stamped with.
 pub fn monotonic() -> u64 {
     nanoseconds(libc::CLOCK_MONOTONIC)
 }

@@ -1,6 +1,6 @@
-//! What settings choose from.
+//! Choices that settings offer.
 
-/// What time of each size the fit of service times goes through.
+/// The service time of each size that the fit goes through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Regression {
     /// The median.
@@ -13,7 +13,7 @@ pub enum Regression {
 }
 
 impl Regression {
-    /// The one that is written so in the setting.
+    /// Returns the choice with that name in the setting.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "median" | "MEDIAN" => Some(Self::Median),
@@ -24,12 +24,12 @@ impl Regression {
     }
 }
 
-/// Which event types are asked for.
+/// Event types that NCCL is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Preset {
     /// Operations and GPU times.
     Light,
-    /// These, and transfers over the network.
+    /// Operations, GPU times, and transfers over the network.
     #[default]
     Network,
     /// Every type.
@@ -39,15 +39,15 @@ pub enum Preset {
 }
 
 impl Preset {
-    /// All of them, from the least to the most.
+    /// All presets, from the fewest to the most event types.
     pub const ALL: [Self; 4] = [Self::Api, Self::Light, Self::Network, Self::Full];
 
-    /// The one that is written so in the setting.
+    /// Returns the preset with that name in the setting.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|preset| preset.name() == name)
     }
 
-    /// As it is written in the setting.
+    /// Returns the preset's name in the setting.
     pub fn name(self) -> &'static str {
         match self {
             Self::Light => "light",
@@ -58,17 +58,17 @@ impl Preset {
     }
 }
 
-/// What tells the GPU's time of an operation.
+/// Source of the GPU's time of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum GpuTime {
-    /// Stamps where they are believed, events elsewhere.
+    /// NCCL's stamps where they are trusted, CUDA events elsewhere.
     #[default]
     Auto,
-    /// The stamps of NCCL's kernels, where they are believed.
+    /// The stamps of NCCL's kernels, where they are trusted.
     Stamps,
-    /// CUDA's events around launches.
+    /// CUDA events around launches.
     Events,
-    /// Nothing.
+    /// No GPU times.
     Off,
 }
 
@@ -76,22 +76,22 @@ impl GpuTime {
     const NAMES: [(&str, Self); 4] =
         [("auto", Self::Auto), ("stamps", Self::Stamps), ("events", Self::Events), ("off", Self::Off)];
 
-    /// The one that is written so in the setting.
+    /// Returns the source with that name in the setting.
     pub fn named(name: &str) -> Option<Self> {
         Self::NAMES.iter().find(|(known, _)| *known == name).map(|&(_, value)| value)
     }
 
-    /// Whether stamps do.
+    /// Returns whether stamps are used.
     pub fn has_stamps(self) -> bool {
         matches!(self, Self::Auto | Self::Stamps)
     }
 
-    /// Whether events do.
+    /// Returns whether CUDA events are used.
     pub fn has_events(self) -> bool {
         matches!(self, Self::Auto | Self::Events)
     }
 
-    /// The same where there is no CUDA, and so none of its events.
+    /// Returns the source for a process without CUDA, and so without CUDA events.
     pub fn without_events(self) -> Self {
         match self {
             Self::Auto => Self::Stamps,
@@ -100,7 +100,7 @@ impl GpuTime {
         }
     }
 
-    /// Whether events are left out where they would cost the job much.
+    /// Returns whether some launches get no events where events would cost the job much.
     pub fn is_shared(self) -> bool {
         self == Self::Auto
     }

@@ -1,4 +1,4 @@
-//! Settings: environment variables `NCCL_SCOREP_*`, read once, parsed by a pure function.
+//! Settings: environment variables `NCCL_SCOREP_*`, read once and parsed by a pure function.
 
 mod choices;
 mod table;
@@ -12,7 +12,7 @@ use std::time::Duration;
 pub use choices::{GpuTime, Preset, Regression};
 pub use table::{SETTINGS, Setting, Settings};
 
-/// The settings of this process, read once.
+/// Returns the settings of this process, which the first call reads.
 pub fn settings() -> &'static Settings {
     static SETTINGS: OnceLock<Settings> = OnceLock::new();
     SETTINGS.get_or_init(|| {
@@ -22,42 +22,42 @@ pub fn settings() -> &'static Settings {
         settings
     })
 }
-/// Characters of a value that a complaint shows.
+/// Characters of a value that a warning shows.
 const SHOWN: usize = 80;
 
 /// The least time between two writes of the same file.
 const SHORTEST: Duration = Duration::from_millis(10);
 
-/// Between two times at which something is written while the process runs; `None` where it is written at the end alone.
+/// Returns the time between two writes while the process runs; `None` for a write at the end alone.
 fn interval(seconds: f64) -> Option<Duration> {
-    // what is longer than any process is at the end
+    // an interval that Duration cannot hold is longer than any process, so it means the end alone
     let interval = Duration::try_from_secs_f64(seconds).ok().filter(|_| seconds > 0.0);
     interval.map(|interval| interval.max(SHORTEST))
 }
 
 impl Settings {
-    /// Between two summaries of a process that runs.
+    /// Returns the time between two summaries while the process runs.
     pub fn summary_interval(&self) -> Option<Duration> {
         interval(self.summary_seconds)
     }
 
-    /// Between two parts of a recording.
+    /// Returns the time between two parts of a recording.
     pub fn record_interval(&self) -> Option<Duration> {
         interval(self.record_seconds)
     }
 
-    /// Settings of the process' environment, and what is wrong with them.
+    /// Reads the settings from the process' environment. Returns them, and one line for each value that is wrong.
     pub fn from_environment() -> (Self, Vec<String>) {
         Self::parse(|name| std::env::var_os(name))
     }
 }
 
-/// An empty variable, or one of blanks, is as one that is not set.
+/// Returns whether a variable has a value. An empty or blank value counts as not set.
 fn is_set(value: &OsStr) -> bool {
     !value.to_string_lossy().trim().is_empty()
 }
 
-/// The beginning of a value, which may be a long one.
+/// Returns the beginning of a value, which may be long.
 fn shown(value: &OsStr) -> String {
     let value = value.to_string_lossy();
     let value = value.trim();

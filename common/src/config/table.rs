@@ -1,5 +1,5 @@
-//! All settings, a place each: name, field, type, default, values and meaning. The table in docs/settings.md is this
-//! one.
+//! All settings, one entry each: field, type, name, default, values and meaning. The table in docs/settings.md has the
+//! same content.
 
 use super::choices::{GpuTime, Preset, Regression};
 use super::value::{KIB, MIB, bytes, mask, name, named, not_negative, path, positive, some, switch, verbosity, whole};
@@ -8,18 +8,18 @@ use crate::base::log::Verbosity;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
-/// A setting as a person sees it.
+/// A setting as the documentation shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Setting {
     /// Environment variable.
     pub name: &'static str,
-    /// Its value where it is not set; in parentheses, where no value says the same.
+    /// Default value. In parentheses if no value means the same.
     pub default: &'static str,
-    /// Its meaning, in one sentence.
+    /// Meaning, in one sentence.
     pub meaning: &'static str,
 }
 
-/// The value of a field by its default as a person sees it.
+/// Parses the default value of a field. A default in parentheses gives the type's default.
 fn by_default<T: Default>(default: &str, parse: impl Fn(&OsStr) -> Option<T>) -> T {
     Some(default).filter(|text| !text.starts_with('(')).and_then(|text| parse(text.as_ref())).unwrap_or_default()
 }
@@ -33,7 +33,7 @@ macro_rules! settings {
             $(#[doc = concat!("See `", $name, "`.")] pub $field: $type,)*
         }
 
-        /// All settings there are.
+        /// All settings.
         pub const SETTINGS: &[Setting] = &[$(Setting { name: $name, default: $default, meaning: $meaning },)*];
 
         impl Default for Settings {
@@ -43,8 +43,8 @@ macro_rules! settings {
         }
 
         impl Settings {
-            /// Settings as `lookup` has them. A value that cannot be understood leaves the default in force and gives
-            /// one line.
+            /// Parses the settings that `lookup` returns. A value that cannot be understood leaves the default in force
+            /// and gives one line.
             pub fn parse(lookup: impl Fn(&str) -> Option<OsString>) -> (Self, Vec<String>) {
                 let (mut settings, mut complaints) = (Self::default(), Vec::new());
                 $(if let Some(value) = lookup($name).filter(|value| is_set(value)) {

@@ -1,4 +1,4 @@
-//! Values as they are written in a setting: how each kind is read. `None` for a value that is none of the kind.
+//! Parsers of a setting's value, one for each kind of value. They return `None` for a value that is not of that kind.
 
 use crate::base::log::Verbosity;
 use std::ffi::OsStr;
@@ -13,27 +13,27 @@ fn text(value: &OsStr) -> Option<&str> {
     value.to_str().map(str::trim)
 }
 
-/// As it is: a path need not be text.
+/// Takes the value as it is: a path need not be text.
 pub(super) fn path(value: &OsStr) -> Option<Option<PathBuf>> {
     Some(Some(value.into()))
 }
 
-/// Any text.
+/// Takes any text.
 pub(super) fn name(value: &OsStr) -> Option<Option<String>> {
     Some(Some(value.to_string_lossy().trim().to_owned()))
 }
 
-/// One of several words.
+/// Makes a parser for one of several words.
 pub(super) fn named<T>(parse: impl Fn(&str) -> Option<T>) -> impl Fn(&OsStr) -> Option<T> {
     move |value| parse(text(value)?)
 }
 
-/// A value that also may be absent.
+/// Makes a parser for a value that may also be absent.
 pub(super) fn some<T>(parse: impl Fn(&OsStr) -> Option<T>) -> impl Fn(&OsStr) -> Option<Option<T>> {
     move |value| parse(value).map(Some)
 }
 
-/// `on` or `off`.
+/// Parses `on` or `off`.
 pub(super) fn switch(value: &OsStr) -> Option<bool> {
     match text(value)? {
         "on" => Some(true),
@@ -42,18 +42,18 @@ pub(super) fn switch(value: &OsStr) -> Option<bool> {
     }
 }
 
-/// A whole number within bounds.
+/// Makes a parser for a whole number within bounds.
 pub(super) fn whole<T: FromStr + PartialOrd>(bounds: RangeInclusive<T>) -> impl Fn(&OsStr) -> Option<T> {
     move |value| text(value)?.parse().ok().filter(|number| bounds.contains(number))
 }
 
-/// Bytes of so many units, a number within bounds.
+/// Makes a parser for a whole number of units within bounds. The parser returns bytes.
 pub(super) fn bytes(unit: usize, bounds: RangeInclusive<usize>) -> impl Fn(&OsStr) -> Option<usize> {
     let number = whole(bounds);
     move |value| number(value)?.checked_mul(unit)
 }
 
-/// 32 bits, decimal or with 0x in front.
+/// Parses a 32-bit mask, decimal or with 0x in front.
 pub(super) fn mask(value: &OsStr) -> Option<Option<u64>> {
     let text = text(value)?;
     let number = match text.strip_prefix("0x") {
@@ -63,17 +63,17 @@ pub(super) fn mask(value: &OsStr) -> Option<Option<u64>> {
     number.map(|number| Some(number.into()))
 }
 
-/// A number from 0 on.
+/// Parses a number that is not negative.
 pub(super) fn not_negative(value: &OsStr) -> Option<f64> {
     text(value)?.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0)
 }
 
-/// A positive number.
+/// Parses a positive number.
 pub(super) fn positive(value: &OsStr) -> Option<f64> {
     not_negative(value).filter(|&number| number > 0.0)
 }
 
-/// The verbosity of that name.
+/// Returns the verbosity of that name.
 pub(super) fn verbosity(name: &str) -> Option<Verbosity> {
     match name {
         "off" => Some(Verbosity::Off),

@@ -1,8 +1,8 @@
-//! Sizes of NCCL's data types, by the names NCCL gives them.
+//! Sizes of NCCL's data types, by NCCL's names for them.
 
 use crate::event::text::{Text, Words};
 
-/// The types of nccl.h by all their names, with the bytes of an element.
+/// The types of nccl.h under all their names, with the size of an element in bytes.
 const TYPES: [(&str, u64); 17] = [
     ("ncclInt8", 1),
     ("ncclChar", 1),
@@ -33,9 +33,9 @@ static NAMES: Words<{ TYPES.len() }> = {
     Words::new(names)
 };
 
-/// Size in bytes of an element of the named type, or `None` for a name that no NCCL so far has used.
+/// Returns the size in bytes of an element of the named type, or `None` for a name that no NCCL so far has used.
 ///
-/// NCCL passes names such as `ncclFloat32`: from 2.23 to 2.32 those of the types of nccl.h.
+/// NCCL passes names such as `ncclFloat32`; from 2.23 to 2.32 they are the names of the types of nccl.h.
 #[inline(always)]
 pub(crate) fn element_bytes<'a>(name: Option<impl Into<Text<'a>>>) -> Option<u64> {
     let name = name?.into();
@@ -45,7 +45,7 @@ pub(crate) fn element_bytes<'a>(name: Option<impl Into<Text<'a>>>) -> Option<u64
     }
 }
 
-/// The same names without what they all begin with.
+/// Looks the name up without the common prefix `nccl`.
 #[cold]
 fn without_prefix(name: &[u8]) -> Option<u64> {
     let (_, bytes) = TYPES.iter().find(|(known, _)| known.as_bytes().strip_prefix(b"nccl") == Some(name))?;

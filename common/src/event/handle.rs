@@ -1,8 +1,8 @@
-//! Handles and context identifiers: numbers that NCCL hands back, never pointers.
+//! Handles and context identifiers: numbers that this library gives to NCCL and gets back. They are never pointers.
 //!
-//! NCCL gives back stale, foreign (PXN) and stopped handles in ordinary runs, so nothing it hands back is dereferenced.
-//! A number packs a nonce of this process, a generation, the kind of event and an index; the owner of the index
-//! compares the generation, or the whole number, at every use.
+//! In ordinary runs NCCL passes stale handles, handles of stopped events, and handles of other processes (PXN). So the
+//! library dereferences nothing that it gets from NCCL. A number packs a nonce of this process, a generation, the kind
+//! of event and an index. The owner of the index compares the generation, or the whole number, at every use.
 //!
 //! ```text
 //! bit 63      56 55            32 31     28 27                 0
@@ -19,9 +19,9 @@ pub const GENERATION_BITS: u32 = 24;
 const GENERATION_SHIFT: u32 = 64 - 8 - GENERATION_BITS;
 const GENERATION_MASK: u64 = (1 << GENERATION_BITS) - 1;
 const KIND_MASK: u64 = 15;
-/// The bits of the index.
+/// Mask of the index's bits.
 pub(crate) const INDEX_MASK: u64 = (1 << INDEX_BITS) - 1;
-/// Indices from here on name no slot: they are the handles of events that need none.
+/// Indices from here on name no slot. They are the handles of events that need none.
 const SLOTLESS: u64 = (1 << INDEX_BITS) - 16;
 const GROUP_API: u64 = SLOTLESS;
 const KERNEL_LAUNCH: u64 = SLOTLESS + 1;
@@ -30,16 +30,16 @@ const NESTED_GROUP: u64 = SLOTLESS + 3;
 
 static NONCE: AtomicU8 = AtomicU8::new(0);
 
-/// What a handle stands for that many events share, since they need no slot.
+/// Meaning of a handle that many events share because they need no slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shared {
     /// A group of API calls.
     GroupApi,
-    /// A launch that is timed.
+    /// The launch of a kernel with events around it.
     KernelLaunch,
-    /// The launch of an outer group's kernel, timed or not.
+    /// The launch of an outer group's kernel, with or without events around it.
     NestedLaunch,
-    /// The start of that kernel's operations.
+    /// The group of operations of an outer group's kernel.
     NestedGroup,
 }
 
@@ -48,22 +48,23 @@ pub enum Shared {
 pub struct Handle(u64);
 
 impl Handle {
-    /// The handle of an API group: it takes no slot, since only the time between its callbacks on one thread counts.
+    /// Returns the handle of an API group. The group takes no slot, because only the time between its callbacks on one
+    /// thread counts.
     pub fn group_api() -> Self {
         Self::new(GROUP_API as u32, 0)
     }
 
-    /// The handle of a launch that is timed: it takes no slot, since its thread knows which one it is.
+    /// Returns the handle of a timed launch. The launch takes no slot, because its thread knows which launch it is in.
     pub fn kernel_launch() -> Self {
         Self::new(KERNEL_LAUNCH as u32, 0)
     }
 
-    /// The handle of the launch of an outer group's kernel: likewise.
+    /// Returns the handle of the launch of an outer group's kernel, which takes no slot either.
     pub fn nested_launch() -> Self {
         Self::new(NESTED_LAUNCH as u32, 0)
     }
 
-    /// The handle of the group of that kernel's operations: likewise.
+    /// Returns the handle of the group of that kernel's operations, which takes no slot either.
     pub fn nested_group() -> Self {
         Self::new(NESTED_GROUP as u32, 0)
     }
@@ -75,27 +76,28 @@ impl Handle {
         Self(u64::from(nonce()) << 56 | generation << GENERATION_SHIFT | u64::from(index) & INDEX_MASK)
     }
 
-    /// Packs the index of a slot with its block's generation and what is recorded in it.
+    /// Packs the index of a slot with its block's generation and the kind of the event in it.
     #[inline(always)]
     pub fn of_event(kind: Kind, index: u32, generation: u32) -> Self {
         Self(Self::new(index, generation).0 | (kind as u64) << INDEX_BITS)
     }
 
-    /// What NCCL handed back, if this process could have given it. `None` for NULL and for another process' numbers.
+    /// Returns the number that NCCL passed as a handle, if it has this process' nonce. `None` for NULL and for handles
+    /// of other processes.
     #[inline(always)]
     pub fn parse(raw: u64) -> Option<Self> {
-        // 0 as long as no handle was given
+        // 0 until the first handle is given out
         let nonce = NONCE.load(Ordering::Relaxed);
         (nonce != 0 && raw >> 56 == u64::from(nonce)).then_some(Self(raw))
     }
 
-    /// The same for the number of a context.
+    /// Like [`Handle::parse`], for the number of a context.
     #[inline(always)]
     pub fn parse_context(raw: u64) -> Option<Self> {
         Self::parse(raw).filter(|id| id.0 >> INDEX_BITS & KIND_MASK == 0)
     }
 
-    /// What stands in a slot, if it is a handle of this process of that generation.
+    /// Returns the handle that a slot holds, if it is one of this process and of that generation.
     #[inline(always)]
     pub(crate) fn of_generation(raw: u64, generation: u32) -> Option<Self> {
         let nonce = NONCE.load(Ordering::Relaxed);
@@ -103,16 +105,16 @@ impl Handle {
         (nonce != 0 && raw >> GENERATION_SHIFT == upper).then_some(Self(raw))
     }
 
-    /// What many events share that number for.
+    /// Returns the shared meaning of a number, or `None` if it is no shared handle.
     #[inline(always)]
     pub fn shared(raw: u64) -> Option<Shared> {
         Self::group_api().beside(raw)
     }
 
-    /// The same of whoever has a group's handle at hand.
+    /// Like [`Handle::shared`], for a caller that has the group's handle (`self`) at hand.
     #[inline(always)]
     pub(crate) fn beside(self, raw: u64) -> Option<Shared> {
-        // they have neither generation nor kind
+        // shared handles have neither generation nor kind
         match raw ^ self.0 ^ GROUP_API {
             GROUP_API => Some(Shared::GroupApi),
             KERNEL_LAUNCH => Some(Shared::KernelLaunch),
@@ -122,45 +124,45 @@ impl Handle {
         }
     }
 
-    /// A number that is known to be one of this process' handles.
+    /// Wraps a number that is known to be a handle of this process.
     #[inline(always)]
     pub(crate) fn known(raw: u64) -> Self {
         Self(raw)
     }
 
-    /// The number to give to NCCL; never 0.
+    /// Returns the number for NCCL; never 0.
     #[inline(always)]
     pub fn raw(self) -> u64 {
         self.0
     }
 
-    /// Index of the slot or context.
+    /// Returns the index of the slot or context.
     #[inline(always)]
     pub fn index(self) -> u32 {
         (self.0 & INDEX_MASK) as u32
     }
 
-    /// Generation of the slot's block or of the context.
+    /// Returns the generation of the slot's block or of the context.
     #[inline(always)]
     pub fn generation(self) -> u32 {
         (self.0 >> GENERATION_SHIFT & GENERATION_MASK) as u32
     }
 
-    /// Kind of the event; `None` for a context.
+    /// Returns the kind of the event; `None` for a context.
     #[inline(always)]
     pub fn kind(self) -> Option<Kind> {
         Kind::from_bits(self.0 >> INDEX_BITS & KIND_MASK)
     }
 }
 
-/// A number from 1 to 255 that differs between processes with probability 254/255, so that another process' handle
-/// (PXN) is most likely seen at once. The process id in a proxy operation is the surer test, but two containers may
-/// have the same one.
+/// Returns a number from 1 to 255 that differs between two processes with a probability of 254/255. So most handles of
+/// other processes (PXN) are noticed at once. The process id in a proxy operation is the surer test, but processes in
+/// two containers may have the same id.
 #[inline(always)]
 fn nonce() -> u8 {
     match NONCE.load(Ordering::Relaxed) {
         0 => {
-            // SAFETY: the kernel gives every process 16 random bytes, which stay where they are.
+            // SAFETY: the kernel gives every process 16 random bytes, which stay at their address.
             let random = unsafe { (libc::getauxval(libc::AT_RANDOM) as *const u8).as_ref() };
             let nonce = random.map_or_else(|| std::process::id() as u8, |&byte| byte).max(1);
             NONCE.store(nonce, Ordering::Relaxed);

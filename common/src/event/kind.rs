@@ -1,6 +1,6 @@
 //! Kinds of events that are recorded.
 
-/// What a slot holds, and what an event's handle says.
+/// Kind of the event that a slot holds; part of the event's handle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
@@ -12,21 +12,21 @@ pub enum Kind {
     CollApi = 3,
     /// A call of a point-to-point function.
     P2pApi = 4,
-    /// A connection's share of an operation, on the network.
+    /// A connection's share of an operation on the network.
     ProxyOp = 5,
     /// One transfer of a proxy operation.
     ProxyStep = 6,
-    /// A channel's share of an operation, on the GPU.
+    /// A channel's share of an operation on the GPU.
     KernelCh = 7,
-    /// A collective by copy engine; laid out as a Coll.
+    /// A collective by copy engine; its slot has the layout of a Coll.
     CeColl = 8,
-    /// An operation too small to be recorded with its children, kept for what it says of the order of works; laid out
-    /// as a Coll.
+    /// An operation that is too small to be recorded with its children. It is kept for its place in the order of works;
+    /// its slot has the layout of a Coll.
     Skipped = 9,
 }
 
 impl Kind {
-    /// As it stands in a handle; `None` for numbers that no kind has.
+    /// Returns the kind with that number in a handle; `None` for other numbers.
     #[inline(always)]
     pub fn from_bits(bits: u64) -> Option<Self> {
         Some(match bits {

@@ -1,5 +1,5 @@
-//! What NCCL tells, in the core's own words: the boundary decodes a descriptor of whatever version into these, and
-//! nothing more.
+//! NCCL's events in the library's own types, independent of the version of the profiler interface. The plugin decodes
+//! NCCL's descriptors into these types and does nothing else with them.
 
 pub(crate) mod datatype;
 pub mod handle;
@@ -10,43 +10,45 @@ pub mod text;
 use crate::event::text::Text;
 use std::sync::atomic::AtomicI32;
 
-/// A communicator of this process, as NCCL introduces it. Up to interface v3 it says nothing then: see [`Identity`].
+/// A communicator of this process, as NCCL passes it at init. Up to interface v3, NCCL passes no id, name or rank then;
+/// see [`Identity`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Communicator {
     /// NCCL's communicator id, the same on all ranks.
     pub id: u64,
-    /// The name the user gave it, or empty.
+    /// The user's name for it, or empty.
     pub name: String,
     /// Number of ranks.
     pub nranks: i32,
     /// Number of nodes.
     pub nnodes: i32,
-    /// This process' rank in it (a process with several GPUs has several).
+    /// This process' rank in it. A process with several GPUs has several ranks.
     pub rank: i32,
     /// Whether this version of the interface reports API calls (v5 and later).
     pub api_calls: bool,
-    /// Whether kernel events were asked for, so that the GPU's times come.
+    /// Whether the library asked for kernel events, which carry the GPU's times.
     pub kernel_events: bool,
-    /// Whether all of the above was told (v4 and later); otherwise the first operation tells the id, the name and the
+    /// Whether NCCL passed all of the above at init (v4 and later). Otherwise the first operation carries id, name and
     /// rank.
     pub introduced: bool,
     /// How its operations are timed.
     pub timed: Timed,
 }
 
-/// How the operations of a communicator are timed: what was asked of its NCCL, and what that NCCL is known for.
+/// How the operations of a communicator are timed: what its NCCL was asked for, and known properties of that NCCL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timed {
-    /// Whether launches are told of (v5 and later), and events are wanted around them.
+    /// Whether NCCL reports launches (v5 and later) and the settings ask for CUDA events around them.
     pub launches: bool,
-    /// Whether NCCL counts sends and receives to oneself (2.31.2 and later): if not, one of them spoils the stamps of
-    /// all that follows.
+    /// Whether NCCL counts sends and receives to self (2.31.2 and later). If not, the first of them shifts the stamps
+    /// of all later operations.
     pub counts_self: bool,
-    /// Whether NCCL launches broadcasts without telling of it (2.29 to 2.32 by default): a call that nothing follows.
+    /// Whether NCCL launches broadcasts without reporting an operation (2.29 to 2.32 by default). Then only the API
+    /// call is reported.
     pub silent_broadcasts: bool,
-    /// Nanoseconds that a stamp of the GPU counts.
+    /// Nanoseconds per tick of a GPU stamp.
     pub gpu_tick: u64,
-    /// NCCL's own word for the event types that it tells of, which it reads at each call.
+    /// NCCL's own mask of the event types that it reports, which NCCL reads at each call.
     pub mask: Option<Mask>,
 }
 
@@ -56,14 +58,14 @@ impl Default for Timed {
     }
 }
 
-/// NCCL's word for the event types that it tells of: one for all its communicators.
+/// NCCL's own mask of the event types that it reports. One word for all its communicators.
 #[derive(Debug, Clone, Copy)]
 pub struct Mask {
     /// The word, in NCCL's library.
     pub word: &'static AtomicI32,
-    /// What it is with kernel channels, and without.
+    /// The mask with kernel channels.
     pub with: i32,
-    /// See `with`.
+    /// The mask without kernel channels.
     pub without: i32,
 }
 
@@ -75,7 +77,7 @@ impl PartialEq for Mask {
 
 impl Eq for Mask {}
 
-/// What an operation tells of its communicator, up to interface v3.
+/// A communicator's identity, which every operation carries up to interface v3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity<'a> {
     /// Communicator id.
@@ -101,28 +103,28 @@ pub enum Event<'a> {
     P2pApi(Call<'a>),
     /// A group of API calls (a call outside any group is one of its own).
     GroupApi,
-    /// The operations of a kernel: they start next on this thread.
+    /// The operations of one kernel: they start next on this thread.
     Group,
-    /// The launch of a kernel, from before it to its return.
+    /// The launch of a kernel: it starts before the launch and stops after it.
     KernelLaunch {
-        /// The stream that it goes into, as CUDA names it.
+        /// The stream of the launch: CUDA's handle.
         stream: usize,
     },
-    /// One connection's share of an operation, on the network.
+    /// One connection's share of an operation on the network.
     ProxyOp(ProxyOp),
-    /// One transfer of a proxy operation, by its number.
+    /// One transfer of a proxy operation.
     ProxyStep {
         /// Number of the step within its operation.
         step: i32,
     },
-    /// One channel's share of an operation, on the GPU.
+    /// One channel's share of an operation on the GPU.
     KernelCh {
         /// Channel id; it may lie beyond the operation's number of channels.
         channel: u8,
-        /// The GPU's clock at the start, when this version of the interface tells it.
+        /// Start on the GPU's clock, if this version of the interface passes it.
         ptimer: Option<u64>,
     },
-    /// A type that NCCL documents and this plugin has no use for.
+    /// A type that NCCL documents and this plugin does not use.
     Unused,
     /// A type that this plugin does not know.
     Unknown,
@@ -137,19 +139,20 @@ pub struct Operation<'a> {
     pub count: u64,
     /// Type of the elements.
     pub datatype: Option<Text<'a>>,
-    /// Number of the operation among those of its function in its communicator (0 for P2p).
+    /// NCCL's sequence number: the number of the operation among those of the same function in the communicator (0 for
+    /// P2p).
     pub sequence: u64,
-    /// The other rank, of a P2p.
+    /// The peer of a P2p.
     pub peer: Option<i32>,
-    /// Number of channels, when told.
+    /// Number of channels; 0 where NCCL does not pass it.
     pub channels: u8,
     /// Algorithm, of a Coll.
     pub algorithm: Option<Text<'a>>,
     /// Protocol, of a Coll.
     pub protocol: Option<Text<'a>>,
-    /// Its communicator, where only operations tell it.
+    /// The communicator, where only operations carry its identity.
     pub identity: Option<Identity<'a>>,
-    /// The stream of a collective by copy engine, as CUDA names it.
+    /// The stream of a collective by copy engine: CUDA's handle.
     pub stream: usize,
 }
 
@@ -162,41 +165,42 @@ pub struct Call<'a> {
     pub count: u64,
     /// Type of the elements.
     pub datatype: Option<Text<'a>>,
-    /// The stream, as CUDA names it.
+    /// The stream: CUDA's handle.
     pub stream: usize,
-    /// Captured into a CUDA graph: it launches nothing itself.
+    /// The call was captured into a CUDA graph, so it launches nothing itself.
     pub captured: bool,
 }
 
 /// A proxy operation.
 #[derive(Debug, Clone, Copy)]
 pub struct ProxyOp {
-    /// Process that the operation belongs to; another process' when its context and parent are foreign (PXN).
+    /// Process that the operation belongs to. If it is another process (PXN), context and parent are that process'
+    /// numbers.
     pub pid: i64,
     /// The other rank.
     pub peer: i32,
     /// Channel id.
     pub channel: u8,
-    /// Number of steps it will have.
+    /// Number of steps that NCCL announces.
     pub steps: i32,
-    /// Sends (true) or receives.
+    /// True for a send, false for a receive.
     pub send: bool,
 }
 
 /// A change of state within an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// A send step's data of that many bytes goes to the network.
+    /// A send step's data of `bytes` bytes goes to the network.
     SendWait {
         /// Size of the transfer.
         bytes: u64,
     },
-    /// The GPU is done with a kernel channel, at that time of its clock.
+    /// The GPU has finished a kernel channel.
     KernelChStop {
-        /// The GPU's clock.
+        /// The time on the GPU's clock.
         ptimer: u64,
     },
-    /// `ncclGroupEnd` is called.
+    /// `ncclGroupEnd` has begun.
     GroupEndBegins,
     /// Any other state.
     Other,

@@ -1,13 +1,13 @@
-//! Names that NCCL gives as strings (functions, algorithms, protocols) as small numbers.
+//! Names that NCCL passes as strings (functions, algorithms, protocols), as small numbers.
 //!
-//! The names known beforehand have fixed numbers; a name never seen before is kept once, in a table of limited size,
-//! without a lock. NCCL's strings are never trusted to be anything: NULL and overlong ones have a number too.
+//! The known names have fixed numbers. An unknown name is stored once, without a lock, in a table of limited size.
+//! NCCL's strings are not trusted: NULL and overlong strings have a number too.
 
 use crate::event::text::{Text, Words};
 use std::ffi::CStr;
 use std::sync::OnceLock;
 
-/// The functions NCCL reports. Each has its own counters.
+/// The functions that NCCL reports. Each has its own counters.
 pub const FUNCTIONS: [&str; 10] =
     ["AllReduce", "AllGather", "ReduceScatter", "Broadcast", "Reduce", "Send", "Recv", "AlltoAll", "Gather", "Scatter"];
 const OTHERS: [&str; 11] = [
@@ -23,12 +23,12 @@ const OTHERS: [&str; 11] = [
     "SIMPLE",
     "AllGatherV",
 ];
-/// What a missing name, or one that found no room, is called.
+/// Text of a missing name, and of a name that found no room in the table.
 pub const UNKNOWN: &str = "unknown";
 const ROOM: usize = 64;
 const LENGTH: usize = 64;
 
-/// The names known beforehand: what has the number 1 comes first.
+/// The known names. The first one has the number 1.
 static KNOWN: Words<{ FUNCTIONS.len() + OTHERS.len() }> = Words::new(KNOWN_TEXTS);
 const KNOWN_TEXTS: [&str; FUNCTIONS.len() + OTHERS.len()] = {
     let mut texts = [""; FUNCTIONS.len() + OTHERS.len()];
@@ -47,7 +47,7 @@ static SEEN: [OnceLock<[u8; LENGTH]>; ROOM] = [const { OnceLock::new() }; ROOM];
 pub struct Name(u8);
 
 impl Name {
-    /// The number of a name. Names longer than 63 bytes are cut.
+    /// Returns the number of a name. Names longer than 63 bytes are cut.
     #[inline(always)]
     pub fn of<'a>(name: Option<impl Into<Text<'a>>>) -> Self {
         let Some(name) = name else { return Self::default() };
@@ -63,32 +63,32 @@ impl Name {
         let mut kept = [0; LENGTH];
         let length = name.len().min(LENGTH - 1);
         kept[..length].copy_from_slice(&name[..length]);
-        // taken by this name, or the same name is there
+        // the place was free and holds this name now, or it held the same name already
         let found = SEEN.iter().position(|place| *place.get_or_init(|| kept) == kept);
         found.map_or(Self::default(), |index| Self((KNOWN_TEXTS.len() + 1 + index) as u8))
     }
 
-    /// That of [`FUNCTIONS`] which has this index.
+    /// Returns the number of the function with that index in [`FUNCTIONS`].
     pub(crate) const fn of_function(index: usize) -> Self {
         Self(index as u8 + 1)
     }
 
-    /// [`UNKNOWN`].
+    /// Returns the number of [`UNKNOWN`].
     pub const fn none() -> Self {
         Self(0)
     }
 
-    /// As it was written into a slot.
+    /// Returns the number as a slot stores it.
     pub fn bits(self) -> u8 {
         self.0
     }
 
-    /// Read back from a slot.
+    /// Reads a number back from a slot.
     pub fn from_bits(bits: u8) -> Self {
         Self(bits)
     }
 
-    /// The name's text; bytes that are not UTF-8 are replaced.
+    /// Returns the name's text. Bytes that are not UTF-8 are replaced.
     pub fn text(self) -> String {
         let Some(index) = usize::from(self.0).checked_sub(1) else { return UNKNOWN.into() };
         if let Some(known) = KNOWN_TEXTS.get(index) {
@@ -99,9 +99,9 @@ impl Name {
         text.map_or_else(|| UNKNOWN.into(), |text| text.to_string_lossy().into_owned())
     }
 
-    /// Whether it is an algorithm whose kernel the GPU's stamps time: RING or PAT. They are taken by thread 0 of each
-    /// block, which works as long as all others there. By TREE it leaves up to 96 % earlier (docs/presets.md has the
-    /// measurement); of all others nothing is known.
+    /// Returns whether the name is an algorithm whose kernels the GPU's stamps time correctly: RING or PAT. Thread 0 of
+    /// each block takes the stamps. With RING and PAT it works as long as the other threads of its block. With TREE it
+    /// leaves up to 96 % earlier (docs/presets.md has the measurement). The other algorithms were not measured.
     pub fn is_believed(self) -> bool {
         usize::from(self.0)
             .checked_sub(1)
@@ -109,12 +109,12 @@ impl Name {
             .is_some_and(|name| matches!(*name, "RING" | "PAT"))
     }
 
-    /// Whether it is the function of ncclBroadcast.
+    /// Returns whether the name is the function of ncclBroadcast.
     pub fn is_broadcast(self) -> bool {
         self.function().is_some_and(|index| FUNCTIONS[index] == "Broadcast")
     }
 
-    /// Index into [`FUNCTIONS`].
+    /// Returns the index into [`FUNCTIONS`].
     pub fn function(self) -> Option<usize> {
         usize::from(self.0).checked_sub(1).filter(|&index| index < FUNCTIONS.len())
     }

@@ -1,15 +1,15 @@
-//! NCCL's strings, which come with every operation and call: short names out of a small set. Here they are told apart
-//! without measuring them first.
+//! NCCL's strings. Every operation and call carries several short names out of a small set; this module compares them
+//! without measuring their length first.
 
 use std::ffi::{CStr, c_char};
 use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-/// Bytes of the longest string that is a [`Word`], with its NUL.
+/// Size of a [`Word`] in bytes. A string and its NUL must fit.
 const WORD: usize = 16;
 
-/// A C string that nobody has measured yet.
+/// A C string whose length has not been measured.
 #[derive(Clone, Copy)]
 pub struct Text<'a> {
     first: NonNull<c_char>,
@@ -17,7 +17,7 @@ pub struct Text<'a> {
 }
 
 impl<'a> Text<'a> {
-    /// The string, if there is one.
+    /// Wraps a C string; `None` for NULL.
     ///
     /// # Safety
     /// `text` is NULL or a NUL-terminated string that lives as long as `'a`.
@@ -26,25 +26,25 @@ impl<'a> Text<'a> {
         Some(Self { first: NonNull::new(text.cast_mut())?, lives: PhantomData })
     }
 
-    /// Where it begins.
+    /// Returns the string's address.
     pub fn as_ptr(self) -> *const c_char {
         self.first.as_ptr()
     }
 
-    /// The string, measured.
+    /// Returns the string with its length measured.
     pub fn c_str(self) -> &'a CStr {
-        // SAFETY: whoever called `new` says that it is a string that lives as long; the other way to get one is from a
-        // CStr.
+        // SAFETY: the caller of `new` guarantees a NUL-terminated string that lives as long as `'a`; the only other
+        // source is a CStr.
         unsafe { CStr::from_ptr(self.as_ptr()) }
     }
 
-    /// All of it as a word; `None` when it is longer than words are.
+    /// Returns the whole string as a word; `None` if it is longer than a word.
     #[inline(always)]
     pub fn word(self) -> Option<Word> {
         word::of(self)
     }
 
-    /// The same, measured first.
+    /// Like [`Text::word`], but measures the string first.
     #[cfg_attr(target_arch = "x86_64", cold)]
     fn measured_word(self) -> Option<Word> {
         Word::of(self.c_str().to_bytes())
@@ -71,12 +71,12 @@ impl PartialEq for Text<'_> {
 
 impl Eq for Text<'_> {}
 
-/// A string of less than 16 bytes, none of them NUL, as two numbers: its bytes from the lowest on, zeros after them.
+/// A string of less than 16 bytes without NUL, as two numbers: its bytes from the lowest on, then zeros.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Word([u64; 2]);
 
 impl Word {
-    /// `None` for longer ones.
+    /// Makes a word; `None` for strings of 16 bytes or more.
     const fn of(text: &[u8]) -> Option<Self> {
         if text.len() >= WORD {
             return None;
@@ -95,7 +95,7 @@ impl Word {
         Self([number as u64, (number >> 64) as u64])
     }
 
-    /// One of 64 places; which, depends on the factor.
+    /// Returns one of 64 places, which depends on the factor.
     #[inline(always)]
     const fn place(self, factor: u64) -> usize {
         let [low, high] = self.0;
@@ -103,20 +103,21 @@ impl Word {
     }
 }
 
-/// Up to 64 different words by number, each found by one look: no two share a place.
+/// A table of up to 64 different words, each found by one look: no two words share a place.
 #[derive(Debug)]
 pub struct Words<const N: usize> {
     words: [Word; N],
-    /// Number of the word of each place; of places without one, any.
+    /// Number of the word at each place; 255 where there is none.
     numbers: [u8; 64],
     factor: u64,
 }
 
 impl<const N: usize> Words<N> {
-    /// The words in their order. To be called at compile time: it tries factors until one keeps all words apart.
+    /// Makes the table; words are numbered in their order. To be called at compile time: it tries factors until one
+    /// keeps all words apart.
     ///
     /// # Panics
-    /// When one is no word, or none of many factors will do.
+    /// Panics when a text is too long for a word, or when none of 10,000 factors keeps the words apart.
     pub const fn new(texts: [&str; N]) -> Self {
         let mut words = [Word([0; 2]); N];
         let mut number = 0;
@@ -152,7 +153,7 @@ impl<const N: usize> Words<N> {
         Some(numbers)
     }
 
-    /// Number of the string, if it is one of these.
+    /// Returns the number of the string, if it is in the table.
     #[inline(always)]
     pub fn number(&self, text: Text<'_>) -> Option<usize> {
         let word = text.word()?;
@@ -170,10 +171,10 @@ mod word {
         _mm_setzero_si128, _mm_unpackhi_epi64,
     };
 
-    /// The smallest page: what begins in one is there to its end.
+    /// Size of the smallest page, bytes. A page is readable as a whole.
     const PAGE: usize = 4096;
 
-    /// Windows into it keep so many bytes and clear the others.
+    /// Masks: a window of 16 bytes into this array keeps the first bytes of a word and clears the rest.
     static KEEP: [u8; 2 * WORD] = {
         let mut keep = [0; 2 * WORD];
         let mut place = 0;
@@ -184,8 +185,8 @@ mod word {
         keep
     };
 
-    /// See [`Text::word`]. Of a string that begins at least 16 bytes before a page's end as many are read at once, as
-    /// the C library's functions for strings do it, whatever follows the string.
+    /// See [`Text::word`]. If the string begins at least 16 bytes before the end of a page, 16 bytes are read at once,
+    /// whatever follows the string. The C library's string functions do the same.
     #[inline(always)]
     pub(super) fn of(text: Text<'_>) -> Option<Word> {
         let first = text.as_ptr();
@@ -193,14 +194,14 @@ mod word {
             return text.measured_word();
         }
         let head: __m128i;
-        // SAFETY: the string's first byte is readable by the word of whoever made the Text, so are all bytes of its
-        // page, and 16 lie in it. What follows the string is no memory of Rust's to speak of, hence the instruction
-        // instead of a read.
+        // SAFETY: the maker of the Text guarantees that the string's first byte is readable. So all bytes of its page
+        // are readable, and the check above keeps the 16 bytes within the page. The bytes behind the string are not
+        // Rust's memory, hence the instruction instead of a read.
         unsafe {
             asm!("movdqu {}, [{}]", out(xmm_reg) head, in(reg) first, options(pure, readonly, nostack, preserves_flags))
         };
-        // SAFETY: every x86-64 processor has SSE2; a window that begins at most 16 bytes behind the start of the 32
-        // lies within them.
+        // SAFETY: every x86-64 processor has SSE2. The window begins at most 16 bytes behind the start of the 32 bytes,
+        // so it lies within them.
         unsafe {
             let ends = _mm_movemask_epi8(_mm_cmpeq_epi8(head, _mm_setzero_si128()));
             if ends == 0 {
@@ -243,11 +244,11 @@ mod tests {
         }
     }
 
-    // elsewhere pages are larger, and nothing is read ahead
+    // on other processors pages may be larger, and nothing is read ahead
     #[cfg(target_arch = "x86_64")]
     #[test]
     fn a_string_at_the_end_of_the_last_page_is_read_no_further() {
-        // SAFETY: two new pages, of which the second is made unreadable.
+        // SAFETY: the two pages are new, and the second is made unreadable.
         let page = unsafe {
             let page = libc::mmap(
                 std::ptr::null_mut(),
@@ -275,7 +276,7 @@ mod tests {
 
     #[test]
     fn null_is_no_string() {
-        // SAFETY: NULL is what may be passed.
+        // SAFETY: NULL is allowed.
         assert_eq!(unsafe { Text::new(std::ptr::null()) }, None);
     }
 

@@ -1,13 +1,13 @@
 //! CUDA's driver, where the process has it loaded: the few functions that time a kernel by events around its launch.
 //!
-//! The library links nothing of CUDA's and loads nothing of it. Every call may fail at any time (a context that is
-//! gone, a driver that shuts down, an error of the application's): the first failure ends all calls for good, and the
-//! collector says so in one line.
+//! The library links and loads nothing of CUDA. Every call may fail at any time (a context that is gone, a driver that
+//! shuts down, an error of the application's). The first failure ends all calls for good, and the collector reports it
+//! in one line.
 //!
-//! While a thread captures a CUDA graph in the global mode, calls of others that might wait or take memory would break
-//! that capture: making an event, and asking when it happened. They are made in the relaxed capture mode ([`Relaxed`]).
-//! Work for a stream that is not captured, as an event's record is, is no such call. Score-P sees none of them
-//! (`unseen`).
+//! While a thread captures a CUDA graph in the global mode, calls of other threads that might wait or allocate would
+//! break that capture: making an event, and asking when it happened. The library makes such calls in the relaxed
+//! capture mode ([`Relaxed`]). Recording an event in a stream that is not captured breaks no capture. Score-P sees none
+//! of these calls (`unseen`).
 
 use crate::base::cancel::Uncancelled;
 use crate::base::unseen::{self, Unseen};
@@ -16,7 +16,7 @@ use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// CUDA_SUCCESS, and CUDA_ERROR_NOT_READY: what was asked about has not happened yet.
+/// CUDA_SUCCESS, and CUDA_ERROR_NOT_READY: the event has not happened yet.
 const SUCCESS: c_int = 0;
 const NOT_READY: c_int = 600;
 /// CU_STREAM_CAPTURE_MODE_RELAXED, CU_STREAM_CAPTURE_STATUS_NONE, CU_EVENT_DEFAULT.
@@ -24,18 +24,18 @@ const RELAXED: c_int = 2;
 const NO_CAPTURE: c_int = 0;
 const DEFAULT: c_uint = 0;
 
-/// How long the end of all calls waits for one of the collector's that is under way: those take microseconds.
+/// How long [`Driver::end`] waits for the collector's call under way. Such calls take microseconds.
 const PATIENCE: Duration = Duration::from_millis(20);
 
-/// An event of CUDA's: its handle, which is never followed as a pointer. It belongs to the context that it was made in.
+/// An event of CUDA: its handle, which is never used as a pointer. It belongs to the context that it was made in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Event(usize);
 
-/// A context of CUDA's: its handle, which is never followed as a pointer.
+/// A context of CUDA: its handle, which is never used as a pointer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Context(pub usize);
 
-/// A function of the driver that is called, as the line about its failure names it.
+/// A function of the driver, for the line about its failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 enum Function {
@@ -71,29 +71,30 @@ pub struct Driver {
     exchange: unsafe extern "C" fn(*mut c_int) -> c_int,
     error_name: unsafe extern "C" fn(c_int, *mut *const c_char) -> c_int,
     destroy: unsafe extern "C" fn(usize) -> c_int,
-    /// CUDA 12.0 and later.
+    /// In CUDA 12.0 and later.
     id: Option<unsafe extern "C" fn(usize, *mut u64) -> c_int>,
     unseen: Unseen,
-    /// Shut when calls are over, for whatever reason; the collector is inside for its own.
+    /// Shut when calls are over, for whatever reason. The collector enters it for its own calls.
     gate: Gate,
     /// The first failure: the function in the upper half, the error in the lower one; 0 for none.
     failure: AtomicU64,
 }
 
-/// The function of that name and type in a library that is loaded.
+/// Returns the function of that name in a loaded library.
 ///
 /// # Safety
 /// `T` is the type of a pointer to that function.
 unsafe fn function<T: Copy>(library: *mut c_void, name: &CStr) -> Option<T> {
     const { assert!(size_of::<T>() == size_of::<*mut c_void>()) };
-    // SAFETY: the caller of `Driver::look_up` holds a valid handle.
+    // SAFETY: `Driver::look_up`, the only caller, holds a valid handle.
     let found = unsafe { libc::dlsym(library, name.as_ptr()) };
-    // SAFETY: a pointer to a function, of the type that the caller vouches for.
+    // SAFETY: the pointer is a function of the type that the caller guarantees.
     (!found.is_null()).then(|| unsafe { std::mem::transmute_copy::<*mut c_void, T>(&found) })
 }
 
 impl Driver {
-    /// The driver that is loaded; `None` where there is none, or one without these functions (before CUDA 10.1).
+    /// Returns the loaded driver. `None` where there is none, and for a driver without these functions (before CUDA
+    /// 10.1).
     pub fn look_up() -> Option<Self> {
         // SAFETY: with RTLD_NOLOAD nothing is loaded or initialised.
         let library = unsafe { libc::dlopen(c"libcuda.so.1".as_ptr(), libc::RTLD_NOW | libc::RTLD_NOLOAD) };
@@ -120,29 +121,29 @@ impl Driver {
         }
     }
 
-    /// Whether no call may be made any more.
+    /// Returns whether calls are over.
     #[inline]
     pub fn is_over(&self) -> bool {
         self.gate.is_shut()
     }
 
-    /// `None` when no call may be made any more.
+    /// Returns `None` when calls are over.
     fn goes_on(&self) -> Option<()> {
         (!self.is_over()).then_some(())
     }
 
-    /// Makes no call from here on, and waits for the collector's that is under way. Not for the collector itself.
+    /// Ends all calls, and waits for the collector's call under way. The collector itself must not call this.
     pub fn end(&self) {
         self.gate.shut();
         self.gate.wait(PATIENCE);
     }
 
-    /// Whether one has failed.
+    /// Returns whether a call has failed.
     pub fn has_failed(&self) -> bool {
         self.failure.load(Ordering::Relaxed) != 0
     }
 
-    /// Why calls are over, when one has failed: for a person.
+    /// Describes the failure that has ended the calls, for a person; `None` without a failure.
     pub fn failure(&self) -> Option<String> {
         let failure = self.failure.load(Ordering::Relaxed);
         let (function, error) = (Function::NAMES.get((failure >> 32) as usize)?, failure as u32 as c_int);
@@ -150,9 +151,9 @@ impl Driver {
             return None;
         }
         let mut name = std::ptr::null();
-        // SAFETY: it writes a pointer to a string that lives as long as the driver, or NULL.
+        // SAFETY: the function writes a pointer to a string that lives as long as the driver, or NULL.
         let told = unsafe { (self.error_name)(error, &raw mut name) } == SUCCESS && !name.is_null();
-        // SAFETY: see above.
+        // SAFETY: the pointer is not NULL, so it is such a string.
         let name = if told { unsafe { CStr::from_ptr(name) }.to_string_lossy() } else { "unknown error".into() };
         Some(format!("{function} answered {name} ({error})"))
     }
@@ -171,7 +172,7 @@ impl Driver {
         None
     }
 
-    /// Calls that go together. `None` when calls are over.
+    /// Begins calls of one thread. `None` when calls are over.
     pub fn calls(&self) -> Option<Calls<'_>> {
         if self.is_over() {
             return None;
@@ -179,7 +180,7 @@ impl Driver {
         Some(Calls { driver: self, _unseen: self.unseen.enter(), _whole: Uncancelled::new() })
     }
 
-    /// The collector's calls, which whoever ends all calls waits for. `None` when calls are over.
+    /// Begins calls of the collector, for which [`Driver::end`] waits. `None` when calls are over.
     pub fn look(&self) -> Option<Look<'_>> {
         let inside = self.gate.enter()?;
         Some(Look { driver: self, _unseen: self.unseen.enter(), _inside: inside })
@@ -189,8 +190,8 @@ impl Driver {
     fn id(&self, context: Context) -> Option<u64> {
         self.goes_on()?;
         let mut id = 0;
-        // SAFETY: the driver looks the context up among its own, and answers with an error where it is gone; it writes
-        // one number.
+        // SAFETY: the driver looks the context up among its own and returns an error if it is gone; it writes one
+        // number.
         let result = unsafe { (self.id?)(context.0, &raw mut id) };
         self.succeeds(Function::CtxGetId, result).map(|()| id)
     }
@@ -202,24 +203,24 @@ impl Driver {
         Some(Relaxed { driver: self, mode })
     }
 
-    /// Puts the calling thread into a capture mode. Gives the mode before.
+    /// Sets the calling thread's capture mode. Returns the previous mode.
     fn exchange(&self, mut mode: c_int) -> Option<c_int> {
-        // SAFETY: it reads and writes one integer.
+        // SAFETY: the function reads and writes one integer.
         let result = unsafe { (self.exchange)(&raw mut mode) };
         self.succeeds(Function::ThreadExchangeStreamCaptureMode, result).map(|()| mode)
     }
 }
 
-/// Calls of one thread, unseen until this is dropped.
+/// Calls of one thread, hidden from Score-P until this is dropped.
 #[derive(Debug)]
 pub struct Calls<'a> {
     driver: &'a Driver,
     _unseen: unseen::Inside,
-    /// CUDA may wait in a call.
+    /// A call of CUDA may wait, which is a cancellation point.
     _whole: Uncancelled,
 }
 
-/// Calls of the collector's, unseen until this is dropped.
+/// Calls of the collector, hidden from Score-P until this is dropped.
 #[derive(Debug)]
 pub struct Look<'a> {
     driver: &'a Driver,
@@ -228,69 +229,69 @@ pub struct Look<'a> {
 }
 
 impl Look<'_> {
-    /// Whether the context is the one that it was, under that number: events of one that was reset must not be asked
-    /// about. When calls are over, nothing is asked.
+    /// Returns whether the context still has its number. If not, it was reset, and the library must not ask about its
+    /// events. True where the number is not known, and when calls are over.
     pub fn is_there(&self, context: Context, id: Option<u64>) -> bool {
         id.is_none() || id == self.driver.id(context) || self.driver.is_over()
     }
 
-    /// The calling thread in the relaxed capture mode.
+    /// Puts the calling thread into the relaxed capture mode.
     pub fn relaxed(&self) -> Option<Relaxed<'_>> {
         self.driver.relaxed()
     }
 }
 
-/// Calls of one thread in the relaxed capture mode until this is dropped, which break no capture.
+/// Calls of one thread in the relaxed capture mode until this is dropped. They break no capture.
 #[derive(Debug)]
 pub struct Relaxed<'a> {
     driver: &'a Driver,
-    /// The thread's own mode.
+    /// The thread's previous mode.
     mode: c_int,
 }
 
 impl Drop for Relaxed<'_> {
     fn drop(&mut self) {
-        // given back whatever happened meanwhile: it is the application's
+        // restored whatever happened meanwhile: the mode is the application's
         let _ = self.driver.exchange(self.mode);
     }
 }
 
 impl Calls<'_> {
-    /// The calling thread's context.
+    /// Returns the calling thread's context.
     pub fn context(&self) -> Option<Context> {
         self.driver.goes_on()?;
         let mut context = 0;
-        // SAFETY: it writes one handle.
+        // SAFETY: the function writes one handle.
         let result = unsafe { (self.driver.context)(&raw mut context) };
         self.driver.succeeds(Function::CtxGetCurrent, result)?;
         (context != 0).then_some(Context(context))
     }
 
-    /// The context's number, which no other gets: another after a reset, though the handle is the same. `None` where
-    /// nobody can tell.
+    /// Returns the context's number, which no other context gets. After a reset the number differs, though the handle
+    /// is the same. `None` where the driver does not give one.
     pub fn id(&self, context: Context) -> Option<u64> {
         self.driver.id(context)
     }
 
-    /// The same in the relaxed capture mode.
+    /// Puts the calling thread into the relaxed capture mode.
     pub fn relaxed(&self) -> Option<Relaxed<'_>> {
         self.driver.relaxed()
     }
 
-    /// Whether the stream must be left alone: it is being captured into a graph, or nobody can say.
+    /// Returns whether the stream must be left alone: it is being captured into a graph, or its state is unknown.
     pub fn is_captured(&self, stream: usize) -> bool {
         let mut status = NO_CAPTURE;
-        // SAFETY: the stream is the one that NCCL launches into during this call; it writes one integer.
+        // SAFETY: the stream is the one that NCCL launches into during this call; the function writes one integer.
         let result = unsafe { (self.driver.capturing)(stream, &raw mut status) };
-        // of the legacy stream it fails while another stream is captured, which is no fault
+        // for the legacy stream the call fails while another stream is captured, which is no fault
         result != SUCCESS || status != NO_CAPTURE
     }
 
-    /// Records an event behind all that is in the stream.
+    /// Records an event behind all work in the stream.
     pub fn record(&self, event: Event, stream: usize) -> Option<()> {
         self.driver.goes_on()?;
-        // SAFETY: the event was made by `create` and is destroyed by its owner alone, who calls; the stream is the one
-        // that NCCL launches into during this call.
+        // SAFETY: `create` made the event, and only its owner, who calls this, destroys it. The stream is the one that
+        // NCCL launches into during this call.
         let result = unsafe { (self.driver.record)(event.0, stream) };
         self.driver.succeeds(Function::EventRecord, result)
     }
@@ -301,27 +302,28 @@ impl Relaxed<'_> {
     pub fn create(&self) -> Option<Event> {
         self.driver.goes_on()?;
         let mut event = 0;
-        // SAFETY: it writes one handle.
+        // SAFETY: the function writes one handle.
         let result = unsafe { (self.driver.create)(&raw mut event, DEFAULT) };
         self.driver.succeeds(Function::EventCreate, result).map(|()| Event(event))
     }
 
-    /// Takes an event apart, of which nobody will ask.
+    /// Destroys an event. Nobody may ask about it later.
     pub fn destroy(&self, event: Event) {
         if self.driver.is_over() {
             return;
         }
-        // SAFETY: the event was made by `create`, and its owner gives it up here.
+        // SAFETY: `create` made the event, and its owner gives it up here.
         let result = unsafe { (self.driver.destroy)(event.0) };
         let _ = self.driver.succeeds(Function::EventDestroy, result);
     }
 
-    /// Nanoseconds from one event to another of the same context; negative when the second came first. `None` while
-    /// either has not happened, and when calls are over.
+    /// Returns the nanoseconds from one event to another of the same context; negative if the second came first. `None`
+    /// while either has not happened, and when calls are over.
     pub fn elapsed(&self, from: Event, to: Event) -> Option<i64> {
         self.driver.goes_on()?;
         let mut milliseconds = 0.0;
-        // SAFETY: both were made by `create` and are destroyed by their owner alone, who calls; it writes one number.
+        // SAFETY: `create` made both events, and only their owner, who calls this, destroys them; the function writes
+        // one number.
         let result = unsafe { (self.driver.elapsed)(&raw mut milliseconds, from.0, to.0) };
         if result == NOT_READY {
             return None;

@@ -1,13 +1,13 @@
-//! A gate that one thread goes through for a while, and that any may shut: once it is shut and nobody is inside, nobody
-//! will be.
+//! A gate that one thread passes for a while, and that any thread may shut. Once it is shut and nobody is inside,
+//! nobody will be.
 //!
-//! The collector's calls of CUDA are behind one. When the process ends, or a program may take a context down, the gate
-//! is shut first, and CUDA goes when the collector has come out.
+//! The collector's calls of CUDA are behind a gate. When the process ends, or a program may take a context down, the
+//! gate is shut first. CUDA's state goes when the collector has come out.
 
 use crate::base::sync::{AtomicBool, Ordering, fence};
 use std::time::{Duration, Instant};
 
-/// Between two looks at whether somebody is inside.
+/// Pause between two looks at whether a thread is inside.
 const LOOK: Duration = Duration::from_micros(50);
 
 /// See the module.
@@ -17,7 +17,7 @@ pub struct Gate {
     occupied: AtomicBool,
 }
 
-/// Somebody is inside until this is dropped.
+/// A thread is inside until this is dropped.
 #[derive(Debug)]
 pub struct Inside<'a>(&'a Gate);
 
@@ -34,33 +34,34 @@ impl Default for Gate {
 }
 
 impl Gate {
-    /// Goes in, unless it is shut. Not for two threads at a time.
+    /// Enters, unless the gate is shut. Not for two threads at the same time.
     pub fn enter(&self) -> Option<Inside<'_>> {
         self.occupied.store(true, Ordering::Relaxed);
         let inside = Inside(self);
-        // with the one in `is_empty`: who goes in sees that it is shut, or who asks sees that somebody went in
+        // pairs with the fence in `is_empty`: either the entering thread sees that the gate is shut, or the asking
+        // thread sees that it is occupied
         fence(Ordering::SeqCst);
         (!self.shut.load(Ordering::Relaxed)).then_some(inside)
     }
 
-    /// Lets nobody in from here on.
+    /// Lets no thread enter from now on.
     pub fn shut(&self) {
         self.shut.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it is.
+    /// Returns whether the gate is shut.
     #[inline]
     pub fn is_shut(&self) -> bool {
         self.shut.load(Ordering::Relaxed)
     }
 
-    /// Whether nobody is inside: after [`Gate::shut`] that stays so.
+    /// Returns whether no thread is inside. After [`Gate::shut`], true is final.
     pub fn is_empty(&self) -> bool {
         fence(Ordering::SeqCst);
         !self.occupied.load(Ordering::Acquire)
     }
 
-    /// Waits until nobody is, for so long at most. Not for who is inside.
+    /// Waits until no thread is inside, at most for `patience`. A thread inside must not call this.
     pub fn wait(&self, patience: Duration) {
         let begun = Instant::now();
         while !self.is_empty() && begun.elapsed() < patience {

@@ -1,24 +1,25 @@
-//! Whether NCCL's thread that hands on the GPU's stamps keeps up. Up to 2.30 it is the proxy thread, which takes about
-//! a microsecond for each kernel channel; where many operations on many channels follow one another, launches wait for
-//! it (25 us an operation of 24 channels, docs/presets.md). Then stamps are not asked for, for a while, and events time
-//! kernels.
+//! Pauses in asking for the GPU's stamps, when NCCL's thread that delivers them does not keep up.
+//!
+//! Up to NCCL 2.30 that is the proxy thread, which takes about a microsecond for each kernel channel. Where many
+//! operations on many channels follow one another, launches wait for it (25 us for an operation of 24 channels,
+//! docs/presets.md). Then the library does not ask for stamps for a while, and events time kernels.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Nanoseconds by which all stamps of a round come later than the quickest one of late: then the thread does not keep
-/// up.
+/// The thread does not keep up if every stamp of a round comes later than the quickest recent one by more than this,
+/// nanoseconds.
 const LATE: f64 = 200e3;
-/// Stamps of a round that tell as much.
+/// Least number of stamps in a round that shows this.
 const SOME: u32 = 64;
-/// Nanoseconds for which stamps are not asked for, at first; twice as long each time, up to the most.
+/// First pause, nanoseconds. Each further pause is twice as long, up to `LONGEST`.
 const PAUSE: u64 = 1_000_000_000;
 const LONGEST: u64 = 64 * PAUSE;
-/// They are asked for again sooner where there are no more kernel channels a second than this, for so many nanoseconds:
-/// NCCL's thread takes about a microsecond for each.
+/// A pause ends early if there are at most this many kernel channels a second, for at least `WHILE` nanoseconds. NCCL's
+/// thread takes about a microsecond for each channel.
 const BEARABLE: f64 = 400e3;
 const WHILE: u64 = 50_000_000;
 
-/// Whether the GPU's stamps are wanted just now.
+/// Whether the library asks for the GPU's stamps just now.
 #[derive(Debug)]
 pub struct Stamps(AtomicBool);
 
@@ -29,13 +30,13 @@ impl Default for Stamps {
 }
 
 impl Stamps {
-    /// Whether they are.
+    /// Returns whether stamps are wanted.
     #[inline]
     pub fn are_wanted(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Wants them again at once.
+    /// Asks for stamps again at once.
     pub fn want(&self) {
         if !self.are_wanted() {
             self.0.store(true, Ordering::Relaxed);
@@ -43,12 +44,12 @@ impl Stamps {
     }
 }
 
-/// How late stamps came.
+/// Lateness of the stamps of a round.
 #[derive(Debug, Clone, Copy)]
 pub struct Lag {
     least: f64,
     stamps: u32,
-    /// Kernel channels of the operations that began, whether or not they were asked for.
+    /// Kernel channels of the operations that began, whether or not NCCL was asked for their stamps.
     channels: u64,
 }
 
@@ -59,20 +60,20 @@ impl Default for Lag {
 }
 
 impl Lag {
-    /// A stamp came so many nanoseconds later than the quickest one of late.
+    /// Counts a stamp that came `nanoseconds` later than the quickest recent one.
     #[inline]
     pub fn observe(&mut self, nanoseconds: f64) {
         self.least = self.least.min(nanoseconds);
         self.stamps += 1;
     }
 
-    /// An operation began that runs on so many channels.
+    /// Counts the channels of an operation that began.
     #[inline]
     pub fn began(&mut self, channels: u8) {
         self.channels += u64::from(channels);
     }
 
-    /// Takes in another communicator's.
+    /// Adds the stamps and channels of another communicator.
     pub fn merge(&mut self, other: Self) {
         self.least = self.least.min(other.least);
         self.stamps += other.stamps;
@@ -80,12 +81,12 @@ impl Lag {
     }
 }
 
-/// When stamps are asked for again, nanoseconds.
+/// The current pause, if any. Times in nanoseconds.
 #[derive(Debug)]
 pub struct Pause {
     length: u64,
     until: u64,
-    /// Since when kernel channels are counted, and how many there were.
+    /// Begin of the count of kernel channels, and the count.
     since: u64,
     channels: u64,
 }
@@ -97,8 +98,8 @@ impl Default for Pause {
 }
 
 impl Pause {
-    /// A round is over at a time, nanoseconds, in which stamps came so late. They may be done without only where events
-    /// time kernels.
+    /// Begins or ends a pause at the end of a round, at `now` nanoseconds, by the lateness of its stamps. A pause is
+    /// possible only where events time kernels (`has_events`).
     pub fn look(&mut self, stamps: &Stamps, lag: Lag, now: u64, has_events: bool) {
         if !stamps.are_wanted() {
             if now >= self.until || !has_events || self.is_bearable(lag.channels, now) {
@@ -107,7 +108,7 @@ impl Pause {
             return;
         }
         if has_events && lag.stamps >= SOME && lag.least > LATE {
-            // quiet for as long as the last pause was: that one has cured it
+            // a quiet time as long as the last pause: that pause has cured the delay
             let is_again = now.saturating_sub(self.until) < self.length;
             self.length = if is_again && self.until > 0 { (2 * self.length).min(LONGEST) } else { PAUSE };
             self.until = now.saturating_add(self.length);
@@ -116,7 +117,7 @@ impl Pause {
         }
     }
 
-    /// Whether there were few enough kernel channels for a while.
+    /// Returns whether there were few enough kernel channels for a while.
     fn is_bearable(&mut self, channels: u64, now: u64) -> bool {
         self.channels += channels;
         let passed = now.saturating_sub(self.since);

@@ -4,8 +4,9 @@
 //! launching thread: taken from the pool ─► first event, launch, last event ─► its first operation starts: handed to the collector
 //! collector: until both have happened, asks; then the times go to the communicator, and the launch back to the pool
 //! ```
-//! A launch has one owner at a time and passes from one to the next through channels that nobody waits for: nothing of
-//! it is shared.
+//!
+//! A launch has one owner at a time. It passes from one owner to the next through queues that nobody waits for, so no
+//! part of it is shared.
 
 pub(crate) mod cuda;
 pub mod gate;
@@ -18,8 +19,8 @@ use crate::event::handle::Handle;
 use crate::launch::cuda::Event;
 use std::sync::OnceLock;
 
-/// Operations that one kernel runs: those of a communicator that start one after the other. It is named by the first of
-/// them.
+/// The operations that one kernel runs: operations of a communicator that start one after the other. The first of them
+/// names the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KernelId {
     /// The communicator's context.
@@ -28,28 +29,27 @@ pub struct KernelId {
     pub order: u64,
 }
 
-/// Why a launch has no time of its own.
+/// Reason why a launch has no time of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Untimed {
-    /// It was captured into a CUDA graph, or NCCL told of its operations where no launch was seen, as at a graph's
-    /// replay.
+    /// It was captured into a CUDA graph, or NCCL reported its operations without a launch, as at a graph's replay.
     Graph = 1,
-    /// No event was free, or the collector did not hear of the launch in time.
+    /// No event was free, or the collector did not get the news of the launch in time.
     NoEvent = 2,
-    /// A call of CUDA's failed.
+    /// A call of CUDA failed.
     CudaFailed = 3,
-    /// It was left out, since events would have cost the job too much.
+    /// It got no events, because events would have cost the job too much.
     NotChosen = 4,
-    /// There are stamps or events, but they cannot be the operation's time.
+    /// It has stamps or events, but they cannot be the operation's time.
     NotBelieved = 5,
 }
 
 impl Untimed {
-    /// All of them, in the order of their numbers.
+    /// All reasons, in the order of their numbers.
     pub const ALL: [Self; 5] = [Self::Graph, Self::NoEvent, Self::CudaFailed, Self::NotChosen, Self::NotBelieved];
 
-    /// As the summary's fields and the counters name it.
+    /// Returns the name in the summary's fields and in the counters.
     pub fn name(self) -> &'static str {
         match self {
             Self::Graph => "graph",
@@ -60,7 +60,7 @@ impl Untimed {
         }
     }
 
-    /// In words, behind `operation` and `operations`.
+    /// Returns the reason in words that follow `operation` and `operations`.
     pub fn meaning(self) -> [&'static str; 2] {
         match self {
             Self::Graph => [
@@ -82,80 +82,80 @@ impl Untimed {
         }
     }
 
-    /// As a byte holds it.
+    /// Returns the reason with that number.
     pub fn from_bits(bits: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|cause| *cause as u8 == bits)
     }
 }
 
-/// When the two events happened, as a recording tells it: nanoseconds of the events' clock.
+/// Times of a launch's two events from a recording, in nanoseconds of the clock of CUDA's events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Recorded {
     /// The event before the launch.
     pub first: u64,
-    /// When the kernel began, if the recorder has worked that out.
+    /// Begin of the kernel, if the recorder has computed it.
     pub begin: Option<u64>,
-    /// The one behind it.
+    /// The event after the launch.
     pub last: u64,
-    /// When that was learnt, ticks.
+    /// Time at which the recorder learnt these times, ticks.
     pub learnt: u64,
-    /// When the first one was recorded, ticks: never before the launch's callback, which stands for it where the
-    /// recording does not tell.
+    /// Time at which the first event was recorded, ticks. Never before the launch's callback, whose time stands in
+    /// where the recording has none.
     pub at: u64,
 }
 
-/// What says when a launch's kernel ran.
+/// Source of the times of a launch's kernel.
 #[derive(Debug, Clone, Copy)]
 pub enum Source {
-    /// Events before and behind it, of the pool of that number.
+    /// CUDA events before and after the launch.
     Events {
-        /// Number of the pool.
+        /// Number of the pool of the events.
         pool: usize,
-        /// How often the pool had been closed.
+        /// Generation of the pool when the events were made.
         generation: u32,
         /// The event before the launch.
         first: Event,
-        /// The one behind it.
+        /// The event after the launch.
         last: Event,
     },
     /// A recording that is replayed.
     Recording(Recorded),
 }
 
-/// At what point of its launch a kernel starts, on a stream that is free.
+/// Point of the launch at which the kernel starts, if the stream is free.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Starts {
-    /// At the end: one kernel is launched there.
+    /// At the end of the launch: one kernel is launched there.
     AtReturn,
-    /// Somewhere in it: it is the call that ends a group, of which NCCL reports no further.
+    /// Somewhere within it: the launch is the call that ends a group, and NCCL reports no part of that call.
     Within,
-    /// At its begin: copies, the first of which comes at once.
+    /// At its begin: the launch is copies, and the first one starts at once.
     AtOnce,
 }
 
 /// A launch, from its begin until its times are known.
 #[derive(Debug)]
 pub struct Launch {
-    /// What times it.
+    /// Source of its times.
     pub source: Source,
     /// The stream, as NCCL names it.
     pub stream: usize,
-    /// What it launches, once that is known; nothing when no operation follows it on its thread.
+    /// The kernel, once it is known. `None` if no operation follows the launch on its thread.
     pub kernel: Option<KernelId>,
-    /// Whether the GPU's stamps were asked for, too.
+    /// Whether NCCL was asked for the GPU's stamps, too.
     pub stamps: bool,
-    /// Number under which a recording knows it; 0 for none.
+    /// Number of the launch in a recording; 0 for none.
     pub number: u64,
-    /// Right before the first event was recorded, ticks.
+    /// Time right before the first event was recorded, ticks.
     pub before: u64,
-    /// When the launch had returned, ticks; 0 before.
+    /// Time at which the launch had returned, ticks; 0 before that.
     pub after: u64,
-    /// At what point between the two it starts.
+    /// Point between `before` and `after` at which the kernel starts.
     pub starts: Starts,
 }
 
 impl Launch {
-    /// One that is not under way.
+    /// Makes a launch that is not under way.
     pub fn new(source: Source) -> Self {
         Self {
             source,
@@ -169,58 +169,58 @@ impl Launch {
         }
     }
 
-    /// Whether it has returned: both events are recorded.
+    /// Returns whether the launch has returned: both events are recorded.
     pub fn is_over(&self) -> bool {
         self.after != 0
     }
 }
 
-/// What the collector hears of a kernel.
+/// News of a kernel for the collector.
 #[derive(Debug)]
 pub enum News {
-    /// Its launch, whose times are to come.
+    /// The kernel's launch, whose times are to come.
     Launched(Box<Launch>),
-    /// It has none.
+    /// The kernel gets no time.
     Untimed {
-        /// Which one.
+        /// The kernel.
         kernel: KernelId,
-        /// Why.
+        /// The reason.
         cause: Untimed,
-        /// Whether the GPU's stamps were asked for.
+        /// Whether NCCL was asked for the GPU's stamps.
         stamps: bool,
     },
 }
 
-/// Told of each launch that events have timed: its number in a recording, and when it ran.
+/// Called for each launch that events have timed, with its number in a recording and the time of its kernel.
 pub type Watcher = fn(u64, KernelTime);
 
 static WATCHER: OnceLock<Watcher> = OnceLock::new();
 
-/// From here on the watcher is told, on the collector's thread. Only the first one is.
+/// Sets the watcher, which is called on the collector's thread. Only the first one counts.
 pub fn watch(watcher: Watcher) {
     let _ = WATCHER.set(watcher);
 }
 
-/// A launch that a recording knows was timed.
+/// Reports the time of a launch that a recording knows.
 pub(crate) fn report(number: u64, time: KernelTime) {
     if let (true, Some(watcher)) = (number != 0, WATCHER.get()) {
         watcher(number, time);
     }
 }
 
-/// When a kernel ran, nanoseconds of the events' clock (its own epoch, near the system's real time).
+/// Time of a kernel, in nanoseconds of the clock of CUDA's events (an epoch of its own, near the system's real time).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KernelTime {
-    /// Its begin.
+    /// Begin of the kernel.
     pub start: u64,
-    /// Its end.
+    /// End of the kernel.
     pub stop: u64,
-    /// The event before its launch: it happened after `before`, ticks.
+    /// Time of the event before the launch. It happened after `before`.
     pub first: u64,
-    /// When that event was about to be recorded, ticks.
+    /// Time at which that event was about to be recorded, ticks.
     pub before: u64,
-    /// When the end was learnt, ticks: it had happened before.
+    /// Time at which the library learnt of the end, ticks. The end had happened before.
     pub learnt: u64,
-    /// It was over when its launch returned: where between `first` and `stop` it began is not known.
+    /// The kernel was over when its launch returned, so its begin lies anywhere between `first` and `stop`.
     pub is_vague: bool,
 }

@@ -1,9 +1,9 @@
-//! Launches that are free, with their events: some for each context of CUDA's, made where they are used and used again.
+//! Free launches with their events, one pool for each CUDA context. They are made where they are used, and used again.
 //!
-//! An event belongs to the context that it was made in, so it is made on a thread that launches there. When a context's
-//! last communicator ends, its events are destroyed: what the program does with the context after that, such as
-//! `cudaDeviceReset`, must not find us asking about them. Where it does so before, the context has another number
-//! (`Calls::id`), and the events of before are forgotten.
+//! An event belongs to the context that it was made in, so a thread that launches there makes it. When a context's last
+//! communicator ends, the pool's events are destroyed: the library must not ask about them after the program has done
+//! away with the context, as by `cudaDeviceReset`. If the program does so earlier, the context has another number
+//! (`Calls::id`), and the pool forgets its earlier events.
 
 use super::{Launch, News, Recorded, Source, Starts};
 use crate::launch::cuda::{Calls, Context, Driver, Look};
@@ -11,27 +11,27 @@ use crossbeam_queue::ArrayQueue;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-/// Launches of a context that may be under way, about: those beyond have no time.
+/// About the most launches of a context under way. Launches beyond that get no time.
 const MOST: usize = 4096;
 /// Launches that are made at a time.
 const BATCH: usize = 64;
-/// Contexts of CUDA's that are told apart: one a GPU that the process uses.
+/// Most CUDA contexts: one for each GPU that the process uses.
 const CONTEXTS: usize = 64;
-/// What may be on its way to the collector.
+/// Most news on their way to the collector.
 const NEWS: usize = 4 * MOST;
 
-/// The free launches of a context.
+/// The free launches of a CUDA context.
 #[derive(Debug)]
 struct Pool {
     context: Context,
-    /// The context's number plus one when a communicator began there last; 0 where nobody can tell.
+    /// The context's number plus one, from the last begin of a communicator there; 0 where the driver gives none.
     id: AtomicU64,
     free: ArrayQueue<Box<Launch>>,
-    /// Launches that were made and not given up.
+    /// Launches that were made and still exist.
     made: AtomicUsize,
-    /// Communicators that live there.
+    /// Living communicators in the context.
     communicators: AtomicUsize,
-    /// How often the last one has ended: launches of before are not used again.
+    /// Grows when the pool is closed or the context was reset. Launches of earlier generations are not used again.
     generation: AtomicU32,
 }
 
@@ -48,12 +48,13 @@ impl Pool {
         }
     }
 
-    /// The context's number, if somebody could tell.
+    /// Returns the context's number, if the driver gave one.
     fn id(&self) -> Option<u64> {
         self.id.load(Ordering::Acquire).checked_sub(1)
     }
 
-    /// A communicator begins in the context of that number: where it is another than before, its events are gone.
+    /// Handles the begin of a communicator in the context with that number. If the number has changed, the earlier
+    /// events are gone.
     fn begin(&self, id: Option<u64>) {
         let id = id.map_or(0, |id| id.wrapping_add(1));
         if self.id.swap(id, Ordering::AcqRel) != id {
@@ -61,12 +62,12 @@ impl Pool {
         }
     }
 
-    /// What is free until then.
+    /// Takes all free launches.
     fn take_all(&self) -> impl Iterator<Item = Box<Launch>> {
         std::iter::from_fn(|| self.free.pop())
     }
 
-    /// The events are used no more, nor asked about, nor destroyed.
+    /// Forgets all events: they are not used, asked about or destroyed any more.
     fn forget(&self) {
         self.generation.fetch_add(1, Ordering::AcqRel);
         let forgotten = self.take_all().count();
@@ -74,18 +75,18 @@ impl Pool {
     }
 }
 
-/// All launches of the process: where they come from, and where they go.
+/// All launches of the process: their pools, and the queue to the collector.
 #[derive(Debug)]
 pub struct Launches {
     driver: OnceLock<Option<Driver>>,
-    /// Set while launches are to be timed by events.
+    /// Set while launches are timed.
     on: AtomicBool,
-    /// Set once a recording tells when kernels ran, in the events' place.
+    /// Set once a recording gives the times of kernels, instead of events.
     replays: AtomicBool,
     pools: Box<[OnceLock<Pool>]>,
-    /// Set once the collector could not be told of a launch.
+    /// Set once news of a launch were lost.
     lost: AtomicBool,
-    /// To the collector.
+    /// News for the collector.
     news: ArrayQueue<News>,
 }
 
@@ -103,13 +104,13 @@ impl Default for Launches {
 }
 
 impl Launches {
-    /// A communicator begins whose launches are to be timed by events: looks the driver up, once, and makes the first
-    /// events where a context is current. Not for the hot path.
+    /// Handles the begin of a communicator whose launches are to be timed by events. Looks the driver up, once, and
+    /// makes the first events where a context is current. Not for the hot path.
     ///
-    /// Gives the number of the context's pool, for [`Launches::leave`].
+    /// Returns the number of the context's pool, for [`Launches::leave`].
     pub fn begin(&self) -> Option<u32> {
         let driver = self.driver.get_or_init(Driver::look_up).as_ref()?;
-        // after a failure launches are told of, as those that CUDA does not time
+        // after a failure launches are still reported, as launches that CUDA does not time
         self.on.store(!driver.is_over() || driver.has_failed(), Ordering::Relaxed);
         let calls = driver.calls()?;
         let context = calls.context()?;
@@ -122,19 +123,19 @@ impl Launches {
         Some(number as u32)
     }
 
-    /// A communicator has ended whose context has that pool. True when it was the last one there: then the pool is to
-    /// be closed.
+    /// Handles the end of a communicator with that pool. Returns true if it was the pool's last communicator: then the
+    /// pool is to be closed.
     pub fn leave(&self, pool: u32) -> bool {
         let pool = self.pools.get(pool as usize).and_then(OnceLock::get);
         pool.is_some_and(|pool| pool.communicators.fetch_sub(1, Ordering::AcqRel) == 1)
     }
 
-    /// Destroys a pool's events, and those of the launches that were `left`. The collector calls this, which asks about
-    /// none of them any more.
+    /// Destroys a pool's events, and the events of the launches in `left`. The collector calls this, after which it
+    /// asks about none of them.
     pub fn close(&self, number: u32, left: Vec<Box<Launch>>) {
         let Some(pool) = self.pools.get(number as usize).and_then(OnceLock::get) else { return };
         if pool.communicators.load(Ordering::Acquire) > 0 {
-            // another one came meanwhile
+            // a communicator has begun there meanwhile
             return left.into_iter().for_each(|launch| self.give_back(launch));
         }
         let look = self.driver().and_then(Driver::look);
@@ -154,7 +155,7 @@ impl Launches {
         }
     }
 
-    /// Looks whether the context of that pool is there as it was. If not, its launches are of before from here on.
+    /// Checks that the context of a pool is still the same. If not, the pool forgets its launches.
     pub fn find_again(&self, pool: usize, look: &Look<'_>) {
         if let Some(pool) = self.pools.get(pool).and_then(OnceLock::get)
             && !look.is_there(pool.context, pool.id())
@@ -163,29 +164,29 @@ impl Launches {
         }
     }
 
-    /// Whether launches are timed, by events or by a recording.
+    /// Returns whether launches are timed, by events or by a recording.
     #[inline]
     pub fn are_timed(&self) -> bool {
         self.on.load(Ordering::Relaxed)
     }
 
-    /// From here on a recording tells when kernels ran.
+    /// Takes the times of kernels from a recording from now on.
     pub fn replay(&self) {
         self.replays.store(true, Ordering::Relaxed);
         self.on.store(true, Ordering::Relaxed);
     }
 
-    /// Whether a recording does.
+    /// Returns whether a recording gives the times of kernels.
     pub fn are_replayed(&self) -> bool {
         self.replays.load(Ordering::Relaxed)
     }
 
-    /// The driver, once a communicator has begun where it is loaded.
+    /// Returns the driver, once a communicator has begun in a process that has it loaded.
     pub fn driver(&self) -> Option<&Driver> {
         self.driver.get()?.as_ref()
     }
 
-    /// Times no launch by events from here on, and makes no call of CUDA's.
+    /// Stops timing launches by events, and makes no more calls of CUDA.
     pub fn end(&self) {
         if let Some(driver) = self.driver() {
             driver.end();
@@ -195,7 +196,7 @@ impl Launches {
         }
     }
 
-    /// The context's pool and its number; `None` when there are too many.
+    /// Returns the context's pool and its number; `None` when there are too many contexts.
     fn pool(&self, context: Context) -> Option<(usize, &Pool)> {
         self.pools.iter().enumerate().find_map(|(number, place)| {
             let pool = place.get_or_init(|| Pool::new(context));
@@ -203,7 +204,7 @@ impl Launches {
         })
     }
 
-    /// A free launch of the calling thread's context, made if there is none; `None` when too many are under way.
+    /// Takes a free launch of the calling thread's context, or makes some. `None` when too many are under way.
     pub fn take(&self, calls: &Calls<'_>) -> Option<Box<Launch>> {
         let context = calls.context()?;
         let (_, pool) = self.pool(context)?;
@@ -213,12 +214,12 @@ impl Launches {
         })
     }
 
-    /// One whose times a recording tells; its callback comes now, in ticks.
+    /// Makes a launch whose times come from a recording. Its callback comes at `now`, ticks.
     pub fn recorded(&self, times: Recorded, now: u64) -> Box<Launch> {
         Box::new(Launch { before: times.at.max(now), ..Launch::new(Source::Recording(times)) })
     }
 
-    /// Makes some more launches in the calling thread's context, as long as there are not too many.
+    /// Makes a batch of launches in the calling thread's context, unless there are too many.
     #[cold]
     fn make(&self, calls: &Calls<'_>, context: Context) {
         let Some((number, pool)) = self.pool(context) else { return };
@@ -235,7 +236,7 @@ impl Launches {
         }
     }
 
-    /// A launch is over, or did not begin.
+    /// Takes a launch back that is over or did not begin.
     pub fn give_back(&self, mut launch: Box<Launch>) {
         (launch.kernel, launch.number, launch.after, launch.starts) = (None, 0, 0, Starts::AtReturn);
         if let Source::Events { pool, generation, .. } = launch.source
@@ -250,14 +251,16 @@ impl Launches {
         }
     }
 
-    /// Whether its pool was closed since it was made, or its context reset: CUDA is asked about its events no more.
+    /// Returns whether the launch's pool was closed or its context reset since the launch was made. CUDA must not be
+    /// asked about its events any more.
     pub fn are_of_before(&self, launch: &Launch) -> bool {
         let Source::Events { pool, generation, .. } = launch.source else { return false };
         let pool = self.pools.get(pool).and_then(OnceLock::get);
         pool.is_none_or(|pool| pool.generation.load(Ordering::Acquire) != generation)
     }
 
-    /// Tells the collector. When it hears nothing for long, news are lost: their operations have no time.
+    /// Passes news to the collector. If the collector takes none for long, news are lost, and their operations get no
+    /// time.
     pub fn tell(&self, news: News) {
         let Err(news) = self.news.push(news) else { return };
         self.lost.store(true, Ordering::Relaxed);
@@ -266,12 +269,12 @@ impl Launches {
         }
     }
 
-    /// Whether the collector could once not be told.
+    /// Returns whether news were lost.
     pub fn have_lost_news(&self) -> bool {
         self.lost.load(Ordering::Relaxed)
     }
 
-    /// What the collector has not heard yet.
+    /// Takes the news that the collector has not taken yet.
     pub fn heard(&self) -> impl Iterator<Item = News> {
         std::iter::from_fn(|| self.news.pop())
     }

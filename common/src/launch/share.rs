@@ -1,26 +1,27 @@
-//! Which launches are timed by events where not all can be: an event costs the GPU two to five microseconds, whatever
-//! the kernel.
+//! The share of launches that events time, where not all can be timed: an event costs the GPU two to five microseconds,
+//! whatever the kernel.
 //!
-//! The collector looks once a second at how many launches wanted events, and from then on one in so many gets them that
-//! the job loses little: chosen by a hash of their number, so that no part of a repeated step is left out for good.
+//! Once a second the collector counts the launches that wanted events. It then sets the share that gets them, so that
+//! the job loses little. A hash of a launch's number chooses it, so that no part of a repeated step is left out for
+//! good.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// Launches a second that may be timed: two events each then take the GPU some 5 % of its time at the most, mostly far
-/// less.
+/// Most launches a second that are timed. With two events each, they take the GPU some 5 % of its time at the most,
+/// usually far less.
 const MOST: u64 = 10_000;
-/// The same where all streams share one queue (`CUDA_DEVICE_MAX_CONNECTIONS=1`), in which an event holds up what other
-/// streams have behind it.
+/// Like `MOST`, where all streams share one queue (`CUDA_DEVICE_MAX_CONNECTIONS=1`). There an event delays work of
+/// other streams behind it.
 const MOST_IN_ONE_QUEUE: u64 = 1_500;
-/// Between two looks.
+/// Nanoseconds between two looks.
 const SECOND: f64 = 1e9;
 
-/// How many launches are timed by events.
+/// The share of launches that events time.
 #[derive(Debug)]
 pub struct Share {
-    /// Launches that wanted events.
+    /// Launches that wanted events so far.
     wanted: AtomicU64,
-    /// One in so many gets them.
+    /// One launch in this many gets events.
     one_in: AtomicU32,
 }
 
@@ -30,7 +31,7 @@ impl Default for Share {
     }
 }
 
-/// A number's bits, spread (the finalizer of MurmurHash3, by Austin Appleby, public domain).
+/// Mixes a number's bits (the finalizer of MurmurHash3, by Austin Appleby, public domain).
 fn spread(number: u64) -> u64 {
     let mut bits = number;
     for factor in [0xff51_afd7_ed55_8ccd, 0xc4ce_b9fe_1a85_ec53] {
@@ -40,7 +41,7 @@ fn spread(number: u64) -> u64 {
 }
 
 impl Share {
-    /// Whether the next launch that wants events gets them.
+    /// Returns whether the next launch that wants events gets them, and counts it.
     pub fn is_next_chosen(&self) -> bool {
         let number = self.wanted.fetch_add(1, Ordering::Relaxed);
         let one_in = u64::from(self.one_in.load(Ordering::Relaxed));
@@ -48,7 +49,7 @@ impl Share {
     }
 }
 
-/// The collector's look at it.
+/// The collector's state of its looks.
 #[derive(Debug, Default)]
 pub struct Watch {
     since: u64,
@@ -56,7 +57,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Sets how many launches are timed, once a second; `nanoseconds` is the time now.
+    /// Sets the share, once a second. `nanoseconds` is the current time.
     pub fn look(&mut self, share: &Share, nanoseconds: u64, in_one_queue: bool) {
         let passed = nanoseconds.saturating_sub(self.since);
         if (passed as f64) < SECOND {
@@ -64,7 +65,7 @@ impl Watch {
         }
         let wanted = share.wanted.load(Ordering::Relaxed);
         let a_second = (wanted.wrapping_sub(self.wanted) as f64 / passed as f64 * SECOND) as u64;
-        // nobody looked before the first time
+        // the first look has no earlier count
         let first = self.since == 0;
         (self.since, self.wanted) = (nanoseconds, wanted);
         if !first {
@@ -79,7 +80,7 @@ impl Watch {
 mod tests {
     use super::*;
 
-    /// How many of so many launches a second are timed in the second second.
+    /// Returns how many of `launches` launches a second are timed in the second second.
     fn timed(launches: u64, in_one_queue: bool) -> u64 {
         let (share, mut watch) = (Share::default(), Watch::default());
         watch.look(&share, 1_000_000_000, in_one_queue);

@@ -1,7 +1,8 @@
-//! Which process figures are of, and when they were taken: what tells recordings and summaries of many processes apart.
+//! Identity of the process that figures describe, and the times of its measurement. Recordings and summaries of several
+//! processes differ in it.
 //!
-//! A process has a random number, made when NCCL calls first. In a replay it is the recorded process that figures are
-//! of; what an older recording does not say of it is not known.
+//! A process gets a random number when NCCL calls first. In a replay, figures describe the recorded process; facts that
+//! an older recording lacks are unknown.
 
 pub(crate) mod job;
 
@@ -15,53 +16,52 @@ use std::time::SystemTime;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-/// Bytes of a variable's value that are kept.
+/// Longest value of a variable that is kept, bytes.
 const LONGEST: usize = 128;
 
-/// What is known of a process.
+/// Identity of a process.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Origin {
-    /// A number that no other process has, 16 hexadecimal digits.
+    /// A random number that identifies the process, 16 hexadecimal digits.
     pub id: Option<String>,
-    /// The recording, in a replay.
+    /// The recording's file, in a replay.
     pub file: Option<String>,
     /// Name of the machine.
     pub host: Option<String>,
-    /// The kernel's random number of the machine's boot.
+    /// The kernel's random number for the boot of the machine.
     pub boot: Option<String>,
-    /// The job, as scheduler and launcher call it.
+    /// Name of the job, from scheduler and launcher.
     pub job: Option<String>,
-    /// Rank in the job, by its variables ([`rank`]).
+    /// Rank in the job, from its variables ([`rank`]).
     pub rank: Option<u32>,
-    /// Processes of the job, by its variables.
+    /// Number of processes of the job, from its variables.
     pub ranks: Option<u32>,
-    /// The variables that say so, and those of the job.
+    /// The variables of the rank, the number of ranks and the job, with their values.
     pub variables: BTreeMap<String, String>,
-    /// When NCCL called first: wall clock, UTC, as RFC 3339 has it.
+    /// Time of NCCL's first call: wall clock, UTC, in the format of RFC 3339.
     pub started: Option<String>,
-    /// When these figures were taken, or the recording ended.
+    /// Time at which the figures were taken or the recording ended.
     pub ended: Option<String>,
-    /// NCCL's release, where it is known.
+    /// NCCL's release, where it is known; several, separated by commas, if the process has several NCCLs.
     pub nccl: Option<String>,
-    /// The version of the profiler interface that NCCL speaks.
+    /// Version of the profiler interface that NCCL uses; the latest, if the process has several NCCLs.
     pub interface: Option<u32>,
 }
 
-/// This process, since NCCL called first.
+/// This process, set when NCCL calls first.
 static OWN: OnceLock<Origin> = OnceLock::new();
-/// The process whose recording is replayed, and its process id.
+/// Process id and identity of the process whose recording is replayed.
 static RECORDED: OnceLock<(u32, Origin)> = OnceLock::new();
-/// The NCCLs that have called: releases, where they are known, and interface versions.
+/// Release (where known) and interface version of each NCCL that has called.
 static CALLERS: Mutex<Vec<(Option<String>, u32)>> = Mutex::new(Vec::new());
 
-/// The process begins to record. Once, before the first event.
+/// Sets this process' identity. Called once, before the first event.
 pub(crate) fn begin() {
     OWN.get_or_init(|| Origin { started: Some(now()), ..Origin::of_process() });
 }
 
-/// An NCCL calls: its release, where that is known, and the version of the interface that it speaks. Not for the hot
-/// path.
+/// Notes that an NCCL has called: its release, where known, and its interface version. Not for the hot path.
 pub fn met(release: Option<String>, interface: u32) {
     let Some(mut callers) = lock::hold(&CALLERS) else { return };
     if !callers.contains(&(release.clone(), interface)) {
@@ -69,20 +69,21 @@ pub fn met(release: Option<String>, interface: u32) {
     }
 }
 
-/// From here on, figures are of that process, whose recording is replayed. What is no [`Origin`] as JSON changes
-/// nothing.
+/// Makes figures describe the recorded process `pid` from now on. `recorded` is an [`Origin`] as JSON; anything else
+/// changes nothing.
 pub fn replay(pid: u32, recorded: &[u8]) {
     if let Ok(recorded) = serde_json::from_slice(recorded) {
         let _ = RECORDED.set((pid, recorded));
     }
 }
 
-/// The process that figures are of, and its process id.
+/// Returns the process that figures describe, and its process id.
 pub fn of_figures() -> (u32, Origin) {
     RECORDED.get().cloned().unwrap_or_else(|| (std::process::id(), own()))
 }
 
-/// A variable of the recorded process in a replay, where its recording has variables; of this process otherwise.
+/// Returns an environment variable: of the recorded process in a replay whose recording has variables, otherwise of
+/// this process.
 #[cfg(feature = "otel")]
 pub(crate) fn variable(name: &str) -> Option<String> {
     match RECORDED.get() {
@@ -91,9 +92,9 @@ pub(crate) fn variable(name: &str) -> Option<String> {
     }
 }
 
-/// This process, until now.
+/// Returns the identity of this process, with the current time as its end.
 pub fn own() -> Origin {
-    // held for the copy alone: an init may wait for it
+    // the lock is held for the copy alone, because an init may wait for it
     let callers = lock::hold(&CALLERS).map(|callers| callers.clone()).unwrap_or_default();
     let releases: Vec<&str> = callers.iter().filter_map(|(release, _)| release.as_deref()).collect();
     Origin {
@@ -105,7 +106,7 @@ pub fn own() -> Origin {
 }
 
 impl Origin {
-    /// What is known of it, as JSON.
+    /// Returns the fields that are known, as JSON.
     pub fn known(&self) -> String {
         let mut all = serde_json::to_value(self).unwrap_or_default();
         if let Some(fields) = all.as_object_mut() {
@@ -114,7 +115,8 @@ impl Origin {
         all.to_string()
     }
 
-    /// The same in that many bytes: without its variables where they do not fit, and nothing where the rest does not.
+    /// Like [`Origin::known`], in at most `longest` bytes: without the variables if they do not fit, and `{}` if the
+    /// rest does not fit either.
     pub fn known_within(&self, longest: usize) -> String {
         let fitting = |origin: Self| Some(origin.known()).filter(|text| text.len() <= longest);
         let without = || Self { variables: BTreeMap::new(), ..self.clone() };
@@ -138,7 +140,7 @@ impl Origin {
     }
 }
 
-/// As much of a text as is kept, on one line.
+/// Returns the part of a text that is kept, on one line.
 fn kept(text: &str) -> String {
     let shown = visible(text);
     let bytes = |(place, letter): &(usize, char)| place + letter.len_utf8() <= LONGEST;
@@ -149,8 +151,8 @@ fn boot() -> Option<String> {
     std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok().map(|text| text.trim().to_owned())
 }
 
-/// Where the system denies random numbers, or has none yet: what no two processes have in common, mixed. The real time
-/// is among it, to the nanosecond, and the process' start.
+/// Returns a number for processes to which the system gives no random number. It mixes facts that differ between
+/// processes, among them the real time in nanoseconds and the process' start.
 fn of_circumstances() -> u64 {
     let mut mixed = DefaultHasher::new();
     (host_name::of_machine(), boot(), std::process::id(), SystemTime::now()).hash(&mut mixed);
@@ -165,7 +167,7 @@ fn now() -> String {
     wall_clock(since.as_nanos() as i128).unwrap_or_default()
 }
 
-/// Nanoseconds of CLOCK_REALTIME as UTC, to the microsecond.
+/// Formats nanoseconds of CLOCK_REALTIME as UTC, to the microsecond.
 pub fn wall_clock(nanoseconds: i128) -> Option<String> {
     OffsetDateTime::from_unix_timestamp_nanos(nanoseconds / 1000 * 1000).ok()?.format(&Rfc3339).ok()
 }

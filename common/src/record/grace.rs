@@ -1,10 +1,10 @@
-//! Grace periods: knowing that every callback that may have seen a window's old state has ended.
+//! Grace periods. After one, every callback that may have seen a window's old state has ended.
 //!
 //! A thread marks itself as inside a callback with a plain store (`ThreadCell::enter`), then reads the window's state.
-//! The collector changes the state, lets the kernel fence all threads of the process (membarrier), then looks at the
-//! marks. A thread whose mark it does not see will see the new state; one whose mark it sees is waited for. This is the
-//! userspace RCU of Desnoyers et al. (IEEE TPDS 23(2), 2012) in its membarrier form: the callbacks pay two plain
-//! stores.
+//! The collector changes the state, lets the kernel fence all threads of the process (membarrier), then reads the
+//! marks. A thread whose mark the collector does not see will see the new state. The collector waits for a thread whose
+//! mark it sees. This is the userspace RCU of Desnoyers et al. (IEEE TPDS 23(2), 2012) in its membarrier form: a
+//! callback pays two plain stores.
 
 use crate::base::sync::{Ordering, fence};
 use crate::clock::monotonic;
@@ -14,11 +14,11 @@ use std::collections::VecDeque;
 const QUERY: libc::c_int = 0;
 const PRIVATE_EXPEDITED: libc::c_int = 1 << 3;
 const REGISTER_PRIVATE_EXPEDITED: libc::c_int = 1 << 4;
-/// How long a callback may last that began before callbacks fenced themselves, nanoseconds.
+/// Longest duration of a callback that began before callbacks fenced themselves, nanoseconds.
 const UNFENCED: u64 = 1_000_000_000;
 
-/// Readies the kernel's fence. Where there is none (a kernel before 4.14, a sandbox), callbacks fence themselves from
-/// here on.
+/// Registers the process for the kernel's fence. Where there is none (a kernel before 4.14, a sandbox), callbacks fence
+/// themselves from now on.
 pub fn prepare() {
     let offered = membarrier(QUERY);
     let ready = offered > 0
@@ -30,21 +30,20 @@ pub fn prepare() {
 }
 
 fn membarrier(command: libc::c_int) -> libc::c_long {
-    // SAFETY: membarrier takes a command and two integers, and touches no memory of ours.
+    // SAFETY: membarrier takes a command and two integers, and touches no memory of the library.
     unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) }
 }
 
-/// Waits, without blocking, for the callbacks that were under way when it was made.
+/// A grace period: waits, without blocking, for the callbacks that were under way when it began.
 #[derive(Debug)]
 pub struct Grace {
     inside: Vec<(&'static ThreadCell, u64)>,
-    /// Not over before that time, when the kernel refused to fence: callbacks that did not fence themselves yet have
-    /// ended by then.
+    /// Earliest end, set if the kernel refused to fence. Callbacks that do not fence themselves yet have ended by then.
     not_before: u64,
 }
 
 impl Grace {
-    /// Begins a period. What the caller wrote before is seen by every callback that begins from here on.
+    /// Begins a period. Every callback that begins from now on sees what the caller wrote before.
     pub fn begin() -> Self {
         fence(Ordering::SeqCst);
         let mut not_before = 0;
@@ -55,33 +54,33 @@ impl Grace {
         Self { inside: inside.filter(|(_, section)| section % 2 == 1).collect(), not_before }
     }
 
-    /// True once all those callbacks have ended.
+    /// Returns true once all those callbacks have ended.
     pub fn is_over(&mut self) -> bool {
         self.inside.retain(|(cell, section)| cell.section() == *section);
         self.inside.is_empty() && (self.not_before == 0 || monotonic() >= self.not_before)
     }
 }
 
-/// Grace periods that many wait for together: to begin one interrupts all threads of the process that run.
+/// Grace periods that several waiters share, because beginning one interrupts all running threads of the process.
 #[derive(Debug, Default)]
 pub struct Graces {
-    /// Those that are not known to be over, oldest first.
+    /// Periods that are not known to be over, oldest first.
     under_way: VecDeque<Grace>,
-    /// How many have begun.
+    /// Number of periods that have begun.
     begun: u64,
     asked: bool,
-    /// Nobody waits for callbacks any more.
+    /// Whether waiting is given up: all periods count as over.
     given_up: bool,
 }
 
 impl Graces {
-    /// Asks for one that begins after this. Gives its number.
+    /// Asks for a period that begins after this call. Returns its number.
     pub fn ask(&mut self) -> u64 {
         self.asked = true;
         self.begun + 1
     }
 
-    /// Begins the one that was asked for; false where none was.
+    /// Begins the period that was asked for. Returns false if nobody has asked.
     pub fn begin(&mut self) -> bool {
         if !std::mem::take(&mut self.asked) {
             return false;
@@ -95,19 +94,19 @@ impl Graces {
         true
     }
 
-    /// From here on, all are over, until [`Graces::resume`]: a callback that a signal handler has left never ends. The
-    /// caller knows that no other callback is under way, or that nothing is recorded any more with which its event
-    /// could mix.
+    /// Lets all periods count as over until [`Graces::resume`], because a callback that a signal handler has left never
+    /// ends. The caller guarantees that no other callback is under way, or that nothing is recorded any more with which
+    /// its event could mix.
     pub fn give_up(&mut self) {
         self.given_up = true;
     }
 
-    /// They last again until the callbacks under way have ended.
+    /// Lets periods last again until the callbacks under way have ended.
     pub fn resume(&mut self) {
         self.given_up = false;
     }
 
-    /// True once that one is over.
+    /// Returns true once the period of that number is over.
     pub fn is_over(&mut self, number: u64) -> bool {
         if self.given_up {
             return true;

@@ -1,41 +1,41 @@
-//! Calls of NCCL's API as regions on the calling thread, for whoever wants to know when a thread goes in and comes out.
-//! Off, that costs a callback one load.
+//! Calls of NCCL's API as regions of the calling thread, for a watcher that wants to know when a thread enters and
+//! leaves. Without a watcher, a callback pays one load.
 
 use crate::event::name::Name;
 use once_cell::sync::OnceCell;
 use std::cell::Cell;
 
-/// Where in NCCL's API a thread is.
+/// Part of NCCL's API that a thread is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Region {
-    /// In a call of that function.
+    /// A call of that function.
     Call(Name),
-    /// Where a group ends, or what is in it is launched.
+    /// The end of a group, or the launch of its kernels.
     GroupEnd,
 }
 
-/// Told on the calling thread, outside of everything that the collector waits for.
+/// Functions called on the thread itself, outside of all code that the collector waits for.
 #[derive(Debug, Clone, Copy)]
 pub struct Watcher {
-    /// The thread went in there. True when it will be told of the end, too.
+    /// Called when the thread enters a region. Returns true if it wants the end, too.
     pub entered: fn(Region) -> bool,
-    /// The thread came out of there.
+    /// Called when the thread leaves the region.
     pub left: fn(Region),
 }
 
 static WATCHER: OnceCell<Watcher> = OnceCell::new();
 
 thread_local! {
-    /// Handle of the event that the thread is inside of (0 for none), and where that is.
+    /// Handle of the event that the thread is inside of (0 for none), and its region.
     static INSIDE: Cell<(u64, Region)> = const { Cell::new((0, Region::GroupEnd)) };
 }
 
-/// From here on the watcher is told. Only the first one is.
+/// Sets the watcher. Only the first one counts.
 pub fn watch(watcher: Watcher) {
     let _ = WATCHER.set(watcher);
 }
 
-/// An event that is told of with that handle has started there.
+/// Reports that an event with that handle has started in a region. Handle 0 is not reported.
 #[inline]
 pub(crate) fn started(handle: u64, region: impl FnOnce() -> Region) {
     if let (true, Some(watcher)) = (handle != 0, WATCHER.get()) {
@@ -48,7 +48,7 @@ fn enter(watcher: &Watcher, handle: u64, region: Region) {
     let _ = INSIDE.try_with(|inside| {
         let (before, region_before) = inside.replace((0, Region::GroupEnd));
         if before != 0 {
-            // NCCL never told of its end: an error ended the call
+            // NCCL never reported the end of that region: an error ended the call
             (watcher.left)(region_before);
         }
         if (watcher.entered)(region) {
@@ -57,7 +57,7 @@ fn enter(watcher: &Watcher, handle: u64, region: Region) {
     });
 }
 
-/// An event stops that may be one of those.
+/// Reports the stop of an event, if the thread is inside of it.
 #[inline]
 pub(crate) fn stopped(handle: u64) {
     if let (true, Some(watcher)) = (handle != 0, WATCHER.get()) {

@@ -1,4 +1,4 @@
-//! The recording: slots, windows, threads, and the callbacks that fill them.
+//! Recording: slots, windows, threads, and the callbacks that fill them.
 
 pub mod callbacks;
 pub mod context;

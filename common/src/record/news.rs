@@ -1,19 +1,19 @@
-//! What callbacks report to the collector thread.
+//! News for the collector thread from callbacks.
 
 use crate::event::Communicator;
 use crate::event::handle::Handle;
 
-/// Of a communicator.
+/// News of a communicator.
 #[derive(Debug)]
 pub(crate) enum News {
     /// A communicator was made.
     Opened {
         /// Its context.
         id: Handle,
-        /// What NCCL told of it.
+        /// What NCCL passed at init.
         communicator: Communicator,
     },
-    /// An operation told what its communicator is.
+    /// An operation gave its communicator's identity.
     Told {
         /// Index of its context.
         index: u32,
@@ -28,7 +28,7 @@ pub(crate) enum News {
     Ended {
         /// Its context.
         id: Handle,
-        /// When, in ticks.
+        /// Time of the end, in ticks.
         time: u64,
     },
 }

@@ -1,18 +1,18 @@
-//! The words of a slot that depend on its event's kind (see `slot`), as its start writes them: callbacks pack them, the
-//! collector unpacks them. Every field has its bits here alone.
+//! The words of a slot that depend on the event's kind (see `slot`), as the start writes them. Callbacks pack them, the
+//! collector unpacks them. This module alone defines the bits of each field.
 
 use crate::event::name::Name;
 
 /// Words 4 to 7 of a slot.
 pub(crate) type Payload = [u64; 4];
 
-/// Where an operation or a call stands.
+/// Place of an operation or a call in the order of starts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// In the order of starts of its communicator, below 2^48.
+    /// Place in the order of starts of its communicator, below 2^48.
     pub order: u64,
-    /// How far behind the first operation of its kernel it is: 0 where it is the first, or has a kernel of its own.
-    /// 65,535 stands for all above, too.
+    /// Distance from the first operation of the same kernel: 0 for the first one, and for an operation with a kernel of
+    /// its own. 65,535 stands for all greater distances, too.
     pub distance: u16,
 }
 
@@ -26,7 +26,7 @@ impl Place {
 
     #[inline(always)]
     fn pack(self) -> u64 {
-        // nothing happens so often that its order would take more bits
+        // no communicator starts so many operations that the order takes more bits
         u64::from(self.distance) << Self::ORDER_BITS | self.order
     }
 
@@ -35,12 +35,12 @@ impl Place {
     }
 }
 
-/// Of a Coll, P2p or CeColl.
+/// Payload of a Coll, P2p or CeColl.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct OfOperation {
     /// Elements times their size.
     pub bytes: u64,
-    /// The peer of a P2p ([`OfOperation::peer`]), NCCL's sequence number of any other one.
+    /// The peer of a P2p ([`OfOperation::peer`]); NCCL's sequence number for the other kinds.
     pub number: u64,
     /// Function.
     pub function: Name,
@@ -50,9 +50,9 @@ pub(crate) struct OfOperation {
     pub protocol: Name,
     /// Number of channels that NCCL announced.
     pub channels: u8,
-    /// Ticks since its kernel was launched, below 2^32; 0 where that is not known.
+    /// Ticks since the launch of the kernel, below 2^32; 0 where that is not known.
     pub since_launch: u64,
-    /// Where it stands.
+    /// Place in the order of starts.
     pub place: Place,
 }
 
@@ -71,30 +71,31 @@ impl OfOperation {
         Self { bytes, number, function, algorithm, protocol, channels, since_launch: shape >> 32, place }
     }
 
-    /// The number of an operation: sends and receives have no sequence number, and nothing else has a peer.
+    /// Returns an operation's number: the peer of a send or receive, which has no sequence number, else the sequence
+    /// number.
     #[inline(always)]
     pub(crate) fn number(peer: Option<i32>, sequence: u64) -> u64 {
         peer.map_or(sequence, |peer| u64::from(peer.cast_unsigned()))
     }
 
-    /// The other rank, of a P2p.
+    /// Returns the peer of a P2p.
     pub(crate) fn peer(&self) -> i32 {
         self.number as u32 as i32
     }
 }
 
-/// Of a CollApi or P2pApi.
+/// Payload of a CollApi or P2pApi.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct OfCall {
     /// Elements times their size.
     pub bytes: u64,
     /// Function.
     pub function: Name,
-    /// Captured into a CUDA graph.
+    /// Whether the call was captured into a CUDA graph.
     pub captured: bool,
-    /// NCCL launches it without telling of it.
+    /// Whether NCCL launches its kernel without reporting an operation.
     pub silent: bool,
-    /// Where it stands.
+    /// Place in the order of starts.
     pub place: Place,
 }
 
@@ -124,22 +125,22 @@ impl Connection {
         Self(u64::from(peer.cast_unsigned()) | u64::from(channel) << 32 | u64::from(sends) << 40)
     }
 
-    /// The other rank.
+    /// Returns the peer.
     pub(crate) fn peer(self) -> i32 {
         self.0 as u32 as i32
     }
 
-    /// Channel id.
+    /// Returns the channel id.
     pub(crate) fn channel(self) -> u8 {
         (self.0 >> 32) as u8
     }
 
-    /// Sends, or receives.
+    /// Returns true for sends, false for receives.
     pub(crate) fn sends(self) -> bool {
         self.0 & Self::SENDS != 0
     }
 
-    /// With the mark, which nothing here gives a meaning, or without.
+    /// Returns the connection with or without the mark. This type gives the mark no meaning; its user does.
     pub(crate) fn marked(self, is_marked: bool) -> Self {
         Self(self.0 & !Self::MARK | if is_marked { Self::MARK } else { 0 })
     }
@@ -149,7 +150,7 @@ impl Connection {
     }
 }
 
-/// Of a ProxyOp.
+/// Payload of a ProxyOp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OfProxyOp {
     /// The connection.
@@ -169,10 +170,10 @@ impl OfProxyOp {
     }
 }
 
-/// Of a ProxyStep; its other words are written later, by its states.
+/// Payload of a ProxyStep. Its states write the other words later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OfStep {
-    /// Which one of its proxy operation's.
+    /// Number of the step within its proxy operation.
     pub number: u64,
 }
 
@@ -187,10 +188,10 @@ impl OfStep {
     }
 }
 
-/// Of a KernelCh; its stop on the GPU's clock is written later.
+/// Payload of a KernelCh. Its stop on the GPU's clock is written later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OfKernel {
-    /// Its start on the GPU's clock, as NCCL gave it; 0 where it gave none.
+    /// Start on the GPU's clock, as NCCL passed it; 0 where NCCL passed none.
     pub start: u64,
     /// Channel id.
     pub channel: u8,

@@ -1,8 +1,8 @@
 //! The recording memory: one bounded pool of blocks of slots.
 //!
-//! Every window of every communicator takes its blocks from here and gives them back when it has been read. A block
-//! serves one thread and one window at a time. Its generation grows when it is given back, so handles into it die at
-//! that moment.
+//! Every window of every communicator takes its blocks from the pool, and the collector gives them back after reading.
+//! A block serves one thread and one window at a time. Its generation grows when it is given back, so all handles into
+//! it become invalid at that moment.
 
 use crate::base::mapping::{Mapping, Zeroed};
 use crate::base::sync::{AtomicU32, AtomicU64, Ordering};
@@ -12,12 +12,12 @@ use std::io;
 
 /// Slots in a block: one page. Few in a model.
 pub const BLOCK_SLOTS: u32 = if cfg!(loom) { 2 } else { 64 };
-/// Slots that there can be: indices of handles from here on name none.
+/// Most slots that a pool can have. Indices from here on name no slot.
 pub const MOST_SLOTS: usize = 1 << 27;
-/// No block.
+/// Marks the absence of a block.
 pub const NONE: u32 = u32::MAX;
 
-/// What the pool knows of a block.
+/// Administration of a block.
 #[derive(Debug)]
 #[cfg_attr(loom, derive(Default))]
 pub struct Block {
@@ -26,31 +26,31 @@ pub struct Block {
     next: AtomicU32,
 }
 
-// SAFETY: atomic integers are valid as zeros and have no drop.
+// SAFETY: a slot is atomic integers, which are valid as zeros and have no drop.
 unsafe impl Zeroed for Slot {}
-// SAFETY: as above.
+// SAFETY: a block's fields are atomic integers, too.
 unsafe impl Zeroed for Block {}
 
 impl Block {
-    /// Generation in force; handles of another one are dead.
+    /// Returns the current generation. Handles with another one are dead.
     #[inline(always)]
     pub fn generation(&self) -> u32 {
         self.generation.load(Ordering::Relaxed)
     }
 
-    /// The window that the block serves.
+    /// Returns the number of the window that the block serves.
     #[inline(always)]
     pub fn window(&self) -> u32 {
         self.window.load(Ordering::Relaxed)
     }
 
-    /// Enters the service of a window. Only the thread that took the block calls this, before anyone else can know of
+    /// Assigns the block to a window. Only the thread that took the block calls this, before another thread can know of
     /// it.
     pub fn assign(&self, window: u32) {
         self.window.store(window, Ordering::Relaxed);
     }
 
-    /// The next block in the list this one is in.
+    /// Returns the next block in the list of this block.
     pub fn next(&self) -> u32 {
         self.next.load(Ordering::Relaxed)
     }
@@ -66,18 +66,18 @@ impl Block {
 pub struct Pool {
     slots: Mapping<Slot>,
     blocks: Mapping<Block>,
-    /// Blocks below this were in use at least once.
+    /// Blocks below this index were in use at least once.
     fresh: AtomicU32,
-    /// Blocks below this have memory. Only the collector writes.
+    /// Blocks below this index have memory. Only the collector writes it.
     committed: AtomicU32,
-    /// Free list: the first block's index + 1 (0 for none) under a count of changes, so that an index that comes back
-    /// between a look and the exchange (ABA) is noticed.
+    /// Free list: the first block's index + 1 (0 for none) in the lower half, a count of changes in the upper half. The
+    /// count shows when an index has gone and come back between the look and the exchange (ABA).
     free: AtomicU64,
     in_use: AtomicU32,
 }
 
 impl Pool {
-    /// A pool of at most `bytes` bytes of slots, at least one block.
+    /// Makes a pool of at most `bytes` bytes of slots, and of at least one block.
     ///
     /// # Errors
     /// When the system refuses the address space.
@@ -94,7 +94,7 @@ impl Pool {
         })
     }
 
-    /// Takes a block: one given back before, else one never used. `None` when all are in use. Lock-free.
+    /// Takes a block: one that was given back, else one that was never used. `None` when all are in use. Lock-free.
     pub fn take(&self) -> Option<u32> {
         let mut free = self.free.load(Ordering::Acquire);
         while let Some(block) = (free as u32).checked_sub(1) {
@@ -111,12 +111,12 @@ impl Pool {
         let fresh = |block: u32| ((block as usize) < self.blocks.len()).then_some(block + 1);
         let block = self.fresh.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fresh).ok()?;
         self.in_use.fetch_add(1, Ordering::Relaxed);
-        // generation 0 is never handed out, so that memory nobody wrote holds no event
+        // generation 0 is never handed out, so untouched memory holds no event
         self.blocks[block as usize].generation.store(1, Ordering::Relaxed);
         Some(block)
     }
 
-    /// Gives a block back; its events and handles are dead from here on. Only the collector calls this, when no thread
+    /// Gives a block back; its events and handles are dead from now on. Only the collector calls this, when no thread
     /// can be about to start an event in the block (see `grace`).
     pub fn give_back(&self, block: u32) {
         let Some(entry) = self.blocks.get(block as usize) else { return };
@@ -134,8 +134,8 @@ impl Pool {
         }
     }
 
-    /// Has the system provide memory for so many blocks that were never used, which takes a microsecond each: the
-    /// collector does so that no callback need.
+    /// Has the system provide memory for `blocks` blocks ahead that were never used, which takes a microsecond each.
+    /// The collector does so, to spare callbacks that time.
     pub fn commit_ahead(&self, blocks: u32) {
         let committed = self.committed.load(Ordering::Relaxed);
         let wanted = self.fresh.load(Ordering::Relaxed).saturating_add(blocks).min(self.blocks.len() as u32);
@@ -147,42 +147,42 @@ impl Pool {
         self.committed.store(wanted.max(committed), Ordering::Relaxed);
     }
 
-    /// Whether more than half of the memory is in use.
+    /// Returns whether more than half of the memory is in use.
     pub fn is_pressed(&self) -> bool {
         self.in_use.load(Ordering::Relaxed) as usize > self.blocks.len() / 2
     }
 
-    /// The block of that index.
+    /// Returns the block of that index.
     #[inline(always)]
     pub fn block(&self, block: u32) -> Option<&Block> {
         self.blocks.get(block as usize)
     }
 
-    /// The slot at a place within a block.
+    /// Returns the slot at a place within a block.
     #[inline(always)]
     pub fn slot(&self, block: u32, place: u32) -> Option<&Slot> {
         self.slots.get(Self::index(block, place) as usize)
     }
 
-    /// All slots of a block.
+    /// Returns all slots of a block.
     pub fn slots(&self, block: u32) -> &[Slot] {
         let first = Self::index(block, 0) as usize;
         self.slots.get(first..first + BLOCK_SLOTS as usize).unwrap_or_default()
     }
 
-    /// Index of the slot at a place within a block.
+    /// Returns the index of the slot at a place within a block.
     #[inline(always)]
     pub fn index(block: u32, place: u32) -> u32 {
         block * BLOCK_SLOTS + place
     }
 
-    /// The slot that holds the event of that handle, whatever has become of its block.
+    /// Returns the slot that holds the event of that handle, even if its block was given back.
     #[inline(always)]
     pub fn holding(&self, handle: u64) -> Option<&Slot> {
         self.slots.get((handle & INDEX_MASK) as usize).filter(|slot| slot.holds(handle))
     }
 
-    /// The slot and the block that a handle names, if it is alive.
+    /// Returns the slot and the block that a handle names, if the handle is alive.
     #[inline(always)]
     pub fn find(&self, handle: Handle) -> Option<(&Slot, &Block)> {
         let block = self.blocks.get((handle.index() / BLOCK_SLOTS) as usize)?;

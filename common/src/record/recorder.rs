@@ -1,4 +1,4 @@
-//! The recorder: the memory and the communicators of the process, and where the next slot is.
+//! The recorder: the recording memory and the communicators of the process, and the search for the next free slot.
 
 use crate::base::bell::Bell;
 use crate::config::Settings;
@@ -15,14 +15,13 @@ use std::io;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
-/// Closed windows on their way to the collector.
+/// Most closed windows on their way to the collector.
 const CLOSED_WINDOWS: usize = 1024;
 
-/// Blocks that the system has memory for before the first event: a burst of events may be faster than the collector's
-/// start.
+/// Blocks that get memory before the first event, because a burst of events may be faster than the collector's start.
 const FIRST_BLOCKS: u32 = 256;
 
-/// Everything the callbacks need.
+/// Everything that the callbacks need.
 #[derive(Debug)]
 pub struct Recorder {
     /// The memory.
@@ -30,50 +29,50 @@ pub struct Recorder {
     /// The communicators.
     pub contexts: Contexts,
     pub(crate) settings: Settings,
-    /// This process; a forked child does not record.
+    /// Id of the recording process. A forked child does not record.
     pub(crate) pid: i64,
-    /// To the collector.
+    /// News for the collector.
     pub(crate) news: SegQueue<News>,
-    /// Numbers of closed windows.
+    /// Numbers of closed windows, for the collector.
     pub(crate) closed: ArrayQueue<u32>,
-    /// Set while the collector sleeps for long.
+    /// Set while the collector sleeps for a long time.
     pub(crate) asleep: AtomicBool,
     /// Wakes the collector.
     pub(crate) bell: Bell,
-    /// Launches that events time.
+    /// Launches that CUDA events time.
     pub launches: Launches,
-    /// Which of them, where not all can be.
+    /// Choice of the launches that get events, where not all can.
     pub(crate) share: Share,
     /// Whether the GPU's stamps are wanted.
     pub(crate) stamps: Stamps,
     window_ticks: OnceLock<u64>,
 }
 
-/// The process' recorder, for a callback's one look; NULL before it was started.
+/// The process' recorder, for a callback's one look; NULL before it is published.
 static CURRENT: AtomicPtr<Recorder> = AtomicPtr::new(std::ptr::null_mut());
 
-/// The recorder, if it was started, whether or not it is switched off since.
+/// Returns the recorder once it is published, even if the plugin has been switched off since.
 #[inline(always)]
 pub fn begun() -> Option<&'static Recorder> {
-    // SAFETY: NULL, or what `Recorder::publish` has stored: a shared reference that lives for ever.
+    // SAFETY: the pointer is NULL, or `Recorder::publish` has stored a shared reference that lives for ever.
     unsafe { CURRENT.load(Ordering::Acquire).as_ref() }
 }
 
 impl Recorder {
-    /// Callbacks record into this one from here on.
+    /// Makes callbacks record into this recorder from now on.
     pub(crate) fn publish(&'static self) {
         CURRENT.store(std::ptr::from_ref(self).cast_mut(), Ordering::Release);
     }
 
-    /// Whether the calling process is the one that began to record: a forked child has no collector.
+    /// Returns whether the calling process is the recording one: a forked child has no collector.
     pub(crate) fn is_of_this_process(&self) -> bool {
         self.pid == i64::from(std::process::id())
     }
 
-    /// One that nobody reads yet.
+    /// Makes a recorder. Callbacks do not use it before `publish`.
     ///
     /// # Errors
-    /// When the system refuses the address space.
+    /// Fails when the system refuses the address space.
     pub fn new(settings: Settings) -> io::Result<Self> {
         let pool = Pool::new(settings.memory_bytes)?;
         pool.commit_ahead(FIRST_BLOCKS);
@@ -93,12 +92,12 @@ impl Recorder {
         })
     }
 
-    /// The settings in force.
+    /// Returns the settings in force.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// A free slot in a window: in the thread's own block, else in a fresh one.
+    /// Returns a free slot in a window (block, place, generation), in the thread's own block or else in a fresh one.
     #[inline(always)]
     pub(crate) fn place(&self, cell: &ThreadCell, window: u32) -> Option<(u32, u32, u32)> {
         cell.blocks.place(&self.pool, window).or_else(|| self.place_in_fresh_block(cell, window))
@@ -113,25 +112,25 @@ impl Recorder {
             return cell.blocks.place(&self.pool, window);
         }
         let Some(block) = self.pool.take() else {
-            // what fills is read and given back the sooner
+            // the full window is read and its blocks are given back the sooner
             self.close(context, window / WINDOWS, window % WINDOWS, cell.now());
             self.wake();
             return None;
         };
         let entry = self.pool.block(block)?;
         entry.assign(window);
-        // the window's before it is at hand: a signal handler may leave this callback at any place, and what is
-        // recorded must be found
+        // added to the window before the thread keeps it: a signal handler may leave this callback at any place, and
+        // recorded events must be found
         let blocks = home.add(&self.pool, block);
         self.keep(cell, window, Spare { block, place: 0, generation: entry.generation() });
-        // the window that is full now still takes this event; the next one goes to its successor
+        // the full window still takes this event; the next event goes to the window's successor
         if blocks.saturating_mul(BLOCK_SLOTS) >= self.settings.window_events {
             self.close(context, window / WINDOWS, window % WINDOWS, cell.now());
         }
         cell.blocks.place(&self.pool, window)
     }
 
-    /// Keeps a block at hand; one that makes room is left to its window.
+    /// Keeps a block at hand for the thread. A block that makes room for it is left to its window.
     fn keep(&self, cell: &ThreadCell, window: u32, spare: Spare) {
         if let Some((other, left)) = cell.blocks.keep(window, spare).filter(|(other, left)| self.is_of(left, *other))
             && let Some(home) = self.contexts.window(other)
@@ -140,22 +139,22 @@ impl Recorder {
         }
     }
 
-    /// Whether the block still serves that window in that generation.
+    /// Returns whether the block still serves that window in that generation.
     fn is_of(&self, spare: &Spare, window: u32) -> bool {
         let block = self.pool.block(spare.block);
         block.is_some_and(|block| block.generation() == spare.generation && block.window() == window)
     }
 
-    /// Closes a window that fills, if it still does, and hands it to the collector.
+    /// Closes a window, if it is still filling, and hands it to the collector.
     pub(crate) fn close(&self, context: &Context, index: u32, window: u32, now: u64) {
         if context.filling() == window && context.rotate(window, now) {
-            // the queue never blocks and does not allocate; were it full, the collector would still find the window by
-            // its state
+            // the queue never blocks and does not allocate; if it is full, the collector still finds the window by its
+            // state
             let _ = self.closed.push(index * WINDOWS + window);
         }
     }
 
-    /// A window's length in ticks; before the tick rate can be known, as if a tick were a nanosecond.
+    /// Returns a window's length in ticks. Until the tick rate is known, a tick counts as a nanosecond.
     pub(crate) fn window_ticks(&self) -> u64 {
         if let Some(&ticks) = self.window_ticks.get() {
             return ticks;
@@ -163,12 +162,12 @@ impl Recorder {
         (self.settings.window_seconds * 1e9) as u64
     }
 
-    /// Fixes the window's length once the tick rate is known. The collector calls this.
+    /// Sets the window's length once the tick rate is known. The collector calls this.
     pub(crate) fn know_tick(&self, nanoseconds_per_tick: f64) {
         let _ = self.window_ticks.set((self.settings.window_seconds * 1e9 / nanoseconds_per_tick) as u64);
     }
 
-    /// Passes news to the collector. Not for the hot path: it may allocate.
+    /// Passes news to the collector. Not for the hot path, because it may allocate.
     pub(crate) fn send(&self, news: News) {
         self.news.push(news);
         self.wake();

@@ -1,12 +1,13 @@
-//! Windows: what is recorded between two roll-overs of a communicator.
+//! Windows: the events that a communicator records between two roll-overs.
 //!
-//! Every communicator has four. One is FILLING; a full or old one is CLOSING while the events in it go on to their
-//! stops, and takes the children of its events; then PROCESSING, read for the last time; then READY to be filled again.
+//! Every communicator has four windows. One is FILLING. When it is full or old, it is CLOSING: its events go on to
+//! their stops, and it takes their children. Then it is PROCESSING: the collector reads it for the last time. Then it
+//! is READY to be filled again.
 //!
 //! ```text
 //! READY ──rotate──► FILLING ──count, time, finalize──► CLOSING ──all stopped, or deadline──► PROCESSING ──► READY
 //! ```
-//! Callbacks make the first two changes, the collector the others.
+//! Callbacks make the first two changes, the collector the other two.
 
 use crate::base::sync::{AtomicU32, AtomicU64, Ordering};
 use crate::record::pool::Pool;
@@ -33,27 +34,28 @@ pub enum WindowState {
 #[cfg_attr(loom, derive(Default))]
 pub struct Window {
     state: AtomicU32,
-    /// Index + 1 of the block added last, 0 for none; blocks are linked to the one before (`NONE` ends).
+    /// Index + 1 of the block added last; 0 for none. Each block is linked to the one added before it; `NONE` ends the
+    /// list.
     head: AtomicU32,
     blocks: AtomicU32,
     opened: AtomicU64,
-    /// A partly used block that a thread had no more room to keep: see [`Spare`]; 0 for none.
+    /// A partly used block that its thread had no more room to keep, see [`Spare`]; 0 for none.
     spare: AtomicU64,
 }
 
-/// A block with free places: its index, its first free place, its generation.
+/// A block with free places.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spare {
     /// Block.
     pub block: u32,
     /// First free place.
     pub place: u32,
-    /// The block's generation; another one by now means that the spare is worthless.
+    /// The block's generation. If the block has another one by now, the spare is worthless.
     pub generation: u32,
 }
 
 impl Window {
-    /// State now.
+    /// Returns the current state.
     #[inline(always)]
     pub fn state(&self) -> WindowState {
         match self.state.load(Ordering::Acquire) {
@@ -64,33 +66,33 @@ impl Window {
         }
     }
 
-    /// Whether the children of this window's events may still join it.
+    /// Returns whether children of this window's events may still join it.
     #[inline(always)]
     pub fn takes_children(&self) -> bool {
         matches!(self.state(), WindowState::Filling | WindowState::Closing)
     }
 
-    /// Changes the state if it is `from`.
+    /// Changes the state from `from` to `to`. Returns false if the state was another.
     pub fn change(&self, from: WindowState, to: WindowState) -> bool {
         self.state.compare_exchange(from as u32, to as u32, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
-    /// When it began to fill, in ticks.
+    /// Returns when the window began to fill, in ticks.
     pub fn opened(&self) -> u64 {
         self.opened.load(Ordering::Relaxed)
     }
 
-    /// Notes when it begins to fill.
+    /// Sets when the window begins to fill, in ticks.
     pub fn open_at(&self, time: u64) {
         self.opened.store(time, Ordering::Relaxed);
     }
 
-    /// Blocks it holds.
+    /// Returns the number of blocks in the window.
     pub fn blocks(&self) -> u32 {
         self.blocks.load(Ordering::Relaxed)
     }
 
-    /// Adds a block that the calling thread has taken, and gives the number of blocks now held.
+    /// Adds a block that the calling thread has taken. Returns the number of blocks in the window.
     pub fn add(&self, pool: &Pool, block: u32) -> u32 {
         let mut head = self.head.load(Ordering::Relaxed);
         if let Some(entry) = pool.block(block) {
@@ -105,7 +107,7 @@ impl Window {
         self.blocks.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Leaves a partly used block for whoever needs one next; one that was left before is lost.
+    /// Leaves a partly used block for the next thread that needs one. A block that was left before is lost.
     pub fn leave(&self, Spare { block, place, generation }: Spare) {
         let packed = u64::from(generation) << 36 | u64::from(place) << 28 | u64::from(block + 1);
         self.spare.store(packed, Ordering::Release);
@@ -121,12 +123,12 @@ impl Window {
         Some(Spare { block, place: (packed >> 28) as u32 & 0xFF, generation: (packed >> 36) as u32 })
     }
 
-    /// The block added last.
+    /// Returns the block added last.
     pub fn newest(&self) -> Option<u32> {
         self.head.load(Ordering::Acquire).checked_sub(1)
     }
 
-    /// Empties it; the collector gives the blocks back itself and calls this in PROCESSING only.
+    /// Empties the window. The collector gives the blocks back itself and calls this in PROCESSING only.
     pub fn clear(&self) {
         self.head.store(0, Ordering::Relaxed);
         self.blocks.store(0, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Where a person wants a text: a file, or a device, pipe or terminal that is there.
+//! Writing a text to the place that a person has named: a file, or an existing device, pipe or terminal.
 
 use super::{Name, NewFile, make, own};
 use crate::base::signal::Held;
@@ -10,26 +10,28 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How long a reader may take.
+/// How long a reader of a pipe or terminal may take.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Writes a text there. A file appears whole or not at all, in a directory that is made where it is missing. A
-/// descriptor of the process, a device, and a FIFO that somebody reads are written into; a FIFO of another user is
-/// replaced by a file, and so is a link, unless it is the user's own or the system's and leads to a device or a FIFO.
+/// Writes a text to `place`.
+///
+/// A file appears whole or not at all, and missing directories are made. A descriptor of the process, a device, and a
+/// FIFO with a reader are written into. A FIFO of another user is replaced by a file. A link is replaced by a file too,
+/// unless it belongs to the user or to root and leads to a device or a FIFO.
 ///
 /// # Errors
-/// A directory, a FIFO that nobody reads, and whatever else cannot be written.
+/// Fails for a directory, for a FIFO without a reader, and for anything else that cannot be written.
 pub fn write(place: &Path, text: &[u8]) -> io::Result<()> {
     write_by(place, text, NewFile::appear)
 }
 
-/// The same, but a file appears under a name of this process', in the place of no other process' file.
+/// Like [`write()`], but a file appears under a name of this process and never replaces a file of another process.
 fn write_as(name: &mut Name, text: &[u8]) -> io::Result<()> {
     let place = name.place().to_owned();
     write_by(&place, text, |file| file.appear_as(name))
 }
 
-/// What a place is.
+/// What kind of place a path names.
 enum Target {
     Descriptor(RawFd),
     /// A device or a FIFO.
@@ -37,11 +39,11 @@ enum Target {
     Directory,
     /// A socket or a disk.
     Refused,
-    /// A file is made there.
+    /// A file is made, or replaces what is there.
     File,
 }
 
-/// Whether a text there takes the place of the one before, as in files.
+/// Returns whether a text written to `place` replaces the text before, as in a file.
 pub fn is_replaced(place: &Path) -> bool {
     matches!(target(place), Target::File)
 }
@@ -84,7 +86,7 @@ fn write_by(place: &Path, text: &[u8], appear: impl FnOnce(NewFile) -> io::Resul
     }
 }
 
-/// Writes a value there as JSON, with a line's end behind it.
+/// Writes a value to `place` as JSON, with a line end behind it.
 ///
 /// # Errors
 /// As [`write()`].
@@ -92,7 +94,7 @@ pub fn write_json(place: &Path, value: &impl Serialize) -> io::Result<()> {
     write(place, &json(value)?)
 }
 
-/// The same, but a file appears under a name of this process', in the place of no other process' file.
+/// Like [`write_json`], but a file appears under a name of this process and never replaces a file of another process.
 ///
 /// # Errors
 /// As [`write()`].
@@ -107,7 +109,7 @@ fn json(value: &impl Serialize) -> io::Result<Vec<u8>> {
     Ok(text.0)
 }
 
-/// A text in memory, as much as there is memory for.
+/// A text in memory. Writing fails, instead of ending the process, where there is no memory.
 struct Text(Vec<u8>);
 
 impl Write for Text {
@@ -126,7 +128,7 @@ fn is_stream(kind: FileType) -> bool {
     kind.is_fifo() || kind.is_char_device()
 }
 
-/// The open descriptor of this process that a path names.
+/// Returns the descriptor of this process that a path names.
 fn descriptor(place: &Path) -> Option<RawFd> {
     match place.to_str()? {
         "/dev/stdout" => Some(libc::STDOUT_FILENO),
@@ -135,14 +137,13 @@ fn descriptor(place: &Path) -> Option<RawFd> {
     }
 }
 
-/// Writes at the place of the program's own output: the descriptor is shared with it.
+/// Writes at the current position of the program's own output, which shares the descriptor.
 fn write_into_descriptor(descriptor: RawFd, text: &[u8]) -> io::Result<()> {
-    // SAFETY: fcntl takes any number; a descriptor that it knows stays open as long as the process keeps it, which is
-    // no longer asked for.
+    // SAFETY: fcntl accepts any number and touches no memory.
     if descriptor < 0 || unsafe { libc::fcntl(descriptor, libc::F_GETFD) } < 0 {
         return Err(io::Error::from_raw_os_error(libc::EBADF));
     }
-    // SAFETY: it is open, as was just seen; a copy of it is taken at once.
+    // SAFETY: the descriptor was open at the check above, and the borrow ends with the copy that is taken at once.
     let mut file = File::from(unsafe { BorrowedFd::borrow_raw(descriptor) }.try_clone_to_owned()?);
     write_all(&mut file, text)
 }
@@ -151,23 +152,23 @@ fn write_into_descriptor(descriptor: RawFd, text: &[u8]) -> io::Result<()> {
 fn write_into(place: &Path, text: &[u8]) -> io::Result<()> {
     let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
     let mut file = OpenOptions::new().write(true).custom_flags(flags).open(place)?;
-    // somebody may have put another one there since it was looked at
+    // somebody may have replaced it since `target` looked at it
     if !is_stream(file.metadata()?.file_type()) {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it has changed meanwhile"));
     }
     write_all(&mut file, text)
 }
 
-/// Writes all of it, if its reader goes on reading.
+/// Writes the whole text, as long as its reader goes on reading.
 fn write_all(file: &mut File, text: &[u8]) -> io::Result<()> {
-    // its reader may go, and a file may be at its limit
+    // a pipe's reader may go, and a file may reach its size limit
     let _pipe = Held::new(libc::SIGPIPE);
     let _limit = Held::new(libc::SIGXFSZ);
     let deadline = Instant::now() + PATIENCE;
     let mut rest = text;
     while !rest.is_empty() {
         wait_for_room(file, deadline)?;
-        // a pipe that has room takes so much without a wait
+        // a pipe that has room takes that many bytes without a wait
         match file.write(&rest[..rest.len().min(libc::PIPE_BUF)]) {
             Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
             Ok(written) => rest = &rest[written..],
@@ -181,7 +182,7 @@ fn write_all(file: &mut File, text: &[u8]) -> io::Result<()> {
 fn wait_for_room(file: &File, deadline: Instant) -> io::Result<()> {
     let left = deadline.saturating_duration_since(Instant::now());
     let mut asked = libc::pollfd { fd: file.as_raw_fd(), events: libc::POLLOUT, revents: 0 };
-    // SAFETY: one entry, which lives as long as the call.
+    // SAFETY: poll gets one entry, which lives as long as the call.
     let ready = unsafe { libc::poll(&raw mut asked, 1, left.as_millis() as libc::c_int) };
     if ready == 0 {
         return Err(io::Error::new(io::ErrorKind::TimedOut, "nobody reads it"));
@@ -197,7 +198,7 @@ mod tests {
 
     #[test]
     fn files_are_replaced_and_never_written_into() {
-        // a directory of the system's that everybody may write to
+        // a directory of the system that everybody may write to
         let directory = Path::new("/dev/shm").join(format!("scorep-nccl-{:016x}", random()));
         fs::create_dir(&directory).unwrap();
         let (place, private) = (directory.join("summary.json"), directory.join("private"));
@@ -210,7 +211,7 @@ mod tests {
                 (text.into(), "mine".into())
             );
         }
-        // the user's own link to a device leads there
+        // the user's own link to a device is followed
         let link = directory.join("null");
         symlink("/dev/null", &link).unwrap();
         write(&link, b"gone").unwrap();

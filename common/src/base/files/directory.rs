@@ -6,18 +6,18 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
-/// The bit by which a directory of many users is known: there only a file's owner may remove it.
+/// The sticky bit marks a directory of many users: there, only its owner may remove a file.
 const STICKY: u32 = 0o1000;
-/// Others may write.
+/// Group or others may write.
 const OTHERS_WRITE: u32 = 0o022;
-/// Of a directory that nobody else may write to.
+/// Mode of a directory that only its owner may write to.
 const OWN: u32 = 0o755;
 
-/// Makes a directory, and those that it lies in, with the mode of any new one; none is open to more than the one that
-/// it lies in, and none in a directory of many users is open to their files.
+/// Makes a directory and its missing parents with the mode of any new directory. None is open to more users than its
+/// parent, and a directory made in a sticky one is not writable for other users.
 ///
 /// # Errors
-/// When it can be neither made nor found.
+/// Fails when the directory can be neither made nor found.
 pub fn make(path: &Path) -> io::Result<()> {
     if path.is_dir() {
         return Ok(());
@@ -30,14 +30,15 @@ pub fn make(path: &Path) -> io::Result<()> {
     make(parent)?;
     let around = fs::metadata(parent)?.mode();
     let closed = if around & STICKY != 0 { OTHERS_WRITE } else { 0 };
-    // the bits of its owner are the calling user's, and those of the other one are another user's
+    // the owner's bits of the parent do not apply, because its owner may be another user
     make_one(path, (around & 0o777 & !closed) | 0o700)
 }
 
-/// Makes a directory that only the calling user may write to, in one that is there; closes one that is there already.
+/// Makes a directory that only the calling user may write to, in an existing directory. If the directory is there
+/// already, takes the write permission of other users away.
 ///
 /// # Errors
-/// When it can be neither made nor closed, or is another user's.
+/// Fails when the directory can be neither made nor closed, or belongs to another user.
 pub fn make_own(path: &Path) -> io::Result<()> {
     make_one(path, OWN)?;
     let flags = libc::O_DIRECTORY | libc::O_NOFOLLOW;
@@ -52,7 +53,7 @@ pub fn make_own(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Another process may make it meanwhile.
+/// Makes one directory. One that is there already is no error: another process may have made it meanwhile.
 fn make_one(path: &Path, mode: u32) -> io::Result<()> {
     match DirBuilder::new().mode(mode).create(path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
@@ -69,10 +70,10 @@ mod tests {
         let top = std::env::temp_dir().join(format!("scorep-nccl-made-{:016x}", crate::base::files::random()));
         fs::create_dir(&top).unwrap();
         let mode = |path: &Path| path.metadata().unwrap().mode() & 0o7777;
-        // as the root of a container
+        // like the root of a container
         fs::set_permissions(&top, Permissions::from_mode(0o555)).unwrap();
         let made = top.join("a/b");
-        // whoever may not write there makes none
+        // a user who may not write there makes no directory
         if make(&made).is_ok() {
             assert_eq!([mode(&top.join("a")), mode(&made)].map(|mode| mode & 0o722), [0o700; 2]);
         }

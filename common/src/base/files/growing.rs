@@ -1,4 +1,4 @@
-//! A file that grows in parts while the process runs, and is of use whenever that ends.
+//! A file that grows in parts while the process runs, and is readable whenever the process ends.
 
 use super::new_file::close;
 use super::{Name, NewFile};
@@ -7,10 +7,10 @@ use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-/// Bytes that are written at a time: each write costs.
+/// Bytes that are written at a time, since every write has a cost.
 const BLOCK: usize = 1 << 16;
 
-/// An open file whose parts are whole. A part that cannot be written to its end is taken back.
+/// An open file that consists of whole parts. A part that cannot be written completely is taken back.
 #[derive(Debug)]
 pub struct Growing {
     file: File,
@@ -19,10 +19,10 @@ pub struct Growing {
 }
 
 impl Growing {
-    /// Makes it with its first part, under that name.
+    /// Makes the file with its first part, under `name`.
     ///
     /// # Errors
-    /// When it cannot be made, or not all of the part can be written; then nothing is left behind.
+    /// Fails when the file cannot be made or the part cannot be written completely; then nothing is left behind.
     pub fn begin<T>(name: &mut Name, part: impl FnOnce(&mut NewFile) -> io::Result<T>) -> io::Result<(Self, T)> {
         let mut file = NewFile::beside(name.place())?;
         let written = part(&mut file)?;
@@ -32,7 +32,7 @@ impl Growing {
         Ok((Self { file, place: name.place().to_owned(), length }, written))
     }
 
-    /// Makes one of a single part, under that name: it appears when it is closed.
+    /// Makes a file of a single part, under `name`. It appears when it is closed.
     ///
     /// # Errors
     /// As [`Growing::begin`], and [`Growing::close`].
@@ -43,7 +43,7 @@ impl Growing {
         Ok(written)
     }
 
-    /// Where it is.
+    /// Returns the file's path.
     pub fn place(&self) -> &Path {
         &self.place
     }
@@ -51,13 +51,13 @@ impl Growing {
     /// Adds a part.
     ///
     /// # Errors
-    /// When not all of it can be written; then none of it is there.
+    /// Fails when the part cannot be written completely; then none of it is in the file.
     pub fn add<T>(&mut self, part: impl FnOnce(&mut dyn Write) -> io::Result<T>) -> io::Result<T> {
         let _limit = Held::new(libc::SIGXFSZ);
         self.file.seek(SeekFrom::Start(self.length))?;
         let mut buffer = BufWriter::with_capacity(BLOCK, &self.file);
         let written = part(&mut buffer).and_then(|written| buffer.flush().map(|()| written));
-        // what it still has is not tried again
+        // dropping the writer would write the rest of its buffer again
         drop(buffer.into_parts());
         if written.is_ok() {
             self.length = self.file.stream_position()?;
@@ -67,20 +67,20 @@ impl Growing {
         written
     }
 
-    /// Writes other bytes in the place of its first ones, as many.
+    /// Overwrites the first bytes of the file with `head`.
     ///
     /// # Errors
-    /// When they cannot be written.
+    /// Fails when the bytes cannot be written.
     pub fn change_head(&mut self, head: &[u8]) -> io::Result<()> {
         let _limit = Held::new(libc::SIGXFSZ);
         self.file.seek(SeekFrom::Start(0))?;
         self.file.write_all(head)
     }
 
-    /// Ends it.
+    /// Closes the file.
     ///
     /// # Errors
-    /// File systems of other machines, and quotas, may say only here that something was not written.
+    /// Network file systems and quotas may report only here that something was not written.
     pub fn close(self) -> io::Result<()> {
         close(self.file)
     }

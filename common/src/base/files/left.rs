@@ -1,5 +1,5 @@
-//! Files that threads of ours have begun, for when one of them stops for want of memory: it cannot take them away
-//! itself.
+//! Files that the library's threads have begun. A thread that stops because memory has run out cannot remove its file
+//! itself; the end of the process does.
 
 use crate::base::own_thread;
 use std::ffi::CString;
@@ -8,14 +8,15 @@ use std::path::Path;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// More than threads of ours write at a time.
+/// Paths of the files begun. More places than the library has threads that write at a time.
 static BEGUN: [AtomicPtr<libc::c_char>; 16] = [const { AtomicPtr::new(null_mut()) }; 16];
 
-/// A file that the calling thread has begun, until this is dropped.
+/// Registers a file that the calling thread has begun, until this is dropped.
 pub(super) struct Begun(Option<&'static AtomicPtr<libc::c_char>>);
 
 impl Begun {
-    /// Of a thread of ours; others come to their end, and take their files away.
+    /// Registers the file if the calling thread is one of the library's. The application's threads do not stop, and
+    /// remove their files themselves.
     pub(super) fn new(path: &Path) -> Self {
         let Some(path) = own_thread::is_own().then(|| CString::new(path.as_os_str().as_bytes()).ok()).flatten() else {
             return Self(None);
@@ -26,7 +27,7 @@ impl Begun {
         };
         let place = BEGUN.iter().find(free);
         if place.is_none() {
-            // SAFETY: made above, and nobody else has it.
+            // SAFETY: the pointer was made above, and nobody else has it.
             drop(unsafe { CString::from_raw(path) });
         }
         Self(place)
@@ -37,18 +38,18 @@ impl Drop for Begun {
     fn drop(&mut self) {
         let path = self.0.map_or(null_mut(), |place| place.swap(null_mut(), Ordering::AcqRel));
         if !path.is_null() {
-            // SAFETY: made by `new`, and taken out of its place by this thread.
+            // SAFETY: `new` made the pointer, and this thread took it out of its place.
             drop(unsafe { CString::from_raw(path) });
         }
     }
 }
 
-/// Removes those that are begun: where memory has run out, at the end of the process. Takes no memory.
+/// Removes the files that are still registered, at the end of a process whose memory has run out. Allocates nothing.
 pub(crate) fn remove_all() {
     for place in &BEGUN {
         let path = place.swap(null_mut(), Ordering::AcqRel);
         if !path.is_null() {
-            // SAFETY: a string of `new`, which nobody gives back any more.
+            // SAFETY: the string is one of `new`, and nobody else can take it any more. It is not freed.
             unsafe { libc::unlink(path) };
         }
     }

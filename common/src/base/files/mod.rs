@@ -1,7 +1,8 @@
-//! Files that the library and the tool write. A directory may belong to several users, one of whom means ill: no name
-//! can be foretold, no link is followed, nothing waits for a FIFO, and a file appears whole or not at all; one that
-//! grows appears with its first part. Where several processes of a job have one name set, none replaces the file of
-//! another.
+//! Files that the library and the command-line tool write.
+//!
+//! A directory may belong to several users, one of them malicious. So names are unpredictable, no link is followed,
+//! nothing waits for a FIFO, and a file appears whole or not at all. A growing file appears with its first part. Where
+//! several processes of a job use the same file name, none replaces the file of another.
 
 mod destination;
 mod directory;
@@ -24,10 +25,10 @@ pub use pattern::{HOST, PROCESS, RANK, expand, holds, is_one_for_each_process};
 use crate::base::random;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// A number that nobody can foretell.
+/// Returns an unpredictable number.
 pub fn random() -> u64 {
     random::of_kernel().unwrap_or_else(|| {
-        // harder to foretell than the process' number alone: names made of it are never trusted to be free
+        // less predictable than the process id alone; no caller relies on a name made of it being free
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         (since.as_nanos() as u64).rotate_left(20)
             ^ u64::from(std::process::id())

@@ -1,4 +1,4 @@
-//! The name under which one process' files appear, in the place of no other process' file.
+//! The name under which the files of one process appear, without replacing a file of another process.
 
 use super::new_file::{LONGEST, TRIES, hidden};
 use super::random;
@@ -11,67 +11,67 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant, SystemTime};
 
-/// How far the begin of a process and the time of a file may be apart from what they are: both are told in ticks of the
-/// system. A file that may be of either side stays.
+/// Error of the begin of a process and of the time of a file: the system counts both in ticks. Within that error, a
+/// file counts as not earlier, and stays.
 const COARSE: Duration = Duration::from_millis(20);
 
-/// What becomes of a file of that name that was there before this process began.
+/// Treatment of a file of the wanted name that was there before this process began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Earlier {
-    /// It is replaced: a person has asked for the name.
+    /// The file is replaced: a person has asked for the name.
     Replaced,
-    /// It stays: the name was made up here.
+    /// The file stays: this process made the name up.
     Kept,
 }
 
-/// A name of this process'. A file of that name that was written since this process began is another process' of the
-/// same job, and stays: then the name gets a random part.
+/// A file name of this process. A file of that name that was written since this process began belongs to another
+/// process of the same job and stays; this process then adds a random part to its name.
 #[derive(Debug)]
 pub struct Name {
     asked: PathBuf,
     place: PathBuf,
     earlier: Earlier,
-    /// What this process has put there last.
+    /// Identity of the file that this process has put there last.
     own: Option<Identity>,
-    /// The name is another one because of a file that was there before this process began.
+    /// The name has a random part because a file was there before this process began.
     is_beside_earlier: bool,
 }
 
 impl Name {
-    /// For files that are wanted there.
+    /// Makes the name for files that are wanted at `place`.
     pub fn new(place: &Path, earlier: Earlier) -> Self {
         age_of_process();
         Self { asked: place.to_owned(), place: place.to_owned(), earlier, own: None, is_beside_earlier: false }
     }
 
-    /// Where the next file goes, as far as is known.
+    /// Returns where the next file goes, as far as is known.
     pub fn place(&self) -> &Path {
         &self.place
     }
 
-    /// What was asked for.
+    /// Returns the path that was asked for.
     pub fn asked(&self) -> &Path {
         &self.asked
     }
 
-    /// Whether that is not what was asked for.
+    /// Returns whether the file goes to another path than was asked for.
     pub fn is_another(&self) -> bool {
         self.place != self.asked
     }
 
-    /// Whether that is because of a file that was there before this process began.
+    /// Returns whether the path differs because a file was there before this process began.
     pub fn is_beside_earlier(&self) -> bool {
         self.is_beside_earlier
     }
 
-    /// From here on, files that were there before this process began stay.
+    /// Keeps files that were there before this process began, from now on.
     pub fn keep_earlier(&mut self) {
         self.earlier = Earlier::Kept;
     }
 
-    /// Gives a file that is whole the name.
+    /// Moves a complete file to this name.
     pub(super) fn give(&mut self, file: &Path) -> io::Result<()> {
-        // where the system does not say, only a name that is free is taken
+        // without metadata, only a free name is taken
         let own = file.symlink_metadata().ok();
         let mut taken = io::ErrorKind::AlreadyExists.into();
         for _ in 0..TRIES {
@@ -80,7 +80,7 @@ impl Name {
                     self.own = own.as_ref().map(identity);
                     return Ok(());
                 }
-                // somebody came in between, or the place is somebody else's: looked at again
+                // another process came in between, or the place belongs to another: look again
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => taken = error,
                 Err(error) => return Err(error),
             }
@@ -102,7 +102,7 @@ impl Name {
         if there.is_dir() {
             return Err(io::ErrorKind::IsADirectory.into());
         }
-        // processes of a job are one user's
+        // the processes of a job belong to one user
         let is_earlier = own.is_some_and(|own| is_earlier(&there, own));
         let gives_way = !there.is_file()
             || own.is_some_and(|own| own.uid() != there.uid())
@@ -115,8 +115,8 @@ impl Name {
         Err(io::ErrorKind::AlreadyExists.into())
     }
 
-    /// Removes what was seen there, and nothing else: who else has seen it may have put a file of its own in the place
-    /// meanwhile.
+    /// Removes the file that was `seen` at the place, and no other: another process that has seen it too may have
+    /// replaced it with its own file meanwhile.
     fn take_away(&self, seen: &Metadata) -> io::Result<()> {
         let aside = hidden(&self.place, self.place.file_name().ok_or(io::ErrorKind::InvalidInput)?);
         match fs::rename(&self.place, &aside) {
@@ -127,20 +127,20 @@ impl Name {
             return fs::remove_file(aside);
         }
         let back = put_where_free(&aside, &self.place);
-        // its place is taken again: it gets a name that a reader finds
+        // the place is taken again: the file gets a name that readers find
         back.or_else(|_| put_where_free(&aside, &with_random_part(&self.asked)))
     }
 }
 
-/// What tells files apart: a number that is free again may be given to the next file, which has another time or length.
+/// Identifies a file. The system may reuse an inode number, but then time or length differ.
 type Identity = [u64; 5];
 
 fn identity(file: &Metadata) -> Identity {
     [file.dev(), file.ino(), file.mtime().cast_unsigned(), file.mtime_nsec().cast_unsigned(), file.len()]
 }
 
-/// Whether a file was there before this process began, by the clock of the file system, which has just made the file
-/// `now`.
+/// Returns whether a file was there before this process began, by the clock of the file system. `now` is a file that
+/// was just made.
 fn is_earlier(there: &Metadata, now: &Metadata) -> bool {
     let times = || Some((there.modified().ok()?, now.modified().ok()?));
     times().is_some_and(|(there, now)| is_before(there, now, age_of_process()))
@@ -150,7 +150,7 @@ fn is_before(there: SystemTime, now: SystemTime, age: Duration) -> bool {
     now.checked_sub(age).is_some_and(|begin| there + COARSE < begin)
 }
 
-/// Since when the process runs, as the system tells; since the first call where it does not.
+/// Returns the age of the process as the system gives it; where the system does not, the time since the first call.
 fn age_of_process() -> Duration {
     static FIRST: OnceLock<(Duration, Instant)> = OnceLock::new();
     let (age, asked) = FIRST.get_or_init(|| (told_age().unwrap_or_default(), Instant::now()));
@@ -158,14 +158,15 @@ fn age_of_process() -> Duration {
 }
 
 fn told_age() -> Option<Duration> {
-    /// Of /proc/self/stat: the begin in ticks since the machine's; counted behind the name, which may have blanks.
+    /// Field of /proc/self/stat: start time in ticks since boot. Counted behind the process name, which may contain
+    /// blanks.
     const BEGIN: usize = 19;
     let stat = fs::read_to_string("/proc/self/stat").ok()?;
     let ticks: u64 = stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(BEGIN)?.parse().ok()?;
-    // SAFETY: sysconf takes any name.
+    // SAFETY: sysconf accepts any name.
     let each = u64::try_from(unsafe { libc::sysconf(libc::_SC_CLK_TCK) }).ok().filter(|each| *each > 0)?;
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: a place for the answer.
+    // SAFETY: the result has a place of its own.
     if unsafe { libc::clock_gettime(libc::CLOCK_BOOTTIME, &raw mut now) } != 0 {
         return None;
     }
@@ -173,11 +174,11 @@ fn told_age() -> Option<Duration> {
     now.checked_sub(Duration::from_nanos(ticks.checked_mul(1_000_000_000 / each)?))
 }
 
-/// Moves a file to a place, if nothing is there. The file keeps its old name where that fails.
+/// Moves a file to `place` if nothing is there. If that fails, the file keeps its old name.
 fn put_where_free(file: &Path, place: &Path) -> io::Result<()> {
     let path = |path: &Path| CString::new(path.as_os_str().as_bytes());
     let (from, to) = (path(file)?, path(place)?);
-    // SAFETY: two strings that live as long as the call.
+    // SAFETY: both strings live as long as the call.
     let moved =
         unsafe { libc::renameat2(libc::AT_FDCWD, from.as_ptr(), libc::AT_FDCWD, to.as_ptr(), libc::RENAME_NOREPLACE) }
             == 0;
@@ -185,7 +186,7 @@ fn put_where_free(file: &Path, place: &Path) -> io::Result<()> {
     if moved || error.kind() == io::ErrorKind::AlreadyExists {
         return if moved { Ok(()) } else { Err(error) };
     }
-    // file systems of other machines know no such renaming, and some no links
+    // network file systems lack this kind of rename, and some lack hard links
     match fs::hard_link(file, place) {
         Ok(()) => fs::remove_file(file),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
@@ -194,7 +195,8 @@ fn put_where_free(file: &Path, place: &Path) -> io::Result<()> {
     }
 }
 
-/// `all.RANDOM.json` of `all.json`, `HOST.PID.RANDOM.jsonl.gz` of `HOST.PID.jsonl.gz`: readers look at endings.
+/// Adds a random part to a name, before the ending that readers look at: `all.json` becomes `all.RANDOM.json`,
+/// `HOST.PID.jsonl.gz` becomes `HOST.PID.RANDOM.jsonl.gz`.
 fn with_random_part(place: &Path) -> PathBuf {
     let name = place.file_name().unwrap_or(OsStr::new("file")).as_bytes();
     let name = &name[..name.len().min(LONGEST)];
@@ -245,7 +247,7 @@ mod tests {
         put(&mut first, "first");
         put(&mut first, "first again");
         assert!(!first.is_another() && texts(&directory) == ["first again"]);
-        // as another process of the same time
+        // like another process of the same time
         let mut second = Name::new(&place, Earlier::Replaced);
         put(&mut second, "second");
         let name = second.place().file_name().unwrap().to_string_lossy().into_owned();
@@ -255,7 +257,7 @@ mod tests {
         );
         put(&mut second, "second again");
         assert_eq!(texts(&directory), ["first again", "second again"]);
-        // of an earlier job
+        // a file of an earlier job
         make_old(&place);
         let mut third = Name::new(&place, Earlier::Kept);
         put(&mut third, "third");
@@ -263,10 +265,10 @@ mod tests {
         put(&mut fourth, "fourth");
         assert!(third.is_another() && third.is_beside_earlier() && !fourth.is_another() && !second.is_beside_earlier());
         assert_eq!(texts(&directory), ["fourth", "second again", "third"]);
-        // the first one has lost its name
+        // the first process has lost its name
         put(&mut first, "first at last");
         assert_eq!(texts(&directory), ["first at last", "fourth", "second again", "third"]);
-        // what is no file gives way, whenever it was made
+        // a link gives way, whatever its age
         let link = directory.join("link.json");
         std::os::unix::fs::symlink(&place, &link).unwrap();
         let mut fifth = Name::new(&link, Earlier::Kept);

@@ -11,15 +11,15 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// Bytes of the longest name that file systems take, less those of a random number and the dots around.
+/// Longest part of a name, bytes: the limit of file systems, less a random number and the dots around it.
 pub(super) const LONGEST: usize = 255 - 24;
-/// Names that are tried: one that is taken by chance is taken once.
+/// Attempts at a free random name. A collision by chance does not repeat.
 pub(super) const TRIES: usize = 16;
-/// What the name of a file ends with that is not whole yet.
+/// Ending of the name of an incomplete file.
 const ENDING: &str = ".part";
 
-/// A file beside its place, under a random name. Dropped, it is gone. While there is one, writing beyond a limit
-/// (RLIMIT_FSIZE) is an error on its thread, and ends no process.
+/// A file under a random name beside its final place. Dropping it removes the file. While it exists, a write of its
+/// thread beyond the size limit (RLIMIT_FSIZE) is an error and does not end the process.
 pub struct NewFile {
     file: BufWriter<File>,
     part: Part,
@@ -28,28 +28,28 @@ pub struct NewFile {
     _begun: Begun,
 }
 
-/// The path of a file that is not whole yet. Dropped, the file is gone, if it did not appear.
+/// Path of an incomplete file. Dropping it removes the file, unless the file has appeared.
 struct Part(PathBuf);
 
 impl Drop for Part {
     fn drop(&mut self) {
-        // one that has appeared has no such path any more
+        // the path is empty once the file has appeared
         let _ = fs::remove_file(&self.0);
     }
 }
 
 impl NewFile {
-    /// Makes one that is to appear at `place`, with the mode of any new file.
+    /// Makes a file that is to appear at `place`, with the mode of any new file.
     ///
     /// # Errors
-    /// When no file can be made in that directory.
+    /// Fails when no file can be made in that directory.
     pub fn beside(place: &Path) -> io::Result<Self> {
         let name = place.file_name().ok_or(io::ErrorKind::InvalidInput)?;
         let limit = Held::new(libc::SIGXFSZ);
         let mut taken = io::ErrorKind::AlreadyExists.into();
         for _ in 0..TRIES {
             let path = hidden(place, name);
-            // O_EXCL: whatever has that name, a link too, is neither opened nor followed
+            // O_EXCL: an existing file or link of that name is neither opened nor followed
             match OpenOptions::new().write(true).create_new(true).mode(0o666).custom_flags(libc::O_NOFOLLOW).open(&path)
             {
                 Ok(file) => {
@@ -64,32 +64,32 @@ impl NewFile {
         Err(taken)
     }
 
-    /// The name of the file whose part has that name: `NAME` of `.NAME.RANDOM.part`.
+    /// Returns the final name of an incomplete file: `NAME` for `.NAME.RANDOM.part`.
     pub fn whole(part: &str) -> Option<&str> {
         let (name, random) = part.strip_prefix('.')?.strip_suffix(ENDING)?.rsplit_once('.')?;
         (random.len() == 16 && random.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(name)
     }
 
-    /// The number of its owner, as the file system shows it.
+    /// Returns the user id of the file's owner, as the file system shows it.
     pub(super) fn owner(&self) -> io::Result<u32> {
         Ok(self.file.get_ref().metadata()?.uid())
     }
 
-    /// Gives it a mode, whatever the process' mask of modes is.
+    /// Sets the file's mode, whatever the process' umask is.
     ///
     /// # Errors
-    /// When the file system knows none.
+    /// Fails when the file system has no modes.
     pub fn set_permissions(&self, permissions: Permissions) -> io::Result<()> {
         self.file.get_ref().set_permissions(permissions)
     }
 
-    /// Puts it where it is to be, in the place of a file or a link there.
+    /// Closes the file and moves it to its place. A file or a link there is replaced.
     ///
     /// # Errors
-    /// When not all of it could be written: file systems of other machines, and quotas, may say so only when it is
-    /// closed.
+    /// Fails when the file could not be written completely. Network file systems and quotas may report that only when
+    /// the file is closed.
     pub fn appear(self) -> io::Result<()> {
-        // the limit is held to the end
+        // the size limit is held until the end
         let Self { file, mut part, place, _limit, _begun } = self;
         close(file.into_inner().map_err(io::IntoInnerError::into_error)?)?;
         fs::rename(&part.0, place)?;
@@ -97,7 +97,7 @@ impl NewFile {
         Ok(())
     }
 
-    /// Puts it under a name of this process', in the place of no other process' file.
+    /// Closes the file and moves it to a name of this process, without replacing a file of another process.
     ///
     /// # Errors
     /// As [`NewFile::appear`].
@@ -109,10 +109,10 @@ impl NewFile {
         Ok(())
     }
 
-    /// The same, and leaves it open for what is to come behind.
+    /// Moves the file to a name of this process like [`NewFile::appear_as`], and leaves it open for later parts.
     ///
     /// # Errors
-    /// When not all of it could be written.
+    /// Fails when the first part could not be written completely.
     pub(super) fn appear_open(self, name: &mut Name) -> io::Result<File> {
         let Self { file, mut part, _limit, _begun, .. } = self;
         let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
@@ -122,7 +122,7 @@ impl NewFile {
     }
 }
 
-/// A random name beside a place.
+/// Returns a random hidden name beside `place`.
 pub(super) fn hidden(place: &Path, name: &OsStr) -> PathBuf {
     let mut unique = OsString::from(".");
     unique.push(OsString::from_vec(name.as_bytes().iter().copied().take(LONGEST).collect()));
@@ -130,12 +130,12 @@ pub(super) fn hidden(place: &Path, name: &OsStr) -> PathBuf {
     place.with_file_name(unique)
 }
 
-/// File systems of other machines, and quotas, may say only here that something was not written.
+/// Closes a file. Network file systems and quotas may report only here that something was not written.
 pub(super) fn close(file: File) -> io::Result<()> {
-    // SAFETY: the descriptor is the file's, which gives it up.
+    // SAFETY: `file` owned the descriptor and has given it up.
     let closed = unsafe { libc::close(file.into_raw_fd()) } == 0;
     let error = io::Error::last_os_error();
-    // Linux has closed it, also where a signal came
+    // Linux closes the descriptor even if a signal interrupted the call
     if closed || error.kind() == io::ErrorKind::Interrupted { Ok(()) } else { Err(error) }
 }
 
@@ -175,7 +175,7 @@ mod tests {
         assert_eq!(NewFile::whole(&names()[0]), Some(&*"a".repeat(LONGEST)));
         drop(file);
         assert!(names().is_empty());
-        // a link of somebody else is replaced, and not followed
+        // a link of another user is replaced and not followed
         let private = directory.join("private");
         fs::write(&private, "mine").unwrap();
         std::os::unix::fs::symlink(&private, &place).unwrap();

@@ -1,4 +1,4 @@
-//! Files in which processes of one user meet, where others may have put something else.
+//! Files in which processes of one user meet, in a directory where other users may have put something else.
 
 use super::NewFile;
 use std::fs::{File, OpenOptions};
@@ -6,10 +6,11 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-/// Opens a regular file of the calling user, to read, or to write into as well. Follows no link, and waits for nothing.
+/// Opens a regular file of the calling user for reading, and for writing too if `writes`. Follows no link and never
+/// waits.
 ///
 /// # Errors
-/// Where there is none, or something else.
+/// Fails where there is no file, or something else than a regular file of the user.
 pub fn open(path: &Path, writes: bool) -> io::Result<File> {
     let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY;
     let file = OpenOptions::new().read(true).write(writes).custom_flags(flags).open(path)?;
@@ -21,13 +22,13 @@ pub fn open(path: &Path, writes: bool) -> io::Result<File> {
     Err(io::Error::new(io::ErrorKind::PermissionDenied, wrong))
 }
 
-/// Whether a file or directory at that place with that owner is the calling user's. A file system of another machine
-/// may show its users under other numbers: then a new file there shows the same one.
+/// Returns whether a file or directory at `place` with the owner `owner` belongs to the calling user. A network file
+/// system may show its users under other ids; then a new file there shows the same id.
 pub(super) fn is_own(place: &Path, owner: u32) -> bool {
     is_own_user(owner) || NewFile::beside(place).and_then(|file| file.owner()).is_ok_and(|own| own == owner)
 }
 
-/// Whether that is the calling user's number.
+/// Returns whether `user` is the calling user's id.
 pub(super) fn is_own_user(user: u32) -> bool {
     // SAFETY: geteuid has no preconditions.
     user == unsafe { libc::geteuid() }

@@ -1,4 +1,4 @@
-//! Paths as settings have them: what stands in them for the process.
+//! Placeholders in the paths of settings.
 
 use crate::base::host_name;
 use crate::base::rank;
@@ -6,25 +6,26 @@ use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-/// A path as a setting has it: `%p` becomes the process id, `%h` the host's name, `%r` the rank that the launcher has
-/// told this process, `pid` and the process id where none has: never the rank of another process.
+/// Replaces the placeholders of a path: `%p` by the process id, `%h` by the host's name, and `%r` by the rank that the
+/// launcher gave this process. Without a rank, `%r` becomes `pid` and the process id, so it is never another process'
+/// rank.
 pub fn expand(path: &Path) -> PathBuf {
     expand_of(path, std::process::id(), rank::rank())
 }
 
-/// Whether the path is another one for each process of a job, on one machine at least: rank or process id are in it.
+/// Returns whether the path differs for every process of a job, at least on one machine: it contains `%r` or `%p`.
 pub fn is_one_for_each_process(path: &Path) -> bool {
     holds(path, PROCESS) || holds(path, RANK)
 }
 
-/// What stands for the process id in a path.
+/// Placeholder of the process id.
 pub const PROCESS: &[u8] = b"%p";
-/// What stands for the host's name.
+/// Placeholder of the host's name.
 pub const HOST: &[u8] = b"%h";
-/// What stands for the rank.
+/// Placeholder of the rank.
 pub const RANK: &[u8] = b"%r";
 
-/// Whether one of these is in the path.
+/// Returns whether the path contains the placeholder.
 pub fn holds(path: &Path, sign: &[u8]) -> bool {
     path.as_os_str().as_bytes().windows(sign.len()).any(|there| there == sign)
 }

@@ -1,11 +1,11 @@
-//! The bound that anchors give for all stamps, when the ticks between two stamps are known to lie between two slopes.
+//! The bound that anchors set for all stamps, given the least and the most ticks per stamp.
 
 use super::lowest::Anchor;
 
-/// For each stamp the least ticks that an anchor leaves possible.
+/// The most ticks that the anchors allow for each stamp.
 #[derive(Debug, Clone)]
 pub(super) struct Bound {
-    /// Ascending in stamps and ticks; none lies on or above the bound that its neighbours give.
+    /// Ascending in stamps and ticks. No anchor lies on or above the bound of its neighbours.
     anchors: Vec<Anchor>,
     slopes: Slopes,
 }
@@ -19,15 +19,15 @@ impl Slopes {
         self.0[0].midpoint(self.0[1])
     }
 
-    /// Most ticks that an anchor leaves for a stamp.
+    /// Returns the most ticks that an anchor allows for a stamp.
     fn above(self, anchor: Anchor, stamp: u64) -> u64 {
         let [least, most] = self.0;
         beside(anchor, stamp, if stamp < anchor.stamp { least } else { most })
     }
 }
 
-/// Ticks of a stamp on a line through an anchor. Never falls as stamps rise: neither does a product with a positive
-/// number, rounded.
+/// Returns the ticks of a stamp on a line through an anchor. The result never falls as stamps rise, since a rounded
+/// product with a positive number does not either.
 fn beside(anchor: Anchor, stamp: u64, slope: f64) -> u64 {
     let stamps = i128::from(stamp) - i128::from(anchor.stamp);
     let ticks = (stamps as f64 * slope).floor() as i128;
@@ -35,7 +35,7 @@ fn beside(anchor: Anchor, stamp: u64, slope: f64) -> u64 {
 }
 
 impl Bound {
-    /// From anchors in ascending order, and the least and most ticks per stamp.
+    /// Makes the bound from anchors in ascending order and the least and most ticks per stamp.
     pub(super) fn new(all: &[Anchor], slopes: [f64; 2]) -> Self {
         let slopes = Slopes(slopes);
         let mut anchors: Vec<Anchor> = Vec::new();
@@ -54,27 +54,27 @@ impl Bound {
         Self { anchors, slopes }
     }
 
-    /// Where it is closest.
+    /// Lists the stamps of the anchors, where the bound is closest.
     pub(super) fn stamps(&self) -> impl Iterator<Item = u64> {
         self.anchors.iter().map(|anchor| anchor.stamp)
     }
 
-    /// Anchors at a stamp or before it: how many.
+    /// Returns the number of anchors at or before a stamp.
     fn place(&self, stamp: u64) -> usize {
         self.anchors.partition_point(|anchor| anchor.stamp <= stamp)
     }
 
-    /// Most ticks of a stamp; `None` without anchors.
+    /// Returns the most ticks of a stamp; `None` without anchors.
     pub(super) fn most(&self, stamp: u64) -> Option<u64> {
-        // the next anchor on either side lies below what those beyond it give, and so does what it gives
+        // the next anchor on either side lies below the bounds of the anchors beyond it, and so does its own bound
         let place = self.place(stamp);
         let neighbours = &self.anchors[place.saturating_sub(1)..self.anchors.len().min(place + 1)];
         neighbours.iter().map(|&anchor| self.slopes.above(anchor, stamp)).min()
     }
 
-    /// Ticks of a stamp on the straight lines from anchor to anchor, the first and the last of which go on beyond;
-    /// `None` without anchors. Never falls as stamps rise, and is no steeper or flatter than the slopes: else one
-    /// anchor would lie above the bound of another.
+    /// Returns the ticks of a stamp on the straight lines from anchor to anchor; the first and the last line go on
+    /// beyond. `None` without anchors. The result never falls as stamps rise. The lines are within the slopes, since
+    /// otherwise one anchor would lie above the bound of another.
     pub(super) fn ticks(&self, stamp: u64) -> Option<u64> {
         let place = self.place(stamp).min(self.anchors.len().saturating_sub(1)).max(1);
         match self.anchors[place - 1..] {

@@ -1,21 +1,21 @@
-//! The ticks that the callbacks and the enqueues together leave to stamps.
+//! The range of ticks that the callbacks and the enqueues together allow for a stamp.
 
 use super::bound::Bound;
 use super::lowest::{Anchor, Lowest};
 
-/// The bounds from both sides.
+/// The bounds from both sides: callbacks and enqueues.
 #[derive(Debug, Clone)]
 pub(super) struct Corridor {
     latest: Bound,
-    /// Mirrored, as [`super::GpuTrack::enqueued`].
+    /// Mirrored, like [`super::GpuTrack::enqueued`].
     earliest: Bound,
 }
 
-/// A stamp, the least and the most of its ticks.
+/// A stamp, and the least and the most of its ticks.
 type Window = (u64, [u64; 2]);
 
 impl Corridor {
-    /// From the closest callbacks and enqueues, and the least and most ticks per stamp.
+    /// Makes the bounds from the closest callbacks and enqueues and the least and most ticks per stamp.
     pub(super) fn new(told: &Lowest, enqueued: &Lowest, slopes: [f64; 2]) -> Self {
         Self { latest: Bound::new(told.anchors(), slopes), earliest: Bound::new(enqueued.anchors(), slopes) }
     }
@@ -26,7 +26,7 @@ impl Corridor {
         (least <= most.saturating_add(2)).then_some([least.min(most), most])
     }
 
-    /// Where either side is closest.
+    /// Lists the stamps at which either bound is closest.
     pub(super) fn stamps(&self) -> impl Iterator<Item = u64> {
         self.latest.stamps().chain(self.earliest.stamps().map(|mirrored| !mirrored))
     }
@@ -37,8 +37,8 @@ impl Corridor {
         is_bounded && self.stamps().any(|stamp| self.at(stamp).is_none())
     }
 
-    /// The least and the most ticks per stamp from one part of the time to the next, as far as both sides leave them
-    /// open. `None` where fewer than `enough` parts show it.
+    /// Returns the least and the most ticks per stamp from one part of the time to the next that both sides allow.
+    /// `None` if fewer than `enough` parts have bounds.
     pub(super) fn slopes(&self, told: &Lowest, enough: usize) -> Option<[f64; 2]> {
         let windows: Vec<Window> = told.in_first_halves().filter_map(|part| self.narrowest(part)).collect();
         let slopes = windows.windows(2).filter_map(|pair| <&[Window; 2]>::try_from(pair).ok()).map(between);
@@ -52,7 +52,7 @@ impl Corridor {
     }
 }
 
-/// The least and the most ticks per stamp from one window to a later one. Each side is known to a tick.
+/// Returns the least and the most ticks per stamp from one window to a later one. The ticks of each bound are rounded.
 fn between(&[(from, [from_least, from_most]), (to, [to_least, to_most])]: &[Window; 2]) -> [f64; 2] {
     let ticks = |to: u64, from: u64| (i128::from(to) - i128::from(from)) as f64;
     [ticks(to_least, from_most) - 2.0, ticks(to_most, from_least) + 2.0].map(|ticks| ticks / (to - from) as f64)

@@ -1,12 +1,12 @@
-//! The pairs of stamp and ticks with the fewest ticks for their stamp, one for each stretch of time.
+//! For each stretch of time, the pair of stamp and ticks with the fewest ticks for its stamp.
 
-/// Stretches kept apart; when there are more, stretches twice as long are.
+/// Most stretches that are kept. Beyond that, stretches become longer.
 pub(super) const MOST: usize = 1024;
 
-/// Parts of the time that are looked at for how straight a line is.
+/// Parts of the time in which the straightness of a line is checked.
 pub(super) const PARTS: u64 = 8;
 
-/// A moment on both clocks, or the bound of one.
+/// A moment on both clocks, or a bound of one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Anchor {
     pub(super) stamp: u64,
@@ -14,7 +14,7 @@ pub(super) struct Anchor {
 }
 
 impl Anchor {
-    /// Stamps and ticks from another to this one.
+    /// Returns the stamps and ticks from `other` to this anchor.
     pub(super) fn since(self, other: Self) -> (f64, f64) {
         let difference = |to: u64, from: u64| (i128::from(to) - i128::from(from)) as f64;
         (difference(self.stamp, other.stamp), difference(self.ticks, other.ticks))
@@ -35,7 +35,7 @@ impl Line {
         Self { through: from, rate: ticks / stamps }
     }
 
-    /// Ticks by which an anchor lies above.
+    /// Returns by how many ticks an anchor lies above the line.
     fn below(self, anchor: Anchor) -> f64 {
         let (stamps, ticks) = anchor.since(self.through);
         ticks - stamps * self.rate
@@ -45,12 +45,12 @@ impl Line {
 /// The lowest anchor of each stretch of time.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Lowest {
-    /// One a stretch, ascending.
+    /// One anchor for each stretch, ascending.
     anchors: Vec<Anchor>,
-    /// A stretch is this power of two of stamps long.
+    /// Length of a stretch, as a power of two of stamps.
     length: u32,
-    /// Ticks per stamp, as far as it was known when stretches became longer: by as much as it is off, the anchor kept
-    /// of a stretch is not the lowest, at most by so much of the stretch's length.
+    /// Ticks per stamp, as known when stretches became longer. If this rate is off, the anchor that a stretch keeps may
+    /// not be its lowest: by at most the error of the rate times the stretch's length.
     rate: f64,
 }
 
@@ -59,7 +59,7 @@ impl Lowest {
         &self.anchors
     }
 
-    /// Takes an anchor in.
+    /// Takes in an anchor.
     pub(super) fn add(&mut self, anchor: Anchor) {
         let (length, rate) = (self.length, self.rate);
         let stretch = anchor.stamp >> length;
@@ -75,7 +75,7 @@ impl Lowest {
         }
     }
 
-    /// Makes stretches as much longer as leaves room for a while.
+    /// Makes the stretches longer, so that there is room for a while.
     fn lengthen(&mut self) {
         let rate = self.line().map_or(0.0, |line| line.rate);
         self.rate = rate;
@@ -96,8 +96,8 @@ impl Lowest {
         Some((*self.anchors.first()?, *self.anchors.last()?))
     }
 
-    /// The line that lies closest below all anchors, in the middle of their time: an edge of their lower hull. That is
-    /// how clocks drift, if callbacks are late by chance. `None` of fewer than two anchors.
+    /// Returns the line closest below all anchors in the middle of their time: an edge of their lower hull. It shows
+    /// the drift of the clocks if callbacks are late by chance. `None` for fewer than two anchors.
     pub(super) fn line(&self) -> Option<Line> {
         let (first, last) = self.ends()?;
         let middle = first.stamp.midpoint(last.stamp);
@@ -114,14 +114,14 @@ impl Lowest {
         Some(Line::between(edge[0], edge[1]))
     }
 
-    /// How much steeper or flatter than the line ticks rise at times, ticks per stamp: the lowest anchor of a part of
-    /// the time lies at most so far above the line as comes together in a part.
+    /// Returns by how much the slope differs from the line's at times, in ticks per stamp: the height of each part's
+    /// lowest anchor above the line, at its largest, divided by the length of a part.
     pub(super) fn unevenness(&self, line: Line) -> f64 {
         let lowest = self.in_parts().filter_map(|part| part.iter().map(|&anchor| line.below(anchor)).reduce(f64::min));
         lowest.fold(0.0, f64::max) / self.part() as f64
     }
 
-    /// How many stamps a part has.
+    /// Returns the length of a part in stamps.
     fn part(&self) -> u64 {
         self.ends().map_or(1, |(first, last)| (last.stamp - first.stamp) / PARTS + 1)
     }
@@ -131,7 +131,7 @@ impl Lowest {
         self.anchors.chunk_by(move |a, b| (a.stamp - begin) / part == (b.stamp - begin) / part)
     }
 
-    /// The anchors in the first half of each part: those of two parts are half a part apart at least.
+    /// Lists the anchors in the first half of each part. The anchors of two parts are at least half a part apart.
     pub(super) fn in_first_halves(&self) -> impl Iterator<Item = &[Anchor]> {
         let (part, begin) = (self.part(), self.anchors.first().map_or(0, |first| first.stamp));
         self.in_parts()
@@ -139,7 +139,7 @@ impl Lowest {
     }
 }
 
-/// Takes the lower of two anchors.
+/// Replaces an anchor if the other one is lower.
 fn lower(known: &mut Anchor, anchor: Anchor, rate: f64) {
     if (Line { through: *known, rate }).below(anchor) < 0.0 {
         *known = anchor;

@@ -1,15 +1,20 @@
-//! How one GPU's clock ran beside the events' clock over a whole run: where its stamps lie in Score-P's time.
+//! How one GPU's clock ran relative to the events' clock over a whole run. The result maps the GPU's stamps to
+//! Score-P's time.
 //!
-//! A callback tells of a stamp after the GPU made it, so the stamp lies at the callback's time or before; what was
-//! enqueued begins at its enqueue or after. Of both, the closest pair of each stretch of time is kept (`lowest`).
-//! Clocks drift apart by so much and no more, so each pair bounds all stamps, near ones closely (`bound`).
+//! Two kinds of pairs limit the time of a stamp. NCCL's callback reports a stamp after the GPU took it, so the stamp
+//! lies at or before the callback. A kernel begins after it was enqueued, so the stamp of its begin lies at or after
+//! the enqueue. Of both kinds, the closest pair of each stretch of time is kept (`lowest`). The drift of the clocks is
+//! limited, so each pair bounds all stamps, and near stamps closely (`bound`).
 //!
-//! By how much they drift is taken in two ways. Callbacks that come ever later look as a clock that drifts, and so do
-//! enqueues that come ever earlier. So certain bounds (`corridor`) grant every drift that the callbacks and the
-//! enqueues together leave possible from one part of the run to the next, and what temperature changes within a part;
-//! where too few parts show that, the most that clocks drift. The result, which is likely and no more, goes by the
-//! trend of one side, through the callbacks that lie on their bound: the best of many comes a microsecond late, while
-//! an enqueue may come any time before its begin.
+//! The drift is estimated in two ways, because callbacks that come ever later look like drift, and so do enqueues that
+//! come ever earlier:
+//!
+//! - The certain bounds (`corridor`) allow every drift that the callbacks and the enqueues together leave possible from
+//!   one part of the run to the next, plus the change by temperature within a part. Where too few parts show that, they
+//!   allow the most that clocks drift.
+//! - The mapping itself is likely, not certain. It follows the trend of one side, usually through the callbacks that
+//!   lie on their bound: the best of many callbacks comes a microsecond late, while an enqueue may come any time before
+//!   the begin.
 
 mod bound;
 mod corridor;
@@ -21,49 +26,50 @@ use bound::Bound;
 use corridor::Corridor;
 use lowest::{Anchor, Lowest};
 
-/// By how much drift changes with temperature, besides the drift that was measured.
+/// Change of the drift by temperature, on top of the measured drift.
 pub(crate) const WANDER: f64 = 1e-6;
 
-/// By how much the clocks may drift apart, and by how much a length in stamps and its length in ticks may differ.
+/// Most that the clocks may drift apart. A length in stamps and its length in ticks differ by no more than that.
 const MOST_DRIFT: f64 = 100e-6;
 
-/// Parts of the run, of [`lowest::PARTS`], that must have bounds from both sides before the run shows how drift
+/// Number of parts of the run, of [`lowest::PARTS`], that need bounds from both sides before they show how the drift
 /// changes.
 const ENOUGH_PARTS: usize = 4;
 
-/// What is known of one GPU's clock.
+/// Pairs known of one GPU's clock.
 #[derive(Debug, Default, Clone)]
 pub struct GpuTrack {
-    /// What was told of came any time after its stamp, but what was enqueued has mostly begun at once: so it is with
-    /// events, which are asked for now and then.
+    /// The mapping follows the enqueues instead of the callbacks. So it is for CUDA events: the library asks for them
+    /// now and then, any time after they happened, but most happen as soon as they are enqueued.
     follows_enqueues: bool,
     told: Lowest,
-    /// Mirrored: both clocks run backwards in it, so the last moment before a begin is the first after it.
+    /// Mirrored: both clocks run backwards here, so the last moment before a begin is the first one after it.
     enqueued: Lowest,
 }
 
 impl GpuTrack {
-    /// One of the clock of CUDA's events.
+    /// Makes the track of the clock of CUDA's events.
     pub fn of_events() -> Self {
         Self { follows_enqueues: true, ..Self::default() }
     }
 
-    /// A callback at `ticks` told of a stamp that the GPU had made before.
+    /// Adds a callback at `ticks` that reported `stamp`: the GPU had taken the stamp before.
     pub fn told(&mut self, ticks: u64, stamp: u64) {
         self.told.add(Anchor { stamp, ticks });
     }
 
-    /// What was enqueued at `ticks` was stamped at its begin: not before it was enqueued.
+    /// Adds a kernel that was enqueued at `ticks` and began at `stamp`: not before it was enqueued.
     pub fn enqueued(&mut self, ticks: u64, stamp: u64) {
         self.enqueued.add(Anchor { stamp: !stamp, ticks: !ticks });
     }
 
-    /// Whether nothing was told.
+    /// Returns whether the track has no callback.
     pub fn is_empty(&self) -> bool {
         self.told.anchors().is_empty()
     }
 
-    /// The mapping, once all is known; `None` when nothing was told. Stamps count nanoseconds.
+    /// Returns the mapping, once the run is over; `None` without callbacks, or where `nanoseconds_per_tick` is no
+    /// positive number. Stamps count nanoseconds.
     pub fn mapping(&self, nanoseconds_per_tick: f64) -> Option<GpuMapping> {
         let known = nanoseconds_per_tick.is_finite() && nanoseconds_per_tick > 0.0;
         if !known || self.told.anchors().is_empty() {
@@ -76,7 +82,7 @@ impl GpuTrack {
         Some(GpuMapping { latest, earliest, corridor: self.corridor(nominal), follows_enqueues, nanoseconds_per_tick })
     }
 
-    /// Bounds that grant every drift that is possible.
+    /// Returns the bounds that allow every possible drift.
     fn corridor(&self, nominal: f64) -> Corridor {
         let corridor = |drift| Corridor::new(&self.told, &self.enqueued, slopes(nominal, drift));
         let widest = corridor([-MOST_DRIFT, MOST_DRIFT]);
@@ -89,20 +95,20 @@ impl GpuTrack {
         }
     }
 
-    /// The least and the most by which the clocks drift, if what follows a stamp closest follows it by chance, and not
-    /// ever later.
+    /// Returns the least and the most drift of the clocks, assuming that the closest pairs are close by chance and do
+    /// not come ever later.
     fn likely_drift(&self, nominal: f64) -> [f64; 2] {
         let close = if self.follows_enqueues { &self.enqueued } else { &self.told };
         let (drift, change) = close.line().map_or((0.0, MOST_DRIFT), |line| {
             let drift = line.rate / nominal - 1.0;
             let change = WANDER + close.unevenness(line) / nominal;
-            // a trend that leaves more open than it explains is none
+            // a trend that leaves more open than it explains is no trend
             if drift.abs() + change <= MOST_DRIFT { (drift, change) } else { (0.0, MOST_DRIFT) }
         });
         [drift - change, drift + change]
     }
 
-    /// One of all that was learnt of a clock in several places.
+    /// Joins what several tracks know of the same clock.
     pub fn of_all<'a>(tracks: impl IntoIterator<Item = &'a Self>) -> Self {
         tracks.into_iter().fold(Self::default(), |mut all, track| {
             all.follows_enqueues = track.follows_enqueues;
@@ -113,49 +119,48 @@ impl GpuTrack {
     }
 }
 
-/// The least and the most ticks per stamp of clocks that drift by so little and so much.
+/// Returns the least and the most ticks per stamp for the least and the most drift.
 fn slopes(nominal: f64, drift: [f64; 2]) -> [f64; 2] {
     drift.map(|drift| nominal * (1.0 + drift))
 }
 
-/// From one GPU's stamps to Score-P's ticks.
+/// Maps one GPU's stamps to Score-P's ticks.
 #[derive(Debug, Clone)]
 pub struct GpuMapping {
     latest: Bound,
-    /// Mirrored, as [`GpuTrack::enqueued`].
+    /// Mirrored, like [`GpuTrack::enqueued`].
     earliest: Bound,
-    /// The same with every drift that is possible.
+    /// Bounds from both sides that allow every possible drift.
     corridor: Corridor,
     follows_enqueues: bool,
     nanoseconds_per_tick: f64,
 }
 
 impl GpuMapping {
-    /// Score-P's ticks of a stamp. Never falls as stamps rise.
+    /// Returns Score-P's ticks of a stamp. The result never falls as stamps rise.
     pub fn ticks(&self, stamp: u64) -> u64 {
         let enqueued = || self.earliest.ticks(!stamp).map(|mirrored| !mirrored).filter(|_| self.follows_enqueues);
         enqueued().or_else(|| self.latest.ticks(stamp)).unwrap_or(u64::MAX)
     }
 
-    /// The least and the most ticks that the enqueues and the callbacks leave to a stamp; `None` where either is
-    /// missing, and where they contradict each other by more than the two ticks that rounding takes.
+    /// Returns the least and the most ticks of a stamp that the enqueues and the callbacks allow. `None` where either
+    /// side is missing, and where the two contradict each other by more than the two ticks of rounding.
     pub fn bounds(&self, stamp: u64) -> Option<[u64; 2]> {
         self.corridor.at(stamp)
     }
 
-    /// The stamps that the enqueues and the callbacks themselves are of, with their bounds, where there are any; in no
-    /// order.
+    /// Lists the stamps of the enqueues and the callbacks with their bounds, where there are bounds, in no order.
     pub fn bounded(&self) -> impl Iterator<Item = (u64, [u64; 2])> {
         self.corridor.stamps().filter_map(|stamp| Some((stamp, self.bounds(stamp)?)))
     }
 
-    /// Whether the enqueues and the callbacks contradict each other at any of their own stamps: they are not of one
-    /// clock.
+    /// Returns whether the enqueues and the callbacks contradict each other at any of their own stamps. Then they do
+    /// not belong to one clock.
     pub fn is_contradictory(&self) -> bool {
         self.corridor.is_contradictory()
     }
 
-    /// How far the result can be off, nanoseconds: what the enqueues and the callbacks leave open; `None` as for
+    /// Returns the largest possible error of [`GpuMapping::ticks`] in nanoseconds, from the bounds; `None` as for
     /// [`GpuMapping::bounds`].
     pub fn error(&self, stamp: u64) -> Option<f64> {
         let off = self.bounds(stamp)?.map(|bound| bound.abs_diff(self.ticks(stamp)));

@@ -1,17 +1,19 @@
-//! The collector's side of launches: asks whether their events have happened, and when.
+//! The collector's side of launches: it asks whether their events have happened, and when.
 //!
-//! CUDA tells the time between two events, not when they happened. So each is placed behind the one before, on a clock
-//! whose first event happens when it is recorded, by the system's real time: the GPU's own, whose stamps have another
-//! epoch (seen on H200s: no drift between the two within a microsecond).
+//! CUDA gives the time between two events, not the time of an event. So each event is placed behind the one before. The
+//! first event is placed at the system's real time of its record. The result is a clock of its own, the clock of CUDA's
+//! events: it is the GPU's clock with another epoch than the stamps (on H200s, no drift between the two within a
+//! microsecond).
 //!
-//! The first event happens as soon as the stream is free, which may be before the host has launched the kernel. No
-//! kernel begins before its launch, so its begin is the later of the first event and the launch's end, brought to the
-//! events' clock by the smallest (event - time of its record) that was seen of late: that of an event that waited for
-//! nothing. Against CUPTI's kernels that is 3 us early to 4.5 us late for 95 % (docs/gpu-test.md).
+//! The first event of a launch happens as soon as the stream is free, which may be before the host has launched the
+//! kernel. No kernel begins before its launch. So the kernel's begin is the later of the first event and the launch's
+//! end. The end is brought to the events' clock by the smallest recent difference (time of an event - time of its
+//! record), since the event with the smallest difference waited for nothing. Compared with CUPTI's kernels, the begin
+//! is 3 us early to 4.5 us late for 95 % (docs/gpu-test.md).
 //!
-//! Two launches do not say that much. A kernel that is over when its launch returns began at some time between the two
-//! events. A kernel that NCCL reports no further was launched at some time in the call that ended its group. A time is
-//! given where that is short, by itself or beside the kernel.
+//! Two kinds of launches leave the begin uncertain. A kernel that is over when its launch returns began at any time
+//! between the two events. A kernel that NCCL does not report was launched at any time in the call that ended its
+//! group. They get a time only if the uncertainty is short, absolutely or in proportion to the kernel.
 
 use super::pool::Launches;
 use super::{KernelId, KernelTime, Launch, News, Recorded, Source, Starts, Untimed};
@@ -21,42 +23,42 @@ use crate::launch::cuda::{Event, Look};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeSet, VecDeque};
 
-/// Nanoseconds after which the smallest difference is looked for anew; that of up to twice as long is used.
+/// Nanoseconds after which the smallest difference is looked for anew. The smallest of the interval before is used as
+/// well.
 const RECENT: f64 = 1e9;
-/// Between two events with a kernel between them lie at least so many nanoseconds: less means that the kernel was
-/// launched elsewhere.
+/// Least nanoseconds between two events with a kernel between them. Less means that the kernel was launched elsewhere.
 const LEAST: u64 = 5_000;
 
-/// A kernel that is this short by the end of its launch, nanoseconds, and whose first event happened so long before
-/// that, was most likely over when its launch returned: with CUDA_LAUNCH_BLOCKING, or on a thread that lost its
-/// processor.
+/// A kernel was most likely over when its launch returned, if it ends less than `BLINK` nanoseconds after the launch's
+/// end and the first event happened more than `LONG_BEFORE` nanoseconds before that. This happens with
+/// CUDA_LAUNCH_BLOCKING, and on a thread that lost its processor.
 const BLINK: u64 = 8_000;
 const LONG_BEFORE: u64 = 30_000;
 
-/// A time is given if its begin is at most so many nanoseconds away, or so small a part of the time.
+/// A time is given if the begin is known to this many nanoseconds, or to this part (one in `KNOWN_PART`) of the time.
 const KNOWN: u64 = 60_000;
 const KNOWN_PART: u64 = 10;
 
-/// Of a call that ends a group NCCL has done all but the last part when it launches the kernel: so events around
-/// ncclBroadcast, alone and in groups of two, differ least from CUPTI's kernels (NCCL 2.32.3 on H200s; calls of 15 to
-/// 60 us).
+/// When NCCL launches the kernel within the call that ends a group, all but the last part (one in `LAST_PART`) of the
+/// call is over. With this value, events around ncclBroadcast, alone and in groups of two, differ least from CUPTI's
+/// kernels (NCCL 2.32.3 on H200s; calls of 15 to 60 us).
 const LAST_PART: u64 = 4;
 
-/// An event that waited for the kernel before happens so soon after that one's last event, nanoseconds: 2.4 to 3.3 us,
-/// seen on H200s.
+/// An event that waited for the previous kernel happens less than this many nanoseconds after that kernel's last event:
+/// 2.4 to 3.3 us on H200s.
 const BEHIND: u64 = 4_000;
 
-/// The event that the next ones are placed behind, of a context.
+/// The event of a context behind which the next events are placed.
 #[derive(Debug)]
 struct Reference {
-    /// Its launch, which nobody else may use meanwhile.
+    /// The event's launch, which nobody else may use meanwhile.
     launch: Box<Launch>,
     event: Event,
-    /// When it happened, nanoseconds of the events' clock.
+    /// Time of the event, nanoseconds of the events' clock.
     time: u64,
 }
 
-/// When an event was about to be recorded, ticks, and when it happened, nanoseconds of the events' clock.
+/// Time at which an event was about to be recorded, ticks, and the time of the event, nanoseconds of the events' clock.
 #[derive(Debug, Clone, Copy)]
 struct Pair {
     ticks: u64,
@@ -64,20 +66,20 @@ struct Pair {
 }
 
 impl Pair {
-    /// Nanoseconds of the events' clock at a time in ticks, if the event waited for nothing.
+    /// Returns the events' clock at `ticks`, in nanoseconds, if the event waited for nothing.
     fn at(self, ticks: u64, scale: f64) -> u64 {
         let after = ticks.wrapping_sub(self.ticks) as i64;
         self.time.saturating_add_signed((after as f64 * scale) as i64)
     }
 }
 
-/// Where the host's clock lies on the events' clock: of late, the least that events have taken to happen.
+/// Offset between the host's clock and the events' clock: the least recent delay of events after their records.
 #[derive(Debug, Default)]
 struct Least {
     since: u64,
     current: Option<Pair>,
     previous: Option<Pair>,
-    /// When the last kernel's last event happened, nanoseconds of the events' clock.
+    /// Time of the last kernel's last event, nanoseconds of the events' clock.
     last: Option<u64>,
 }
 
@@ -102,19 +104,19 @@ impl Least {
     }
 }
 
-/// What became of a launch.
+/// Result of a launch.
 #[derive(Debug, Clone, Copy)]
 pub struct Outcome {
-    /// What it launched.
+    /// The kernel.
     pub kernel: KernelId,
-    /// Number under which a recording knows it.
+    /// Number of the launch in a recording; 0 for none.
     pub number: u64,
-    /// When the kernel ran.
+    /// Time of the kernel.
     pub time: Result<KernelTime, Untimed>,
 }
 
 impl Outcome {
-    /// Nobody will know when it ran, for that reason.
+    /// Makes the outcome of a kernel that gets no time, for that reason.
     fn untimed(kernel: KernelId, cause: Untimed) -> Self {
         Self { kernel, number: 0, time: Err(cause) }
     }
@@ -123,24 +125,24 @@ impl Outcome {
 /// Launches whose times are to come.
 #[derive(Debug, Default)]
 pub struct Times {
-    /// By pool and stream, in the order of their launches: in a stream they happen one after the other.
+    /// By pool and stream, in the order of the launches: the events of a stream happen one after the other.
     under_way: FxHashMap<(usize, usize), VecDeque<Box<Launch>>>,
     references: FxHashMap<usize, Reference>,
-    /// In the order in which they were learnt.
+    /// Launches of a recording, in the order in which the recorder learnt their times.
     recorded: VecDeque<Box<Launch>>,
-    /// The system's real time at some time in ticks: where events' clocks begin.
+    /// The system's real time at a time in ticks: the epoch of the events' clocks.
     epoch: Option<Pair>,
-    /// Of each communicator, which knows one GPU.
+    /// For each communicator, which belongs to one GPU.
     hosts: FxHashMap<u64, Least>,
 }
 
 impl Times {
-    /// Whether any is to come.
+    /// Returns whether any times are to come.
     pub fn are_awaited(&self) -> bool {
         self.under_way.values().any(|queue| !queue.is_empty()) || !self.recorded.is_empty()
     }
 
-    /// A launch whose times are to come.
+    /// Adds a launch whose times are to come.
     pub fn await_launch(&mut self, launch: Box<Launch>) {
         match launch.source {
             Source::Events { pool, .. } => self.under_way.entry((pool, launch.stream)).or_default().push_back(launch),
@@ -148,8 +150,8 @@ impl Times {
         }
     }
 
-    /// Gives `each` what has become of launches, of a recording what was learnt until `known`, ticks, of which one is
-    /// worth `scale` nanoseconds.
+    /// Calls `each` with the outcome of each launch whose times are known by now. In a replay these are times that the
+    /// recorder learnt until `known`, ticks. A tick is worth `scale` nanoseconds.
     pub fn look(&mut self, launches: &Launches, known: u64, scale: f64, mut each: impl FnMut(Outcome)) {
         self.look_at_recorded(known, scale, &mut each);
         if self.under_way.is_empty() {
@@ -158,7 +160,7 @@ impl Times {
         let Some(driver) = launches.driver() else { return };
         let look = driver.look();
         if let Some(look) = &look {
-            // once a context, however many streams it has
+            // once for each context, however many streams it has
             let pools: BTreeSet<usize> = self.under_way.keys().map(|&(pool, _)| pool).collect();
             pools.into_iter().for_each(|pool| launches.find_again(pool, look));
         }
@@ -213,7 +215,7 @@ impl Times {
                 let host = self.hosts.entry(kernel.context.raw()).or_default();
                 let Recorded { first, last: stop, learnt, .. } = times;
                 let worked_out = begin(host, &launch, (first, stop), learnt, scale);
-                // the recorder knew better what the host did when; no kernel begins outside of its events
+                // the recorder knew the host's times better; no kernel begins outside of its events
                 let time = match times.begin {
                     Some(start) if (first..=stop).contains(&start) => {
                         let is_vague = start == first && worked_out.is_ok_and(|time| time.is_vague);
@@ -227,7 +229,7 @@ impl Times {
         }
     }
 
-    /// Asks about no events of that pool any more, and gives up their launches.
+    /// Stops asking about the events of a pool. Returns the pool's launches, whose kernels get no time.
     pub fn close(&mut self, pool: u32, mut each: impl FnMut(Outcome)) -> Vec<Box<Launch>> {
         let pool = pool as usize;
         let mut left: Vec<Box<Launch>> =
@@ -242,7 +244,7 @@ impl Times {
         left
     }
 
-    /// No time is to come any more.
+    /// Ends all waiting: the remaining kernels get no time.
     fn give_up(&mut self, cause: Untimed, each: &mut impl FnMut(Outcome)) {
         let left = self.under_way.drain().flat_map(|(_, queue)| queue).chain(self.recorded.drain(..));
         for kernel in left.filter_map(|launch| launch.kernel) {
@@ -250,13 +252,13 @@ impl Times {
         }
     }
 
-    /// A communicator has ended.
+    /// Forgets a communicator that has ended.
     pub fn forget(&mut self, context: Handle) {
         self.hosts.remove(&context.raw());
     }
 }
 
-/// Nobody will know when it ran.
+/// Ends a launch whose kernel gets no time.
 fn lose(launch: Option<Box<Launch>>, launches: &Launches, each: &mut impl FnMut(Outcome)) {
     let Some(launch) = launch else { return };
     if let Some(kernel) = launch.kernel {
@@ -265,7 +267,7 @@ fn lose(launch: Option<Box<Launch>>, launches: &Launches, each: &mut impl FnMut(
     launches.give_back(launch);
 }
 
-/// When the kernel between two events ran.
+/// Returns the time of the kernel between two events.
 fn begin(
     host: &mut Least,
     launch: &Launch,
@@ -274,7 +276,8 @@ fn begin(
     scale: f64,
 ) -> Result<KernelTime, Untimed> {
     let &Launch { before, after, .. } = launch;
-    // right behind another kernel the event has most likely waited for that one, and tells nothing of the host's clock
+    // right behind another kernel the event has most likely waited for that kernel, and says nothing about the host's
+    // clock
     let has_waited = host.last.replace(last).is_some_and(|ended| first.abs_diff(ended) < BEHIND);
     let starts = match launch.starts {
         Starts::AtOnce => before,
@@ -295,42 +298,42 @@ fn begin(
         Starts::AtOnce | Starts::AtReturn => (launched, 0),
     };
     let is_known = unknown <= KNOWN.max(last.saturating_sub(start) / KNOWN_PART);
-    // events that are nearer mean that the kernel was launched elsewhere
+    // events that are closer together mean that the kernel was launched elsewhere
     if last.saturating_sub(first) < LEAST || !is_known {
         return Err(Untimed::NotBelieved);
     }
     Ok(KernelTime { start, stop: last, first, before, learnt, is_vague: is_over })
 }
 
-/// The system's real time, nanoseconds.
+/// Returns the system's real time, nanoseconds.
 fn real_time() -> u64 {
     std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(1 << 60, |since| since.as_nanos() as u64)
 }
 
-/// What the collector hears of a kernel.
+/// News of a kernel for the collector's figures.
 #[derive(Debug, Clone, Copy)]
 pub enum OfKernel {
-    /// It was launched, and its time is to come.
+    /// The kernel was launched, and its time is to come.
     Launched {
-        /// The GPU's stamps were asked for, too.
+        /// Whether NCCL was asked for the GPU's stamps, too.
         stamps: bool,
     },
-    /// It has no events.
+    /// The kernel has no events.
     Untimed {
-        /// Why.
+        /// The reason.
         cause: Untimed,
-        /// As above.
+        /// Whether NCCL was asked for the GPU's stamps.
         stamps: bool,
     },
-    /// It ran then, or its events tell nothing.
+    /// The kernel's time, or the reason why its events give none.
     Ran(Result<KernelTime, Untimed>),
 }
 
-/// Takes in what the threads that launch have told; `each` hears of every kernel before its time.
+/// Takes in the news from the launching threads. Calls `each` for every kernel before its time.
 pub fn take_news(launches: &Launches, times: &mut Times, mut each: impl FnMut(KernelId, OfKernel)) {
     for news in launches.heard() {
         match news {
-            // its events are of a context whose last communicator has ended: CUDA may not know them any more
+            // the events' context has ended or was reset: CUDA may not know them any more
             News::Launched(launch) if launches.are_of_before(&launch) => {
                 if let Some(kernel) = launch.kernel {
                     each(kernel, OfKernel::Untimed { cause: Untimed::NotBelieved, stamps: launch.stamps });

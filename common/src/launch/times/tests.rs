@@ -1,8 +1,8 @@
-//! Times that a recording tells, whatever it tells.
+//! Times from a recording, whatever they are.
 
 use super::*;
 
-/// What becomes of a launch of the host's 1000 to 3000 ticks, by what a recording tells.
+/// Returns the outcome of a launch from 1000 to 3000 ticks of the host, with the times of a recording.
 fn told(first: u64, begin: Option<u64>, last: u64) -> Result<(u64, u64), Untimed> {
     let recorded = Recorded { first, begin, last, learnt: 9000, at: 0 };
     let kernel = Some(KernelId { context: Handle::new(1, 1), order: 0 });

@@ -1,5 +1,5 @@
-//! The events that happen to an operation: its kernel channels, its proxy operations and their steps. There are many of
-//! them, each made of few instructions.
+//! The events within an operation: its kernel channels, its proxy operations and their steps. They are the most
+//! frequent events, so each path has few instructions.
 
 use super::{Started, refuse};
 use crate::event::ProxyOp;
@@ -14,12 +14,12 @@ impl Recorder {
     #[inline(always)]
     pub(super) fn kernel_channel(&self, started: Started<'_>, channel: u8, ptimer: Option<u64>) -> u64 {
         let payload = OfKernel { start: ptimer.unwrap_or(0), channel };
-        // how the GPU's clock stands to this one, the stop tells as well; it comes no earlier
+        // the stop reports the offset between the GPU's clock and this one as well, and comes no earlier
         self.child(started, started.cell.recently(), payload.pack())
     }
 
-    /// A step's time is that of its data going to the network, which a state tells: when it began only tells which of
-    /// several was later.
+    /// Records a step. Its time is that of its data going to the network, which a state reports. The start's own time
+    /// only orders the steps, so the last reading of the clock is precise enough.
     #[inline(always)]
     pub(super) fn proxy_step(&self, started: Started<'_>, step: i32) -> u64 {
         let Started { cell, parent, .. } = started;
@@ -36,7 +36,8 @@ impl Recorder {
 
     #[inline(always)]
     pub(super) fn proxy_op(&self, started: Started<'_>, operation: &ProxyOp) -> u64 {
-        // context and parent of another process' operation (PXN) mean nothing here, however much they look like ours
+        // context and parent of another process' operation (PXN) mean nothing here, even if they look like this
+        // process' handles
         if operation.pid != self.pid {
             started.cell.foreign.add(1);
             return 0;
@@ -46,7 +47,7 @@ impl Recorder {
         self.child(started, started.cell.now(), payload.pack())
     }
 
-    /// Records an event beside its parent, or where its communicator records now.
+    /// Records an event in its parent's window, or in the window that its communicator fills.
     #[inline(always)]
     fn child(&self, started: Started<'_>, now: u64, payload: Payload) -> u64 {
         let Some(window) = self.beside(started.parent).or_else(|| self.window_for_child(started)) else { return 0 };
@@ -56,19 +57,19 @@ impl Recorder {
         })
     }
 
-    /// The window of the parent, while it takes children.
+    /// Returns the window of the parent, if it still takes children.
     #[inline(always)]
     fn beside(&self, parent: u64) -> Option<u32> {
         let window = self.pool.find(Handle::parse(parent)?)?.1.window();
         self.contexts.window(window)?.takes_children().then_some(window)
     }
 
-    /// The window for a child that can not lie beside its parent. `None` for a child of nothing that is recorded, which
-    /// is counted.
+    /// Returns the window for a child that cannot join its parent's. `None` if its parent or its communicator is not
+    /// recorded; the child is counted then.
     #[cold]
     fn window_for_child(&self, Started { cell, kind, context, parent }: Started<'_>) -> Option<u32> {
         if parent == 0 && kind != Kind::ProxyOp {
-            // NULL stands for an operation that was skipped, or that found no room and is counted as dropped
+            // NULL stands for an operation that was skipped, or that found no room and counts as dropped
             let is_small = self.settings.min_bytes > 0;
             (if is_small { &cell.skipped_children } else { &cell.parentless }).add(1);
             return None;
@@ -80,8 +81,8 @@ impl Recorder {
         Some(index * WINDOWS + context.filling())
     }
 
-    /// The handle of a step that this thread has started before and that has not stopped: NCCL starts a receive again
-    /// each time that it could not be posted, millions of times a second, and forgets the handle it had.
+    /// Returns the handle of a step that this thread has started before and that has not stopped. NCCL starts a receive
+    /// again each time that it could not be posted, millions of times a second, and forgets the earlier handle.
     #[inline(always)]
     fn restarted(&self, cell: &ThreadCell, parent: u64, step: u64, now: u64) -> Option<u64> {
         let handle = cell.noted.started_step(parent, step)?;

@@ -1,4 +1,4 @@
-//! The events of the application's own threads: calls of NCCL's API, and the operations that they enqueue for the GPU.
+//! The events of the application's threads: calls of NCCL's API, and the operations that the calls enqueue for the GPU.
 
 use super::{Home, Started};
 use crate::base::sync::Ordering;
@@ -15,7 +15,7 @@ use crate::record::recorder::Recorder;
 use crate::record::thread::ThreadCell;
 use crate::record::window::WINDOWS;
 
-/// Bytes of that many elements; 0 for a type of unknown size.
+/// Returns the bytes of `count` elements; 0 for a type of unknown size.
 #[inline(always)]
 fn bytes(count: u64, datatype: Option<Text<'_>>) -> u64 {
     count.saturating_mul(element_bytes(datatype).unwrap_or(0))
@@ -36,7 +36,8 @@ impl Recorder {
             cell.enqueued_ops.add(1);
             cell.enqueued_bytes.add(bytes);
         }
-        // one to oneself is a work that NCCL may not count, which its kernel channels tell
+        // an operation to self is recorded whatever its size: NCCL may not count its work, which its kernel channels
+        // show
         let skipped = bytes < self.settings.min_bytes && (operation.peer.is_none() || operation.peer != context.rank());
         let kind = if skipped { Kind::Skipped } else { kind };
         let [function, algorithm, protocol] =
@@ -58,7 +59,7 @@ impl Recorder {
         if !skipped {
             return handle;
         }
-        // one that found no room is dropped, and counted as such
+        // an operation that found no room counts as dropped, not as skipped
         if let Some((slot, _, generation)) = self.under_way(handle) {
             cell.skipped.add(1);
             slot.stop(generation, cell.now());
@@ -66,8 +67,8 @@ impl Recorder {
         0
     }
 
-    /// Up to interface v3, the first operation introduces its communicator. The only allocation after init, once a
-    /// communicator.
+    /// Notes what the first operation says of its communicator, up to interface v3. This is the only allocation after
+    /// init, once for each communicator.
     #[cold]
     fn tell(&self, Home { context, index, .. }: Home<'_>, identity: &Identity<'_>) {
         if context.tell(identity.rank) {
@@ -91,13 +92,13 @@ impl Recorder {
             self.ordered(started, home, payload).0
         };
         if handle != 0 {
-            // the stop of an event without a handle would not be told; the start was stamped just now
+            // NCCL reports no stop of an event without a handle; the start has read the clock just now
             cell.enter_api(cell.recently());
         }
         handle
     }
 
-    /// The same where launches are timed.
+    /// Like [`Recorder::call`], where launches are timed.
     #[cold]
     #[inline(never)]
     fn timed_call(&self, started: Started<'_>, home: Home<'_>, payload: OfCall, stream: usize) -> u64 {
@@ -128,8 +129,8 @@ impl Recorder {
         handle
     }
 
-    /// Records an operation or a call, numbered in the order of starts.
-    /// Gives its handle, 0 where there is no room, and its number; `payload` is asked for with its number and the time.
+    /// Records an operation or a call, numbered in the order of starts. Returns its handle (0 where there is no room)
+    /// and its number. `payload` gets the number and the time.
     #[inline(always)]
     fn ordered(&self, started: Started<'_>, home: Home<'_>, payload: impl FnOnce(u64, u64) -> Payload) -> (u64, u64) {
         let (cell, Home { context, index, .. }) = (started.cell, home);
@@ -143,7 +144,7 @@ impl Recorder {
             self.close(context, index, filling, now);
             filling = context.filling();
         }
-        // a number that nobody has would be waited for
+        // numbered only once there is room: the collector would wait for a number without an event
         let mut order = 0;
         let numbered = || {
             order = context.next_order();
@@ -157,9 +158,9 @@ impl Recorder {
         (handle, order)
     }
 
-    /// An operation of a kernel has started, at that place in the order of starts: a send or receive, or a collective
-    /// by that algorithm.
-    // not the whole operation: nothing of it would be left in registers then, for whoever has no events either
+    /// Follows the start of a kernel's operation, at place `order` in the order of starts: a send or receive (`peer`),
+    /// or a collective by `algorithm`.
+    // takes single fields, not the operation: else the operation would have to be in memory, also without events
     #[cold]
     #[inline(never)]
     fn follow(&self, cell: &ThreadCell, home: Home<'_>, order: u64, peer: Option<i32>, algorithm: Name) {
@@ -173,8 +174,8 @@ impl Recorder {
         self.learn(cell, context, index, peer, distance == 0 && algorithm.is_believed());
     }
 
-    /// A collective by copy engine: its copies are between two events, the first of which comes before it is told of
-    /// elsewhere.
+    /// Records a collective by copy engine. Its copies lie between two CUDA events; the first one is recorded before
+    /// the operation itself.
     #[inline(never)]
     pub(super) fn copies(&self, started: Started<'_>, operation: &Operation<'_>) -> u64 {
         let Started { cell, context, .. } = started;

@@ -1,7 +1,7 @@
-//! Launches: events around those whose time the GPU's stamps will not tell.
+//! Launches, with CUDA events around those that the GPU's stamps will not time.
 //!
-//! CUDA may be called at a launch's begin and end, where NCCL itself calls it. What it costs there (some 3 us for two
-//! events) is the price of a time; a launch without events costs a few instructions.
+//! NCCL itself calls CUDA between a launch's begin and end, so the library may do so too. Two events cost some 3 us
+//! there, which is the price of a time. A launch without events costs a few instructions.
 
 use crate::clock::CLOCK;
 use crate::event::handle::{Handle, Shared};
@@ -13,10 +13,10 @@ use crate::record::recorder::Recorder;
 use crate::record::thread::ThreadCell;
 use crate::record::thread::launching::Silent;
 
-/// A launch's events, or why there are none; neither where nobody wants any.
+/// A launch with its events, or the reason why it has none. Neither, where nobody wants events.
 type Begun = (Option<Box<Launch>>, Option<Untimed>);
 
-/// A launch or its operations have started: of an outer group's kernel, that is where the group ends.
+/// Reports that a launch or its operations have started. For an outer group's kernel, the group ends there.
 pub(super) fn started(handle: u64) {
     if matches!(Handle::shared(handle), Some(Shared::NestedLaunch | Shared::NestedGroup)) {
         host_region::started(handle, || Region::GroupEnd);
@@ -24,11 +24,11 @@ pub(super) fn started(handle: u64) {
 }
 
 impl Recorder {
-    /// A kernel is about to be launched into a stream. Gives the handle by which its end is told of, or 0.
+    /// Handles the start of a kernel's launch into a stream. Returns the handle with which NCCL reports its end, or 0.
     #[cold]
     #[inline(never)]
     pub(super) fn launch_begins(&self, cell: &ThreadCell, context: u64, stream: usize) -> u64 {
-        // also where nobody times launches
+        // also where launches are not timed
         let now = cell.now();
         cell.launching.launched(context, now);
         let is_nested = cell.begin_launch(now);
@@ -40,7 +40,7 @@ impl Recorder {
         }
     }
 
-    /// Whether events are around the launch from here on.
+    /// Begins the events around a launch. Returns whether there are any.
     fn begin_events(&self, cell: &ThreadCell, context: u64, stream: usize) -> bool {
         let Some((context, index)) = self.contexts.find(context) else { return false };
         context.ask_for_stamps(self.stamps.are_wanted());
@@ -49,7 +49,7 @@ impl Recorder {
             if self.needs_events(cell, context, index) { self.events(cell, stream, None) } else { (None, None) };
         let is_begun = begun.0.is_some();
         self.leave(launching.begin(begun.0, begun.1));
-        // what the silent calls of this group launch cannot be told from this
+        // the kernels of the group's silent calls cannot be told apart from this kernel
         if let Some(launch) = launching.end_silent() {
             self.refuse_silent(launch.kernel);
             self.leave(Some(launch));
@@ -57,7 +57,7 @@ impl Recorder {
         is_begun
     }
 
-    /// Nobody asks for the time of what is left: no operation followed it on this thread.
+    /// Ends a launch that no operation has followed on this thread, so that nobody asks for its time.
     fn leave(&self, left: Option<Box<Launch>>) {
         match left {
             Some(launch) if launch.is_over() => self.launches.tell(News::Launched(launch)),
@@ -66,7 +66,7 @@ impl Recorder {
         }
     }
 
-    /// The launch has returned.
+    /// Handles the return of a launch.
     fn launch_ends(&self, cell: &ThreadCell) {
         let Some(launch) = cell.launching.take() else { return };
         let (launch, untimed) = match self.end_events(cell, launch) {
@@ -76,7 +76,7 @@ impl Recorder {
         cell.launching.begin(launch, untimed);
     }
 
-    /// A launch has returned, or the last operation of an outer group's kernel has stopped.
+    /// Handles the return of a launch, or the stop of the last operation of an outer group's kernel.
     #[cold]
     #[inline(never)]
     pub(super) fn launch_stops(&self, cell: &ThreadCell, event: Shared) {
@@ -92,7 +92,7 @@ impl Recorder {
         }
     }
 
-    /// Whether the kernel that is about to be launched most likely needs events to have a time.
+    /// Returns whether the kernel about to be launched most likely needs events to get a time.
     fn needs_events(&self, cell: &ThreadCell, context: &Context, index: u32) -> bool {
         if self.launches.are_replayed() {
             return true;
@@ -107,15 +107,15 @@ impl Recorder {
         !(stamped && believed().unwrap_or(false))
     }
 
-    /// A broadcast that NCCL launched without telling of it gets no time.
+    /// Reports that a broadcast, which NCCL launched without reporting an operation, gets no time.
     pub(super) fn refuse_silent(&self, kernel: Option<KernelId>) {
         if let Some(kernel) = kernel {
             self.launches.tell(News::Untimed { kernel, cause: Untimed::NotBelieved, stamps: false });
         }
     }
 
-    /// Records the first event in the stream, which belongs to the context of `pool` where that is known and may not be
-    /// current.
+    /// Records the first event in the stream. `pool` is the pool of the stream's CUDA context, where that is known and
+    /// may not be the current context.
     #[cold]
     fn events(&self, cell: &ThreadCell, stream: usize, pool: Option<u32>) -> Begun {
         if let Some(recorded) = cell.launching.take_recorded() {
@@ -154,7 +154,8 @@ impl Recorder {
         }
     }
 
-    /// Records the last event. `None` when that fails: then the launch is gone, since nobody knows what its events are.
+    /// Records the last event. `None` if that fails: the launch is dropped then, because the state of its events is
+    /// unknown.
     fn end_events(&self, cell: &ThreadCell, mut launch: Box<Launch>) -> Option<Box<Launch>> {
         launch.after = cell.now().max(1);
         if let Source::Events { last, .. } = launch.source {
@@ -164,7 +165,7 @@ impl Recorder {
         Some(launch)
     }
 
-    /// The first operation of a kernel has started: the collector hears of its launch.
+    /// Reports a launch to the collector when the first operation of its kernel has started.
     #[cold]
     pub(super) fn tell_launch(&self, cell: &ThreadCell, kernel: KernelId) {
         let stamps = cell.launching.has_stamps();
@@ -174,7 +175,7 @@ impl Recorder {
                 (launch.kernel, launch.stamps) = (Some(kernel), stamps);
                 return self.launches.tell(News::Launched(launch));
             }
-            // one whose end was never told of
+            // NCCL never reported the end of this launch
             Some(launch) => {
                 self.launches.give_back(launch);
                 Some(Untimed::NotBelieved)
@@ -186,8 +187,8 @@ impl Recorder {
         }
     }
 
-    /// An operation has started, a send or receive if it has a peer: whether a collective's stamps are believed tells
-    /// what those of the next one like it will be.
+    /// Learns from the start of an operation, which is a send or receive if it has a peer. Whether the stamps of a
+    /// collective are trusted predicts the same for the next collective of that function and size.
     #[cold]
     pub(super) fn learn(&self, cell: &ThreadCell, context: &Context, index: u32, peer: Option<i32>, believed: bool) {
         if peer.is_some() {
@@ -199,14 +200,14 @@ impl Recorder {
         }
     }
 
-    /// A collective by copy engine begins: its copies are between two events.
+    /// Records the first of the two events around the copies of a collective by copy engine.
     #[cold]
     pub(super) fn copies_begin(&self, cell: &ThreadCell, stream: usize) {
         let (launch, untimed) = self.events(cell, stream, None);
         self.leave(cell.launching.begin(launch, untimed));
     }
 
-    /// It has started, and got its place in the order of starts.
+    /// Names the collective of these copies, once it has started and has its place in the order of starts.
     #[cold]
     pub(super) fn copies_are(&self, cell: &ThreadCell, kernel: KernelId, handle: u64) {
         match cell.launching.news() {
@@ -219,7 +220,7 @@ impl Recorder {
         }
     }
 
-    /// All its copies are in the stream.
+    /// Records the last event, once all copies are in the stream.
     #[cold]
     #[inline(never)]
     pub(super) fn copies_end(&self, cell: &ThreadCell) {
@@ -242,8 +243,8 @@ impl Recorder {
         }
     }
 
-    /// The group of API calls is about to launch what is in it: events lie around that for calls that NCCL tells
-    /// nothing more of.
+    /// Handles the moment at which a group of API calls is about to launch its kernels. For calls of which NCCL reports
+    /// nothing more, the first event is recorded now.
     #[cold]
     #[inline(never)]
     pub(super) fn group_launches(&self, cell: &ThreadCell) {
@@ -254,7 +255,7 @@ impl Recorder {
 
     #[cold]
     fn silent_begins(&self, cell: &ThreadCell, Silent { kernel, stream, handle }: Silent) {
-        // NCCL sets the GPU only when it launches: another one may be current
+        // NCCL sets the GPU only when it launches: another GPU may be current
         let pool = self.contexts.find(kernel.context.raw()).and_then(|(context, _)| context.pool());
         match self.events(cell, stream, pool) {
             (Some(mut launch), _) => {
@@ -268,7 +269,7 @@ impl Recorder {
         }
     }
 
-    /// The group is over, and all that is in it was launched.
+    /// Records the last event around the silent calls, once the group is over and has launched its kernels.
     #[cold]
     #[inline(never)]
     pub(super) fn group_has_launched(&self, cell: &ThreadCell) {
@@ -277,14 +278,14 @@ impl Recorder {
         }
     }
 
-    /// A group of API calls begins.
+    /// Handles the begin of a group of API calls.
     #[cold]
     #[inline(never)]
     pub(super) fn group_begins(&self, cell: &ThreadCell, context: u64) {
         cell.launching.begin_group(self.contexts.find(context).is_some_and(|(context, _)| context.has_stamps()));
     }
 
-    /// The number under which a recording knows the launch that begins on this thread.
+    /// Gives the launch that begins on this thread its number in a recording.
     pub fn number_launch(&self, cell: &ThreadCell, number: u64) {
         if let Some(mut launch) = cell.launching.take() {
             launch.number = number;

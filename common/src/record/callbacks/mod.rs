@@ -1,9 +1,10 @@
-//! What NCCL's callbacks do: each event becomes a slot, in the right window and, for operations and calls, with its
-//! place in the order of starts. It does not allocate, lock, log or wait, but for a thread's very first event.
+//! The work of NCCL's callbacks. Each event becomes a slot in the right window; operations and calls also get their
+//! place in the order of starts. Except for a thread's very first event, a callback does not allocate, lock, log or
+//! wait.
 //!
-//! An event's slot lies in the window of its parent while that window still takes children, otherwise in the window
-//! that its communicator fills. The clock is read where somebody will want to know the time, and nowhere else: it is
-//! the better part of what a callback costs.
+//! An event's slot lies in the window of its parent while that window takes children, otherwise in the window that its
+//! communicator fills. The clock is read only where the time is of use, because reading it is most of the cost of a
+//! callback.
 
 mod children;
 mod enqueue;
@@ -26,10 +27,10 @@ use crate::record::slot::Slot;
 use crate::record::thread::ThreadCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The context of a communicator that there is no room for: its events are dropped.
+/// Context of a communicator that found no room: its events are dropped.
 pub const NO_CONTEXT: u64 = 1;
 
-/// NCCL starts an event. Gives its handle, or 0 when it is not recorded.
+/// Records the start of an event. Returns its handle, or 0 if it is not recorded.
 #[inline(always)]
 pub fn start(context: u64, parent: u64, event: &Event<'_>) -> u64 {
     let Some(recorder) = begun() else { return 0 };
@@ -44,8 +45,8 @@ pub fn start(context: u64, parent: u64, event: &Event<'_>) -> u64 {
     handle
 }
 
-/// NCCL tells that an event's state changed. What it is now is asked for right where it decides what to do: one look at
-/// it, not two.
+/// Records a change of an event's state. `state` decodes it, and is called right where the result decides what to do,
+/// so that the state is examined once.
 #[inline(always)]
 pub fn state(handle: u64, state: impl FnOnce() -> State) {
     if let Some(recorder) = begun() {
@@ -53,7 +54,7 @@ pub fn state(handle: u64, state: impl FnOnce() -> State) {
     }
 }
 
-/// NCCL stops an event.
+/// Records the stop of an event.
 #[inline(always)]
 pub fn stop(handle: u64) {
     if let Some(recorder) = begun() {
@@ -61,14 +62,14 @@ pub fn stop(handle: u64) {
     }
 }
 
-/// The launch that this thread is told of begins under that number in a recording.
+/// Gives the launch that begins on this thread its number in a recording.
 pub fn number_launch(number: u64) {
     if let (Some(recorder), Some(cell)) = (begun(), ThreadCell::of_callback(false)) {
         recorder.number_launch(cell, number);
     }
 }
 
-/// A recording that is replayed tells when the events around the next launch of this thread happened.
+/// Sets the times of the events around this thread's next launch, from a recording that is replayed.
 pub fn replay_launch(recorded: Recorded) {
     let Some(recorder) = begun().filter(|recorder| recorder.settings.gpu_time.has_events()) else { return };
     let Some(cell) = ThreadCell::of_callback(false) else { return };
@@ -78,7 +79,7 @@ pub fn replay_launch(recorded: Recorded) {
     cell.launching.record_next(recorded);
 }
 
-/// NCCL tells of an event without a handle, which is not recorded.
+/// Counts a callback for an event without a handle, which is not recorded.
 #[inline(always)]
 pub fn of_nothing() {
     if let (Some(_), Some(cell)) = (begun(), ThreadCell::of_callback(false)) {
@@ -86,8 +87,8 @@ pub fn of_nothing() {
     }
 }
 
-/// An event that NCCL starts: on which thread, of which kind, and with which numbers of ours NCCL names its context and
-/// its parent.
+/// An event that NCCL starts: its thread's cell, its kind, and the numbers with which NCCL names its context and its
+/// parent.
 #[derive(Debug, Clone, Copy)]
 struct Started<'a> {
     cell: &'a ThreadCell,
@@ -101,11 +102,11 @@ struct Started<'a> {
 struct Home<'a> {
     context: &'a Context,
     index: u32,
-    /// As NCCL names it.
+    /// The number with which NCCL names the context.
     raw: u64,
 }
 
-/// An event of no living communicator: lost for want of room if NCCL got no context of its own, else no event of ours.
+/// Counts an event without a living communicator: as dropped if the communicator found no room, else as ignored.
 #[cold]
 fn refuse(cell: &ThreadCell, context: u64) {
     let counter = if context == NO_CONTEXT { &cell.dropped } else { &cell.ignored };
@@ -113,7 +114,7 @@ fn refuse(cell: &ThreadCell, context: u64) {
 }
 
 impl Recorder {
-    /// NCCL made a communicator. Gives its context, [`NO_CONTEXT`] when there is no room for it.
+    /// Opens a communicator's context. Returns its number; [`NO_CONTEXT`] if there is no room.
     pub fn init(&self, communicator: Communicator) -> u64 {
         let now = match ThreadCell::of_callback(false) {
             Some(cell) => {
@@ -145,8 +146,8 @@ impl Recorder {
         id.raw()
     }
 
-    /// NCCL destroyed a communicator. Gives the pool of its launches where it was the last one of its GPU's: CUDA's
-    /// events are to be asked for a last time.
+    /// Ends a communicator's context. Returns the pool of its launches if it was the last communicator in that CUDA
+    /// context: the collector is then to ask for the pool's events a last time.
     pub fn finalize(&self, context: u64) -> Option<u32> {
         let cell = ThreadCell::of_callback(false);
         cell.inspect(|cell| cell.others.one());
@@ -178,12 +179,12 @@ impl Recorder {
             Event::ProxyOp(operation) => self.proxy_op(started(Kind::ProxyOp), operation),
             Event::Coll(operation) => self.operation(started(Kind::Coll), operation),
             Event::P2p(operation) => self.operation(started(Kind::P2p), operation),
-            // a copy: the place of one that is called with has to be in memory, and that is all events' place
+            // a copy: passing the operation itself by reference would force all events into memory
             Event::CeColl(operation) => self.copies(started(Kind::CeColl), &{ *operation }),
             Event::CollApi(call) => self.call(started(Kind::CollApi), call),
             Event::P2pApi(call) => self.call(started(Kind::P2pApi), call),
             Event::GroupApi => {
-                // NCCL tells of it right before the first call in it, which tells the time
+                // NCCL reports the group right before its first call, which gives the time
                 cell.begin_api();
                 if self.launches.are_timed() {
                     self.group_begins(cell, context);
@@ -230,9 +231,9 @@ impl Recorder {
         }
     }
 
-    /// Writes what a state tells into the slot of an event under way, if it is of the kind that has such a state. The
-    /// collector waits for that before it gives the slot's block back: what other kinds of events have in those words
-    /// is not stamped, so a write that comes too late would be taken for theirs.
+    /// Writes a state's values into the slot of an event under way, if the event is of the kind `wanted`. The collector
+    /// waits for the write before it gives the slot's block back. It has to: other kinds do not stamp those words, so a
+    /// late write would be taken for the data of a later event.
     #[inline(always)]
     fn amend(&self, cell: &ThreadCell, handle: u64, wanted: Kind, write: impl FnOnce(&Slot, u32)) {
         let _section = cell.enter();
@@ -243,18 +244,18 @@ impl Recorder {
         }
     }
 
-    /// See [`stop`]. It looks at no window, and the collector need not wait for it: the word of the stop is stamped in
-    /// slots of all kinds, so one that is written too late reads as absent.
+    /// See [`stop`]. It looks at no window, and the collector need not wait for it: all kinds stamp the word of the
+    /// stop, so a stop that is written too late reads as absent.
     #[inline(always)]
     pub fn stop(&self, handle: u64) {
         let Some(cell) = ThreadCell::of_callback(false) else { return };
         cell.others.one();
         let Some((slot, kind, generation)) = self.under_way(handle) else { return self.stop_of_no_slot(cell, handle) };
         match kind {
-            // when a receive ends is nobody's question
+            // nobody asks when a receive ends
             Kind::ProxyStep if !slot.has_state(generation) => slot.stop(generation, cell.recently()),
-            // how the GPU's clock stands to this one is told once an operation and thread, not once a channel, and by a
-            // stamp
+            // one timed stop for each operation and thread, with a stamp, gives the offset between the GPU's clock and
+            // this one
             Kind::KernelCh if !slot.has_state(generation) || !cell.noted.is_first_to_stop(slot.parent()) => {
                 slot.stop_untimed(generation)
             }
@@ -274,11 +275,11 @@ impl Recorder {
         }
     }
 
-    /// A stop of a group or a launch, or of no event of this process that is under way.
+    /// Handles the stop of a group or a launch, or of no event under way in this process.
     #[inline(never)]
     fn stop_of_no_slot(&self, cell: &ThreadCell, handle: u64) {
         let group = Handle::group_api();
-        // by itself, since it is the most frequent one
+        // compared first, since it is the most frequent one
         if handle == group.raw() {
             cell.leave_group(cell.now(), CLOCK.last_scale());
             if self.launches.are_timed() {
@@ -288,14 +289,15 @@ impl Recorder {
         }
         match group.beside(handle) {
             Some(launch) => self.launch_stops(cell, launch),
-            // NULL, of an event that is not recorded, is no mistake
+            // NULL stands for an event that is not recorded, and is no mistake
             None => cell.ignored.add(u64::from(handle != 0)),
         }
-        // a call may last for longer than its slot is kept
+        // a call may last longer than its slot is kept
         host_region::stopped(handle);
     }
 
-    /// An event of a thread without a cell, which may have been one that NCCL does not count.
+    /// Handles the start of an event on a thread without a cell. The event may be an operation that NCCL does not
+    /// count, so the stamps of later operations are not trusted.
     #[cold]
     fn lose(&self, context: u64) -> u64 {
         if let Some((context, _)) = self.contexts.find(context) {
@@ -304,18 +306,18 @@ impl Recorder {
         0
     }
 
-    /// The slot of an event that has not stopped, its kind and its generation.
+    /// Returns the slot of an event that has not stopped, its kind and its generation.
     #[inline(always)]
     fn under_way(&self, handle: u64) -> Option<(&Slot, Kind, u32)> {
         let slot = self.pool.holding(handle)?;
-        // whatever a slot holds is a handle
+        // the slot holds this number, so it is a handle
         let handle = Handle::known(handle);
         let kind = handle.kind()?;
         (!slot.is_stopped(handle.generation())).then_some((slot, kind, handle.generation()))
     }
 
-    /// The same, if the slot's block was not given back: such a slot holds its event until another comes, but nobody
-    /// reads it.
+    /// Like [`Recorder::under_way`], if the slot's block is still in use. A slot of a block that was given back keeps
+    /// its event until another one comes, but nobody reads it.
     #[inline(always)]
     fn kept(&self, handle: u64) -> Option<(&Slot, Kind, u32)> {
         self.under_way(handle).filter(|_| self.pool.find(Handle::known(handle)).is_some())
@@ -329,8 +331,8 @@ impl Recorder {
         Some(Home { context, index, raw: started.context })
     }
 
-    /// Writes an event that begins at `now` into a free slot of a window; `None` when there is none. Its payload is
-    /// asked for once there is a place for it.
+    /// Writes an event that begins at `now` into a free slot of a window; `None` if there is none. `payload` is called
+    /// once there is a slot.
     #[inline(always)]
     fn write(&self, started: Started<'_>, window: u32, now: u64, payload: impl FnOnce() -> Payload) -> Option<u64> {
         let (block, place, generation) = self.place(started.cell, window)?;
@@ -342,8 +344,8 @@ impl Recorder {
     }
 }
 
-/// A state of no event of this process that is under way. NULL, of an event that is not recorded, is no mistake, nor is
-/// a state that a group or a launch does not have.
+/// Counts a state of no event under way in this process. No mistake, and not counted: NULL, which stands for an event
+/// that is not recorded, and a state that a group or a launch does not have.
 #[inline(never)]
 fn ignore(cell: &ThreadCell, handle: u64) {
     cell.ignored.add(u64::from(handle != 0 && Handle::shared(handle).is_none()));

@@ -1,4 +1,4 @@
-//! Contexts: what a communicator's callbacks need at hand. NCCL gets their number, never their address.
+//! Contexts: the data of a communicator that its callbacks need. NCCL gets a context's number, never its address.
 
 mod stamping;
 
@@ -10,100 +10,100 @@ use stamping::Stamping;
 use std::io;
 use std::sync::PoisonError;
 
-/// Communicators that can be alive at a time in one process; those beyond are not recorded.
+/// Most communicators that can be alive at a time in one process. Communicators beyond that are not recorded.
 pub const MOST: usize = if cfg!(loom) { 1 } else { 4096 };
 
-/// What changes with every operation and call, in a cache line of its own: threads that record their children look at
-/// the others all the time.
+/// Fields that change with every operation and call. They have a cache line of their own, because threads that record
+/// children read the context's other fields all the time.
 #[derive(Debug)]
 #[cfg_attr(loom, derive(Default))]
 #[repr(align(64))]
 struct Orders {
     /// Operations and API calls started so far: the order of their starts.
     next: AtomicU64,
-    /// The order that the first operation or call would have had that found no room; `u64::MAX` for none.
+    /// Place in the order of the first operation or call that found no room; `u64::MAX` for none.
     lost: AtomicU64,
 }
 
-/// One rank of one communicator, as its callbacks see it. All zero is a dead one.
+/// One rank of one communicator, for its callbacks. All zero is a dead one.
 #[derive(Debug)]
 #[cfg_attr(loom, derive(Default))]
 #[repr(align(64))]
 pub struct Context {
-    /// Generation, while NCCL may start events; 0 when dead.
+    /// Generation while NCCL may start events; 0 when the communicator is dead.
     live: AtomicU32,
-    /// Generation, while children of its operations may still come; 0 when no more.
+    /// Generation while children of its operations may still come; 0 after that.
     known: AtomicU32,
     /// The window that takes new events, 0 to 3.
     filling: AtomicU32,
     orders: Orders,
     api_calls: AtomicBool,
-    /// This process' rank in it, once it is told.
+    /// This process' rank in it; valid once `told` is set.
     rank: AtomicI32,
     told: AtomicBool,
     windows: [Window; WINDOWS as usize],
     stamping: Stamping,
 }
 
-// SAFETY: atomic integers and flags, valid as zeros, without drop.
+// SAFETY: a context is atomic integers and flags, which are valid as zeros and have no drop.
 unsafe impl Zeroed for Context {}
 
 impl Context {
-    /// Whether API calls are reported, so that operations need not stand in for them.
+    /// Returns whether NCCL reports API calls. If not, operations stand in for them.
     pub fn has_api_calls(&self) -> bool {
         self.api_calls.load(Ordering::Relaxed)
     }
 
-    /// This process' rank, if it was told.
+    /// Returns this process' rank, if it is known.
     pub fn rank(&self) -> Option<i32> {
         self.told.load(Ordering::Acquire).then(|| self.rank.load(Ordering::Relaxed))
     }
 
-    /// Takes note of the rank; true for the first call.
+    /// Stores the rank. Returns true for the first call.
     pub fn tell(&self, rank: i32) -> bool {
         self.rank.store(rank, Ordering::Relaxed);
         !self.told.swap(true, Ordering::AcqRel)
     }
 
-    /// The place of the next operation or call in the order of starts.
+    /// Returns the place of the next operation or call in the order of starts, and counts it.
     pub fn next_order(&self) -> u64 {
         self.orders.next.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Takes no new events from here on.
+    /// Takes no new events from now on.
     pub fn die(&self) {
         self.live.store(0, Ordering::Release);
     }
 
-    /// An operation or call that would come next in order found no room.
+    /// Notes that an operation or call found no room at this place in the order.
     pub fn lose(&self) {
         self.orders.lost.fetch_min(self.orders.next.load(Ordering::Relaxed), Ordering::Relaxed);
     }
 
-    /// From which order on operations or calls may be missing.
+    /// Returns the place in the order from which operations or calls may be missing.
     pub fn lost_from(&self) -> Option<u64> {
         Some(self.orders.lost.load(Ordering::Relaxed)).filter(|&order| order != u64::MAX)
     }
 
-    /// Takes no children of its operations from here on, but those beside their parents.
+    /// Takes no more children of its operations from now on, except in their parents' windows.
     pub fn forget(&self) {
         self.known.store(0, Ordering::Release);
     }
 
-    /// Index of the window that takes new events.
+    /// Returns the index of the window that takes new events.
     #[inline(always)]
     pub fn filling(&self) -> u32 {
         self.filling.load(Ordering::Acquire) % WINDOWS
     }
 
-    /// One of the four windows.
+    /// Returns one of the four windows.
     #[inline(always)]
     pub fn window(&self, index: u32) -> &Window {
         &self.windows[(index % WINDOWS) as usize]
     }
 
-    /// Closes the FILLING window `from` and opens another; true for the one caller that did it. When no other is READY
-    /// the window goes on filling: rather a longer window than a lost event.
+    /// Closes the FILLING window `from` and opens another one. Returns true for the one caller that did it. If no
+    /// window is READY, `from` goes on filling: a longer window is better than a lost event.
     pub fn rotate(&self, from: u32, now: u64) -> bool {
         let from = from % WINDOWS;
         let next = (1..WINDOWS)
@@ -123,21 +123,21 @@ impl Context {
 #[derive(Debug)]
 pub struct Contexts {
     all: Mapping<Context>,
-    /// Dead ones, to be used again, with the generation they had last; and how many were ever used.
+    /// Dead contexts for reuse, with their last generation; and the number of contexts ever used.
     dead: Mutex<(Vec<(u32, u32)>, u32)>,
 }
 
 impl Contexts {
-    /// Room for [`MOST`].
+    /// Makes room for [`MOST`] contexts.
     ///
     /// # Errors
     /// When the system refuses the address space.
     pub fn new() -> io::Result<Self> {
-        // room for all: the collector must not stop for want of memory while it holds the lock
+        // all the memory now: the collector must not stop because memory has run out while it holds the lock
         Ok(Self { all: Mapping::new(MOST)?, dead: Mutex::new((Vec::with_capacity(MOST), 0)) })
     }
 
-    /// Makes one alive, its first window opened at `now`; `None` when all are in use.
+    /// Makes a context alive and opens its first window at `now`. `None` when all contexts are in use.
     pub fn open(&self, api_calls: bool, now: u64) -> Option<Handle> {
         let (index, generation) = {
             let mut dead = self.dead.lock().unwrap_or_else(PoisonError::into_inner);
@@ -163,17 +163,18 @@ impl Contexts {
         Some(Handle::new(index, generation))
     }
 
-    /// The context that a number from NCCL names, and its index; `None` for NULL, foreign and dead ones.
+    /// Returns the living context that a number from NCCL names, and its index. `None` for NULL and for foreign and
+    /// dead numbers.
     #[inline]
     pub fn find(&self, raw: u64) -> Option<(&Context, u32)> {
         let id = Handle::parse_context(raw)?;
         let context = self.at(id.index())?;
-        // generation 0 is that of the dead
+        // generation 0 marks dead contexts
         let alive = id.generation() != 0 && context.live.load(Ordering::Acquire) == id.generation();
         alive.then_some((context, id.index()))
     }
 
-    /// As [`Contexts::find`], and also after its end, as long as children of its operations may come.
+    /// Like [`Contexts::find`], but also after the context's end while children of its operations may come.
     #[inline]
     pub fn find_for_child(&self, raw: u64) -> Option<(&Context, u32)> {
         let id = Handle::parse_context(raw)?;
@@ -182,26 +183,26 @@ impl Contexts {
         known.then_some((context, id.index()))
     }
 
-    /// Takes no new events for it from here on; true for the first call.
+    /// Takes no new events for the context from now on. Returns its handle for the first call.
     pub fn end(&self, raw: u64) -> Option<Handle> {
         let (context, _) = self.find(raw)?;
         let generation = context.live.swap(0, Ordering::AcqRel);
         Handle::parse_context(raw).filter(|_| generation != 0)
     }
 
-    /// Lets it be used again. The collector calls this once all its windows are READY.
+    /// Lets a context be used again. The collector calls this once all its windows are READY.
     pub fn release(&self, index: u32, generation: u32) {
         let mut dead = self.dead.lock().unwrap_or_else(PoisonError::into_inner);
         dead.0.push((index, generation));
     }
 
-    /// The context of that index, dead or alive.
+    /// Returns the context of that index, dead or alive.
     #[inline(always)]
     pub fn at(&self, index: u32) -> Option<&Context> {
         self.all.get(index as usize)
     }
 
-    /// The window of that number: 4 times the context's index, plus the window's index.
+    /// Returns the window of that number: 4 times the context's index, plus the window's index.
     #[inline(always)]
     pub fn window(&self, number: u32) -> Option<&Window> {
         Some(self.at(number / WINDOWS)?.window(number % WINDOWS))

@@ -1,8 +1,8 @@
 //! One event in one cache line.
 //!
-//! A slot is eight words. The thread that starts an event writes it; the threads that report its states and its stop
-//! update it in place; the collector reads it. Every word is an atomic written with plain (relaxed) stores, so there is
-//! no data race to argue about, and no read-modify-write on the hot path.
+//! A slot is eight words. The thread that starts an event writes it. The threads that report its states and its stop
+//! update it in place. The collector reads it. Every word is an atomic written with plain (relaxed) stores, so there
+//! are no data races, and no read-modify-writes on the hot path.
 //!
 //! | word | all kinds | Coll, P2p | CollApi, P2pApi | ProxyOp | ProxyStep | KernelCh |
 //! |---|---|---|---|---|---|---|
@@ -11,14 +11,15 @@
 //! | 2 | start, ticks | | | | about the start | about the start |
 //! | 3 | stop (stamped) | | | | of a receive: about the stop | of all but the first of an operation and thread: the start |
 //! | 4 | | bytes | bytes | peer, channel, send | send wait (stamped) | pTimer at start |
-//! | 5 | | sequence number, or peer | | steps | size (stamped) | pTimer at stop less start (stamped) |
+//! | 5 | | sequence number, or peer | captured, silent | steps | size (stamped) | pTimer at stop less start (stamped) |
 //! | 6 | | function, algorithm, protocol, channels, ticks since the launch | function | | step | channel |
-//! | 7 | | order | order | | start again (stamped) | |
+//! | 7 | | order, distance | order, distance | | start again (stamped) | |
 //!
-//! **Stamped** words are those written after the start: 48 bits of value under 16 bits of the slot's generation. A stop
-//! that comes too late, when the slot serves another event already, carries the wrong stamp and reads as absent: at
-//! worst an event is counted as unfinished, never a wrong figure published. The other stamped words are plain ones of
-//! other kinds: who writes them makes sure that the slot is still the event's, and is waited for (see `callbacks`).
+//! **Stamped** words are written after the start: 48 bits of value under 16 bits of the slot's generation. A stop that
+//! comes too late, when the slot serves another event already, carries the wrong generation and reads as absent. At
+//! worst an event counts as unfinished; no wrong figure is published. The other stamped words are plain words in slots
+//! of other kinds. So their writers check that the slot still holds the event, and the collector waits for them (see
+//! `callbacks`).
 
 #[cfg(test)]
 mod tests;
@@ -30,7 +31,7 @@ use crate::record::payload::Payload;
 
 const VALUE_BITS: u32 = 48;
 const VALUE_MASK: u64 = (1 << VALUE_BITS) - 1;
-/// A stamped value that stands for "out of range".
+/// The stamped value for "out of range".
 const IMPLAUSIBLE: u64 = 1 << (VALUE_BITS - 1);
 
 /// A cache line in the recording memory. All zero is an empty slot.
@@ -41,12 +42,12 @@ pub struct Slot {
     words: [AtomicU64; 8],
 }
 
-/// A slot's content at one moment.
+/// The content of a slot at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Recorded {
     /// Its handle.
     pub handle: u64,
-    /// What it is.
+    /// Kind of the event.
     pub kind: Kind,
     /// The parent's handle as NCCL gave it, unchecked.
     pub parent: u64,
@@ -58,7 +59,7 @@ pub struct Recorded {
     tag: u64,
 }
 
-/// Never zero, so that memory as the system gives it reads as absent.
+/// Returns the generation's bits in a stamped word. Never zero, so fresh memory of the system reads as absent.
 fn tag(generation: u32) -> u64 {
     u64::from(generation) & 0x7FFF | 0x8000
 }
@@ -71,22 +72,22 @@ fn unstamped(tag: u64, word: u64) -> Option<u64> {
     (word >> VALUE_BITS == tag).then_some(word & VALUE_MASK)
 }
 
-/// Full value of a stamped time, knowing a full time less than 2^47 ticks away.
+/// Returns the full value of a stamped time, given a full time less than 2^47 ticks away.
 fn near(reference: u64, low: u64) -> u64 {
     let difference = low.wrapping_sub(reference) << (64 - VALUE_BITS);
     reference.wrapping_add_signed((difference as i64) >> (64 - VALUE_BITS))
 }
 
 impl Slot {
-    /// Writes a new event, of the kind that its handle says; it becomes visible to the collector as a whole.
+    /// Writes a new event of the kind that its handle says. It becomes visible to the collector as a whole.
     #[inline(always)]
     pub fn start(&self, handle: Handle, parent: u64, start: u64, payload: Payload) {
         self.words[1].store(parent, Ordering::Relaxed);
         self.words[2].store(start, Ordering::Relaxed);
-        // stamps come round again after 32768 generations
+        // tags repeat after 32768 generations, so an old stop could be taken for this event's
         self.words[3].store(0, Ordering::Relaxed);
         match handle.kind() {
-            // words 4 and 5 of a step are stamped: written later, by its states
+            // words 4 and 5 of a step are stamped: its states write them later
             Some(Kind::ProxyStep) => self.words[6].store(payload[2], Ordering::Relaxed),
             // word 5 of a kernel channel is stamped
             Some(Kind::KernelCh) => {
@@ -102,59 +103,59 @@ impl Slot {
         self.words[0].store(handle.raw(), Ordering::Release);
     }
 
-    /// A step starts again, under the same handle. The last call counts.
+    /// Notes that a step has started again under the same handle. The last call counts.
     #[inline(always)]
     pub fn restart(&self, generation: u32, start: u64) {
         self.words[7].store(stamped(generation, start), Ordering::Relaxed);
     }
 
-    /// Whether this is the slot of the event of that handle.
+    /// Returns whether the slot holds the event of that handle.
     #[inline(always)]
     pub fn holds(&self, handle: u64) -> bool {
         self.words[0].load(Ordering::Acquire) == handle
     }
 
-    /// True once [`Slot::stop`] was called for this generation.
+    /// Returns true once [`Slot::stop`] was called for this generation.
     #[inline(always)]
     pub fn is_stopped(&self, generation: u32) -> bool {
         unstamped(tag(generation), self.words[3].load(Ordering::Acquire)).is_some()
     }
 
-    /// Writes the stop time; everything that the same thread wrote before becomes visible with it.
+    /// Writes the stop time. Everything that the same thread wrote before becomes visible with it.
     #[inline(always)]
     pub fn stop(&self, generation: u32, time: u64) {
         self.words[3].store(stamped(generation, time), Ordering::Release);
     }
 
-    /// The same where nobody looked at the clock, for kinds whose start is not timed either: as if it stopped when it
-    /// began ([`Recorded::timed_stop`]). A timed stop in the same tick is taken for one, too: its time is lost, no
-    /// other comes in its place.
+    /// Writes a stop without a time, for kinds whose start is not timed either: the stop equals the start
+    /// ([`Recorded::timed_stop`]). A timed stop in the same tick counts as untimed, too; its time is lost, but no wrong
+    /// time takes its place.
     #[inline(always)]
     pub fn stop_untimed(&self, generation: u32) {
         self.stop(generation, self.words[2].load(Ordering::Relaxed));
     }
 
-    /// The parent's handle. Only for events under way.
+    /// Returns the parent's handle. Only valid for events under way.
     #[inline(always)]
     pub fn parent(&self) -> u64 {
         self.words[1].load(Ordering::Relaxed)
     }
 
-    /// A send step's data went to the network: time in ticks and size in bytes. The last call counts.
+    /// Writes when a send step's data went to the network, in ticks, and its size in bytes. The last call counts.
     #[inline(always)]
     pub fn send_wait(&self, generation: u32, time: u64, bytes: u64) {
         self.words[5].store(stamped(generation, bytes.min(IMPLAUSIBLE)), Ordering::Relaxed);
         self.words[4].store(stamped(generation, time), Ordering::Relaxed);
     }
 
-    /// Whether [`Slot::send_wait`] of a step, or [`Slot::kernel_stop`] of a kernel channel, was called for this
+    /// Returns whether [`Slot::send_wait`] of a step, or [`Slot::kernel_stop`] of a kernel channel, was called for this
     /// generation.
     #[inline(always)]
     pub fn has_state(&self, generation: u32) -> bool {
         unstamped(tag(generation), self.words[5].load(Ordering::Relaxed)).is_some()
     }
 
-    /// A kernel channel's stop on the GPU's clock. The last call counts.
+    /// Writes a kernel channel's stop on the GPU's clock. The last call counts.
     #[inline(always)]
     pub fn kernel_stop(&self, generation: u32, ptimer: u64) {
         let elapsed = ptimer.wrapping_sub(self.words[4].load(Ordering::Relaxed)) as i64;
@@ -163,20 +164,20 @@ impl Slot {
         self.words[5].store(stamped(generation, value), Ordering::Relaxed);
     }
 
-    /// Has the processor fetch the slot behind this one, to be written to: with many communicators in turn it does not
-    /// see by itself where the next event of each will go. A hint; the one behind the last slot of a block may be
-    /// another thread's, once in 64 times.
+    /// Has the processor fetch the slot behind this one for writing. With many communicators in turn, the processor
+    /// does not predict where the next event of each will go. This is a hint: behind the last slot of a block (one in
+    /// 64) may lie another thread's slot.
     #[inline(always)]
     pub fn fetch_next(&self) {
-        // SAFETY: the instruction changes nothing but caches, whatever the address; x86-64 processors that do not know
-        // it do nothing.
+        // SAFETY: the instruction changes nothing but caches, whatever the address. x86-64 processors that lack it do
+        // nothing.
         #[cfg(all(target_arch = "x86_64", not(any(miri, loom))))]
         unsafe {
             std::arch::asm!("prefetchw [{} + 64]", in(reg) self, options(readonly, nostack, preserves_flags));
         }
     }
 
-    /// Has the processor fetch the slot, which is to be read soon. A hint.
+    /// Has the processor fetch the slot for reading. This is a hint.
     #[inline(always)]
     pub fn fetch(&self) {
         // SAFETY: the instruction changes nothing but caches, whatever the address.
@@ -186,25 +187,25 @@ impl Slot {
         }
     }
 
-    /// Changes nothing, but has the system provide the memory that the slot lies in. Other ways to write what is there
-    /// already end as a mere look in the compiler's hands.
+    /// Has the system provide the memory of the slot, without changing it. The compiler would turn other ways of
+    /// writing the same value back into a mere load.
     pub fn touch(&self) {
         let _ = self.words[0].compare_exchange(0, 0, Ordering::Relaxed, Ordering::Relaxed);
     }
 
-    /// When the event began for the first time, ticks, if the slot holds one of `generation`.
+    /// Returns when the event began for the first time, in ticks, if the slot holds an event of `generation`.
     pub fn begun(&self, generation: u32) -> Option<u64> {
         Handle::of_generation(self.words[0].load(Ordering::Acquire), generation)?;
         Some(self.words[2].load(Ordering::Relaxed))
     }
 
-    /// Whether the slot holds an event of `generation`.
+    /// Returns whether the slot holds an event of `generation`.
     #[inline]
     pub fn is_of(&self, generation: u32) -> bool {
         Handle::of_generation(self.words[0].load(Ordering::Acquire), generation).is_some()
     }
 
-    /// The content, if the slot holds an event of `generation`.
+    /// Returns the content, if the slot holds an event of `generation`.
     #[inline]
     pub fn read(&self, generation: u32) -> Option<Recorded> {
         let handle = Handle::of_generation(self.words[0].load(Ordering::Acquire), generation)?;
@@ -216,7 +217,7 @@ impl Slot {
         if kind == Kind::ProxyStep
             && let Some(again) = unstamped(tag, word(7))
         {
-            // a start before the first one is an older event's, whose stamp has come round again
+            // a start before the first one belongs to an older event, whose tag has come round again
             start = start.max(near(start, again));
         }
         Some(Recorded {
@@ -231,34 +232,34 @@ impl Slot {
     }
 }
 
-/// What a send step transferred.
+/// The transfer of a send step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SendWait {
-    /// When the data went to the network, ticks.
+    /// Time at which the data went to the network, ticks.
     pub time: u64,
     /// Size in bytes.
     pub bytes: u64,
 }
 
 impl Recorded {
-    /// Words 4 to 7 as the start wrote them.
+    /// Returns words 4 to 7 as the start wrote them.
     pub fn payload(&self) -> Payload {
         self.payload
     }
 
-    /// Stop of the event in ticks, unless [`Slot::stop_untimed`] stopped it.
+    /// Returns the stop of the event in ticks, unless [`Slot::stop_untimed`] wrote it.
     pub fn timed_stop(&self) -> Option<u64> {
         self.stop.filter(|&stop| stop != self.start)
     }
 
-    /// A step's [`Slot::send_wait`], when it was reported with a plausible size (below 2^47 bytes).
+    /// Returns a step's [`Slot::send_wait`], if it was reported with a plausible size (below 2^47 bytes).
     pub fn send_wait(&self) -> Option<SendWait> {
         let time = near(self.start, unstamped(self.tag, self.payload[0])?);
         let bytes = unstamped(self.tag, self.payload[1])?;
         (bytes < IMPLAUSIBLE).then_some(SendWait { time, bytes })
     }
 
-    /// A kernel channel's start and stop on the GPU's clock, when the stop was reported within 2^47 of the start.
+    /// Returns a kernel channel's start and stop on the GPU's clock, if the stop was reported within 2^47 of the start.
     pub fn kernel(&self) -> Option<(u64, u64)> {
         let low = unstamped(self.tag, self.payload[1])?;
         let start = self.payload[0];

@@ -1,22 +1,22 @@
 //! Time that a thread spends inside NCCL's API.
 //!
-//! NCCL tells of calls, and of a group from where its end begins to where it has ended, which launches what is in it.
-//! Of a group in another one, as PyTorch's batch_isend_irecv makes it, NCCL tells that it has ended before the outer
-//! one launches anything: of that one it tells the launch of each kernel and the start of its operations, which come on
-//! the thread that has ended the group.
+//! NCCL reports calls, and it reports groups from the begin of `ncclGroupEnd` to its end, in which the group's kernels
+//! are launched. For a group inside another one, as PyTorch's batch_isend_irecv makes it, NCCL reports the end before
+//! the outer group launches anything. Of the outer group NCCL reports only the launch of each kernel and the start of
+//! its operations, on the thread that has ended the group.
 
 use super::ThreadCell;
 use crate::base::sync::Ordering;
 
 impl ThreadCell {
-    /// The thread is outside of NCCL's API, whatever it did not come out of before.
+    /// Marks the thread as outside of NCCL's API, even if a leave was never reported.
     #[inline(always)]
     pub fn begin_api(&self) {
         self.api_since.store(0, Ordering::Relaxed);
         self.launch_since.store(0, Ordering::Relaxed);
     }
 
-    /// The thread went into NCCL's API at `time`, unless it is inside already.
+    /// Marks the thread as inside NCCL's API since `time`, unless it is inside already.
     #[inline(always)]
     pub fn enter_api(&self, time: u64) {
         if self.api_since.load(Ordering::Relaxed) == 0 {
@@ -24,8 +24,8 @@ impl ThreadCell {
         }
     }
 
-    /// The thread came out of NCCL's API at `time`. Nothing is added when it went in on another thread, or when nobody
-    /// knows yet what a tick is worth.
+    /// Marks the thread as outside of NCCL's API from `time` on. Adds no time if the thread was not inside, or if the
+    /// length of a tick is not known yet.
     #[inline(always)]
     pub fn leave_api(&self, time: u64, nanoseconds_per_tick: Option<f64>) {
         let since = self.api_since.load(Ordering::Relaxed);
@@ -33,15 +33,17 @@ impl ThreadCell {
         self.count_api(since, time, nanoseconds_per_tick);
     }
 
-    /// The same at the end of a group. A kernel that the thread launches from here on is that of an outer group.
+    /// Like [`ThreadCell::leave_api`], at the end of a group. A kernel that the thread launches later is an outer
+    /// group's.
     #[inline(always)]
     pub fn leave_group(&self, time: u64, nanoseconds_per_tick: Option<f64>) {
         self.leave_api(time, nanoseconds_per_tick);
         self.has_ended_group.store(true, Ordering::Relaxed);
     }
 
-    /// A kernel is about to be launched at `time`. True if it is that of an outer group: then the thread is inside
-    /// NCCL's API from here on. A thread of NCCL's own, which launches what is not waited for, has ended no group.
+    /// Notes that a kernel is about to be launched at `time`. Returns true if it is an outer group's kernel; then the
+    /// thread is inside NCCL's API from now on. NCCL's own threads, which launch work that nobody waits for, have ended
+    /// no group, so their kernels do not count.
     pub(crate) fn begin_launch(&self, time: u64) -> bool {
         let nested = self.api_since.load(Ordering::Relaxed) == 0 && self.has_ended_group.load(Ordering::Relaxed);
         if nested {
@@ -50,13 +52,13 @@ impl ThreadCell {
         nested
     }
 
-    /// Whether the operations that start are those of an outer group's kernel.
+    /// Returns whether the operations that start now belong to an outer group's kernel.
     pub(crate) fn is_launching(&self) -> bool {
         self.launch_since.load(Ordering::Relaxed) != 0
     }
 
-    /// The launch of an outer group's kernel has returned at `time`. Its operations are mostly still to come, and of a
-    /// kernel that is captured they never do.
+    /// Notes that the launch of an outer group's kernel has returned at `time`. Most of its operations are still to
+    /// come; those of a captured kernel never come.
     pub(crate) fn pass_launch(&self, time: u64, nanoseconds_per_tick: Option<f64>) {
         let since = self.launch_since.load(Ordering::Relaxed);
         if since > 0 {
@@ -65,13 +67,13 @@ impl ThreadCell {
         }
     }
 
-    /// The last operation of an outer group's kernel has stopped at `time`.
+    /// Notes that the last operation of an outer group's kernel has stopped at `time`.
     pub(crate) fn end_launch(&self, time: u64, nanoseconds_per_tick: Option<f64>) {
         self.pass_launch(time, nanoseconds_per_tick);
         self.launch_since.store(0, Ordering::Relaxed);
     }
 
-    /// Another thread takes the cell over.
+    /// Forgets the state of the previous thread when another one takes the cell over.
     pub(super) fn forget_api(&self) {
         self.begin_api();
         self.has_ended_group.store(false, Ordering::Relaxed);

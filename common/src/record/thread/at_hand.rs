@@ -1,25 +1,25 @@
-//! The calling thread's cell in a few instructions: a callback's one look at what is the thread's own.
+//! The calling thread's cell, found in a few instructions by every callback.
 //!
-//! A key of the C library's costs a call. On x86-64 the processor holds a number of the running thread, which no other
-//! living thread has: the address of its control block (System V ABI, thread-local storage on x86-64: the word at %fs:0
-//! holds its own address). So cells are kept in a small table by that number, too; a thread whose place in it is
-//! another's, and any other processor's, goes the longer way.
+//! A look-up by a key of the C library costs a call. On x86-64 the processor holds a number of the running thread that
+//! no other living thread has: the address of its control block (System V ABI, thread-local storage on x86-64: the word
+//! at %fs:0 holds its own address). So cells are also kept in a small table by that number. A thread whose place in the
+//! table is taken uses the key, and so do all threads on other processors.
 
 use super::{ThreadCell, key};
 
-/// The thread's cell, once it was [kept](keep).
+/// Returns the thread's cell, once it was [kept](keep).
 #[inline(always)]
 pub(super) fn get() -> Option<&'static ThreadCell> {
     table::get().or_else(of_key)
 }
 
-/// The longer way. In a function of its own, lest the compiler look beforehand.
+/// Looks the cell up by the key. A function of its own, so that the compiler does not look it up beforehand.
 #[inline(never)]
 fn of_key() -> Option<&'static ThreadCell> {
     key::get()
 }
 
-/// Keeps the thread's cell at hand; false where there is no memory for that.
+/// Keeps the thread's cell at hand. Returns false where there is no memory for that.
 #[cold]
 pub(super) fn keep(cell: &'static ThreadCell) -> bool {
     let is_kept = key::keep(cell);
@@ -29,7 +29,7 @@ pub(super) fn keep(cell: &'static ThreadCell) -> bool {
     is_kept
 }
 
-/// The thread gives its cell up, since it ends.
+/// Frees the thread's place in the table, at the end of the thread.
 pub(super) fn forget() {
     table::forget();
 }
@@ -41,7 +41,7 @@ mod table {
 
     const PLACES: usize = 256;
 
-    /// A thread's place: its number, 0 when free, and its cell, which only that thread reads and writes.
+    /// A thread's place: its number (0 when free) and its cell, which only that thread reads and writes.
     struct Place {
         thread: AtomicUsize,
         cell: AtomicPtr<ThreadCell>,
@@ -50,7 +50,7 @@ mod table {
     static PLACES_OF_THREADS: [Place; PLACES] =
         [const { Place { thread: AtomicUsize::new(0), cell: AtomicPtr::new(std::ptr::null_mut()) } }; PLACES];
 
-    /// The running thread's number; never 0.
+    /// Returns the running thread's number; never 0.
     #[inline(always)]
     fn number() -> usize {
         let number: usize;
@@ -59,8 +59,8 @@ mod table {
         number
     }
 
-    /// Control blocks lie as far apart as stacks, at round distances: the upper bits of a product with an odd number
-    /// spread them.
+    /// Returns the place for a thread. Control blocks lie as far apart as stacks, at round distances; the upper bits of
+    /// a product with an odd number spread them.
     #[inline(always)]
     fn place(number: usize) -> &'static Place {
         &PLACES_OF_THREADS[number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56]
@@ -73,7 +73,7 @@ mod table {
         if place.thread.load(Ordering::Relaxed) != number {
             return None;
         }
-        // SAFETY: NULL, or the cell that this very thread has kept, which lives as long as the process.
+        // SAFETY: the pointer is NULL, or the cell that this very thread has kept, which lives as long as the process.
         unsafe { place.cell.load(Ordering::Relaxed).as_ref() }
     }
 
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn each_thread_has_its_own_until_it_ends() {
-        // more than there are places, all alive at a time, twice: the second ones get the first ones' control blocks
+        // more threads than places, all alive at a time, twice: the second ones get the first ones' control blocks
         for _ in 0..2 {
             let barrier = std::sync::Barrier::new(300);
             std::thread::scope(|scope| {

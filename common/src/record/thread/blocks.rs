@@ -1,4 +1,4 @@
-//! The blocks that a thread fills: one of each window that it records in, as long as it is at hand.
+//! The blocks that a thread fills: it keeps one block at hand for each window that it records in.
 
 use crate::base::sync::{AtomicU32, Ordering};
 use crate::record::pool::{self, BLOCK_SLOTS, Pool};
@@ -8,7 +8,7 @@ use std::sync::atomic::compiler_fence;
 /// Windows whose blocks a thread keeps at hand: those of 64 communicators that were made one after the other.
 const CACHE: usize = if cfg!(loom) { 2 } else { 256 };
 
-/// Where a window's block is kept.
+/// Returns the place in the cache for a window's block.
 fn place_of(window: u32) -> usize {
     window as usize % CACHE
 }
@@ -23,13 +23,13 @@ struct Cached {
     next: AtomicU32,
 }
 
-/// Those that a thread has at hand. Only the owning thread reads or writes them.
+/// The blocks that a thread keeps at hand. Only the owning thread reads or writes them.
 #[derive(Debug)]
 #[cfg_attr(loom, derive(Default))]
 pub(crate) struct Blocks([Cached; CACHE]);
 
 impl Blocks {
-    /// Makes zeros blocks of no window.
+    /// Turns zeroed memory into an empty cache.
     pub(super) fn begin(&self) {
         for cached in &self.0 {
             cached.window.store(pool::NONE, Ordering::Relaxed);
@@ -37,8 +37,8 @@ impl Blocks {
         }
     }
 
-    /// The next free place in the thread's block of `window`: (block, place, generation). `None` when it has no such
-    /// block or the block is full.
+    /// Returns the next free place in the thread's block of `window`: (block, place, generation). `None` when the
+    /// thread has no such block or the block is full.
     #[inline(always)]
     pub(crate) fn place(&self, pool: &Pool, window: u32) -> Option<(u32, u32, u32)> {
         let cached = &self.0[place_of(window)];
@@ -55,8 +55,8 @@ impl Blocks {
         Some((block, next, generation))
     }
 
-    /// Keeps a block of `window` at hand, from `place` on. Gives the block that made room, with its window, when it has
-    /// places left.
+    /// Keeps a block of `window` at hand, with free places from `place` on. Returns the block that it replaces, with
+    /// its window, if that has free places left.
     pub(crate) fn keep(&self, window: u32, Spare { block, place, generation }: Spare) -> Option<(u32, Spare)> {
         let cached = &self.0[place_of(window)];
         let before = Spare {

@@ -1,4 +1,4 @@
-//! All threads' cells, and which one is the calling thread's.
+//! The cells of all threads, and the search for the calling thread's.
 
 use super::ThreadCell;
 #[cfg(not(loom))]
@@ -10,31 +10,32 @@ use std::io;
 use std::ptr;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-/// Threads that can be alive at a time and be recorded.
+/// Most threads that can be alive at a time and be recorded.
 pub const MOST_THREADS: usize = if cfg!(loom) { 4 } else { 16_384 };
 
-/// Every cell ever made, in order, without gaps: a thread puts its cell in the first place that is NULL, and none
-/// becomes NULL again. No lock: a signal handler may leave a thread's first callback by siglongjmp at any place, and
-/// others would wait for it for ever. Such a thread makes itself another cell.
+/// Every cell ever made, in order and without gaps. A thread puts its cell in the first place that is NULL, and no
+/// place becomes NULL again. There is no lock: a signal handler may leave a thread's first callback by siglongjmp at
+/// any place, and other threads would wait for that lock for ever. A thread that was interrupted so makes itself
+/// another cell.
 #[cfg(not(loom))]
 static CELLS: [AtomicPtr<ThreadCell>; MOST_THREADS] = [const { AtomicPtr::new(ptr::null_mut()) }; MOST_THREADS];
-// the same, anew at every interleaving of a model
+// a model needs a new array at every interleaving
 #[cfg(loom)]
 loom::lazy_static! {
     static ref CELLS: [AtomicPtr<ThreadCell>; MOST_THREADS] = std::array::from_fn(|_| AtomicPtr::default());
 }
-/// Operations and bytes enqueued, and nanoseconds in the API, of threads whose cells were handed on.
+/// Operations and bytes enqueued, and nanoseconds in the API, of threads whose cells went to other threads.
 static RETIRED: [AtomicU64; 3] = [const { AtomicU64::new(0) }; 3];
 /// Callbacks of threads without a cell.
 static CALLBACKS_WITHOUT: AtomicU64 = AtomicU64::new(0);
-/// Starts among them, which are dropped.
+/// Starts among these callbacks; their events are dropped.
 static STARTS_WITHOUT: AtomicU64 = AtomicU64::new(0);
-/// Threads that found no cell.
+/// Threads that got no cell.
 static TURNED_AWAY: AtomicU64 = AtomicU64::new(0);
 
 #[cfg(loom)]
 mod at_hand {
-    //! A model's threads end with their variables.
+    //! Replacement in a model, whose threads end with their thread-local variables.
 
     use super::ThreadCell;
     use std::cell::Cell;
@@ -60,33 +61,34 @@ mod at_hand {
     }
 }
 
-/// The cell of that place, if it has one.
+/// Returns the cell at a place, if there is one.
 #[inline]
 fn at(place: &AtomicPtr<ThreadCell>) -> Option<&'static ThreadCell> {
-    // SAFETY: NULL, or a cell that `make` has put there, which lives as long as the process.
+    // SAFETY: the pointer is NULL, or a cell that `make` has put there, which lives as long as the process.
     unsafe { place.load(Ordering::Acquire).as_ref() }
 }
 
 impl ThreadCell {
-    /// Readies what threads keep their cells by.
+    /// Makes the key under which threads keep their cells.
     ///
     /// # Errors
-    /// When the process has no room for it.
+    /// Fails when the process has no more keys.
     pub fn prepare() -> io::Result<()> {
         #[cfg(not(loom))]
         key::prepare()?;
         Ok(())
     }
 
-    /// The calling thread's cell and its number; made at the first call (the only one that allocates). `None` where
-    /// there is no memory, and for threads beyond [`MOST_THREADS`].
+    /// Returns the calling thread's cell and its number. The first call makes the cell, and it is the only one that
+    /// allocates. `None` where there is no memory, and for threads beyond [`MOST_THREADS`].
     #[inline]
     pub fn current() -> Option<(&'static Self, usize)> {
         let cell = at_hand::get().or_else(Self::first)?;
         Some((cell, cell.number.load(Ordering::Relaxed) as usize))
     }
 
-    /// The same for a callback. A thread without a cell has it counted, `starts` telling whether an event starts.
+    /// Like [`ThreadCell::current`], for a callback. Counts the callback of a thread without a cell; `starts` says
+    /// whether it is the start of an event.
     #[inline(always)]
     pub fn of_callback(starts: bool) -> Option<&'static Self> {
         #[cfg(not(loom))]
@@ -109,7 +111,7 @@ impl ThreadCell {
     fn first() -> Option<&'static Self> {
         Self::prepare().ok()?;
         let cell = Self::adopt()?;
-        // a signal handler has made the thread's first callback in the midst of this one
+        // a signal handler has made the thread's first callback while this one was under way
         if let Some(kept) = at_hand::get() {
             cell.give_up();
             return Some(kept);
@@ -121,7 +123,7 @@ impl ThreadCell {
         Some(cell)
     }
 
-    /// Its thread has ended: another may have it.
+    /// Lets another thread have the cell, because its own thread has ended.
     pub(super) fn give_up(&self) {
         self.owned.store(false, Ordering::Release);
     }
@@ -132,27 +134,27 @@ impl ThreadCell {
         STARTS_WITHOUT.fetch_add(u64::from(starts), Ordering::Relaxed);
     }
 
-    /// Start callbacks of threads without a cell so far.
+    /// Returns the start callbacks of threads without a cell so far.
     fn starts_without() -> u64 {
         STARTS_WITHOUT.load(Ordering::Relaxed)
     }
 
-    /// The sum of a count over all cells.
+    /// Returns the sum of a count over all cells.
     pub fn total(count: impl Fn(&Self) -> u64) -> u64 {
         Self::all().fold(0, |sum: u64, cell| sum.saturating_add(count(cell)))
     }
 
-    /// Callbacks of all threads so far.
+    /// Returns the callbacks of all threads so far.
     pub fn all_callbacks() -> u64 {
         Self::total(Self::callbacks).saturating_add(CALLBACKS_WITHOUT.load(Ordering::Relaxed))
     }
 
-    /// Start callbacks of all threads so far.
+    /// Returns the start callbacks of all threads so far.
     pub fn all_events() -> u64 {
         Self::total(|cell| cell.events.get()).saturating_add(Self::starts_without())
     }
 
-    /// Events dropped so far, by whatever thread.
+    /// Returns the events dropped so far, of all threads.
     pub fn all_dropped() -> u64 {
         Self::all().fold(Self::starts_without(), |sum, cell| sum.saturating_add(cell.dropped.get()))
     }
@@ -169,7 +171,7 @@ impl ThreadCell {
         found
     }
 
-    /// Another thread takes the cell over.
+    /// Resets the cell when another thread takes it over.
     fn begin_anew(&self) {
         self.forget_api();
         for launch in self.launching.forget().into_iter().flatten() {
@@ -177,15 +179,15 @@ impl ThreadCell {
                 recorder.launches.give_back(launch);
             }
         }
-        // what is shown of the new thread begins at 0; what the old one did is still the process'
+        // the new thread's own counts begin at 0; the old thread's stay in the process' sums
         for (count, retired) in [&self.enqueued_ops, &self.enqueued_bytes, &self.api_time].into_iter().zip(&RETIRED) {
             let amount = count.0.swap(0, Ordering::Relaxed);
             let _ = retired.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |sum| Some(sum.saturating_add(amount)));
         }
     }
 
-    /// A cell more. Made in place: on the way over the stack it would take more of that than threads with a small one
-    /// have. A thread that a handler takes out of here leaves the cell behind, for nobody.
+    /// Makes another cell, in its final place: on the way over the stack it would take more stack than some threads
+    /// have. If a signal handler leaves this function by siglongjmp, the cell stays unused.
     fn make() -> Option<&'static Self> {
         let mut made = None;
         for (number, place) in (0..).zip(CELLS.iter()) {
@@ -200,7 +202,7 @@ impl ThreadCell {
             let is_first = place.compare_exchange(
                 ptr::null_mut(),
                 ptr::from_ref(cell).cast_mut(),
-                // who finds the cell sees what it was made with
+                // whoever finds the cell sees its initial contents
                 Ordering::Release,
                 Ordering::Relaxed,
             );
@@ -212,7 +214,7 @@ impl ThreadCell {
         None
     }
 
-    /// Operations and bytes enqueued, and nanoseconds in the API, of all threads that there ever were.
+    /// Returns the operations and bytes enqueued, and the nanoseconds in the API, of all threads there ever were.
     pub fn of_all_threads() -> [u64; 3] {
         let counts = |cell: &Self| [cell.enqueued_ops.get(), cell.enqueued_bytes.get(), cell.api_time.get()];
         let retired = RETIRED.each_ref().map(|count| count.load(Ordering::Relaxed));
@@ -221,13 +223,13 @@ impl ThreadCell {
             .fold(retired, |sums, counts| std::array::from_fn(|place| sums[place].saturating_add(counts[place])))
     }
 
-    /// The cell of that number.
+    /// Returns the cell of that number.
     #[inline]
     pub fn get(number: usize) -> Option<&'static Self> {
         at(CELLS.get(number)?)
     }
 
-    /// All cells.
+    /// Lists all cells.
     pub fn all() -> impl Iterator<Item = &'static Self> {
         CELLS.iter().map_while(at)
     }

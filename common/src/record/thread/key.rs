@@ -1,25 +1,26 @@
-//! The cell of the calling thread, under a key of the C library's (POSIX), which tells when the thread ends.
+//! The calling thread's cell, under a key of the C library (POSIX). The key also reports when the thread ends.
 //!
-//! A thread-local variable of a library that is loaded while the program runs takes memory at a thread's first look at
-//! it, and the C library ends the process where there is none. A key takes none, or says that there is none.
+//! A thread-local variable would not do: in a library that is loaded while the program runs, it allocates at a thread's
+//! first access, and the C library ends the process where there is no memory. A key allocates nothing or reports the
+//! failure.
 
 use super::ThreadCell;
 use std::ffi::c_void;
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The key plus one; 0 before it was made.
+/// The key plus one; 0 before it is made.
 static KEY: AtomicU32 = AtomicU32::new(0);
 
 /// Makes the key, once.
 ///
 /// # Errors
-/// When the process has no more keys.
+/// Fails when the process has no more keys.
 pub(super) fn prepare() -> io::Result<()> {
-    /// A thread ends that has a cell.
+    /// Gives up a cell at the end of its thread.
     unsafe extern "C" fn end(cell: *mut c_void) {
         super::at_hand::forget();
-        // SAFETY: what `keep` was given, which lives as long as the process.
+        // SAFETY: `keep` stored the pointer, and the cell lives as long as the process.
         if let Some(cell) = unsafe { cell.cast::<ThreadCell>().as_ref() } {
             cell.give_up();
         }
@@ -33,7 +34,7 @@ pub(super) fn prepare() -> io::Result<()> {
         0 if KEY.compare_exchange(0, key + 1, Ordering::AcqRel, Ordering::Relaxed).is_ok() => Ok(()),
         // another thread was first
         0 => {
-            // SAFETY: a key that nobody knows.
+            // SAFETY: no other thread knows the key.
             unsafe { libc::pthread_key_delete(key) };
             Ok(())
         }
@@ -43,13 +44,13 @@ pub(super) fn prepare() -> io::Result<()> {
 
 pub(super) fn get() -> Option<&'static ThreadCell> {
     let key = KEY.load(Ordering::Acquire).checked_sub(1)?;
-    // SAFETY: the key was made above; under it is NULL, or a cell, which lives as long as the process.
+    // SAFETY: the key was made by `prepare`. Its value is NULL or a cell, which lives as long as the process.
     unsafe { libc::pthread_getspecific(key).cast::<ThreadCell>().as_ref() }
 }
 
-/// False where there is no memory for that.
+/// Stores the calling thread's cell. Returns false where there is no memory for that.
 pub(super) fn keep(cell: &'static ThreadCell) -> bool {
     let Some(key) = KEY.load(Ordering::Acquire).checked_sub(1) else { return false };
-    // SAFETY: the key was made above.
+    // SAFETY: the key was made by `prepare`.
     unsafe { libc::pthread_setspecific(key, std::ptr::from_ref(cell).cast()) == 0 }
 }

@@ -1,7 +1,7 @@
-//! What a thread is launching: the kernel whose operations NCCL tells of next, and the events around its launch.
+//! State of a thread's launch: the kernel whose operations NCCL reports next, and the events around its launch.
 //!
-//! Only the owning thread writes and reads it. NCCL tells of a kernel in this order: its launch begins (KernelLaunch),
-//! its launch has returned, Group, and then its operations, up to the next one. Calls of the API before tell what the
+//! Only the owning thread writes and reads it. NCCL reports a kernel in this order: its launch begins (KernelLaunch),
+//! its launch has returned, Group, and then its operations, until the next kernel. API calls before that show what the
 //! kernel will most likely run.
 
 use crate::event::handle::Handle;
@@ -9,7 +9,7 @@ use crate::event::name::Name;
 use crate::launch::{KernelId, Launch, Recorded, Untimed};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
 
-/// No Group has begun on the thread: each operation is taken for a kernel of its own.
+/// No Group has begun on the thread: each operation counts as a kernel of its own.
 const NO_GROUP: u64 = 0;
 /// A Group has begun, and none of its operations has started.
 const NO_OPERATION: u64 = u64::MAX;
@@ -28,13 +28,13 @@ impl Held {
         if launch.is_null() {
             return None;
         }
-        // no read-modify-write: nobody but the owning thread is here
+        // no read-modify-write: only the owning thread accesses it
         self.0.store(std::ptr::null_mut(), Ordering::Relaxed);
-        // SAFETY: what `put` made of a box, and what is taken out above, so that nobody makes a box of it again.
+        // SAFETY: `put` made the pointer from a box, and it was removed above, so it becomes a box only once.
         Some(unsafe { Box::from_raw(launch) })
     }
 
-    /// Gives the one before.
+    /// Stores a launch and returns the previous one.
     fn put(&self, launch: Box<Launch>) -> Option<Box<Launch>> {
         let before = self.take();
         self.0.store(Box::into_raw(launch), Ordering::Relaxed);
@@ -42,21 +42,21 @@ impl Held {
     }
 }
 
-/// Calls of the API that are under way on the thread, in one group.
+/// API calls under way on the thread, in one group.
 #[derive(Debug, Default)]
 struct Calls {
-    /// The context they were made in, if it is one and the same.
+    /// Index of their context, or `u64::MAX` if they are in several contexts.
     context: AtomicU64,
     count: AtomicU32,
-    /// Function and size class of the last one.
+    /// Function and size class of the last call.
     function: AtomicU8,
     class: AtomicU8,
 }
 
-/// A broadcast that NCCL launches without telling of it: a call that nothing follows.
+/// A broadcast that NCCL launches without reporting an operation: only the call is reported.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Silent {
-    /// Its kernel, named by the call.
+    /// Its kernel, named after the call.
     pub(crate) kernel: KernelId,
     /// Its stream.
     pub(crate) stream: usize,
@@ -64,7 +64,7 @@ pub(crate) struct Silent {
     pub(crate) handle: u64,
 }
 
-/// What a thread is launching.
+/// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct Launching {
     /// Place of the kernel's first operation in the order of starts plus one; [`NO_GROUP`], [`NO_OPERATION`].
@@ -72,30 +72,30 @@ pub(crate) struct Launching {
     /// Context and ticks of the last launch on the thread; 0 for none.
     launched: [AtomicU64; 2],
     launch: Held,
-    /// Why the kernel has no events; 0 where nobody asked for any.
+    /// Why the kernel has no events; 0 where no events were wanted.
     untimed: AtomicU8,
-    /// Set where the GPU's stamps were not asked for when the group of calls began; not where nobody looked then.
+    /// Set if the GPU's stamps were not asked for when the group of calls began. Clear where that is not known.
     unstamped: AtomicBool,
     calls: Calls,
-    /// The first silent call of the group: its place in the order of starts plus one, 0 for none; its context, stream
+    /// The first silent call of the group: its place in the order of starts plus one (0 for none), its context, stream
     /// and handle.
     silent: [AtomicU64; 4],
     around_silent: Held,
-    /// What a recording tells of the next launch: first and last event, when they were learnt, the kernel's begin, and
-    /// when the first event was recorded; 0 for what it does not tell.
+    /// A recording's times of the next launch: first and last event, when they were learnt, the kernel's begin, and
+    /// when the first event was recorded; 0 where the recording lacks the time.
     recorded: [AtomicU64; 5],
 }
 
 impl Launching {
-    /// A kernel is about to be launched, on behalf of that context.
+    /// Notes that a kernel is about to be launched for a context.
     pub(crate) fn launched(&self, context: u64, ticks: u64) {
         for (place, value) in self.launched.iter().zip([context, ticks]) {
             place.store(value, Ordering::Relaxed);
         }
     }
 
-    /// Ticks since the launch of a kernel whose operation starts now; 0 where it was not launched on this thread, and
-    /// when that was too long ago for 32 bits.
+    /// Returns the ticks since the launch of the kernel whose operation starts now. 0 where this thread did not launch
+    /// it, and where the ticks do not fit into 32 bits.
     #[inline(always)]
     pub(crate) fn since_launch(&self, context: u64, now: u64) -> u64 {
         let [of, ticks] = &self.launched;
@@ -103,13 +103,13 @@ impl Launching {
         if of.load(Ordering::Relaxed) == context && since <= u32::MAX.into() { since } else { 0 }
     }
 
-    /// A kernel's operations are told of next.
+    /// Notes that the operations of a kernel come next.
     #[inline]
     pub(crate) fn begin_kernel(&self) {
         self.first.store(NO_OPERATION, Ordering::Relaxed);
     }
 
-    /// An operation starts, at that place in the order of starts. Gives how far behind its kernel's first one it is.
+    /// Returns how far an operation, at that place in the order of starts, is behind its kernel's first operation.
     #[inline(always)]
     pub(crate) fn distance(&self, order: u64) -> u64 {
         match self.first.load(Ordering::Relaxed) {
@@ -118,19 +118,20 @@ impl Launching {
                 self.first.store(order + 1, Ordering::Relaxed);
                 0
             }
-            // one of another communicator, of which no Group has told
+            // or of another communicator, for which NCCL reported no Group
             first => order.saturating_sub(first - 1),
         }
     }
 
-    /// A group of API calls begins, and the GPU's stamps are asked for or not.
+    /// Begins a group of API calls. `stamps` says whether the GPU's stamps are asked for.
     pub(crate) fn begin_group(&self, stamps: bool) {
         self.unstamped.store(!stamps, Ordering::Relaxed);
         self.calls.count.store(0, Ordering::Relaxed);
         self.silent[0].store(0, Ordering::Relaxed);
     }
 
-    /// Another thread takes the cell over. Gives the launches that the one before has left.
+    /// Resets the state when another thread takes the cell over. Returns the launches that the previous thread has
+    /// left.
     pub(crate) fn forget(&self) -> [Option<Box<Launch>>; 2] {
         self.first.store(NO_GROUP, Ordering::Relaxed);
         self.launched(0, 0);
@@ -140,12 +141,12 @@ impl Launching {
         [self.launch.take(), self.around_silent.take()]
     }
 
-    /// Whether the GPU's stamps were asked for when it began, as far as anybody knows.
+    /// Returns whether the GPU's stamps were asked for when the group began, as far as that is known.
     pub(crate) fn has_stamps(&self) -> bool {
         !self.unstamped.load(Ordering::Relaxed)
     }
 
-    /// A call of the API starts.
+    /// Notes an API call.
     pub(crate) fn call(&self, context: u32, function: Name, bytes: u64) {
         let Calls { context: of, count, function: last, class } = &self.calls;
         let before = count.load(Ordering::Relaxed);
@@ -156,15 +157,16 @@ impl Launching {
         class.store((u64::BITS - bytes.leading_zeros()) as u8, Ordering::Relaxed);
     }
 
-    /// The only call of the group, if it is one and of that context: its function, and a number for its size (0 for
-    /// none, else one more than its binary logarithm).
+    /// Returns the only call of the group, if the group has one call and it is of that context: its function, and its
+    /// size class (0 for no bytes, else one more than the binary logarithm).
     pub(crate) fn only_call(&self, context: u32) -> Option<(Name, u8)> {
         let Calls { context: of, count, function, class } = &self.calls;
         let only = count.load(Ordering::Relaxed) == 1 && of.load(Ordering::Relaxed) == u64::from(context);
         only.then(|| (Name::from_bits(function.load(Ordering::Relaxed)), class.load(Ordering::Relaxed)))
     }
 
-    /// A launch is under way. Gives one that no operation has followed.
+    /// Sets the launch under way, or the reason why it has no events. Returns the previous launch, which no operation
+    /// has followed.
     pub(crate) fn begin(&self, launch: Option<Box<Launch>>, untimed: Option<Untimed>) -> Option<Box<Launch>> {
         self.untimed.store(untimed.map_or(0, |cause| cause as u8), Ordering::Relaxed);
         match launch {
@@ -173,18 +175,18 @@ impl Launching {
         }
     }
 
-    /// The launch under way, to be changed and put back.
+    /// Takes the launch under way, to be changed and put back.
     pub(crate) fn take(&self) -> Option<Box<Launch>> {
         self.launch.take()
     }
 
-    /// Whether something is to be told when the kernel's first operation starts.
+    /// Returns whether the kernel's first operation has something to report to the collector.
     #[inline(always)]
     pub(crate) fn has_news(&self) -> bool {
         self.launch.is_there() || self.untimed.load(Ordering::Relaxed) != 0
     }
 
-    /// What is to be told: the launch, or why there is none.
+    /// Takes the report to the collector: the launch, or why there is none.
     pub(crate) fn news(&self) -> (Option<Box<Launch>>, Option<Untimed>) {
         (self.launch.take(), Untimed::from_bits(self.take_untimed()))
     }
@@ -195,8 +197,8 @@ impl Launching {
         untimed
     }
 
-    /// A call starts that NCCL will tell nothing more of. Gives how far behind the group's first such call it is, and
-    /// the kernel of another communicator that it takes the place of.
+    /// Notes a call of which NCCL will report nothing more. Returns its distance from the group's first such call, and
+    /// the kernel of another communicator that it replaces.
     pub(crate) fn silent_call(&self, kernel: KernelId, stream: usize) -> (u64, Option<KernelId>) {
         let [order, context, of, handle] = &self.silent;
         match order.load(Ordering::Relaxed) {
@@ -214,7 +216,7 @@ impl Launching {
         }
     }
 
-    /// The handle of that call, which names the kernel if it is the first.
+    /// Stores the call's handle, which names the kernel if the call is the first silent one.
     pub(crate) fn name_silent(&self, handle: u64) {
         let name = &self.silent[3];
         if name.load(Ordering::Relaxed) == 0 {
@@ -222,7 +224,7 @@ impl Launching {
         }
     }
 
-    /// The silent calls of the group, once.
+    /// Takes the silent calls of the group.
     pub(crate) fn take_silent(&self) -> Option<Silent> {
         let [first, context, stream, handle] = &self.silent;
         let order = first.load(Ordering::Relaxed).checked_sub(1)?;
@@ -232,24 +234,24 @@ impl Launching {
         Some(Silent { kernel: KernelId { context, order }, stream, handle })
     }
 
-    /// Events lie around the silent calls' launch. Gives a launch that was left over.
+    /// Sets the launch with events around the silent calls. Returns a launch that was left over.
     pub(crate) fn begin_silent(&self, launch: Box<Launch>) -> Option<Box<Launch>> {
         self.around_silent.put(launch)
     }
 
-    /// The launch of the silent calls, once it has returned.
+    /// Takes the launch of the silent calls, once it has returned.
     pub(crate) fn end_silent(&self) -> Option<Box<Launch>> {
         self.around_silent.take()
     }
 
-    /// A recording tells when the next launch's events happened.
+    /// Stores a recording's times of the next launch's events.
     pub(crate) fn record_next(&self, Recorded { first, begin, last, learnt, at }: Recorded) {
         for (place, value) in self.recorded.iter().zip([first, last, learnt, begin.unwrap_or(0), at]) {
             place.store(value, Ordering::Relaxed);
         }
     }
 
-    /// What it told, once.
+    /// Takes the times of [`Launching::record_next`].
     pub(crate) fn take_recorded(&self) -> Option<Recorded> {
         let [first, last, learnt, begin, at] = &self.recorded;
         let told = last.load(Ordering::Relaxed);

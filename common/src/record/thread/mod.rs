@@ -1,8 +1,7 @@
-//! What belongs to one thread: its counters, its blocks, and the mark that it is inside a callback.
+//! The data of one thread: its counters, its blocks, and the mark that it is inside a callback.
 //!
-//! Only the owning thread writes; the collector and Score-P's readers read. So a counter is a load and a store, never a
-//! shared read-modify-write. Cells outlive their threads and are handed on, with their counts, to later threads
-//! (`cells`).
+//! Only the owning thread writes; the collector and Score-P's readers read. So a counter needs a load and a store,
+//! never a shared read-modify-write. Cells outlive their threads and go to later threads with their counts (`cells`).
 
 mod api;
 #[cfg(not(loom))]
@@ -29,86 +28,86 @@ pub use cells::MOST_THREADS;
 pub struct Count(AtomicU64);
 
 impl Count {
-    /// Adds; only the owning thread may.
+    /// Adds an amount. Only the owning thread may call this.
     #[inline(always)]
     pub fn add(&self, amount: u64) {
         self.0.store(self.0.load(Ordering::Relaxed).saturating_add(amount), Ordering::Relaxed);
     }
 
-    /// Adds one, to what was never added more to at a time: it has no end to reach.
+    /// Adds one. For counters that grow only by one and so never reach their limit.
     #[inline(always)]
     pub fn one(&self) {
         self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
     }
 
-    /// Where the value is; only to be read.
+    /// Returns the counter itself, for reading only.
     pub fn value(&self) -> &AtomicU64 {
         &self.0
     }
 
-    /// The value as last written.
+    /// Returns the value as last written.
     #[inline(always)]
     pub fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// One thread's cell. Counters are since the process began.
+/// One thread's cell. Its counters run since the process began.
 #[derive(Debug)]
 #[cfg_attr(loom, derive(Default))]
 #[repr(align(128))]
 pub struct ThreadCell {
-    /// Odd while the thread is inside a callback; it never falls.
+    /// Odd while the thread is inside a callback, and greater in each callback than in those before.
     section: AtomicU64,
-    /// Start callbacks, of whatever type.
+    /// Start callbacks, of all event types.
     pub events: Count,
-    /// Callbacks NCCL made besides.
+    /// All other callbacks.
     pub others: Count,
-    /// The clock as the thread has read it last.
+    /// The thread's last reading of the clock.
     last: AtomicU64,
-    /// Events not recorded because the pool was full.
+    /// Events dropped because the pool was full.
     pub dropped: Count,
-    /// Event types this version does not know.
+    /// Events of types that this version does not know.
     pub unknown: Count,
     /// Handles and contexts that were stale, stopped or invented.
     pub ignored: Count,
     /// Proxy operations of other processes (PXN).
     pub foreign: Count,
-    /// Children without a parent: it was not recorded, or belongs to another process.
+    /// Children whose parent was not recorded.
     pub parentless: Count,
-    /// Operations smaller than what is recorded.
+    /// Operations below the smallest size that is recorded.
     pub skipped: Count,
-    /// Their children.
+    /// Children of skipped operations.
     pub skipped_children: Count,
     /// Operations enqueued by calls of this thread.
     pub enqueued_ops: Count,
-    /// Their bytes.
+    /// Bytes of the operations enqueued by calls of this thread.
     pub enqueued_bytes: Count,
     /// Nanoseconds spent inside NCCL's API by this thread.
     pub api_time: Count,
-    /// When it went in, 0 outside.
+    /// Time at which the thread entered NCCL's API, ticks; 0 outside.
     api_since: AtomicU64,
-    /// Up to when the launch of a nested group is counted, 0 without one.
+    /// Time up to which the launch of an outer group's kernel is counted, ticks; 0 without such a launch.
     launch_since: AtomicU64,
     /// Whether a group of calls has ended on the thread.
     has_ended_group: AtomicBool,
-    /// What the thread is launching.
+    /// The launch under way on the thread.
     pub(crate) launching: Launching,
-    /// What it keeps in mind of its last events.
+    /// The thread's last events, as far as later events depend on them.
     pub(crate) noted: Noted,
-    /// Where its next events go.
+    /// The blocks for the thread's next events.
     pub(crate) blocks: Blocks,
     owned: AtomicBool,
-    /// Its place among all.
+    /// Place of the cell among all cells.
     number: AtomicU32,
-    /// Its thread's place in the order of first callbacks, from 1 on.
+    /// Place of the thread in the order of first callbacks, from 1 on.
     thread: AtomicU32,
 }
 
-/// Set when the kernel cannot fence other threads for us, so callbacks must fence themselves.
+/// Set when the kernel cannot fence other threads, so that callbacks must fence themselves.
 static SELF_FENCING: atomic::AtomicBool = atomic::AtomicBool::new(cfg!(loom));
 
-/// The calling thread is inside a callback until this is dropped.
+/// Marks the calling thread as inside a callback until this is dropped.
 #[derive(Debug)]
 pub struct Section<'a>(&'a ThreadCell);
 
@@ -116,17 +115,17 @@ impl Drop for Section<'_> {
     #[inline(always)]
     fn drop(&mut self) {
         let section = self.0.section.load(Ordering::Relaxed);
-        // even also behind a callback that a handler has made in the midst of this one, whose mark is gone; one
-        // instruction, as enter has gone two on
+        // clears the bit, since a signal handler's callback within this one may have cleared it already; one
+        // instruction, because `enter` adds 2
         self.0.section.store(section & !1, Ordering::Release);
     }
 }
 
-// SAFETY: atomic integers, flags and pointers are valid as zeros; a cell is never dropped.
+// SAFETY: a cell is atomic integers, flags and pointers, which are valid as zeros; it is never dropped.
 unsafe impl Zeroed for ThreadCell {}
 
 impl ThreadCell {
-    /// One that no thread has been given, but that counts as given; [`ThreadCell::current`] gives a thread its own.
+    /// Makes a cell that counts as owned and belongs to no thread. [`ThreadCell::current`] gives a thread its own.
     /// `None` where there is no memory.
     pub(crate) fn new() -> Option<&'static Self> {
         let cell: &Self = mapping::zeroed()?;
@@ -135,17 +134,17 @@ impl ThreadCell {
         Some(cell)
     }
 
-    /// Callbacks NCCL made.
+    /// Returns the number of callbacks.
     pub fn callbacks(&self) -> u64 {
         self.events.get().wrapping_add(self.others.get())
     }
 
-    /// The thread's place in the order of first callbacks, from 1 on.
+    /// Returns the thread's place in the order of first callbacks, from 1 on.
     pub fn thread(&self) -> u32 {
         self.thread.load(Ordering::Relaxed)
     }
 
-    /// Ticks now.
+    /// Reads the clock and returns its ticks.
     #[inline(always)]
     pub fn now(&self) -> u64 {
         let now = CLOCK.now();
@@ -153,19 +152,20 @@ impl ThreadCell {
         now
     }
 
-    /// Ticks when the thread has read the clock last: near enough where a time only tells which of several was later.
+    /// Returns the thread's last reading of the clock: precise enough where a time only orders events.
     #[inline(always)]
     pub fn recently(&self) -> u64 {
         self.last.load(Ordering::Relaxed)
     }
 
-    /// Marks the thread as inside a callback. What it reads of windows from here on stays valid until the mark is gone:
+    /// Marks the thread as inside a callback. Whatever it reads of windows stays valid until the mark is gone, because
     /// the collector waits for that before it takes a window apart (see `grace`).
     #[inline(always)]
     pub fn enter(&self) -> Section<'_> {
         let section = self.section.load(Ordering::Relaxed);
-        // odd also behind a callback that a handler has left by siglongjmp, whose mark is still there;
-        // a collector that sees this mark, and not the end of the callback before, must see what that one wrote
+        // odd also after a callback that a signal handler has left by siglongjmp, whose mark is still there; Release: a
+        // collector that sees this mark, but did not see the end of the previous callback, must see that callback's
+        // writes
         self.section.store(section.wrapping_add(2) | 1, Ordering::Release);
         if SELF_FENCING.load(Ordering::Relaxed) {
             fence(Ordering::SeqCst);
@@ -176,12 +176,12 @@ impl ThreadCell {
         Section(self)
     }
 
-    /// The mark of [`ThreadCell::enter`]: odd inside a callback, and never the same in two callbacks.
+    /// Returns the mark of [`ThreadCell::enter`]: odd inside a callback, and never the same in two callbacks.
     pub fn section(&self) -> u64 {
         self.section.load(Ordering::Acquire)
     }
 
-    /// From here on callbacks fence themselves; true when they did not before.
+    /// Makes callbacks fence themselves from now on. Returns true if they did not before.
     pub fn fence_yourselves() -> bool {
         !SELF_FENCING.swap(true, Ordering::SeqCst)
     }
@@ -200,11 +200,11 @@ mod tests {
         assert!(before.is_multiple_of(2) && !inside.is_multiple_of(2) && inside > before, "{before} {inside}");
         drop(section);
         assert!(cell.section().is_multiple_of(2));
-        // as siglongjmp leaves it
+        // like a callback that siglongjmp has left
         std::mem::forget(cell.enter());
         let left = cell.section();
         let section = cell.enter();
-        // another one, made by a signal handler
+        // another callback, made by a signal handler
         let outer = cell.section();
         let nested = cell.enter();
         let marks = [inside, left, outer, cell.section()];

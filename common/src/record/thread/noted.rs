@@ -1,10 +1,10 @@
-//! The last events of a thread, as far as later ones depend on them.
+//! A thread's last events, as far as later events depend on them.
 
 use crate::base::sync::{AtomicU64, Ordering};
 
-/// Proxy operations whose last step a thread keeps in mind.
+/// Number of proxy operations whose last step a thread remembers.
 const STEPS: usize = if cfg!(loom) { 2 } else { 16 };
-/// Operations of which a thread keeps in mind that a kernel channel has stopped.
+/// Number of operations for which a thread remembers that a kernel channel has stopped.
 const OPERATIONS: usize = if cfg!(loom) { 2 } else { 16 };
 
 /// A step that has started.
@@ -17,18 +17,18 @@ struct Step {
     handle: AtomicU64,
 }
 
-/// See the module. Only the owning thread reads or writes it; an older event gives its place to a newer one.
+/// See the module. Only the owning thread reads or writes it. A newer event takes the place of an older one.
 #[derive(Debug)]
 #[cfg_attr(loom, derive(Default))]
 pub(crate) struct Noted {
-    /// The steps started last, by proxy operation.
+    /// The last started steps, by proxy operation.
     steps: [Step; STEPS],
-    /// Operations of which a kernel channel stopped last, by handle.
+    /// Handles of operations whose kernel channels stopped last.
     stopped: [AtomicU64; OPERATIONS],
 }
 
 impl Noted {
-    /// The thread has started a step of a proxy operation.
+    /// Notes that the thread has started a step of a proxy operation.
     #[inline(always)]
     pub(crate) fn start_step(&self, proxy: u64, number: u64, handle: u64) {
         let noted = &self.steps[proxy as usize % STEPS];
@@ -37,7 +37,7 @@ impl Noted {
         noted.handle.store(handle, Ordering::Relaxed);
     }
 
-    /// The handle that it got, if that is still known.
+    /// Returns the handle of a step that the thread has started, if it is still known.
     #[inline(always)]
     pub(crate) fn started_step(&self, proxy: u64, number: u64) -> Option<u64> {
         let noted = &self.steps[proxy as usize % STEPS];
@@ -45,8 +45,8 @@ impl Noted {
         same.then(|| noted.handle.load(Ordering::Relaxed))
     }
 
-    /// Whether no other kernel channel of the operation has stopped on this thread, as far as it keeps that in mind;
-    /// from here on one has.
+    /// Notes that a kernel channel of the operation stops on this thread. Returns whether it is the first one, as far
+    /// as the thread remembers.
     #[inline(always)]
     pub(crate) fn is_first_to_stop(&self, operation: u64) -> bool {
         let stopped = &self.stopped[operation as usize % OPERATIONS];

@@ -1,10 +1,10 @@
-//! Callbacks that come late and enqueues that come early, steadily or for a while: that is no drift.
+//! Callbacks that come late and enqueues that come early, all the time or for a while, must not look like drift.
 
 use super::*;
 
 #[test]
 fn late_callbacks_of_a_short_run_are_no_drift() {
-    // two operations a millisecond apart, the second told of 5 ms late
+    // two operations a millisecond apart, the second reported 5 ms late
     let mut track = GpuTrack::default();
     track.told(1_001_000, 1_000_000);
     track.told(7_000_000, 2_000_000);
@@ -15,7 +15,7 @@ fn late_callbacks_of_a_short_run_are_no_drift() {
 #[test]
 fn callbacks_that_come_ever_later_are_no_drift() {
     let mut track = GpuTrack::default();
-    // the GPU goes on, who is to tell of it falls behind by a second in five
+    // the GPU goes on, and the reporting thread falls behind by a second in five
     (0..5000).for_each(|time| track.told(time * 1_200_000, time * 1_000_000));
     let mapping = track.mapping(1.0).unwrap();
     let length = mapping.ticks(4_020_000_000) - mapping.ticks(4_000_000_000);
@@ -24,8 +24,8 @@ fn callbacks_that_come_ever_later_are_no_drift() {
 
 #[test]
 fn lags_that_grow_or_shrink_steadily_leave_the_bounds_true() {
-    // callbacks that fall behind and catch up, enqueues that run ahead and are caught up with, both at once;
-    // microseconds at the begin and at the end of ten seconds and of an hour
+    // callbacks that fall behind and catch up, enqueues that run ahead and are caught up with, and both at once; lags
+    // in microseconds at the begin and at the end of ten seconds and of an hour
     let lags = [
         ([20.0, 320.0], [10.0, 10.0]),
         ([320.0, 20.0], [10.0, 10.0]),
@@ -51,7 +51,7 @@ fn lags_that_grow_or_shrink_steadily_leave_the_bounds_true() {
                     // ticks and stamps are whole
                     let case = format!("{late:?} {early:?} {drift} {seconds} s: {least} {tick} {most} at {time}");
                     assert!(least <= tick + 2 && tick <= most + 2, "{case}");
-                    // nor do they leave open much more than the lags: drift is known from both sides
+                    // the width of the bounds is little more than the lags, because both sides limit the drift
                     assert!((most - least) as f64 <= lag(late, time) + lag(early, time) + 30e3, "{case}");
                 }
             }
@@ -61,8 +61,8 @@ fn lags_that_grow_or_shrink_steadily_leave_the_bounds_true() {
 
 #[test]
 fn few_callbacks_do_not_tell_how_clocks_drift() {
-    // two moments of work an hour apart; the callbacks of the first are 300 us late, and the GPU's clock is 2 ppm
-    // faster in the first half
+    // two bursts of work an hour apart; the callbacks of the first are 300 us late, and the GPU's clock is 2 ppm faster
+    // in the first half
     let hour = 3.6e12;
     let stamp = |time: f64| (1e12 + time + 2e-6 * time.min(hour / 2.0)) as u64;
     let mut track = GpuTrack::default();
@@ -80,6 +80,6 @@ fn few_callbacks_do_not_tell_how_clocks_drift() {
         assert!(least <= 2.0 && most >= -2.0, "{time}: {least} {most}");
         assert!(off.abs() <= mapping.error(stamp(time)).unwrap() + 2.0, "{time}: {off}");
     }
-    // where there are callbacks, that costs little
+    // near the callbacks, the unknown drift costs little
     assert!(times().all(|time| mapping.error(stamp(time)).unwrap() < 330e3));
 }

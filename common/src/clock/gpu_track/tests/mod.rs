@@ -3,26 +3,27 @@ mod lags;
 use super::*;
 use fastrand::Rng;
 
-/// A GPU's clock and Score-P's, and callbacks that tell of stamps.
+/// A GPU's clock, Score-P's clock, and the callbacks that report stamps.
 #[derive(Debug, Clone, Copy)]
 struct Run {
     seconds: f64,
     /// Seconds between stamps.
     every: f64,
-    /// Nanoseconds of the GPU's clock that Score-P's has not.
+    /// Nanoseconds by which the GPU's clock is ahead of Score-P's.
     offset: i64,
-    /// By how much the GPU's clock runs faster.
+    /// Relative amount by which the GPU's clock runs faster.
     drift: f64,
     nanoseconds_per_tick: f64,
-    /// Steps in which the GPU's stamps move, nanoseconds.
+    /// Resolution of the GPU's stamps, nanoseconds.
     step: f64,
-    /// How late callbacks are, nanoseconds: the first for one in so many, the others anything between.
+    /// Lateness of callbacks, nanoseconds: `(least, one_in, most)`. One callback in `one_in` has the least, the others
+    /// anything between.
     late: (f64, usize, f64),
-    /// Seconds without stamps.
+    /// Begin and end of a stretch without stamps, seconds.
     quiet: (f64, f64),
 }
 
-/// Nothing special: 10 s of callbacks every millisecond, 30 us to 5 ms late, one in twenty hardly.
+/// The default run: 10 s of callbacks every millisecond, 30 us to 5 ms late, one in twenty with the least lateness.
 const RUN: Run = Run {
     seconds: 10.0,
     every: 1e-3,
@@ -34,7 +35,7 @@ const RUN: Run = Run {
     quiet: (0.0, 0.0),
 };
 
-/// Where both clocks stand when a run begins, nanoseconds: one counts from the boot on, the other from 1970.
+/// Readings of both clocks when a run begins, nanoseconds. One counts from the boot, the other from 1970.
 const HOST: f64 = 3.6e12;
 const GPU: f64 = 1.795e18;
 
@@ -48,7 +49,7 @@ impl Run {
         ((GPU / self.step) as u64 + ((since + self.offset as f64 + 1e12) / self.step) as u64) * self.step as u64
     }
 
-    /// Nanoseconds since the run's begin at which something was stamped.
+    /// Lists the times of the stamps, nanoseconds since the run's begin.
     fn times(&self) -> impl Iterator<Item = f64> + use<> {
         let Self { seconds, every, quiet, .. } = *self;
         let times = (0..(seconds / every) as u64).map(move |number| number as f64 * every);
@@ -67,7 +68,7 @@ impl Run {
         track
     }
 
-    /// Nanoseconds by which the mapping puts stamps too late: the least and the most.
+    /// Returns by how many nanoseconds the mapping puts stamps too late: the least and the most.
     fn too_late(&self, mapping: &GpuMapping) -> (f64, f64) {
         let too_late = |time: f64| {
             let ticks = mapping.ticks(self.stamp(time)) as i64 - self.tick(time) as i64;
@@ -76,7 +77,7 @@ impl Run {
         self.times().map(too_late).fold((f64::MAX, f64::MIN), |(least, most), late| (late.min(least), late.max(most)))
     }
 
-    /// The mapping, after checks that hold for every run.
+    /// Returns the mapping, after checks that hold for every run.
     fn mapping(&self) -> GpuMapping {
         let mapping = self.track().mapping(self.nanoseconds_per_tick).unwrap();
         let unit = self.nanoseconds_per_tick.max(self.step);
@@ -95,7 +96,7 @@ impl Run {
         mapping
     }
 
-    /// That, and that stamps are put at most so many nanoseconds too late.
+    /// Checks the mapping, and that it puts stamps at most so many nanoseconds too late.
     fn keeps_within(&self, nanoseconds: f64) {
         let mapping = self.mapping();
         let (_, most) = self.too_late(&mapping);
@@ -121,7 +122,7 @@ fn drift_is_followed_in_long_and_short_runs() {
         Run { seconds: 100.0, every: 5e-3, drift, late: (30e3, 1, 30e3), ..RUN }.keeps_within(32e3);
     }
     for drift in [-50e-6, 50e-6] {
-        // too short to tell drift from lateness: the next good callback is 20 ms away, or a few times that
+        // too short to separate drift from lateness: the next good callback is 20 ms away, or a few times that
         Run { seconds: 1.0, drift, ..RUN }.keeps_within(50e3);
         Run { seconds: 1.0, every: 1e-4, drift, late: (1e3, 20, 5e6), ..RUN }.keeps_within(4e3);
     }
@@ -146,7 +147,7 @@ fn quiet_stretches_are_bridged() {
         Run { seconds: 100.0, every: 5e-3, drift, quiet: (10.0, 90.0), late: (30e3, 100, 5e6), ..RUN }
             .keeps_within(34e3);
     }
-    // what was stamped in between is a little less certain
+    // stamps in the quiet stretch are a little less certain
     let run = Run { seconds: 100.0, every: 5e-3, drift: 50e-6, quiet: (10.0, 90.0), ..RUN };
     let mapping = run.mapping();
     let late = mapping.ticks(run.stamp(50e9)) as i64 - run.tick(50e9) as i64;
@@ -234,7 +235,7 @@ fn nothing_comes_of_nothing() {
     assert_eq!(track.mapping(1.0).unwrap().ticks(1), 1);
 }
 
-/// Stamps and ticks as a seed has them: at the ends of their range, or anywhere.
+/// Returns a stamp or tick by a seed: at the ends of the range, or anywhere in it.
 fn arbitrary(random: &mut Rng) -> u64 {
     match random.u8(..4) {
         0 => random.u64(..1000),
@@ -253,7 +254,7 @@ fn whatever_is_told_ticks_never_fall() {
         for number in 0..random.u64(1..5000) {
             let (ticks, stamp) = match wild {
                 true => (arbitrary(&mut random), arbitrary(&mut random)),
-                // out of order, too
+                // out of order as well
                 false => (
                     (1 << 60) + number * 1000 + random.u64(..1_000_000),
                     (1 << 50) + number * 1000 + random.u64(..100_000),
