@@ -53,7 +53,7 @@ pub struct Operation {
     pub kernels: u32,
     /// Number of ended kernel channels with stamps of the GPU.
     pub stamped: u16,
-    /// Number of starts between its kernel's first operation and this one.
+    /// Its order minus the order of its kernel's first operation.
     pub distance: u16,
     /// Coll, P2p or CeColl; CollApi for a call that NCCL launches without reporting an operation.
     pub kind: Kind,
