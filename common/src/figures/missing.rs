@@ -112,7 +112,7 @@ impl Missing {
         missing
     }
 
-    /// Returns the number of all missing events, calls and operations; 0 if and only if none is missing. An operation
+    /// Returns the number of all missing events, calls and operations; 0 only if none is missing. An operation
     /// may count more than once: one that never ended may lack a GPU time, too.
     pub fn sum(&self, totals: &Totals) -> u64 {
         let Self { dropped, skipped, foreign_proxy_ops, unknown_events, parentless } = *self;
