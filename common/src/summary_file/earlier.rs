@@ -11,7 +11,8 @@ use std::path::Path;
 pub(super) enum Fate {
     /// It is replaced silently: there is none, or a program was started again by hand, as expected.
     Replaced,
-    /// It is replaced with a warning: it is the summary of this job, or (`None`) of a run without a job's name.
+    /// It is replaced with a warning. It is the summary of the job named here or, with `None`, of a run that names no
+    /// job.
     ReplacedAloud(Option<String>),
     /// It stays: it belongs to the same job, or may belong to it.
     Stays,
