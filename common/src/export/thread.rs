@@ -20,8 +20,9 @@ use std::time::{Duration, Instant};
 
 /// Time for which an export waits for the collector's sums.
 const FOR_SUMS: Duration = Duration::from_secs(10);
-/// Time for which the end of the process waits for all last exports, and the time that a last export may take.
+/// Time for which the end of the process waits for all last exports.
 const AT_END: Duration = Duration::from_millis(1900);
+/// Time that a last export may take.
 const LAST: Duration = Duration::from_millis(1700);
 /// Least time between two warnings about exports that fail.
 const A_MINUTE: Duration = Duration::from_secs(60);

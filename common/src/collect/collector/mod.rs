@@ -42,9 +42,9 @@ const PLENTY: u32 = 16_384;
 const SLEEP: Duration = Duration::from_secs(1);
 /// Number of rounds without news after which the collector sleeps.
 const IDLE_ROUNDS: u32 = 100;
-/// Time for which the last flush waits for callbacks under way, nanoseconds, and its least number of rounds: a machine
-/// that stands still for a while must not end the flush early.
+/// Time for which the last flush waits for callbacks under way, nanoseconds.
 const FLUSH_PATIENCE: u64 = 1_000_000_000;
+/// Least number of rounds of a flush, since a machine that stands still for a while must not end it early.
 const FLUSH_ROUNDS: u32 = 100;
 
 /// Starts the collector thread.
