@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 
 /// Time for which a question waits for a collector that does nothing.
 const STANDSTILL: Duration = Duration::from_secs(2);
-/// Time for which all questions together wait for a collector that is at work. On a crowded machine, its work may take a
-/// while, and its result is the job's figures.
+/// Time for which all questions together wait for a collector that is at work. On a crowded machine, its work may take
+/// a while, and its result is the job's figures.
 const LONGEST: Duration = Duration::from_secs(30);
 /// Questions less than this time apart share [`LONGEST`].
 const APART: Duration = Duration::from_secs(60);

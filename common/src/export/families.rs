@@ -71,8 +71,9 @@ impl Histogram {
     }
 }
 
-/// Nanoseconds in a microsecond, and bytes per second in a MB/s.
+/// Nanoseconds in a microsecond.
 const MICROSECOND: f64 = 1e3;
+/// Bytes per second in a MB/s.
 const MEGABYTE: f64 = 1e6;
 
 /// Makes all families that have a point.

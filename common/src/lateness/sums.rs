@@ -9,8 +9,9 @@ use crate::sums::run_sums::hexadecimal;
 #[derive(Debug)]
 pub(super) struct Sums {
     pub(super) comm: u64,
-    /// Number of all operations, and of those that the GPU has timed on all ranks.
+    /// Number of operations.
     count: u64,
+    /// Number of operations that the GPU has timed on all ranks.
     timed: u64,
     /// Number of operations for which all ranks' begins are known.
     operations: u64,

@@ -7,12 +7,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// A file of another process counts as left behind if it is older than this process' file by more than this time, and by
-/// more than [`EXPORTS`] intervals.
+/// A file of another process counts as left behind if it is older than this process' file by more than this time, and
+/// by more than [`EXPORTS`] intervals.
 const OLD: Duration = Duration::from_secs(600);
 /// Number of intervals between exports, see [`OLD`].
 const EXPORTS: u32 = 10;
-
 /// node_exporter reads only files with this ending.
 const ENDING: &str = ".prom";
 
