@@ -170,7 +170,7 @@ static COUNTER_TABLE: LazyLock<Vec<Counter>> = LazyLock::new(|| {
     fixed.chain(functions).map(describe).collect()
 });
 
-/// All counters, in order.
+/// Returns all counters, in order.
 pub fn counters() -> &'static [Counter] {
     &COUNTER_TABLE
 }

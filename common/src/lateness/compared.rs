@@ -37,7 +37,7 @@ pub(super) struct Compared {
     likely: Vec<[f64; 2]>,
 }
 
-/// Ticks from one moment to another.
+/// Returns the ticks from `zero` to `time`, which may be negative.
 fn since(time: u64, zero: u64) -> f64 {
     (i128::from(time) - i128::from(zero)) as f64
 }

@@ -22,7 +22,7 @@ pub(super) struct Moment {
     pub(super) by_events: bool,
 }
 
-/// A rank of the communicator.
+/// A rank of a communicator, with its arrivals.
 #[derive(Debug)]
 pub(super) struct Member {
     pub(super) rank: i32,

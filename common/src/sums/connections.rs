@@ -200,7 +200,7 @@ mod tests {
         connections.read(1, [of(60)]);
         assert_eq!(served(&mut connections, 30).0.count(), 1);
         assert!(connections.awaits(0) && connections.awaits(1));
-        // a look at the waiting transfers would find this one, which was not read as others are
+        // added without `read`: only a look at all waiting transfers would find it
         connections.waiting.push((2, of(25)));
         for horizon in [30, 40, 50] {
             assert_eq!(served(&mut connections, horizon).0.count(), 0);

@@ -11,7 +11,7 @@ pub struct ToPeer {
     pub peer: i32,
     /// Sums, without the time with a transfer under way.
     pub sum: PairSum,
-    /// By channel.
+    /// Sums by channel.
     pub channels: Vec<ChannelSum>,
     /// Intervals with a transfer under way, ticks; only their union counts.
     pub under_way: Vec<(u64, u64)>,

@@ -193,7 +193,7 @@ fn note_completed(completed: &mut VecDeque<(u64, u64)>, apart: u64, operation: &
     }
 }
 
-/// What it takes to decide about an operation's stamps.
+/// The state needed to decide about operations' stamps.
 struct Deciding<'a> {
     steps: &'a mut InStep,
     clock: &'a GpuClock,

@@ -4,7 +4,7 @@ use crate::event::handle::Handle;
 use crate::event::kind::Kind;
 
 struct Zero(Window);
-// SAFETY: a window is atomic integers, valid as zeros, without drop.
+// SAFETY: `Window` consists of atomic integers, for which zeros are valid, and it has no drop.
 unsafe impl Zeroed for Zero {}
 
 /// Counts the reported events.

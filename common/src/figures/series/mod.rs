@@ -23,9 +23,9 @@ pub use token::{Of, Token};
 /// A value at a time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Point {
-    /// Ticks.
+    /// Time, ticks.
     pub time: u64,
-    /// In the series' unit.
+    /// Value in the series' unit.
     pub value: f64,
 }
 

@@ -29,11 +29,11 @@ pub type OperationKey = (Rank, bool, Name, Option<i32>);
 /// All sums of the process.
 #[derive(Debug, Clone, Default)]
 pub struct Totals {
-    /// By rank, kind, function and peer.
+    /// Sums of operations by rank, kind, function and peer.
     pub operations: BTreeMap<OperationKey, OperationSum>,
-    /// By rank and peer.
+    /// Sums of transfers by rank and peer.
     pub pairs: BTreeMap<(Rank, i32), PairSum>,
-    /// By rank, peer and channel.
+    /// Sums of transfers by rank, peer and channel.
     pub channels: BTreeMap<(Rank, i32, u8), ChannelSum>,
     /// Number of operations of which something never ended.
     pub unfinished: u64,
