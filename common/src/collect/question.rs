@@ -62,7 +62,7 @@ pub(crate) enum Question {
 }
 
 impl Question {
-    /// Returns whether it is to be answered: somebody waits for it, or its effect does not depend on who waits.
+    /// Returns whether it is to be answered: somebody waits for the answer, or its effect goes beyond the answer.
     fn is_due(&self) -> bool {
         match self {
             Self::Flush { last: true, .. } | Self::Close { .. } => true,

@@ -9,7 +9,7 @@ use crate::record::grace::Graces;
 /// communicators to be read.
 const TOGETHER: u32 = 32_768;
 
-/// Most phases in which a round closes windows. A window that closes waits for one grace period, then for another, then
+/// Largest number of closing phases in a round. A window that closes waits for one grace period, then for another, then
 /// it is done. The bound ends the round, since callbacks may close windows at any time.
 const PHASES: u32 = 3;
 

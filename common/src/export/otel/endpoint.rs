@@ -75,7 +75,7 @@ impl Endpoint {
         })
     }
 
-    /// Returns the certificates to trust (PEM) in place of the browsers' ones; `None` if no file is set.
+    /// Returns the certificates to trust (PEM) in place of those that browsers trust; `None` if no file is set.
     ///
     /// # Errors
     /// What is wrong with the file.
