@@ -54,8 +54,8 @@ impl Communicator {
         self.ended.is_some_and(|ended| !course.hasty && course.now < ended.saturating_add(ticks))
     }
 
-    /// Closes the window that fills if it is old, or if memory runs short. Callbacks close full windows, but a callback
-    /// may not come for a while.
+    /// Closes the window that fills if it is old, or if memory runs short. Callbacks close full and old windows, but no
+    /// callback may come for a while.
     pub fn close_old_window(&self, recorder: &Recorder, now: u64, most_ticks: u64) {
         let Some((context, index)) = recorder.contexts.find(self.id.raw()) else { return };
         // asked once: a callback may go on to the next window meanwhile, which is not old
