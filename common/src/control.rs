@@ -1,4 +1,4 @@
-//! What Score-P, a host or the end of the process asks of the collector. Every question has a deadline.
+//! The questions that Score-P, a host or the end of the process asks the collector. Every question has a deadline.
 
 use crate::base::answer::{self, Answer, Missing, Reply};
 use crate::base::{log, shortage};
@@ -14,68 +14,69 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long a question waits for a collector that does nothing, and all questions together for one that is at work on
-/// what was recorded: on a crowded machine that may take a while, and what it works on is the job's figures.
+/// Time for which a question waits for a collector that does nothing.
 const STANDSTILL: Duration = Duration::from_secs(2);
+/// Time for which all questions together wait for a collector that is at work. On a crowded machine, its work may take
+/// a while, and its result is the job's figures.
 const LONGEST: Duration = Duration::from_secs(30);
-/// Questions that follow one another within that time share LONGEST.
+/// Questions less than this time apart share [`LONGEST`].
 const APART: Duration = Duration::from_secs(60);
-/// Until when they may wait, and when the last of them was answered.
+/// The common deadline of questions, and the time at which the last question was answered.
 static WAITS: Mutex<Option<(Instant, Instant)>> = Mutex::new(None);
 
-/// Between two looks at whether it is at work.
+/// Time between two looks at whether the collector is at work.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// How long the end of the process waits for the last look at CUDA's events, which waits for none of them.
+/// Time for which the end of the process waits for the last look at CUDA events. The look itself waits for no event.
 const LAST_LOOK: Duration = Duration::from_millis(200);
 
-/// Set once the collector has let a question wait: nobody waits for it again.
+/// Set once the collector has left a question unanswered. From then on, no question is asked.
 static DEAF: AtomicBool = AtomicBool::new(false);
-/// Takes in all that was recorded before this call, so that the counters show it. False when the collector did not
-/// answer in time, or there is none.
+/// Takes in all that was recorded before this call, so that the counters show it. Returns false if the collector did
+/// not answer in time, or if there is none.
 pub fn flush(patience: Duration) -> bool {
     ask(|done| Question::Flush { last: false, done }, |answer| answer.wait(patience).ok()).is_some()
 }
 
-/// Takes everything in and settles what is in progress, before the end.
+/// Takes in everything and settles operations in progress, before the end.
 pub(crate) fn settle() {
     let _ = ask(|done| Question::Flush { last: true, done }, patiently);
 }
 
-/// The last look at CUDA's events, which waits for none of them.
+/// Looks at CUDA events for the last time, without waiting for any of them.
 pub(crate) fn look() {
     flush(LAST_LOOK);
 }
 
-/// The summary of this process as it stands; `None` when NCCL was not used, or the collector does not answer.
+/// Returns the present summary of this process; `None` if NCCL was not used or the collector does not answer.
 pub fn summary() -> Option<Summary> {
     ask(|answer| Question::Summary { answer }, patiently)
 }
 
-/// The same for a thread that has time; `None` also when the collector is busy for so long, which nobody else is told
-/// of.
+/// Returns the present summary to a thread that can wait; `None` also if the collector is busy for that long. Logs
+/// nothing in that case.
 pub(crate) fn summary_within(patience: Duration) -> Option<Summary> {
     ask(|answer| Question::Summary { answer }, |answer| answer.wait(patience).ok())
 }
 
-/// What an exporter is given; `None` when the collector does not answer in time, which nobody else is told of.
+/// Returns the sums for an exporter; `None` if the collector does not answer in time. Logs nothing in that case.
 #[cfg(feature = "otel")]
 pub(crate) fn sums(patience: Duration) -> Option<Sums> {
     ask(|answer| Question::Sums { answer }, |answer| answer.wait(patience).ok())
 }
 
-/// The timeline, once; to be asked for after [`crate::process::finish`].
+/// Returns the timeline, once. Call it after [`crate::process::finish`].
 pub fn timeline() -> Option<Timeline> {
     ask(|answer| Question::Timeline { answer }, patiently).flatten()
 }
 
-/// The points of a series.
+/// Returns the points of a series.
 pub fn series(series: Token) -> Vec<Point> {
     ask(|answer| Question::Series { series, answer }, patiently).unwrap_or_default()
 }
 
-/// A context's last communicator has ended: when this returns, no call of CUDA's will be made about its events. NCCL's
-/// destroying of a communicator waits for that, as long as the collector takes for one look.
+/// Ends the launches of a CUDA context whose last communicator has ended. After the return, no CUDA call is made about
+/// its events. NCCL's destruction of the communicator waits for it, for one look of the collector.
 pub(crate) fn close_launches(pool: u32) {
     let closed = ask(|done| Question::Close { pool, done }, |answer| answer.wait(LAST_LOOK).ok());
     if let (None, Some(recorder)) = (closed, recorder::begun()) {
@@ -89,7 +90,7 @@ pub(crate) fn close_launches(pool: u32) {
     }
 }
 
-/// Asks the collector, also when the plugin is off after a fault: what was recorded before counts.
+/// Asks the collector, even if the plugin is off after a fault: what was recorded before counts.
 fn ask<T>(question: impl FnOnce(Reply<T>) -> Question, wait: impl FnOnce(&Answer<T>) -> Option<T>) -> Option<T> {
     let recorder = recorder::begun()?;
     // a forked child has no collector to ask
@@ -102,8 +103,8 @@ fn ask<T>(question: impl FnOnce(Reply<T>) -> Question, wait: impl FnOnce(&Answer
     wait(&answer)
 }
 
-/// Waits for as long as the collector is at work, and until the deadline that all questions of the end share; at least
-/// for one look.
+/// Waits for an answer while the collector is at work, until the deadline that all questions of the end share. Waits
+/// for at least one look.
 fn patiently<T>(answer: &Answer<T>) -> Option<T> {
     let begun = Instant::now();
     let deadline = {

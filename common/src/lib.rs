@@ -3,16 +3,16 @@
 //! ```text
 //! record: callbacks ──► windows of slots ──► collect: reader, assembly ──► sums, figures ──► board, series, timeline, summary
 //! ```
-//! The callbacks ([`callbacks`]) write one cache line an event ([`slot`]) into the communicator's window ([`window`]).
-//! The collector thread (`collect::collector`) reads the windows (`collect::reader`), puts operations and transfers
-//! together (`collect::assembly`), sums and fits them ([`run_sums`], [`rate`]) and shows the result ([`board`],
+//! The callbacks ([`callbacks`]) write one cache line per event ([`slot`]) into the communicator's window ([`window`]).
+//! The collector thread (`collect::collector`) reads the windows (`collect::reader`), assembles operations and
+//! transfers (`collect::assembly`), sums and fits them ([`run_sums`], [`rate`]), and shows the result ([`board`],
 //! [`series`], [`summary`]).
 
-// Under everything.
+// The lowest floor.
 mod base;
 pub mod event;
 
-// What a process is told, what it is, and its clocks.
+// The settings, identity and clocks of a process.
 pub mod clock;
 pub mod config;
 pub mod origin;
@@ -27,7 +27,7 @@ pub mod operation;
 pub mod summary;
 mod sums;
 
-// The collector, and all processes together.
+// The collector, and the figures of all processes together.
 mod collect;
 pub mod lateness;
 
@@ -52,6 +52,6 @@ pub use record::{callbacks, context, grace, host_region, pool, recorder, slot, t
 pub use summary::report;
 pub use sums::{connections, rate, run_sums, services};
 
-/// Of the library; a program that is made with it, as the tool, has it too.
+/// The allocator of the library, and of every program linked with this crate, such as the tool.
 #[global_allocator]
 static ALLOCATOR: base::reserve::Reserve = base::reserve::Reserve;

@@ -1,4 +1,4 @@
-//! Begin and end of the recording in a process: everything else is started and ended here.
+//! Begin and end of the recording in a process. Everything else is started and ended here.
 
 use crate::base::guard::contain;
 use crate::base::{files, log, notes, shortage, switch};
@@ -15,15 +15,15 @@ use crate::{control, export, origin, summary_file};
 use std::io;
 use std::sync::{Once, OnceLock};
 
-/// The recorder of this process, started at the first call together with the collector thread. `None` when the system
-/// refuses memory or a thread: then nothing is recorded, and one line says so.
+/// Returns the recorder of this process. The first call starts it together with the collector thread. `None` if the
+/// system refuses memory or a thread: then nothing is recorded, and one line says so.
 pub fn begin() -> Option<&'static Recorder> {
     static BEGUN: OnceLock<Option<&'static Recorder>> = OnceLock::new();
-    // a child that was forked while another thread was in here would wait for that thread for ever
+    // a child forked while another thread is in here would wait for that thread for ever
     if switch::is_off() {
         return None;
     }
-    // for whoever comes first, if not NCCL
+    // for the first caller, which need not be NCCL
     switch::prepare();
     let failed =
         |error: io::Error| log::warn(&format!("no memory or thread to record with ({error}); NCCL is not recorded"));
@@ -35,13 +35,13 @@ fn start(settings: Settings) -> io::Result<&'static Recorder> {
     if let Some(rate) = settings.tick_rate {
         CLOCK.set_rate(rate);
     }
-    // known from the first callback on
+    // the scale must be known from the first callback on
     CLOCK.await_scale();
     origin::begin();
     grace::prepare();
     finish_at_exit()?;
     ThreadCell::prepare()?;
-    // for as long as there are callbacks, which is until the process has ended
+    // lives as long as there are callbacks, which is until the process has ended
     let recorder: &'static Recorder = Box::leak(Box::new(Recorder::new(settings)?));
     collector::spawn(recorder)?;
     recorder.publish();
@@ -50,7 +50,7 @@ fn start(settings: Settings) -> io::Result<&'static Recorder> {
     Ok(recorder)
 }
 
-/// NCCL made a communicator. Gives its context, [`NO_CONTEXT`] when nothing can be recorded.
+/// Records a new communicator of NCCL. Returns its context; [`NO_CONTEXT`] if nothing can be recorded.
 pub fn open(communicator: Communicator) -> u64 {
     let Some(recorder) = begin() else { return NO_CONTEXT };
     let has_launches = communicator.timed.launches;
@@ -61,20 +61,20 @@ pub fn open(communicator: Communicator) -> u64 {
     context
 }
 
-/// NCCL destroyed a communicator.
+/// Records that NCCL destroyed a communicator.
 pub fn close(context: u64) {
     if let Some(pool) = begun().and_then(|recorder| recorder.finalize(context)) {
         control::close_launches(pool);
     }
 }
 
-/// Ends the measurement: takes everything in, settles what is in progress, and writes the summary if a file is set.
+/// Ends the measurement: takes everything in, settles operations in progress, and writes the summary if a file is set.
 pub fn finish() {
-    // a forked child has no collector, and what another thread of its parent held it would wait for for ever
+    // a forked child has no collector, and would wait for ever for locks that other threads of its parent held
     if !is_own_process() {
         return;
     }
-    // what there is nobody can finish
+    // nothing that exists can be finished
     if shortage::is_out_of_memory() {
         files::remove_all();
         return;
@@ -87,7 +87,7 @@ pub fn finish() {
     export::last();
 }
 
-/// To the file that is set, if one is.
+/// Writes the summary to its file, if one is set.
 fn write_summary() {
     if begun().is_some_and(|recorder| recorder.settings.summary.is_some())
         && let Some(summary) = control::summary()
@@ -96,7 +96,7 @@ fn write_summary() {
     }
 }
 
-/// Says once that events found no room, and once that their callbacks were left.
+/// Warns once if events found no room, and once if signal handlers left callbacks.
 fn tell_dropped() {
     static TOLD: Once = Once::new();
     let dropped = ThreadCell::all_dropped();
@@ -120,7 +120,7 @@ fn tell_dropped() {
     }
 }
 
-/// Says once that times may be wrong.
+/// Warns once if times may be wrong.
 fn tell_doubt() {
     static TOLD: Once = Once::new();
     if CLOCK.is_in_doubt() {
@@ -132,7 +132,7 @@ fn tell_doubt() {
     }
 }
 
-/// Has [`finish`] called when the process exits. Called once.
+/// Registers [`finish`] for the exit of the process. Called once.
 ///
 /// # Errors
 /// As [`at_exit`].
@@ -143,8 +143,8 @@ fn finish_at_exit() -> io::Result<()> {
     at_exit(end)
 }
 
-/// Has CUDA's events asked for a last time, and never again, when the process exits: before CUDA itself is taken down,
-/// whose handlers were registered earlier. Called once, where the driver is known to be there.
+/// Registers the last look at CUDA events for the exit of the process, after which no event is asked for. It comes
+/// before CUDA's own exit handlers, which were registered earlier. Called once, where the driver is known to be there.
 fn end_launches_at_exit() {
     extern "C" fn end() {
         let end = || {
@@ -161,16 +161,16 @@ fn end_launches_at_exit() {
     ONCE.call_once(|| _ = at_exit(end));
 }
 
-/// Has a function of this library called when the process exits; the one that was given last comes first.
+/// Registers a function of this library for the exit of the process. The function registered last runs first.
 ///
 /// # Errors
-/// When the C library has no memory for that.
+/// When the C library has no memory for it.
 pub fn at_exit(function: extern "C" fn()) -> io::Result<()> {
-    // SAFETY: a function of this library, which is never unloaded (linked with -z nodelete).
+    // SAFETY: `function` stays valid until the exit, since this library is never unloaded (linked with -z nodelete).
     if unsafe { libc::atexit(function) } == 0 { Ok(()) } else { Err(io::ErrorKind::OutOfMemory.into()) }
 }
 
-/// Whether this is the process that began to record: a forked child has no collector.
+/// Returns whether this is the process that began to record. A forked child is not, and has no collector.
 fn is_own_process() -> bool {
     begun().is_some_and(Recorder::is_of_this_process)
 }

@@ -1,18 +1,18 @@
-//! What the rounds of a process go by, and what one took in.
+//! The input and the result of a round of the collector.
 
 use crate::record::recorder::Recorder;
 
-/// What one round took in.
+/// The result of a round.
 #[derive(Debug, Clone, Copy)]
 pub struct Round {
-    /// Events that were not seen before.
+    /// Number of events that were not seen before.
     pub events: u32,
-    /// All that began before was taken in, in ticks.
+    /// All events that began before this time were taken in, in ticks.
     pub horizon: u64,
 }
 
 impl Round {
-    /// One that has taken in nothing, since there was nothing at that time.
+    /// Returns a round at this time that had nothing to take in.
     pub fn at(now: u64) -> Self {
         Self { events: 0, horizon: now }
     }
@@ -22,13 +22,13 @@ impl Round {
     }
 }
 
-/// What the rounds of a process go by.
+/// The input of a round.
 #[derive(Debug, Clone, Copy)]
 pub struct Course<'a> {
-    /// What was recorded.
+    /// The recorder of the process.
     pub recorder: &'a Recorder,
-    /// The events' clock, read before.
+    /// Time of the events' clock, read before the round.
     pub now: u64,
-    /// Late events of communicators that have ended are not waited for.
+    /// Whether late events of communicators that have ended are not waited for.
     pub hasty: bool,
 }

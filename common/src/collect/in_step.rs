@@ -1,53 +1,56 @@
-//! Whether the GPU's stamps of a communicator can be believed.
+//! Decides whether the GPU's stamps of a communicator belong to their operations.
 //!
-//! NCCL reads kernel stamps by numbers that it counts on the host, and some works it does not count: a point-to-point
-//! operation to oneself up to 2.30, and calls it reports no further (ncclBroadcast in 2.29 to 2.32 by default). From
-//! the first such work on, later operations of the communicator get the stamps of earlier ones. So stamps are believed
-//! only for operations that started before the first uncounted work, in the order of start callbacks. Whether a work is
-//! uncounted shows later, if something that follows it comes or never comes; until then the operations behind it are
-//! undecided.
+//! NCCL matches stamps to kernels by numbers that it counts on the host, and it does not count some works: a
+//! point-to-point operation to the own rank (up to 2.30), and calls that it reports no further (ncclBroadcast in 2.29
+//! to 2.32 by default). After the first uncounted work, operations of the communicator get the stamps of earlier
+//! operations. So stamps are believed only for operations that started before the first uncounted work, in the order of
+//! start callbacks.
+//!
+//! Whether a work is uncounted shows later: a counted work is followed by a kernel channel or an operation, an
+//! uncounted work is not. Until then the work is a suspect, and the operations behind it are undecided.
 
 use crate::operation::verdict::{Cause, Verdict};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Works that may be in doubt; past it the first one is decided.
+/// Largest number of suspects. Beyond it, the first suspect is decided without waiting.
 const MOST_SUSPECTS: usize = 65_536;
 
-/// A work that may turn out uncounted.
+/// A work that may turn out to be uncounted.
 #[derive(Debug, Clone, Copy)]
 struct Suspect {
     handle: u64,
     cause: Cause,
-    /// Captured into a CUDA graph: it launches nothing itself, and what follows comes with the first replay.
+    /// Whether it was captured into a CUDA graph: the capture launches nothing, and what follows comes with the first
+    /// replay.
     captured: bool,
 }
 
-/// The order of works of one communicator, and the doubts about them.
+/// The order of works of one communicator, and its suspects.
 #[derive(Debug, Default)]
 pub(crate) struct InStep {
-    /// All starts before this one were seen.
+    /// All starts before this order were seen.
     seen: u64,
-    /// Starts seen beyond.
+    /// Orders of starts seen beyond `seen`.
     ahead: BTreeSet<u64>,
-    /// The latest one, which is mostly cleared by what comes next: its order, and what it is.
+    /// The latest suspect with its order. Most suspects are cleared by the next event, before they join `suspects`.
     latest: Option<(u64, Suspect)>,
-    /// All others.
+    /// All other suspects, by order.
     suspects: BTreeMap<u64, Suspect>,
-    /// Their orders by their handles.
+    /// Orders of the suspects in `suspects`, by handle.
     orders: FxHashMap<u64, u64>,
-    /// The first call that was captured into a CUDA graph, by order.
+    /// Order of the first call that was captured into a CUDA graph.
     captured: Option<u64>,
-    /// Operations that were launched outside of graphs and have unseen starts before them, by order.
+    /// Orders of operations that were launched outside of graphs and have unseen starts before them.
     launched: BTreeSet<u64>,
     uncounted: Option<u64>,
     cause: Option<Cause>,
 }
 
 impl InStep {
-    /// Takes note of a start; false when it was known already.
+    /// Notes a start. Returns false if it was seen already.
     pub(crate) fn seen(&mut self, order: u64) -> bool {
-        // mostly they are read in their order
+        // most starts are read in their order
         if order == self.seen && self.ahead.is_empty() {
             self.seen += 1;
             return true;
@@ -68,15 +71,16 @@ impl InStep {
         true
     }
 
-    /// A call of that order was captured into a CUDA graph. To be told before it is [`InStep::seen`].
+    /// Notes that the call of this order was captured into a CUDA graph. Must come before [`InStep::seen`] of the same
+    /// order.
     pub(crate) fn captured(&mut self, order: u64) {
         self.captured = Some(self.captured.map_or(order, |first| first.min(order)));
     }
 
-    /// An operation of that order was launched outside of graphs. NCCL counts its works then, and those of a graph's
-    /// replays when they run, or not at all: beside graphs they are not in step.
+    /// Notes that an operation was launched outside of graphs. NCCL counts its works now, but the works of a graph only
+    /// when a replay runs, or not at all: an operation beside graphs is out of step.
     pub(crate) fn launched(&mut self, order: u64) {
-        // which calls were captured before is known once all starts before were seen
+        // all captures before it are known only after all starts before it were seen
         if order < self.seen {
             self.hold_against_graphs(order);
         } else {
@@ -90,15 +94,15 @@ impl InStep {
         }
     }
 
-    /// The order that all starts were seen before.
+    /// Returns the order before which all starts were seen.
     pub(crate) fn seen_before(&self) -> u64 {
         self.seen
     }
 
-    /// The work of that order and handle is uncounted unless [`InStep::clear`] comes.
+    /// Adds a suspect: its work is uncounted unless [`InStep::clear`] is called for it.
     pub(crate) fn suspect(&mut self, order: u64, handle: u64, captured: bool, cause: Cause) {
         if self.uncounted.is_some_and(|uncounted| uncounted <= order) {
-            // nothing behind is believed anyway
+            // stamps behind it are not believed anyway
             return;
         }
         if self.suspects.len() >= MOST_SUSPECTS {
@@ -108,7 +112,7 @@ impl InStep {
         self.latest = Some((order, Suspect { handle, cause, captured }));
     }
 
-    /// The latest suspect joins the others.
+    /// Moves the latest suspect to `suspects`.
     fn put_aside(&mut self) {
         if let Some((order, suspect)) = self.latest.take() {
             self.suspects.insert(order, suspect);
@@ -116,13 +120,13 @@ impl InStep {
         }
     }
 
-    /// The work is counted after all.
+    /// Clears a suspect: its work is counted.
     #[inline]
     pub(crate) fn clear(&mut self, handle: u64) {
         if self.latest.is_some_and(|(_, suspect)| suspect.handle == handle) {
             self.latest = None;
         }
-        // asked for each kernel channel, mostly without a doubt anywhere
+        // called for each kernel channel, mostly without any suspect
         if self.orders.is_empty() {
             return;
         }
@@ -131,8 +135,8 @@ impl InStep {
         }
     }
 
-    /// An operation of that order has long ended on the GPU: nothing more will come for works that started before it.
-    /// The suspects among them are uncounted, but for captured ones, which are followed whenever they are replayed.
+    /// Condemns suspects before the order of an operation that ended long ago on the GPU: nothing more will come of
+    /// works that started before it. Captured suspects stay: a replay may follow at any time.
     pub(crate) fn expire(&mut self, witness: u64) {
         self.put_aside();
         let over = self.suspects.range(..witness).filter(|(_, suspect)| !suspect.captured);
@@ -144,12 +148,12 @@ impl InStep {
         }
     }
 
-    /// Whether nothing is in doubt.
+    /// Returns whether nothing is in doubt.
     pub(crate) fn has_no_doubts(&self) -> bool {
         self.latest.is_none() && self.suspects.is_empty() && self.ahead.is_empty()
     }
 
-    /// Nothing more will come at all.
+    /// Decides all suspects: nothing more will come at all.
     pub(crate) fn end(&mut self) {
         self.seen = u64::MAX;
         self.put_aside();
@@ -160,7 +164,7 @@ impl InStep {
         self.orders.clear();
     }
 
-    /// Gives up on the first suspect: a captured one is believed, another is taken for uncounted.
+    /// Decides the first suspect without waiting: a captured one is believed, any other is taken for uncounted.
     pub(crate) fn give_up(&mut self) {
         self.put_aside();
         if let Some((order, suspect)) = self.suspects.pop_first() {
@@ -169,12 +173,12 @@ impl InStep {
                 self.condemn(order, Cause::TooMuchInDoubt);
             }
         } else {
-            // a start that never showed up
+            // no suspect: the doubt is a start that was never seen
             self.condemn(self.seen, Cause::TooMuchInDoubt);
         }
     }
 
-    /// What holds for the operation of that order.
+    /// Returns the verdict on the stamps of the operation of this order.
     pub(crate) fn verdict(&self, order: u64) -> Verdict {
         if self.uncounted.is_some_and(|uncounted| uncounted <= order) {
             return Verdict::OutOfStep;
@@ -184,7 +188,7 @@ impl InStep {
         if doubted || order > self.seen { Verdict::Undecided } else { Verdict::InStep }
     }
 
-    /// Stamps are not believed from the operation of that order on.
+    /// No longer believes stamps of operations from this order on.
     pub(crate) fn condemn(&mut self, order: u64, cause: Cause) {
         self.uncounted = Some(self.uncounted.map_or(order, |uncounted| uncounted.min(order)));
         self.cause.get_or_insert(cause);
@@ -196,7 +200,7 @@ impl InStep {
         }
     }
 
-    /// Why stamps are not believed, if that is so.
+    /// Returns why stamps are no longer believed, if they are not.
     pub(crate) fn cause(&self) -> Option<Cause> {
         self.cause
     }

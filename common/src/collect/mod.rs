@@ -1,4 +1,4 @@
-//! The collector: windows read, operations put together, figures worked out.
+//! The collector: reads windows, assembles operations, works out figures.
 
 pub(crate) mod assembly;
 pub(crate) mod collector;

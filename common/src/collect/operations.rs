@@ -4,19 +4,20 @@ use crate::collect::table::Table;
 use crate::operation::Operation;
 use crate::operation::kernels::Kernels;
 
-/// Operations under way.
+/// Operations under way, by handle.
 pub(crate) type Operations = Table<Operation>;
 
-/// Some of them, to be taken out: their places, each under the operation's order.
+/// Operations to be taken out: their places, each with the operation's order.
 pub(crate) type Chosen = Vec<(u64, u32)>;
 
 impl Operations {
-    /// Those that are `over`.
+    /// Chooses the operations that are `over`.
     pub(crate) fn over(&self, over: impl Fn(&Operation) -> bool) -> Chosen {
         self.places(over).map(|(place, operation)| (operation.order, place)).collect()
     }
 
-    /// Those that are complete and `over` of these handles, of which those are left that are complete and not over.
+    /// Chooses, among these handles, the complete operations that are `over`. Keeps the handles of complete operations
+    /// that are not over, and removes all other handles.
     pub(crate) fn complete_among(
         &mut self,
         handles: &mut Vec<u64>,
@@ -37,9 +38,9 @@ impl Operations {
         chosen
     }
 
-    /// Takes them out, and gives them to `each` before, in the order of their starts.
+    /// Takes the chosen operations out and passes each to `each`, in the order of their starts.
     pub(crate) fn take_out(&mut self, mut chosen: Chosen, mut each: impl FnMut(&mut Operation)) {
-        // mostly they come about in their order, of which this sort makes use
+        // mostly sorted already, which this sort makes use of
         chosen.sort();
         chosen.dedup();
         let places: Vec<u32> = chosen.into_iter().map(|(_, place)| place).collect();

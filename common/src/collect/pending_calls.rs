@@ -1,23 +1,23 @@
-//! PendingCalls of NCCL's API that no operation has followed yet, by handle.
+//! Calls of NCCL's API that no operation has followed yet, by handle.
 
 use crate::collect::table::Table;
 
 /// A call that an operation may follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Call {
-    /// Place in the order of starts of its communicator.
+    /// Place in the communicator's order of starts.
     pub order: u64,
-    /// When it was made, ticks.
+    /// Time of the call, ticks.
     pub time: u64,
-    /// Captured into a CUDA graph: it launches nothing itself.
+    /// Whether it was captured into a CUDA graph: the capture launches nothing.
     pub captured: bool,
 }
 
-/// PendingCalls that wait.
+/// Calls that wait for their operation, by handle.
 pub(crate) type PendingCalls = Table<Call>;
 
 impl PendingCalls {
-    /// Takes those out that are `over`, and gives how many.
+    /// Removes the calls that are `over`, and returns their number.
     pub(crate) fn drop_over(&mut self, over: impl Fn(&Call) -> bool) -> u64 {
         let places: Vec<u32> = self.places(over).map(|(place, _)| place).collect();
         self.remove_at(&places);

@@ -1,24 +1,24 @@
-//! The proxy operations of a communicator, and which of their steps are under way.
+//! The proxy operations of a communicator and their steps under way.
 //!
 //! A step that NCCL starts again (a receive that could not be posted is tried again and again) never stops under its
-//! first handle, and neither does one that its proxy operation has outlived. Such steps are lost: nobody waits for
-//! them.
+//! first handle, and a step that its proxy operation has outlived never stops at all. Such steps are lost: nobody waits
+//! for them.
 
 use crate::collect::table::Table;
 use crate::record::payload::{Connection, OfProxyOp};
 use crate::record::slot::Recorded;
 use rustc_hash::FxHashSet;
 
-/// Places that are kept at hand when few are needed.
+/// Capacity that is kept when few entries are needed.
 const FEW: usize = 256;
 
-/// What a step needs to know of its proxy operation. Two whole words, copied for each step: many small fields, written
-/// one by one and read together, would have the processor wait.
+/// The part of a proxy operation that its steps need. It is two whole words, copied for each step: many small fields,
+/// written one by one and read together, would stall the processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Proxy {
-    /// Handle of the operation it belongs to.
+    /// Handle of the proxy operation's operation.
     pub operation: u64,
-    /// The connection, marked where the operation counts it as under way.
+    /// The connection, marked if the operation counts the proxy operation as under way.
     connection: Connection,
 }
 
@@ -27,55 +27,55 @@ impl Proxy {
         Self { operation, connection: connection.marked(counted) }
     }
 
-    /// The other rank.
+    /// Returns the other rank.
     pub(crate) fn peer(self) -> i32 {
         self.connection.peer()
     }
 
-    /// Channel id.
+    /// Returns the channel id.
     pub(crate) fn channel(self) -> u8 {
         self.connection.channel()
     }
 
-    /// Sends, or receives.
+    /// Returns whether it sends; otherwise it receives.
     pub(crate) fn sends(self) -> bool {
         self.connection.sends()
     }
 
-    /// Whether its operation counts it as under way.
+    /// Returns whether its operation counts it as under way.
     pub(crate) fn is_counted(self) -> bool {
         self.connection.is_marked()
     }
 }
 
-/// One that is followed.
+/// A known proxy operation and its steps under way.
 #[derive(Debug)]
 struct Followed {
     proxy: Proxy,
-    /// Its steps under way, number and handle.
+    /// Number and handle of each step under way.
     open: Vec<(u64, u64)>,
 }
 
-/// All of a communicator, by handle.
+/// All proxy operations of a communicator, by handle.
 #[derive(Debug, Default)]
 pub(crate) struct Proxies {
     known: Table<Followed>,
-    /// Those that have ended, and when. A step that stopped earlier may be read later, in another window, but in the
-    /// next round at the latest that takes in all of that time.
+    /// Handles and ends of proxy operations that have ended. A step that stopped before the end may lie in another
+    /// window and be read later; it is read at the latest in the round after the one that takes in all of that time.
     ended: Vec<(u64, u64)>,
-    /// Those that are forgotten after the next round.
+    /// Handles of proxy operations that are forgotten after the next round.
     over: Vec<u64>,
     lost: FxHashSet<u64>,
 }
 
 impl Proxies {
-    /// The proxy operation of that handle.
+    /// Returns the proxy operation of this handle.
     #[inline]
     pub(crate) fn get(&mut self, handle: u64) -> Option<Proxy> {
         self.known.get_mut(handle).map(|followed| followed.proxy)
     }
 
-    /// Takes a proxy operation in, from its slot; `None` when it is known already.
+    /// Adds a proxy operation from its slot. Returns `None` if it is known already.
     pub(crate) fn begin(&mut self, handle: u64, event: &Recorded, counted: bool) -> Option<Proxy> {
         if self.known.contains(handle) {
             return None;
@@ -85,12 +85,12 @@ impl Proxies {
         Some(proxy)
     }
 
-    /// It has ended at that time; its steps may still be read in this round and the next.
+    /// Notes that a proxy operation ended at this time. Its steps may still be read in this round and the next.
     pub(crate) fn end(&mut self, handle: u64, time: u64) {
         self.ended.push((handle, time));
     }
 
-    /// A step of that number has begun. Gives how many earlier ones of the same number it leaves lost.
+    /// Notes that a step has begun. Returns how many earlier steps of the same number are lost by it.
     pub(crate) fn begin_step(&mut self, proxy: u64, number: u64, handle: u64) -> usize {
         let lost = self.lose_steps(proxy, number);
         if let Some(followed) = self.known.get_mut(proxy) {
@@ -99,7 +99,8 @@ impl Proxies {
         lost
     }
 
-    /// A step of that number has begun and ended: the same, in one.
+    /// Notes that a step has begun and ended. Returns its proxy operation, and how many earlier steps of the same
+    /// number are lost by it.
     #[inline]
     pub(crate) fn pass_step(&mut self, proxy: u64, number: u64) -> Option<(Proxy, usize)> {
         let followed = self.known.get_mut(proxy)?;
@@ -108,7 +109,7 @@ impl Proxies {
         Some((of, lost))
     }
 
-    /// Those of that number that are under way are lost.
+    /// Loses the steps of this number that are under way, and returns how many there were.
     fn lose_steps(&mut self, proxy: u64, number: u64) -> usize {
         let Some(Followed { open, .. }) = self.known.get_mut(proxy) else { return 0 };
         let before = self.lost.len();
@@ -116,7 +117,7 @@ impl Proxies {
         self.lost.len() - before
     }
 
-    /// A step has ended; false when it was lost before, and taken for ended then.
+    /// Notes that a step has ended. Returns false if it was lost before and counted as ended then.
     pub(crate) fn end_step(&mut self, proxy: u64, handle: u64) -> bool {
         if let Some(Followed { open, .. }) = self.known.get_mut(proxy) {
             open.retain(|&(_, other)| other != handle);
@@ -124,13 +125,13 @@ impl Proxies {
         self.awaits_step(handle)
     }
 
-    /// Whether the step's stop is still waited for.
+    /// Returns whether the step's stop is still waited for; removes it from the lost steps if not.
     pub(crate) fn awaits_step(&mut self, handle: u64) -> bool {
         self.lost.is_empty() || !self.lost.remove(&handle)
     }
 
-    /// All that began before `horizon` has been read. Gives, for each proxy operation that is forgotten now, the
-    /// operation it belongs to and how many of its steps are lost.
+    /// Ends a round: all events that began before `horizon` have been read. Returns, for each proxy operation that is
+    /// forgotten now, its operation's handle and the number of its lost steps.
     pub(crate) fn end_round(&mut self, horizon: u64) -> Vec<(u64, usize)> {
         let Self { known, ended, over, lost } = self;
         let forget = |handle| {
@@ -144,7 +145,7 @@ impl Proxies {
         forgotten
     }
 
-    /// Gives back memory that many needed and few do not.
+    /// Gives back memory that a peak has left over.
     fn shrink(&mut self) {
         self.known.shrink();
         let (over, ended) = (self.over.len(), self.ended.len());

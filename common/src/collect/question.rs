@@ -1,4 +1,4 @@
-//! What the process asks the collector thread for.
+//! Questions of the process to the collector thread.
 
 use crate::base::answer::Reply;
 use crate::figures::series::{Point, Token};
@@ -6,63 +6,63 @@ use crate::figures::timeline::Timeline;
 use crate::summary::Summary;
 use crossbeam_queue::SegQueue;
 
-/// Those that the collector has not seen.
+/// Questions that the collector has not seen.
 static ASKED: SegQueue<Question> = SegQueue::new();
 
-/// Asks. The collector sees it in its next round.
+/// Asks a question. The collector sees it in its next round.
 pub(crate) fn put(question: Question) {
     ASKED.push(question);
 }
 
-/// The next one that nobody has answered. What nobody waits for any more is passed over.
+/// Returns the next unanswered question that somebody still waits for, and drops those before it.
 pub(crate) fn next() -> Option<Question> {
     std::iter::from_fn(|| ASKED.pop()).find(Question::is_due)
 }
 
-/// A question on the channel to the collector. It has taken in all news from before the question when it answers.
+/// A question to the collector. The collector answers it after all news from before the question.
 #[derive(Debug)]
 pub(crate) enum Question {
-    /// Take in all that was recorded before this question, then answer.
+    /// Take in all that was recorded before this question.
     Flush {
         /// The measurement is over: settle everything, events in progress included.
         last: bool,
-        /// Where the answer goes.
+        /// Receives the answer.
         done: Reply<()>,
     },
-    /// The last communicator of a context of CUDA's has ended.
+    /// The last communicator of a CUDA context has ended.
     Close {
         /// The pool of its launches.
         pool: u32,
-        /// Where the answer goes.
+        /// Receives the answer.
         done: Reply<()>,
     },
-    /// Tell the summary as it stands.
+    /// Give the summary as it stands.
     Summary {
-        /// Where the answer goes.
+        /// Receives the answer.
         answer: Reply<Summary>,
     },
-    /// Tell the sums as they stand.
+    /// Give the sums as they stand.
     #[cfg(feature = "otel")]
     Sums {
-        /// Where the answer goes.
+        /// Receives the answer.
         answer: Reply<crate::figures::snapshot::Sums>,
     },
-    /// Hand over the timeline, if there is one; nothing is added to it any more.
+    /// Hand over the timeline, if there is one. Nothing is added to it afterwards.
     Timeline {
-        /// Where the answer goes.
+        /// Receives the answer.
         answer: Reply<Option<Timeline>>,
     },
-    /// Tell the points of a series.
+    /// Give the points of a series.
     Series {
-        /// Which one.
+        /// The series.
         series: Token,
-        /// Where the answer goes.
+        /// Receives the answer.
         answer: Reply<Vec<Point>>,
     },
 }
 
 impl Question {
-    /// Whether somebody waits for the answer, or others than whoever asked see what it does.
+    /// Returns whether it is to be answered: somebody waits for the answer, or its effect goes beyond the answer.
     fn is_due(&self) -> bool {
         match self {
             Self::Flush { last: true, .. } | Self::Close { .. } => true,

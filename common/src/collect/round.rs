@@ -1,20 +1,19 @@
-//! One round of the collector: takes in what was recorded of the communicators, and takes closed windows apart.
+//! One round of the collector: reads what was recorded of the communicators, and takes closed windows apart.
 
 use crate::collect::communicator::Communicator;
 use crate::collect::course::{Course, Round};
 use crate::figures::Figures;
 use crate::record::grace::Graces;
 
-/// Events after which windows that are closed are taken apart, lest their memory wait for all other communicators to be
-/// read.
+/// Number of events after which closed windows are taken apart, so that their memory does not wait for all other
+/// communicators to be read.
 const TOGETHER: u32 = 32_768;
 
-/// A window that closes waits for a grace period, then for another, then it is done. No more than that a round:
-/// callbacks may close windows for as long as there are rounds.
+/// Largest number of closing phases in a round. A window that closes waits for one grace period, then for another, then
+/// it is done. The bound ends the round, since callbacks may close windows at any time.
 const PHASES: u32 = 3;
 
-/// Takes in what was recorded of each. Windows that close wait for the same grace periods as those of the communicators
-/// beside them.
+/// Runs a round over the communicators. Their closing windows share grace periods.
 pub fn follow<'c>(
     communicators: impl Iterator<Item = &'c mut Communicator>,
     course: Course<'_>,
@@ -35,7 +34,7 @@ pub fn follow<'c>(
     all.and(part)
 }
 
-/// Takes apart what can be, and settles what is over.
+/// Takes apart the windows that can be, and settles the operations that are over.
 fn conclude(together: &mut Vec<&mut Communicator>, course: Course<'_>, graces: &mut Graces, figures: &mut Figures) {
     for _ in 0..PHASES {
         together.iter_mut().for_each(|communicator| communicator.close(course, graces, figures));

@@ -1,35 +1,35 @@
-//! Things by handle, of which the same few are asked for again and again.
+//! A table by handle, for few entries that are looked up again and again.
 //!
-//! They lie side by side. The last bits of a handle lead to the place of what came last with such bits: a guess that
-//! one comparison proves. What came before it with the same bits is found by a hash table, which thus has little to do:
-//! there are two to four times as many guesses as things, up to 16,384 of these.
+//! The entries lie side by side in a vector. The last bits of a handle index a guess: the place of the last entry
+//! inserted with these bits. One comparison checks the guess. A hash table has the places of the entries that no guess
+//! leads to. It has little to do: there are two to four times as many guesses as entries, up to 16,384 entries.
 
 use rustc_hash::FxHashMap;
 
-/// Guesses of a table with anything in it.
+/// Number of guesses of a table that is not empty, at least.
 const FEWEST_GUESSES: usize = 64;
-/// Most guesses, which take 128 KiB. With more entries than half as many, the hash table has more to do.
+/// Largest number of guesses; they take 128 KiB. With more than half as many entries, the hash table has more to do.
 const MOST_GUESSES: usize = 32_768;
-/// Guesses for each entry, below which there come to be twice as many. With more of them fewer things would have the
-/// same, but the processor's caches would hold less.
+/// Guesses for each entry; with fewer, their number doubles. More guesses would make fewer entries share a guess, but
+/// the processor's caches would hold fewer of them.
 const ROOMY: usize = 2;
-/// Entries that memory is kept for when few are needed.
+/// Capacity that is kept when few entries are needed.
 const FEW: usize = 64;
-/// In the place of one that is taken out. No slot has that handle.
+/// Handle of an entry that is taken out. No slot has this handle.
 const GONE: u64 = u64::MAX;
-/// A guess that leads nowhere.
+/// A guess that leads to no entry.
 const NOWHERE: u32 = u32::MAX;
 
 /// A table by handle.
 #[derive(Debug)]
 pub(crate) struct Table<T> {
     entries: Vec<(u64, T)>,
-    /// Places by the last bits of handles: each leads to an entry with such bits, or nowhere. A power of two, or none
-    /// until the first entry comes.
+    /// Places of entries by the last bits of their handles, or [`NOWHERE`]. Their number is a power of two, or 0 until
+    /// the first entry comes.
     guesses: Vec<u32>,
-    /// Places of those, and only those, that their guess does not lead to.
+    /// Places of exactly the entries that their guess does not lead to, by handle.
     others: FxHashMap<u64, u32>,
-    /// How many entries there were of late: memory for so many will be needed again.
+    /// Largest recent number of entries: memory for as many will be needed again.
     most: usize,
 }
 
@@ -40,35 +40,35 @@ impl<T> Default for Table<T> {
 }
 
 impl<T> Table<T> {
-    /// How many there are.
+    /// Returns the number of entries.
     #[inline]
     pub(crate) fn count(&self) -> usize {
         self.entries.len()
     }
 
-    /// All of them.
+    /// Iterates over all entries.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         self.entries.iter().map(|(_, entry)| entry)
     }
 
-    /// Those that are `wanted`, with their places, which are good until the next insertion or removal.
+    /// Iterates over the wanted entries with their places, which are valid until the next insertion or removal.
     pub(crate) fn places(&self, wanted: impl Fn(&T) -> bool) -> impl Iterator<Item = (u32, &T)> {
         (0..).zip(self.iter()).filter(move |(_, entry)| wanted(entry))
     }
 
-    /// The entry at that place.
+    /// Returns the entry at this place.
     #[inline]
     pub(crate) fn at(&mut self, place: u32) -> Option<&mut T> {
         self.entries.get_mut(place as usize).map(|(_, entry)| entry)
     }
 
-    /// Which guess is a handle's. Past the end where there are none.
+    /// Returns the index of a handle's guess; past the end where there are no guesses.
     #[inline]
     fn bits(&self, handle: u64) -> usize {
         handle as usize & self.guesses.len().wrapping_sub(1)
     }
 
-    /// The place of that handle's entry.
+    /// Returns the place of the handle's entry.
     #[inline]
     pub(crate) fn place(&self, handle: u64) -> Option<u32> {
         let guess = *self.guesses.get(self.bits(handle))?;
@@ -81,20 +81,20 @@ impl<T> Table<T> {
         self.others.get(&handle).copied()
     }
 
-    /// Whether it is among them.
+    /// Returns whether there is an entry of this handle.
     #[inline]
     pub(crate) fn contains(&self, handle: u64) -> bool {
         self.place(handle).is_some()
     }
 
-    /// The entry of that handle.
+    /// Returns the entry of this handle.
     #[inline]
     pub(crate) fn get_mut(&mut self, handle: u64) -> Option<&mut T> {
         let place = self.place(handle)?;
         self.at(place)
     }
 
-    /// Takes one in; one of the same handle must not be there.
+    /// Inserts an entry. The table must not have an entry of the same handle.
     #[inline]
     pub(crate) fn insert(&mut self, handle: u64, entry: T) {
         if self.entries.len() * ROOMY >= self.guesses.len() && self.guesses.len() < MOST_GUESSES {
@@ -106,7 +106,7 @@ impl<T> Table<T> {
         self.most = self.most.max(self.entries.len());
     }
 
-    /// The guess leads to that place from now on, and the hash table to where it led before.
+    /// Makes the handle's guess lead to this place. The entry it led to before goes to the hash table.
     #[inline]
     fn lead_to(&mut self, place: u32, handle: u64) {
         let bits = self.bits(handle);
@@ -116,7 +116,7 @@ impl<T> Table<T> {
         }
     }
 
-    /// Has about so many guesses from now on.
+    /// Rebuilds the guesses, about this many.
     #[cold]
     fn guess_anew(&mut self, wanted: usize) {
         let count = wanted.next_power_of_two().clamp(FEWEST_GUESSES, MOST_GUESSES);
@@ -127,7 +127,7 @@ impl<T> Table<T> {
         }
     }
 
-    /// Takes one out.
+    /// Removes and returns the entry of this handle.
     pub(crate) fn remove(&mut self, handle: u64) -> Option<T> {
         let place = self.place(handle)?;
         self.forget(handle, place);
@@ -138,7 +138,7 @@ impl<T> Table<T> {
         Some(entry)
     }
 
-    /// One is no longer at its place, nor anywhere.
+    /// Removes the way to an entry that is taken out.
     fn forget(&mut self, handle: u64, place: u32) {
         let bits = self.bits(handle);
         if self.guesses[bits] == place {
@@ -148,7 +148,7 @@ impl<T> Table<T> {
         }
     }
 
-    /// One has another place.
+    /// Notes that an entry has moved.
     fn moved(&mut self, handle: u64, from: u32, to: u32) {
         let bits = self.bits(handle);
         if self.guesses[bits] == from {
@@ -158,7 +158,7 @@ impl<T> Table<T> {
         }
     }
 
-    /// Takes those out that lie at these places, each named once.
+    /// Removes the entries at these places, each named once.
     pub(crate) fn remove_at(&mut self, places: &[u32]) {
         debug_assert!(places.iter().collect::<std::collections::HashSet<_>>().len() == places.len());
         let left = self.entries.len().saturating_sub(places.len());
@@ -168,8 +168,8 @@ impl<T> Table<T> {
                 self.forget(handle, place);
             }
         }
-        // those left behind fill the gaps in front: they are large, and no more of them are moved than there are of
-        // either
+        // entries from behind fill the gaps in front: entries are large, and no more of them are moved than there are
+        // gaps or entries behind
         let mut gaps = places.iter().filter(|&&place| (place as usize) < left);
         for from in left..self.entries.len() {
             let handle = self.entries[from].0;
@@ -183,12 +183,12 @@ impl<T> Table<T> {
         self.entries.truncate(left);
     }
 
-    /// Takes all out.
+    /// Removes and returns all entries.
     pub(crate) fn take(&mut self) -> impl Iterator<Item = T> + use<T> {
         std::mem::take(self).entries.into_iter().map(|(_, entry)| entry)
     }
 
-    /// Gives back memory that many needed and few do not, when that has been so for some calls.
+    /// Gives back memory that a peak has left over, once some calls have found it unused.
     pub(crate) fn shrink(&mut self) {
         if self.entries.capacity() > (4 * self.most).max(FEW) {
             self.entries.shrink_to(2 * self.most);
@@ -231,7 +231,7 @@ mod tests {
         let mut random = fastrand::Rng::with_seed(7);
         let (mut most_others, mut counts) = (0, std::collections::BTreeSet::new());
         for number in 0..20_000_u64 {
-            // few bits, so that many have the same; at times more than there are guesses
+            // few bits, so that many handles share them; at times more entries than guesses
             let handle = number << 32 | random.u64(..40) << random.u32(..10);
             match random.u32(..1000) {
                 0..500 => {
@@ -281,7 +281,7 @@ mod tests {
     #[test]
     fn memory_that_many_needed_is_given_back() {
         let mut table = Table::default();
-        // the same few bits for all of them
+        // all handles share a few last bits
         let handle = |number: u64| (number << 20) + number % 7;
         (0..10_000).for_each(|number| table.insert(handle(number), [number; 20]));
         table.remove_at(&(10..10_000).collect::<Vec<_>>());

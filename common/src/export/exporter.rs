@@ -1,27 +1,27 @@
-//! An exporter: somebody who is given the figures.
+//! An exporter: a receiver of the figures.
 
 use super::families::Family;
 use std::time::Duration;
 
-/// Somebody who is given the figures.
+/// A receiver of the figures.
 pub(crate) trait Exporter: Send {
     /// Time between two exports.
     fn interval(&self) -> Duration;
 
-    /// Sends or writes all families, within so much time as far as that is in its hands.
+    /// Sends or writes all families, within `patience` as far as the exporter can bound it.
     ///
     /// # Errors
-    /// What went wrong, in words for a person: never what may be a credential.
+    /// What went wrong, in words for people. The text never contains what may be a credential.
     fn export(&mut self, families: &[Family], patience: Duration) -> Result<(), String>;
 }
 
-/// How figures leave, in the words of those lines that tell of it.
+/// The words about an exporter in log lines, and the name of its thread.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Way {
-    /// Name of its thread.
+    /// Name of the thread.
     pub(super) thread: &'static str,
-    /// Behind "exported".
+    /// The way of export, behind the word "exported".
     pub(super) how: &'static str,
-    /// What to look at where it fails.
+    /// Advice for when the export fails.
     pub(super) out: &'static str,
 }

@@ -1,5 +1,5 @@
-//! The metrics that exporters show: names, units and labels of Mosaic's metric reference, so that its dashboards read
-//! them, and a few of our own. What they mean is ours: docs/metrics.md.
+//! The metrics that exporters show. Names, units and labels are those of Mosaic's metric reference, so that its
+//! dashboards read them, plus a few of the library's own. Their meanings are the library's: docs/metrics.md.
 
 use super::identity::Identity;
 use super::peer_labels::PeerLabels;
@@ -13,7 +13,7 @@ use crate::sums::run_sums::hexadecimal;
 use crate::sums::run_sums::{ChannelSum, OperationSum, Rank};
 use std::collections::BTreeMap;
 
-/// All points of one name.
+/// All points of one metric name.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Family {
     /// Name.
@@ -22,14 +22,14 @@ pub(crate) struct Family {
     pub unit: &'static str,
     /// One sentence.
     pub meaning: String,
-    /// By labels. Never none.
+    /// The points, each with other labels. Never empty.
     pub points: Vec<Point>,
 }
 
-/// Names and values, none twice.
+/// Label names and values. No name occurs twice.
 pub(crate) type Labels = Vec<(&'static str, String)>;
 
-/// What is known under some labels.
+/// The value under one set of labels.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Point {
     /// The labels.
@@ -38,44 +38,45 @@ pub(crate) struct Point {
     pub value: Value,
 }
 
-/// A value since the start of the process: it never falls.
+/// A value since the start of the process. It never falls.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Value {
     /// A sum.
     Sum(u64),
-    /// Values and how they are spread.
+    /// A histogram of values.
     Histogram(Histogram),
 }
 
-/// Values and how they are spread.
+/// A histogram of values.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Histogram {
-    /// Their sum.
+    /// Sum of the values.
     pub sum: f64,
     /// Upper bounds.
     pub bounds: Vec<f64>,
-    /// One more than there are bounds.
+    /// Numbers of values, one more than there are bounds.
     pub counts: Vec<u64>,
 }
 
 impl Histogram {
-    /// `unit` of the buckets' make one of the family's.
+    /// Converts buckets. `unit` is the number of the buckets' units in one of the family's units.
     fn of(buckets: &Buckets, unit: f64) -> Self {
         let bounds = buckets.bounds().iter().map(|&bound| bound as f64 / unit).collect();
         Self { sum: buckets.sum() as f64 / unit, bounds, counts: buckets.counts().to_vec() }
     }
 
-    /// How many values.
+    /// Returns the number of values.
     pub(crate) fn count(&self) -> u64 {
         self.counts.iter().sum()
     }
 }
 
-/// Nanoseconds in a microsecond, and bytes per second in an MB/s.
+/// Nanoseconds in a microsecond.
 const MICROSECOND: f64 = 1e3;
+/// Bytes per second in a MB/s.
 const MEGABYTE: f64 = 1e6;
 
-/// All that have a point.
+/// Makes all families that have a point.
 pub(crate) fn families(sums: &Sums, identity: &Identity, peers: &mut PeerLabels, failed: u64) -> Vec<Family> {
     peers.meet(sums.pairs.iter().map(|(pair, _)| *pair));
     let view = View { sums, of_process: of_process(identity) };
@@ -126,7 +127,7 @@ fn of_times(nanoseconds: &Buckets) -> Histogram {
     Histogram::of(nanoseconds, MICROSECOND)
 }
 
-/// Labels that every point has.
+/// Returns the labels that every point has.
 fn of_process(identity: &Identity) -> Labels {
     let told =
         [("local_rank", &identity.local_rank), ("gpu_uuid", &identity.gpu_uuid), ("gpu_pci_bus_id", &identity.gpu_bus)];
@@ -139,9 +140,9 @@ struct OfKind {
     comm_type: &'static str,
     bytes: Family,
     time: Family,
-    /// Of collectives.
+    /// Only collectives have this family.
     count: Option<Family>,
-    /// Number, size and time of the transfers, a value for each operation that sent anything.
+    /// Number, size and time of the transfers. Each operation with transfers has one value in each.
     sends: [Family; 3],
 }
 
@@ -186,7 +187,7 @@ impl OfKind {
         ]
     }
 
-    /// Takes the sums of a rank's operations of one function in.
+    /// Adds the sums of a rank's operations of one function.
     fn add(&mut self, labels: &Labels, sum: &OperationSum) {
         let Some(spread) = &sum.spread else { return };
         let point = |value| Point { labels: labels.clone(), value };
@@ -228,7 +229,7 @@ impl View<'_> {
         first.into_iter().chain(nranks).chain(others).chain(self.of_process.iter().cloned()).collect()
     }
 
-    /// Of collectives and of sends and receives; the latter to all ranks together.
+    /// Makes the families of collectives and of sends and receives. Sends and receives are summed over the peers.
     fn operations(&self) -> Vec<Family> {
         let mut sums: BTreeMap<(Rank, bool, Name), OperationSum> = BTreeMap::new();
         for ((rank, is_coll, function, _), sum) in &self.sums.operations {

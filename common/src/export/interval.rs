@@ -4,7 +4,7 @@ use std::time::Duration;
 
 const NAME: &str = "OTEL_METRIC_EXPORT_INTERVAL";
 
-/// As `lookup` tells.
+/// Reads the interval from the variable; 60 seconds without it.
 ///
 /// # Errors
 /// What is wrong, without the value.
@@ -13,7 +13,7 @@ pub(crate) fn told(lookup: impl Fn(&str) -> Option<String>) -> Result<Duration, 
     milliseconds(NAME, &value)
 }
 
-/// What a variable of that name says.
+/// Parses the value of a variable in milliseconds.
 ///
 /// # Errors
 /// What is wrong, without the value.

@@ -1,8 +1,8 @@
-//! Exporters: who is given the figures while the job runs, every so often, and once more at its end.
+//! Exporters: receivers of the figures, at intervals while the job runs, and once more at its end.
 //!
-//! Each has a thread of its own, which asks the collector for the [`crate::figures::snapshot::Sums`] and makes
-//! [`Family`]s of them. The collector never waits for it, and neither does the job, but for `last`. What an exporter
-//! keeps is the sums since the start: one that cannot send loses points in time, no figures.
+//! Each exporter has a thread of its own, which asks the collector for the [`crate::figures::snapshot::Sums`] and makes
+//! [`Family`]s of them. The collector never waits for an exporter, and the job only in `last`. Exported figures are
+//! sums since the start: an exporter that cannot send loses points in time, but no figures.
 
 mod exporter;
 mod families;
@@ -30,7 +30,7 @@ const TEXTFILE: Way = Way {
     out: "the directory must be there, and the job may write to it",
 };
 
-/// Starts the exporters that are asked for, or says why there are none. Called once, before the first event.
+/// Starts the exporters that are asked for, or warns why they cannot start. Called once, before the first event.
 pub(crate) fn begin(settings: &Settings) {
     if !settings.otel && settings.prom_dir.is_none() {
         return;
@@ -41,7 +41,7 @@ pub(crate) fn begin(settings: &Settings) {
     thread::begin(otlp.into_iter().chain(textfile), &identity, settings);
 }
 
-/// Has everything exported once more, within two seconds.
+/// Has everything exported once more, and waits for it for at most two seconds.
 pub(crate) fn last() {
     thread::last();
 }

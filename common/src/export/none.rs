@@ -1,9 +1,9 @@
-//! In place of the exporters, in a library that was built without them.
+//! Stands for the exporters in a library that was built without them.
 
 use crate::base::log;
 use crate::config::Settings;
 
-/// Says what is missing to who asks for it. Called once, before the first event.
+/// Warns if an exporter is asked for. Called once, before the first event.
 pub(crate) fn begin(settings: &Settings) {
     let asked = [(settings.otel, "NCCL_SCOREP_OTEL=on"), (settings.prom_dir.is_some(), "NCCL_SCOREP_PROM_DIR")];
     for (_, setting) in asked.iter().filter(|(is_asked, _)| *is_asked) {
@@ -14,5 +14,5 @@ pub(crate) fn begin(settings: &Settings) {
     }
 }
 
-/// There is nothing to be exported at the end either.
+/// Does nothing: there is nothing to export.
 pub(crate) fn last() {}

@@ -1,10 +1,10 @@
-//! Which rank pairs have labels of their own: the first so many. Whoever is among the others stays there, since a sum
-//! must never fall.
+//! The rank pairs that have labels of their own: the first ones up to a limit. A pair among the others stays there,
+//! since a sum must never fall.
 
 use crate::sums::run_sums::Rank;
 use std::collections::BTreeSet;
 
-/// A rank and another that it sends to.
+/// A rank, and a rank that it sends to.
 pub(crate) type Pair = (Rank, i32);
 
 /// The pairs with labels of their own.
@@ -15,12 +15,12 @@ pub(crate) struct PeerLabels {
 }
 
 impl PeerLabels {
-    /// So many may have labels of their own.
+    /// Makes an empty set for at most `most` pairs.
     pub(crate) fn new(most: usize) -> Self {
         Self { most, own: BTreeSet::new() }
     }
 
-    /// These are the pairs there are: new ones find room or not. A pair that was there is there for good.
+    /// Adds new pairs while there is room. A pair once added stays for good.
     pub(crate) fn meet(&mut self, pairs: impl Iterator<Item = Pair>) {
         for pair in pairs {
             if self.own.len() < self.most {
@@ -29,7 +29,7 @@ impl PeerLabels {
         }
     }
 
-    /// The peer, or `None` for one among the others.
+    /// Returns the peer for its label; `None` for a pair among the others.
     pub(crate) fn label(&self, rank: Rank, peer: i32) -> Option<i32> {
         self.own.contains(&(rank, peer)).then_some(peer)
     }

@@ -1,5 +1,5 @@
-//! The exporters' threads, one each, so that one who is slow holds up no other. A fault in one ends its exports alone:
-//! the recording goes on.
+//! The exporters' threads, one for each exporter, so that a slow one delays no other. A fault in a thread ends its
+//! exports alone: the recording goes on.
 
 use super::exporter::{Exporter, Way};
 use super::families::{Family, families};
@@ -18,26 +18,27 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long an export may wait for the collector's sums.
+/// Time for which an export waits for the collector's sums.
 const FOR_SUMS: Duration = Duration::from_secs(10);
-/// How long the end of the process waits for last exports in all, and how long one may take itself.
+/// Time for which the end of the process waits for all last exports.
 const AT_END: Duration = Duration::from_millis(1900);
+/// Time that a last export may take.
 const LAST: Duration = Duration::from_millis(1700);
-/// Between two lines about exports that fail.
+/// Least time between two warnings about exports that fail.
 const A_MINUTE: Duration = Duration::from_secs(60);
 
-/// Asks a thread for one more export; it answers when that is done.
+/// Orders one more export from a thread, which answers when it is done.
 type Orders = Sender<Reply<()>>;
 
-/// Those of all threads, and who tells of their failures.
+/// The orders to all threads, each with the teller of its exporter's failures.
 static ORDERS: OnceCell<Vec<(Orders, Teller)>> = OnceCell::new();
 
 /// An exporter, or why there is none.
 type Made = Result<Box<dyn Exporter>, String>;
 
-/// Starts a thread for each that could be made.
+/// Starts a thread for each exporter that could be made.
 pub(super) fn begin(asked: impl Iterator<Item = (Way, Made)>, identity: &Identity, settings: &Settings) {
-    // of all, so that they have the same labels
+    // shared, so that all exporters have the same labels
     let peers = Arc::new(Mutex::new(PeerLabels::new(settings.otel_most_peers)));
     let start = |(way, made): (Way, Made)| {
         let how = way.how;
@@ -57,15 +58,15 @@ pub(super) fn begin(asked: impl Iterator<Item = (Way, Made)>, identity: &Identit
     if !orders.is_empty() {
         histograms::want();
     }
-    // it is called once
+    // never set before: `begin` is called once
     let _ = ORDERS.set(orders);
 }
 
-/// Has everything exported once more, and waits for that a little: not again where a measurement and then the process
-/// ends, and nothing has happened in between.
+/// Has everything exported once more, and waits for it a little. Does nothing if nothing has happened since the last
+/// call, as when a measurement ends and then the process.
 pub(super) fn last() {
     static EXPORTED: AtomicU64 = AtomicU64::new(0);
-    /// Milliseconds, by all calls.
+    /// Milliseconds, summed over all calls.
     static WAITED: AtomicU64 = AtomicU64::new(0);
     let Some(orders) = ORDERS.get().filter(|orders| !orders.is_empty()) else { return };
     let callbacks = ThreadCell::all_callbacks();
@@ -74,7 +75,7 @@ pub(super) fn last() {
     }
     let begun = Instant::now();
     let deadline = begun + AT_END.saturating_sub(Duration::from_millis(WAITED.load(Ordering::Relaxed)));
-    // one that is not taken yet does the same
+    // an order that is not taken yet has the same effect
     let sent = orders.iter().filter_map(|(orders, teller)| {
         let (done, answer) = answer::pair();
         orders.try_send(done).ok().map(|()| (answer, teller))
@@ -87,19 +88,19 @@ pub(super) fn last() {
     WAITED.fetch_add(u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX), Ordering::Relaxed);
 }
 
-/// Tells of one exporter's failures.
+/// Warns of one exporter's failures.
 #[derive(Clone)]
 struct Teller {
     way: Way,
-    /// When it did so last.
+    /// Time of the last warning.
     told: Arc<Mutex<Option<Instant>>>,
 }
 
 impl Teller {
-    /// Tells of a failure, unless one was told less than a minute ago. Whether it did.
+    /// Warns of a failure, unless the last warning is less than a minute old. Returns whether it did.
     fn tell(&self, why: &str) -> bool {
         {
-            // not held for longer: the line takes memory, and the end of the process may wait for the lock
+            // the lock is released before the line, which allocates, since the end of the process may wait for it
             let mut told = lock(&self.told);
             if told.is_some_and(|told| told.elapsed() < A_MINUTE) {
                 return false;
@@ -114,7 +115,7 @@ impl Teller {
     }
 }
 
-/// A fault in another exporter is no reason to stop.
+/// Locks a mutex, also after a panic of another exporter's thread.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -125,12 +126,12 @@ struct Work {
     identity: Identity,
     peers: Arc<Mutex<PeerLabels>>,
     failed: u64,
-    /// Whether a failure was told and exports fail since then: the end of that is told, too.
+    /// Whether a failure was told and all exports have failed since. Then the first success is told, too.
     outage: bool,
 }
 
 impl Work {
-    /// Does it on a thread of its own; gives what asks that for more.
+    /// Runs the exports on a thread of their own. Returns the sender of orders.
     fn start(self) -> Option<Orders> {
         let (orders, inbox) = crossbeam_channel::bounded(1);
         let Way { thread, how, .. } = self.teller.way;
@@ -165,7 +166,7 @@ impl Work {
 
     fn export(&mut self, patience: Duration) {
         let begun = Instant::now();
-        // a collector that is busy for so long has the next export's figures ready
+        // a collector that is busy for longer has the next export's sums ready
         let Some(sums) = control::sums(FOR_SUMS.min(patience)) else {
             return self.fail("the figures are not ready in time");
         };

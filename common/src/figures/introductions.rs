@@ -4,18 +4,18 @@ use crate::event::Communicator;
 use crate::sums::run_sums::Rank;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// By id, with the ranks of this process.
+/// The introduced communicators by id, each with its ranks in this process.
 #[derive(Debug, Default)]
 pub(crate) struct Introductions(pub(crate) BTreeMap<u64, (Communicator, BTreeSet<i32>)>);
 
 impl Introductions {
-    /// Takes note of one.
+    /// Adds a communicator and its rank.
     pub(crate) fn add(&mut self, communicator: &Communicator) {
         let entry = self.0.entry(communicator.id).or_insert_with(|| (communicator.clone(), BTreeSet::new()));
         entry.1.insert(communicator.rank);
     }
 
-    /// Ranks of a communicator, where NCCL told.
+    /// Returns the number of ranks of each communicator for which NCCL reported it.
     #[cfg(feature = "otel")]
     pub(crate) fn sizes(&self) -> BTreeMap<u64, i32> {
         self.0
@@ -25,7 +25,7 @@ impl Introductions {
             .collect()
     }
 
-    /// Forgets ranks whose communicators have no figures of their own any more.
+    /// Forgets ranks whose communicators no longer have figures of their own.
     pub(crate) fn forget(&mut self, ranks: Vec<Rank>) {
         for Rank { comm, rank } in ranks {
             if let Some((_, known)) = self.0.get_mut(&comm) {

@@ -1,10 +1,10 @@
-//! The metrics there are: names, units, meanings. One table serves Score-P, the summary and the documentation.
+//! The table of metrics: names, units, meanings. It serves Score-P, the summary and the documentation.
 
 use crate::event::name::FUNCTIONS;
 use std::ffi::{CStr, CString};
 use std::sync::LazyLock;
 
-/// Whom a counter belongs to.
+/// The scope of a counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Owner {
     /// The process.
@@ -13,7 +13,7 @@ pub enum Owner {
     Thread,
 }
 
-/// Description of a counter: an accumulated whole number.
+/// A counter: an accumulated whole number.
 #[derive(Debug)]
 pub struct Counter {
     /// Name.
@@ -22,20 +22,20 @@ pub struct Counter {
     pub description: CString,
     /// `ns`, `B` or `#`.
     pub unit: &'static CStr,
-    /// Whom it belongs to.
+    /// Its scope.
     pub owner: Owner,
 }
 
-/// Description of a series: values over time.
+/// A series: values over time.
 #[derive(Debug, Clone, Copy)]
 pub struct Series {
-    /// Name; whose values they are follows it (`series::Token`).
+    /// Name. A series' full name has the communicator and peer behind it (`series::Token`).
     pub name: &'static str,
     /// One sentence.
     pub description: &'static CStr,
     /// Unit.
     pub unit: &'static CStr,
-    /// How its values are worked out.
+    /// The figure that its values show.
     pub figure: Figure,
     /// Whether there is one for each peer, too.
     pub by_peer: bool,
@@ -43,7 +43,7 @@ pub struct Series {
     pub of_other: bool,
 }
 
-/// What a series shows of a window.
+/// The figure that a series shows of each window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Figure {
     /// Bytes over the time that a send was under way.
@@ -52,7 +52,7 @@ pub enum Figure {
     TransferLatency,
     /// Mean time of GPU-timed collectives.
     CollectiveTime,
-    /// Their bus bandwidth.
+    /// Bus bandwidth of GPU-timed collectives.
     BusBandwidth,
 }
 
@@ -121,7 +121,7 @@ fixed! {
     UntimedNotBelieved = "nccl_untimed_not_believed", c"#", Process, "No GPU time: neither stamps nor events are believed";
 }
 
-/// What is shown by default: each counter costs at every enter and leave.
+/// The counters shown by default. Few, since each counter costs time at every enter and leave.
 pub const DEFAULT: [Fixed; 7] = [
     Fixed::Ops,
     Fixed::Bytes,
@@ -132,7 +132,7 @@ pub const DEFAULT: [Fixed; 7] = [
     Fixed::ApiTime,
 ];
 
-/// What is counted of each function.
+/// The counters of each function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(usize)]
 pub enum PerFunction {
@@ -170,12 +170,12 @@ static COUNTER_TABLE: LazyLock<Vec<Counter>> = LazyLock::new(|| {
     fixed.chain(functions).map(describe).collect()
 });
 
-/// All counters, in order.
+/// Returns all counters, in order.
 pub fn counters() -> &'static [Counter] {
     &COUNTER_TABLE
 }
 
-/// Place of a function's counter in [`counters`].
+/// Returns the place of a function's counter in [`counters`].
 pub fn of_function(function: usize, what: PerFunction) -> usize {
     FIXED.len() + function * PER_FUNCTION.len() + what as usize
 }
@@ -216,8 +216,7 @@ pub static SERIES: [Series; 4] = [
     },
 ];
 
-/// What series were called before, one a communicator came to be: one of all communicators, and of another process in
-/// each by `@P`.
+/// Former names of series, from when a series covered all communicators and `@P` selected the peer.
 const FORMER: [(&str, &str); 4] = [
     ("nccl_transfer_rate", "nccl_window_transfer_rate"),
     ("nccl_transfer_latency", "nccl_window_transfer_latency"),
@@ -225,12 +224,12 @@ const FORMER: [(&str, &str); 4] = [
     ("nccl_busbw", "nccl_window_effective_busbw"),
 ];
 
-/// The series of that name.
+/// Returns the series of this name.
 pub fn series(name: &str) -> Option<&'static Series> {
     SERIES.iter().find(|series| series.name == name)
 }
 
-/// The series that had that name before, a rank behind it or not.
+/// Returns the series that had this name formerly, with or without a rank behind it.
 pub fn former_series(name: &str) -> Option<&'static Series> {
     let name = name.split_once('@').map_or(name, |(name, _)| name);
     let (_, now) = FORMER.iter().find(|(former, _)| *former == name)?;

@@ -1,4 +1,4 @@
-//! What the figures of a process lack, by its kind.
+//! What the figures of a process lack, by kind.
 
 use crate::base::{log, notes};
 use crate::config;
@@ -7,25 +7,25 @@ use crate::sums::run_sums::Totals;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// The memory of this process' recording is full.
+/// Whether the memory of this process' recording is full.
 static FULL: AtomicBool = AtomicBool::new(false);
 
-/// Callbacks that the recording lacks that is replayed.
+/// Number of callbacks that the replayed recording lacks.
 static LACKING: AtomicU64 = AtomicU64::new(0);
 
-/// The words around the number of callbacks that the recording lacks.
+/// The words of a note around the number of callbacks that the recording lacks.
 const LACKS: [&str; 2] = ["the recording lacks ", " callbacks: the figures are too small"];
-/// Before a number that is as old as the last part of a recording that was cut.
+/// The words before a number that was last updated with the last part of a cut recording.
 const AT_LEAST: &str = "at least ";
 
-/// How many callbacks a process' note says that its recording lacks.
+/// Returns the number of callbacks that the recording lacks, if a process' note tells it.
 pub(crate) fn lacking(note: &str) -> Option<u64> {
     let number = note.strip_prefix(LACKS[0])?.strip_suffix(LACKS[1])?;
     number.strip_prefix(AT_LEAST).unwrap_or(number).parse().ok()
 }
 
-/// The recording that is replayed lacks so many callbacks. Where it is cut ([`cut`], before this), the count is as old
-/// as its last part.
+/// Notes that the replayed recording lacks this number of callbacks. If the recording is cut, the number is as old as
+/// its last part; [`cut`] must have been called before.
 pub fn lack(callbacks: u64) {
     if callbacks > 0 {
         LACKING.fetch_add(callbacks, Ordering::Relaxed);
@@ -34,26 +34,27 @@ pub fn lack(callbacks: u64) {
     }
 }
 
-/// The recording that is replayed ends before its process did.
+/// Whether the replayed recording ends before its process did.
 static CUT: AtomicBool = AtomicBool::new(false);
 
-/// The recording that is replayed ends before its process did: it was killed, or its recording could not be written on.
+/// Notes that the replayed recording ends before its process did: the process was killed, or its recording could not be
+/// written on.
 pub fn cut() {
     CUT.store(true, Ordering::Relaxed);
     notes::add("the recording ends before its process did: the figures are those up to there".into());
 }
 
-/// Whether it does.
+/// Returns whether the replayed recording ends before its process did.
 pub(crate) fn is_cut() -> bool {
     CUT.load(Ordering::Relaxed)
 }
 
-/// The memory of this process' recording is full. For a callback: the collector says it.
+/// Notes that the memory of this process' recording is full. For callbacks, which must not log: the collector does.
 pub fn recording_is_full() {
     FULL.store(true, Ordering::Relaxed);
 }
 
-/// Says once that the recording is full, where it is. Not from a callback.
+/// Warns once if the recording is full. Not for callbacks.
 pub fn tell_of_full_recording() {
     static TOLD: Once = Once::new();
     if FULL.load(Ordering::Relaxed) {
@@ -67,37 +68,37 @@ pub fn tell_of_full_recording() {
     }
 }
 
-/// Events whose callbacks signal handlers have left before they were recorded.
+/// Number of events whose callbacks a signal handler has left before they were recorded.
 static LEFT: AtomicU64 = AtomicU64::new(0);
 
-/// A callback that started an event was left by a signal handler (`siglongjmp`), and its event is not recorded.
+/// Counts an event that is not recorded, since a signal handler has left its callback (`siglongjmp`).
 pub(crate) fn leave_behind() {
     LEFT.fetch_add(1, Ordering::Relaxed);
 }
 
-/// How many so far.
+/// Returns the number of callbacks that signal handlers have left.
 pub(crate) fn left_behind() -> u64 {
     LEFT.load(Ordering::Relaxed)
 }
 
-/// What threads know of it; the rest is in [`Totals`]. Counts since the process began, which never fall.
+/// Counts of missing events that threads keep, since the process began; they never fall. [`Totals`] has the others.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Missing {
-    /// Events not recorded for want of room or because a signal handler has left their callback, and callbacks that the
-    /// recording lacks that is replayed.
+    /// Events not recorded for want of room or because a signal handler has left their callback, plus callbacks that
+    /// the replayed recording lacks.
     pub dropped: u64,
-    /// Operations that are too small to be recorded.
+    /// Operations too small to be recorded.
     pub skipped: u64,
     /// Proxy operations of other processes (PXN).
     pub foreign_proxy_ops: u64,
     /// Events of a type that this version does not know.
     pub unknown_events: u64,
-    /// Events whose parent was not recorded, where operations of all sizes are.
+    /// Events whose parent was not recorded although operations of all sizes are.
     pub parentless: u64,
 }
 
 impl Missing {
-    /// Of all threads so far.
+    /// Returns the counts of all threads so far.
     pub fn of_threads() -> Self {
         let others = [LACKING.load(Ordering::Relaxed), left_behind()];
         let dropped = others.into_iter().fold(ThreadCell::all_dropped(), u64::saturating_add);
@@ -111,13 +112,13 @@ impl Missing {
         missing
     }
 
-    /// All that is missing: 0 only where nothing is. An operation may be in it more than once, as one that never ended
-    /// and has no GPU time.
+    /// Returns the number of all missing events, calls and operations; 0 only if none is missing. An operation
+    /// may count more than once: one that never ended may lack a GPU time, too.
     pub fn sum(&self, totals: &Totals) -> u64 {
         let Self { dropped, skipped, foreign_proxy_ops, unknown_events, parentless } = *self;
         let of_totals = totals.unfinished + totals.invisible + totals.orphans + totals.untimed.iter().sum::<u64>();
         let of_threads = skipped + foreign_proxy_ops + unknown_events + parentless;
-        // a recording may say that it lacks any number
+        // a recording may claim to lack any number
         dropped.saturating_add(of_totals + of_threads)
     }
 }

@@ -1,4 +1,4 @@
-//! The figures of the process: sums, unions and series, kept together with the board's counters.
+//! The figures of the process: sums, unions and series, together with the board's counters.
 
 pub mod arrivals;
 pub mod board;
@@ -28,37 +28,38 @@ use crate::sums::round_sums::ToPeer;
 use crate::sums::run_sums::{Rank, Totals};
 use crate::sums::window_sums::Traffic;
 
-/// Disjoint times that the process keeps: it adds those of all communicators, some long after others.
+/// Largest number of disjoint times that the process keeps. It adds the times of all communicators, some long after
+/// others.
 const MOST_APART: usize = 65_536;
 
-/// Everything the collector has worked out.
+/// All figures that the collector works out.
 #[derive(Debug)]
 pub struct Figures {
     /// Sums.
     pub totals: Totals,
     /// Series.
     pub series: SeriesStore,
-    /// Operations with their times, where somebody wants them.
+    /// Operations with their times, if the timeline is wanted.
     pub timeline: Option<Timeline>,
-    /// What a tick is worth; measured ever better while the measurement lasts, unless told.
+    /// Nanoseconds of a tick; more exact over time while the clock is measured, unless set.
     pub nanoseconds_per_tick: f64,
-    /// Whether that is more than a guess: in its first millisecond nobody knows.
+    /// Whether `nanoseconds_per_tick` is more than a guess. It is a guess for the first millisecond.
     pub knows_tick: bool,
     /// Times with an operation under way that stamps time, nanoseconds of the GPU's clock.
     busy: Intervals<MOST_APART>,
-    /// Those of this round, which come by communicator.
+    /// Such times of the current round, communicator by communicator.
     busy_now: Vec<(u64, u64)>,
-    /// The same by events, which have a clock of their own.
+    /// Times with an operation under way that events time, nanoseconds of the events' clock.
     busy_by_events: Intervals<MOST_APART>,
     busy_by_events_now: Vec<(u64, u64)>,
     /// Times with a send under way, ticks.
     net: Intervals<MOST_APART>,
-    /// Those of this round, which come by communicator.
+    /// Such times of the current round, communicator by communicator.
     net_now: Vec<(u64, u64)>,
     told_out_of_step: bool,
-    /// GPU times were asked for: what has none is counted.
+    /// Whether GPU times were asked for. Then operations without a GPU time are counted.
     pub wants_gpu_times: bool,
-    /// How late stamps came, of this round.
+    /// Delays of stamps in the current round.
     pub lag: Lag,
 }
 
@@ -84,12 +85,12 @@ impl Default for Figures {
 }
 
 impl Figures {
-    /// Ticks in so many seconds.
+    /// Returns the ticks in this number of seconds.
     pub fn ticks(&self, seconds: f64) -> u64 {
         (seconds * 1e9 / self.nanoseconds_per_tick) as u64
     }
 
-    /// Takes in what was sent in a window.
+    /// Adds the transfers of a window.
     pub fn transfers(&mut self, rank: Rank, sent: Vec<ToPeer>, window: &mut Traffic) {
         let already = self.net_now.len();
         for ToPeer { peer, sum, channels, mut under_way } in sent {
@@ -110,7 +111,7 @@ impl Figures {
         now.iter().for_each(|&(start, stop)| window.under_way(start, stop));
     }
 
-    /// Takes in how transfers of a window were served.
+    /// Adds the service times of a window's transfers.
     pub fn served(&mut self, rank: Rank, served: &Served, window: &mut Traffic) {
         let Served { peer, channel, services, .. } = served;
         self.totals.pairs.entry((rank, *peer)).or_default().services.merge(services);
@@ -120,7 +121,7 @@ impl Figures {
         }
     }
 
-    /// What a window of a pair came to.
+    /// Adds the rate of a pair's window to its histograms.
     pub fn window(&mut self, rank: Rank, peer: i32, rate: Rate) {
         if let Some(pair) = self.totals.pairs.get_mut(&(rank, peer)) {
             histograms::keep(&mut pair.windows, |windows| {
@@ -129,15 +130,15 @@ impl Figures {
         }
     }
 
-    /// The latency that a window of a channel came to.
+    /// Adds the latency of a channel's window to its histogram.
     pub fn channel_window(&mut self, (rank, peer, channel): (Rank, i32, u8), latency_us: f64) {
         if let Some(channel) = self.totals.channels.get_mut(&(rank, peer, channel)) {
             histograms::keep(&mut channel.spread, |spread| spread.window(latency_us));
         }
     }
 
-    /// Counts an operation that looks done, as far as it is certain: its time only when its stamps are believed. What
-    /// is learnt later is added later; nothing is ever taken back.
+    /// Counts an operation that looks done, as far as it is certain. Its time counts once the time's source is certain.
+    /// What becomes known later is added later; nothing is ever taken back.
     pub fn credit(&mut self, operation: &mut Operation, judged: Judged) {
         let timing = judged.timing(operation);
         if operation.is_invisible(timing) {
@@ -157,7 +158,7 @@ impl Figures {
         else {
             return;
         };
-        // a longer time holds all of the one that was added before
+        // a longer time contains the shorter time that was added before
         if stop - start > operation.credited {
             let by_events = timing.source() == Source::Events;
             intervals::push(if by_events { &mut self.busy_by_events_now } else { &mut self.busy_now }, start, stop);
@@ -165,7 +166,7 @@ impl Figures {
         credit_time(operation, judged.kernel.counted(operation.distance, operation.function), stop - start);
     }
 
-    /// Takes in an operation of which nothing more will come; `place` is its rank's on the timeline.
+    /// Takes in an operation of which nothing more will come. `place` is its rank's place on the timeline.
     pub fn settle(&mut self, rank: Rank, place: Option<u8>, operation: &mut Operation, judged: Judged) {
         self.credit(operation, judged);
         let timing = judged.timing(operation);
@@ -185,8 +186,8 @@ impl Figures {
         self.totals.operation(rank, operation, judged, self.nanoseconds_per_tick);
     }
 
-    /// The GPU stamps of communicator `comm` are not believed any more; the first time, a person is told why, and what
-    /// to do about it.
+    /// Notes that stamps of communicator `comm` are no longer believed. The first call warns of it, with the reason and
+    /// the cure.
     pub fn out_of_step(&mut self, comm: u64, cause: Cause) {
         if self.told_out_of_step {
             return;
@@ -218,7 +219,7 @@ impl Figures {
         notes::add(line);
     }
 
-    /// Brings the counters up to date that are not added to one by one.
+    /// Updates the counters that are not updated with every operation.
     pub fn update_board(&mut self) {
         let Self { busy, busy_now, busy_by_events, busy_by_events_now, net, net_now, .. } = self;
         for (all, now) in [(&mut *busy, busy_now), (&mut *busy_by_events, busy_by_events_now), (&mut *net, net_now)] {
@@ -241,7 +242,7 @@ impl Figures {
     }
 }
 
-/// Adds a GPU time to the sums that count the kernel with this operation: a kernel's operations share its time.
+/// Adds a GPU time to the sums that count the kernel at this operation: the operations of a kernel share its time.
 fn credit_time(operation: &mut Operation, counted: Counted, nanoseconds: u64) {
     let more = nanoseconds.saturating_sub(operation.credited);
     operation.credited = operation.credited.max(nanoseconds);

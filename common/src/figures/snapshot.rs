@@ -1,4 +1,4 @@
-//! What exporters make their figures of: the collector's sums at a moment, without what only fits and unions need.
+//! A snapshot of the collector's sums for exporters, without the parts that only fits and unions need.
 
 use crate::figures::Figures;
 use crate::figures::introductions::Introductions;
@@ -7,17 +7,17 @@ use crate::sums::histograms::OfWindows;
 use crate::sums::run_sums::{ChannelSum, OTHERS, OperationKey, OperationSum, Rank};
 use std::collections::BTreeMap;
 
-/// Sums of the process since its start. Communicators that will be among the others once they have ended are so from
-/// the start: keys may be there more than once, but no sum goes from one to another.
+/// Sums of the process since its start. Communicators that will be merged into [`OTHERS`] when they end are counted
+/// there from the start. So a key may occur more than once, but no sum ever moves from one key to another.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Sums {
-    /// Ranks of each communicator.
+    /// Number of ranks of each communicator.
     pub communicators: BTreeMap<u64, i32>,
-    /// Operations, as [`crate::sums::run_sums::Totals`] has them.
+    /// Operation sums, as in [`crate::sums::run_sums::Totals`].
     pub operations: Vec<(OperationKey, OperationSum)>,
     /// Transfers by rank and peer.
     pub pairs: Vec<((Rank, i32), Pair)>,
-    /// The same by channel.
+    /// Transfers by rank, peer and channel.
     pub channels: Vec<((Rank, i32, u8), ChannelSum)>,
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct Sums {
 pub(crate) struct Pair {
     /// Bytes.
     pub bytes: u64,
-    /// Rates and latencies of its windows.
+    /// Histograms of its windows' rates and latencies.
     pub windows: Kept<OfWindows>,
 }
 

@@ -1,10 +1,10 @@
-//! Clocks of several machines, brought together by the operations that their processes share.
+//! Compares the clocks of several machines by the operations that their processes share.
 //!
-//! For recordings nobody has compared the clocks while the job ran: all that is known is what time of day the machines
-//! took it to be. But nobody ends an all-reduce before all have begun it, so each one bounds how two clocks stand to
-//! each other, from both sides, as the callbacks and the enqueues bound a GPU's ([`GpuTrack`]). A receive ends after
-//! its send has begun, which bounds them from one side; the way back does from the other. The middle of the bounds is
-//! taken, half of their width is the error.
+//! For recordings, nobody compared the clocks while the job ran: only each machine's time of day is known. But no rank
+//! ends an all-reduce before all ranks have begun it. So each all-reduce bounds the offset of two clocks from both
+//! sides, as callbacks and enqueues bound a GPU's clock ([`GpuTrack`]). A receive ends after its send has begun, which
+//! bounds the offset from one side; a transfer the other way bounds it from the other. The offset is the middle of the
+//! bounds, its error half of their width.
 
 use super::causality::{earliest, is_together};
 use super::matching::{self, Member, Moment};
@@ -15,22 +15,25 @@ use crate::figures::arrivals::Arrivals;
 use crate::lateness::clock_tree::{ClockOffset, ClockTree, Link};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Parts of the time from the first to the last operation of two clocks; of each the closest bounds are looked at.
+/// Number of parts of the time from the first to the last operation of two clocks. Only the closest bounds of each part
+/// are used.
 const PARTS: u64 = 8;
 
-/// A clock, called as the first process that reads it.
+/// A clock, named by the first process that reads it.
 type Clock = u32;
 
-/// What is known of two clocks: where ticks of the second lie among those of the first, both by the time of day.
+/// The bounds of each pair of clocks: the second clock's ticks against the first clock's, both by the time of day.
 type Pairs = BTreeMap<(Clock, Clock), GpuTrack>;
 
-/// When an operation began at last and ended at first, of those that read a clock; ticks.
+/// Latest begin and earliest end of an operation among the members that read a clock, ticks.
 type Span = (u64, u64);
 
-/// The links of processes whose clocks stand to each other as the operations show, from links by the time of day: a
-/// process whose clock another one reads, too, has a link to the first of these, which stays. `None` where no operation
-/// shows it. They are to be known best over the spans of the processes' ticks, or where there is none over that of
-/// their operations. A tick of every clock is worth so many nanoseconds.
+/// Works out the links of processes from the operations that they share.
+///
+/// `told` has the links by the time of day. A process that shares another process' clock has a link to that process,
+/// which stays. `None` for a process whose clock no operation connects. Links are chosen for the least error over
+/// `spans`, each process' first and last tick, or without a span over its operations. A tick of every clock is
+/// `nanoseconds_per_tick` long.
 pub fn aligned(
     processes: Vec<Arrivals>,
     told: &[Option<Link>],
@@ -72,12 +75,12 @@ pub fn aligned(
     (0..).take(told.len()).map(link).collect()
 }
 
-/// Ticks of the parent's clock when the own one showed 0.
+/// Returns the ticks of the parent's clock when the process' own clock showed 0.
 fn since(meeting: ClockOffset) -> i128 {
     i128::from(meeting.parents) - i128::from(meeting.own)
 }
 
-/// Takes in an operation of members that read these clocks.
+/// Adds the bounds of an operation of members that read these clocks.
 fn add(pairs: &mut Pairs, clocks: &[Clock], moments: &[Moment]) {
     if !moments.first().is_some_and(is_together) {
         return;
@@ -97,8 +100,8 @@ fn add(pairs: &mut Pairs, clocks: &[Clock], moments: &[Moment]) {
     }
 }
 
-/// Takes in the sends and receives of members that read these clocks: the k-th send to a rank is its k-th receive from
-/// the sender.
+/// Adds the bounds of the sends and receives of members that read these clocks. The k-th send to a rank belongs to that
+/// rank's k-th receive from the sender.
 fn add_transfers(pairs: &mut Pairs, clocks: &[Clock], members: &[Member], begins: &Begins<'_>) {
     let [send, receive] = [c"Send", c"Recv"].map(|name| Name::of(Some(name)));
     for (place, sender) in members.iter().enumerate() {
@@ -126,21 +129,21 @@ fn add_transfers(pairs: &mut Pairs, clocks: &[Clock], members: &[Member], begins
     }
 }
 
-/// When it had not begun yet, and when it was certainly over.
+/// Returns a time at which the member had not begun yet, and a time at which it had certainly ended.
 fn span(moment: &Moment) -> Span {
     let [early, late] = moment.clock.map(|ticks| ticks.ceil() as u64);
     (earliest(moment).saturating_sub(early), moment.stop.saturating_add(late))
 }
 
-/// The link of the second clock of a pair to the first that is known best over a span of the second one's ticks; `None`
-/// where the bounds contradict each other.
+/// Returns the link of a pair's second clock to its first that has the least error over a span of the second clock's
+/// ticks. `None` if the bounds contradict each other.
 fn link(
     (first, second): (Clock, Clock),
     track: &GpuTrack,
     to_day: impl Fn(Clock) -> i128,
     span: Option<[u64; 2]>,
 ) -> Option<Link> {
-    // both count alike
+    // ticks of both clocks are equally long
     let mapping = track.mapping(1.0).filter(|mapping| !mapping.is_contradictory())?;
     let own = |ticks: u64, clock| (i128::from(ticks) - to_day(clock)).clamp(0, i128::from(u64::MAX)) as u64;
     let meeting = |(ticks, [least, most]): (u64, [u64; 2])| ClockOffset {
@@ -168,7 +171,7 @@ fn link(
     closest.values().flat_map(of).min_by(|one, other| error(one).total_cmp(&error(other)))
 }
 
-/// Of each clock that is connected with that of process 0 the link on the way there that is known best.
+/// Returns, for each clock connected with process 0's clock, the link on its way there with the least error.
 fn reached(links: BTreeMap<(Clock, Clock), Link>) -> BTreeMap<Clock, Link> {
     let mut reached = BTreeMap::new();
     let mut errors = BTreeMap::from([(0, 0_u64)]);
@@ -195,7 +198,8 @@ mod tests {
     use crate::sums::run_sums::Rank;
     use std::ffi::CStr;
 
-    /// What the clocks show when the first shows so much: by the time of day 5 ms less than that, and one drifts.
+    /// Returns what a process' clock shows when the first one shows `time`. By the time of day, the other clocks are 5
+    /// ms behind; the third one drifts.
     fn shown(process: usize, time: u64) -> u64 {
         const OFFSETS: [u64; 3] = [0, 3_600_000_000_000, 7_200_000_000_000];
         time + OFFSETS[process] + 5_000_000 * u64::from(process > 0) + if process == 2 { time / 50_000 } else { 0 }
@@ -206,7 +210,7 @@ mod tests {
         vec![link(0), link(3_600_000_000_000), link(7_200_000_000_000)]
     }
 
-    /// An operation from 10 us to 60 us after that time, known to 2 us.
+    /// Returns an operation from 10 us to 60 us after `time`, known to 2 us.
     fn operation(process: usize, function: &CStr, sequence: u64, order: u32, time: u64) -> Collective {
         let function = Name::of(Some(function));
         let arrival = Arrival {
@@ -229,7 +233,7 @@ mod tests {
         (0..200).map(|number| operation(number, 1_000_000_000 + number * 10_000_000)).collect()
     }
 
-    /// By how much the clocks are off, and by how much they may be.
+    /// Returns the clocks' errors and their stated uncertainties.
     fn off(links: &[Option<Link>]) -> [Option<(u64, u64)>; 2] {
         let tree = ClockTree::new(links);
         [1, 2].map(|process| {

@@ -1,7 +1,8 @@
-//! Bus bandwidth of a job's collectives: without the wait for the last rank, which is in the time of all others.
+//! Bus bandwidth of a job's collectives, without the wait for the last rank.
 //!
-//! That is so of functions that nobody ends before all have begun, and only those have a bus bandwidth
-//! ([`bus_bytes`]). A duration takes no clock, so operations count of which nobody knows when they began.
+//! The time of every other rank contains that wait, so the least time counts. This holds for functions that no rank
+//! ends before all have begun, and only these have a bus bandwidth ([`bus_bytes`]). A duration needs no common clock,
+//! so operations whose begins are unknown count, too.
 
 use super::matched::Matched;
 use crate::event::name::Name;
@@ -11,21 +12,21 @@ use crate::sums::enough::speaks_for_all;
 use crate::sums::run_sums::hexadecimal;
 use std::collections::BTreeMap;
 
-/// Operations of a communicator, a function and a class of size.
+/// Sums of the operations of a communicator, a function and a class of size.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sum {
     count: u64,
-    /// Those that the GPU has timed on all ranks.
+    /// Number of operations that the GPU has timed on all ranks.
     timed: u64,
-    /// Those of them that are alone in their kernels; the next two are theirs.
+    /// Number of timed operations that are alone in their kernels. `bytes` and `least` are theirs.
     operations: u64,
     bytes: u64,
-    /// Sum of the least times, nanoseconds.
+    /// Sum of the operations' least times, nanoseconds.
     least: u64,
     ranks: usize,
 }
 
-/// Of all operations that have the same bytes on all ranks. Classes are powers of two: the binary logarithm of the
+/// Sums of all operations that have the same bytes on all ranks. The class of a size is the binary logarithm of its
 /// bytes.
 #[derive(Debug, Default)]
 pub(super) struct Bandwidths(BTreeMap<(u64, Name, u32), Sum>);
@@ -45,8 +46,8 @@ impl Bandwidths {
         }
     }
 
-    /// Of the communicators all of whose ranks were found, since the least time may be that of a rank that is not here;
-    /// and of functions that have a bus bandwidth. One in so many operations was looked at.
+    /// Returns the rows of communicators all of whose ranks were found, since a missing rank may have the least time,
+    /// and of functions that have a bus bandwidth. One in `one_in` operations was looked at.
     pub(super) fn into_rows(self, communicators: &[Communicator], one_in: u32) -> Vec<Bandwidth> {
         let rows = self.0.into_iter().filter_map(|((comm, function, class), sum)| {
             let comm = hexadecimal(comm);
@@ -63,7 +64,7 @@ impl Bandwidths {
                 one_in,
                 bytes: sum.bytes,
                 least_us: sum.least as f64 / 1e3,
-                // bytes a nanosecond
+                // bytes per nanosecond
                 busbw_gb_s: speaks_for_all(sum.timed, sum.count).then(|| bus / sum.least as f64),
             })
         });
@@ -81,8 +82,8 @@ mod tests {
     use crate::lateness::lateness;
     use crate::sums::run_sums::Rank;
 
-    /// Rows of a communicator of two ranks, each in a process of its own with a clock that was compared to no other.
-    /// The second rank takes 20 us for each of 100 all-reduces of 4 KiB, and the first one 30 us.
+    /// Returns the rows of a communicator of two ranks. Each rank is in a process of its own, whose clock was compared
+    /// with no other. Of 100 all-reduces of 4 KiB, each takes 20 us on the second rank and 30 us on the first.
     fn rows(one_in: u32, change: impl Fn(i32, u64, &mut Arrival)) -> Vec<Bandwidth> {
         let of = |rank: i32| {
             let collective = |at: u64| {
@@ -114,7 +115,7 @@ mod tests {
         assert!((5..50).contains(&part.count) && part.one_in == 4 && part.busbw_gb_s == row.busbw_gb_s, "{part:?}");
     }
 
-    /// Of some, one rank has no time.
+    /// Some operations have no time on one rank.
     #[test]
     fn a_bandwidth_is_of_nearly_all_operations_or_not_there() {
         for (timed, is_there) in [(100, true), (90, true), (89, false), (1, false)] {
@@ -129,7 +130,7 @@ mod tests {
         assert_eq!(rows(1, |_, _, arrival| arrival.known = Known::Nothing), []);
     }
 
-    /// Of two all-reduces in one kernel, each has the time of both.
+    /// Each of two all-reduces in one kernel has the time of both.
     #[test]
     fn a_shared_kernel_is_in_no_bandwidth() {
         let fused =

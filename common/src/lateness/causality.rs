@@ -1,21 +1,21 @@
-//! Bounds of the members' clocks from their operations: nobody ends an all-reduce before all have begun it.
+//! Bounds of the members' clocks from their operations: no rank ends an all-reduce before all have begun it.
 //!
-//! So a member's clock stands to another one's as a GPU's to the host's ([`GpuTrack`]): when the first one begins, the
-//! other one has not ended; when the first one ends, the other one has begun. Each operation bounds the offset from
-//! both sides, and those near in time bound it for an operation that was waited for long.
+//! So two members' clocks bound each other as a GPU's clock and the host's do ([`GpuTrack`]): when one member begins,
+//! the other has not ended; when one ends, the other has begun. Each operation bounds the offset from both sides.
+//! Operations near in time also bound it for an operation in which a rank waited for long.
 
 use super::matching::Moment;
 use crate::clock::gpu_track::{GpuMapping, GpuTrack};
 use crate::event::name::Name;
 use std::ffi::CStr;
 
-/// Functions of which nobody ends before all have begun.
+/// Functions that no rank ends before all have begun.
 pub(super) const TOGETHER: [&CStr; 3] = [c"AllReduce", c"AllGather", c"ReduceScatter"];
 
-/// The clocks of a member, of stamps and of CUDA's events, beside those of the first member.
+/// A value for each pair of clocks: a member's (stamps, events), and the first member's (stamps, events).
 type OfMember<T> = [[T; 2]; 2];
 
-/// The members' clocks, as their operations show them.
+/// The operations' bounds of the members' clocks, as they are collected.
 #[derive(Debug)]
 pub(super) struct Seen {
     together: [Name; 3],
@@ -23,13 +23,13 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// Nothing yet, of so many members.
+    /// Makes an empty collection for this number of members.
     pub(super) fn new(members: usize) -> Self {
         let together = TOGETHER.map(|name| Name::of(Some(name)));
         Self { together, tracks: (0..members).map(|_| OfMember::default()).collect() }
     }
 
-    /// Takes in when the members began an operation, and when they ended it.
+    /// Adds the members' begins and ends of an operation.
     pub(super) fn add(&mut self, moments: &[Moment]) {
         let [first, ..] = moments else { return };
         if !self.together.contains(&first.operation.0) {
@@ -42,9 +42,9 @@ impl Seen {
         }
     }
 
-    /// The bounds, once all is seen.
+    /// Returns the bounds, once all operations were added.
     pub(super) fn bounds(&self) -> Bounds {
-        // both clocks are in ticks of one clock
+        // both times are in ticks of the same length
         let mapping = |track: &GpuTrack| track.mapping(1.0);
         Bounds(
             self.tracks.iter().map(|tracks| tracks.each_ref().map(|tracks| tracks.each_ref().map(mapping))).collect(),
@@ -52,12 +52,12 @@ impl Seen {
     }
 }
 
-/// Whether nobody ends the operation before all have begun it.
+/// Returns whether no rank ends the operation before all have begun it.
 pub(super) fn is_together(moment: &Moment) -> bool {
     TOGETHER.map(|name| Name::of(Some(name))).contains(&moment.operation.0)
 }
 
-/// When the member had not begun yet, on its own clock.
+/// Returns a time at which the member had not begun yet, on its own clock.
 pub(super) fn earliest(moment: &Moment) -> u64 {
     moment.time.saturating_sub(moment.begin[0].ceil() as u64)
 }
@@ -67,8 +67,8 @@ pub(super) fn earliest(moment: &Moment) -> u64 {
 pub(super) struct Bounds(Vec<OfMember<Option<GpuMapping>>>);
 
 impl Bounds {
-    /// The least and the most that the clock of the member at that place can have shown when the first member's clock
-    /// showed its own begin.
+    /// Returns the least and the most that the clock of the member at this place may have shown when the first member's
+    /// clock showed the first member's begin.
     pub(super) fn at(&self, place: usize, moment: &Moment, first: &Moment) -> Option<[u64; 2]> {
         let mapping = &self.0.get(place)?[usize::from(moment.by_events)][usize::from(first.by_events)];
         mapping.as_ref()?.bounds(first.time)

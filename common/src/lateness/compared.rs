@@ -1,49 +1,49 @@
-//! How late each member began an operation, and how well that is known.
+//! The lateness of each member at an operation, and its uncertainty.
 //!
-//! The uncertainty of a clock shifts all of its times alike. So times are compared on two clocks: the one that all are
-//! connected with, and the first member's own, to which causality bounds the others. On each, a member began within a
-//! window.
+//! The uncertainty of a clock shifts all of its times alike. So begins are compared on two clocks: the clock that all
+//! members are connected with, and the first member's clock, to which causality bounds the others. On each clock, each
+//! begin lies within a window.
 
 use super::causality::Bounds;
 use super::matching::Moment;
 
-/// By how much a begin most likely lies beside the true one, nanoseconds: two of them are apart by 7 us more or less in
-/// 95 % of the collectives of tests/truth.rs.
+/// Likely error of a begin, nanoseconds: the difference of two begins is off by no more than 7 us in 95 % of the
+/// collectives of tests/truth.rs.
 const LIKELY: f64 = 5e3;
 
-/// How late a member began an operation, ticks.
+/// The lateness of a member at an operation, ticks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Late {
-    /// After the first one, most likely.
+    /// Most likely time after the first member's begin.
     pub(super) late: f64,
-    /// By how much that can be off.
+    /// Largest error of `late`.
     pub(super) error: f64,
-    /// By how much it is most likely off, at the most.
+    /// Likely error of `late`, at most.
     pub(super) likely: f64,
 }
 
 /// Earliest and latest begin.
 type Window = [f64; 2];
 
-/// An operation, compared.
+/// The members' begins of an operation, compared.
 #[derive(Debug)]
 pub(super) struct Compared {
     /// Most likely begins.
     begins: Vec<f64>,
-    /// The members' windows on each clock.
+    /// The members' windows on each of the two clocks.
     clocks: [Vec<Window>; 2],
-    /// See [`LIKELY`], ticks; and the likely error besides: the uncertainty of nodes' clocks, and how far beside its
-    /// window a begin was.
+    /// Two parts of each begin's likely error, ticks: [`LIKELY`]; and the uncertainty of the nodes' clocks plus the
+    /// distance of the begin from its window.
     likely: Vec<[f64; 2]>,
 }
 
-/// Ticks from one moment to another.
+/// Returns the ticks from `zero` to `time`, which may be negative.
 fn since(time: u64, zero: u64) -> f64 {
     (i128::from(time) - i128::from(zero)) as f64
 }
 
 impl Compared {
-    /// Of at least one member's moments.
+    /// Compares the moments of at least one member.
     pub(super) fn new(moments: &[Moment], bounds: &Bounds, nanoseconds_per_tick: f64) -> Self {
         let zero = moments.first().map_or(0, |first| first.time);
         let on_all = |moment: &Moment| {
@@ -61,21 +61,21 @@ impl Compared {
         Self { begins, clocks, likely }
     }
 
-    /// How late one began after another, at the least and at the most.
+    /// Returns the least and the most by which `one` began after `other`.
     fn between(&self, one: usize, other: usize) -> Window {
         let on = |clock: &Vec<Window>| [clock[one][0] - clock[other][1], clock[one][1] - clock[other][0]];
         let [all, firsts] = self.clocks.each_ref().map(on);
         [all[0].max(firsts[0]), all[1].min(firsts[1])]
     }
 
-    /// By how much the time between two begins is most likely off.
+    /// Returns the likely error of the time between two begins.
     fn likely(&self, one: usize, other: usize) -> f64 {
         let ([begin, nodes], [others, others_nodes]) = (self.likely[one], self.likely[other]);
         let off = off(self.begins[one] - self.begins[other], self.between(one, other));
         (begin.hypot(others) + nodes + others_nodes).min(off)
     }
 
-    /// The member that is later than every other by more than is most likely off.
+    /// Returns the member that is later than every other member by more than the likely error.
     pub(super) fn last(&self) -> Option<usize> {
         let last = (0..self.begins.len()).max_by(|&one, &other| self.begins[one].total_cmp(&self.begins[other]))?;
         let others = || (0..self.begins.len()).filter(|&other| other != last);
@@ -83,10 +83,10 @@ impl Compared {
         (others().next().is_some() && others().all(is_later)).then_some(last)
     }
 
-    /// How late each member was.
+    /// Returns each member's lateness.
     pub(super) fn late(&self) -> Vec<Late> {
         let [first, second] = two_least(self.begins.iter().copied());
-        // of all but one member, the least begin that is certain, and the least that is possible
+        // over all other members: the least certain begin, and the least possible begin
         let of_others =
             self.clocks.each_ref().map(|clock| [1, 0].map(|side| two_least(clock.iter().map(|window| window[side]))));
         let without = |[least, next]: [usize; 2], member: usize| if least == member { next } else { least };
@@ -106,8 +106,8 @@ impl Compared {
     }
 }
 
-/// A time that must lie in a window, and how far it lay beside it. An estimate that is wrong by that much is most
-/// likely wrong by more: it goes as far into the window as it lay outside, to the middle at the most.
+/// Moves a time into its window, and returns its distance from the window, too. An estimate outside is most likely off
+/// by more than the distance, so it goes as deep into the window as it lay outside, up to the middle.
 fn within(time: f64, [least, most]: Window) -> (f64, f64) {
     let inside = time.clamp(least, most);
     let beside = time - inside;
@@ -115,12 +115,12 @@ fn within(time: f64, [least, most]: Window) -> (f64, f64) {
     (inside - depth.copysign(beside), beside.abs())
 }
 
-/// How far from a time either end of a window is.
+/// Returns the distance of a time to the farther end of a window.
 fn off(time: f64, [least, most]: Window) -> f64 {
     (time - least).max(most - time)
 }
 
-/// The places of the two least numbers; the same one twice where there is but one.
+/// Returns the places of the two least numbers; the same place twice for a single number.
 fn two_least(numbers: impl Iterator<Item = f64>) -> [usize; 2] {
     let mut least = [(0, f64::INFINITY); 2];
     for number in numbers.enumerate() {
@@ -133,7 +133,7 @@ fn two_least(numbers: impl Iterator<Item = f64>) -> [usize; 2] {
     if least[1].1.is_infinite() { [least[0].0; 2] } else { least.map(|(place, _)| place) }
 }
 
-/// The members' windows on the first one's clock, since its begin.
+/// Returns the members' windows on the first member's clock, counted from its begin.
 fn on_the_firsts(moments: &[Moment], bounds: &Bounds) -> Vec<Window> {
     let Some(first) = moments.first() else { return vec![] };
     let of_others = moments.iter().enumerate().skip(1).map(|(place, moment)| {

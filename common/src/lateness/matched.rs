@@ -1,33 +1,33 @@
-//! An operation of which all ranks are known.
+//! An operation that all ranks of its communicator reported.
 
 use crate::event::name::Name;
 use crate::figures::arrivals::{Arrival, Known};
 
-/// When its ranks began, and for how long they took.
+/// The ranks' begins and durations of an operation.
 #[derive(Debug)]
 pub struct Matched {
-    /// Communicator.
+    /// Communicator id.
     pub comm: u64,
-    /// Function, NCCL's sequence number, and how many of the same number began before.
+    /// Function, NCCL's sequence number, and the number of earlier operations with the same number.
     pub operation: (Name, u64, u32),
-    /// The ranks, in their order; empty where it is not known of all when they began.
+    /// Lateness of each rank, in the order of ranks; empty unless all ranks' begins are known.
     pub ranks: Vec<Late>,
-    /// The one that is later than every other by more than is most likely off.
+    /// The rank that is later than every other rank by more than the likely error.
     pub last: Option<i32>,
-    /// The lengths, where the GPU has timed it on all ranks.
+    /// The durations, if the GPU has timed the operation on all ranks.
     pub lengths: Option<Lengths>,
-    /// Bytes of the operation of each rank, where they are the same.
+    /// Bytes of the operation, if all ranks report the same.
     pub bytes: Option<u64>,
 }
 
-/// How long the ranks took for an operation.
+/// The ranks' durations of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lengths {
-    /// The least, nanoseconds.
+    /// The least duration, nanoseconds.
     pub least: u64,
-    /// How many ranks.
+    /// Number of ranks.
     pub ranks: usize,
-    /// On a rank, other operations run in its kernel.
+    /// Whether other operations share its kernel on some rank.
     pub is_fused: bool,
 }
 
@@ -39,15 +39,15 @@ impl Lengths {
     }
 }
 
-/// How late a rank began an operation, nanoseconds.
+/// The lateness of a rank at an operation, nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Late {
     /// Rank.
     pub rank: i32,
-    /// After the first one, most likely.
+    /// Most likely time after the first rank's begin.
     pub late: f64,
-    /// By how much that can be off.
+    /// Largest error of `late`.
     pub error: f64,
-    /// By how much it is off in 19 of 20 operations, at the most.
+    /// Error of `late` that 19 of 20 operations do not exceed.
     pub likely: f64,
 }

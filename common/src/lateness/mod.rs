@@ -1,10 +1,12 @@
-//! How late each rank arrives at its collectives.
+//! Works out how late each rank arrives at its collectives.
 //!
-//! A collective ends when all ranks of the communicator have come, so the last one makes all others wait. Arrivals of
-//! all processes are put on the clock of process 0 and matched by communicator, function, sequence number and
-//! occurrence. Each operation has its own bounds: of the GPUs' clocks around it, of the nodes' clocks, and of the
-//! operations themselves (`causality`). A difference within the likely error is no lateness. The rank that came last
-//! waits for nobody: its time is that of the transfer (`bandwidth`).
+//! A collective ends when all ranks of the communicator have come, so the last rank makes all others wait. The arrivals
+//! of all processes are put on the clock of process 0, and matched by communicator, function, sequence number and
+//! occurrence.
+//!
+//! Each operation has its own bounds: from the GPUs' clocks around it, from the nodes' clocks, and from the operations
+//! themselves (`causality`). A difference within the likely error is no lateness. The rank that came last waits for
+//! nobody: its time is that of the transfer (`bandwidth`).
 
 mod alignment;
 mod bandwidth;
@@ -36,8 +38,8 @@ struct Reported {
     rank: RankArrivals,
 }
 
-/// Rows for all of the communicators of which an operation was found with all ranks, from the arrivals of each process.
-/// A tick of process 0 is worth so many nanoseconds. Lateness takes clocks that are connected, bandwidth none.
+/// Works out the rows of all communicators of which an operation was found with all ranks, from each process' arrivals.
+/// A tick of process 0 is `nanoseconds_per_tick` long. Lateness needs connected clocks, bandwidth does not.
 pub fn lateness(
     processes: Vec<Arrivals>,
     clocks: &ClockTree,
@@ -57,7 +59,7 @@ pub fn lateness(
     (sums.into_iter().flat_map(|sums| sums.into_rows(one_in)).collect(), bandwidths.into_rows(communicators, one_in))
 }
 
-/// What one process has left out, all leave out. Gives one in how many operations is left.
+/// Thins all processes as much as the thinnest one. Returns one in how many operations is left.
 fn thin(mut processes: Vec<Arrivals>) -> (Vec<Arrivals>, u32) {
     let with_ranks = processes.iter().filter(|process| !process.ranks.is_empty());
     let one_in = with_ranks.map(|process| process.one_in).fold(1, u32::max);
@@ -65,8 +67,8 @@ fn thin(mut processes: Vec<Arrivals>) -> (Vec<Arrivals>, u32) {
     (processes, one_in)
 }
 
-/// Gives `each` every operation that all ranks of its communicator have, by communicator. Of a communicator with a rank
-/// whose process' clock is not connected with that of process 0 it is not known when its ranks began.
+/// Passes every operation that all ranks of its communicator have to `each`, communicator by communicator. If the clock
+/// of a rank's process is not connected with that of process 0, the begins of that communicator's ranks are unknown.
 pub fn matched(processes: Vec<Arrivals>, clocks: &ClockTree, nanoseconds_per_tick: f64, mut each: impl FnMut(Matched)) {
     for_each_communicator(processes, |comm, mut members| {
         let ranks: Vec<i32> = members.iter().map(|member| member.rank).collect();
@@ -96,7 +98,7 @@ pub fn matched(processes: Vec<Arrivals>, clocks: &ClockTree, nanoseconds_per_tic
     });
 }
 
-/// Gives `each` the members of every communicator of which there are several.
+/// Passes the members of every communicator with more than one rank to `each`.
 fn for_each_communicator(processes: Vec<Arrivals>, mut each: impl FnMut(u64, Vec<Member>)) {
     let of_process =
         |(process, arrivals): (u32, Arrivals)| arrivals.ranks.into_iter().map(move |rank| Reported { process, rank });
@@ -109,25 +111,25 @@ fn for_each_communicator(processes: Vec<Arrivals>, mut each: impl FnMut(u64, Vec
         let ranks =
             ranks.into_iter().map(|Reported { process, rank }| Member::new(process, rank.rank.rank, rank.arrivals));
         let members: Vec<Member> = ranks.collect();
-        // a rank that is reported twice: of each operation, nobody knows which
+        // a rank reported twice: nobody knows which of its arrivals belong together
         if members.len() > 1 && members.is_sorted_by(|one, next| one.rank < next.rank) {
             each(comm, members);
         }
     }
 }
 
-/// When the members of a communicator began their operations, in ticks of process 0.
+/// Works out the members' begins in ticks of process 0.
 struct Begins<'a> {
     clocks: &'a ClockTree,
     nanoseconds_per_tick: f64,
-    /// The members' processes, and their ticks of process 0 per own tick.
+    /// Each member's process, and the ticks of process 0 per tick of it.
     processes: Vec<(u32, f64)>,
-    /// Steps to process 0 that all have in common shift all alike.
+    /// Steps to process 0 that all members have in common. They shift all times alike.
     in_common: Vec<u32>,
 }
 
 impl<'a> Begins<'a> {
-    /// `None` where one has no clock that is connected with that of process 0.
+    /// Returns `None` if a member's clock is not connected with that of process 0.
     fn of(members: &[Member], clocks: &'a ClockTree, nanoseconds_per_tick: f64) -> Option<Self> {
         let ways: Vec<Vec<u32>> = members.iter().map(|member| clocks.way(member.process)).collect::<Option<_>>()?;
         let in_common =
@@ -136,12 +138,12 @@ impl<'a> Begins<'a> {
         Some(Self { clocks, nanoseconds_per_tick, processes: processes.collect::<Option<_>>()?, in_common })
     }
 
-    /// Of an operation, where they are known of all members.
+    /// Returns the members' moments of an operation, if all their begins are known.
     fn moments(&self, arrivals: &[Arrival]) -> Option<Vec<Moment>> {
         arrivals.iter().enumerate().map(|(place, arrival)| self.moment(place, arrival)).collect()
     }
 
-    /// Of the member at that place.
+    /// Returns the moment of the member at this place.
     fn moment(&self, place: usize, arrival: &Arrival) -> Option<Moment> {
         let &(process, rate) = self.processes.get(place)?;
         let (time, _) = self.clocks.to_root(process, arrival.time).filter(|_| arrival.known == Known::Begin)?;

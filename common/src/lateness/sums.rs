@@ -9,10 +9,11 @@ use crate::sums::run_sums::hexadecimal;
 #[derive(Debug)]
 pub(super) struct Sums {
     pub(super) comm: u64,
-    /// All of them, and those that the GPU has timed on all ranks.
+    /// Number of operations.
     count: u64,
+    /// Number of operations that the GPU has timed on all ranks.
     timed: u64,
-    /// Those of which it is known when all ranks began.
+    /// Number of operations for which all ranks' begins are known.
     operations: u64,
     ranks: Vec<OfRank>,
 }
@@ -21,23 +22,23 @@ pub(super) struct Sums {
 #[derive(Debug)]
 struct OfRank {
     rank: i32,
-    /// How late it was, where it was.
+    /// Its lateness at each operation at which it was late.
     late: Vec<f64>,
-    /// Operations in which it was last.
+    /// Number of operations at which it was last.
     last: u64,
     error: f64,
     likely: f64,
 }
 
 impl Sums {
-    /// Those of the first operation.
+    /// Makes the sums of a first operation.
     pub(super) fn of(matched: &Matched) -> Self {
         let mut sums = Self { comm: matched.comm, count: 0, timed: 0, operations: 0, ranks: Vec::new() };
         sums.add(matched);
         sums
     }
 
-    /// Takes in a further one, of the same ranks.
+    /// Adds an operation of the same ranks.
     pub(super) fn add(&mut self, matched: &Matched) {
         self.count += 1;
         self.timed += u64::from(matched.lengths.is_some());
@@ -59,7 +60,7 @@ impl Sums {
         }
     }
 
-    /// Rows of the summary, in the order of ranks; one in so many operations was looked at.
+    /// Returns the rows of the summary, in the order of ranks. One in `one_in` operations was looked at.
     pub(super) fn into_rows(self, one_in: u32) -> impl Iterator<Item = Lateness> {
         let Self { comm, count, timed, operations, ranks } = self;
         let resolved = ranks.iter().map(|rank| rank.last).sum();
@@ -83,18 +84,18 @@ impl Sums {
 }
 
 impl OfRank {
-    /// Mean lateness of so many operations; `None` when it was never late.
+    /// Returns the mean lateness over this number of operations; `None` if it was never late.
     fn mean(&self, operations: u64) -> Option<f64> {
         (!self.late.is_empty()).then(|| self.late.iter().sum::<f64>() / operations as f64)
     }
 
-    /// What its lateness is at most in 99 of 100 operations; `None` when it was never late.
+    /// Returns the lateness that 99 of 100 operations do not exceed; `None` if it was never late.
     fn p99(&mut self, operations: u64) -> Option<f64> {
         if self.late.is_empty() {
             return None;
         }
         let above = (operations / 100) as usize;
-        // it was late in fewer: then in 99 of 100 it was not
+        // late at fewer than one in 100: the other 99 were not late
         let Some(place) = self.late.len().checked_sub(above + 1) else { return Some(0.0) };
         Some(*self.late.select_nth_unstable_by(place, f64::total_cmp).1)
     }

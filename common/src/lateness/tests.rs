@@ -9,18 +9,18 @@ fn reduce() -> Name {
     Name::of(Some(c"AllReduce"))
 }
 
-/// An operation that began then, known to so many ticks, and lasted long.
+/// Returns an operation that began at `time`, known to `error` ticks, and lasted long.
 fn collective(function: Name, sequence: u64, time: u64, error: u64) -> Collective {
     let arrival = Arrival { time, length: 1 << 50, clock: [error; 2], ..Arrival::default() };
     Collective { function, sequence, order: 0, arrival }
 }
 
-/// Of an operation that the GPU has not timed.
+/// Returns the arrival at an operation that the GPU has not timed.
 fn nothing() -> Arrival {
     Arrival { known: Known::Nothing, ..Arrival::default() }
 }
 
-/// A rank and its (sequence number, ticks).
+/// Returns a rank with arrivals of (sequence number, ticks).
 fn rank(comm: u64, rank: i32, error: u64, times: impl IntoIterator<Item = (u64, u64)>) -> RankArrivals {
     let collectives = times.into_iter().map(|(sequence, time)| collective(reduce(), sequence, time, error));
     RankArrivals::new(Rank { comm, rank }, collectives.collect())
@@ -35,7 +35,7 @@ fn one_clock(processes: usize) -> ClockTree {
     ClockTree::new(&vec![Some(link); processes])
 }
 
-/// A clock of so many ticks more than process 0's, compared to so many ticks.
+/// Returns a link of a clock that is `ahead` ticks ahead of its parent's, compared to `error` ticks.
 fn compared(parent: u32, ahead: u64, error: u64) -> Option<Link> {
     let meeting = |parents| ClockOffset { own: parents + ahead, parents, error };
     Some(Link { parent, begin: Some(meeting(0)), end: meeting(1 << 40) })
@@ -55,8 +55,8 @@ fn lateness_is_measured_from_the_first() {
     assert!(rows.iter().all(|row| row.estimated_error_us <= row.error_us && row.error_us <= 0.1001), "{rows:?}");
 }
 
-/// When ranks 0 and 1 began operations, and what is told of it: of both clocks 50 us are not known, and the second
-/// one's times are 30 us too early. An operation ends for both 10 us after the last one began it.
+/// Returns arrivals of ranks 0 and 1. Both clocks are uncertain by 50 us, and the second rank's times are 30 us too
+/// early. An operation ends for both ranks 10 us after the last one began it.
 fn causal(late: impl Fn(u64) -> u64, by_events: bool) -> Vec<Arrivals> {
     let collective = |at: u64, number: u64| {
         let (begin, end) = (at * 1_000_000 + number * late(at), at * 1_000_000 + late(at) + 10_000);
@@ -77,7 +77,7 @@ fn nobody_ends_an_all_reduce_before_all_have_begun_it() {
     matched(causal(late, false), &one_clock(2), 1.0, |operation| {
         let late = late(operation.operation.1) as f64;
         let [first, second] = operation.ranks[..] else { unreachable!("two ranks") };
-        // 10 us either way where both begin at once, and by as much as clocks drift in some milliseconds
+        // 10 us either way if both begin at once, and the drift of clocks over some milliseconds
         assert!((second.late - late).abs() <= second.error && second.error <= 20_500.0, "{second:?}");
         assert!((second.late - late).abs() <= 10_500.0 && first.late <= first.error, "{second:?}");
         assert_eq!(operation.last, (late > 0.0).then_some(1));
@@ -86,8 +86,8 @@ fn nobody_ends_an_all_reduce_before_all_have_begun_it() {
     assert_eq!(told, 50);
 }
 
-/// Two ranks on one clock that begin all-reduces together, one a millisecond for so many seconds, which last ever
-/// longer, as in a sweep of sizes: so many microseconds at first and at the end. Each begin is known to 40 us.
+/// Returns arrivals of two ranks on one clock. They begin all-reduces together, one a millisecond for `seconds`.
+/// Durations grow as in a sweep of sizes, from `first` to `last` microseconds. Each begin is known to 40 us.
 fn growing(seconds: u64, [first, last]: [f64; 2]) -> Vec<Arrivals> {
     let count = seconds * 1000;
     let collective = |at: u64| {
@@ -114,12 +114,12 @@ fn operations_that_last_ever_longer_are_no_drift() {
 fn a_kernel_that_events_time_begins_before_its_end() {
     matched(causal(|_| 0, true), &one_clock(2), 1.0, |operation| {
         let [_, second] = operation.ranks[..] else { unreachable!("two ranks") };
-        // its 10 us more than where stamps time it
+        // 10 us more than with stamps
         assert!(second.late <= second.error && (14_500.0..=40_500.0).contains(&second.error), "{second:?}");
     });
 }
 
-/// The root of a broadcast is done when its data is on its way: it may end before another rank has begun.
+/// The root of a broadcast is done once its data is on its way: it may end before another rank has begun.
 #[test]
 fn the_root_of_a_broadcast_may_end_before_the_others_have_begun() {
     for function in [c"Broadcast", c"Reduce"] {
@@ -140,8 +140,8 @@ fn the_root_of_a_broadcast_may_end_before_the_others_have_begun() {
 }
 
 /// Both ranks begin every operation at once, on one clock. Events leave one rank's begin of an all-reduce open by 20
-/// us, and it lies 18 us ahead of the likely one; the other rank has ended by then. Begins of broadcasts, which bound
-/// no clocks, are known to 2 us.
+/// us, and the true begin lies 18 us before the likely one; the other rank has ended by then. Begins of broadcasts,
+/// which bound no clocks, are known to 2 us.
 #[test]
 fn clocks_are_bounded_by_where_a_begin_may_lie() {
     let of = |first: bool, number: i32| {
@@ -192,14 +192,14 @@ fn the_99th_percentile_counts_operations_without_lateness() {
     }
 }
 
-/// The first operations of a run are slow: a mean of those alone is one of the warm-up.
+/// The first operations of a run are slow: their mean alone is the mean of the warm-up.
 #[test]
 fn a_mean_is_of_nearly_all_operations_or_not_there() {
     for (timed, mean) in [(10, Some(1.0)), (9, Some(1.0)), (8, None)] {
         let of = |number: u64| {
             let collective = |at: u64| Collective {
                 order: at as u32,
-                // of the last one, the second rank's clock alone is not known
+                // only the second rank's clock is unknown at the last operation
                 arrival: match at {
                     _ if at < timed => collective(reduce(), 0, at * 1_000_000 + number * 1000, 0).arrival,
                     9 if number == 1 => Arrival { known: Known::Length, length: 5, ..nothing() },
@@ -219,9 +219,9 @@ fn a_mean_is_of_nearly_all_operations_or_not_there() {
 #[test]
 fn operations_count_that_every_member_has_once() {
     let at = |numbers: &'static [u64]| numbers.iter().map(|&number| (number, number * 10));
-    // 1: missing from one. 3: three times in one. 4: replayed in both. 9: beyond the end of one
+    // 1: missing from one rank. 3: three times in one. 4: replayed in both. 9: beyond the end of one
     let ranks = vec![rank(7, 0, 0, at(&[0, 1, 2, 3, 4, 4])), rank(7, 1, 0, at(&[0, 2, 3, 3, 3, 4, 4, 9]))];
-    // a communicator without a second rank, and one where a rank has no operation
+    // a communicator without a second rank, and one with a rank without operations
     let others = vec![rank(8, 0, 0, at(&[0])), rank(9, 0, 0, at(&[0])), rank(9, 1, 0, at(&[]))];
     let rows = lateness(vec![process(ranks), process(others)], &one_clock(2), 1.0, &[]).0;
     let rows: Vec<_> = rows.iter().map(|row| (row.comm.as_str(), row.rank, row.operations)).collect();
@@ -260,8 +260,8 @@ fn clocks_are_made_one_and_bound_what_is_late() {
         process(if number >= 2 { vec![all, of(number, 2, 0)] } else { vec![all] })
     });
     let rows = lateness(processes.collect(), &clocks, 1.0, &[]).0;
-    // of all, processes 1 and 2 are known worst: 40 and 40 + 70, and 3 each; of 2 and 3 alone, the way of both from 1
-    // to 0 does not matter
+    // over all ranks, processes 1 and 2 are known worst: 40 and 40 + 70, and 3 each; between 2 and 3 alone, their
+    // common way from 1 to 0 does not matter
     assert!(rows.iter().all(|row| row.error_us <= if row.comm.ends_with('1') { 0.1562 } else { 0.0801 }), "{rows:?}");
     let rows: Vec<_> = rows.iter().map(|row| (row.rank, row.mean_us, row.last)).collect();
     let all = [(0, None, 0), (1, None, 0), (2, None, 0), (3, Some(0.2), 0)];
@@ -270,7 +270,7 @@ fn clocks_are_made_one_and_bound_what_is_late() {
 
 #[test]
 fn each_operation_has_its_own_bound() {
-    // neither is process 0, and both are least certain at their last arrival
+    // neither rank is in process 0, and both are least certain at their last arrival
     let once = |own| Some(Link { parent: 0, begin: None, end: ClockOffset { own, parents: 0, error: 40 } });
     let clocks = ClockTree::new(&[None, once(1), once(2)]);
     let of = |number| process(vec![rank(1, number, 1, [(0, 10), (1, 1_000_001)])]);
@@ -311,7 +311,7 @@ fn what_one_process_has_left_out_all_leave_out() {
     assert_eq!((rows[1].mean_us, rows[2].mean_us, rows[2].last), (Some(0.1), Some(0.2), kept));
 }
 
-/// Two ranks that reduce a megabyte and 1.5 in 20 us and 25 us from when the second one comes, for which the first one
+/// Two ranks reduce 1 MB and 1.5 MB in 20 us and 25 us, from the begin of the second rank, for which the first one
 /// waits.
 #[test]
 fn bandwidth_is_by_the_rank_that_waits_for_nobody() {
@@ -323,7 +323,7 @@ fn bandwidth_is_by_the_rank_that_waits_for_nobody() {
     };
     let of_rank = |number: u64| {
         let reduces = (0..10).map(|at| collective(reduce(), at, number, 1_000_000 + at % 2 * 500_000));
-        // of no known bytes, with other bytes at the other rank, and of a function without a bus bandwidth
+        // without known bytes, with other bytes on the other rank, and of a function without a bus bandwidth
         let others = [collective(reduce(), 10, number, 0), collective(reduce(), 11, number, 4096 + number)];
         let foreign = collective(Name::of(Some(c"AlltoAll")), 0, number, 4096);
         RankArrivals::new(Rank { comm: 5, rank: number as i32 }, reduces.chain(others).chain([foreign]).collect())

@@ -1,35 +1,36 @@
-//! The kernels of a communicator: which operations share one, and when events say that it ran.
+//! The kernels of a communicator: the operations that share a kernel, and the kernel's time by CUDA events.
 //!
-//! A kernel is named by the place of its first operation in the order of starts. Of most kernels nothing is kept: they
-//! run one operation, and stamps time it.
+//! A kernel is named by the order of its first operation. Most kernels run a single operation, which stamps time:
+//! nothing is kept of them.
 
 use crate::event::name::{FUNCTIONS, Name};
 use crate::launch::{KernelTime, Untimed};
 use std::collections::BTreeMap;
 
-/// Kernels that are kept; past it the oldest are forgotten, and their operations have no time.
+/// Largest number of kernels kept. Beyond it, the oldest kernels are forgotten, and events give their operations no
+/// time.
 const MOST: usize = 65_536;
 
-/// What is known of a kernel's time.
+/// What is known of a kernel's time by CUDA events.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum When {
-    /// Nobody has heard of its launch.
+    /// Its launch has not been reported.
     #[default]
     Unheard,
-    /// Its events are to happen.
+    /// Its events have not completed yet.
     Awaited,
-    /// Events say that it ran then.
+    /// The events have timed it.
     Timed(KernelTime),
-    /// Events say nothing, for that reason.
+    /// The events give no time, for this reason.
     Untimed(Untimed),
 }
 
-/// How far behind a kernel's first operation its first recorded one of each function is, those without a counter of
-/// their own together; an operation that is too small to be recorded is none of them.
+/// The distance from a kernel's first operation to its first recorded operation of each function. All functions without
+/// a counter of their own share the last place. An operation too small to be recorded does not count.
 #[derive(Debug, Clone, Copy)]
 pub struct Firsts([u16; FUNCTIONS.len() + 1]);
 
-/// No operation of the function has begun.
+/// No operation of this function has begun.
 const NONE_YET: u16 = u16::MAX;
 
 impl Default for Firsts {
@@ -39,7 +40,7 @@ impl Default for Firsts {
 }
 
 impl Firsts {
-    /// No operation has begun.
+    /// No operation of any function has begun.
     pub const NONE: Self = Self([NONE_YET; FUNCTIONS.len() + 1]);
 
     fn begun(&mut self, function: Name, distance: u16) {
@@ -47,7 +48,8 @@ impl Firsts {
         *first = distance.min(*first);
     }
 
-    /// The first one of the functions that are wanted; those without a counter go by the name of none.
+    /// Returns the smallest distance among the wanted functions. `wanted` gets [`Name::none`] for the functions without
+    /// a counter of their own.
     fn among(&self, wanted: impl Fn(Name) -> bool) -> Option<u16> {
         let names = (0..FUNCTIONS.len()).map(Name::of_function).chain([Name::none()]);
         let of_wanted = self.0.iter().zip(names).filter(|&(&first, name)| first != NONE_YET && wanted(name));
@@ -55,54 +57,54 @@ impl Firsts {
     }
 }
 
-/// Which sums of kernels' times count a kernel with one of its operations.
+/// Which sums of kernel times count a kernel at a given operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counted {
-    /// Those that count it once for each function: it is the kernel's first of its own.
+    /// Sums by function: the operation is the kernel's first of its function.
     pub in_function: bool,
-    /// Those that count it once: it is the first of all.
+    /// Sums over all functions: the operation is the kernel's first.
     pub at_all: bool,
 }
 
 /// A kernel.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Kernel {
-    /// It runs more than one operation.
+    /// Whether it runs more than one operation.
     pub shared: bool,
-    /// Its time.
+    /// Its time by events.
     pub when: When,
-    /// The GPU's stamps were not asked for.
+    /// Whether it was launched without stamps asked for.
     pub unstamped: bool,
-    /// Its first recorded operations.
+    /// Its first recorded operation of each function.
     pub firsts: Firsts,
 }
 
 impl Kernel {
-    /// Which sums count it with the operation that is so far behind the first one. All that began before the operation
-    /// must have been read.
+    /// Returns which sums count the kernel at an operation of this function, `distance` starts behind the kernel's
+    /// first. All events that began before the operation must have been read.
     pub fn counted(&self, distance: u16, function: Name) -> Counted {
         let same = |of: Name| of.function() == function.function();
         Counted { in_function: self.is_first(distance, same), at_all: self.is_first(distance, |_| true) }
     }
 
-    /// Whether that operation is the kernel's first recorded one among those whose functions are wanted.
+    /// Returns whether the operation at this distance is the kernel's first recorded one among the wanted functions.
     pub fn is_first(&self, distance: u16, wanted: impl Fn(Name) -> bool) -> bool {
-        // of one that runs a single operation nothing may be kept
+        // nothing may be kept of a kernel that runs a single operation
         distance == self.firsts.among(wanted).unwrap_or(0)
     }
 
-    /// Whether its events are still to happen.
+    /// Returns whether its events are still to complete.
     pub fn is_awaited(&self) -> bool {
         self.when == When::Awaited
     }
 
-    /// Whether all is known that events will say.
+    /// Returns whether events will say nothing more about it.
     pub fn is_settled(&self) -> bool {
         matches!(self.when, When::Timed(_) | When::Untimed(_))
     }
 }
 
-/// A kernel, and its operations that are under way.
+/// A kernel, and the handles of its operations under way.
 #[derive(Debug, Default)]
 struct Kept {
     kernel: Kernel,
@@ -113,32 +115,32 @@ struct Kept {
 #[derive(Debug, Default)]
 pub struct Kernels {
     kept: BTreeMap<u64, Kept>,
-    /// Launches are told of, so that operations are to be found by their kernel.
+    /// Whether NCCL's kernel launches are reported, so that operations are looked up by their kernel.
     launches: bool,
-    /// NCCL may report launches: a kernel of one operation is kept, too, whose launch may be heard of later.
+    /// Whether NCCL may report launches: then a kernel of one operation is kept, too, since its launch may be heard of later.
     may_report: bool,
 }
 
 impl Kernels {
-    /// NCCL may report launches, though nobody may have heard of one yet. To be said before the first operation.
+    /// NCCL may report kernel launches, though none has been heard of yet. Called before the first operation.
     pub fn may_report_launches(&mut self) {
         self.may_report = true;
     }
 
-    /// From here on launches are reported.
+    /// From this call on, kernel launches are reported.
     pub fn expect_launches(&mut self) {
         self.launches = true;
         self.may_report = true;
     }
 
-    /// Whether they are.
+    /// Returns whether kernel launches are reported.
     pub fn expects_launches(&self) -> bool {
         self.launches
     }
 
-    /// Why a kernel has no time of whose launch nobody has heard: a graph's replay has none, and in a communicator with
-    /// graphs NCCL reports launches on one thread and their operations on another; or the launch was heard of too late,
-    /// since `news_lost`.
+    /// Returns why a kernel whose launch was not reported has no time. It may be a graph's replay, which has no events:
+    /// in a communicator with graphs, NCCL reports launches on one thread and their operations on another. Or, where
+    /// `news_lost`, the collector heard of the launch too late.
     pub fn cause_of_silence(&self, news_lost: bool) -> Untimed {
         match (self.launches, news_lost) {
             (false, _) => Untimed::NotBelieved,
@@ -147,8 +149,8 @@ impl Kernels {
         }
     }
 
-    /// An operation of a kernel has begun, so far behind the first one; without a function where it is too small to be
-    /// recorded.
+    /// Adds an operation of a kernel, `distance` starts behind the kernel's first. `function` is `None` for an
+    /// operation too small to be recorded.
     #[inline]
     pub fn begun(&mut self, first: u64, distance: u16, handle: u64, function: Option<Name>) {
         if distance > 0 || self.may_report {
@@ -164,7 +166,7 @@ impl Kernels {
         }
     }
 
-    /// What is known of a kernel.
+    /// Returns what is known of a kernel.
     #[inline]
     pub fn get(&self, first: u64) -> Kernel {
         if self.kept.is_empty() {
@@ -173,14 +175,14 @@ impl Kernels {
         self.kept.get(&first).map_or_else(Kernel::default, |kept| kept.kernel)
     }
 
-    /// Something is learnt of a kernel's time. Gives its operations so far.
+    /// Sets what is known of a kernel's time. Returns the kernel's operations so far.
     pub fn learn(&mut self, first: u64, when: When) -> &[u64] {
         let kept = self.kept.entry(first).or_default();
         kept.kernel.when = when;
         &kept.operations
     }
 
-    /// A kernel was launched, whose stamps were asked for or not.
+    /// Notes a kernel's launch, and whether stamps were asked for. Returns the kernel's operations so far.
     pub fn launched(&mut self, first: u64, stamps: bool, when: When) -> &[u64] {
         self.bound();
         let kept = self.kept.entry(first).or_default();
@@ -195,7 +197,7 @@ impl Kernels {
         }
     }
 
-    /// Nothing more comes of kernels whose first operation started before that order.
+    /// Forgets kernels whose first operation started before this order: nothing more comes of them.
     pub fn forget_before(&mut self, order: u64) {
         if self.kept.first_key_value().is_some_and(|(&first, _)| first < order) {
             self.kept = self.kept.split_off(&order);
@@ -250,7 +252,7 @@ mod tests {
         let mut kernels = Kernels::default();
         kernels.expect_launches();
         let [send, recv, other] = [c"Send", c"Recv", c"Other"].map(|name| Name::of(Some(name)));
-        // the first one is too small to be recorded
+        // the first operation is too small to be recorded
         for (distance, function) in
             [(3, Some(recv)), (0, None), (4, Some(other)), (1, Some(send)), (2, Some(recv)), (5, Some(send))]
         {
@@ -265,7 +267,7 @@ mod tests {
             [0, 1, 0, 0, 0, 0].map(|n| n == 1)
         );
         assert!(kernel.is_first(2, |function| function != send) && !kernel.is_first(1, |function| function != send));
-        // of one alone nothing is kept
+        // nothing is kept of a kernel with a single operation
         let all = |at_all| Counted { in_function: at_all, at_all };
         assert_eq!([0, 1].map(|distance| Kernel::default().counted(distance, send)), [all(true), all(false)]);
     }

@@ -1,4 +1,4 @@
-//! An operation (Coll or P2p) as the collector puts it together from its events.
+//! An operation (Coll, P2p, CeColl, or a call that NCCL reports no further), assembled from its events.
 
 pub(crate) mod kernels;
 #[cfg(test)]
@@ -16,89 +16,90 @@ use crate::record::payload::{OfCall, OfOperation};
 use crate::record::slot::Recorded;
 use std::num::NonZeroU64;
 
-/// What an operation sent over the network; kept where exporters will ask for it.
+/// Sums of the transfers that an operation sent over the network; kept if an exporter may ask for them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Sends {
-    /// Transfers.
+    /// Number of transfers.
     pub count: u64,
-    /// Their bytes.
+    /// Bytes of the transfers.
     pub bytes: u64,
-    /// Sum of their times, ticks.
+    /// Sum of the transfers' durations, ticks.
     pub ticks: u64,
 }
 
-/// When something happened, ticks: none happens at 0, which leaves that for what has not happened.
+/// Returns a time in ticks as a number that is not 0: 0 stands for an event that has not happened.
 pub fn moment(ticks: u64) -> Option<NonZeroU64> {
     NonZeroU64::new(ticks.max(1))
 }
 
 /// An operation and what is known of its children.
 ///
-/// There may be thousands: it takes 128 bytes with its handle, and what every child changes comes first.
+/// A process may hold thousands of operations. An operation and its handle take 128 bytes; the fields that every child
+/// changes come first.
 #[derive(Debug, Clone)]
 #[repr(C)]
 pub struct Operation {
-    /// Latest time at which something of it began or ended, ticks.
+    /// Latest begin or end of the operation or of a child, ticks.
     pub active: u64,
-    /// Place in the order of starts of its communicator.
+    /// Place in the communicator's order of starts.
     pub order: u64,
     /// End of the enqueue, ticks.
     pub stop: Option<NonZeroU64>,
-    /// See [`Operation::span`].
+    /// First start and last stop of the stamped kernel channels, see [`Operation::span`].
     span: (u64, u64),
-    /// Children, and steps of children, that have begun and not ended.
+    /// Number of children, and steps of children, that have begun and not ended.
     pub live: u32,
-    /// Kernel channels that have ended.
+    /// Number of kernel channels that have ended.
     pub kernels: u32,
-    /// Those of them that the GPU has stamped.
+    /// Number of ended kernel channels with stamps of the GPU.
     pub stamped: u16,
-    /// How far behind its kernel's first operation it started.
+    /// Its order minus the order of its kernel's first operation.
     pub distance: u16,
-    /// Coll, P2p or CeColl; CollApi of a call that NCCL launches without telling of it.
+    /// Coll, P2p or CeColl; CollApi for a call that NCCL launches without reporting an operation.
     pub kind: Kind,
     /// Number of channels that NCCL announced.
     pub channels: u8,
-    /// Something of it never ended.
+    /// Whether the operation or a child never ended.
     pub unfinished: bool,
-    /// Something of it was heard since it was looked at last.
+    /// Whether an event of it arrived since it was last looked at.
     pub heard: bool,
-    /// Bytes: elements times their size.
+    /// Bytes: number of elements times their size.
     pub bytes: u64,
     /// Start of the enqueue, ticks.
     pub start: u64,
-    /// When its kernel had not begun yet, ticks: when it was launched; where that is not known, when NCCL's API was
-    /// called for it. NCCL may tell of the enqueue when the kernel runs already, but not of these.
+    /// Latest known time at which its kernel had not begun, ticks: the launch or, where the launch is not known, the
+    /// API call. NCCL reports the launch and the call before the kernel runs, but may report the enqueue later.
     pub not_begun: Option<NonZeroU64>,
-    /// NCCL's sequence number, of a collective.
+    /// NCCL's sequence number of a collective; 0 for a P2p.
     pub sequence: u64,
-    /// Last stop of a proxy operation, ticks.
+    /// Last stop of its proxy operations, ticks.
     pub proxy_stop: Option<NonZeroU64>,
-    /// See `counted`.
+    /// Nanoseconds with which the counters have counted it, see `counted`.
     pub credited: u64,
-    /// What it sent over the network.
+    /// Sums of its transfers over the network.
     pub sends: Option<Box<Sends>>,
-    /// The other rank, of a P2p.
+    /// The other rank of a P2p; -1 for other kinds.
     peer: i32,
     /// Function.
     pub function: Name,
-    /// Algorithm, of a collective.
+    /// Algorithm of a collective.
     pub algorithm: Name,
-    /// Protocol, of a collective.
+    /// Protocol of a collective.
     pub protocol: Name,
-    /// Already in the counters: whether at all, and with how many nanoseconds.
+    /// Whether the counters have counted it, with the time in `credited`.
     pub counted: bool,
 }
 
 const _: () = assert!(size_of::<(u64, Operation)>() == 128);
 
 impl Operation {
-    /// From the slot of a Coll or P2p.
+    /// Makes an operation from the slot of a Coll, P2p or CeColl.
     pub fn new(event: &Recorded) -> Self {
         Self::of(event, &OfOperation::unpack(event.payload()))
     }
 
-    /// A call that NCCL launches without telling of it, the `number`-th one of its function in its communicator: an
-    /// operation of which only events tell.
+    /// Makes an operation from a call that NCCL launches without reporting an operation: the `number`-th such call in
+    /// its communicator. Only CUDA events give its time.
     pub(crate) fn of_call(event: &Recorded, call: &OfCall, number: u64) -> Self {
         let OfCall { bytes, function, place, .. } = *call;
         Self::of(event, &OfOperation { bytes, function, number, place, ..OfOperation::default() })
@@ -135,32 +136,33 @@ impl Operation {
         }
     }
 
-    /// Place in the order of starts of its kernel's first operation.
+    /// Returns the order of its kernel's first operation.
     pub fn first_of_kernel(&self) -> u64 {
         self.order.saturating_sub(self.distance.into())
     }
 
-    /// Its kernel, as far as it is known.
+    /// Returns what is known of its kernel.
     pub fn kernel(&self, kernels: &Kernels) -> Kernel {
         kernels.get(self.first_of_kernel())
     }
 
-    /// The other rank, of a P2p.
+    /// Returns the other rank of a P2p.
     pub fn peer(&self) -> Option<i32> {
         (self.kind == Kind::P2p).then_some(self.peer)
     }
 
-    /// Something of it began or ended at that time.
+    /// Notes that the operation or a child began or ended at this time, in ticks.
     pub fn touch(&mut self, time: u64) {
         self.active = self.active.max(time);
     }
 
-    /// First start and last stop of the kernel channels, nanoseconds of the GPU's clock.
+    /// Returns the first start and the last stop of its stamped kernel channels, nanoseconds of the GPU's clock.
     pub fn span(&self) -> Option<(u64, u64)> {
         (self.stamped > 0).then_some(self.span)
     }
 
-    /// One of its kernel channels has ended. A stop before the start is another work's and says nothing.
+    /// Counts a kernel channel that has ended. Stamps whose stop lies before their start belong to another operation
+    /// and are not used.
     pub fn kernel_ended(&mut self, stamps: Option<(u64, u64)>) {
         self.kernels += 1;
         if let Some((start, stop)) = stamps.filter(|(start, stop)| start <= stop) {
@@ -169,60 +171,61 @@ impl Operation {
         }
     }
 
-    /// Whether the GPU times operations of this kind.
+    /// Returns whether operations of this kind have kernel channels that the GPU stamps.
     fn has_kernels(&self) -> bool {
         !matches!(self.kind, Kind::CeColl | Kind::CollApi)
     }
 
-    /// Whether its kernel's time is still to come: of a call that NCCL launches without telling of it, its launch is,
-    /// too.
+    /// Returns whether its kernel's time by events is still to come. A call that NCCL reports no further waits for the
+    /// launch, too.
     pub fn awaits_events(&self, kernel: Kernel) -> bool {
         kernel.is_awaited() || self.kind == Kind::CollApi && !kernel.is_settled()
     }
 
-    /// Whether kernel channels of it are to come, as far as anybody knows.
+    /// Returns whether kernel channels of it are expected.
     fn has_channels(&self, kernel: Kernel) -> bool {
         self.has_kernels() && !kernel.unstamped
     }
 
-    /// All that will be known of its time is there, as far as can be told before a while has passed: a collective has
-    /// as many kernel channels as channels, a P2p has at most as many.
+    /// Returns whether its time is probably final: a collective has as many kernel channels as channels, a P2p at most
+    /// as many. More kernel channels of a P2p may follow for a while.
     pub fn looks_done(&self, kernel: Kernel) -> bool {
         let wanted = if self.kind == Kind::Coll { u32::from(self.channels) } else { 1 };
         self.is_quiet() && !self.awaits_events(kernel) && (!self.has_channels(kernel) || self.kernels >= wanted.max(1))
     }
 
-    /// A collective runs on as many kernel channels as channels, a P2p on at most as many.
+    /// Returns whether all of a collective's channels are stamped. A P2p runs on at most as many kernel channels as
+    /// channels.
     fn has_all_channels(&self) -> bool {
         self.kind != Kind::Coll || self.stamped >= u16::from(self.channels)
     }
 
-    /// As many kernel channels as channels have ended: no more will come, even of a P2p.
+    /// Returns whether as many kernel channels as channels have ended: no more come, of a P2p either.
     pub fn is_complete(&self, kernel: Kernel) -> bool {
         let channels = !self.has_channels(kernel) || self.kernels > 0 && self.kernels >= u32::from(self.channels);
         self.is_quiet() && !self.awaits_events(kernel) && channels
     }
 
-    /// A call that NCCL reports no further, and of which events tell nothing either: no operation, as far as anybody
-    /// knows.
+    /// Returns whether it is a call that NCCL reports no further and that events have not timed: perhaps no operation
+    /// at all.
     pub fn is_invisible(&self, timing: Timing) -> bool {
         self.kind == Kind::CollApi && timing.source() != Source::Events
     }
 
-    /// A collective, by kernel or by copy engine.
+    /// Returns whether it is a collective, by kernel or by copy engine.
     pub fn is_collective(&self) -> bool {
         self.kind != Kind::P2p
     }
 
-    /// Enqueued, and nothing of it is under way.
+    /// Returns whether it is enqueued and none of its children is under way.
     pub fn is_quiet(&self) -> bool {
         self.stop.is_some() && self.live == 0
     }
 
-    /// Whether the stamps of such an operation, in step, are its kernel's time: it is alone there, and a collective by
-    /// RING or PAT, or a send or receive. They are taken by thread 0 of each block, which elsewhere does not work as
-    /// long as all others (docs/presets.md). Stamps that come though its communicator asked for none when it was
-    /// launched are not used: nobody knows which works NCCL counted then.
+    /// Returns whether stamps of such an operation, if in step, are its kernel's time. The operation must be alone in
+    /// its kernel, and a collective by RING or PAT, a send or a receive: thread 0 of each block takes the stamps, and
+    /// elsewhere it does not work as long as the other threads (docs/presets.md). Stamps that arrive although the
+    /// communicator asked for none at the launch are not used: which operations NCCL counted then is unknown.
     fn is_stamped_right(&self, kernel: Kernel) -> bool {
         let by_algorithm = match self.kind {
             Kind::Coll => self.algorithm.is_believed(),
@@ -231,13 +234,13 @@ impl Operation {
         by_algorithm && !kernel.shared && !kernel.unstamped
     }
 
-    /// Whether it is certain what its time is taken from, though it may be undecided whether its stamps are its own.
+    /// Returns whether the source of its time is certain. Whether its stamps are its own may still be undecided.
     pub fn is_certain(&self, verdict: Verdict, kernel: Kernel) -> bool {
         verdict != Verdict::Undecided || matches!(kernel.when, When::Timed(_)) && !self.is_stamped_right(kernel)
     }
 
-    /// Its time, believing the GPU's stamps only in step, where they are right, and of a collective only with all its
-    /// channels: those that are missing may have run longer.
+    /// Returns its time. Stamps count only in step and where they are the kernel's time; those of a collective only if
+    /// all its channels are stamped, since a channel without stamps may have run longer.
     pub fn timing(&self, verdict: Verdict, kernel: Kernel) -> Timing {
         let stamps = self
             .span()
@@ -250,7 +253,7 @@ impl Operation {
         }
     }
 
-    /// Why the GPU has not timed it.
+    /// Returns why the GPU has not timed it. `unheard` is the reason where its kernel's launch was not reported.
     pub fn untimed(&self, kernel: Kernel, unheard: Untimed) -> Untimed {
         match kernel.when {
             When::Untimed(cause) => cause,
@@ -259,23 +262,23 @@ impl Operation {
         }
     }
 
-    /// Bytes that nccl-tests' bus bandwidth divides by the time: S times the function's factor, for `n` ranks
-    /// (nccl-tests, doc/PERFORMANCE.md). `None` for functions that have none here, and where `n` is not known.
+    /// Returns the bytes that nccl-tests divides by the time for its bus bandwidth: S times the function's factor, for
+    /// `n` ranks (nccl-tests, doc/PERFORMANCE.md). `None` for a function without a factor here, and where `n` is not
+    /// known.
     pub fn bus_bytes(&self, n: i32) -> Option<f64> {
         bus_bytes(self.function, self.bytes, n)
     }
 }
 
-/// See [`Operation::bus_bytes`].
+/// Returns the bytes for nccl-tests' bus bandwidth, see [`Operation::bus_bytes`].
 pub fn bus_bytes(function: Name, bytes: u64, n: i32) -> Option<f64> {
     let n = f64::from(Some(n).filter(|&n| n > 0)?);
     let (bytes, others) = (bytes as f64, (n - 1.0) / n);
     Some(match function.function().map(|index| crate::event::name::FUNCTIONS[index])? {
         "AllReduce" => bytes * 2.0 * others,
-        // count is that of one rank: S is n times as much
+        // the count is one rank's: S is n times as much
         "AllGather" | "ReduceScatter" => bytes * n * others,
-        // the root of a broadcast, and who sends in a reduce, fills buffers and leaves: a copy, which is no transfer's
-        // time
+        // the root of a broadcast and the senders of a reduce fill buffers and leave: they time a copy, not a transfer
         _ => return None,
     })
 }

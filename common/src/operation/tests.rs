@@ -5,14 +5,14 @@ use crate::operation::kernels::Firsts;
 use crate::record::payload::Place;
 use crate::record::slot::Slot;
 
-/// One that was recorded so.
+/// Returns an operation that was recorded with this kind, start and payload.
 pub(crate) fn recorded(kind: Kind, start: u64, payload: OfOperation) -> Operation {
     let slot = Mapping::<Slot>::new(1).unwrap();
     slot[0].start(Handle::of_event(kind, 0, 1), 0, start, payload.pack());
     Operation::new(&slot[0].read(1).unwrap())
 }
 
-/// A kernel of which nothing but stamps tells.
+/// A kernel with one operation and without events: only stamps time it.
 const ALONE: Kernel = Kernel { shared: false, when: When::Unheard, unstamped: false, firsts: Firsts::NONE };
 
 fn operation(kind: Kind, channels: u8) -> Operation {

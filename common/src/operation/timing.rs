@@ -1,25 +1,25 @@
-//! An operation's time, and what it was taken from.
+//! An operation's time and its source.
 
 use crate::launch::KernelTime;
 
-/// What an operation's time was taken from.
+/// The source of an operation's time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Source {
-    /// The stamps of NCCL's kernel.
+    /// The stamps of NCCL's kernel channels.
     Stamps,
-    /// CUDA's events around the launch.
+    /// CUDA events around the kernel's launch.
     Events,
-    /// The enqueue and the last proxy operation's stop.
+    /// The enqueue's start and the last proxy operation's stop.
     Proxy,
     /// The enqueue alone.
     Enqueue,
 }
 
 impl Source {
-    /// All of them, in the order of their numbers.
+    /// All sources, in the order of their numbers.
     pub const ALL: [Self; 4] = [Self::Stamps, Self::Events, Self::Proxy, Self::Enqueue];
 
-    /// As attributes and labels say it.
+    /// Returns the name of the source for attributes and labels.
     pub fn name(self) -> &'static str {
         match self {
             Self::Stamps => "stamps",
@@ -29,7 +29,7 @@ impl Source {
         }
     }
 
-    /// Whether the time is the GPU's own.
+    /// Returns whether the GPU measured the time.
     pub fn is_gpu(self) -> bool {
         matches!(self, Self::Stamps | Self::Events)
     }
@@ -38,7 +38,7 @@ impl Source {
 /// An operation's time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Timing {
-    /// From the first kernel start to the last kernel stop, nanoseconds of the GPU's clock.
+    /// From the first kernel channel's start to the last one's stop, nanoseconds of the GPU's clock.
     Stamps {
         /// First start.
         start: u64,
@@ -47,14 +47,14 @@ pub enum Timing {
     },
     /// From the kernel's begin to its end, nanoseconds of the events' clock.
     Events(KernelTime),
-    /// From the enqueue to the last proxy operation's stop, in ticks.
+    /// From the enqueue's start to the last proxy operation's stop, in ticks.
     Proxy(u64),
     /// The enqueue alone, in ticks.
     Enqueue(u64),
 }
 
 impl Timing {
-    /// What it was taken from.
+    /// Returns the source of the time.
     pub fn source(self) -> Source {
         match self {
             Self::Stamps { .. } => Source::Stamps,
@@ -64,7 +64,7 @@ impl Timing {
         }
     }
 
-    /// Begin and end of a time that is the GPU's own, nanoseconds of the clock that its source has.
+    /// Returns begin and end of a time that the GPU measured, nanoseconds of the source's clock.
     pub fn on_gpu(self) -> Option<(u64, u64)> {
         match self {
             Self::Stamps { start, stop } => Some((start, stop)),
@@ -73,7 +73,7 @@ impl Timing {
         }
     }
 
-    /// How long it is, nanoseconds.
+    /// Returns the time in nanoseconds.
     pub fn nanoseconds(self, nanoseconds_per_tick: f64) -> u64 {
         match self {
             Self::Proxy(ticks) | Self::Enqueue(ticks) => (ticks as f64 * nanoseconds_per_tick).round() as u64,

@@ -1,51 +1,51 @@
-//! What is known of an operation's GPU time: whether its stamps are believed, and whether events timed its kernel.
+//! What is known of an operation's GPU time: whether its stamps are believed, and whether events have timed its kernel.
 
 use crate::event::name::Name;
 use crate::launch::Untimed;
 use crate::operation::kernels::Kernel;
 use crate::operation::{Operation, Timing};
 
-/// What is known of an operation's stamps.
+/// Whether an operation's stamps are its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// They are its own.
+    /// The stamps are its own.
     InStep,
-    /// They may be another operation's.
+    /// The stamps may be another operation's.
     OutOfStep,
-    /// Not known yet.
+    /// Not decided yet.
     Undecided,
 }
 
-/// Why stamps are not believed.
+/// Why a communicator's stamps are no longer believed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
-    /// A send or receive to oneself got no kernel channel.
+    /// A send or receive to the own rank got no kernel channel.
     ToOneself,
-    /// A call of this function was followed by no operation.
+    /// No operation followed a call of this function.
     Unfollowed(Name),
     /// An operation was launched beside a CUDA graph of its communicator.
     BesideGraph,
-    /// A stamp lies clearly before its operation.
+    /// A stamp lies clearly before its operation's enqueue.
     EarlyStamp,
-    /// There was more in doubt than is kept.
+    /// More was in doubt than is kept.
     TooMuchInDoubt,
-    /// An operation or call found no room in the recording memory; it may have been one that NCCL does not count.
+    /// An operation or call found no room in the recording memory; NCCL may not count it.
     Dropped,
 }
 
-/// What is known of an operation's time.
+/// What is known of an operation's GPU time.
 #[derive(Debug, Clone, Copy)]
 pub struct Judged {
     /// Whether its stamps are its own.
     pub verdict: Verdict,
     /// Its kernel.
     pub kernel: Kernel,
-    /// Why a kernel has no time of whose launch nobody has heard.
+    /// Why its kernel has no time if the kernel's launch was not reported.
     pub unheard: Untimed,
 }
 
 impl Judged {
-    /// The operation's time.
+    /// Returns the operation's time.
     pub fn timing(&self, operation: &Operation) -> Timing {
         operation.timing(self.verdict, self.kernel)
     }

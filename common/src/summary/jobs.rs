@@ -1,8 +1,9 @@
-//! Which processes are of one job.
+//! Finds the jobs of processes.
 //!
-//! Processes that share a communicator are, whatever their environments say: NCCL gives all ranks of a communicator one
-//! number. So are those whose jobs have one name, where they can be of one run: no rank is there twice, and they ran at
-//! a time. So are nameless ones that are different ranks of as many, at a time. Of others nothing says so.
+//! Processes that share a communicator are of one job, whatever their environments say: NCCL gives all ranks of a
+//! communicator the same id. Processes whose jobs have the same name are of one job if they can be of one run: no rank
+//! occurs twice, and they ran at the same time. Nameless processes are of one job if they are different ranks of the
+//! same number of ranks and ran at the same time. Any other processes are taken to be of different jobs.
 
 use super::runs::{self, Run};
 use super::{Process, Summary};
@@ -12,13 +13,13 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Job {
-    /// As scheduler and launcher call it, where a process of it knows.
+    /// Name of the job by scheduler and launcher, if one of its processes has it.
     pub name: Option<String>,
     /// Numbers of its processes.
     pub processes: Vec<u32>,
 }
 
-/// Sets of processes that grow together: each place names one that is nearer to its set's first.
+/// Disjoint sets of processes. Each place names a place nearer to the first one of its set.
 struct Sets(Vec<usize>);
 
 impl Sets {
@@ -37,7 +38,7 @@ impl Sets {
 }
 
 impl Summary {
-    /// The jobs of its processes, in the order of these.
+    /// Finds the jobs of the summary's processes, in the order of the processes.
     pub(super) fn find_jobs(&self) -> Vec<Job> {
         let places: BTreeMap<u32, usize> =
             self.processes.iter().zip(0..).map(|(process, place)| (process.process, place)).collect();
@@ -56,7 +57,7 @@ impl Summary {
         let mut count: BTreeMap<String, usize> = BTreeMap::new();
         runs.iter().filter_map(name).for_each(|name| *count.entry(name).or_default() += 1);
         let mut number: BTreeMap<String, usize> = BTreeMap::new();
-        // in the order of their begins
+        // runs are numbered in the order of their begins
         let job = |run: Run<'_>| {
             let name = name(&run).map(|name| match count.get(&name) {
                 Some(2..) => {
@@ -75,7 +76,7 @@ impl Summary {
         jobs
     }
 
-    /// What the first process of a run that knows calls its job.
+    /// Returns the job's name by the first process of a run that has one.
     fn first_name(&self, run: &Run<'_>) -> Option<String> {
         let mut named: Vec<(usize, &String)> =
             run.places.iter().filter_map(|&place| Some((place, self.processes[place].origin.job.as_ref()?))).collect();
@@ -83,7 +84,8 @@ impl Summary {
         named.first().map(|(_, name)| (*name).clone())
     }
 
-    /// The summary of each job, where they are several, from the processes that this one was merged of.
+    /// Returns the summary of each job if there are several, from the processes' summaries that this one was merged
+    /// from.
     pub fn apart(&self, processes: Vec<Self>) -> Vec<Self> {
         if self.jobs.len() < 2 {
             return vec![];
@@ -92,7 +94,7 @@ impl Summary {
         let of_job = |job: &Job| {
             let parts = job.processes.iter().filter_map(|&number| Some((number, processes.remove(&number)?)));
             let mut summary = Self::merge_numbered(parts.collect::<Vec<_>>());
-            // these were found in all processes together, of communicators that no two jobs have
+            // these rows were worked out over all processes together; no two jobs share a communicator
             let comms: BTreeSet<&str> = summary.communicators.iter().map(|row| row.comm.as_str()).collect();
             summary.lateness = self.lateness.iter().filter(|row| comms.contains(row.comm.as_str())).cloned().collect();
             summary.bandwidth =
@@ -104,7 +106,7 @@ impl Summary {
     }
 }
 
-/// Whether it is known that no two of these are of one job.
+/// Returns whether no two of these process lists can be of one job.
 pub(super) fn are_apart<'a>(jobs: impl Iterator<Item = &'a [Process]>) -> bool {
     let run = |processes: &'a [Process]| {
         let mut run = Run::default();
@@ -119,7 +121,7 @@ mod tests {
     use super::*;
     use crate::summary::{Communicator, RankPlace};
 
-    /// Processes in jobs of these names, and communicators by the processes that share them.
+    /// Returns the jobs of processes with these job names, and of communicators with the processes that share them.
     fn jobs(names: &[&str], communicators: &[&[u32]]) -> Vec<(Option<String>, Vec<u32>)> {
         let mut summary = Summary::merge(vec![]);
         for (number, name) in (0..).zip(names) {

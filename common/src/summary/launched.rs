@@ -1,5 +1,4 @@
-//! Which ranks of a job are here, as its launcher counts them: by variables of its processes, which communicators may
-//! know less than.
+//! The ranks of a job by its launcher, from environment variables of its processes. Communicators may know fewer ranks.
 
 use super::Summary;
 use super::ranks::stretches;
@@ -9,16 +8,17 @@ use std::collections::BTreeSet;
 /// The ranks of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Launched {
-    /// Those that are here.
+    /// The ranks that are here.
     pub(super) here: BTreeSet<u32>,
-    /// How many there are.
+    /// Number of all ranks.
     pub(super) all: usize,
-    /// The variables that say which rank a process is.
+    /// The environment variables that the ranks were read from.
     variables: BTreeSet<&'static str>,
 }
 
 impl Launched {
-    /// By processes of one job, by their numbers; where all of them know their rank, and of how many.
+    /// Returns the ranks of a job from its processes' numbers. `None` unless every process knows its rank and the
+    /// number of ranks.
     pub(super) fn of(summary: &Summary, processes: &[u32]) -> Option<Self> {
         let numbers: BTreeSet<u32> = processes.iter().copied().collect();
         let (mut here, mut sizes, mut variables) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
@@ -27,13 +27,13 @@ impl Launched {
             sizes.insert(process.origin.ranks?);
             variables.extend(Told::by(|name| process.origin.variables.get(name).cloned()).variable);
         }
-        // where they do not agree, they are of several launchers
+        // processes that disagree have several launchers
         let mut sizes = sizes.into_iter();
         let (Some(all), None) = (sizes.next(), sizes.next()) else { return None };
         Some(Self { here, all: usize::try_from(all).ok()?, variables })
     }
 
-    /// Of a summary of one job.
+    /// Returns the ranks of a summary of one job.
     pub(super) fn of_one_job(summary: &Summary) -> Option<Self> {
         match summary.jobs.as_slice() {
             [job] => Self::of(summary, &job.processes),
@@ -41,7 +41,7 @@ impl Launched {
         }
     }
 
-    /// Which ones are not here.
+    /// Returns a note on the ranks that are not here.
     pub(super) fn note(&self, name: Option<&str>) -> Option<String> {
         if self.here.len() >= self.all {
             return None;
@@ -62,7 +62,7 @@ mod tests {
     use crate::origin::Origin;
     use crate::summary::{Communicator, Job, RankPlace};
 
-    /// Of one job: processes by rank and number of ranks, and a communicator by its ranks.
+    /// Returns a summary of one job: processes by rank and number of ranks, and communicators by their ranks.
     fn of(processes: &[(Option<u32>, Option<u32>)], communicators: &[(i32, &[i32])]) -> Summary {
         let mut summary = Summary::merge(vec![]);
         for (number, &(rank, ranks)) in (0..).zip(processes) {
@@ -92,11 +92,11 @@ mod tests {
         );
         assert_eq!(of(&two_of(8), &[]).ranks(), "2 of 8 ranks of the job");
         assert_eq!(of(&two_of(2), &[whole]).ranks(), "2 of 2 ranks");
-        // a process has several of a communicator's ranks
+        // one process has several ranks of a communicator
         assert_eq!(of(&two_of(2), &[(8, &[0, 1])]).ranks(), "2 of 8 ranks of communicator c0");
         assert_eq!(of(&[(Some(0), Some(2))], &[(1, &[0])]).ranks(), "1 of 2 ranks of the job");
         assert_eq!(of(&[(Some(1), Some(2))], &[(1, &[0])]).ranks(), "1 of 2 ranks of the job");
-        // one that does not know may be any
+        // a process that does not know its rank may have any
         assert_eq!(of(&[(Some(0), Some(8)), (None, None)], &[whole]).ranks(), "2 of 2 ranks");
     }
 

@@ -1,5 +1,5 @@
-//! The summary: what a run, or one process of it, measured. Schema `scorep-nccl-summary-1`; docs/summary.md tells every
-//! field.
+//! The summary: the measurements of a run or of a process. Schema `scorep-nccl-summary-1`; docs/summary.md describes
+//! every field.
 
 mod jobs;
 mod launched;
@@ -26,11 +26,12 @@ pub const SCHEMA: &str = "scorep-nccl-summary-1";
 pub struct Summary {
     /// [`SCHEMA`].
     pub schema: String,
-    /// Whether all processes have written theirs at their end: `false` for what was written while a process ran, and of
-    /// a recording that ends before its process. Files of earlier versions have no such field, and are complete.
+    /// Whether every process has written its summary at its end. `false` for a summary that was written while a process
+    /// ran, and for a recording that ends before its process. Files of earlier versions lack the field and are
+    /// complete.
     #[serde(default = "yes")]
     pub complete: bool,
-    /// Jobs that the processes are of, where processes were gathered.
+    /// Jobs of the processes, if processes were gathered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub jobs: Vec<Job>,
     /// Processes.
@@ -39,20 +40,20 @@ pub struct Summary {
     pub communicators: Vec<Communicator>,
     /// Operations by communicator, rank, kind, function and peer.
     pub operations: Vec<Operations>,
-    /// Transfers over the network by communicator, rank and peer, seen from the sender.
+    /// Transfers over the network by communicator, rank and peer, as the sender sees them.
     pub transfers: Vec<Transfers>,
-    /// The same by channel.
+    /// Transfers over the network by channel.
     pub channels: Vec<Channel>,
-    /// How well the clocks of different nodes are known to each other, where they were compared.
+    /// Comparison of the clocks of different nodes, if they were compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clocks: Option<Clocks>,
-    /// How late ranks arrive at collectives, where processes were gathered.
+    /// Lateness of ranks at collectives, if processes were gathered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lateness: Vec<Lateness>,
-    /// Bus bandwidth of collectives by the least time of their ranks, where processes were gathered.
+    /// Bus bandwidth of collectives by the least time over the ranks, if processes were gathered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bandwidth: Vec<Bandwidth>,
-    /// What a reader must know of the job as a whole, in words.
+    /// Notes on the job as a whole, for people.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -72,7 +73,7 @@ pub struct Communicator {
     pub ranks: Vec<RankPlace>,
 }
 
-/// Where a rank lives.
+/// The process of a rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RankPlace {
     /// Rank.
@@ -92,35 +93,36 @@ pub struct Operations {
     pub kind: String,
     /// Function.
     pub func: String,
-    /// The other rank, of a P2p.
+    /// The other rank of a P2p.
     pub peer: Option<i32>,
-    /// Operations.
+    /// Number of operations.
     pub count: u64,
     /// Bytes.
     pub bytes: u64,
-    /// Operations timed by the GPU; the next three are theirs.
+    /// Number of operations timed by the GPU. `time_us`, `kernel_time_us`, `kernel_once_us`, `min_us` and `max_us` are
+    /// theirs.
     pub gpu_timed: u64,
-    /// Those of them that CUDA's events timed.
+    /// Number of operations among them that CUDA events timed.
     #[serde(default)]
     pub event_timed: u64,
     /// Sum of times, microseconds.
     pub time_us: f64,
-    /// Sum of the times of their kernels, microseconds; a kernel counts once for each function that it runs, with the
-    /// first of its operations of that function.
+    /// Sum of their kernels' times, microseconds. Each kernel counts once per function, with its first operation of
+    /// that function.
     #[serde(default)]
     pub kernel_time_us: f64,
-    /// The same with each kernel once in all rows, with the first of all of its operations, microseconds.
+    /// Sum of their kernels' times, microseconds. Each kernel counts once over all rows, with its first operation.
     #[serde(default)]
     pub kernel_once_us: f64,
-    /// Shortest.
+    /// Shortest time, microseconds.
     pub min_us: Option<f64>,
-    /// Longest, where those that the GPU has timed speak for all (`sums::enough`).
+    /// Longest time, microseconds, if the timed operations may stand for all (`sums::enough`).
     pub max_us: Option<f64>,
-    /// Operations timed from the enqueue to the last proxy operation's stop.
+    /// Number of operations timed from the enqueue to the last proxy operation's stop.
     pub proxy_timed: u64,
     /// Sum of their times, microseconds.
     pub proxy_time_us: f64,
-    /// Operations of which only the enqueue was timed.
+    /// Number of operations of which only the enqueue was timed.
     pub enqueue_timed: u64,
     /// Sum of their times, microseconds.
     pub enqueue_time_us: f64,
@@ -135,26 +137,26 @@ pub struct Transfers {
     pub rank: i32,
     /// The receiver.
     pub peer: i32,
-    /// Transfers.
+    /// Number of transfers.
     pub transfers: u64,
     /// Bytes.
     pub bytes: u64,
-    /// Different sizes.
+    /// Number of different sizes.
     pub sizes: u64,
-    /// Channels that they used: connections between the two.
+    /// Number of channels used, each of which is a connection between the two ranks.
     #[serde(default)]
     pub channels: u64,
     /// Time with at least one transfer under way, microseconds.
     pub active_us: f64,
-    /// Bytes over that time, MB/s.
+    /// Bytes over `active_us`, MB/s.
     pub sustained_rate_mb_s: Option<f64>,
-    /// Bytes over time of one connection, were every transfer served in its size's median time.
+    /// Bytes over the time of one connection if each transfer took its size's median service time, MB/s.
     pub typical_rate_mb_s: Option<f64>,
-    /// Transfers of a connection under way when one started, that one among them: on average.
+    /// Mean number of a connection's transfers under way when a transfer started, itself included.
     pub mean_in_flight: Option<f64>,
-    /// At most.
+    /// Largest number of a connection's transfers under way when a transfer started, itself included.
     pub max_in_flight: Option<u64>,
-    /// Fit of service times over sizes, where there is one.
+    /// Fit of service times over sizes, if there is one.
     pub fit: Option<FittedLine>,
 }
 
@@ -169,94 +171,94 @@ pub struct Channel {
     pub peer: i32,
     /// Channel id.
     pub channel: u8,
-    /// Transfers.
+    /// Number of transfers.
     pub transfers: u64,
     /// Bytes.
     pub bytes: u64,
     /// Mean size.
     pub mean_size_bytes: f64,
-    /// Mean time, microseconds.
+    /// Mean duration, microseconds.
     pub mean_time_us: f64,
 }
 
-/// Clocks of different nodes.
+/// Comparison of the clocks of different nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Clocks {
-    /// Nodes whose clocks were compared; the processes of one node read one clock.
+    /// Number of nodes whose clocks were compared. The processes of a node read the same clock.
     pub nodes: u32,
     /// Largest uncertainty of a comparison, microseconds.
     pub error_us: f64,
 }
 
-/// How late a rank arrives at the collectives of a communicator: after the first of its ranks.
+/// Lateness of a rank at the collectives of a communicator: its arrival after the first rank's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Lateness {
     /// Communicator.
     pub comm: String,
     /// Rank.
     pub rank: i32,
-    /// Operations matched over all ranks of the communicator.
+    /// Number of operations matched over all ranks of the communicator.
     #[serde(default)]
     pub count: u64,
-    /// Those that the GPU has timed on all ranks.
+    /// Number of operations that the GPU has timed on all ranks.
     #[serde(default)]
     pub timed: u64,
-    /// Those of them of which it is known when each rank began; what follows is theirs.
+    /// Number of timed operations for which each rank's begin is known. The following fields are theirs.
     pub operations: u64,
-    /// Those of them in which it is known which rank was last.
+    /// Number of operations for which the last rank is known.
     pub resolved: u64,
-    /// One in so many was looked at.
+    /// One operation in this many was looked at.
     pub one_in: u32,
-    /// By how much its lateness in an operation can be off, mean over all these operations, microseconds.
+    /// Mean over the operations of the largest possible error of the lateness, microseconds.
     pub error_us: f64,
-    /// By how much it is off in 19 of 20 operations, likewise. In an operation, a lateness that is not above it counts
-    /// as none.
+    /// Mean over the operations of the error that 19 of 20 operations do not exceed, microseconds. A lateness at an
+    /// operation counts only above its error.
     pub estimated_error_us: f64,
-    /// Mean over all these operations, microseconds; where they speak for all (`sums::enough`).
+    /// Mean lateness over the operations, microseconds, if they may stand for all (`sums::enough`).
     pub mean_us: Option<f64>,
-    /// 99th percentile, likewise.
+    /// 99th percentile of the lateness, on the same condition.
     pub p99_us: Option<f64>,
-    /// Operations in which it was last.
+    /// Number of operations at which it was last.
     pub last: u64,
 }
 
-/// How fast the collectives of a communicator are, of one function and a range of sizes. Of a function that nobody ends
-/// before all have begun, the rank that comes last waits for nobody: the least time of an operation over its ranks is
-/// taken for that of the transfer.
+/// Speed of the collectives of a communicator, of one function and a range of sizes. No rank ends such a function
+/// before all ranks have begun, so the last rank waits for nobody: the least time of an operation over its ranks is
+/// taken for the time of the transfer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Bandwidth {
     /// Communicator.
     pub comm: String,
     /// Function.
     pub func: String,
-    /// Bytes of an operation from here on, to below twice as many.
+    /// Lower bound of the operations' bytes. The upper bound is twice as many, excluded.
     pub from_bytes: u64,
-    /// Operations matched over all ranks.
+    /// Number of operations matched over all ranks.
     #[serde(default)]
     pub count: u64,
-    /// Those that the GPU has timed on all ranks.
+    /// Number of operations that the GPU has timed on all ranks.
     #[serde(default)]
     pub timed: u64,
-    /// Those of them that are alone in their kernels; what follows is theirs.
+    /// Number of timed operations that are alone in their kernels. `bytes` and `least_us` are theirs.
     pub operations: u64,
-    /// One in so many was looked at.
+    /// One operation in this many was looked at.
     #[serde(default = "all")]
     pub one_in: u32,
-    /// Their bytes, of one rank.
+    /// Sum of the operations' bytes, of one rank.
     pub bytes: u64,
-    /// Sum of their least times, microseconds.
+    /// Sum of the operations' least times, microseconds.
     pub least_us: f64,
-    /// Bus bandwidth, 10^9 bytes a second: S x factor over the sum of the least times. Where those that are timed speak
-    /// for all (`sums::enough`).
+    /// Bus bandwidth, 10^9 bytes per second: S x factor over the sum of the least times. `None` unless the timed
+    /// operations may stand for all (`sums::enough`).
     pub busbw_gb_s: Option<f64>,
 }
 
-/// One in so many operations, where all were looked at.
+/// The default of `one_in`: all operations were looked at.
 fn all() -> u32 {
     1
 }
 
-/// What is not said.
+/// The default of `complete`.
 fn yes() -> bool {
     true
 }

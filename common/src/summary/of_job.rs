@@ -2,24 +2,24 @@
 
 use super::{Operations, Process, SCHEMA, Summary};
 
-/// Rows that a summary can do without when there is no room for all, in the order in which they go.
+/// Kinds of rows that a summary leaves out if there is no room for all, in the order in which they are left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rows {
-    /// By channel.
+    /// Rows by channel.
     Channels,
-    /// By channel and by rank pair.
+    /// Rows by channel and by rank pair.
     Transfers,
-    /// All of operations, too.
+    /// Rows by channel, by rank pair and of operations.
     Operations,
 }
 
 impl Summary {
-    /// One summary of several processes, numbered in their order.
+    /// Merges the summaries of several processes, numbered in their order.
     pub fn merge(parts: Vec<Self>) -> Self {
         Self::merge_numbered((0..).zip(parts))
     }
 
-    /// One summary of several processes with their numbers.
+    /// Merges the summaries of several processes with these numbers.
     pub fn merge_numbered(parts: impl IntoIterator<Item = (u32, Self)>) -> Self {
         let mut merged = Self {
             schema: SCHEMA.into(),
@@ -64,7 +64,7 @@ impl Summary {
         merged
     }
 
-    /// Rows in an order that depends on what they say alone.
+    /// Sorts the rows by their keys, so that their order does not depend on the order of merging.
     pub(super) fn sort(&mut self) {
         self.communicators.sort_by(|a, b| a.comm.cmp(&b.comm));
         self.communicators.iter_mut().for_each(|communicator| communicator.ranks.sort_unstable());
@@ -76,7 +76,7 @@ impl Summary {
         self.bandwidth.sort_by_cached_key(|row| (row.comm.clone(), row.func.clone(), row.from_bytes));
     }
 
-    /// Leaves rows out, and says so; the counters stay.
+    /// Leaves rows out and notes it. The counters stay.
     pub fn leave_out(&mut self, rows: Rows, why: &str) {
         const LEFT_OUT: &str = "rows that are left out";
         self.channels.clear();
@@ -90,7 +90,7 @@ impl Summary {
             what = "operations, rank pairs and channels";
         }
         if let Some(process) = self.processes.first_mut() {
-            // what was left out before is among it
+            // an earlier note's rows are contained in the new note's
             process.notes.retain(|note| !note.starts_with(LEFT_OUT));
             process.notes.push(format!("{LEFT_OUT}: {what}; {why}"));
         }

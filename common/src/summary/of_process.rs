@@ -17,14 +17,14 @@ use crate::sums::run_sums::{OperationKey, OperationSum, Totals, hexadecimal};
 use std::collections::BTreeMap;
 
 impl Summary {
-    /// Of this process when nothing was recorded in it, and why.
+    /// Makes the summary of this process when nothing was recorded in it, with the reason.
     pub fn of_nothing(why: &str) -> Self {
         let mut process = process(&Totals::default());
         process.notes.push(why.to_owned());
         Self { processes: vec![process], ..Self::merge(vec![]) }
     }
 
-    /// Of this process, as its collector knows it.
+    /// Makes the summary of this process from its collector's figures.
     pub(crate) fn of_process(figures: &Figures, introductions: &Introductions, regression: Regression) -> Self {
         let scale = figures.nanoseconds_per_tick / 1e3;
         let totals = &figures.totals;
@@ -168,7 +168,8 @@ fn notes(totals: &Totals) -> Vec<String> {
     notes::all().into_iter().chain(of_others).collect()
 }
 
-/// Of this program alone: getrusage's begins with that of the program that started this one, before it became another.
+/// Returns this program's peak memory. The value of getrusage would include the program that this process ran before
+/// `exec`.
 fn peak_memory() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let kibibytes =

@@ -1,4 +1,4 @@
-//! A process in the summary: which one it is, and what was counted in it.
+//! A process in the summary: its identity and its counts.
 
 use crate::origin::Origin;
 use serde::{Deserialize, Serialize};
@@ -9,22 +9,22 @@ use std::collections::BTreeMap;
 pub struct Process {
     /// Its number in this summary.
     pub process: u32,
-    /// Its process id; in a replay that of the recorded one.
+    /// Process id; in a replay, the id of the recorded process.
     pub pid: u32,
-    /// Which process it is.
+    /// Host, rank and job.
     #[serde(flatten)]
     pub origin: Origin,
-    /// What has timed its operations on the GPU.
+    /// Source of its operations' GPU times.
     #[serde(default)]
     pub gpu_source: Option<GpuSource>,
-    /// Callbacks NCCL made.
+    /// Number of callbacks by NCCL.
     pub callbacks: u64,
-    /// Start callbacks among them, of whatever type.
+    /// Number of start callbacks among them, of any type.
     pub events: u64,
-    /// Windows processed.
+    /// Number of windows processed.
     pub windows: u64,
-    /// Events not recorded because memory was full, or because a signal handler has left their callback; callbacks that
-    /// a recording lacks, in its replay.
+    /// Events not recorded because memory was full or because a signal handler has left their callback, plus callbacks
+    /// that the recording lacks, in its replay.
     pub dropped: u64,
     /// Operations of which something never ended.
     pub unfinished: u64,
@@ -32,7 +32,7 @@ pub struct Process {
     pub invisible: u64,
     /// Operations whose kernel stamps are not believed.
     pub out_of_step: u64,
-    /// Operations without a GPU time although it was asked for, by why that is so.
+    /// Operations without a GPU time although it was asked for, by cause.
     #[serde(default)]
     pub untimed: BTreeMap<String, u64>,
     /// Handles and contexts that were stale, stopped or invented.
@@ -41,14 +41,14 @@ pub struct Process {
     pub foreign_proxy_ops: u64,
     /// Operations smaller than `NCCL_SCOREP_MIN_BYTES`.
     pub skipped: u64,
-    /// Their children. They are not missing for themselves.
+    /// Children of skipped operations. They do not count as missing.
     #[serde(default)]
     pub skipped_children: u64,
-    /// Events of a type this version does not know.
+    /// Events of a type that this version does not know.
     pub unknown_events: u64,
     /// Events whose parent could not be found.
     pub orphans: u64,
-    /// Events, calls and operations that the counters lack, or have without a GPU time that was asked for: 0 only where
+    /// Events, calls and operations that the counters lack, or count without a GPU time that was asked for; 0 only if
     /// there is none.
     #[serde(default)]
     pub incomplete: u64,
@@ -57,16 +57,16 @@ pub struct Process {
     pub others: u64,
     /// Peak resident memory of the whole process, bytes.
     pub peak_memory_bytes: u64,
-    /// Final values of the counters; those that belong to threads summed over them.
+    /// Final values of the counters; counters of threads are summed over the threads.
     pub counters: BTreeMap<String, u64>,
-    /// The communicators that have series, called as their lanes are, by what stands behind a series' name.
+    /// Lane names of the communicators that have series, by the part behind a series' name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub series: BTreeMap<String, String>,
-    /// What a reader must know, in words.
+    /// Notes on the process, for people.
     pub notes: Vec<String>,
 }
 
-/// What has timed operations on the GPU.
+/// Source of operations' GPU times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum GpuSource {
@@ -74,6 +74,6 @@ pub enum GpuSource {
     Stamps,
     /// CUDA's events.
     Events,
-    /// Some of them by stamps, others by events.
+    /// Stamps for some operations, events for others.
     Both,
 }

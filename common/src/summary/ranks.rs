@@ -1,34 +1,34 @@
-//! Which ranks of the communicators are here: the communicators themselves say how many they have.
+//! The ranks of communicators that are here. The communicators themselves have their numbers of ranks.
 
 use super::launched::Launched;
 use super::{Communicator, Summary};
 use crate::base::visible::visible;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Communicators that lack ranks, of which a note says which ones.
+/// Largest number of communicators whose missing ranks get a note.
 const MOST: usize = 5;
-/// Stretches of ranks that a note names.
+/// Largest number of stretches of ranks in a note.
 const MOST_STRETCHES: usize = 8;
 
-/// A rank that is there twice.
+/// A rank that two processes have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repeated {
     /// Communicator.
     pub comm: String,
     /// Rank.
     pub rank: i32,
-    /// The numbers of two processes that have it.
+    /// The numbers of the two processes.
     pub processes: [u32; 2],
 }
 
 impl Communicator {
-    /// How many of its ranks are here, and how many there are, where NCCL told.
+    /// Returns the number of its ranks that are here, and the number of all, if NCCL reported it.
     fn found(&self) -> Option<(usize, usize)> {
         let all = usize::try_from(self.nranks).ok().filter(|&all| all > 0)?;
         Some((self.ranks.iter().map(|place| place.rank).collect::<BTreeSet<_>>().len(), all))
     }
 
-    /// How many of its ranks are here where not all are, and how many it has.
+    /// Returns its number of ranks, as text; with the number of ranks that are here, if some are missing.
     pub(crate) fn here_of_all(&self) -> String {
         match self.found() {
             Some((here, all)) if here < all => format!("{here} of {all}"),
@@ -36,20 +36,20 @@ impl Communicator {
         }
     }
 
-    /// As a person reads it.
+    /// Returns its id and name for people.
     fn called(&self) -> String {
         let name = visible(&self.name);
         if name.is_empty() { self.comm.clone() } else { format!("{} ({name})", self.comm) }
     }
 
-    /// Ranks that are not here.
+    /// Returns its ranks that are not here, as text.
     fn missing(&self) -> String {
         let here: BTreeSet<i32> = self.ranks.iter().map(|place| place.rank).collect();
         stretches((0..self.nranks).filter(|rank| !here.contains(rank)))
     }
 }
 
-/// Ranks, in their order: `1 to 3, 5`.
+/// Writes ranks, in their order, as stretches: `1 to 3, 5`.
 pub(super) fn stretches(ranks: impl Iterator<Item = i32>) -> String {
     let ranks: Vec<i32> = ranks.collect();
     let stretch = |of: &[i32]| match of {
@@ -63,8 +63,9 @@ pub(super) fn stretches(ranks: impl Iterator<Item = i32>) -> String {
 }
 
 impl Summary {
-    /// `3 of 8 ranks`: of the largest communicator, with how many communicators all ranks are here of, where they are
-    /// not of all; or of the job, where its launcher says of more.
+    /// Returns the ranks that are here as text, such as `3 of 8 ranks`. They are those of the largest communicator,
+    /// with the number of communicators that are complete if some are not; or those of the job, if its launcher counts
+    /// more.
     pub fn ranks(&self) -> String {
         let found: Vec<_> = self.communicators.iter().filter_map(|row| Some((row.found()?, row))).collect();
         let complete = found.iter().filter(|((here, all), _)| here >= all).count();
@@ -74,7 +75,7 @@ impl Summary {
             count => format!("; all ranks of {complete} of {count} communicators"),
         };
         let said = Launched::of_one_job(self).filter(|said| {
-            // of its communicator's ranks, a process may have several
+            // a process may have several ranks of its communicator
             largest.is_none_or(|((here, all), _)| said.all > *all || said.here.len() < said.all && here >= all)
         });
         if let Some(said) = said {
@@ -89,12 +90,12 @@ impl Summary {
         format!("{at_least}{here} of {all} ranks of communicator {}{of_all}", communicator.called())
     }
 
-    /// Whether a rank that is not here may be among the others.
+    /// Returns whether a rank that is not here may be among the ones summed up as others.
     fn sums_up(&self) -> bool {
         self.processes.iter().any(|process| process.others > 0)
     }
 
-    /// The first rank that two processes have.
+    /// Returns the first rank that two processes have.
     pub fn repeated(&self) -> Option<Repeated> {
         self.communicators.iter().filter(|row| row.comm.bytes().any(|digit| digit != b'0')).find_map(|row| {
             let pair = row.ranks.windows(2).find(|pair| pair[0].rank == pair[1].rank)?;
@@ -103,7 +104,7 @@ impl Summary {
         })
     }
 
-    /// What is to be said of ranks that are not here, and of processes that do not fit together.
+    /// Returns notes on ranks that are not here, and on processes that do not fit together.
     pub(super) fn notes_of_ranks(&self) -> Vec<String> {
         let lacking = self.communicators.iter().filter(|row| row.found().is_some_and(|(here, all)| here < all));
         let lacking: Vec<&Communicator> = lacking.collect();
@@ -131,7 +132,8 @@ impl Summary {
         notes
     }
 
-    /// NCCL takes processes of one release into a communicator.
+    /// Returns a note if processes of one job use different releases of NCCL, since NCCL makes communicators of one
+    /// release only.
     fn note_of_releases(&self, of_job: &[u32]) -> Option<String> {
         let mut releases: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for process in self.processes.iter().filter(|process| of_job.contains(&process.process)) {
@@ -181,7 +183,7 @@ mod tests {
         assert_eq!(both.ranks(), "3 of 8 ranks of communicator a (tp); all ranks of 1 of 2 communicators");
         let expected = "of the 8 ranks of communicator a (tp) these are not here: 1 to 2, 4 to 6";
         assert_eq!(both.notes_of_ranks(), [expected]);
-        // one that has ended may be among those that are summed up
+        // a missing rank may be among the ended communicators that are summed up
         both.processes = Summary::of_nothing("").processes;
         both.processes[0].others = 1;
         assert!(both.ranks().starts_with("at least 3 of 8 ranks"));
@@ -206,7 +208,7 @@ mod tests {
         assert_eq!(of(vec![communicator("a", 8, &[(0, 0), (1, 0)])]).repeated(), None);
         let repeated = Repeated { comm: "a".into(), rank: 3, processes: [0, 2] };
         assert_eq!(of(vec![communicator("a", 8, &[(0, 1), (3, 0), (3, 2)])]).repeated(), Some(repeated));
-        // of those that nothing is known of
+        // communicators of which nothing is known
         assert_eq!(of(vec![communicator("0000", 0, &[(3, 0), (3, 2)])]).repeated(), None);
     }
 

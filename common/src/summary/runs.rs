@@ -1,29 +1,29 @@
-//! Which processes without a communicator in common are of one run of a program: a batch script may start several under
-//! one name.
+//! Puts processes without a common communicator together as runs of a program. A batch script may start several runs
+//! under one name.
 
 use super::Process;
 use std::collections::BTreeSet;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-/// What processes of one run say of it.
+/// What the processes of a run tell about it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Run<'a> {
-    /// Their places.
+    /// Places of its processes.
     pub(super) places: Vec<usize>,
-    /// As scheduler and launcher call the job.
+    /// Names of the job by scheduler and launcher.
     names: BTreeSet<&'a str>,
     ranks: BTreeSet<u32>,
-    /// How many ranks there are.
+    /// Numbers of ranks, by the launcher.
     sizes: BTreeSet<u32>,
-    /// Those that know no rank, or not how many there are.
+    /// Number of processes that do not know their rank or the number of ranks.
     unknown: usize,
-    /// From the first begin to the last end.
+    /// First begin and last end.
     span: Option<(OffsetDateTime, OffsetDateTime)>,
 }
 
 impl<'a> Run<'a> {
-    /// A process joins.
+    /// Adds a process.
     pub(super) fn add(&mut self, place: usize, process: &'a Process) {
         let origin = &process.origin;
         self.places.push(place);
@@ -42,7 +42,7 @@ impl<'a> Run<'a> {
         self.span = Some(self.span.map_or((begin, end), |span| (span.0.min(begin), span.1.max(end))));
     }
 
-    /// Another part of it.
+    /// Adds another part of the run.
     pub(super) fn join(&mut self, other: Self) {
         self.places.extend(other.places);
         self.names.extend(other.names);
@@ -54,12 +54,12 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// When it began, where that is known.
+    /// Returns the run's begin, if it is known.
     pub(super) fn begin(&self) -> Option<OffsetDateTime> {
         self.span.map(|span| span.0)
     }
 
-    /// Whether the two cannot be of one run.
+    /// Returns whether the two cannot be of one run.
     pub(super) fn is_other(&self, other: &Self) -> bool {
         let apart =
             |one: &BTreeSet<u32>, other: &BTreeSet<u32>| !one.is_empty() && !other.is_empty() && one.is_disjoint(other);
@@ -68,8 +68,8 @@ impl<'a> Run<'a> {
         named_otherwise || apart(&self.sizes, &other.sizes) || !self.ranks.is_disjoint(&other.ranks) || in_turn
     }
 
-    /// Whether the two are of one run: their job has one name or, where none has a name, they are some of as many
-    /// ranks.
+    /// Returns whether the two are of one run: their jobs have the same name or, if neither has a name, they are
+    /// different ranks of the same number of ranks.
     pub(super) fn is_one_with(&self, other: &Self) -> bool {
         let is_nameless = self.names.is_empty() && other.names.is_empty();
         let is_complementary = is_nameless && self.unknown + other.unknown == 0;
@@ -77,14 +77,14 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Whether each of these is known not to be of the run of another.
+/// Returns whether no two of these can be of one run.
 pub(super) fn are_all_others(runs: &[Run<'_>]) -> bool {
     runs.iter().enumerate().all(|(place, run)| runs[place + 1..].iter().all(|other| run.is_other(other)))
 }
 
-/// Parts that are of one run are put together. One that may be of several stays by itself.
+/// Puts parts of one run together. A part that fits several runs stays by itself.
 pub(super) fn together(mut parts: Vec<Run<'_>>) -> Vec<Run<'_>> {
-    // in the order of their begins, so that each meets those during which it began
+    // in the order of their begins, so that each part meets the runs during which it began
     parts.sort_by_key(Run::begin);
     let mut runs: Vec<Run<'_>> = vec![];
     for part in parts {
@@ -103,7 +103,7 @@ mod tests {
     use crate::origin::Origin;
     use crate::summary::Summary;
 
-    /// A process by the name of its job, its rank of how many, and the hours in which it ran.
+    /// Returns a process with a job's name, (rank, number of ranks), and the hours of its begin and end.
     fn process(job: &str, rank: Option<(u32, u32)>, hours: [u32; 2]) -> Process {
         let [started, ended] = hours.map(|hour| Some(format!("2026-11-23T{hour:02}:00:00.5Z")));
         let job = Some(job.to_owned()).filter(|job| !job.is_empty());
@@ -112,7 +112,7 @@ mod tests {
         Process { origin, ..Summary::of_nothing("").processes.remove(0) }
     }
 
-    /// Places of processes without a communicator in common, by run.
+    /// Returns the places of processes without a common communicator, by run.
     fn runs(processes: &[Process]) -> Vec<Vec<usize>> {
         let part = |(place, process)| {
             let mut part = Run::default();
@@ -133,7 +133,7 @@ mod tests {
         assert_eq!(runs(&[process("a", Some((0, 2)), [1, 2]), process("a", Some((0, 2)), [1, 2])]), [[0], [1]]);
         assert_eq!(runs(&[process("a", Some((0, 2)), [1, 2]), process("a", Some((1, 4)), [1, 2])]), [[0], [1]]);
         assert_eq!(runs(&[process("a", Some((0, 2)), [1, 2]), process("b", Some((1, 2)), [1, 2])]), [[0], [1]]);
-        // the one in the middle ran with both
+        // the process in the middle ran at the same time as both others
         assert_eq!(
             runs(&[process("a", None, [1, 3]), process("a", None, [4, 6]), process("a", None, [2, 5])]),
             [[0, 1, 2]]

@@ -1,4 +1,4 @@
-//! The summary that is at the name already when this process first writes its own.
+//! The summary file that already exists when this process first writes its own.
 
 use crate::base::files;
 use crate::origin::Origin;
@@ -6,18 +6,19 @@ use serde::Deserialize;
 use std::io::BufReader;
 use std::path::Path;
 
-/// What becomes of a summary that was there before this process began.
+/// The fate of a summary that was there before this process began.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// There is none, or a person runs a program again and expects it.
+    /// It is replaced silently: there is none, or a program was started again by hand, as expected.
     Replaced,
-    /// It is replaced, and that is said: of this job, or of that run by hand.
+    /// It is replaced with a warning. It is the summary of the job named here or, with `None`, of a run that names no
+    /// job.
     ReplacedAloud(Option<String>),
-    /// It stays: it is of the same job, or may be.
+    /// It stays: it belongs to the same job, or may belong to it.
     Stays,
 }
 
-/// As much of a summary as says whose it is.
+/// The part of a summary that says whose it is.
 #[derive(Deserialize)]
 struct Found {
     processes: Vec<Process>,
@@ -29,7 +30,7 @@ struct Process {
 }
 
 impl Fate {
-    /// Looks at a place, for that process.
+    /// Decides the fate of the file at a place, for a process of this origin.
     pub(super) fn of(place: &Path, own: &Origin) -> Self {
         let Ok(file) = files::open(place, false) else { return Self::Replaced };
         let found: Option<Found> = serde_json::from_reader(BufReader::new(file)).ok();
@@ -38,13 +39,13 @@ impl Fate {
 
     fn of_found(found: Option<Vec<Process>>, own: &Origin) -> Self {
         let is_summary = found.is_some();
-        // that of a gathered summary is the first one's
+        // the job of a gathered summary is that of its first process with a job
         let job = found.into_iter().flatten().find_map(|process| process.job);
         match (&own.job, job) {
             (Some(own), Some(job)) if *own != job => Self::ReplacedAloud(Some(job)),
             (Some(_), _) => Self::Stays,
             (None, Some(job)) => Self::ReplacedAloud(Some(job)),
-            // a launcher that names no job may start a program after another
+            // a launcher that names no job may start one program after another
             (None, None) if is_summary && own.rank.is_some() => Self::ReplacedAloud(None),
             (None, None) => Self::Replaced,
         }
@@ -65,7 +66,7 @@ mod tests {
         assert_eq!(of(Some(Some("a")), Some("a"), Some(0)), Fate::Stays);
         assert_eq!(of(Some(Some("a")), Some("b"), None), aloud("a"));
         assert_eq!(of(Some(Some("a")), None, None), aloud("a"));
-        // of whom nobody knows
+        // it is not known whose summary it is
         assert_eq!(of(Some(None), Some("a"), None), Fate::Stays);
         assert_eq!(of(None, Some("a"), None), Fate::Stays);
         assert_eq!(of(Some(None), None, Some(3)), Fate::ReplacedAloud(None));

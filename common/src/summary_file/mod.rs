@@ -1,5 +1,5 @@
-//! The file of this process' summary: written every so often while the process runs, so that one that is killed leaves
-//! one, and at its end.
+//! The file of this process' summary. It is written at intervals while the process runs, so that a killed process
+//! leaves one, and at the end.
 
 mod earlier;
 
@@ -17,37 +17,37 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
-/// How long one that is written while the process runs may wait for the collector: what is busy for so long has the
-/// next one ready.
+/// Time for which a summary written while the process runs waits for the collector. A collector that is busy for longer
+/// answers in time for the next one.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Until the first one, at most: many jobs that fail do so at their begin.
+/// Longest time until the first summary: many jobs that fail do so at their begin.
 const FIRST: Duration = Duration::from_secs(5);
 
-/// That of this process, where one is set.
+/// The file of this process, if one is set.
 static FILE: OnceLock<Mutex<File>> = OnceLock::new();
 
 struct File {
     name: Name,
     /// The name as it was set.
     pattern: PathBuf,
-    /// Of the summary that was there, once that was looked at.
+    /// The fate of the summary that was there before, once decided.
     fate: Option<Fate>,
-    /// The last one is written: an earlier state must not take its place.
+    /// Whether the last summary is written. An earlier state must not replace it.
     is_whole: bool,
     told_name: bool,
     told_failure: bool,
 }
 
-/// Begins to write it, where one is set. Called once, before the first event.
+/// Begins to write the summary, if a file is set. Called once, before the first event.
 pub(crate) fn begin(settings: &Settings) {
     let Some(pattern) = &settings.summary else { return };
     let path = files::expand(pattern);
-    // the program may change its working directory later; descriptors are no places
+    // the program may change its working directory later; a descriptor has no place in a directory
     let place = if files::is_replaced(&path) { std::path::absolute(&path).unwrap_or(path) } else { path };
     let name = Name::new(&place, Earlier::Replaced);
     let pattern = pattern.clone();
-    // the first value set: `begin` is called once
+    // never set before: `begin` is called once
     let _ = FILE.set(Mutex::new(File {
         name,
         pattern,
@@ -56,7 +56,7 @@ pub(crate) fn begin(settings: &Settings) {
         told_name: false,
         told_failure: false,
     }));
-    // what goes into a pipe or a device cannot be taken back there
+    // a pipe or a device cannot be rewritten
     let Some(interval) = settings.summary_interval().filter(|_| files::is_replaced(&place)) else { return };
     if let Err(error) = own_thread::spawn("scorep-nccl-sum", move || write_every(interval)) {
         log::warn(&format!(
@@ -65,7 +65,7 @@ pub(crate) fn begin(settings: &Settings) {
     }
 }
 
-/// Has the thread write what there is, as long as something happens.
+/// Runs the thread: writes the present summary at intervals, unless nothing has happened since the last one.
 fn write_every(interval: Duration) {
     let (mut seen, mut pause) = (0, interval.min(FIRST));
     loop {
@@ -83,12 +83,12 @@ fn write_every(interval: Duration) {
     }
 }
 
-/// Writes the last one.
+/// Writes the last summary.
 pub(crate) fn write_last(summary: &Summary) {
     write(summary, true);
 }
 
-/// False when there is nothing to be written any more.
+/// Writes a summary. Returns false if no more summaries are to be written.
 fn write(summary: &Summary, is_last: bool) -> bool {
     let Some(mut file) = FILE.get().and_then(|file| own_thread::hold(file, "the summary")) else { return false };
     if file.is_whole && !is_last {
@@ -102,8 +102,8 @@ fn write(summary: &Summary, is_last: bool) -> bool {
 }
 
 impl File {
-    /// What was there before this process began is looked at once. One that another process writes from here on is
-    /// known by its time.
+    /// Decides once on a file that was there before this process began. A file that another process writes from here on
+    /// is recognized by its time.
     fn look_at_earlier(&mut self) {
         if self.fate.is_none() && files::is_replaced(self.name.place()) {
             let fate = Fate::of(self.name.place(), &origin::own());
@@ -114,8 +114,8 @@ impl File {
         }
     }
 
-    /// Says once which name it has, if another one than was asked for, and which file it has replaced; and what was in
-    /// the way, at the end in any case.
+    /// Warns once of the file's name, if it is not the name asked for, or of the file that it has replaced. Warns of an
+    /// error, the first time and at the end.
     fn tell(&mut self, written: io::Result<()>, is_last: bool) {
         let place = self.name.place().display();
         match written {
@@ -132,14 +132,14 @@ impl File {
         }
     }
 
-    /// What is to be said of the name. All ranks with one name, and all of a program that is started again, say the
-    /// same: the first ones do.
+    /// Returns the warning about the name. All ranks with the same name, and all runs of a program that is started
+    /// again, would give the same one: only the first ranks do.
     fn line_of_name(&self, rank: Option<u32>) -> Option<String> {
         let (place, asked) = (self.name.place().display(), self.name.asked().display());
         let is_earlier = self.name.is_beside_earlier();
         let says = match is_earlier || !self.name.is_another() {
             true => rank.is_none_or(|rank| rank == 0),
-            // one of the two has the name itself
+            // one of the first two ranks has the name itself
             false => files::is_one_for_each_process(&self.pattern) || rank.is_none_or(|rank| rank <= 1),
         };
         let cure = cure(&self.pattern, is_earlier || !self.name.is_another());
@@ -162,7 +162,7 @@ impl File {
     }
 }
 
-/// How each process gets a file of its own, by the name that was set.
+/// Returns how each process gets a file of its own, by the name that was set.
 fn cure(pattern: &Path, is_earlier: bool) -> &'static str {
     match (files::holds(pattern, files::RANK), files::holds(pattern, files::PROCESS)) {
         (_, true) if is_earlier => "A directory of its own for each run keeps them apart",

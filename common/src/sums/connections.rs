@@ -1,28 +1,30 @@
-//! The connections of a communicator (to a peer, by a channel), and what the transfers over each took.
+//! The connections of a communicator (to a peer, by a channel), and the service times of their transfers.
 //!
-//! A connection serves its transfers one after the other, so that a transfer waits behind those before it. Its service
-//! time is stop - max(start, the stop before on its connection). Windows are read one after the other, and of each what
-//! began before what stopped: stops come out of order. So a transfer waits here until all is read that stopped before
-//! it, and is served in the order of stops, whatever window it is of.
+//! A connection serves its transfers one after the other, so a transfer waits behind those before it. Its service time
+//! is stop - max(start, the stop before on its connection).
+//!
+//! Stops are read out of order: windows are read one after the other, and each gives what began before what stopped. So
+//! a transfer waits here until everything that stopped before it has been read. Transfers are served in the order of
+//! stops, whatever their windows.
 
 use crate::sums::run_sums::Transfer;
 use crate::sums::services::{Service, Services};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
-/// Connections whose last stops are kept. Transfers of further ones have no service time.
+/// Largest number of connections whose last stops are kept. Transfers of further connections have no service time.
 const MOST_CONNECTIONS: usize = 16_384;
-/// Transfers that wait to be served. With more of them, all are served at once: what stopped before one of them and is
-/// read later is served behind it.
+/// Largest number of transfers that wait to be served. Beyond it, all are served at once, and a transfer that stopped
+/// before one of them but is read later is served behind it.
 const MOST_WAITING: usize = 65_536;
-/// Stops that are kept of a connection: NCCL has eight steps of a connection under way, or sixteen where two share the
-/// channel.
+/// Number of stops kept of a connection. NCCL has eight steps of a connection under way, or sixteen if two connections
+/// share the channel.
 const MOST_STOPS: usize = 32;
 
-/// Number of a window, no two of a communicator's alike.
+/// Number of a window, unique in its communicator.
 pub type Window = u64;
 
-/// Transfers of one window over one connection.
+/// Served transfers of one window over one connection.
 #[derive(Debug)]
 pub struct Served {
     /// The window.
@@ -31,19 +33,19 @@ pub struct Served {
     pub peer: i32,
     /// Channel id.
     pub channel: u8,
-    /// How they were served.
+    /// Their service times.
     pub services: Services,
 }
 
-/// All of a communicator.
+/// The connections of a communicator, and the transfers that wait for service.
 #[derive(Debug)]
 pub struct Connections {
     waiting: Vec<(Window, Transfer)>,
-    /// How many wait of each window.
+    /// Number of waiting transfers, by window.
     of_windows: FxHashMap<Window, usize>,
-    /// The first stop among them, ticks; the largest number where none waits.
+    /// The first stop of a waiting transfer, ticks; the largest number if none waits.
     first_stop: u64,
-    /// The last stops of each, ascending, ticks.
+    /// The last stops of each connection, ascending, ticks.
     stops: FxHashMap<(i32, u8), VecDeque<u64>>,
 }
 
@@ -59,7 +61,7 @@ impl Default for Connections {
 }
 
 impl Connections {
-    /// Takes in what was read of a window.
+    /// Adds transfers read from a window.
     pub fn read(&mut self, window: Window, transfers: impl IntoIterator<Item = Transfer>) {
         let before = self.waiting.len();
         self.waiting.extend(transfers.into_iter().map(|transfer| (window, transfer)));
@@ -70,13 +72,13 @@ impl Connections {
         }
     }
 
-    /// Whether transfers of the window wait to be served.
+    /// Returns whether transfers of the window wait to be served.
     pub fn awaits(&self, window: Window) -> bool {
         self.of_windows.contains_key(&window)
     }
 
-    /// All that stopped before `horizon` was read: what did is served. Those that wait are looked at only where one of
-    /// them did: a step that never ends holds the horizon up, and they may be many.
+    /// Serves the transfers that stopped before `horizon`: all of them were read. Looks at the waiting transfers only
+    /// if one of them stopped before it: a step that never ends holds the horizon up, and many may wait.
     pub fn serve(&mut self, horizon: u64, mut take: impl FnMut(&Served)) {
         let Self { waiting, of_windows, first_stop: first, stops } = self;
         let horizon = if waiting.len() > MOST_WAITING { u64::MAX } else { horizon };
@@ -107,7 +109,7 @@ fn first_stop(transfers: &[(Window, Transfer)]) -> u64 {
     transfers.iter().map(|(_, transfer)| transfer.stop).min().unwrap_or(u64::MAX)
 }
 
-/// The next transfer of a connection, in the order of stops.
+/// Serves the next transfer of a connection, in the order of stops.
 fn serve(stops: &mut VecDeque<u64>, transfer: &Transfer) -> Service {
     let &Transfer { start, stop, bytes, .. } = transfer;
     let begin = stops.back().map_or(start, |&before| before.max(start));
@@ -124,7 +126,7 @@ mod tests {
     use super::*;
     use crate::config::Regression;
 
-    /// Transfers eight deep over each of `channels`, on a link of 5000 ticks and 2 bytes a tick.
+    /// Returns transfers eight deep over each of `channels`, on a link of 5000 ticks and 2 bytes a tick.
     fn eight_deep(channels: u8, count: u64) -> Vec<Transfer> {
         let over = |channel: u8| {
             let mut stops = vec![0; 8];
@@ -173,7 +175,7 @@ mod tests {
             left.sort_by_key(|transfer| transfer.stop);
             let mut found = Services::default();
             while !left.is_empty() {
-                // all that stopped before the horizon is read, and some of what did later, by two windows in turn
+                // everything that stopped before the horizon is read, and some of the rest, by two windows in turn
                 let horizon = left[random.usize(..left.len().min(40))].stop;
                 let mut read: Vec<_> =
                     left.extract_if(.., |transfer| transfer.stop < horizon || random.bool()).collect();
@@ -198,7 +200,7 @@ mod tests {
         connections.read(1, [of(60)]);
         assert_eq!(served(&mut connections, 30).0.count(), 1);
         assert!(connections.awaits(0) && connections.awaits(1));
-        // whoever looked at those that wait would find what nobody has told of
+        // added without `read`: only a look at all waiting transfers would find it
         connections.waiting.push((2, of(25)));
         for horizon in [30, 40, 50] {
             assert_eq!(served(&mut connections, horizon).0.count(), 0);

@@ -1,8 +1,8 @@
 //! Least squares of time over size: time = latency + bytes / rate.
 //!
-//! The scatter of a time grows with the time, so it is the sum of the squares of relative residuals that is least: a
-//! point (x, y) has the weight w = 1/y². Without weights the largest sizes decide alone, and the latency is whatever
-//! their scatter leaves. With n points and the weighted means mx and my:
+//! The scatter of a time grows with the time, so the sum of the squares of relative residuals is minimized: a point (x,
+//! y) has the weight w = 1/y². Without weights, the largest sizes alone decide, and the latency is the residue of their
+//! scatter. With n points and the weighted means mx and my:
 //!
 //! ```text
 //! Sxx = Σw(x-mx)²   Sxy = Σw(x-mx)(y-my)   Syy = Σw(y-my)²   s² = Σw(y - intercept - slope x)² / (n - 2)
@@ -15,11 +15,11 @@
 pub(crate) struct Line {
     /// Time at size 0, in the unit of the times.
     pub intercept: f64,
-    /// Its standard error.
+    /// Standard error of the intercept.
     pub intercept_error: f64,
     /// Time per byte.
     pub slope: f64,
-    /// Its standard error.
+    /// Standard error of the slope.
     pub slope_error: f64,
     /// Coefficient of determination.
     pub r2: f64,
@@ -28,8 +28,8 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    /// The line through points (size, time); a time below 1 counts as 1. `None` with fewer than three points, where
-    /// nothing can be said of errors, and where all sizes or all times are equal.
+    /// Fits a line through points (size, time). A time below 1 counts as 1. `None` with fewer than three points, which
+    /// give no errors, and if all sizes or all times are equal.
     pub(crate) fn through(points: &[(u64, f64)]) -> Option<Self> {
         let &(size, time) = points.first()?;
         if points.len() < 3 || points.iter().all(|point| point.0 == size) || points.iter().all(|point| point.1 == time)
@@ -101,7 +101,7 @@ mod tests {
         }
     }
 
-    /// A long time that is off by a tenth says no more than a short one that is.
+    /// A long time that is off by a tenth counts as much as a short time that is off by a tenth.
     #[test]
     fn residuals_are_relative() {
         let line = |points: &[(u64, f64)]| Line::through(points).unwrap();

@@ -1,5 +1,4 @@
-//! How sizes, times and rates are spread: how many lie between which bounds. Kept only where an exporter will ask for
-//! it.
+//! Histograms of sizes, times and rates. They are kept only if an exporter may ask for them.
 
 use crate::operation::Source;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,7 +28,7 @@ pub(crate) const NUMBERS: [u64; 17] = {
 /// Upper bounds of rates, bytes per second: 1 MB/s to 1 TB/s.
 pub(crate) const RATES: [u64; 19] = steps(1_000_000);
 
-/// 1, 2, 5, 10 and so on, times the first.
+/// Returns the bounds 1, 2, 5, 10 and so on, times the first.
 const fn steps<const N: usize>(first: u64) -> [u64; N] {
     let mut bounds = [first; N];
     let (mut place, mut decade) = (0, first);
@@ -43,27 +42,28 @@ const fn steps<const N: usize>(first: u64) -> [u64; N] {
     bounds
 }
 
-/// Most counts of any: one more than there are bounds.
+/// Largest number of counts of a histogram: one more than it has bounds.
 const MOST: usize = TIMES.len() + 1;
 
 static WANTED: AtomicBool = AtomicBool::new(false);
 
-/// Somebody will ask: spreads are kept from here on.
+/// Turns histograms on, from this call on.
 #[cfg(feature = "otel")]
 pub(crate) fn want() {
     WANTED.store(true, Ordering::Relaxed);
 }
 
-/// Whether they are kept. Never in a library without exporters, where the compiler leaves out what would keep them.
+/// Returns whether histograms are kept. Always false in a library without exporters, so that the compiler leaves out
+/// what keeps them.
 #[inline]
 pub(crate) fn is_wanted() -> bool {
     cfg!(feature = "otel") && WANTED.load(Ordering::Relaxed)
 }
 
-/// Something that is kept where it is wanted.
+/// A value that is kept only if histograms are.
 pub(crate) type Kept<T> = Option<Box<T>>;
 
-/// What is wanted is added to; made at its first use.
+/// Adds to a kept value, which is made at its first use.
 #[inline]
 pub(crate) fn keep<T: Default>(kept: &mut Kept<T>, add: impl FnOnce(&mut T)) {
     if is_wanted() {
@@ -71,7 +71,7 @@ pub(crate) fn keep<T: Default>(kept: &mut Kept<T>, add: impl FnOnce(&mut T)) {
     }
 }
 
-/// All of another goes in.
+/// Merges another kept value in.
 pub(crate) fn merge<T: Default>(kept: &mut Kept<T>, other: &Kept<T>, merge: impl FnOnce(&mut T, &T)) {
     if is_wanted()
         && let Some(other) = other
@@ -80,8 +80,8 @@ pub(crate) fn merge<T: Default>(kept: &mut Kept<T>, other: &Kept<T>, merge: impl
     }
 }
 
-/// Whole numbers counted between bounds, and their sum: their order does not matter, and none of them changes later, so
-/// that nothing ever falls.
+/// A histogram of whole numbers, and their sum. The order of additions does not matter and no value changes later, so
+/// no count or sum ever falls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Buckets {
     bounds: &'static [u64],
@@ -90,12 +90,12 @@ pub struct Buckets {
 }
 
 impl Buckets {
-    /// None yet.
+    /// Makes an empty histogram.
     pub const fn new(bounds: &'static [u64]) -> Self {
         Self { bounds, counts: [0; MOST], sum: 0 }
     }
 
-    /// Counts a value: in the first bucket whose bound it does not exceed, or in the last one, which has none.
+    /// Counts a value in the first bucket whose bound it does not exceed, or in the last bucket, which has no bound.
     pub fn add(&mut self, value: u64) {
         if let Some(count) = self.counts.get_mut(self.bounds.partition_point(|&bound| bound < value)) {
             *count += 1;
@@ -103,36 +103,36 @@ impl Buckets {
         self.sum = self.sum.saturating_add(value);
     }
 
-    /// Takes in all of another with the same bounds.
+    /// Adds all values of another histogram with the same bounds.
     pub fn merge(&mut self, other: &Self) {
         self.counts.iter_mut().zip(&other.counts).for_each(|(count, other)| *count += other);
         self.sum = self.sum.saturating_add(other.sum);
     }
 
-    /// The sum of the values.
+    /// Returns the sum of the values.
     pub fn sum(&self) -> u64 {
         self.sum
     }
 
-    /// The upper bounds.
+    /// Returns the upper bounds.
     pub fn bounds(&self) -> &'static [u64] {
         self.bounds
     }
 
-    /// One more than there are bounds.
+    /// Returns the counts, one more than there are bounds.
     pub fn counts(&self) -> &[u64] {
         self.counts.get(..=self.bounds.len()).unwrap_or(&self.counts)
     }
 }
 
-/// Of operations: their sizes, and their times by what timed them.
+/// Histograms of operations: sizes, and times by source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OfOperations {
     /// Bytes.
     pub sizes: Buckets,
-    /// Nanoseconds, by the number of what they were taken from.
+    /// Nanoseconds, by the number of the time's source.
     pub times: [Buckets; Source::ALL.len()],
-    /// What they sent.
+    /// Transfers of the operations.
     pub sends: OfSends,
 }
 
@@ -147,7 +147,7 @@ impl Default for OfOperations {
 }
 
 impl OfOperations {
-    /// Takes in all of another.
+    /// Adds all values of another.
     pub fn merge(&mut self, other: &Self) {
         self.sizes.merge(&other.sizes);
         self.times.iter_mut().zip(&other.times).for_each(|(times, other)| times.merge(other));
@@ -155,8 +155,8 @@ impl OfOperations {
     }
 }
 
-/// Of what operations sent over the network, a value each: the number of transfers, their mean size and their mean
-/// time. Those that sent nothing have none.
+/// Histograms of operations' transfers over the network: number of transfers, mean size and mean time, one value of
+/// each per operation. Operations without transfers are left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OfSends {
     /// Numbers.
@@ -174,14 +174,14 @@ impl Default for OfSends {
 }
 
 impl OfSends {
-    /// Takes an operation in, of so many transfers with that mean size and time.
+    /// Adds an operation with this number of transfers, their mean size and their mean time.
     pub fn add(&mut self, number: u64, [size, time]: [u64; 2]) {
         self.numbers.add(number);
         self.sizes.add(size);
         self.times.add(time);
     }
 
-    /// Takes in all of another.
+    /// Adds all values of another.
     pub fn merge(&mut self, other: &Self) {
         self.numbers.merge(&other.numbers);
         self.sizes.merge(&other.sizes);
@@ -189,14 +189,14 @@ impl OfSends {
     }
 }
 
-/// Of transfers by a channel.
+/// Histograms of transfers by a channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OfTransfers {
     /// Bytes.
     pub sizes: Buckets,
-    /// Nanoseconds of each.
+    /// Nanoseconds of each transfer.
     pub times: Buckets,
-    /// Nanoseconds, of the windows that have a fit.
+    /// Latencies of the windows that have a fit, nanoseconds.
     pub latencies: Buckets,
 }
 
@@ -207,12 +207,12 @@ impl Default for OfTransfers {
 }
 
 impl OfTransfers {
-    /// Takes a window's latency in.
+    /// Adds a window's latency.
     pub fn window(&mut self, latency_us: f64) {
         latency(latency_us).into_iter().for_each(|latency| self.latencies.add(latency));
     }
 
-    /// Takes in all of another.
+    /// Adds all values of another.
     pub fn merge(&mut self, other: &Self) {
         self.sizes.merge(&other.sizes);
         self.times.merge(&other.times);
@@ -220,17 +220,18 @@ impl OfTransfers {
     }
 }
 
-/// A fit's latency in nanoseconds. One below nothing, which a fit may have, is none and would make the sum fall.
+/// Returns a fit's latency in nanoseconds. A negative latency, which a fit may have, is left out: it would make the sum
+/// fall.
 fn latency(latency_us: f64) -> Option<u64> {
     (latency_us.is_finite() && latency_us >= 0.0).then(|| (latency_us * 1e3).round() as u64)
 }
 
-/// Of windows of a pair of ranks: a rate each, in whole numbers, too, and a latency where there is a fit.
+/// Histograms of windows of a pair of ranks: the rates, as whole numbers, and the latencies of fits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OfWindows {
     /// Bytes per second.
     pub rates: Buckets,
-    /// Nanoseconds, of those that have a fit.
+    /// Latencies of the windows that have a fit, nanoseconds.
     pub latencies: Buckets,
 }
 
@@ -241,7 +242,7 @@ impl Default for OfWindows {
 }
 
 impl OfWindows {
-    /// Takes a window in.
+    /// Adds a window.
     pub fn add(&mut self, rate_mb_s: Option<f64>, latency_us: Option<f64>) {
         if let Some(rate) = rate_mb_s.filter(|rate| rate.is_finite()) {
             self.rates.add((rate * 1e6).round() as u64);
@@ -249,7 +250,7 @@ impl OfWindows {
         latency_us.and_then(latency).into_iter().for_each(|latency| self.latencies.add(latency));
     }
 
-    /// Takes in all of another.
+    /// Adds all values of another.
     pub fn merge(&mut self, other: &Self) {
         self.rates.merge(&other.rates);
         self.latencies.merge(&other.latencies);
@@ -282,7 +283,7 @@ mod tests {
         other.add(Some(0.5), None);
         other.add(None, Some(7.5));
         one.merge(&other);
-        // one below nothing is left out
+        // a negative latency is left out
         assert_eq!((one.rates.sum(), one.latencies.sum()), (1_501_000_000, 7_500));
         let latencies = one.latencies.counts();
         assert_eq!((one.rates.counts()[0], latencies[3], latencies.iter().sum::<u64>()), (1, 1, 1));

@@ -1,18 +1,18 @@
-//! The union of intervals: how long at least one of many things was under way.
+//! The union of intervals: for how long at least one interval was under way.
 
-/// A union of half-open intervals, added in about ascending order. `MOST` are kept apart; past it the older half is
-/// settled, and what comes later and lies before the settled part counts no more.
+/// A union of half-open intervals, added in about ascending order. At most `MOST` disjoint intervals are kept. Beyond
+/// that, the older half is settled, and a later interval before the settled part no longer counts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Intervals<const MOST: usize> {
-    /// Disjoint, ascending.
+    /// Disjoint intervals, ascending.
     apart: Vec<(u64, u64)>,
-    /// Total length, of those apart too.
+    /// Total length, settled and not.
     length: u64,
     horizon: u64,
 }
 
 impl<const MOST: usize> Intervals<MOST> {
-    /// Adds an interval; one that ends before it starts adds nothing.
+    /// Adds an interval. An interval that ends before it starts adds nothing.
     #[inline]
     pub fn add(&mut self, start: u64, end: u64) {
         let start = start.max(self.horizon);
@@ -20,7 +20,7 @@ impl<const MOST: usize> Intervals<MOST> {
             return;
         }
         match self.apart.last_mut() {
-            // mostly the new one prolongs the last, or follows it
+            // mostly, the new interval prolongs the last one or follows it
             Some(last) if last.0 <= start && start <= last.1 => {
                 self.length += end.saturating_sub(last.1);
                 last.1 = last.1.max(end);
@@ -30,17 +30,17 @@ impl<const MOST: usize> Intervals<MOST> {
         }
     }
 
-    /// Adds one that begins after the last has ended.
+    /// Adds an interval that begins after the last one has ended.
     fn append(&mut self, start: u64, end: u64) {
         self.make_room();
         self.length += end - start;
         self.apart.push((start, end));
     }
 
-    /// Adds one that begins before the last.
+    /// Adds an interval that begins before the last one.
     #[cold]
     fn insert(&mut self, start: u64, end: u64) {
-        // those that touch the new one are replaced by the hull
+        // the intervals that touch the new one are replaced by the hull
         let first = self.apart.partition_point(|&(_, other_end)| other_end < start);
         // an operation's time is added again when nothing more comes of it
         if self.apart.get(first).is_some_and(|&(other_start, other_end)| other_start <= start && end <= other_end) {
@@ -56,24 +56,24 @@ impl<const MOST: usize> Intervals<MOST> {
         self.make_room();
     }
 
-    /// Settles the older half when there is no room for one more.
+    /// Settles the older half if there is no room for one more interval.
     fn make_room(&mut self) {
         if self.apart.len() >= MOST {
             self.settle(MOST / 2);
         }
     }
 
-    /// Total length.
+    /// Returns the total length.
     pub fn total(&self) -> u64 {
         self.length
     }
 
-    /// Adds so much that is known to be under way at no time of its own.
+    /// Adds a length without knowing its intervals.
     pub fn extend(&mut self, length: u64) {
         self.length = self.length.saturating_add(length);
     }
 
-    /// Settles all; nothing is expected any more.
+    /// Settles all intervals: none is expected any more.
     pub fn close(&mut self) {
         self.settle(self.apart.len());
         self.apart = Vec::new();
@@ -86,8 +86,8 @@ impl<const MOST: usize> Intervals<MOST> {
     }
 }
 
-/// Adds an interval to a list of which the union alone counts: one that touches the last prolongs that, so that fewer
-/// are to be sorted.
+/// Adds an interval to a list of which only the union counts. An interval that touches the last one prolongs it, so
+/// that fewer intervals are to be sorted.
 #[inline]
 pub(crate) fn push(list: &mut Vec<(u64, u64)>, start: u64, end: u64) {
     match list.last_mut() {

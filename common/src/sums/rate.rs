@@ -1,9 +1,12 @@
-//! Transfer rate and latency of a pair of ranks: the sustained rate, and the fit where there is one.
+//! Transfer rate and latency of a pair of ranks: the sustained rate, the typical rate, and the fit if there is one.
 //!
-//! The sustained rate is bytes over the time that at least one transfer was under way: always there, and dependent on
-//! what the program sent. A transfer that stalls lowers it for the whole run. The typical rate is one connection's,
-//! with each transfer taking its size's median service time: few stalls do not change it. The fit is of service times
-//! over sizes: what one connection of the link needs for a transfer of a size.
+//! The sustained rate is bytes over the time with at least one transfer under way. It is always there, and depends on
+//! what the program sent. A transfer that stalls lowers it for the whole run.
+//!
+//! The typical rate is one connection's rate if each transfer takes its size's median service time. A few stalls do not
+//! change it.
+//!
+//! The fit is of service times over sizes: the time that one connection of the link needs for a transfer of a size.
 
 use crate::config::Regression;
 use crate::sums::fit::Line;
@@ -11,34 +14,34 @@ use crate::sums::run_sums::PairSum;
 use crate::sums::services::Services;
 use serde::{Deserialize, Serialize};
 
-/// Sizes that a fit needs.
+/// Least number of different sizes for a fit.
 pub const FEWEST_SIZES: usize = 4;
-/// By what factor the largest exceeds the smallest above 0 at least.
+/// Least ratio of the largest size to the smallest size above 0.
 pub const LEAST_SPAN: u64 = 8;
-/// By how many of its standard errors the slope exceeds 0 at least. With four sizes 4 % of pure noise does, with seven
-/// 1 %.
+/// Least ratio of the slope to its standard error. Pure noise exceeds it in 4 % of fits with four sizes, and in 1 %
+/// with seven.
 pub const LEAST_ERRORS: f64 = 3.0;
 
-/// A fitted line in a person's units.
+/// A fitted line in units for people.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct FittedLine {
-    /// Service time of a transfer of no bytes, microseconds; `None` where the line comes to less than 0, and the
-    /// latency is lost in its error.
+    /// Service time of a transfer of no bytes, microseconds; `None` if the line gives less than 0, so that the latency
+    /// is lost in its error.
     pub latency_us: Option<f64>,
-    /// Its standard error.
+    /// Standard error of the latency.
     pub latency_error_us: f64,
     /// Bytes per microsecond, which is 10^6 bytes per second.
     pub rate_mb_s: f64,
-    /// Its standard error.
+    /// Standard error of the rate.
     pub rate_error_mb_s: f64,
     /// Coefficient of determination.
     pub r2: f64,
-    /// Points: one a size.
+    /// Number of points, one for each size.
     pub n: u64,
 }
 
 impl FittedLine {
-    /// Through the service times, where they say enough of a link.
+    /// Fits a line through the service times. `None` if they do not determine a link's rate.
     pub fn of(services: &Services, regression: Regression, nanoseconds_per_tick: f64) -> Option<Self> {
         Self::through(&services.points(regression), nanoseconds_per_tick)
     }
@@ -51,7 +54,7 @@ impl FittedLine {
         }
         let line = Line::through(points)?;
         let has_slope = line.slope > 0.0 && line.slope >= LEAST_ERRORS * line.slope_error;
-        // no link begins before it is asked: a line that says so for certain is not that of these times
+        // no transfer ends before it begins: a line that certainly has a negative latency does not fit these times
         let is_possible = line.intercept >= -LEAST_ERRORS * line.intercept_error;
         if !(has_slope && is_possible) {
             return None;
@@ -69,25 +72,25 @@ impl FittedLine {
     }
 }
 
-/// Rate and latency of a pair, and what they rest on.
+/// Rate and latency of a pair of ranks, and the figures they rest on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rate {
-    /// Different sizes.
+    /// Number of different sizes.
     pub sizes: u64,
     /// Time with at least one transfer under way, microseconds.
     pub active_us: f64,
-    /// Bytes over that time.
+    /// Bytes over `active_us`.
     pub sustained_mb_s: Option<f64>,
-    /// Bytes over time of one connection, were every transfer served in its size's median time.
+    /// Bytes over the time of one connection if each transfer took its size's median service time.
     pub typical_mb_s: Option<f64>,
-    /// Transfers of a connection under way when one started, that one among them: on average, and at most.
+    /// Mean and largest number of a connection's transfers under way when a transfer started, itself included.
     pub in_flight: Option<(f64, u64)>,
-    /// The fit, where there is one.
+    /// The fit, if there is one.
     pub fit: Option<FittedLine>,
 }
 
 impl Rate {
-    /// Of all transfers of a pair.
+    /// Works out the rate of all transfers of a pair.
     pub fn of(pair: &PairSum, regression: Regression, nanoseconds_per_tick: f64) -> Self {
         let active_us = pair.active.total() as f64 * nanoseconds_per_tick / 1e3;
         let points = pair.services.points(regression);
@@ -147,7 +150,7 @@ mod tests {
             [Regression::Median, Regression::Min, Regression::Avg].map(|by| Rate::of(pair, by, 1.0).fit.is_some())
         };
         assert_eq!(found(&of(&[0, 100, 200, 800], line)), [true; 3]);
-        // three sizes, a span below 8, the same above 0, times that fall, that are equal, and that differ for other
+        // three sizes, a span below 8, the same above 0, falling times, equal times, and times that differ for other
         // reasons
         for pair in [
             of(&[100, 200, 800], line),
@@ -165,7 +168,7 @@ mod tests {
     #[test]
     fn no_latency_is_below_0() {
         let fit = |points: &[(u64, u64)]| Rate::of(&pair(points), Regression::Median, 1.0).fit;
-        // off by some percent, the line of relative residuals passes 0 below 0, and within its error
+        // off by some percent: the fitted line starts below 0, within its error
         let scattered = [(1000, 970), (2000, 2060), (4000, 3900), (8000, 8300), (16_000, 16_000)];
         let found = fit(&scattered).unwrap();
         assert!(found.latency_us.is_none() && found.latency_error_us > 0.0 && found.rate_mb_s > 900.0, "{found:?}");
@@ -173,7 +176,7 @@ mod tests {
         assert_eq!(fit(&[1000, 2000, 4000, 8000, 16_000].map(|size| (size, size - 500))), None);
     }
 
-    /// 16 of 1,536 transfers of a size stall for 100 ms.
+    /// 16 of 1,536 transfers, of two sizes, stall for 100 ms.
     #[test]
     fn few_stalls_do_not_change_the_typical_rate() {
         let stalls = |number| if number < 16 { 100_000_000 } else { 0 };

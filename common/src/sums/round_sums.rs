@@ -1,20 +1,19 @@
-//! What a round found sent over the network, by the rank it went to, on its way into the sums of the run and of a
-//! window.
+//! Transfers that a round found, by receiving rank, on their way into the sums of the run and of a window.
 
 use crate::sums::intervals;
 use crate::sums::run_sums::{ChannelSum, PairSum, Transfer};
 use rustc_hash::FxHashMap;
 
-/// What was sent to one rank.
+/// Transfers to one rank.
 #[derive(Debug, Default)]
 pub struct ToPeer {
     /// The rank.
     pub peer: i32,
-    /// Sums, but for when any transfer was under way.
+    /// Sums, without the time with a transfer under way.
     pub sum: PairSum,
-    /// By channel.
+    /// Sums by channel.
     pub channels: Vec<ChannelSum>,
-    /// When transfers were under way, ticks: intervals whose union counts.
+    /// Intervals with a transfer under way, ticks; only their union counts.
     pub under_way: Vec<(u64, u64)>,
 }
 
@@ -31,19 +30,19 @@ impl ToPeer {
     }
 }
 
-/// All that was sent.
+/// All transfers of a round.
 #[derive(Debug, Default)]
 pub(crate) struct Sent {
     peers: Vec<ToPeer>,
-    /// Each, whose service times are still to be worked out.
+    /// The transfers whose service times are still to be worked out.
     transfers: Vec<Transfer>,
     places: FxHashMap<i32, usize>,
-    /// The one that came last.
+    /// Place in `peers` of the last transfer's rank.
     last: usize,
 }
 
 impl Sent {
-    /// Takes a transfer in.
+    /// Adds a transfer.
     #[inline]
     pub(crate) fn add(&mut self, transfer: &Transfer, nanoseconds_per_tick: f64) {
         if self.peers.get(self.last).is_none_or(|last| last.peer != transfer.peer) {
@@ -56,7 +55,7 @@ impl Sent {
         self.transfers.push(*transfer);
     }
 
-    /// By rank, in no order; and each transfer.
+    /// Returns the sums by rank, in no order, and the transfers.
     pub(crate) fn into_parts(self) -> (Vec<ToPeer>, Vec<Transfer>) {
         (self.peers, self.transfers)
     }

@@ -1,27 +1,27 @@
-//! Service times of transfers, by size: how long each took once the one before it on its connection was done.
+//! Service times of transfers, by size: a transfer's time from when its connection was free.
 //!
-//! Of each size the median, the minimum or the mean is asked for. The median of any number of times in bounded memory:
-//! times are counted in buckets whose bounds grow by the same factor, eight to an octave, and each bucket keeps its
-//! count, sum and minimum. The median is the mean of the bucket that holds the lower median. So it is exact where the
-//! times in the middle are alike, off by less than an eighth wherever they lie, and the same in whatever order and
-//! parts times are taken in.
+//! A size's time is the median, the minimum or the mean, as asked. The median of any number of times needs bounded
+//! memory: times are counted in buckets whose bounds grow by a constant factor, eight buckets to an octave. Each bucket
+//! keeps its count, sum and minimum. The median is the mean of the bucket that holds the lower median. So it is exact
+//! if the middle times are equal, off by less than an eighth otherwise, and independent of the order and the parts in
+//! which times are added.
 
 use crate::config::Regression;
 use rustc_hash::FxHashMap;
 
-/// Buckets that are kept, of all sizes together. A pair's transfers have some hundreds; past it, times that need
-/// another bucket are left out.
+/// Largest number of buckets, over all sizes. A pair's transfers need some hundreds. Beyond it, times that need another
+/// bucket are left out.
 pub const MOST_BUCKETS: usize = 7168;
-/// Sizes and times from here on are not plausible and not taken (128 TiB; 39 hours in nanoseconds).
+/// Sizes and times from here on are implausible and left out (128 TiB; 39 hours in nanoseconds).
 const LIMIT: u64 = 1 << 47;
-/// The highest bits of a time below its first one that its bucket depends on: eight buckets to an octave.
+/// Number of bits below a time's highest set bit that select its bucket: eight buckets to an octave.
 const BITS: u32 = 3;
-/// Bits that a bucket's number takes.
+/// Number of bits of a bucket's number.
 const NUMBER_BITS: u32 = 9;
 
 const _: () = assert!(number(LIMIT - 1) < 1 << NUMBER_BITS);
 
-/// Number of the bucket that a time belongs to.
+/// Returns the number of a time's bucket.
 const fn number(time: u64) -> u64 {
     if time < 1 << BITS {
         return time;
@@ -30,7 +30,7 @@ const fn number(time: u64) -> u64 {
     ((octave as u64 + 1) << BITS) | (time >> octave & ((1 << BITS) - 1))
 }
 
-/// Times of one size that are about as long.
+/// Times of one size in one bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Bucket {
     count: u64,
@@ -53,14 +53,14 @@ pub struct Service {
     pub bytes: u64,
     /// Service time, ticks.
     pub ticks: u64,
-    /// Transfers of its connection under way when it started, itself among them.
+    /// Number of its connection's transfers under way when it started, itself included.
     pub in_flight: u64,
 }
 
 /// Service times of many transfers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Services {
-    /// By size and number.
+    /// By size and bucket number.
     buckets: FxHashMap<u64, Bucket>,
     count: u64,
     in_flight: u64,
@@ -68,7 +68,7 @@ pub struct Services {
 }
 
 impl Services {
-    /// Takes a transfer in.
+    /// Adds a transfer.
     pub fn add(&mut self, service: Service) {
         let Service { bytes, ticks, in_flight } = service;
         self.count += 1;
@@ -87,7 +87,7 @@ impl Services {
         }
     }
 
-    /// Takes in all of another.
+    /// Adds all transfers of another.
     pub fn merge(&mut self, other: &Self) {
         other.buckets.iter().for_each(|(&key, &bucket)| self.add_bucket(key, bucket));
         self.count += other.count;
@@ -95,22 +95,23 @@ impl Services {
         self.most_in_flight = self.most_in_flight.max(other.most_in_flight);
     }
 
-    /// Gives back memory, when nothing more is expected.
+    /// Gives back memory when nothing more is expected.
     pub fn close(&mut self) {
         self.buckets.shrink_to_fit();
     }
 
-    /// Transfers taken in.
+    /// Returns the number of transfers.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Transfers of a connection under way when one of these started, that one among them: on average, and at most.
+    /// Returns the mean and the largest number of a connection's transfers under way when a transfer started, itself
+    /// included.
     pub fn in_flight(&self) -> Option<(f64, u64)> {
         (self.count > 0).then(|| (self.in_flight as f64 / self.count as f64, self.most_in_flight))
     }
 
-    /// Size and time of each size, in ascending size, ticks.
+    /// Returns each size and its time in ticks, in ascending order of sizes.
     pub fn points(&self, regression: Regression) -> Vec<(u64, f64)> {
         let time = match regression {
             Regression::Median => median,
@@ -120,8 +121,8 @@ impl Services {
         self.by_size(|size, buckets| Some((size, time(buckets)?)))
     }
 
-    /// Bytes, and the ticks that they take where every transfer takes its size's median time. A stall counts only in a
-    /// size of which half the transfers stall. `None` where that is no time.
+    /// Returns the bytes, and the ticks that they take if each transfer takes its size's median time. A stall counts
+    /// only in a size half of whose transfers stall. `None` if the ticks are 0.
     pub fn typical(&self) -> Option<(f64, f64)> {
         let of_sizes = self.by_size(|size, buckets| {
             let transfers = count(buckets) as f64;
@@ -131,7 +132,7 @@ impl Services {
         (ticks > 0.0).then_some((bytes, ticks))
     }
 
-    /// Of each size, in ascending order.
+    /// Maps each size, in ascending order.
     fn by_size<T>(&self, of_one: impl Fn(u64, &[(u64, Bucket)]) -> Option<T>) -> Vec<T> {
         let mut sorted: Vec<(u64, Bucket)> = self.buckets.iter().map(|(&key, &bucket)| (key, bucket)).collect();
         sorted.sort_unstable_by_key(|&(key, _)| key);

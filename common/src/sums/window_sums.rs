@@ -1,4 +1,4 @@
-//! What one window transferred: to each rank, and in all.
+//! Transfers of one window: to each rank, and in all.
 
 use crate::sums::run_sums::PairSum;
 use crate::sums::services::Services;
@@ -8,38 +8,39 @@ use std::collections::BTreeMap;
 #[derive(Debug, Default)]
 pub struct Traffic {
     peers: BTreeMap<i32, PairSum>,
-    /// When any was under way; what else is said of all is the sum over the ranks.
+    /// `active` is the time with a transfer to any rank under way; the other fields are summed over the ranks at the
+    /// end.
     all: PairSum,
-    /// By rank and channel, where that is wanted.
+    /// Service times by rank and channel; kept if they are wanted.
     channels: BTreeMap<(i32, u8), Services>,
 }
 
 impl Traffic {
-    /// The transfers to that rank.
+    /// Returns the sums of the transfers to this rank.
     pub fn to(&mut self, peer: i32) -> &mut PairSum {
         self.peers.entry(peer).or_default()
     }
 
-    /// Service times of the transfers to that rank by that channel.
+    /// Returns the service times of the transfers to this rank by this channel.
     pub fn by(&mut self, peer: i32, channel: u8) -> &mut Services {
         self.channels.entry((peer, channel)).or_default()
     }
 
-    /// All of these, when nothing more comes.
+    /// Takes the service times of all channels, when nothing more comes.
     pub fn take_channels(&mut self) -> BTreeMap<(i32, u8), Services> {
         std::mem::take(&mut self.channels)
     }
 
-    /// Transfers, whoever to, were under way between these times, ticks.
+    /// Adds an interval with a transfer to any rank under way, ticks.
     #[inline]
     pub fn under_way(&mut self, start: u64, stop: u64) {
         self.all.active.add(start, stop);
     }
 
-    /// The sums when nothing more comes: in all if there was any transfer, and to each rank.
+    /// Returns the final sums: in all, if there was any transfer, and to each rank.
     pub fn sums(self) -> impl Iterator<Item = (Option<i32>, PairSum)> {
         let Self { peers, mut all, .. } = self;
-        // of each it is known when it was under way, of all together too
+        // the time with any transfer under way is known: the ranks' times must not be added up
         let active = all.active.clone();
         peers.values().for_each(|pair| all.merge(pair));
         all.active = active;

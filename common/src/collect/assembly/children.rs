@@ -1,4 +1,4 @@
-//! Children of operations: that one has begun or ended, and what it tells of its operation.
+//! Children of operations: their begins and ends, and what these change in the operation.
 
 use super::Assembly;
 use crate::event::kind::Kind;
@@ -6,8 +6,8 @@ use crate::operation::Operation;
 use crate::record::pool::Pool;
 
 impl Assembly {
-    /// The operation of that handle, of which something was heard; it is read from its slot if it has not been read
-    /// yet.
+    /// Returns the operation of this handle for a child's event, and marks it as heard of. Reads it from its slot if it
+    /// has not been read yet. Counts an orphan if there is no such operation.
     #[inline]
     pub(super) fn parent(&mut self, pool: &Pool, handle: u64) -> Option<&mut Operation> {
         let Some(place) = self.operations.place(handle).or_else(|| self.find(pool, handle)) else {
@@ -31,9 +31,9 @@ impl Assembly {
         }
     }
 
-    /// A child of the operation has ended, or is given up when `ended` is `None`.
+    /// Counts the end of a child. `ended` is `None` for a child that is given up.
     pub(super) fn child_ended(&mut self, operation: u64, ended: Option<u64>) -> Option<&mut Operation> {
-        // one that its parent was settled without is an orphan, counted when it began
+        // a child whose operation was settled before is an orphan: it was counted when it began
         let found = self.hear(operation)?;
         found.live = found.live.saturating_sub(1);
         match ended {
@@ -43,14 +43,14 @@ impl Assembly {
         Some(found)
     }
 
-    /// So many steps of the operation will not stop: taken for ended at that time, or for unfinished.
+    /// Counts that many steps of the operation as over, since they will not stop: ended at this time, or unfinished.
     pub(super) fn steps_lost(&mut self, operation: u64, steps: usize, ended: Option<u64>) {
         for _ in 0..steps {
             self.child_ended(operation, ended);
         }
     }
 
-    /// A child of the operation has begun and ended.
+    /// Notes a child that has begun and ended.
     #[inline]
     pub(super) fn child_passed(
         &mut self,
@@ -64,7 +64,7 @@ impl Assembly {
         Some(found)
     }
 
-    /// The operation, of which something was heard.
+    /// Returns the operation of this handle and marks it as heard of.
     #[inline]
     pub(super) fn hear(&mut self, operation: u64) -> Option<&mut Operation> {
         let place = self.operations.place(operation)?;

@@ -1,4 +1,4 @@
-//! What the readers tell of events: that one has begun, has ended, or is given up.
+//! Takes in what the readers report of events: begun, ended or given up.
 
 use super::Assembly;
 use crate::collect::reader::Listener;
@@ -42,7 +42,7 @@ impl Listener for Assembly {
     fn ended(&mut self, event: &Recorded) {
         match event.kind {
             Kind::CollApi if !self.has_silent_calls() => {}
-            // a call that NCCL launches without telling of it is an operation, too
+            // a call that NCCL launches without reporting an operation is kept as an operation
             Kind::Coll | Kind::P2p | Kind::CeColl | Kind::Skipped | Kind::CollApi => {
                 if let Some(stop) = event.stop
                     && let Some(operation) = self.hear(event.handle)
@@ -66,7 +66,7 @@ impl Listener for Assembly {
         }
     }
 
-    /// A lost step does not stop.
+    /// A lost step is not waited for.
     fn awaits(&mut self, handle: u64) -> bool {
         self.proxies.awaits_step(handle)
     }
@@ -86,7 +86,7 @@ impl Listener for Assembly {
                 self.proxy_ended(event, None);
             }
             Kind::KernelCh => {
-                // what the GPU has stamped counts, whatever became of the event
+                // stamps that the GPU has taken count, even if the event never stopped
                 let stamps = self.stamps(event);
                 if let Some(operation) = self.child_ended(event.parent, None) {
                     operation.kernel_ended(stamps);

@@ -1,7 +1,8 @@
-//! Puts operations and transfers of one communicator together from the events that the readers tell.
+//! Assembles the operations and transfers of one communicator from the events that the readers report.
 //!
-//! A child may be read before its parent (another thread's block) and long after it (the parent's window was taken
-//! apart). So parents are found by handle: among those known, else in the slot that the handle names.
+//! A child may be read before its parent, if another thread's block has it, and long after it, if the parent's window
+//! was taken apart. So parents are found by handle: first among the known operations, else in the slot that the handle
+//! names.
 
 mod children;
 mod launches;
@@ -32,71 +33,72 @@ use crate::record::window::WINDOWS;
 use crate::sums::round_sums::Sent;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Places that are kept at hand when few are needed.
+/// Capacity that is kept when few entries are needed.
 const FEW: usize = 256;
 
 /// The state of one communicator's operations.
 #[derive(Debug, Default)]
 pub(crate) struct Assembly {
-    /// Index of the communicator's context: what lies in others' windows is not looked at.
+    /// Index of the communicator's context. Slots in windows of other communicators are not read.
     index: u32,
     rank: i32,
     operations: Operations,
     proxies: Proxies,
     calls: PendingCalls,
-    /// PendingCalls that nothing will follow.
+    /// Number of calls that no operation will follow.
     invisible: u64,
     orphans: u64,
     steps: InStep,
     kernels: Kernels,
-    /// PendingCalls so far that NCCL launches without telling of it.
+    /// Number of calls that NCCL launches without reporting an operation.
     silent: u64,
-    /// How events' clock runs, where somebody wants to know when operations ran.
+    /// The course of the events' clock; kept if the timeline needs it.
     events_track: Option<GpuTrack>,
-    /// How late stamps came, and how many kernel channels are to be told of.
+    /// Delays of stamps, and the number of kernel channels still to come.
     lag: Lag,
-    /// Stamps are not used, whatever they say.
+    /// Whether stamps are not used at all.
     ignores_stamps: bool,
-    /// News of launches were lost, since the collector did not hear them in time.
+    /// Whether reports of launches were lost because the collector took them in too late.
     news_lost: bool,
-    /// Operations with nothing more to come, whose stamps are still in doubt, by order.
+    /// Operations of which nothing more comes but whose stamps are still in doubt, by order.
     undecided: BTreeMap<u64, Operation>,
-    /// Transfers seen since they were last taken.
+    /// Transfers since they were last taken.
     sent: Sent,
     clock: GpuClock,
-    /// The same for the whole run, where somebody wants to know when on the events' clock operations ran.
+    /// The course of the GPU's clock over the whole run; kept if the timeline needs it.
     track: Option<GpuTrack>,
-    /// When the round began that reads what happened, ticks.
+    /// Begin of the current round, ticks.
     now: u64,
     nanoseconds_per_tick: f64,
-    /// Whether that is more than a guess.
+    /// Whether `nanoseconds_per_tick` is measured, not a guess.
     knows_tick: bool,
-    /// Nanoseconds that a stamp counts.
+    /// Nanoseconds in a unit of the stamps.
     gpu_tick: u64,
     no_kernel_events: bool,
-    /// Operations of which something was heard, each once.
+    /// Handles of the operations heard of since they were last looked at, each once.
     touched: Vec<u64>,
-    /// Those of them that were complete then, where there are many.
+    /// Handles among them whose operations were complete then; kept only if many operations are under way.
     complete: Vec<u64>,
-    /// When operations completed, and the latest of their orders.
+    /// Times at which operations completed, each with the largest order completed by then.
     completed: VecDeque<(u64, u64)>,
-    /// Everything that started before this order has had its time on the GPU.
+    /// All works that started before this order have had their time on the GPU.
     witness: u64,
 }
 
 impl Assembly {
-    /// Whose operations these are.
+    /// Sets the index of the communicator's context.
     pub(crate) fn set_index(&mut self, index: u32) {
         self.index = index;
     }
 
-    /// This process' rank in the communicator, before anything is read.
+    /// Sets this process' rank in the communicator, before any event is read.
     pub(crate) fn set_rank(&mut self, rank: i32) {
         self.rank = rank;
     }
 
-    /// The stamps of a kernel channel, nanoseconds of the GPU's clock. None where none were asked for and come all the
-    /// same, for another communicator's sake: nobody knows whether NCCL counts all works there ([`InStep`]).
+    /// Returns a kernel channel's stamps, nanoseconds of the GPU's clock. Returns `None` if this communicator asked for
+    /// none. They may arrive all the same, for another communicator's sake; whether NCCL counts all works then is
+    /// unknown ([`InStep`]).
     fn stamps(&self, event: &Recorded) -> Option<(u64, u64)> {
         if self.no_kernel_events || self.ignores_stamps {
             return None;
@@ -105,10 +107,10 @@ impl Assembly {
         event.kernel().map(|(first, last)| (nanoseconds(first), nanoseconds(last)))
     }
 
-    /// The stamps of a kernel channel that has stopped, which tell of the GPU's clock, too.
+    /// Returns the stamps of a kernel channel that has stopped, and compares the GPU's clock with the ticks.
     fn told_stamps(&mut self, event: &Recorded) -> Option<(u64, u64)> {
         let stamps = self.stamps(event);
-        // when the callback of its start came is not known closely enough, nor, of most, when that of its stop came
+        // only the stop's time is known closely enough, where the callback read the clock; the start's time is not
         if let (Some(stop), Some((_, last))) = (event.timed_stop(), stamps) {
             if self.knows_tick {
                 self.lag.observe(self.clock.observe(stop, last, self.nanoseconds_per_tick));
@@ -120,67 +122,68 @@ impl Assembly {
         stamps
     }
 
-    /// When a kernel channel stopped that has: at the latest about now, where nobody looked at the clock.
+    /// Returns the time at which a stopped kernel channel has stopped; about now, if its callback did not read the
+    /// clock.
     fn latest_stop(&self, event: &Recorded) -> u64 {
         event.timed_stop().unwrap_or(self.now)
     }
 
-    /// A round begins at that time, in ticks.
+    /// Begins a round at this time, in ticks.
     pub(crate) fn begin_round(&mut self, now: u64) {
         self.now = now;
     }
 
-    /// What a tick is worth, and whether that is more than a guess: with a guess, stamps are not held against ticks.
+    /// Sets the nanoseconds of a tick, and whether they are measured. With a guess, stamps are not compared with ticks.
     pub(crate) fn set_scale(&mut self, nanoseconds_per_tick: f64, is_known: bool) {
         self.nanoseconds_per_tick = nanoseconds_per_tick;
         self.knows_tick = is_known;
     }
 
-    /// Whether to follow the GPU's clock over the whole run.
+    /// Sets whether the GPU's clock and the events' clock are followed over the whole run.
     pub(crate) fn set_track(&mut self, wanted: bool) {
         self.track = wanted.then(GpuTrack::default);
         self.events_track = wanted.then(GpuTrack::of_events);
     }
 
-    /// How the GPU's clock ran, and the events'.
+    /// Takes the courses of the GPU's clock and of the events' clock.
     pub(crate) fn take_tracks(&mut self) -> Option<[GpuTrack; 2]> {
         Some([self.track.take()?, self.events_track.take()?])
     }
 
-    /// How late stamps came since the last call.
+    /// Takes the delays of stamps since the last call.
     pub(crate) fn take_lag(&mut self) -> Lag {
         std::mem::take(&mut self.lag)
     }
 
-    /// All that began before `horizon` has been read.
+    /// Ends a round: all events that began before `horizon` have been read.
     pub(crate) fn end_round(&mut self, horizon: u64) {
         for (operation, lost) in self.proxies.end_round(horizon) {
             self.steps_lost(operation, lost, None);
         }
     }
 
-    /// Why the GPU's stamps are not believed, if that is so.
+    /// Returns why stamps are no longer believed, if they are not.
     pub(crate) fn out_of_step(&self) -> Option<Cause> {
         self.steps.cause()
     }
 
-    /// The transfers seen since the last call.
+    /// Takes the transfers since the last call.
     pub(crate) fn take_sent(&mut self) -> Sent {
         std::mem::take(&mut self.sent)
     }
 
-    /// PendingCalls that nothing followed, and children without a parent, since the last call.
+    /// Takes the numbers of calls that no operation followed and of children without a parent, since the last call.
     pub(crate) fn take_losses(&mut self) -> (u64, u64) {
         (std::mem::take(&mut self.invisible), std::mem::take(&mut self.orphans))
     }
 
-    /// True when nothing is under way and nothing is in doubt, as far as can be told without waiting.
+    /// Returns whether nothing is under way and nothing is in doubt, as far as is known without waiting.
     pub(crate) fn looks_done(&self) -> bool {
         let complete = |operation: &Operation| operation.is_complete(operation.kernel(&self.kernels));
         self.undecided.is_empty() && self.steps.has_no_doubts() && self.operations.iter().all(complete)
     }
 
-    /// True while the end of an operation, as far as it can be told without waiting, is still to come.
+    /// Returns whether the end of an operation is still to come, as far as is known without waiting.
     pub(crate) fn awaits_operations(&self) -> bool {
         let over = |operation: &Operation| {
             let kernel = operation.kernel(&self.kernels);
@@ -193,7 +196,7 @@ impl Assembly {
         !self.operations.iter().all(over)
     }
 
-    /// Operations of which something was heard since the last call, with what is known of their stamps.
+    /// Passes on the operations heard of since the last call, with what is known of their GPU time.
     pub(crate) fn touched(&mut self, mut each: impl FnMut(&mut Operation, Judged)) {
         let many = self.is_crowded();
         let Self { touched, complete, operations, steps, clock, nanoseconds_per_tick, kernels, .. } = self;
@@ -218,17 +221,17 @@ impl Assembly {
         touched.shrink_to(FEW);
     }
 
-    /// Whether the GPU's times are to come at all.
+    /// Sets whether stamps of kernel channels were asked for.
     pub(crate) fn set_kernel_events(&mut self, asked: bool) {
         self.no_kernel_events = !asked;
     }
 
-    /// Whether a time without the GPU's is final: none is to come.
+    /// Returns whether no stamps are to come, so that a time without them is final.
     pub(crate) fn is_without_gpu(&self) -> bool {
         self.no_kernel_events
     }
 
-    /// How its operations are timed, besides.
+    /// Sets how operations are timed besides.
     pub(crate) fn time_by(&mut self, timed: &Timed) {
         self.gpu_tick = timed.gpu_tick;
         if timed.launches {
@@ -236,12 +239,12 @@ impl Assembly {
         }
     }
 
-    /// Operations or calls from that order on may be missing.
+    /// Notes that operations or calls from this order on may be missing.
     pub(crate) fn lost_from(&mut self, order: u64) {
         self.steps.condemn(order, Cause::Dropped);
     }
 
-    /// A living event of this communicator and of the wanted kind.
+    /// Reads a living event of this communicator and of a wanted kind.
     fn living(&self, pool: &Pool, handle: u64, wanted: impl Fn(Kind) -> bool) -> Option<Recorded> {
         let handle = Handle::parse(handle)?;
         let (slot, block) = pool.find(handle)?;

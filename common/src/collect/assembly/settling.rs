@@ -1,4 +1,4 @@
-//! When nothing more will come of an operation, and whether the GPU's stamps of it are believed.
+//! Decides when nothing more will come of an operation, and whether its stamps are believed.
 
 use super::Assembly;
 use crate::clock::gpu::GpuClock;
@@ -12,37 +12,41 @@ use crate::operation::verdict::{Cause, Judged, Verdict};
 use crate::operation::{Operation, Timing};
 use std::collections::VecDeque;
 
-/// Operations that may wait for a decision about their stamps; past it the doubt is taken for certain.
+/// Largest number of operations that may wait for a decision about their stamps. Beyond it, the first doubt is decided
+/// without waiting.
 const MOST_UNDECIDED: usize = 65_536;
-/// Operations under way past which complete ones are not kept for a while, but settled as soon as all is read that
-/// began before their end.
+/// Number of operations under way beyond which complete operations are settled early: as soon as all events that began
+/// before their end have been read.
 const MANY_PENDING: usize = 2048;
-/// Operations that may be under way; past it, of the older half, those that look done are taken for done; past twice as
-/// many, all with nothing under way.
+/// Largest number of operations under way. Beyond it, operations of the older half that look done are settled; beyond
+/// twice as many, all quiet operations of that half.
 const MOST_PENDING: usize = 16_384;
-/// Calls that may wait for their operation.
+/// Largest number of calls that may wait for their operation.
 const MOST_CALLS: usize = 65_536;
-/// A stamp that lies so much before its operation's enqueue belongs to another operation, nanoseconds. In step none
-/// lies before by more than the uncertainty of the clocks, 75 us in all recordings.
+/// An operation whose first stamp lies more than this before its enqueue has another operation's stamp, nanoseconds. In
+/// step, a stamp lies before the enqueue by no more than the uncertainty of the clocks: 75 us in all recordings.
 const EARLY: f64 = 1e6;
 
-/// Nothing more comes of an operation that was quiet since before one of these times, ticks.
+/// Times, in ticks, by which operations are settled: an operation that was quiet since before such a time gets no more
+/// events.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Limits {
-    /// With all its kernel channels seen, or where none are asked for.
+    /// For an operation with all its kernel channels, or of which none are expected.
     pub quiet: u64,
-    /// With another one behind it that has ended on the GPU since before that: a communicator's works run there one
-    /// after the other. That decides works in doubt, too.
+    /// For an operation that another one followed, if that one ended on the GPU before this time: a communicator's
+    /// works run there one after the other. Works in doubt are decided by it, too.
     pub silent: u64,
-    /// Given up, and with nothing heard since.
+    /// For an operation with a child that was given up.
     pub overdue: u64,
-    /// All that began before has been read: where there are many operations, complete ones are quiet for as long.
+    /// All events that began before this time have been read. With many operations under way, complete operations are
+    /// settled by it.
     pub horizon: u64,
 }
 
 impl Assembly {
-    /// Gives `take` the operations of which nothing more will come by these `limits`, with the final verdict on their
-    /// stamps. Any other one may be quiet for as long as it likes: it may wait on the GPU for another rank.
+    /// Settles the operations of which nothing more will come by these `limits`, and passes them to `take` with the
+    /// final verdict on their stamps. Every other operation may stay quiet for any time: it may wait on the GPU for
+    /// another rank.
     pub(crate) fn settle(&mut self, limits: Limits, take: impl FnMut(&mut Operation, Judged)) {
         let Limits { quiet, silent, overdue, horizon } = limits;
         while let Some(&(_, order)) = self.completed.front().filter(|(active, _)| *active < silent) {
@@ -51,7 +55,7 @@ impl Assembly {
         }
         let witness = self.witness;
         self.steps.expire(witness);
-        // a captured call is followed by its operation when it is replayed, however late
+        // the operation of a captured call comes with a replay, however late
         self.invisible += self.calls.drop_over(|call| !call.captured && call.order < witness);
         self.limit_calls();
         let many = self.is_crowded();
@@ -79,17 +83,17 @@ impl Assembly {
         self.forget_kernels();
     }
 
-    /// Of kernels all of whose operations are settled, nothing is kept.
+    /// Forgets the kernels all of whose operations are settled.
     fn forget_kernels(&mut self) {
         let under_way = self.operations.iter().chain(self.undecided.values()).map(Operation::first_of_kernel);
         self.kernels.forget_before(under_way.min().unwrap_or(u64::MAX).min(self.steps.seen_before()));
     }
 
-    /// Gives `take` the complete ones of which was heard since there are many, without a look at all the others; see
+    /// Settles the complete operations heard of while many are under way, without a look at all operations; see
     /// [`Assembly::settle`].
     pub(crate) fn settle_complete(&mut self, horizon: u64, take: impl FnMut(&mut Operation, Judged)) {
         let Self { operations, complete, kernels, .. } = self;
-        // each is named again whenever it is heard of
+        // a handle is added again whenever its operation is heard of
         if complete.len() > operations.count() {
             complete.sort_unstable();
             complete.dedup();
@@ -123,24 +127,24 @@ impl Assembly {
         }
     }
 
-    /// Whether there are so many operations under way that complete ones are to be settled soon.
+    /// Returns whether so many operations are under way that complete ones are settled early.
     pub(crate) fn is_crowded(&self) -> bool {
         self.operations.count() > MANY_PENDING
     }
 
-    /// Whether there are so many that not all of them can be kept.
+    /// Returns whether so many operations are under way that not all of them can be kept.
     pub(crate) fn is_overcrowded(&self) -> bool {
         self.operations.count() > MOST_PENDING
     }
 
-    /// The order that half of the operations under way are before.
+    /// Returns the median order of the operations under way.
     fn middle_order(&self) -> u64 {
         let mut orders: Vec<u64> = self.operations.iter().map(|operation| operation.order).collect();
         let middle = orders.len() / 2;
         if orders.is_empty() { 0 } else { *orders.select_nth_unstable(middle).1 }
     }
 
-    /// Calls that wait for their operation are not kept without bound: the older half is taken to wait in vain.
+    /// Bounds the number of calls that wait for their operation: the older half is counted as followed by none.
     fn limit_calls(&mut self) {
         if self.calls.count() > MOST_CALLS {
             let mut orders: Vec<u64> = self.calls.iter().map(|call| call.order).collect();
@@ -150,7 +154,7 @@ impl Assembly {
         }
     }
 
-    /// Gives `take` all operations there are: nothing more will come at all.
+    /// Settles all operations: nothing more will come at all.
     pub(crate) fn end(&mut self, mut take: impl FnMut(&mut Operation, Judged)) {
         self.invisible += self.calls.drop_over(|_| true);
         self.steps.end();
@@ -162,7 +166,7 @@ impl Assembly {
         self.decide(&mut take);
     }
 
-    /// Hands on what can be decided, in the order of starts.
+    /// Passes on the operations that can be decided, in the order of starts.
     fn decide(&mut self, take: &mut impl FnMut(&mut Operation, Judged)) {
         let unheard = self.kernels.cause_of_silence(self.news_lost);
         let Self { undecided, steps, clock, track, kernels, nanoseconds_per_tick, .. } = self;
@@ -178,7 +182,8 @@ impl Assembly {
     }
 }
 
-/// Keeps when operations completed, ten times a second at the most: so many ticks `apart`.
+/// Notes that an operation completed. Completions less than `apart` ticks after the last entry join it: ten entries a
+/// second.
 fn note_completed(completed: &mut VecDeque<(u64, u64)>, apart: u64, operation: &Operation) {
     match completed.back_mut() {
         Some((last, latest)) if operation.active < last.saturating_add(apart) => {
@@ -188,7 +193,7 @@ fn note_completed(completed: &mut VecDeque<(u64, u64)>, apart: u64, operation: &
     }
 }
 
-/// What it takes to decide about an operation's stamps.
+/// The state needed to decide about operations' stamps.
 struct Deciding<'a> {
     steps: &'a mut InStep,
     clock: &'a GpuClock,
@@ -199,7 +204,7 @@ struct Deciding<'a> {
 }
 
 impl Deciding<'_> {
-    /// Hands on an operation that is decided.
+    /// Passes on an operation whose stamps are decided.
     fn hand_on(&mut self, operation: &mut Operation, take: &mut impl FnMut(&mut Operation, Judged)) {
         let verdict = judge(self.steps, self.clock, self.nanoseconds_per_tick, operation);
         let kernel = operation.kernel(self.kernels);
@@ -212,7 +217,8 @@ impl Deciding<'_> {
     }
 }
 
-/// What is known of an operation's stamps, looked at together with the stamps themselves.
+/// Returns the verdict on an operation's stamps. Stamps of the operation that lie before its enqueue condemn it and all
+/// later operations.
 pub(super) fn judge(steps: &mut InStep, clock: &GpuClock, nanoseconds_per_tick: f64, operation: &Operation) -> Verdict {
     let verdict = steps.verdict(operation.order);
     let first = operation.span().map(|(first, _)| first).filter(|_| verdict == Verdict::InStep);
@@ -233,14 +239,14 @@ mod tests {
     use crate::record::payload::{OfKernel, OfOperation, Place};
     use crate::record::pool::{BLOCK_SLOTS, Pool};
 
-    /// Has the assembly hear of operations on one channel each: that they were enqueued, and of those that `ran` that
-    /// their kernel did. Each starts ten ticks after the one before.
+    /// Has the assembly hear of operations on one channel each: each operation is enqueued, and has a kernel channel if
+    /// `ran` says so. Each starts ten ticks after the one before.
     fn hear(assembly: &mut Assembly, orders: std::ops::Range<u64>, ran: impl Fn(u64) -> bool) {
         let pool = Pool::new(2 * (orders.end - orders.start) as usize * 4096).unwrap();
         let mut tell = |kind, parent, start, payload| {
             let block = pool.take().unwrap();
             let generation = pool.block(block).unwrap().generation();
-            // a handle of its own, whatever pool it is of
+            // a handle that no other pool's block has
             let handle =
                 Handle::of_event(kind, Pool::index(block, 0) + 2 * orders.start as u32 * BLOCK_SLOTS, generation);
             let slot = pool.slot(block, 0).unwrap();

@@ -1,4 +1,4 @@
-//! Proxy operations and their steps: whose they are, and what they transferred.
+//! Proxy operations and their steps: their operations, and their transfers.
 
 use super::Assembly;
 use crate::collect::proxies::Proxy;
@@ -11,13 +11,13 @@ use crate::sums::histograms;
 use crate::sums::run_sums::Transfer;
 
 impl Assembly {
-    /// The proxy operation of that handle, read from its slot if it has not been read yet.
+    /// Returns the proxy operation of this handle. Reads it from its slot if it has not been read yet.
     fn proxy(&mut self, pool: &Pool, handle: u64) -> Option<Proxy> {
         let known = self.proxies.get(handle);
         if known.is_none() {
             let event = self.living(pool, handle, |kind| kind == Kind::ProxyOp)?;
             if event.stop.is_some() {
-                // not told of yet, or forgotten already: its end is counted where it is told, if it is
+                // not reported yet, or forgotten already: the operation does not count it as under way
                 self.proxies.begin(handle, &event, false);
                 self.proxies.end(handle, event.stop.unwrap_or(0));
             } else {
@@ -58,7 +58,7 @@ impl Assembly {
 
     pub(super) fn step_ended(&mut self, event: &Recorded, ended: Option<u64>) {
         let awaited = self.proxies.end_step(event.parent, event.handle);
-        // without its proxy operation, a step is an orphan, counted when it began
+        // a step without its proxy operation is an orphan: it was counted when it began
         let Some(proxy) = self.proxies.get(event.parent) else { return };
         if awaited {
             self.child_ended(proxy.operation, ended);
@@ -66,7 +66,7 @@ impl Assembly {
         self.transferred(proxy, event, ended);
     }
 
-    /// A step that has begun and ended.
+    /// Takes in a step that has begun and ended.
     pub(super) fn step_passed(&mut self, pool: &Pool, event: &Recorded, stop: u64) {
         let OfStep { number } = OfStep::unpack(event.payload());
         let passed = self.proxies.pass_step(event.parent, number).or_else(|| {
@@ -82,7 +82,7 @@ impl Assembly {
         self.transferred(proxy, event, Some(stop));
     }
 
-    /// What a step sent that has ended, if it sent anything.
+    /// Adds the transfer of a send step that has ended.
     #[inline]
     fn transferred(&mut self, proxy: Proxy, event: &Recorded, ended: Option<u64>) {
         if proxy.sends()

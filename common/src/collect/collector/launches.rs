@@ -1,4 +1,4 @@
-//! Launches that CUDA's events time: the collector hears what came of them, and hands that on to their communicators.
+//! Launches that CUDA events time: the collector learns their outcomes and passes them to their communicators.
 
 use super::Collector;
 use crate::base::{log, notes};
@@ -7,10 +7,10 @@ use crate::launch::times::{self, OfKernel, Outcome};
 use crate::launch::{self, KernelId};
 use crate::record::recorder::Recorder;
 
-/// What may wait that is heard of launches of communicators that are not known yet.
+/// Largest number of launch reports kept for communicators that the collector does not know yet.
 const MOST_HEARD: usize = 4096;
 
-/// Something that was heard of a kernel.
+/// A report of a kernel's launch or time.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Heard {
     kernel: KernelId,
@@ -24,14 +24,14 @@ impl Heard {
 }
 
 impl Collector {
-    /// What came of launches goes to their communicators.
+    /// Passes the outcomes of launches to their communicators.
     pub(super) fn look_at_launches(&mut self) {
         let Self { recorder, launches, figures, share, in_one_queue, heard, .. } = self;
         if !recorder.launches.are_timed() && !launches.are_awaited() && heard.is_empty() {
             return;
         }
         share.look(&recorder.share, clock::monotonic(), *in_one_queue);
-        // what a recording has learnt until then is among the news
+        // all that a recording has learnt by this time is among the news
         let known = CLOCK.now();
         times::take_news(&recorder.launches, launches, |kernel, news| heard.push(Heard { kernel, news }));
         if figures.knows_tick {
@@ -46,7 +46,8 @@ impl Collector {
         self.tell_failure();
     }
 
-    /// A communicator may launch before it is known here: what is heard of it waits.
+    /// Passes the reports to their communicators. A communicator may launch before the collector knows it: its reports
+    /// wait.
     pub(super) fn hand_on(&mut self) {
         for heard in std::mem::take(&mut self.heard) {
             let Heard { kernel: KernelId { context, order }, news } = heard;
@@ -62,7 +63,7 @@ impl Collector {
         }
     }
 
-    /// Says once that a call of CUDA's failed, and that there are no more of them.
+    /// Warns once that a CUDA call failed, after which no more CUDA calls are made.
     pub(super) fn tell_failure(&mut self) {
         let failure = || self.recorder.launches.driver()?.failure();
         if self.told_failure {
@@ -79,7 +80,7 @@ impl Collector {
         }
     }
 
-    /// Stamps are not asked for while NCCL's thread that hands them on does not keep up.
+    /// Asks for no stamps while NCCL's thread that hands them on does not keep up.
     pub(super) fn pause_stamps(&mut self) {
         let lag = std::mem::take(&mut self.figures.lag);
         let Recorder { launches, stamps, settings, .. } = self.recorder;

@@ -31,23 +31,23 @@ use std::sync::Once;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// Blocks of recording memory never used that the system has memory for already: 4 MiB, or five milliseconds of ten
-/// million events a second.
+/// Number of unused blocks of recording memory that are committed ahead: 4 MiB, or five milliseconds of ten million
+/// events a second.
 const BLOCKS_AHEAD: u32 = 1024;
-/// Between two rounds while events flow.
+/// Time between two rounds while events arrive.
 const ROUND: Duration = Duration::from_millis(10);
-/// Events that a round should find: where many come, rounds are closer together.
+/// Number of events that a round should find: with many events, rounds follow one another more closely.
 const PLENTY: u32 = 16_384;
-/// Between two rounds when nothing happens; the next operation ends it.
+/// Time between two rounds while nothing happens. The next operation ends it.
 const SLEEP: Duration = Duration::from_secs(1);
-/// Rounds without news after which the collector sleeps.
+/// Number of rounds without news after which the collector sleeps.
 const IDLE_ROUNDS: u32 = 100;
-/// How long the last flush waits for callbacks that are under way, nanoseconds, and rounds that it makes at least: a
-/// machine that stands still for a while must not end it early.
+/// Time for which the last flush waits for callbacks under way, nanoseconds.
 const FLUSH_PATIENCE: u64 = 1_000_000_000;
+/// Least number of rounds of a flush, since a machine that stands still for a while must not end it early.
 const FLUSH_ROUNDS: u32 = 100;
 
-/// Starts the thread.
+/// Starts the collector thread.
 ///
 /// # Errors
 /// When the system refuses a thread.
@@ -66,7 +66,7 @@ struct Collector {
     pause: Pause,
     in_one_queue: bool,
     told_failure: bool,
-    /// What was heard of launches and not handed on.
+    /// Reports of launches that have not been passed on.
     heard: Vec<Heard>,
 }
 
@@ -100,16 +100,16 @@ impl Collector {
             let news = self.listen();
             let Round { events, .. } = self.round(false);
             let now = ThreadCell::all_callbacks();
-            // a window that is full while this one was read is not left to wait
+            // another round follows at once if a window has filled during this one
             let busy = news || now != callbacks || !self.recorder.closed.is_empty();
             callbacks = now;
             idle = if busy { 0 } else { idle + 1 };
-            // what is under way ends by callbacks that wake nobody
+            // operations and launches under way end without waking the collector
             if idle < IDLE_ROUNDS
                 || self.launches.are_awaited()
                 || self.communicators.values().any(Communicator::awaits)
             {
-                // in the time since the last round began, so many events came
+                // this many events arrived since the last round began
                 let pause = if events == 0 { ROUND } else { (begun.elapsed() * PLENTY / events).min(ROUND) };
                 begun = Instant::now();
                 if events < PLENTY / 2 {
@@ -117,7 +117,7 @@ impl Collector {
                 }
             } else {
                 self.recorder.asleep.store(true, Ordering::SeqCst);
-                // what came before the flag was up is taken in here, not a second later
+                // events recorded before `asleep` was set woke nobody: this round takes them in now, not a second later
                 self.round(false);
                 self.recorder.bell.wait(SLEEP);
                 self.recorder.asleep.store(false, Ordering::Relaxed);
@@ -125,11 +125,11 @@ impl Collector {
         }
     }
 
-    /// Takes in what was reported and answers what was asked; true when there was anything.
+    /// Takes in the news and answers the questions. Returns whether there were any.
     fn listen(&mut self) -> bool {
         let mut heard = std::iter::from_fn(|| self.recorder.closed.pop()).count() > 0;
         loop {
-            // first, so that what is reported before it is known when it is answered
+            // first, so that all news from before the question are taken in before the answer
             let question = question::next();
             while let Some(news) = self.recorder.news.pop() {
                 heard = true;
@@ -163,12 +163,12 @@ impl Collector {
         }
     }
 
-    /// Whoever asked may have gone.
+    /// Answers a question. Whoever asked may no longer wait.
     fn answer(&mut self, question: Question) {
         match question {
             Question::Flush { last, done } => self.flush(last, done),
             Question::Close { pool, done } => {
-                // maybe before the first round
+                // may come before the first round
                 self.know_scale();
                 self.look_at_launches();
                 let left = self.launches.close(pool, |outcome| self.heard.push(Heard::of(outcome)));
@@ -197,7 +197,7 @@ impl Collector {
         }
     }
 
-    /// With the first communicator, where somebody wants the timeline.
+    /// Begins the timeline with the first communicator, if the timeline is wanted.
     fn begin_timeline(&mut self) {
         if !self.communicators.is_empty() || self.figures.timeline.is_some() {
             return;
@@ -209,7 +209,8 @@ impl Collector {
         self.figures.timeline = timeline::is_wanted().then(|| Timeline::new(self.recorder.settings.lane_bytes));
     }
 
-    /// An operation told what its communicator is; how many ranks and nodes it has is never told then.
+    /// Introduces a communicator from its first operation. Such an introduction never has the numbers of ranks and
+    /// nodes.
     fn tell(&mut self, index: u32, id: u64, name: String, rank: i32) {
         if let Some(communicator) = self.communicators.get_mut(&index) {
             communicator.tell(id, rank);
@@ -228,7 +229,7 @@ impl Collector {
         }
     }
 
-    /// Takes in what was recorded, once.
+    /// Takes in once what was recorded.
     fn round(&mut self, hasty: bool) -> Round {
         let now = CLOCK.now();
         self.know_scale();
@@ -252,7 +253,7 @@ impl Collector {
         round
     }
 
-    /// What a tick is worth is known ever better.
+    /// Takes over the nanoseconds of a tick, which become more exact over time.
     fn know_scale(&mut self) {
         if let Some(scale) = CLOCK.nanoseconds_per_tick() {
             self.figures.nanoseconds_per_tick = scale;
@@ -262,8 +263,8 @@ impl Collector {
         }
     }
 
-    /// Takes in all that was recorded before, in as many rounds as that takes. The last flush goes on until the windows
-    /// are taken apart, which waits for callbacks that are under way, but not for ever.
+    /// Takes in all that was recorded before the call, in as many rounds as needed. The last flush goes on until all
+    /// windows are taken apart. For that it waits for callbacks under way, up to [`FLUSH_PATIENCE`].
     fn flush(&mut self, last: bool, done: Reply<()>) {
         if last {
             for (&index, communicator) in &mut self.communicators {
@@ -276,7 +277,8 @@ impl Collector {
         let deadline = clock::monotonic().saturating_add(FLUSH_PATIENCE);
         let now = CLOCK.now();
         let mut rounds = 1;
-        // while events come faster than they are read, there is no end; a clock that goes back is not waited for
+        // the rounds are bounded, since events may come faster than they are read; a clock that goes back is not waited
+        // for
         while self.round(last).horizon < now.min(CLOCK.now())
             && (last || rounds < FLUSH_ROUNDS || clock::monotonic() < deadline)
         {
@@ -290,8 +292,8 @@ impl Collector {
             rounds += 1;
         }
         if last && !self.communicators.is_empty() {
-            // for good, as far as anybody knows: what others have recorded is read all the same, at the end of the
-            // process
+            // the callback has probably been left for good; what the other threads have recorded is read all the same,
+            // at the end of the process
             self.graces.give_up();
             self.round(last);
             self.graces.resume();

@@ -1,4 +1,4 @@
-//! One rank of one communicator, as the collector follows it.
+//! A communicator of this process (one rank of it) as the collector follows it.
 
 mod taking;
 mod transfers;
@@ -22,40 +22,40 @@ use crate::sums::run_sums::Rank;
 use taking::take;
 use transfers::Transfers;
 
-/// How long an operation must have been over on the GPU before what started earlier is taken to have had its time, in
-/// settling times (`NCCL_SCOREP_SETTLE_SECONDS`).
+/// Time after an operation's end on the GPU from which everything that started before it is taken to have had its time,
+/// in settling times (`NCCL_SCOREP_SETTLE_SECONDS`).
 const SILENT: f64 = 20.0;
-/// Seconds between two looks at which operations are over.
+/// Seconds between two settlings of operations.
 const SETTLING_SECONDS: f64 = 0.1;
-/// Events of a communicator that a round takes in, about: more of them are the next rounds'.
+/// Approximate largest number of a communicator's events that a round takes in. Later rounds take in the rest.
 const MOST_EVENTS: u32 = 16_384;
-/// The collector's view of a communicator.
+/// A communicator as the collector follows it.
 #[derive(Debug)]
 pub struct Communicator {
     id: Handle,
     nranks: i32,
-    /// Known from the start, or from the first operation on (interface v1 to v3).
+    /// Known from the start or, with interface v1 to v3, from the first operation on.
     rank: Option<Rank>,
     readers: [Reader; WINDOWS as usize],
-    /// What each window transferred.
+    /// Transfers of each window.
     transfers: Transfers,
     assembly: Assembly,
-    /// Its place on the timeline, and whether it has asked for one.
+    /// Its place on the timeline. The outer `None` means that it has not asked for a place yet.
     place: Option<Option<u8>>,
-    /// Where its windows are shown over time, if anywhere.
+    /// Its place in the series, if its windows are shown over time.
     series: Option<series::Place>,
-    /// When, in ticks.
+    /// Time of its end, ticks.
     ended: Option<u64>,
     next_settling: u64,
-    /// All that began before was taken in, in ticks.
+    /// All events that began before this time were taken in, in ticks.
     horizon: u64,
     over: bool,
-    /// Launches are told of, and events wanted around them.
+    /// Whether its launches are reported and events should time them.
     wants_launches: bool,
 }
 
 impl Communicator {
-    /// As NCCL introduced it.
+    /// Makes a communicator from NCCL's introduction.
     pub fn new(id: Handle, introduction: &event::Communicator) -> Self {
         let mut communicator = Self {
             id,
@@ -82,38 +82,40 @@ impl Communicator {
         communicator
     }
 
-    /// Its context.
+    /// Returns the handle of its context.
     pub fn id(&self) -> Handle {
         self.id
     }
 
-    /// Its windows are shown over time.
+    /// Sets its place in the series over time.
     pub(crate) fn show(&mut self, series: Option<series::Place>) {
         self.series = series;
     }
 
-    /// What it is, when that is known.
+    /// Sets its id and rank, when they are known.
     pub fn tell(&mut self, comm: u64, rank: i32) {
         self.rank = Some(Rank { comm, rank });
         self.assembly.set_rank(rank);
     }
 
-    /// NCCL destroyed it at that time, or the measurement is over: no operation starts in it any more.
+    /// Notes its end: NCCL destroyed it at this time, or the measurement is over. No operation starts in it any more.
     pub fn end(&mut self, time: u64) {
         self.ended.get_or_insert(time);
     }
 
-    /// True when it has ended and everything of it was taken in: then it can be forgotten.
+    /// Returns whether it has ended and all its events were taken in. Then it can be forgotten.
     pub fn is_over(&self) -> bool {
         self.over
     }
 
-    /// What it is, once it was told what that is. Before, nothing of it counts.
+    /// Returns its id and rank. If it ends before they are known, a placeholder stands for them. Until then, nothing of
+    /// it is taken in.
     fn known(&self) -> Option<Rank> {
         self.rank.or(self.ended.map(|_| Rank { comm: 0, rank: -1 }))
     }
 
-    /// Takes in what was recorded, the oldest first and so much of it that the memory for it stays small.
+    /// Takes in what was recorded, the oldest windows first, and only so many events that the memory for them stays
+    /// small.
     pub(crate) fn read(&mut self, course: Course<'_>, figures: &mut Figures) -> Round {
         let Course { recorder, now, .. } = course;
         let (Some(context), Some(rank)) = (recorder.contexts.at(self.id.index()), self.known()) else {
@@ -146,7 +148,7 @@ impl Communicator {
         Round { events: MOST_EVENTS - left, horizon }
     }
 
-    /// Settles what is over, after all windows that can be were closed.
+    /// Settles the operations that are over, after all windows that can be closed were closed.
     pub(crate) fn conclude(&mut self, course: Course<'_>, figures: &mut Figures) {
         let Course { recorder, now, hasty } = course;
         let Some(context) = recorder.contexts.at(self.id.index()) else {
@@ -155,7 +157,7 @@ impl Communicator {
         };
         let Some(rank) = self.known() else { return };
         self.assembly.end_round(self.horizon);
-        // asked after the windows were read: what was lost before any of it was recorded is known now
+        // asked after the windows were read: losses before any event read in this round are known now
         if let Some(order) = context.lost_from() {
             self.assembly.lost_from(order);
         }
@@ -177,9 +179,9 @@ impl Communicator {
         figures.totals.sum_up();
     }
 
-    /// Something is heard of the kernel whose first operation has that order.
+    /// Takes in a report of the kernel whose first operation has this order.
     pub(crate) fn heard(&mut self, first: u64, news: OfKernel, figures: &mut Figures) {
-        // maybe before the first read: times tell of the GPU's clock from the first one on
+        // may come before the first read, but the tracks of the GPU's clocks need its times from the first one on
         if let Some(rank) = self.known() {
             self.take_place(rank, figures);
         }
@@ -190,7 +192,7 @@ impl Communicator {
         }
     }
 
-    /// Whether an operation is under way, whose end is to be seen at once.
+    /// Returns whether an operation is under way whose end is to be seen at once.
     pub fn awaits(&self) -> bool {
         self.assembly.awaits_operations()
     }
@@ -202,7 +204,7 @@ impl Communicator {
     fn settle(&mut self, rank: Rank, now: u64, (settings, context): (&Settings, &Context), figures: &mut Figures) {
         let quiet = settings.settle_seconds;
         let horizon = self.horizon;
-        // of what came later, not all has been read: that nothing was heard since means nothing
+        // counted from the horizon: not all events after it have been read, so silence after it means nothing
         let [quiet, silent, overdue] =
             [quiet, SILENT * quiet, settings.deadline_seconds].map(|ago| horizon.saturating_sub(figures.ticks(ago)));
         let without_stamps = self.assembly.is_without_gpu();
@@ -210,7 +212,7 @@ impl Communicator {
         self.assembly.touched(|operation, judged| {
             let is_over = operation.looks_done(judged.kernel)
                 || operation.is_quiet() && without_stamps && judged.kernel.is_settled();
-            // all that shares its kernel began before it ended there
+            // all operations of its kernel began before the kernel ended
             if operation.is_quiet() && certain || is_over && operation.active <= horizon {
                 let verdict = if without_stamps { Verdict::OutOfStep } else { judged.verdict };
                 figures.credit(operation, Judged { verdict, ..judged });
@@ -231,14 +233,14 @@ impl Communicator {
         self.take_losses(figures);
         if let Some(cause) = self.assembly.out_of_step() {
             context.doubt();
-            // whether events time these is known for certain in the end
+            // whether events time these operations is certain only in the end
             if !self.wants_launches {
                 self.tell_out_of_step(rank, cause, figures);
             }
         }
     }
 
-    /// A person is told, once an operation has stamps that are not used, unless events time what stamps do not.
+    /// Warns once an operation has stamps that are not used, unless events time operations without stamps.
     fn tell_out_of_step(&self, rank: Rank, cause: Cause, figures: &mut Figures) {
         if figures.totals.out_of_step > 0 && !self.assembly.expects_launches() {
             figures.out_of_step(rank.comm, cause);
@@ -256,7 +258,7 @@ impl Communicator {
         }
     }
 
-    /// Joins the timeline, if there is one, before anything is read or heard.
+    /// Takes a place on the timeline, if there is one, before anything is read or heard.
     fn take_place(&mut self, rank: Rank, figures: &mut Figures) {
         if self.place.is_none() {
             let place = figures.timeline.as_mut().and_then(|timeline| timeline.open(rank, self.nranks));
@@ -268,11 +270,11 @@ impl Communicator {
         }
     }
 
-    /// What was learnt of the GPU's clock goes to the timeline.
+    /// Hands what was learnt of the GPU's clocks to the timeline.
     fn give_track(&mut self, figures: &mut Figures) {
         let Some((place, timeline)) = self.place.flatten().zip(figures.timeline.as_mut()) else { return };
         if let (Some(ours), Some(theirs)) = (self.assembly.take_tracks(), timeline.tracks(place)) {
-            // one that was made again and did nothing tells nothing of the GPU's clock
+            // a communicator that was made again and did nothing must not overwrite a track
             for (ours, theirs) in ours.into_iter().zip(theirs).filter(|(ours, _)| !ours.is_empty()) {
                 *theirs = ours;
             }

@@ -1,4 +1,4 @@
-//! Operations of which nothing more will come, on their way into the figures.
+//! Takes operations of which nothing more will come into the figures.
 
 use crate::figures::Figures;
 use crate::figures::series::{Place, Sums};
@@ -6,7 +6,7 @@ use crate::operation::verdict::Judged;
 use crate::operation::{Operation, bus_bytes};
 use crate::sums::run_sums::Rank;
 
-/// A collective is in the window in which it was enqueued.
+/// Adds a collective to the series, in the window in which it was enqueued.
 fn show(operation: &Operation, judged: Judged, (place, nranks): (Place, i32), figures: &mut Figures) {
     if !operation.is_collective() {
         return;
@@ -16,7 +16,8 @@ fn show(operation: &Operation, judged: Judged, (place, nranks): (Place, i32), fi
         (sums.timed, sums.nanoseconds) = (1, stop - start);
         if let Some(bytes) = operation.bus_bytes(nranks) {
             sums.bus_bytes = bytes;
-            // the first that has a bus bandwidth: one that has none, or is not recorded, may start before it
+            // the kernel's time counts with its first operation that has a bus bandwidth: operations without one, or
+            // not recorded, may start before it
             let has_one = |function| bus_bytes(function, 0, nranks).is_some();
             sums.bus_nanoseconds = if judged.kernel.is_first(operation.distance, has_one) { stop - start } else { 0 };
         }
@@ -24,7 +25,7 @@ fn show(operation: &Operation, judged: Judged, (place, nranks): (Place, i32), fi
     figures.series.add(place, operation.start, None, &sums);
 }
 
-/// Takes in an operation of which nothing more will come.
+/// Takes an operation of which nothing more will come into the figures.
 pub(super) fn take(
     operation: &mut Operation,
     judged: Judged,
@@ -55,7 +56,7 @@ mod tests {
     use crate::record::payload::{OfOperation, Place};
     use std::ffi::CStr;
 
-    /// The operation that is so far behind the first one of the only kernel.
+    /// Returns an operation `distance` starts behind the first operation of the only kernel.
     fn operation(function: &CStr, distance: u64, kernels: &mut Kernels) -> Operation {
         let function = Name::of(Some(function));
         kernels.begun(0, distance as u16, distance + 1, Some(function));
@@ -66,7 +67,7 @@ mod tests {
 
     #[test]
     fn the_bus_bandwidth_of_a_window_has_the_time_of_a_kernel_once() {
-        // one that is too small to be recorded and one without a bus bandwidth start before two that have one
+        // an operation too small to be recorded and one without a bus bandwidth start before two that have one
         let number = 50;
         want(Of::Communicator(number));
         let mut kernels = Kernels::default();
@@ -79,7 +80,7 @@ mod tests {
             0,
             When::Timed(KernelTime { start: 5000, stop: 9096, first: 5000, before: 0, learnt: 0, is_vague: false }),
         );
-        // whatever is taken first
+        // in whatever order the operations are taken
         for order in [[0, 1, 2], [2, 1, 0]] {
             let mut figures = Figures::default();
             let place = (0..=number).filter_map(|_| figures.series.open(2)).last().unwrap();
@@ -96,7 +97,7 @@ mod tests {
             }
             let series = crate::figures::metric::series("nccl_window_effective_busbw").unwrap();
             let points = figures.series.points(Token { series, of: Of::Communicator(number) }, 1.0);
-            // 1 MiB each by two ranks, factor 1, in 4096 ns
+            // 1 MiB each, by two ranks, factor 1, in 4096 ns
             assert_eq!(points.iter().map(|point| point.value).collect::<Vec<_>>(), [2.0 * 256.0]);
         }
     }

@@ -1,4 +1,4 @@
-//! What the windows of a communicator transferred, until all of their transfers were served.
+//! The transfers of a communicator's windows, until all of them were served.
 
 use crate::figures::Figures;
 use crate::record::window::WINDOWS;
@@ -8,14 +8,14 @@ use crate::sums::run_sums::Rank;
 use crate::sums::window_sums::Traffic;
 use std::collections::BTreeMap;
 
-/// Of all windows of a communicator.
+/// The transfers of all windows of a communicator.
 #[derive(Debug)]
 pub(super) struct Transfers {
     connections: Connections,
-    /// Numbers of the windows that are read, by their place.
+    /// Numbers of the open windows, by their place.
     open: [Window; WINDOWS as usize],
     next: Window,
-    /// Those that were read to their end, with when they were opened.
+    /// Windows that were read to their end, each with its opening time.
     closed: Vec<(Window, u64)>,
     traffic: BTreeMap<Window, Traffic>,
 }
@@ -33,7 +33,7 @@ impl Default for Transfers {
 }
 
 impl Transfers {
-    /// Takes in what was read of the window at that place. How it was served shows later.
+    /// Adds the transfers read from the window at this place. Their service times become known later.
     pub(super) fn read(&mut self, rank: Rank, place: usize, sent: Sent, figures: &mut Figures) {
         let (peers, transfers) = sent.into_parts();
         if !transfers.is_empty() {
@@ -43,14 +43,14 @@ impl Transfers {
         }
     }
 
-    /// The window at that place, opened then, was read to its end; another one takes its place.
+    /// Notes that the window at this place, opened at `opened`, was read to its end. Another window takes its place.
     pub(super) fn close(&mut self, place: usize, opened: u64) {
         self.closed.push((std::mem::replace(&mut self.open[place], self.next), opened));
         self.next += 1;
     }
 
-    /// Serves what stopped before `horizon`, since all that did was read. Gives what those windows transferred that
-    /// were read to their end and of which nothing waits any more, with when they were opened.
+    /// Serves the transfers that stopped before `horizon`: all of them were read. Returns the traffic of the windows
+    /// that were read to their end and have no transfer waiting, each with its opening time.
     pub(super) fn serve(&mut self, rank: Rank, horizon: u64, figures: &mut Figures) -> Vec<(Traffic, u64)> {
         let Self { connections, closed, traffic, .. } = self;
         connections.serve(horizon, |served| figures.served(rank, served, traffic.entry(served.window).or_default()));
@@ -81,7 +81,7 @@ mod tests {
         transfers.read(rank, 0, sent(100), &mut figures);
         transfers.read(rank, 1, sent(50), &mut figures);
         transfers.close(0, 5);
-        // the next one at its place
+        // the next window at the same place
         transfers.read(rank, 0, sent(90), &mut figures);
         assert_eq!(served(transfers.serve(rank, 100, &mut figures)), []);
         assert_eq!(served(transfers.serve(rank, 101, &mut figures)), [(1, 1, 5)]);

@@ -1,4 +1,4 @@
-//! The windows of a communicator: when they are closed, and what each of them came to.
+//! Closes and finishes the windows of a communicator.
 
 use super::Communicator;
 use crate::collect::course::Course;
@@ -12,16 +12,16 @@ use crate::sums::rate::{FittedLine, Rate};
 use crate::sums::run_sums::Rank;
 use crate::sums::window_sums::Traffic;
 
-/// Blocks from which on a window is closed when memory runs short.
+/// Number of blocks from which on a window is closed when memory runs short.
 const SOME_BLOCKS: u32 = if cfg!(loom) { u32::MAX } else { 16 };
-/// How long a closed window waits for its events when memory runs short, nanoseconds.
+/// Time for which a closed window waits for its events when memory runs short, nanoseconds.
 const PRESSED: u64 = 1_000_000_000;
-/// How long a destroyed communicator is kept for late events, in settling times.
+/// Time for which a destroyed communicator is kept for late events, in settling times.
 const LINGER: f64 = 120.0;
 
 impl Communicator {
-    /// Goes on with closing windows, after [`Communicator::read`]: only now is all known that decides whether an event
-    /// is still waited for. To be called again when a grace period has begun.
+    /// Goes on with closing windows. Must follow [`Communicator::read`], which decides whether an event is still waited
+    /// for; is called again when a grace period has begun.
     pub(crate) fn close(&mut self, course: Course<'_>, graces: &mut Graces, figures: &mut Figures) {
         let recorder = course.recorder;
         let (Some(context), Some(rank)) = (recorder.contexts.at(self.id.index()), self.known()) else { return };
@@ -38,7 +38,7 @@ impl Communicator {
                 context.forget();
                 window.change(WindowState::Filling, WindowState::Closing);
             }
-            // once it is ready, it may fill again at any time
+            // read before the close: a window that is ready may fill again at any time
             let opened = window.opened();
             if self.readers[place].close(&recorder.pool, window, patience, graces, &mut self.assembly) {
                 self.transfers.read(rank, place, self.assembly.take_sent(), figures);
@@ -47,27 +47,29 @@ impl Communicator {
         }
     }
 
-    /// Whether it ended less than so many settling times ago, and its late events are waited for.
+    /// Returns whether the communicator ended less than this many settling times ago and its late events are waited
+    /// for.
     fn has_ended_within(&self, times: f64, course: Course<'_>, figures: &Figures) -> bool {
         let ticks = figures.ticks(times * course.recorder.settings.settle_seconds);
         self.ended.is_some_and(|ended| !course.hasty && course.now < ended.saturating_add(ticks))
     }
 
-    /// Closes the window that fills when it is old, or when memory runs short; callbacks do so only when there are any.
+    /// Closes the window that fills if it is old, or if memory runs short. Callbacks close full and old windows, but no
+    /// callback may come for a while.
     pub fn close_old_window(&self, recorder: &Recorder, now: u64, most_ticks: u64) {
         let Some((context, index)) = recorder.contexts.find(self.id.raw()) else { return };
         // asked once: a callback may go on to the next window meanwhile, which is not old
         let filling = context.filling();
         let window = context.window(filling);
         let is_old = window.blocks() > 0 && now.saturating_sub(window.opened()) > most_ticks.saturating_mul(2);
-        // many communicators whose windows all fill could hold all memory before the first one is full
+        // many communicators that fill their windows could take up all memory before any window is full
         let is_held_back = window.blocks() >= SOME_BLOCKS && recorder.pool.is_pressed();
         if is_old || is_held_back {
             recorder.close(context, index, filling, now);
         }
     }
 
-    /// Finishes the windows that were read to their end and all of whose transfers were served.
+    /// Finishes the windows that were read to their end and whose transfers were all served.
     pub(super) fn finish_windows(&mut self, rank: Rank, regression: Regression, figures: &mut Figures) {
         let horizon = if self.over { u64::MAX } else { self.horizon };
         for (traffic, opened) in self.transfers.serve(rank, horizon, figures) {
@@ -75,7 +77,7 @@ impl Communicator {
         }
     }
 
-    /// What a window transferred that was opened then is fitted and shown as points of the series.
+    /// Fits the traffic of a window, opened at `opened`, and adds it to the figures, the timeline and the series.
     fn finish_window(
         &mut self,
         rank: Rank,

@@ -1,7 +1,7 @@
 //! Reads a window's slots as they fill, and takes the window apart when it is closed.
 //!
-//! Each event is told twice: when it is seen to have begun, and when it is seen to have stopped (or is given up); or
-//! once, when both are seen at once.
+//! Each event is reported twice, when it has begun and when it has stopped or is given up; or once, if both are seen at
+//! the same time.
 
 #[cfg(test)]
 mod tests;
@@ -14,22 +14,22 @@ use crate::record::pool::{self, BLOCK_SLOTS, Pool};
 use crate::record::slot::{Recorded, Slot};
 use crate::record::window::{Window, WindowState};
 
-/// What a reader tells.
+/// The receiver of a reader's events.
 pub(crate) trait Listener {
-    /// An event was seen to have begun.
+    /// Takes an event that was seen to have begun.
     fn begun(&mut self, pool: &Pool, event: &Recorded);
-    /// It was seen to have stopped.
+    /// Takes the stop of an event that was seen to have begun before.
     fn ended(&mut self, event: &Recorded);
-    /// It was seen to have begun and stopped, both for the first time.
+    /// Takes an event that was seen to have begun and stopped at the same time.
     fn passed(&mut self, pool: &Pool, event: &Recorded);
-    /// Whether its stop is still waited for; asked of events that have begun and not stopped.
+    /// Returns whether the event's stop is still waited for. Asked of events that have begun and not stopped.
     fn awaits(&mut self, handle: u64) -> bool;
-    /// It will not be seen to stop any more.
+    /// Takes an event whose stop will not be seen any more.
     fn abandoned(&mut self, event: &Recorded);
 }
 
-/// How long a window is not taken apart that takes no more children, nanoseconds: the last of them may have begun right
-/// before that, however long the window has waited already.
+/// Least time for which a window that takes no more children waits before it is taken apart, nanoseconds. Its last
+/// children may have begun right before, however long the window has waited already.
 const LAST_PATIENCE: u64 = 250_000_000;
 
 #[derive(Debug, Clone, Copy)]
@@ -38,12 +38,12 @@ struct Cursor {
     generation: u32,
     /// Places before this one were seen.
     next: u32,
-    /// When the event at that place began, once it was left there.
+    /// Begin of the event at place `next`, once a round left it unread.
     begin: Option<u64>,
 }
 
 impl Cursor {
-    /// What is to be read of its block, if nobody writes to that any more but to update it.
+    /// Returns the unread slots of its block if the block is full; then slots are only updated.
     fn full<'p>(&self, pool: &'p Pool) -> &'p [Slot] {
         let slots = pool.slots(self.block);
         let full = slots.last().is_some_and(|slot| slot.is_of(self.generation));
@@ -54,7 +54,7 @@ impl Cursor {
 #[derive(Debug)]
 enum Phase {
     Open,
-    /// Waiting for the end of a grace period, by number, and for the window's events until a time.
+    /// Waits for the end of the grace period of this number, and for the window's events until the deadline.
     Closing {
         grace: u64,
         deadline: u64,
@@ -65,17 +65,17 @@ enum Phase {
     },
 }
 
-/// The collector's view of one window.
+/// A window as the collector reads it.
 #[derive(Debug)]
 pub(crate) struct Reader {
     /// Blocks that are not wholly read, oldest first.
     cursors: Vec<Cursor>,
-    /// All blocks known, to be given back.
+    /// All known blocks, to be given back.
     blocks: Vec<u32>,
     newest: Option<u32>,
-    /// Events begun and not stopped: (block, place, generation).
+    /// Block, place and generation of events that have begun and not stopped.
     open: Vec<(u32, u32, u32)>,
-    /// Blocks are left that were not read for want of time.
+    /// Whether blocks were left unread for want of time.
     behind: bool,
     phase: Phase,
 }
@@ -94,8 +94,9 @@ impl Default for Reader {
 }
 
 impl Reader {
-    /// Tells what happened since the last call: of events seen before, all; of others, of the oldest `most` at about,
-    /// from which it takes off how many there were. Gives when the first one began that was left, if any was.
+    /// Reports what happened since the last call: all stops of events seen before, and about the `most` oldest new
+    /// events. Subtracts the number of new events from `most`. Returns the begin of the first event left unread, if
+    /// there is one.
     pub(crate) fn read(
         &mut self,
         pool: &Pool,
@@ -106,8 +107,8 @@ impl Reader {
         self.read_blocks(pool, window, most, false, listener)
     }
 
-    /// [`Reader::read`], `to_the_end` where nobody starts an event in the window any more: then a place that is empty
-    /// before others is one whose callback a signal handler has left, and what is behind it counts.
+    /// Reads as [`Reader::read`]. With `to_the_end`, no callback starts an event in the window any more: an empty place
+    /// before others belongs to a callback that a signal handler has left, and the places behind it count.
     fn read_blocks(
         &mut self,
         pool: &Pool,
@@ -128,14 +129,14 @@ impl Reader {
             let from = cursor.next;
             pulse::beat();
             let slots = pool.slots(cursor.block).get(from as usize..).unwrap_or_default();
-            // counted before: slots come from other processors' caches, and so many come at once
+            // counted first: slots come from other processors' caches, and this many are fetched at once
             let is_filled = |slot: &Slot| slot.is_of(cursor.generation);
             let filled = match to_the_end {
                 true => slots.iter().rposition(is_filled).map_or(0, |last| last + 1),
                 false => slots.iter().take_while(|slot| is_filled(slot)).count(),
             };
             for (place, slot) in slots[..filled].iter().enumerate() {
-                // the next block comes while this one is taken in
+                // fetches the next block while this one is taken in
                 if let Some(coming) = coming.get(place) {
                     coming.fetch();
                 }
@@ -156,8 +157,8 @@ impl Reader {
             *most = most.saturating_sub(cursor.next - from);
             read += 1;
         }
-        // threads are interrupted between looking at the clock and taking a block: any of those left may hold what
-        // began first
+        // a thread may be interrupted between reading the clock and taking a block: any block left may have the first
+        // event
         let first = |left: &mut Cursor| {
             if left.begin.is_none() {
                 left.begin = Some(pool.slot(left.block, left.next)?.begun(left.generation)?);
@@ -171,7 +172,7 @@ impl Reader {
         begin
     }
 
-    /// Tells which of the first `count` events seen to have begun have stopped since.
+    /// Reports which of the first `count` open events have stopped since.
     fn look_again(&mut self, pool: &Pool, count: usize, listener: &mut impl Listener) {
         let over = |&mut (block, place, generation): &mut (u32, u32, u32)| {
             let Some(event) = pool.slot(block, place).and_then(|slot| slot.read(generation)) else { return true };
@@ -200,14 +201,14 @@ impl Reader {
         self.cursors.extend(self.blocks[known..].iter().filter_map(cursor));
     }
 
-    /// True when every event was seen and has stopped.
+    /// Returns whether every event was seen and has stopped.
     pub(crate) fn is_idle(&self) -> bool {
         self.open.is_empty() && !self.behind
     }
 
-    /// Goes on with closing the window, after [`Reader::read`]; true when it is done and the window READY. Events that
-    /// have not stopped `patience` nanoseconds after it began to close are given up; with no patience, at once. To be
-    /// called again when a grace period that it has asked for has begun.
+    /// Goes on with closing the window, after [`Reader::read`]. Returns whether it is done, with the window READY.
+    /// Gives up events that have not stopped `patience` nanoseconds after the closing began; at once, with a patience
+    /// of 0. Must be called again when a grace period that it has asked for has begun.
     pub(crate) fn close(
         &mut self,
         pool: &Pool,
@@ -235,7 +236,7 @@ impl Reader {
             }
             *deadline = (*deadline).min(monotonic().saturating_add(patience));
             let late = monotonic() >= *deadline;
-            // no callback can start an event here any more: this read is the last that finds new ones
+            // no callback can start an event here any more: no later read finds new events
             let mut all = u32::MAX;
             self.read_blocks(pool, window, &mut all, true, listener);
             if !(self.open.is_empty() || late) {
@@ -254,7 +255,7 @@ impl Reader {
                     Some(_) => listener.ended(&event),
                     None => listener.abandoned(&event),
                 }
-                // whatever is still told of it comes too late
+                // a later report of the event comes too late
                 slot.stop(generation, event.start);
             }
         }

@@ -4,10 +4,10 @@ use crate::event::handle::Handle;
 use crate::event::kind::Kind;
 
 struct Zero(Window);
-// SAFETY: a window is atomic integers, valid as zeros, without drop.
+// SAFETY: `Window` consists of atomic integers, for which zeros are valid, and it has no drop.
 unsafe impl Zeroed for Zero {}
 
-/// Counts what it is told.
+/// Counts the reported events.
 #[derive(Default)]
 struct Count {
     begun: u32,
@@ -54,7 +54,7 @@ fn a_child_that_begins_when_its_window_has_waited_for_too_long_may_end() {
     start(0);
     window.change(WindowState::Ready, WindowState::Filling);
     window.change(WindowState::Filling, WindowState::Closing);
-    // one nanosecond is over at once
+    // a patience of one nanosecond is over at once
     let mut close = |reader: &mut Reader, told: &mut Count, patience| {
         reader.read(&pool, window, &mut u32::MAX.clone(), told);
         let is_closed = reader.close(&pool, window, patience, &mut graces, told);

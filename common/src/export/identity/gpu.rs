@@ -1,5 +1,6 @@
-//! The process' GPU as NVIDIA's driver tells of it. NCCL does not name it to a profiler, and CUDA is not ours to call;
-//! the driver has a directory for each GPU, named by its place on the PCI bus, that anybody may read.
+//! The process' GPU, as NVIDIA's driver describes it. NCCL does not name the GPU to a profiler, and the library must
+//! not call CUDA for it. The driver has a directory for each GPU, named by its place on the PCI bus, that any process
+//! may read.
 
 use std::ffi::CString;
 use std::fs;
@@ -9,44 +10,45 @@ use std::path::Path;
 /// A GPU.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Gpu {
-    /// Its place, as CUDA writes it.
+    /// Its place on the PCI bus, as CUDA writes it.
     pub(super) bus: String,
-    /// Its name, where the driver knows it already.
+    /// Its UUID, if the driver knows it already.
     pub(super) uuid: Option<String>,
 }
 
 impl Gpu {
-    /// The one that this process uses, where that is certain: the only one that it may open, or the one that CUDA's
-    /// variables name. `root` is where the file system begins.
+    /// Finds the GPU that this process uses, if that is certain: the only GPU that the process may open, or the GPU
+    /// that CUDA's variables name. `root` is the root of the file system.
     pub(super) fn of_process(lookup: impl Fn(&str) -> Option<String>, root: &Path) -> Option<Self> {
         let mut gpus = usable(root);
         let visible = lookup("CUDA_VISIBLE_DEVICES");
         let visible = visible.as_deref().map(str::trim).unwrap_or_default();
         let by_bus = lookup("CUDA_DEVICE_ORDER").is_some_and(|order| order.trim() == "PCI_BUS_ID");
         if visible.starts_with("GPU-") {
-            // the beginning of a name will do for CUDA, too
+            // CUDA accepts the beginning of a UUID, too
             gpus.retain(|gpu| gpu.uuid.as_ref().is_some_and(|uuid| uuid.starts_with(visible)));
         } else if by_bus && let Ok(number) = visible.parse() {
             gpus = gpus.into_iter().skip(number).take(1).collect();
         }
-        // of several it is not known which
+        // of several GPUs, it is not known which one the process uses
         gpus.pop().filter(|_| gpus.is_empty())
     }
 
-    /// By its directory, if this process may open it: a job's limits leave the others out of CUDA's numbers.
+    /// Reads the driver's directory of a GPU, if this process may open the GPU. CUDA's numbers leave out GPUs that a
+    /// job may not open.
     fn of_directory(directory: &Path, root: &Path) -> Option<Self> {
         let text = fs::read_to_string(directory.join("information")).ok()?;
         let field =
             |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim);
         let minor: u32 = field("Device Minor")?.parse().ok()?;
         may_open(&root.join(format!("dev/nvidia{minor}"))).then_some(())?;
-        // question marks stand for a name that is not known yet
+        // the driver writes question marks for a UUID that it does not know yet
         let uuid = field("GPU UUID").filter(|uuid| uuid.starts_with("GPU-") && !uuid.contains('?'));
         Some(Self { bus: directory.file_name()?.to_str()?.to_uppercase(), uuid: uuid.map(str::to_owned) })
     }
 }
 
-/// Those that this process may open, in the order of their places.
+/// Returns the GPUs that this process may open, in the order of their places.
 fn usable(root: &Path) -> Vec<Gpu> {
     let Ok(directories) = root.join("proc/driver/nvidia/gpus").read_dir() else { return vec![] };
     let mut gpus: Vec<Gpu> = directories.flatten().filter_map(|entry| Gpu::of_directory(&entry.path(), root)).collect();
@@ -54,10 +56,10 @@ fn usable(root: &Path) -> Vec<Gpu> {
     gpus
 }
 
-/// Asked without opening it, which would wake the GPU up.
+/// Returns whether this process may open the device. Does not open it, which would wake the GPU up.
 fn may_open(device: &Path) -> bool {
     let Ok(path) = CString::new(device.as_os_str().as_bytes()) else { return false };
-    // SAFETY: access reads the path, which ends with a zero.
+    // SAFETY: `access` only reads the path, and `CString` guarantees its terminating zero.
     unsafe { libc::access(path.as_ptr(), libc::R_OK | libc::W_OK) == 0 }
 }
 
@@ -66,7 +68,7 @@ mod tests {
     use super::*;
     use std::path::PathBuf;
 
-    /// A machine with these GPUs: place, name, and whether this process may open it.
+    /// A machine with GPUs: place, UUID, and whether this process may open it.
     struct Machine(PathBuf);
 
     impl Machine {
@@ -124,7 +126,7 @@ mod tests {
             (&[(VISIBLE, "GPU-1b")][..], Some("0000:0A:00.0")),
             (&[(VISIBLE, " GPU-1a ")], Some("0000:B1:00.0")),
             (&[(VISIBLE, "1"), BY_BUS], Some("0000:65:00.0")),
-            // CUDA's own order is not known, nor which of several
+            // CUDA's own order is not known, nor which of several GPUs the process uses
             (&[(VISIBLE, "1")], None),
             (&[(VISIBLE, "GPU-1")], None),
             (&[(VISIBLE, "0,1"), BY_BUS], None),

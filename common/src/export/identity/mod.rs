@@ -1,4 +1,4 @@
-//! Whose figures these are: machine, process, job and GPU, as far as the environment tells.
+//! The identity of the figures' process: machine, process, job and GPU, as far as the environment tells.
 
 mod gpu;
 
@@ -8,38 +8,39 @@ use crate::origin;
 use gpu::Gpu;
 use std::path::Path;
 
-/// What the environment and the driver tell.
+/// The identity of a process, from its environment and the driver.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Identity {
     /// Name of the machine.
     pub host: String,
-    /// Number of the process.
+    /// Process id.
     pub process: u32,
-    /// The process as no other of the machine is called.
+    /// A name of the process that is unique on the machine.
     pub process_name: String,
-    /// Number among the processes of the machine.
+    /// Its rank among the processes of the machine.
     pub local_rank: Option<String>,
-    /// SLURM's number of the job.
+    /// SLURM's job id.
     pub slurm_job: Option<String>,
-    /// SLURM's number of the task.
+    /// SLURM's task id.
     pub slurm_task: Option<String>,
-    /// The only GPU that the process may use, as CUDA numbers it.
+    /// The only GPU that the process may use, by CUDA's number.
     pub gpu_ordinal: Option<String>,
-    /// The same by its name.
+    /// The UUID of that GPU.
     pub gpu_uuid: Option<String>,
-    /// Where it is on the machine's PCI bus.
+    /// The place of that GPU on the PCI bus.
     pub gpu_bus: Option<String>,
 }
 
 impl Identity {
-    /// Of the process that figures are of: this one, or the one whose recording is replayed, as far as that says.
+    /// Returns the identity of the process that the figures belong to: this process, or the recorded process in a
+    /// replay, as far as the recording has it.
     pub(crate) fn of_process() -> Self {
         let (process, origin) = origin::of_figures();
         let host = origin.host.unwrap_or_else(|| String::from_utf8_lossy(&host_name::of_machine()).into_owned());
         let lookup = |name: &str| origin::variable(name);
         let own = process_name(std::process::id(), std::fs::read_link("/proc/self/ns/pid").ok().as_deref());
         if origin.file.is_some() {
-            // numbers of processes come again on other machines, and a recording may be replayed twice at a time
+            // process ids repeat on other machines, and two replays of a recording may run at a time
             let process_name = format!("{process}-{own}");
             return Self { host, process, process_name, ..Self::told(lookup) };
         }
@@ -47,7 +48,7 @@ impl Identity {
         told.with(Gpu::of_process(lookup, Path::new("/")))
     }
 
-    /// What the driver tells of the GPU besides.
+    /// Adds what the driver tells of the GPU.
     fn with(self, gpu: Option<Gpu>) -> Self {
         let (bus, uuid) = gpu.map_or((None, None), |gpu| (Some(gpu.bus), gpu.uuid));
         Self { gpu_uuid: self.gpu_uuid.or(uuid), gpu_bus: bus, ..self }
@@ -55,7 +56,7 @@ impl Identity {
 
     fn told(lookup: impl Fn(&str) -> Option<String>) -> Self {
         let text = |name: &str| lookup(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
-        // of several it is not known which is this process'
+        // of several GPUs, it is not known which one is this process'
         let gpu = text("CUDA_VISIBLE_DEVICES").filter(|devices| !devices.contains(','));
         let (ordinal, uuid) = match gpu {
             Some(gpu) if gpu.bytes().all(|byte| byte.is_ascii_digit()) => (Some(gpu), None),
@@ -73,10 +74,10 @@ impl Identity {
     }
 }
 
-/// A process' number; with that of its namespace behind it, where that is not the machine's own: containers on one
-/// machine have processes of the same number.
+/// Returns a process id with that of its namespace behind it, unless the namespace is the machine's own: containers on
+/// one machine may have processes of the same id.
 fn process_name(number: u32, namespace: Option<&Path>) -> String {
-    // the kernel's constant for the first one, PROC_PID_INIT_INO
+    // the kernel's constant for the first namespace, PROC_PID_INIT_INO
     const OF_THE_MACHINE: &str = "4026531836";
     let namespace = namespace.and_then(Path::to_str).and_then(|link| link.strip_prefix("pid:[")?.strip_suffix(']'));
     match namespace {
@@ -111,7 +112,7 @@ mod tests {
             Identity { slurm_job: job, slurm_task: task, local_rank: local, gpu_ordinal: gpu, ..Identity::default() };
         assert_eq!(found, expected);
         assert_eq!(told(&[("CUDA_VISIBLE_DEVICES", "GPU-8a")]).gpu_uuid.as_deref(), Some("GPU-8a"));
-        // what the environment says of the GPU stays
+        // what the environment says of the GPU takes precedence
         let gpu = || Some(Gpu { bus: "0000:65:00.0".into(), uuid: Some("GPU-8a-0".into()) });
         let names = |found: Identity| (found.gpu_bus, found.gpu_uuid);
         let both = |uuid: &str| (Some("0000:65:00.0".to_owned()), Some(uuid.to_owned()));

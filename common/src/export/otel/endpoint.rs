@@ -1,48 +1,49 @@
-//! Where to, and how: OpenTelemetry's standard variables. Those for metrics alone take precedence. Values are not for a
-//! person's eyes: there may be credentials among them, so what is wrong is told by the variable's name.
+//! The endpoint by OpenTelemetry's standard variables. Variables for metrics alone take precedence. Values may contain
+//! credentials and are never shown: errors name the variable only.
 
 use crate::export::interval;
 use std::time::Duration;
 use ureq::http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use ureq::tls::{PemItem, parse_pem};
 
-/// How long a request may take, where nothing else is told.
+/// Default time for a request.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How a message travels.
+/// The protocol of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Protocol {
     Http,
     Grpc,
 }
 
-/// What the variables say.
+/// The settings in the variables.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Endpoint {
-    /// How.
+    /// The protocol.
     pub(super) protocol: Protocol,
-    /// Where metrics go: with `http` or `https` and a host.
+    /// The URL for metrics. It has the scheme `http` or `https`, and a host.
     pub(super) uri: Uri,
-    /// Headers of every request, none of them for a log.
+    /// Headers of every request. They must not be logged.
     pub(super) headers: HeaderMap,
     /// Whether messages are compressed.
     pub(super) gzip: bool,
-    /// How long a request may take.
+    /// Largest time for a request.
     pub(super) timeout: Duration,
     /// Time between two exports.
     pub(super) interval: Duration,
-    /// The variable that names a file with the certificates to trust in place of the usual ones, and the file.
+    /// The variable that names a file of certificates, and the file. Its certificates are trusted in place of the usual
+    /// ones.
     certificates: Option<(String, String)>,
 }
 
 impl Endpoint {
-    /// As `lookup` tells.
+    /// Reads the variables.
     ///
     /// # Errors
     /// What is wrong, without the value.
     pub(super) fn told(lookup: impl Fn(&str) -> Option<String>) -> Result<Self, String> {
         let text = |name: &str| lookup(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
-        // for metrics, else for all; with the name that it was found under
+        // the variable for metrics, or else the one for all signals; with its name
         let either = |what: &str| {
             let names = [format!("OTEL_EXPORTER_OTLP_METRICS_{what}"), format!("OTEL_EXPORTER_OTLP_{what}")];
             names.into_iter().find_map(|name| text(&name).map(|value| (name, value)))
@@ -74,7 +75,7 @@ impl Endpoint {
         })
     }
 
-    /// The certificates to trust, PEM, in place of those of browsers; `None` where no file is named.
+    /// Returns the certificates to trust (PEM) in place of those that browsers trust; `None` if no file is set.
     ///
     /// # Errors
     /// What is wrong with the file.
@@ -88,8 +89,8 @@ impl Endpoint {
     }
 }
 
-/// That for metrics is taken as it is. Over HTTP, that for all has a path of its own for each kind; gRPC's paths are
-/// those of its services.
+/// Makes the URL. The endpoint for metrics is used unchanged. Over HTTP, the endpoint for all signals gets the path for
+/// metrics; with gRPC, the service has the path.
 fn uri(protocol: Protocol, for_metrics: Option<String>, for_all: Option<String>) -> Result<Uri, String> {
     let (port, path) = match protocol {
         Protocol::Http => (4318, "/v1/metrics"),
@@ -109,7 +110,7 @@ fn uri(protocol: Protocol, for_metrics: Option<String>, for_all: Option<String>)
     uri.ok_or_else(|| format!("{name} is no URL that begins with http:// or https://"))
 }
 
-/// `KEY=VALUE,KEY=VALUE`, as W3C's baggage has it: with %XX for what is not plain.
+/// Parses `KEY=VALUE,KEY=VALUE` as in W3C baggage, with %XX for special characters.
 fn headers(name: &str, text: &str) -> Result<HeaderMap, String> {
     let mut headers = HeaderMap::new();
     for pair in text.split(',').filter(|pair| !pair.trim().is_empty()) {

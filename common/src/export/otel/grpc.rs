@@ -1,8 +1,8 @@
-//! Takes a message over gRPC.
+//! Sends a message over gRPC.
 //!
-//! Only the host's name is looked up on another thread: the one that exports connects, and the runtime that then drives
-//! HTTP/2 and TLS on the connection lives on that thread for this message alone. So nothing of it, no socket and no
-//! epoll, is in the process between two exports.
+//! Only the host name is looked up on another thread. The exporter's thread connects, and for this message alone it
+//! runs the runtime that drives HTTP/2 and TLS. So neither a socket nor an epoll remains in the process between two
+//! exports.
 
 use super::endpoint::Endpoint;
 use super::lookup::{Lookup, Missing, host_and_port};
@@ -20,7 +20,7 @@ use tonic::metadata::MetadataMap;
 use tonic::transport::{Certificate, ClientTlsConfig, Endpoint as Channels, Uri};
 use tonic::{Extensions, Request, Response, Status};
 
-/// The names of the standard, by number.
+/// The standard names of the status codes, by number.
 const CODES: [&str; 17] = [
     "OK",
     "CANCELLED",
@@ -43,7 +43,7 @@ const CODES: [&str; 17] = [
 
 const NO_GRPC: &str = "the receiver does not speak gRPC, or closes the connection";
 
-/// Knows where to send to.
+/// The gRPC transport to an endpoint.
 pub(super) struct Grpc {
     host: String,
     port: u16,
@@ -54,6 +54,8 @@ pub(super) struct Grpc {
 }
 
 impl Grpc {
+    /// Makes the transport.
+    ///
     /// # Errors
     /// What is wrong with the variables, without their values.
     pub(super) fn new(endpoint: &Endpoint) -> Result<Self, String> {
@@ -73,12 +75,12 @@ impl Grpc {
         })
     }
 
-    /// A connection to one of these, within so much time.
+    /// Connects to one of these addresses, within `patience`.
     fn connect(addresses: &[SocketAddr], patience: Duration) -> io::Result<TcpStream> {
         let begun = Instant::now();
         let mut outcome = Err(io::ErrorKind::TimedOut.into());
         for (address, left) in addresses.iter().zip((1..=addresses.len()).rev()) {
-            // an address that does not answer leaves time for the others
+            // an address that does not answer leaves time for the remaining ones
             let share = patience.saturating_sub(begun.elapsed()) / u32::try_from(left).unwrap_or(u32::MAX);
             if share.is_zero() {
                 break;
@@ -96,7 +98,7 @@ impl Grpc {
 
     async fn exchange(&self, stream: TcpStream, message: ExportMetricsServiceRequest) -> Result<Answer, String> {
         let stream = tokio::net::TcpStream::from_std(stream).map_err(|error| words::of_system(&error))?;
-        // there is one: whoever closes it is not connected to again
+        // a single connection: after the receiver closes it, there is no second one
         let mut streams = Some(TokioIo::new(stream)).into_iter();
         let connector = tower::service_fn(move |_: Uri| std::future::ready(streams.next().ok_or(NO_GRPC)));
         let channel = self.channels.connect_with_connector(connector).await.map_err(|error| in_words(&error))?;
@@ -128,7 +130,7 @@ impl Transport for Grpc {
     }
 }
 
-/// With the certificates that are set, if any are; else those that browsers trust.
+/// Trusts the certificates that are set, or else those of browsers.
 fn tls(endpoint: &Endpoint) -> Result<ClientTlsConfig, String> {
     let tls = ClientTlsConfig::new();
     Ok(match endpoint.certificates()? {
@@ -137,7 +139,8 @@ fn tls(endpoint: &Endpoint) -> Result<ClientTlsConfig, String> {
     })
 }
 
-/// A status that the receiver sends, or what kept its answer away: that has a cause.
+/// Returns the words for a failed exchange: the receiver's status or, if the status has a cause, what kept its answer
+/// away.
 fn refusal(status: &Status) -> String {
     match status.source() {
         Some(cause) => in_words(cause),
@@ -145,7 +148,7 @@ fn refusal(status: &Status) -> String {
     }
 }
 
-/// By the system's error below it, where there is one.
+/// Returns the words for an error, by the system's error that caused it if there is one.
 fn in_words(error: &(dyn Error + 'static)) -> String {
     let causes = std::iter::successors(Some(error), |&error| error.source());
     let of_system = causes.filter_map(|error| error.downcast_ref::<io::Error>()).last();

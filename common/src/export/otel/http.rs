@@ -1,4 +1,4 @@
-//! Takes a message over HTTP.
+//! Sends a message over HTTP.
 
 use super::endpoint::Endpoint;
 use super::lookup::Lookup;
@@ -15,10 +15,10 @@ use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::unversioned::transport::DefaultConnector;
 use ureq::{Agent, Error, Timeout};
 
-/// Bytes of an answer that are looked at.
+/// Largest number of bytes read of an answer.
 const ANSWER: u64 = 64 << 10;
 
-/// Knows where to send to.
+/// The HTTP transport to an endpoint.
 pub(super) struct Http {
     agent: Agent,
     uri: Uri,
@@ -27,6 +27,8 @@ pub(super) struct Http {
 }
 
 impl Http {
+    /// Makes the transport.
+    ///
     /// # Errors
     /// What is wrong with the variables, without their values.
     pub(super) fn new(endpoint: &Endpoint) -> Result<Self, String> {
@@ -67,7 +69,7 @@ impl Transport for Http {
         if !status.is_success() {
             return Err(format!("the receiver answers with status {}", status.as_u16()));
         }
-        // an answer that cannot be read is one that refuses nothing
+        // an answer that cannot be read counts as one that refuses nothing
         let answer = response.body_mut().with_config().limit(ANSWER).read_to_vec().unwrap_or_default();
         Ok(ExportMetricsServiceResponse::decode(&*answer).unwrap_or_default())
     }
@@ -79,7 +81,7 @@ fn compressed(message: &[u8]) -> std::io::Result<Vec<u8>> {
     encoder.finish()
 }
 
-/// With the certificates that are set, if any are; else those that browsers trust.
+/// Trusts the certificates that are set, or else those of browsers.
 fn tls(endpoint: &Endpoint) -> Result<TlsConfig, String> {
     let Some(pem) = endpoint.certificates()? else { return Ok(TlsConfig::default()) };
     let is_certificate = |item| if let Ok(PemItem::Certificate(certificate)) = item { Some(certificate) } else { None };

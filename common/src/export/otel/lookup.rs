@@ -1,5 +1,5 @@
-//! Looks up the addresses of a host's name on a thread of its own, since nothing ends a lookup that hangs. There is one
-//! such thread at most: as long as it waits for its answer, exports fail without another.
+//! Looks up the addresses of a host name on a thread of its own, since nothing ends a lookup that hangs. There is at
+//! most one such thread. While it waits for its answer, exports fail without starting another.
 
 use crate::base::own_thread;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
@@ -12,29 +12,29 @@ use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::NextTimeout;
 use ureq::{Error, Timeout};
 
-/// Who looks up.
+/// Looks up host names.
 #[derive(Debug, Default)]
 pub(super) struct Lookup {
-    /// Whether its thread is there.
+    /// Whether its thread is running.
     busy: Arc<AtomicBool>,
 }
 
-/// Why there is no address.
+/// Why no address was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Missing {
     NotFound,
     TooLate,
 }
 
-/// Where a URL leads to.
+/// Returns the host and the port of a URL.
 pub(super) fn host_and_port(uri: &Uri) -> (&str, u16) {
     let default = if uri.scheme_str() == Some("https") { 443 } else { 80 };
-    // the brackets of an address of IPv6 are the URL's
+    // the brackets around an IPv6 address belong to the URL
     (uri.host().unwrap_or_default().trim_matches(['[', ']']), uri.port_u16().unwrap_or(default))
 }
 
 impl Lookup {
-    /// At least one address, within so much time.
+    /// Returns at least one address, within `patience`.
     ///
     /// # Errors
     /// Why there is none.
@@ -48,7 +48,7 @@ impl Lookup {
         let (answer, inbox) = crossbeam_channel::bounded(1);
         let (host, busy) = (host.to_owned(), self.busy.clone());
         let body = move || {
-            // a fault in it is no reason to stop recording
+            // a panic in the lookup must not stop the recording
             let found = std::panic::catch_unwind(|| (host.as_str(), port).to_socket_addrs().map(Vec::from_iter));
             busy.store(false, Ordering::Release);
             let _ = answer.send(found.unwrap_or_else(|_| Err(std::io::ErrorKind::Other.into())));
@@ -69,7 +69,7 @@ impl Resolver for Lookup {
             Missing::TooLate => Error::Timeout(Timeout::Resolve),
         })?;
         let mut addresses = self.empty();
-        // it holds sixteen
+        // it holds sixteen addresses
         found.into_iter().take(16).for_each(|address| addresses.push(address));
         Ok(addresses)
     }

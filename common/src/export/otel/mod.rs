@@ -1,7 +1,7 @@
-//! Figures over OpenTelemetry: OTLP over HTTP, in protobuf, or over gRPC, configured by the standard variables.
+//! The exporter over OpenTelemetry: OTLP in protobuf over HTTP, or over gRPC, configured by the standard variables.
 //!
-//! The messages are made from the sums directly: the SDK's instruments take single values and its collected figures
-//! cannot be made outside of it, so sums and histograms that exist already would have to be taken apart again.
+//! The messages are made from the sums directly. The SDK's instruments take single values, and its collected figures
+//! cannot be made outside of it: existing sums and histograms would have to be taken apart again.
 
 mod endpoint;
 #[cfg(feature = "otel-grpc")]
@@ -33,7 +33,7 @@ fn transport(endpoint: &Endpoint) -> Result<Box<dyn Transport>, String> {
     }
 }
 
-/// What sends to the endpoint that the environment names.
+/// Makes the exporter to the endpoint that the environment names.
 ///
 /// # Errors
 /// Why there is none, in words.
@@ -51,11 +51,11 @@ pub(crate) fn exporter(identity: &Identity) -> Result<Box<dyn Exporter>, String>
 
 struct Otlp {
     transport: Box<dyn Transport>,
-    /// How long a request may take.
+    /// Largest time for a request.
     timeout: Duration,
     interval: Duration,
     resource: Resource,
-    /// Since when the sums are.
+    /// Start of the sums.
     begun: SystemTime,
 }
 

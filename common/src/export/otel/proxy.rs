@@ -1,11 +1,10 @@
-//! The proxy that the environment names, as other programs take it: HTTP_PROXY for http://, HTTPS_PROXY for https://,
-//! ALL_PROXY for what has none, and none for a host of NO_PROXY. (What ureq takes by itself is the first of the three
-//! for either.)
+//! The proxy in the environment, by the common rules: HTTP_PROXY for http://, HTTPS_PROXY for https://, ALL_PROXY if
+//! these are not set, and none for a host in NO_PROXY. (By itself, ureq uses the first of the three for any URL.)
 
 use ureq::http::Uri;
 use ureq::{Proxy, ProxyProtocol};
 
-/// The proxy on the way to that URL, if there is one.
+/// Returns the proxy for a URL, if there is one.
 ///
 /// # Errors
 /// Which variable cannot be used.
@@ -16,7 +15,7 @@ pub(super) fn on_the_way_to(url: &Uri) -> Result<Option<Proxy>, String> {
         let value = std::env::var(name).ok().filter(|value| !value.trim().is_empty())?;
         Some((name, value))
     });
-    // only one from the environment knows of NO_PROXY
+    // only a proxy from the environment knows NO_PROXY
     let excepted = Proxy::try_from_env().is_some_and(|any| any.is_no_proxy(url));
     let Some((name, value)) = told.filter(|_| !excepted) else { return Ok(None) };
     let usable = |proxy: &Proxy| matches!(proxy.protocol(), ProxyProtocol::Http | ProxyProtocol::Https);

@@ -1,4 +1,4 @@
-//! The message that goes to the endpoint: OTLP's metrics, cumulative since the start of the process.
+//! The message to the endpoint: OTLP metrics, cumulative since the start of the process.
 
 use crate::export::{Family, Histogram, Identity, Labels, Point, Value};
 use opentelemetry::KeyValue;
@@ -15,9 +15,10 @@ use otlp::metric::Data;
 use otlp::number_data_point::Value as Number;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Whose figures they are, since `begun`. What OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME say takes precedence.
+/// Describes the process whose figures these are, since `begun`. OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME take
+/// precedence.
 pub(super) fn resource(identity: &Identity, begun: SystemTime) -> Resource {
-    // receivers tell processes apart by this alone, whose numbers come again
+    // receivers distinguish processes by this alone, and process ids repeat
     let instance = format!("{}-{}-{}", identity.host, identity.process_name, nanoseconds(begun));
     let told = [
         ("slurm.job.id", &identity.slurm_job),
@@ -40,7 +41,7 @@ pub(super) fn resource(identity: &Identity, begun: SystemTime) -> Resource {
     Resource::builder_empty().with_attributes(ours.into_iter().chain(told)).with_detectors(&detectors).build()
 }
 
-/// All families as they are now.
+/// Makes the message of all families at this time.
 pub(super) fn of(
     families: &[Family],
     resource: &Resource,

@@ -1,18 +1,18 @@
-//! The way of a message to its receiver.
+//! The transport of messages to the receiver.
 
 use opentelemetry_proto::tonic::collector::metrics::v1::{ExportMetricsServiceRequest, ExportMetricsServiceResponse};
 use std::time::Duration;
 
-/// How we present ourselves.
+/// The user agent of requests.
 pub(super) const NAME: &str = concat!("OTel-OTLP-Exporter-scorep-nccl/", env!("CARGO_PKG_VERSION"));
 
-/// Takes messages to the receiver. Nothing is sent again: the next export has it all. A connection lasts for one
-/// message, since the next one is a minute away.
+/// Sends messages to the receiver. Nothing is sent again, since the next export contains everything. A connection lasts
+/// for one message, since the next message follows a minute later.
 pub(super) trait Transport: Send {
-    /// Sends a message, within so much time.
+    /// Sends a message, within `patience`.
     ///
     /// # Errors
-    /// Why it did not arrive, in words of our own.
+    /// Why it did not arrive, in the library's own words.
     fn send(
         &mut self,
         message: ExportMetricsServiceRequest,

@@ -1,4 +1,4 @@
-//! What went wrong on the way, in words of our own: what a library says may hold parts of the endpoint.
+//! What went wrong on the way, in the library's own words: another library's message may contain parts of the endpoint.
 
 use rustls::CertificateError;
 use std::io::{Error, ErrorKind};
@@ -7,7 +7,7 @@ pub(super) const NO_HOST: &str = "its host is not found";
 pub(super) const NO_LOOKUP: &str = "the name of its host is not looked up in time";
 pub(super) const TOO_LATE: &str = "no answer in time";
 
-/// What the system or a library on top of it says.
+/// Returns the words for an error of the system or of a library on top of it.
 pub(super) fn of_system(error: &Error) -> String {
     match error.kind() {
         kind @ (ErrorKind::ConnectionRefused | ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable) => {
@@ -25,11 +25,11 @@ pub(super) fn of_system(error: &Error) -> String {
     }
 }
 
-/// What TLS says, where it does.
+/// Returns the words for an error of TLS.
 pub(super) fn of_tls(error: Option<&rustls::Error>) -> &'static str {
     let Some(rustls::Error::InvalidCertificate(wrong)) = error else { return "TLS was refused" };
     match wrong {
-        // the second, where the name is known but not the key
+        // the second error: the issuer's name is known, but the key is another
         CertificateError::UnknownIssuer | CertificateError::BadSignature => {
             "its certificate is signed by nobody who is trusted"
         }

@@ -1,8 +1,8 @@
-//! Figures in a file for the textfile collector of Prometheus' node_exporter: one file a process, written anew at every
-//! export.
+//! The exporter to a file for the textfile collector of Prometheus' node_exporter: one file for each process, rewritten
+//! at every export.
 //!
-//! node_exporter puts all files of its directory together, and leaves out, with a line in its log alone, what is there
-//! twice or has another help text in another file. So every series says whose it is, and no help text depends on the
+//! node_exporter puts all files of its directory together. It drops a series that occurs twice, or whose help text
+//! differs in another file, and only its log tells. So every series names its process, and no help text depends on the
 //! process.
 
 mod place;
@@ -14,7 +14,7 @@ use place::Place;
 use std::path::Path;
 use std::time::Duration;
 
-/// What writes to that directory, which is as the setting has it.
+/// Makes the exporter to a directory, given as in the setting.
 ///
 /// # Errors
 /// Why there is none, in words.
@@ -31,9 +31,9 @@ pub(crate) fn exporter(directory: &Path, identity: &Identity) -> Result<Box<dyn 
 struct Textfile {
     interval: Duration,
     place: Place,
-    /// As no other of this machine is called.
+    /// Name of the process, unique on the machine.
     process: String,
-    /// What is known of it, written down.
+    /// The series with the process' identity, as text.
     info: String,
 }
 
@@ -42,7 +42,7 @@ impl Exporter for Textfile {
         self.interval
     }
 
-    /// A file system may take its time, which is why there is a thread for it.
+    /// `patience` is ignored: a file system may take any time, which is why there is a thread for it.
     fn export(&mut self, families: &[Family], _patience: Duration) -> Result<(), String> {
         let written = self.place.write(&(text::of(families, &self.process) + &self.info))?;
         self.place.remove_old(written, self.interval);

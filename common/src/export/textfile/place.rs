@@ -1,4 +1,4 @@
-//! The file of this process in the directory, and what others of this machine have left there.
+//! The file of this process in the directory, and files that other processes of this machine have left there.
 
 use crate::base::files::NewFile;
 use std::fs::{self, Permissions};
@@ -7,17 +7,19 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// How far behind another's file may be before it is left of somebody who is gone: so long, or so many exports.
+/// A file of another process counts as left behind if it is older than this process' file by more than this time, and
+/// by more than [`EXPORTS`] intervals.
 const OLD: Duration = Duration::from_secs(600);
+/// Number of intervals between exports, see [`OLD`].
 const EXPORTS: u32 = 10;
-/// node_exporter reads what ends so, and nothing else.
+/// node_exporter reads only files with this ending.
 const ENDING: &str = ".prom";
 
-/// Where one process writes to.
+/// The place of this process' file.
 #[derive(Debug)]
 pub(super) struct Place {
     directory: PathBuf,
-    /// What the names of all files of this machine begin with.
+    /// The common start of the names of this machine's files.
     start: String,
     /// The name of this process' file.
     name: String,
@@ -25,13 +27,13 @@ pub(super) struct Place {
 
 impl Place {
     pub(super) fn new(directory: PathBuf, host: &str, process: &str) -> Self {
-        // a host may be called anything, a file not
+        // a host name may have characters that a file name must not have
         let plain = |letter: char| if letter.is_ascii_alphanumeric() || "-._".contains(letter) { letter } else { '_' };
         let start = format!("scorep-nccl_{}_", host.chars().map(plain).collect::<String>());
         Self { directory, name: format!("{start}{process}{ENDING}"), start }
     }
 
-    /// Writes the whole file or none: node_exporter never sees half of it. Gives its time.
+    /// Writes the whole file or nothing, so that node_exporter never sees a part of it. Returns the file's time.
     ///
     /// # Errors
     /// The directory, and what is wrong with it.
@@ -40,16 +42,16 @@ impl Place {
         write_readable(&place, text).map_err(|error| format!("{}: {error}", self.directory.display()))
     }
 
-    /// Removes files of this machine that were written long before the one that is of now: by the file system's clock
-    /// alone, as it may be another machine's. A process that lives writes its own again.
+    /// Removes files of this machine that were written long before this process' present file. Both times are by the
+    /// clock of the file system, which may be another machine's. A living process writes its file again.
     pub(super) fn remove_old(&self, now: SystemTime, interval: Duration) {
         let most = OLD.max(interval.saturating_mul(EXPORTS));
-        // what cannot be read or removed is left to who can
+        // entries that cannot be read or removed are left to those who can
         let Ok(entries) = fs::read_dir(&self.directory) else { return };
         for entry in entries.flatten() {
             let of_another = entry.file_name().to_str().is_some_and(|name| name != self.name && self.is_ours(name));
             let is_old = || {
-                // of a link its own
+                // metadata of a link itself, not of its target
                 let data = entry.metadata().ok().filter(fs::Metadata::is_file)?;
                 now.duration_since(data.modified().ok()?).ok().filter(|age| *age > most)
             };
@@ -59,11 +61,11 @@ impl Place {
         }
     }
 
-    /// Whether this library gives such a name to a file on this machine.
+    /// Returns whether this library gives such a name to a file on this machine.
     fn is_ours(&self, name: &str) -> bool {
         let name = NewFile::whole(name).unwrap_or(name);
         let process = name.strip_prefix(&self.start).and_then(|rest| rest.strip_suffix(ENDING));
-        // a process, and perhaps its namespace
+        // a process id, perhaps with a namespace
         process.is_some_and(|process| {
             let mut numbers = process.splitn(2, '-');
             numbers.all(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
@@ -71,10 +73,10 @@ impl Place {
     }
 }
 
-/// Writes a file for all to read, and gives its time.
+/// Writes a file that all users may read, and returns its time.
 fn write_readable(place: &Path, text: &str) -> io::Result<SystemTime> {
     let mut file = NewFile::beside(place)?;
-    // node_exporter runs as another user, and the job may keep its files to itself
+    // node_exporter runs as another user, and the job's umask may forbid others to read
     file.set_permissions(Permissions::from_mode(0o644))?;
     file.write_all(text.as_bytes())?;
     file.appear()?;

@@ -1,16 +1,17 @@
-//! Prometheus' text format, in base units, as its conventions and `promtool check metrics` ask for.
+//! Prometheus' text format, in base units, as its conventions and `promtool check metrics` demand.
 
 use crate::export::{Family, Histogram, Identity, Value};
 use std::fmt::{Display, Write};
 
-/// All families, each series with that process among its labels.
+/// Writes all families. Each series has the process among its labels.
 pub(super) fn of(families: &[Family], process: &str) -> String {
     let mut text = String::new();
     families.iter().for_each(|family| write_family(&mut text, family, process));
     text
 }
 
-/// What the labels of all the others do not tell, to be joined with them: job, task and GPU of the process.
+/// Writes a series with the identity that other series' labels lack, to be joined with them: job, task and GPU of the
+/// process.
 pub(super) fn info(identity: &Identity, process: &str) -> String {
     let told = [
         ("local_rank", &identity.local_rank),
@@ -46,7 +47,7 @@ fn write_family(text: &mut String, family: &Family, process: &str) {
     }
 }
 
-/// Each bucket has what is in those before it, too.
+/// Writes a histogram. Each bucket counts the values of the buckets before it, too.
 fn write_histogram(text: &mut String, name: &str, labels: &str, histogram: &Histogram, in_base_units: fn(f64) -> f64) {
     let bounds = histogram.bounds.iter().map(|&bound| in_base_units(bound).to_string()).chain(["+Inf".to_owned()]);
     let bucket = format!("{name}_bucket");
@@ -77,18 +78,18 @@ fn labels<'a>(labels: impl Iterator<Item = (&'a str, &'a str)>, process: &'a str
     labels.chain([("process", process)]).map(label).collect::<Vec<_>>().join(",")
 }
 
-/// The base unit, and what makes one of them.
+/// Returns the base unit and the conversion to it.
 fn base_unit(unit: &'static str) -> (&'static str, fn(f64) -> f64) {
     match unit {
-        // a division, so that a bound is the closest number to what is written in decimal digits
+        // a division makes a bound the closest number to its decimal digits
         "us" => ("seconds", |microseconds| microseconds / 1e6),
         "MB/s" => ("bytes_per_second", |megabytes| megabytes * 1e6),
         of_its_own => (of_its_own, |value| value),
     }
 }
 
-/// As OTLP's receivers make it of the same family: the unit goes behind the name, where it is no word of it, and
-/// `total` behind a sum's.
+/// Returns a family's name as OTLP receivers make it: the unit is appended unless it is a word of the name, and a sum
+/// gets `total`.
 fn name(family: &Family, unit: &str) -> String {
     let mut name = family.name.to_owned();
     if !name.split('_').any(|word| word == unit) {

@@ -1,23 +1,24 @@
-//! Arrivals as bytes, about seventeen an arrival. Names go as text: their numbers are each process' own.
+//! Arrivals as bytes, about seventeen bytes per arrival. Names are encoded as text, since their numbers differ between
+//! processes.
 //!
 //! ```text
 //! version, log2(one_in), left out, names, {length, bytes}, ranks, {comm, rank, arrivals,
 //!     {name and what is known, sequence, occurrence, bytes, [length, [time, earlier, later, ahead]]}}
 //! ```
-//! `comm` has eight bytes, little-endian; all other numbers seven bits a byte, the least first. Sequence numbers,
-//! bytes, times, and how much they may be earlier or later are differences to the last arrival that has them. A name's
-//! number has four bits behind it: two for what is known, one where CUDA's events are the source, one where the kernel
-//! is shared.
+//! `comm` has eight bytes, little-endian. All other numbers have seven bits per byte, the least first. Sequence
+//! numbers, bytes, times, and how much times may be earlier or later are differences to the last arrival that has them.
+//! A name's number has four bits behind it: two for what is known, one for CUDA events as the source, one for a shared
+//! kernel.
 
 use super::{Arrival, Arrivals, Known, RankArrivals};
 use crate::event::name::{Name, UNKNOWN};
 use crate::sums::run_sums::Rank;
 use std::ffi::CString;
 
-/// What the first byte says.
+/// Value of the first byte.
 const VERSION: u8 = 3;
 
-/// Fewest bytes of a rank, and of an arrival.
+/// Least number of bytes of a rank, and of an arrival.
 const LEAST: [usize; 2] = [10, 4];
 
 fn put(bytes: &mut Vec<u8>, mut number: u64) {
@@ -28,7 +29,7 @@ fn put(bytes: &mut Vec<u8>, mut number: u64) {
     bytes.push(number as u8);
 }
 
-/// Small numbers of either sign as small numbers.
+/// Maps small numbers of either sign to small numbers.
 fn folded(number: i64) -> u64 {
     ((number << 1) ^ (number >> 63)) as u64
 }
@@ -37,14 +38,14 @@ fn unfolded(number: u64) -> i64 {
     (number >> 1) as i64 ^ -((number & 1) as i64)
 }
 
-/// How much is known, as it is encoded.
+/// The codes of [`Known`], by place.
 const KNOWN: [Known; 3] = [Known::Nothing, Known::Length, Known::Begin];
-/// Bits behind a name's number.
+/// Number of bits behind a name's number.
 const FLAGS: u32 = 4;
 const BY_EVENTS: u64 = 1 << 2;
 const FUSED: u64 = 1 << 3;
 
-/// What is left to read.
+/// The bytes left to read.
 struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
@@ -78,7 +79,7 @@ impl<'a> Reader<'a> {
         None
     }
 
-    /// How many things follow, of at least so many bytes each: no more than there are bytes for.
+    /// Reads a count of items that have at least `least` bytes each. `None` if the bytes left cannot hold them.
     fn count(&mut self, least: usize) -> Option<usize> {
         let count = usize::try_from(self.number()?).ok()?;
         (count <= self.0.len() / least).then_some(count)
@@ -90,7 +91,7 @@ impl<'a> Reader<'a> {
         Some(if text.as_bytes() == UNKNOWN.as_bytes() { Name::default() } else { Name::of(Some(text.as_c_str())) })
     }
 
-    /// A number that is told by its difference to one before.
+    /// Reads a number that is encoded as the difference to `before`.
     fn after(&mut self, before: u64) -> Option<u64> {
         Some(before.wrapping_add_signed(unfolded(self.number()?)))
     }
@@ -128,7 +129,7 @@ impl<'a> Reader<'a> {
 }
 
 impl Arrivals {
-    /// As bytes, for [`Arrivals::decode`] in any process.
+    /// Encodes the arrivals, for [`Arrivals::decode`] in any process.
     pub fn encode(&self) -> Vec<u8> {
         let mut names: Vec<Name> = Vec::new();
         let mut places = [None; 256];
@@ -177,7 +178,7 @@ impl Arrivals {
         bytes
     }
 
-    /// From [`Arrivals::encode`]'s bytes; `None` of any others.
+    /// Decodes the bytes of [`Arrivals::encode`]; `None` for any others.
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let mut reader = Reader(bytes);
         if reader.byte()? != VERSION {
@@ -197,7 +198,7 @@ mod tests {
     use crate::figures::arrivals::Collective;
     use fastrand::Rng;
 
-    /// Whatever can be told of an arrival.
+    /// Returns an arbitrary arrival.
     fn arrival(random: &mut Rng) -> Arrival {
         let mut any = || random.u64(..) >> random.u32(..64);
         let (time, length, clock, ahead, bytes) = (any(), any(), [any(), any()], any(), any());
@@ -210,7 +211,7 @@ mod tests {
         Collective { function, sequence, order: 0, arrival }
     }
 
-    /// Whatever can be told of arrivals.
+    /// Returns arbitrary arrivals.
     fn arbitrary(random: &mut Rng) -> Arrivals {
         let names = [c"AllReduce", c"Broadcast", c"a function of tomorrow"].map(|name| Name::of(Some(name)));
         let names = [Name::default(), names[0], names[1], names[2]];
@@ -235,7 +236,7 @@ mod tests {
 
     #[test]
     fn an_arrival_takes_about_seventeen_bytes() {
-        // one in 2 ms for six minutes, in ticks of 2.6 GHz
+        // an arrival every 2 ms for six minutes, in ticks of 2.6 GHz
         let arrival = |at: u64| Arrival {
             time: (1 << 50) + at * 5_200_000 + at % 7 * 10_000,
             length: 500_000 + at % 11 * 30_000,
@@ -258,7 +259,7 @@ mod tests {
             let arrivals = decoded.iter().flat_map(|arrivals| &arrivals.ranks).map(|rank| rank.arrivals.len());
             assert!(arrivals.sum::<usize>() * LEAST[1] <= bytes.len());
         };
-        // names are left alone: those of the process have room for some only
+        // the names stay unchanged: the process has room for a limited number of names
         let names = [VERSION, 0, 0, 1, 4, b'S', b'e', b'n', b'd'];
         for _ in 0..100 {
             let bytes = arbitrary(&mut random).encode();
@@ -288,18 +289,18 @@ mod tests {
         let [nothing, length, begin] = KNOWN.map(|known| known as u8);
         assert!(refused(&[]) && refused(&[VERSION]) && refused(&[VERSION + 1, 0, 0, 0, 0]));
         assert!(!refused(&[VERSION, 0, 0, 0, 0]) && refused(&[VERSION, 32, 0, 0, 0]));
-        // more names, or ranks, than there are bytes
+        // more names, or ranks, than there are bytes for
         let many = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1];
         assert!(refused(&[&[VERSION, 0, 0][..], &many].concat()));
         assert!(refused(&[&[VERSION, 0, 0, 0][..], &many, &[0; 100]].concat()));
-        // a number of more than 64 bits, a NUL in a name
+        // a number of more than 64 bits, and a NUL in a name
         assert!(
             refused(&[&[VERSION, 0, 0, 0][..], &[0xff; 9], &[2]].concat()) && refused(&[VERSION, 0, 0, 1, 1, 0, 0])
         );
         let rank = |arrival: &[u8]| [&[VERSION, 0, 0, 1, 1, b'f', 1][..], &[0; 8], &[0, 1], arrival].concat();
         assert!(!refused(&rank(&[nothing, 0, 0, 0])) && !refused(&rank(&[length, 0, 0, 0, 0])));
         assert!(!refused(&rank(&[begin, 0, 0, 0, 0, 0, 0, 0, 0])));
-        // a half of an arrival, more than can be known, a name that is not there
+        // half an arrival, an unknown code, and a name that is not there
         assert!(refused(&rank(&[nothing, 0, 0])) && refused(&rank(&[begin, 0, 0, 0, 0, 0, 0, 0])));
         assert!(refused(&rank(&[begin + 1, 0, 0, 0, 0, 0, 0, 0, 0])) && refused(&rank(&[1 << FLAGS, 0, 0, 0])));
     }

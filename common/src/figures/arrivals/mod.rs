@@ -1,62 +1,60 @@
-//! When each rank of this process began its collectives, and how long they took, as sent to the process that gathers.
+//! The begins and durations of each rank's collectives in this process, as sent to the process that gathers.
 //!
-//! A rank of one process and a rank of another mean the same operation when communicator, function, sequence number and
-//! occurrence are the same. Where there are more than are to be sent, every process leaves out the same ones without
-//! asking the others. Operations that the GPU has not timed are sent, too: figures are of nearly all operations or not
-//! there.
+//! Ranks of two processes mean the same operation if communicator, function, sequence number and occurrence are the
+//! same. If there are more than can be sent, every process leaves out the same operations without asking the others.
+//! Operations that the GPU has not timed are sent, too, since figures must cover nearly all operations.
 
 mod encoding;
 
 use crate::event::name::Name;
 use crate::sums::run_sums::Rank;
 
-/// How much is known of the time of a collective.
+/// What is known of the time of a collective.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Known {
-    /// The GPU has not timed it.
+    /// Nothing: the GPU has not timed it.
     Nothing,
-    /// How long it took, and not when: nothing is known of the GPU's clock there, or of its begin.
+    /// Its duration, but not its begin: the GPU's clock at that time is unknown, or the begin is.
     Length,
-    /// When it began, too.
+    /// Its duration and its begin.
     #[default]
     Begin,
 }
 
-/// A collective of a rank: when the rank began it, and how long it took.
+/// A rank's begin and duration of a collective.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Arrival {
     /// Function.
     pub function: Name,
     /// NCCL's number of the operation among those of its communicator and function.
     pub sequence: u64,
-    /// How many of the same number the rank began before: replays of a CUDA graph have one number.
+    /// Number of earlier operations of the rank with the same number: replays of a CUDA graph have one number.
     pub occurrence: u32,
-    /// Its bytes, elements times their size.
+    /// Bytes: number of elements times their size.
     pub bytes: u64,
-    /// Other operations run in its kernel, so its time is not its own.
+    /// Whether other operations share its kernel, so that its time is not its own.
     pub is_fused: bool,
-    /// What is 0 below where it is not known.
+    /// What is known of its time. Unknown fields below are 0.
     pub known: Known,
-    /// How long it took, nanoseconds.
+    /// Duration, nanoseconds.
     pub length: u64,
-    /// When it most likely began, ticks of the process' clock.
+    /// Most likely begin, ticks of the process' clock.
     pub time: u64,
-    /// How much earlier and how much later `time` and the end may be, both alike, ticks: the uncertainty of the GPU's
-    /// clock.
+    /// How much earlier and how much later `time` and the end may both be, ticks: the uncertainty of the GPU's clock.
     pub clock: [u64; 2],
-    /// How much earlier it may have begun besides, ticks.
+    /// How much earlier the begin alone may be, ticks.
     pub ahead: u64,
-    /// CUDA's events have timed it: it may have begun later besides, until its end.
+    /// Whether CUDA events have timed it. Then it may have begun later, too, at any time until its end.
     pub by_events: bool,
 }
 
 impl Arrival {
-    /// What tells it from the rank's others, in the order in which they are kept.
+    /// Returns what distinguishes it from the rank's other arrivals, in the order in which they are kept.
     pub fn operation(&self) -> (Name, u64, u32) {
         (self.function, self.sequence, self.occurrence)
     }
 
-    /// With 0 where nothing is known.
+    /// Sets the unknown fields to 0.
     fn cleared(self) -> Self {
         let Self { function, sequence, occurrence, bytes, is_fused, known, by_events, .. } = self;
         match known {
@@ -69,16 +67,16 @@ impl Arrival {
     }
 }
 
-/// A collective of a rank.
+/// A collective of a rank, before its occurrence is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Collective {
     /// Function.
     pub function: Name,
     /// NCCL's number of the operation among those of its communicator and function.
     pub sequence: u64,
-    /// Place in the order in which the rank's operations started.
+    /// Place in the order of starts of the rank's operations.
     pub order: u32,
-    /// What is known of it. Its function, number and occurrence are filled in.
+    /// What is known of it. Function, sequence number and occurrence are filled in later.
     pub arrival: Arrival,
 }
 
@@ -87,13 +85,13 @@ pub struct Collective {
 pub struct RankArrivals {
     /// Communicator and rank.
     pub rank: Rank,
-    /// By function, sequence number and occurrence.
+    /// Sorted by function, sequence number and occurrence.
     pub arrivals: Vec<Arrival>,
 }
 
 impl RankArrivals {
-    /// From all collectives of the rank, in any order. Those of one function and number are told apart by the order of
-    /// their starts, also by those of which nobody knows when the rank arrived.
+    /// Makes the arrivals of a rank from all its collectives, in any order. Occurrences are counted in the order of
+    /// starts, also over collectives whose begin is unknown.
     pub fn new(rank: Rank, mut collectives: Vec<Collective>) -> Self {
         collectives.sort_unstable_by_key(|it| (it.function, it.sequence, it.order));
         let mut arrivals = Vec::new();
@@ -124,13 +122,14 @@ impl RankArrivals {
     }
 }
 
-/// A number that stands for a communicator's function, the same in every process. [`Name`]'s own number may be another
-/// in each.
+/// Returns a number for a communicator's function that is the same in every process. The number of a [`Name`] may
+/// differ between processes.
 fn of_function(comm: u64, function: Name) -> u64 {
     function.text().bytes().fold(comm, |sum, byte| mixed(sum ^ u64::from(byte)))
 }
 
-/// A number whose bits all depend on all bits of another (the finalizer of MurmurHash3, after an odd step away from 0).
+/// Mixes a number, so that each bit of the result depends on all its bits (the finalizer of MurmurHash3, after an odd
+/// step away from 0).
 fn mixed(number: u64) -> u64 {
     let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let number = (number ^ (number >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
@@ -141,11 +140,12 @@ fn mixed(number: u64) -> u64 {
 /// The collectives of all ranks of a process.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Arrivals {
-    /// One entry a communicator and rank, also of ranks that have no arrivals: they are members.
+    /// One entry for each communicator and rank, also for ranks without arrivals: they are members.
     pub ranks: Vec<RankArrivals>,
-    /// One operation in so many is kept: a power of two.
+    /// One operation in this many is kept: a power of two.
     pub one_in: u32,
-    /// Collectives that are not in here because the timeline had no room for them, or for one of their rank before.
+    /// Number of collectives left out because the timeline had no room for them or for an earlier collective of the
+    /// rank.
     pub left_out: u64,
 }
 
@@ -155,7 +155,7 @@ impl Default for Arrivals {
     }
 }
 
-/// What a reader of the job's figures must know of what is not in the arrivals of its processes.
+/// Returns a note for readers of the job's figures on what the arrivals of its processes lack.
 pub fn note(processes: &[Arrivals]) -> Option<String> {
     let left_out = processes.iter().fold(0, |sum: u64, process| sum.saturating_add(process.left_out));
     (left_out > 0).then(|| {
@@ -165,12 +165,12 @@ pub fn note(processes: &[Arrivals]) -> Option<String> {
     })
 }
 
-/// The largest power of two that operations are left out by.
+/// Largest power of two in [`Arrivals::one_in`].
 const MOST_LEFT_OUT: u32 = 1 << 31;
 
 impl Arrivals {
-    /// Keeps one operation in `one_in` (a power of two): the same ones in every process, chosen by communicator,
-    /// function, sequence number and occurrence. What was left out before stays left out.
+    /// Keeps one operation in `one_in`, a power of two. Every process keeps the same operations, chosen by
+    /// communicator, function, sequence number and occurrence. Operations that were left out before stay left out.
     pub fn thin(&mut self, one_in: u32) {
         let one_in = one_in.checked_next_power_of_two().unwrap_or(MOST_LEFT_OUT);
         if one_in > self.one_in {
@@ -179,13 +179,13 @@ impl Arrivals {
         }
     }
 
-    /// Arrivals of all ranks.
+    /// Returns the number of arrivals of all ranks.
     fn len(&self) -> usize {
         self.ranks.iter().map(|rank| rank.arrivals.len()).sum()
     }
 
-    /// The smallest power of two with which there are at most so many arrivals, and their encoding fits into `bytes`;
-    /// 2^31 when none does, since the ranks alone need more.
+    /// Returns the smallest power of two for [`Arrivals::thin`] that leaves at most `most` arrivals and an encoding of
+    /// at most `bytes`. Returns 2^31 if there is none, since the ranks alone need more.
     pub fn one_in_for(&self, most: usize, bytes: usize) -> u32 {
         let mut thinned = self.clone();
         while (thinned.len() > most || thinned.encode().len() > bytes) && thinned.one_in < MOST_LEFT_OUT {
@@ -215,7 +215,7 @@ mod tests {
         Collective { function, sequence, order, arrival }
     }
 
-    /// All-reduces and all-gathers in turn.
+    /// Returns all-reduces, with an all-gather at every third place.
     fn arrivals(comm: u64, number: i32, late: u64, count: u64) -> Arrivals {
         let function = |at: u64| if at.is_multiple_of(3) { name(c"AllGather") } else { name(c"AllReduce") };
         let collectives = (0..count).map(|at| collective(function(at), at / 2, at as u32, Some(at * 1_000_000 + late)));
@@ -225,7 +225,7 @@ mod tests {
     #[test]
     fn replays_of_one_number_are_told_apart_by_the_order_of_their_starts() {
         let (reduce, gather) = (name(c"AllReduce"), name(c"AllGather"));
-        // the second replay has no time, the third was placed before the first
+        // the second replay has no time; the third one was added before the first
         let collectives = vec![
             collective(reduce, 7, 4, Some(5)),
             collective(gather, 7, 0, Some(5)),
@@ -249,7 +249,7 @@ mod tests {
         for one_in in [2, 16, 64] {
             let [mut first, mut second] = [whole.clone(), arrivals(99, 5, 123_456, 8192)];
             first.thin(one_in);
-            // in two steps, and without some
+            // in two steps, and without some arrivals
             let missing: HashSet<_> =
                 second.ranks[0].arrivals.drain(..100).map(|arrival| arrival.operation()).collect();
             second.thin(one_in / 2);

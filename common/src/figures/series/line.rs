@@ -5,29 +5,29 @@ use crate::sums::enough::speaks_for_all;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
-/// What was enqueued in a window.
+/// Sums of what was enqueued in a window.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Sums {
     /// Bytes sent over the network.
     pub bytes: u64,
     /// Time with a send over the network under way, ticks.
     pub active: u64,
-    /// The latency of these sends, where a fit tells one.
+    /// Latency of these sends, if a fit gives one.
     pub latency_us: Option<f64>,
-    /// Collectives.
+    /// Number of collectives.
     pub collectives: u64,
-    /// Those that are GPU-timed.
+    /// Number of GPU-timed collectives.
     pub timed: u64,
-    /// Their times, nanoseconds.
+    /// Sum of the GPU-timed collectives' times, nanoseconds.
     pub nanoseconds: u64,
-    /// Bytes of those that have a bus bandwidth, times their factor.
+    /// Sum over the GPU-timed collectives with a bus bandwidth: bytes times the function's factor.
     pub bus_bytes: f64,
-    /// The times of these ones' kernels, each with the first of these, nanoseconds.
+    /// Sum of their kernels' times, nanoseconds. Each kernel counts with its first operation that has a bus bandwidth.
     pub bus_nanoseconds: u64,
 }
 
 impl Sums {
-    /// Takes more of the same window in; the latency is that of what is known of it.
+    /// Adds more sums of the same window. A known latency replaces the earlier one.
     pub fn add(&mut self, more: &Self) {
         self.bytes = self.bytes.saturating_add(more.bytes);
         self.active = self.active.saturating_add(more.active);
@@ -39,8 +39,8 @@ impl Sums {
         self.bus_nanoseconds = self.bus_nanoseconds.saturating_add(more.bus_nanoseconds);
     }
 
-    /// A series' value, in its unit; `None` where there was nothing, and of collectives where the GPU has timed too
-    /// few.
+    /// Returns a figure's value in the series' unit. `None` for a window without data, and for collectives if the GPU
+    /// has timed too few.
     pub(super) fn value(&self, figure: Figure, nanoseconds_per_tick: f64) -> Option<f64> {
         let ratio = |above: f64, below: f64| (below > 0.0).then(|| above / below).filter(|value| value.is_finite());
         let of_timed =
@@ -54,27 +54,27 @@ impl Sums {
     }
 }
 
-/// Windows, by when they began to fill.
+/// Windows by opening time.
 pub(super) type Windows = BTreeMap<u64, Sums>;
 
-/// A communicator that has series of its own.
+/// The windows of a communicator that has series of its own.
 #[derive(Debug, Default)]
 pub(super) struct Line {
-    /// As lanes are named.
+    /// Its name, as for lanes.
     pub(super) name: Option<String>,
-    /// When windows began to fill: each ends where the next one begins.
+    /// Opening times of windows. Each window ends where the next one begins.
     openings: BTreeSet<u64>,
-    /// When the first window began to fill that there was no room for.
+    /// Opening time of the first window for which there was no room.
     full_from: Option<u64>,
-    /// When the communicator ended.
+    /// End of the communicator.
     ended: Option<u64>,
     pub(super) all: Windows,
     pub(super) peers: BTreeMap<i32, Windows>,
 }
 
 impl Line {
-    /// A window fills from then on; where there is no room for more, the first one is where those that are kept end.
-    /// True if one more is known.
+    /// Notes that a window opened at this time. The first window without room ends the windows that are kept. Returns
+    /// whether one more opening is kept.
     pub(super) fn open(&mut self, time: u64, has_room: bool) -> bool {
         if !has_room && self.full_from.is_none() && !self.openings.contains(&time) {
             self.full_from = Some(time);
@@ -82,7 +82,7 @@ impl Line {
         self.full_from.is_none_or(|full| time <= full) && self.openings.insert(time)
     }
 
-    /// Whether the window that filled at that time is not kept.
+    /// Returns whether the window at this time is not kept.
     pub(super) fn is_full_at(&self, time: u64) -> bool {
         self.full_from.is_some_and(|full| time >= full)
     }
@@ -91,13 +91,13 @@ impl Line {
         self.ended.get_or_insert(time);
     }
 
-    /// The window that filled at that time, by when it began.
+    /// Returns the opening time of the window at this time.
     pub(super) fn window_at(&self, time: u64) -> u64 {
         let before = self.openings.range(..=time).next_back();
         before.or_else(|| self.openings.first()).copied().unwrap_or(0)
     }
 
-    /// When the window that began then ended; the largest number while nobody knows.
+    /// Returns the end of the window with this opening time; the largest number while it is unknown.
     pub(super) fn end_of(&self, opening: u64) -> u64 {
         let next = self.openings.range((Bound::Excluded(opening), Bound::Unbounded)).next();
         next.copied().or(self.ended.map(|ended| ended.max(opening))).unwrap_or(u64::MAX)
@@ -117,7 +117,7 @@ mod tests {
         line.end(450);
         line.end(900);
         assert_eq!(line.end_of(300), 450);
-        // those that find no room end the last one that is kept
+        // windows without room end the last window that is kept
         assert!(line.open(400, false) && !line.open(420, false) && !line.open(430, true));
         assert_eq!([300, 400].map(|time| line.end_of(time)), [400, 450]);
         assert_eq!([399, 400, 430].map(|time| line.is_full_at(time)), [false, true, true]);
@@ -139,7 +139,7 @@ mod tests {
         // a tick is half a nanosecond: 8 MB in 1 ms
         assert_eq!(figures.map(|figure| sums.value(figure, 0.5)), [Some(8000.0), Some(3.5), Some(2.5), Some(20.0)]);
         assert_eq!(figures.map(|figure| Sums::default().value(figure, 0.5)), [None; 4]);
-        // nine of ten are enough, and their mean is that of nine
+        // nine of ten are enough, and the mean is over these nine
         let of = |timed, collectives| Sums { timed, collectives, ..sums }.value(Figure::CollectiveTime, 0.5);
         assert_eq!([of(9, 10), of(8, 9)], [Some(10.0 / 9.0), None]);
         assert_eq!(Sums { timed: 1, collectives: 2, ..sums }.value(Figure::BusBandwidth, 0.5), None);

@@ -1,11 +1,11 @@
-//! Series: values over time, one a window. They go to Score-P at the end of the measurement.
+//! Series: values over time, one per window. They go to Score-P at the end of the measurement.
 //!
-//! Score-P wants the names of all series before any communicator is made, so a name tells a communicator by its number:
-//! those of more than one rank count from 0 in the order in which the process makes them. Those without a series of
-//! their own are summed up as `other`.
+//! Score-P wants the names of all series before any communicator is made. So a name identifies a communicator by its
+//! number: communicators of more than one rank count from 0, in the order in which the process makes them.
+//! Communicators without a series of their own are summed up as `other`.
 //!
 //! A window is kept as sums until the series are asked for: operations settle, and transfers end, long after their
-//! window was closed. What was enqueued in a window is in its value, whenever that was done.
+//! window was closed. A window's value contains all that was enqueued in it, whenever that was done.
 
 mod line;
 mod token;
@@ -23,27 +23,27 @@ pub use token::{Of, Token};
 /// A value at a time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Point {
-    /// Ticks.
+    /// Time, ticks.
     pub time: u64,
-    /// In the series' unit.
+    /// Value in the series' unit.
     pub value: f64,
 }
 
-/// Entries kept of all series together, 16 MiB of them at about: begins of windows, and what was enqueued in each, of
-/// each rank apart.
+/// Largest number of entries of all series together, about 16 MiB. Entries are the windows' opening times, and the sums
+/// of each window for each peer.
 const MOST_ENTRIES: usize = 1 << 17;
 
 static IS_WANTED: AtomicBool = AtomicBool::new(false);
 static WANTED: Mutex<Vec<Of>> = Mutex::new(Vec::new());
 
-/// Somebody will ask for that series: it is kept from here on. Without, a long job would keep for hours what nobody
-/// reads.
+/// Announces that this series will be asked for: it is kept from this call on. Without it, a long job would keep series
+/// for hours that nobody reads.
 pub fn want(of: Of) {
     WANTED.lock().unwrap_or_else(PoisonError::into_inner).push(of);
     IS_WANTED.store(true, Ordering::Relaxed);
 }
 
-/// Whether somebody will ask for any.
+/// Returns whether any series will be asked for.
 pub fn are_wanted() -> bool {
     IS_WANTED.load(Ordering::Relaxed)
 }
@@ -52,39 +52,39 @@ fn is_wanted(wanted: impl Fn(Of) -> bool) -> bool {
     WANTED.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|&of| wanted(of))
 }
 
-/// Where a communicator's windows go.
+/// The series that a communicator's windows go to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// To series of its own, by its number.
+    /// Series of its own, by the communicator's number.
     Own(u32),
-    /// To `other`.
+    /// The series `other`.
     Other,
 }
 
 /// All series of the process.
 #[derive(Debug, Default)]
 pub struct SeriesStore {
-    /// Communicators of more than one rank so far.
+    /// Number of communicators of more than one rank so far.
     made: u32,
     lines: BTreeMap<u32, Line>,
-    /// By stretch of time, each as long as a window may be, ticks.
+    /// By begin of the stretch. A stretch is as long as a window may be, ticks.
     others: Windows,
     stretch: Option<u64>,
-    /// Entries that are kept.
+    /// Number of entries that are kept.
     count: usize,
     left_out: u64,
 }
 
 impl SeriesStore {
-    /// How long a stretch of `other` is, ticks; the first word counts.
+    /// Sets the length of a stretch of `other`, ticks. Only the first call counts.
     pub fn set_stretch(&mut self, ticks: u64) {
         self.stretch.get_or_insert(ticks.max(1));
     }
 
-    /// A communicator was made, of so many ranks (0 where that is not told). Gives where its windows go, if anybody
-    /// asks for them.
+    /// Notes that a communicator of `nranks` ranks was made (0 if unknown). Returns where its windows go, if its series
+    /// are wanted.
     pub fn open(&mut self, nranks: i32) -> Option<Place> {
-        // NCCL tells nothing more of one that has a single rank
+        // NCCL reports nothing more of a communicator with a single rank
         if nranks == 1 {
             return None;
         }
@@ -97,20 +97,20 @@ impl SeriesStore {
         is_wanted(|of| of == Of::Other).then_some(Place::Other)
     }
 
-    /// It is told which one it is.
+    /// Notes the id and rank of a communicator.
     pub fn name(&mut self, place: Place, Rank { comm, rank }: Rank) {
         if let Some(line) = self.line(place) {
             line.name.get_or_insert_with(|| format!("NCCL {comm:016x} rank {rank}"));
         }
     }
 
-    /// The communicators that have series, by what stands behind a series' name; called as lanes are.
+    /// Returns the lane names of the communicators that have series, by the part behind a series' name.
     pub fn names(&self) -> BTreeMap<String, String> {
         let named = self.lines.iter().filter_map(|(number, line)| Some((format!("#{number}"), line.name.clone()?)));
         named.collect()
     }
 
-    /// A window of the communicator fills from then on.
+    /// Notes that a window of the communicator opened at this time.
     pub fn window(&mut self, place: Place, opened: u64) {
         let has_room = self.count < MOST_ENTRIES;
         if let Some(line) = self.line(place) {
@@ -119,14 +119,14 @@ impl SeriesStore {
         }
     }
 
-    /// The communicator ended then.
+    /// Notes the end of the communicator.
     pub fn end(&mut self, place: Place, time: u64) {
         if let Some(line) = self.line(place) {
             line.end(time);
         }
     }
 
-    /// Takes in what was enqueued at that time; of the transfers to a rank, where one is given.
+    /// Adds what was enqueued at this time. With a peer, the sums are of the transfers to that rank.
     pub fn add(&mut self, place: Place, time: u64, peer: Option<i32>, sums: &Sums) {
         let Self { lines, others, stretch, count, left_out, .. } = self;
         let mut full = *count >= MOST_ENTRIES;
@@ -145,7 +145,7 @@ impl SeriesStore {
             }
             (Place::Other, None) => {
                 let stretch = stretch.unwrap_or(1);
-                // transfers between ranks of several communicators have no latency in common
+                // transfers between ranks of several communicators have no common latency
                 (others, time / stretch * stretch, Sums { latency_us: None, ..*sums })
             }
             (Place::Other, Some(_)) => return,
@@ -163,7 +163,7 @@ impl SeriesStore {
         }
     }
 
-    /// The points of a series in the order of time, as Score-P wants them, each at its window's end.
+    /// Returns the points of a series in the order of time, as Score-P wants them, each at its window's end.
     pub fn points(&self, Token { series, of }: Token, nanoseconds_per_tick: f64) -> Vec<Point> {
         let value = |sums: &Sums| sums.value(series.figure, nanoseconds_per_tick);
         let of_line = |line: &Line, windows: &Windows| points(windows, |opening| line.end_of(opening), value);
@@ -180,7 +180,7 @@ impl SeriesStore {
         .unwrap_or_default()
     }
 
-    /// Windows that found no room, and parts of them.
+    /// Returns the number of windows, and parts of windows, that found no room.
     pub fn left_out(&self) -> u64 {
         self.left_out
     }
@@ -193,7 +193,7 @@ impl SeriesStore {
     }
 }
 
-/// Each window that has a value, at its end.
+/// Returns a point for each window that has a value, at the window's end.
 fn points(windows: &Windows, end: impl Fn(u64) -> u64, value: impl Fn(&Sums) -> Option<f64>) -> Vec<Point> {
     let point = |(&begin, sums): (&u64, &Sums)| Some(Point { time: end(begin), value: value(sums)? });
     windows.iter().filter_map(point).collect()

@@ -1,4 +1,4 @@
-//! Tests of the store. What is wanted is the process', so each test has numbers of its own.
+//! Tests of the store. The wanted series belong to the whole process, so each test has numbers of its own.
 
 use super::*;
 use crate::figures::metric::series;
@@ -15,7 +15,7 @@ fn times_and_values(points: Vec<Point>) -> Vec<(u64, f64)> {
     points.into_iter().map(|point| (point.time, point.value)).collect()
 }
 
-/// Communicators that are numbered up to `number`; gives where the last one's windows go.
+/// Makes communicators up to `number`. Returns where the last one's windows go.
 fn communicators_up_to(store: &mut SeriesStore, number: u32) -> Option<Place> {
     (store.made..=number).map(|_| store.open(2)).last().flatten()
 }
@@ -31,13 +31,13 @@ fn each_communicator_and_peer_has_a_series_of_its_own_with_points_at_the_ends_of
     for (place, opened) in [(first, 100), (second, 100), (first, 500), (second, 900)] {
         store.window(place, opened);
     }
-    // the second window's are known before the first's
+    // sums of the second window arrive before those of the first
     store.add(first, 500, None, &sent(9000));
     store.add(first, 100, None, &sent(5000));
     store.add(second, 100, None, &sent(7000));
     store.add(second, 100, Some(3), &sent(4000));
     store.add(second, 100, Some(5), &sent(3000));
-    // collectives settle one by one, in the window that they were enqueued in
+    // collectives settle one by one; each counts in the window in which it was enqueued
     for (time, nanoseconds) in [(499, 1000), (500, 3000), (100, 2000)] {
         store.add(first, time, None, &Sums { collectives: 1, timed: 1, nanoseconds, ..Sums::default() });
     }
@@ -92,7 +92,7 @@ fn memory_is_bounded() {
         store.window(place, time);
         store.add(place, time, None, &sent(1));
     }
-    // half are windows, half are their begins, and one more begin ends the last that is kept
+    // half of the entries are windows, half are openings, and one more opening ends the last window that is kept
     assert_eq!((store.count, store.left_out()), (MOST_ENTRIES + 1, MOST_ENTRIES as u64 / 2));
     let points = store.points(token("nccl_window_transfer_rate", Of::Communicator(40)), 1.0);
     assert_eq!(

@@ -1,37 +1,37 @@
-//! What a series is called: a name, and whose values they are.
+//! The names of series: a figure's name, and whose values they are.
 
 use crate::figures::metric::{SERIES, Series};
 use std::fmt::{self, Display, Formatter};
 
-/// Whose values a series has.
+/// The communicators and peers that a series covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Of {
-    /// `#N`: of the communicator of that number.
+    /// `#N`: the communicator of this number.
     Communicator(u32),
-    /// `#N@P`: of its transfers to the rank P of it.
+    /// `#N@P`: its transfers to its rank P.
     Peer(u32, i32),
-    /// `#other`: of all communicators that have no series.
+    /// `#other`: all communicators without a series of their own.
     Other,
 }
 
 /// A series: `nccl_window_effective_busbw#0`, `nccl_window_transfer_rate#0@3`, `nccl_window_effective_busbw#other`.
 #[derive(Debug, Clone, Copy)]
 pub struct Token {
-    /// Its values.
+    /// The figure's series.
     pub series: &'static Series,
-    /// Whose.
+    /// The communicators and peers.
     pub of: Of,
 }
 
 impl Of {
-    /// Whether it is of the communicator of that number.
+    /// Returns whether it covers the communicator of this number alone.
     pub fn is_of(self, communicator: u32) -> bool {
         matches!(self, Self::Communicator(number) | Self::Peer(number, _) if number == communicator)
     }
 }
 
 impl Token {
-    /// Reads a name; `None` for one that no series has.
+    /// Parses a series' name; `None` if no series has it.
     pub fn parse(text: &str) -> Option<Self> {
         let (name, of) = text.split_once('#')?;
         let series = SERIES.iter().find(|series| series.name == name)?;
@@ -49,7 +49,7 @@ impl Token {
     }
 }
 
-/// Digits alone: a series has one name.
+/// Parses a number without leading zeros or signs, so that each series has one name.
 fn number(digits: &str) -> Option<u32> {
     let number: u32 = digits.parse().ok()?;
     (number.to_string() == digits).then_some(number)

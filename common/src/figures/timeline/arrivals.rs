@@ -1,4 +1,4 @@
-//! When the ranks of the process began their collectives, and how well that is known.
+//! The begins of the ranks' collectives in this process, and their uncertainties.
 
 use super::Timeline;
 use super::entry::Entry;
@@ -8,8 +8,8 @@ use crate::figures::arrivals::{Arrival, Arrivals, Collective, Known, RankArrival
 use crate::operation::Source;
 
 impl Timeline {
-    /// The collectives on the timeline whose occurrence is known: see `left_out.rs`. Where events were
-    /// dropped there are none, since nobody knows which are missing.
+    /// Returns the collectives on the timeline whose occurrence is known, see `left_out.rs`. Returns none if events
+    /// were dropped, since nobody knows which operations are missing.
     pub fn arrivals(&self, is_complete: bool) -> Arrivals {
         let mappings = mappings(&self.ranks, self.nanoseconds_per_tick);
         let mut collectives: Vec<Vec<Collective>> = vec![Vec::new(); self.ranks.len()];
@@ -38,8 +38,8 @@ impl Timeline {
 }
 
 impl Timeline {
-    /// Adds sends and receives: under the other rank's number, and how many of them with that rank started before.
-    /// Where an operation is missing there are none, since nobody knows which.
+    /// Adds sends and receives. The sequence number is the other rank, the occurrence the number of earlier ones with
+    /// that rank. Adds none if an operation is missing, since nobody knows which.
     pub fn add_transfers(&self, arrivals: &mut Arrivals, is_complete: bool) {
         if !is_complete || self.left_out > 0 {
             return;
@@ -49,8 +49,8 @@ impl Timeline {
         for entry in self.entries() {
             let place = usize::from(entry.place);
             let (Some(of_rank), Some(mappings)) = (transfers.get_mut(place), mappings.get(place)) else { continue };
-            // those to itself say nothing of clocks, and are the only ones that all ranks of a communicator may have
-            // under one number
+            // a transfer to the own rank does not compare clocks; and only such transfers could have the same number on
+            // all ranks of a communicator
             let itself = self.ranks.get(place).map(|line| line.rank.rank);
             let Some(peer) = u64::try_from(entry.peer).ok().filter(|_| itself != Some(entry.peer)) else { continue };
             of_rank.push(Collective {
@@ -67,7 +67,7 @@ impl Timeline {
     }
 }
 
-/// What is known of it.
+/// Returns what is known of an entry's begin and duration.
 fn arrival(entry: &Entry, [stamps, events]: &[Option<GpuMapping>; 2], nanoseconds_per_tick: f64) -> Arrival {
     let by_events = entry.source == Source::Events;
     let arrival = Arrival { bytes: entry.bytes, is_fused: !entry.alone, known: Known::Nothing, ..Arrival::default() };
@@ -97,7 +97,8 @@ mod tests {
     use crate::event::name::Name;
     use crate::sums::run_sums::Rank;
 
-    /// Replays of one number on a GPU whose clock shows the events' one, told of 3 us late; calls are 20 us before.
+    /// Returns a timeline of replays of one sequence number. The GPU's clock shows the same as the events' clock;
+    /// callbacks report stamps 3 us late, and calls come 20 us before.
     fn timeline(entries: &[Entry]) -> Timeline {
         let mut timeline = Timeline { nanoseconds_per_tick: 0.5, ..Timeline::new(1 << 20) };
         timeline.open(Rank { comm: 7, rank: 3 }, 4);

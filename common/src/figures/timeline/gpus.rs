@@ -1,15 +1,15 @@
-//! The GPUs of a process, and how their clocks run.
+//! The GPUs of a process, and the courses of their clocks.
 
 use super::RankLine;
 use crate::clock::gpu_track::{GpuMapping, GpuTrack};
 use std::collections::BTreeSet;
 
-/// The mappings of each rank's GPU: of its stamps, and of CUDA's events. Communicators that use one GPU tell of one
-/// clock.
+/// Returns the mappings of each rank's GPU: of its stamps, and of its CUDA events. Communicators that use one GPU share
+/// its mappings.
 ///
-/// NCCL tells no plugin which GPU a rank has, but no communicator has two ranks on one. So a process of whose
-/// communicators none has two ranks here is taken to use one GPU, unless what its communicators tell cannot be true of
-/// one clock.
+/// NCCL does not tell a plugin which GPU a rank has, but no communicator has two ranks on one GPU. So a process is
+/// taken to use one GPU if none of its communicators has two ranks here, unless the communicators' observations
+/// contradict each other as those of one clock.
 pub(super) fn mappings(ranks: &[RankLine], nanoseconds_per_tick: f64) -> Vec<[Option<GpuMapping>; 2]> {
     let comms: BTreeSet<u64> = ranks.iter().map(|line| line.rank.comm).collect();
     let alone =
@@ -32,7 +32,7 @@ mod tests {
     use super::*;
     use crate::sums::run_sums::Rank;
 
-    /// A rank whose GPU's clock is ahead by so much; callbacks tell of its stamps so late.
+    /// Returns a rank whose GPU's clock is ahead by `ahead`, with callbacks `late` after the stamps.
     fn line(comm: u64, rank: i32, ahead: u64, late: u64) -> RankLine {
         let mut track = GpuTrack::default();
         for time in (1..100).map(|number| number * 1_000_000) {
@@ -42,7 +42,7 @@ mod tests {
         RankLine { rank: Rank { comm, rank }, nranks: 2, tracks: [track, GpuTrack::of_events()] }
     }
 
-    /// What is not known of stamps in the middle, microseconds.
+    /// Returns the uncertainties of stamps in the middle, microseconds.
     fn errors(lines: &[RankLine], ahead: [u64; 2]) -> [u64; 2] {
         let mappings = mappings(lines, 1.0);
         [0, 1].map(|place| {
@@ -53,9 +53,9 @@ mod tests {
 
     #[test]
     fn communicators_on_one_gpu_tell_of_one_clock() {
-        // the callbacks of the first come late, so those of the second say where its operations lie, too
+        // the first communicator's callbacks come late, so the second one's callbacks place its operations, too
         assert_eq!(errors(&[line(1, 0, 7_000_000, 300_000), line(2, 0, 7_000_000, 1_000)], [7_000_000; 2]), [21, 21]);
-        // another GPU's clock is another one, and so is that of another rank of one communicator
+        // another GPU has another clock, and so has another rank of the same communicator
         assert_eq!(
             errors(&[line(1, 0, 7_000_000, 300_000), line(2, 0, 2_000_000, 1_000)], [7_000_000, 2_000_000]),
             [320, 21]

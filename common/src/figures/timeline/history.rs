@@ -1,4 +1,4 @@
-//! The timeline on the events' clock alone, once the run is over and all is known of the GPU's clocks.
+//! The timeline on the events' clock alone, once the run is over and all is known of the GPUs' clocks.
 
 use super::entry::{Entry, NO_PLACE};
 use super::gpus::mappings;
@@ -10,9 +10,9 @@ use crate::sums::run_sums::Rank;
 /// A rank of a communicator.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RankHistory {
-    /// Which one.
+    /// Communicator and rank.
     pub rank: Rank,
-    /// Number of ranks of its communicator; 0 where it is not told.
+    /// Number of ranks of its communicator; 0 if unknown.
     pub nranks: i32,
 }
 
@@ -21,22 +21,22 @@ pub struct RankHistory {
 pub struct History {
     /// The ranks, by their place.
     pub ranks: Vec<RankHistory>,
-    /// By place of the rank, then by begin, the longer one first.
+    /// Sorted by place of the rank, then by begin, then the longer one first.
     pub operations: Vec<Entry>,
-    /// What each window transferred, by sender, receiver, begin.
+    /// Transfers of each window, sorted by sender, receiver and begin.
     pub windows: Vec<PairWindow>,
-    /// Operations that found no room.
+    /// Number of operations that found no room.
     pub left_out: u64,
-    /// Windows that found no room.
+    /// Number of windows that found no room.
     pub windows_left_out: u64,
-    /// GPU-timed operations of GPUs of whose clock nothing is known.
+    /// Number of GPU-timed operations on GPUs whose clocks are unknown.
     pub unplaced: u64,
-    /// What a tick is worth, nanoseconds.
+    /// Nanoseconds of a tick.
     pub nanoseconds_per_tick: f64,
 }
 
 impl Timeline {
-    /// Puts all of it on the events' clock, between `begin` and `end`, in ticks.
+    /// Puts the whole timeline on the events' clock, between `begin` and `end`, in ticks.
     pub fn into_history(self, begin: u64, end: u64) -> History {
         let Self { ranks, chunks, count, mut windows, left_out, windows_left_out, nanoseconds_per_tick, .. } = self;
         let mappings = mappings(&ranks, nanoseconds_per_tick);
@@ -46,13 +46,13 @@ impl Timeline {
         };
         let mut operations: Vec<Entry> = Vec::new();
         let mut left_out = left_out;
-        // a process at the end of its memory loses its lanes, not its life
+        // a process that runs out of memory loses its lanes, but goes on
         if operations.try_reserve_exact(count).is_ok() {
             chunks.into_iter().for_each(|chunk| operations.extend(chunk));
         } else {
             left_out += count as u64;
         }
-        // GPU-timed ones in the order of their clock
+        // GPU-timed operations are placed in the order of their clock
         operations.sort_unstable_by_key(|entry| (entry.place, entry.source, entry.start, entry.stop));
         let mut unplaced = 0;
         for of_one_clock in operations.chunk_by_mut(|a, b| (a.place, a.source) == (b.place, b.source)) {
@@ -81,7 +81,7 @@ impl Timeline {
 }
 
 impl History {
-    /// The operations of the rank at that place, in the order of their begin.
+    /// Returns the operations of the rank at this place, in the order of their begins.
     pub fn of(&self, place: usize) -> &[Entry] {
         let first = self.operations.partition_point(|entry| usize::from(entry.place) < place);
         let behind = self.operations.partition_point(|entry| usize::from(entry.place) <= place);
@@ -131,7 +131,7 @@ mod tests {
             entry(0, 1200, 1500, Source::Proxy),
             entry(0, 0, 5000, Source::Enqueue),
         ]);
-        // a tick is half a nanosecond; the second stamp was told of long after it
+        // a tick is half a nanosecond; the callback of the second stamp came long after it
         for (ticks, stamp) in [(1000, 7_000_000_000), (900_201_000, 7_450_000_000)] {
             timeline.tracks(0).unwrap()[0].told(ticks, stamp);
         }

@@ -1,24 +1,24 @@
-//! Where a GPU's operations lie on the events' clock: each as long as on the GPU, and one after the other where they
-//! were so there.
+//! Places a GPU's operations on the events' clock. Each keeps its length on the GPU, and operations that followed one
+//! another there still do.
 //!
-//! The mapping between the clocks is known to some microseconds, and so is how fast one runs beside the other. A length
-//! taken from two mapped times would be off by as much as the second says; so an operation begins where it is mapped to
-//! and is as long as the GPU says. Then it may reach a little into the next, which begins the later for it, by no more
-//! than the mapping is uncertain anyway; what is left is taken off the end.
+//! The mapping between the clocks is uncertain by some microseconds, and so is the ratio of their speeds. A length
+//! taken from two mapped times would be off by the second uncertainty. So an operation begins where it is mapped to,
+//! and is as long as on the GPU. If it then reaches into the next operation, the next one begins later, by no more than
+//! the mapping's uncertainty. The rest is taken off its end.
 
 use super::entry::Entry;
 use crate::clock::gpu_track::GpuMapping;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// By how much an operation may begin later than it is mapped to, nanoseconds.
+/// Largest delay of an operation's begin against its mapped begin, nanoseconds.
 const SLACK: f64 = 20_000.0;
 
 /// Places the operations of one GPU's clock.
 pub(super) struct InTurn<'a> {
     mapping: &'a GpuMapping,
     nanoseconds_per_tick: f64,
-    /// What has not ended yet on the GPU: its end there, and its place among the operations.
+    /// Operations that have not ended on the GPU yet: their ends there, and their places among the operations.
     under_way: BinaryHeap<Reverse<(u64, usize)>>,
 }
 
@@ -27,7 +27,7 @@ impl<'a> InTurn<'a> {
         Self { mapping, nanoseconds_per_tick, under_way: BinaryHeap::new() }
     }
 
-    /// From stamps, in the order of begins, to ticks.
+    /// Turns the operations' stamps, in the order of begins, into ticks.
     pub(super) fn place(mut self, operations: &mut [Entry]) {
         let slack = (SLACK / self.nanoseconds_per_tick) as u64;
         let mut over = Vec::new();
@@ -41,7 +41,7 @@ impl<'a> InTurn<'a> {
             }
             let reached = over.iter().map(|&over| operations[over].stop).fold(begin, u64::max);
             let mapped = self.mapping.ticks(start);
-            // begins never fall, so what is over has no say in those to come
+            // begins never fall, so operations that are over do not delay later begins
             begin = reached.clamp(mapped, mapped.saturating_add(slack));
             for &over in &over {
                 operations[over].stop = operations[over].stop.min(begin);
@@ -82,7 +82,8 @@ mod tests {
         }
     }
 
-    /// A GPU whose clock runs faster by so much, looked at for ten seconds; a tick is half a nanosecond.
+    /// Returns the mapping of a GPU's clock that is faster by `drift`, observed for ten seconds; a tick is half a
+    /// nanosecond.
     fn mapping(drift: f64) -> GpuMapping {
         let mut track = GpuTrack::default();
         for time in (0..10_000_000_000_u64).step_by(1_000_000) {
@@ -91,7 +92,7 @@ mod tests {
         track.mapping(0.5).unwrap()
     }
 
-    /// The operations on the events' clock, after a look at what must hold for all.
+    /// Returns the operations on the events' clock, after a check of what holds for all of them.
     fn placed(drift: f64, operations: &[Entry]) -> Vec<Entry> {
         let mapping = mapping(drift);
         let mut placed = operations.to_vec();

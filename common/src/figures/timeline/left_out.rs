@@ -1,37 +1,37 @@
-//! The collectives that found no room on the timeline: which of the others are numbered right all the same.
+//! The collectives that found no room on the timeline, and which other collectives still have the right occurrence.
 //!
-//! Replays of a CUDA graph have one sequence number, and are distinguished by how many of it started before. So one
-//! that is missing shifts those of its number behind it, and no others. A bit for each number that is missing takes
-//! little memory.
+//! Replays of a CUDA graph share one sequence number, and are distinguished by the number of earlier replays. So a
+//! missing replay shifts the later ones of its number, and no others. One bit for each sequence number with a missing
+//! collective takes little memory.
 
 use super::entry::Entry;
 use crate::event::name::Name;
 use crate::operation::Operation;
 use std::collections::BTreeMap;
 
-/// Bits that are kept, of all ranks and functions together, in words: 4 MiB.
+/// Largest number of words for these bits, of all ranks and functions together: 4 MiB.
 const MOST_WORDS: usize = 1 << 19;
 
 /// Collectives that found no room.
 #[derive(Debug, Clone, Default)]
 pub(super) struct LeftOut {
-    /// How many.
+    /// Number of collectives left out.
     pub(super) count: u64,
-    /// The first one of the rank at that place, in the order of their starts.
+    /// The smallest order of a rank's collectives left out, by place of the rank.
     first: BTreeMap<u8, u64>,
-    /// Their sequence numbers, by place of the rank and function, a bit each; `None` where there were more than are
-    /// kept.
+    /// A bit for each sequence number with a collective left out, by place of the rank and function; `None` if there
+    /// were more than are kept.
     numbers: BTreeMap<(u8, Name), Option<Vec<u64>>>,
     words: usize,
 }
 
-/// Word and bit of a sequence number.
+/// Returns word and bit of a sequence number.
 fn bit(sequence: u64) -> (usize, u64) {
     ((sequence / 64) as usize, 1 << (sequence % 64))
 }
 
 impl LeftOut {
-    /// Takes one in; of a rank that has a place.
+    /// Adds a collective that found no room. Without a place, its rank is not on the timeline.
     pub(super) fn add(&mut self, place: Option<u8>, operation: &Operation) {
         self.count += 1;
         let Some(place) = place else { return };
@@ -51,7 +51,8 @@ impl LeftOut {
         }
     }
 
-    /// Whether one of the same number may have started before: then nobody knows which one of them it is.
+    /// Returns whether a collective of the same number that was left out may have started before. Then the entry's
+    /// occurrence is unknown.
     pub(super) fn may_precede(&self, entry: &Entry) -> bool {
         let is_behind = || self.first.get(&entry.place).is_some_and(|&first| first < u64::from(entry.order));
         let has_number = |numbers: &Option<Vec<u64>>| {
@@ -79,7 +80,7 @@ mod tests {
         recorded(Kind::Coll, 1000, payload)
     }
 
-    /// Operations on a timeline that has room for so many of them, by order of their start and sequence number.
+    /// Returns a timeline with room for `room` operations, filled with operations of (order, sequence number).
     fn timeline(room: usize, operations: &[(u64, u64)]) -> Timeline {
         let mut timeline = Timeline::new(room * size_of::<Entry>());
         timeline.nanoseconds_per_tick = 1.0;
@@ -90,7 +91,7 @@ mod tests {
         timeline
     }
 
-    /// Sequence numbers and occurrences, and how many are left out.
+    /// Returns sequence numbers and occurrences, and the number left out.
     fn arrivals(timeline: &Timeline) -> (Vec<(u64, u32)>, u64) {
         let arrivals = timeline.arrivals(true);
         (arrivals.ranks[0].arrivals.iter().map(|it| (it.sequence, it.occurrence)).collect(), arrivals.left_out)
@@ -98,14 +99,14 @@ mod tests {
 
     #[test]
     fn what_is_on_a_full_timeline_is_compared() {
-        // the first one settled last
+        // the first operation settled last
         let all: Vec<(u64, u64)> = (1..100).chain([0]).map(|number| (number, 1000 + number)).collect();
         let kept: Vec<(u64, u32)> = (1..61).map(|number| (1000 + number, 0)).collect();
         assert_eq!(arrivals(&timeline(60, &all)), (kept, 40));
         assert_eq!(arrivals(&timeline(100, &all)).1, 0);
     }
 
-    /// Two replays of each number, and a third of one; the second one of number 2 settled last.
+    /// Two replays of each number, and a third of one number; the second replay of number 2 settled last.
     #[test]
     fn replays_behind_a_missing_one_are_no_others() {
         let all = [(0, 1), (1, 2), (2, 3), (3, 1), (5, 3), (6, 2), (4, 2)];
@@ -113,7 +114,7 @@ mod tests {
         assert_eq!(arrivals(&timeline(6, &all)), (vec![(1, 0), (1, 1), (2, 0), (3, 0), (3, 1)], 2));
     }
 
-    /// What is not kept of numbers is taken for all numbers; of other functions and ranks nothing is missing.
+    /// Numbers that are not kept count as all numbers; other functions and ranks lack nothing.
     #[test]
     fn more_numbers_than_are_kept_are_all_numbers() {
         let most = 64 * MOST_WORDS as u64;

@@ -1,5 +1,5 @@
-//! The timeline: every operation of the process with its time, and what each window transferred, kept for Score-P's
-//! trace and profile and for the job summary. Bounded: what finds no room is counted.
+//! The timeline: every operation of the process with its time, and the transfers of each window. It is kept for
+//! Score-P's trace and profile and for the job summary. It is bounded: what finds no room is counted.
 
 mod arrivals;
 mod entry;
@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub use entry::Entry;
 pub use history::{History, RankHistory};
 
-/// What a window transferred between two ranks.
+/// Transfers of a window between two ranks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PairWindow {
     /// Place of the sender in [`Timeline::ranks`].
@@ -31,30 +31,30 @@ pub struct PairWindow {
     pub peer: i32,
     /// Begin of the first transfer, ticks.
     pub start: u64,
-    /// End of the last one, ticks.
+    /// End of the last transfer, ticks.
     pub stop: u64,
     /// Bytes.
     pub bytes: u64,
-    /// What is published of the window.
+    /// The published rate of the window.
     pub rate: Rate,
 }
 
-/// A rank of a communicator that has a timeline.
+/// A rank of a communicator that has a place on the timeline.
 #[derive(Debug, Clone)]
 pub struct RankLine {
-    /// Which one.
+    /// Communicator and rank.
     pub rank: Rank,
-    /// Number of ranks of its communicator; 0 where it is not told.
+    /// Number of ranks of its communicator; 0 if unknown.
     pub nranks: i32,
-    /// Its GPU's clock, and that of CUDA's events, beside the events' clock.
+    /// Its GPU's clock, and the clock of CUDA events, against the events' clock.
     pub tracks: [GpuTrack; 2],
 }
 
-/// Ranks of communicators with a timeline; those made later have none.
+/// Largest number of ranks with a place on the timeline. Later ranks have none.
 const MOST_RANKS: usize = NO_PLACE as usize;
-/// Windows of rank pairs that are kept.
+/// Largest number of windows of rank pairs.
 const MOST_WINDOWS: usize = 1 << 16;
-/// Operations that memory is taken for at a time.
+/// Number of operations that memory is allocated for at a time.
 const CHUNK: usize = 4096;
 
 /// The timeline of a process.
@@ -66,24 +66,24 @@ pub struct Timeline {
     chunks: Vec<Vec<Entry>>,
     count: usize,
     most: usize,
-    /// What each window transferred.
+    /// Transfers of each window.
     pub windows: Vec<PairWindow>,
-    /// Operations that found no room.
+    /// Number of operations that found no room.
     pub left_out: u64,
     collectives_left_out: LeftOut,
-    /// Windows that found no room.
+    /// Number of windows that found no room.
     pub windows_left_out: u64,
-    /// What a tick is worth, nanoseconds.
+    /// Nanoseconds of a tick.
     pub nanoseconds_per_tick: f64,
 }
 
 impl Timeline {
-    /// One that takes so many bytes of operations.
+    /// Makes a timeline whose operations take at most `bytes`.
     pub fn new(bytes: usize) -> Self {
         Self { most: bytes / size_of::<Entry>(), ..Self::default() }
     }
 
-    /// A rank of a communicator begins. Gives its place; `None` when there are too many.
+    /// Adds a rank of a communicator. Returns its place; `None` if there are too many ranks.
     pub fn open(&mut self, rank: Rank, nranks: i32) -> Option<u8> {
         if let Some(&place) = self.places.get(&rank) {
             return Some(place);
@@ -94,7 +94,7 @@ impl Timeline {
         Some(place)
     }
 
-    /// Takes an operation in, maybe `alone` in its kernel; a tick is worth so many nanoseconds.
+    /// Adds an operation, with whether it is `alone` in its kernel.
     pub fn operation(
         &mut self,
         place: Option<u8>,
@@ -141,7 +141,7 @@ impl Timeline {
         self.count += 1;
     }
 
-    /// Takes in what a window transferred to a rank.
+    /// Adds the transfers of a window to a rank.
     pub fn window(&mut self, place: Option<u8>, peer: i32, pair: &PairSum, rate: Rate) {
         let (Some(place), Some((start, stop))) = (place.filter(|_| self.windows.len() < MOST_WINDOWS), pair.span)
         else {
@@ -151,12 +151,12 @@ impl Timeline {
         self.windows.push(PairWindow { place, peer, start, stop, bytes: pair.bytes, rate });
     }
 
-    /// What is known of a rank's GPU clock.
+    /// Returns the courses of a rank's clocks: its GPU's, and that of CUDA events.
     pub fn tracks(&mut self, place: u8) -> Option<&mut [GpuTrack; 2]> {
         self.ranks.get_mut(usize::from(place)).map(|line| &mut line.tracks)
     }
 
-    /// All operations, in no particular order.
+    /// Iterates over all operations, in no particular order.
     pub fn entries(&self) -> impl Iterator<Item = &Entry> {
         self.chunks.iter().flatten()
     }
@@ -165,23 +165,23 @@ impl Timeline {
 static WANTED: AtomicBool = AtomicBool::new(false);
 static OBSTACLE: OnceCell<String> = OnceCell::new();
 
-/// Somebody will ask for the timeline: it is kept from the first communicator on.
+/// Announces that the timeline will be asked for: it is kept from the first communicator on.
 pub fn want() {
     WANTED.store(true, Ordering::Relaxed);
 }
 
-/// Whether somebody will.
+/// Returns whether the timeline will be asked for.
 pub fn is_wanted() -> bool {
     WANTED.load(Ordering::Relaxed)
 }
 
-/// Why the timeline will not be seen in Score-P; told when the first communicator is made, since a program without NCCL
-/// need not know.
+/// Sets why Score-P will not show the timeline. The reason is logged when the first communicator is made, since a
+/// program without NCCL need not know.
 pub fn object(reason: String) {
     let _ = OBSTACLE.set(reason);
 }
 
-/// See [`object`].
+/// Returns why Score-P will not show the timeline, see [`object`].
 pub fn obstacle() -> Option<&'static str> {
     OBSTACLE.get().map(String::as_str)
 }
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn a_begin_by_events_is_as_vague_as_the_launch_before_it() {
-        // the operation starts at 1000, behind its launch
+        // the operation starts at 1000, after its launch
         let ahead = |first: u64, before: u64| {
             let time = KernelTime { start: 50_000_000, stop: 60_000_000, first, before, learnt: 1, is_vague: false };
             ahead(&operation(), Timing::Events(time), 1e4)

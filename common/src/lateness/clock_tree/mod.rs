@@ -1,38 +1,40 @@
 //! Clocks of different nodes, compared along a tree.
 //!
-//! Two processes read their clocks in turn: one sends and notes when, the other reads its clock and answers, the first
-//! notes when the answer came. The reading was taken in between, so it is known to half the round trip; of many rounds
-//! the shortest is the best. This is done at the begin and at the end between each process and its parent in a tree,
-//! and interpolated. The tree has one process a node; the others of the node share its clock.
+//! A process compares its clock with another's in rounds: it sends a message and notes the time, the other process
+//! reads its clock and answers, the first process notes the time of the answer. The reading lies between the two times,
+//! so it is known to half the round trip; the shortest of many rounds is the best.
+//!
+//! Each process and its parent in a tree do this at the begin and at the end, and times in between are interpolated.
+//! The tree has one process per node; the other processes of the node share its clock.
 
 use crate::clock::gpu_track::WANDER;
 use crate::summary::Clocks;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// By how much two clocks may drift apart that were compared but once.
+/// Largest relative drift of two clocks that were compared only once.
 const DRIFT: f64 = 100e-6;
 
-/// One moment on two clocks, ticks of each.
+/// The same moment on two clocks, ticks of each.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ClockOffset {
     /// Ticks of the process' own clock.
     pub own: u64,
-    /// Ticks of its parent's.
+    /// Ticks of the parent's clock.
     pub parents: u64,
     /// Uncertainty, ticks of the parent's clock.
     pub error: u64,
 }
 
 impl ClockOffset {
-    /// From rounds that the parent began: (sent, the child's reading, received); the other two are the parent's
-    /// readings. `None` without a round that ends after it began.
+    /// Works out the offset from rounds that the parent began: (sent, the child's reading, received), where `sent` and
+    /// `received` are the parent's readings. `None` without a round that ends after its begin.
     pub fn measured_by_parent(rounds: impl IntoIterator<Item = (u64, u64, u64)>) -> Option<Self> {
         let (sent, own, received) = shortest(rounds)?;
         Some(Self { own, parents: sent.midpoint(received), error: error(sent, received) })
     }
 
-    /// One clock, read by both.
+    /// Returns whether both readings are of one clock.
     fn is_of_one_clock(&self) -> bool {
         self.own == self.parents && self.error == 0
     }
@@ -42,67 +44,67 @@ fn shortest(rounds: impl IntoIterator<Item = (u64, u64, u64)>) -> Option<(u64, u
     rounds.into_iter().filter(|(sent, _, received)| sent <= received).min_by_key(|(sent, _, received)| received - sent)
 }
 
-/// Half the round trip, and a tick, since clocks are read in whole ticks.
+/// Returns half the round trip, plus a tick because clocks are read in whole ticks.
 fn error(sent: u64, received: u64) -> u64 {
     ((received - sent) / 2).saturating_add(1)
 }
 
-/// How a process' clock stands to its parent's: compared at the begin and at the end. With no begin and the same ticks
-/// at the end without uncertainty, they are one clock.
+/// The comparison of a process' clock with its parent's, at the begin and at the end. Without a begin, and with the
+/// same ticks and no uncertainty at the end, they are one clock.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Link {
-    /// The other process; the own one at the root.
+    /// The process compared with; the own process at the root.
     pub parent: u32,
-    /// At the begin.
+    /// Comparison at the begin.
     pub begin: Option<ClockOffset>,
-    /// At the end.
+    /// Comparison at the end.
     pub end: ClockOffset,
 }
 
 impl Link {
-    /// The begin, where both clocks have advanced since.
+    /// Returns the begin if both clocks have advanced since.
     fn usable_begin(&self) -> Option<ClockOffset> {
         self.begin.filter(|begin| begin.own < self.end.own && begin.parents < self.end.parents)
     }
 
-    /// The parent's ticks per own tick; one where nothing tells.
+    /// Returns the parent's ticks per own tick; 1 without a usable begin.
     fn rate(&self) -> f64 {
         self.usable_begin()
             .map_or(1.0, |begin| (self.end.parents - begin.parents) as f64 / (self.end.own - begin.own) as f64)
     }
 
-    /// Own ticks from the begin to the end, where there is a begin.
+    /// Returns the own ticks from the begin to the end; 0 without a usable begin.
     fn between(&self) -> f64 {
         self.usable_begin().map_or(0.0, |begin| (self.end.own - begin.own) as f64)
     }
 
-    /// The same, told by the parent, whose own parent is `child` then.
+    /// Returns the same link seen from the parent, which has `child` as its parent then.
     pub(crate) fn reversed(self, child: u32) -> Self {
         let turn = |meeting: ClockOffset| ClockOffset { own: meeting.parents, parents: meeting.own, ..meeting };
         Self { parent: child, begin: self.begin.map(turn), end: turn(self.end) }
     }
 
-    /// Both are one clock, which nobody needed to compare.
+    /// Returns whether both processes read one clock, so that no comparison was needed.
     pub(crate) fn is_of_one_clock(&self) -> bool {
         self.begin.is_none() && self.end.is_of_one_clock()
     }
 
-    /// Uncertainty of the comparisons themselves, ticks of the parent.
+    /// Returns the uncertainty of the comparisons themselves, ticks of the parent.
     fn compared_to(&self) -> f64 {
         self.begin.map_or(0, |begin| begin.error).max(self.end.error) as f64
     }
 
-    /// Uncertainty of the parent's ticks at the own ones.
+    /// Returns the uncertainty of the parent's ticks at these own ticks.
     pub(crate) fn error(&self, ticks: u64) -> f64 {
         let end = self.end.error as f64;
         let until_end = self.end.own as f64 - ticks as f64;
         match self.usable_begin() {
             Some(begin) => {
-                // before the begin and after the end the line may turn about both
+                // before the begin and after the end, the line may turn about both
                 let part = until_end / self.between();
                 let begin = begin.error as f64;
                 let beyond = part.abs() * begin + (1.0 - part).abs() * end;
-                // drift need not have been the same all the time
+                // the drift need not have been constant
                 let since_begin = ticks as f64 - self.end.own as f64 + self.between();
                 beyond.max(self.compared_to()) + WANDER * until_end.abs().min(since_begin.abs())
             }
@@ -112,7 +114,7 @@ impl Link {
     }
 }
 
-/// A process' way to its parent.
+/// A process' step to its parent.
 #[derive(Debug, Clone, Copy)]
 struct Step {
     link: Link,
@@ -125,28 +127,28 @@ struct Step {
 impl Step {
     fn parents_ticks(&self, ticks: u64) -> u64 {
         let since_end = i128::from(ticks) - i128::from(self.link.end.own);
-        // one clock's ticks stay what they are, however many
+        // a rate of 1 keeps all digits, however many ticks there are
         let since_end = if self.rate == 1.0 { since_end } else { (since_end as f64 * self.rate).round() as i128 };
         let parents = i128::from(self.link.end.parents).saturating_add(since_end);
         parents.clamp(0, i128::from(u64::MAX)) as u64
     }
 
-    /// Uncertainty, ticks of process 0.
+    /// Returns the uncertainty, ticks of process 0.
     fn error(&self, ticks: u64) -> f64 {
         self.link.error(ticks) * self.parents_rate
     }
 }
 
-/// All processes' clocks and that of process 0, the root.
+/// The clocks of all processes against the clock of process 0, the root.
 #[derive(Debug, Clone, Default)]
 pub struct ClockTree {
     processes: u32,
-    /// By process; of those connected with the root, and not of the root.
+    /// By process; `None` for the root and for processes not connected with it.
     steps: Vec<Option<Step>>,
 }
 
 impl ClockTree {
-    /// From the link of each process. That of process 0 tells nothing.
+    /// Builds the tree from each process' link. The link of process 0 is ignored.
     pub fn new(links: &[Option<Link>]) -> Self {
         let mut children = vec![Vec::new(); links.len()];
         for (process, link) in (0..).zip(links).skip(1) {
@@ -155,7 +157,7 @@ impl ClockTree {
                 siblings.push((process, link));
             }
         }
-        // from the root on, so whoever is in a circle is never reached
+        // starts at the root, so a circle of processes is never reached
         let mut steps = vec![None; links.len()];
         let mut reached = VecDeque::from([(0_usize, 1.0)]);
         while let Some((parent, parents_rate)) = reached.pop_front() {
@@ -172,8 +174,8 @@ impl ClockTree {
         self.steps.get(process as usize)?.as_ref()
     }
 
-    /// Ticks of process 0's clock and the uncertainty in ticks of it; `None` when not connected, or links form a
-    /// circle.
+    /// Returns the ticks of process 0's clock and their uncertainty. `None` if the process is not connected or its
+    /// links form a circle.
     pub fn to_root(&self, process: u32, ticks: u64) -> Option<(u64, u64)> {
         let (mut process, mut ticks, mut error) = (process, ticks, 0.0);
         while process != 0 {
@@ -185,7 +187,7 @@ impl ClockTree {
         (self.processes > 0).then_some((ticks, error.ceil() as u64))
     }
 
-    /// Ticks of process 0 per tick of that process; `None` when it is not connected.
+    /// Returns the ticks of process 0 per tick of this process; `None` if it is not connected.
     pub fn rate(&self, process: u32) -> Option<f64> {
         if process == 0 {
             return (self.processes > 0).then_some(1.0);
@@ -193,15 +195,16 @@ impl ClockTree {
         self.step(process).map(|step| step.rate * step.parents_rate)
     }
 
-    /// The nodes whose clocks were compared, and how well; `None` where there is but one. A tick of process 0 is worth
-    /// so many nanoseconds.
+    /// Returns how many nodes' clocks were compared, and how well; `None` for a single node. A tick of process 0 is
+    /// `nanoseconds_per_tick` long.
     pub fn clocks(&self, nanoseconds_per_tick: f64) -> Option<Clocks> {
         let compared = || self.steps.iter().flatten().filter(|step| !step.link.is_of_one_clock());
         let error = compared().map(|step| step.link.compared_to() * step.parents_rate).reduce(f64::max)?;
         Some(Clocks { nodes: compared().count() as u32 + 1, error_us: error * nanoseconds_per_tick / 1e3 })
     }
 
-    /// The processes on the way to the root whose clocks were compared to their parent's; `None` when not connected.
+    /// Returns the processes on the way to the root whose clocks were compared with their parents'; `None` if not
+    /// connected.
     pub fn way(&self, mut process: u32) -> Option<Vec<u32>> {
         let mut way = Vec::new();
         while process != 0 {
@@ -214,8 +217,8 @@ impl ClockTree {
         (self.processes > 0).then_some(way)
     }
 
-    /// Uncertainty of [`ClockTree::to_root`] without those steps of the way that others have in common with it, which
-    /// shift all alike; ticks of process 0.
+    /// Returns the uncertainty of [`ClockTree::to_root`] without the steps `in_common`, ticks of process 0. Those steps
+    /// shift the times of all members alike.
     pub fn own_uncertainty(&self, process: u32, ticks: u64, in_common: &[u32]) -> f64 {
         let (mut process, mut ticks, mut error) = (process, ticks, 0.0);
         while let Some(step) = self.step(process).filter(|_| process != 0) {
@@ -229,14 +232,14 @@ impl ClockTree {
     }
 }
 
-/// Parent and children of a place in a binomial tree over `count` places, of which 0 is the root: each is at most
-/// log2(`count`) steps away from it.
+/// Returns parent and children of a place in a binomial tree over `count` places. Place 0 is the root, and every place
+/// is at most log2(`count`) steps away from it.
 pub fn binomial(place: usize, count: usize) -> (Option<usize>, Vec<usize>) {
     if place >= count {
         return (None, Vec::new());
     }
     let parent = (place > 0).then(|| place & (place - 1));
-    // a child has one more bit, below the lowest of its parent
+    // a child has one more bit, below its parent's lowest bit
     let bits = place.trailing_zeros();
     (parent, (0..bits).map(|bit| place | 1 << bit).take_while(|&child| child < count).collect())
 }

@@ -9,7 +9,7 @@ fn link(parent: u32, begin: ClockOffset, end: ClockOffset) -> Option<Link> {
     Some(Link { parent, begin: Some(begin), end })
 }
 
-/// The same clock.
+/// Returns a link of two processes that read one clock.
 fn shared(parent: u32) -> Option<Link> {
     Some(Link { parent, begin: None, end: meeting(77, 77, 0) })
 }
@@ -23,7 +23,7 @@ fn the_root_and_who_shares_its_clock_have_its_ticks() {
         }
     }
     assert_eq!(tree.to_root(3, 5), None);
-    // whatever is said of it, process 0 is the root
+    // process 0 is the root, whatever its link says
     let tree = ClockTree::new(&[None, shared(0)]);
     assert_eq!((tree.to_root(0, 5), tree.to_root(1, 6)), (Some((5, 0)), Some((6, 0))));
     assert_eq!(ClockTree::new(&[]).to_root(0, 5), None);
@@ -36,7 +36,7 @@ fn between_two_meetings_ticks_are_interpolated_and_errors_are_the_larger() {
     for (own, roots) in [(1000, (50_000, 30)), (1500, (51_250, 31)), (2000, (52_500, 30))] {
         assert_eq!(tree.to_root(1, own), Some(roots));
     }
-    // outside, both errors grow with the distance; what drift may have changed by is a fraction of a tick
+    // outside, both errors grow with the distance; a change of drift adds a fraction of a tick
     assert_eq!(tree.to_root(1, 3000), Some((55_000, 2 * 10 + 30 + 1)));
     assert_eq!(tree.to_root(1, 0), Some((47_500, 2 * 30 + 10 + 1)));
 }
@@ -87,7 +87,7 @@ fn drift_that_changes_between_two_comparisons_is_granted() {
     }
     let (ticks, error) = tree.to_root(1, own(HOUR / 2)).unwrap();
     assert!(ticks.abs_diff(HOUR / 2) > 440_000 && error < 2_000_000, "{ticks} {error}");
-    // where it was compared, nothing is added
+    // nothing is added at a comparison
     assert!([0, HOUR].iter().all(|&time| tree.to_root(1, own(time)).unwrap().1 <= 6));
 }
 
@@ -112,7 +112,7 @@ fn one_meeting_alone_leaves_drift_open() {
     let tree = ClockTree::new(&[None, Some(Link { parent: 0, begin: None, end: meeting(1_000_000, 9_000_000, 20) })]);
     assert_eq!(tree.to_root(1, 1_000_000), Some((9_000_000, 20)));
     assert_eq!(tree.to_root(1, 900_000), Some((8_900_000, 30)));
-    // a begin that lies at the end, or after it, is none
+    // a begin at the end or after it counts as none
     for begin in [meeting(1_000_000, 8_000_000, 25), meeting(500_000, 9_000_000, 25), meeting(2_000_000, 9_500_000, 25)]
     {
         let tree = ClockTree::new(&[None, link(0, begin, meeting(1_000_000, 9_000_000, 20))]);
@@ -167,8 +167,8 @@ fn the_shortest_round_counts() {
     assert_eq!(ClockOffset::measured_by_parent([(0, 1, u64::MAX)]), Some(meeting(1, u64::MAX / 2, u64::MAX / 2 + 1)));
 }
 
-/// Two clocks 3 ms apart, one 30 ppm faster, and messages that take 2 to 40 us, not the same each way: what is worked
-/// out is right within what is said.
+/// Two clocks 3 ms apart, one 30 ppm faster, and messages that take 2 to 40 us, differently each way: the result is
+/// right within its stated error.
 #[test]
 fn the_error_holds_what_messages_leave_open() {
     let mut random = Rng::with_seed(4);
@@ -189,7 +189,7 @@ fn the_error_holds_what_messages_leave_open() {
     let tree = ClockTree::new(&[None, link(0, begin, end)]);
     for time in (0..80).map(|second| f64::from(second) * 1e9) {
         let (ticks, error) = tree.to_root(1, childs(time)).unwrap();
-        // what messages leave open, and 1 ppm of the way to the nearest comparison
+        // what messages leave open, and 1 ppm of the time to the nearest comparison
         assert!(ticks.abs_diff(time as u64) <= error && error < 20_000 + 30_000, "{time}: {ticks} {error}");
     }
 }

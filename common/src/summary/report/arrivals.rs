@@ -1,4 +1,4 @@
-//! Who arrives late at collectives.
+//! The table of ranks that arrive late at collectives.
 
 use super::figure::{count, number, share};
 use super::table::{Table, View, looked_at};
@@ -6,7 +6,7 @@ use crate::summary::{Lateness, Summary};
 use crate::sums::enough::{ENOUGH_TIMED, speaks_for_all};
 use std::fmt::Write;
 
-/// The latest ranks, and how well the clocks of nodes are known. Nothing where processes were not gathered.
+/// Writes the latest ranks, and the uncertainty of nodes' clocks. Empty if processes were not gathered.
 pub(super) fn tables(summary: &Summary, view: &View) -> String {
     let mut text = String::new();
     if !summary.lateness.is_empty() {
@@ -23,14 +23,14 @@ pub(super) fn tables(summary: &Summary, view: &View) -> String {
     text
 }
 
-/// Whether the operations whose begins are known speak for all.
+/// Returns whether the operations with known begins may stand for all.
 fn is_known(row: &&Lateness) -> bool {
     speaks_for_all(row.operations, row.count)
 }
 
 fn lateness(summary: &Summary, view: &View) -> String {
     let (rows, ranks) = (&summary.lateness, summary.ranks());
-    // those of too few operations, behind the others
+    // ranks with too few known operations come last
     let mut late: Vec<&Lateness> =
         rows.iter().filter(|row| row.mean_us.is_some() || !is_known(row) && row.last > 0).collect();
     late.sort_by(|one, other| {
@@ -167,7 +167,7 @@ mod tests {
         assert_eq!(text, format!("{head} than the clocks leave uncertain, 4.2 us at most\n"));
     }
 
-    /// Not a mean of the warm-up, and not "on time" either.
+    /// Such a rank has no mean, which would be that of the warm-up, and does not count as on time.
     #[test]
     fn ranks_of_too_few_operations_have_no_mean() {
         let few =

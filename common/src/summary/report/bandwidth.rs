@@ -1,4 +1,4 @@
-//! How fast collectives are, by the rank that waits for nobody.
+//! The table of bus bandwidths, by the rank that waits for nobody.
 
 use super::figure::{bytes, count, number, share};
 use super::table::{Table, View, looked_at};
@@ -6,7 +6,7 @@ use crate::summary::{Bandwidth, Summary};
 use crate::sums::enough::ENOUGH_TIMED;
 use std::fmt::Write;
 
-/// Those with most bytes. Nothing where processes were not gathered.
+/// Writes the rows with most bytes. Empty if processes were not gathered.
 pub(super) fn tables(summary: &Summary, view: &View) -> String {
     if summary.bandwidth.is_empty() {
         return String::new();

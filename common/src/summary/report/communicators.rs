@@ -1,4 +1,4 @@
-//! Which communicator moves how much.
+//! The table of communicators by bytes.
 
 use super::figure::{bytes, count, number};
 use super::table::{Table, View};
@@ -6,16 +6,16 @@ use crate::summary::Summary;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// What the ranks of a communicator that are here did together.
+/// Sums over the ranks of a communicator that are here.
 #[derive(Debug, Default, Clone, Copy)]
 struct Sum {
     operations: u64,
     bytes: u64,
-    /// Of operations that the GPU has timed, where there are any.
+    /// GPU time of the timed operations, if there are any.
     gpu_time_us: Option<f64>,
 }
 
-/// The communicators with most bytes, where there are several.
+/// Writes the communicators with most bytes, if there are several.
 pub(super) fn tables(summary: &Summary, view: &View) -> String {
     if summary.communicators.len() < 2 {
         return String::new();

@@ -1,24 +1,24 @@
-//! Numbers as a person reads them.
+//! Numbers as text for people.
 
-/// What a figure that is not known looks like.
+/// Stands for an unknown figure.
 const ABSENT: &str = "-";
 
-/// With so many digits after the point.
+/// Writes a number with this many digits after the point.
 pub(super) fn number(value: Option<f64>, digits: usize) -> String {
     value.map_or_else(|| ABSENT.into(), |value| format!("{value:.digits$}"))
 }
 
-/// A value and its standard error, with so many digits after the point.
+/// Writes a value and its standard error with this many digits after the point.
 pub(super) fn with_error(value: Option<(f64, f64)>, digits: usize) -> String {
     value.map_or_else(|| ABSENT.into(), |(value, error)| format!("{value:.digits$} ± {error:.digits$}"))
 }
 
-/// How much of all that is, percent.
+/// Writes a share in percent.
 pub(super) fn share(part: u64, all: u64) -> String {
     number((all > 0).then(|| 100.0 * part as f64 / all as f64), 1)
 }
 
-/// With commas between thousands.
+/// Writes a count with commas between thousands.
 pub(super) fn count(count: u64) -> String {
     let digits = count.to_string();
     let comma = |place: usize| place > 0 && (digits.len() - place).is_multiple_of(3);
@@ -29,7 +29,7 @@ pub(super) fn count(count: u64) -> String {
         .collect()
 }
 
-/// In the largest unit that there is one of.
+/// Writes bytes in the largest unit that does not exceed them.
 pub(super) fn bytes(bytes: u64) -> String {
     const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     match bytes.max(1).ilog2() / 10 {

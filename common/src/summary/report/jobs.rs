@@ -1,4 +1,4 @@
-//! Tables of several jobs, each with its own.
+//! The tables of several jobs, one after the other.
 
 use super::table::View;
 use crate::base::visible::visible;
@@ -6,10 +6,10 @@ use crate::summary::jobs::are_apart;
 use crate::summary::{Process, Summary};
 use std::fmt::Write;
 
-/// Processes of a job that are named.
+/// Largest number of a job's processes that are named.
 const MOST: usize = 8;
 
-/// The tables of each job, one job after the other: figures of different jobs are never summed up.
+/// Writes the tables of each job, one job after the other. Figures of different jobs are never summed up.
 pub fn view_of_jobs(jobs: &[Summary], view: &View) -> String {
     let are = if are_apart(jobs.iter().map(|job| job.processes.as_slice())) { "are" } else { "may be" };
     let mut text = format!("These processes {are} of {} jobs, whose figures stand apart.\n", jobs.len());
@@ -23,7 +23,7 @@ pub fn view_of_jobs(jobs: &[Summary], view: &View) -> String {
     text
 }
 
-/// By its file, else by its host; with its rank in the largest communicator.
+/// Returns a process' name for people: its file or else its host, with its rank in the largest communicator.
 fn called(process: &Process, summary: &Summary) -> String {
     let Process { pid, origin, .. } = process;
     let place = origin.file.as_deref().or(origin.host.as_deref());

@@ -1,4 +1,4 @@
-//! The summary as tables for a person.
+//! The summary as tables for people.
 
 mod arrivals;
 mod bandwidth;
@@ -18,12 +18,12 @@ pub use jobs::view_of_jobs;
 pub use order::Order;
 pub use table::{ROWS, Table, View};
 
-/// The tables: operations by function, transfers by pair of ranks, who arrives late, and what was not measured.
+/// Writes the tables: operations by function, transfers by pair of ranks, late ranks, and what was not measured.
 pub fn tables(summary: &Summary) -> String {
     view(summary, &View::default())
 }
 
-/// The same, shown otherwise.
+/// Writes the tables in another view.
 pub fn view(summary: &Summary, view: &View) -> String {
     let mut text = communicators::tables(summary, view);
     text += &operations::tables(summary, view);

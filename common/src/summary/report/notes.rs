@@ -1,4 +1,4 @@
-//! What a reader of the figures must know.
+//! Notes for readers of the figures.
 
 use super::figure::count;
 use crate::figures::missing;
@@ -6,7 +6,7 @@ use crate::launch::Untimed;
 use crate::summary::{Process, Summary};
 use std::collections::BTreeSet;
 
-/// Things that were counted: the noun of one, and what is said of one and of several.
+/// Something that was counted: its noun, and the rest of the sentence for one and for several.
 struct Counted {
     noun: &'static str,
     of_one: &'static str,
@@ -27,12 +27,12 @@ impl Counted {
     }
 }
 
-/// Callbacks that the recording of a process lacks; they are among those dropped.
+/// Returns the number of callbacks that a process' recording lacks. They count as dropped, too.
 fn lacking(process: &Process) -> u64 {
     process.notes.iter().filter_map(|note| missing::lacking(note)).fold(0, u64::saturating_add)
 }
 
-/// A line each.
+/// Returns the notes, a line each.
 pub(super) fn of(summary: &Summary) -> Vec<String> {
     let sum = |field: fn(&Process) -> u64| summary.processes.iter().map(field).fold(0, u64::saturating_add);
     let all = [
@@ -115,7 +115,7 @@ pub(super) fn of(summary: &Summary) -> Vec<String> {
     });
     let said: BTreeSet<&String> =
         summary.processes.iter().flat_map(|process| &process.notes).chain(&summary.notes).collect();
-    // of what recordings lack there is one line above
+    // the note on what recordings lack is among the counts above
     let said = said.into_iter().filter(|note| missing::lacking(note).is_none());
     let notable = all.into_iter().chain(untimed).filter(|(number, _)| *number > 0);
     notable.map(|(number, counted)| counted.note(number)).chain(said.map(|note| format!("note: {note}"))).collect()

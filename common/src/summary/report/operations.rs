@@ -1,4 +1,4 @@
-//! How often each function was done, and what its operations took.
+//! The table of operations by function: counts and times.
 
 use super::figure::{bytes, count, number, share};
 use super::table::{Table, View};
@@ -7,7 +7,7 @@ use crate::sums::enough::{ENOUGH_TIMED, speaks_for_all};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Operations of a function, over communicators and ranks.
+/// Sums of a function's operations over communicators and ranks.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sum {
     count: u64,
@@ -16,7 +16,7 @@ struct Sum {
     time_us: f64,
     min_us: Option<f64>,
     max_us: Option<f64>,
-    /// Rows whose longest time is not known.
+    /// Number of rows whose longest time is unknown.
     unknown: u64,
     proxy_timed: u64,
     proxy_time_us: f64,
@@ -39,13 +39,13 @@ impl Sum {
         self.enqueue_time_us += row.enqueue_time_us;
     }
 
-    /// Whether a mean and a maximum are those of all of them.
+    /// Returns whether mean and maximum may stand for all operations.
     fn is_timed(&self) -> bool {
         speaks_for_all(self.gpu_timed, self.count)
     }
 }
 
-/// Nothing where there was no operation.
+/// Writes the table. Empty if there was no operation.
 pub(super) fn tables(summary: &Summary, view: &View) -> String {
     let mut sums: BTreeMap<(&str, &str), Sum> = BTreeMap::new();
     for row in &summary.operations {
@@ -83,7 +83,8 @@ pub(super) fn tables(summary: &Summary, view: &View) -> String {
     text
 }
 
-/// What the others took by the host's clock, of functions that the GPU has not timed: with NCCL before 2.27 of all.
+/// Writes the times by the host's clock of functions that the GPU has not timed. With NCCL before 2.27, these are all
+/// functions.
 fn by_host(sums: &BTreeMap<(&str, &str), Sum>, view: &View) -> String {
     let untimed: Vec<_> =
         sums.iter().filter(|(_, sum)| !sum.is_timed() && sum.proxy_timed + sum.enqueue_timed > 0).collect();
@@ -163,7 +164,7 @@ mod tests {
         assert_eq!(cells[4..], ["20.0".to_owned(), "-".to_owned()]);
     }
 
-    /// As NCCL before 2.27 tells them all.
+    /// NCCL before 2.27 reports all operations so.
     #[test]
     fn operations_without_gpu_times_have_those_of_the_host() {
         let none = Operations {
@@ -177,7 +178,7 @@ mod tests {
         let line = text.lines().filter(|line| line.contains("AllReduce")).nth(1).unwrap();
         let cells: Vec<&str> = line.split(['│', '┆']).map(str::trim).collect();
         assert_eq!(cells[3..7], ["7", "50.0", "3", "2.0"], "{text}");
-        // where the GPU has timed nearly all, the rest is no matter
+        // once the GPU has timed nearly all operations, the rest does not matter
         let text = tables(
             &Summary { operations: vec![row(0, 10, 9, Some(30.0))], ..Summary::merge(vec![]) },
             &View::default(),

@@ -3,7 +3,7 @@
 use crate::summary::Transfers;
 use std::cmp::Ordering;
 
-/// What pairs are sorted by. Those that the figure is not known of come last.
+/// The sort order of rank pairs. Pairs whose figure is unknown come last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
     /// Bytes, most first.
@@ -23,7 +23,7 @@ pub enum Order {
 }
 
 impl Order {
-    /// The heading of the column that it goes by.
+    /// Returns the heading of its column.
     pub(super) fn heading(self) -> Option<&'static str> {
         match self {
             Self::Bytes => Some("bytes"),

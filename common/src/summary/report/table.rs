@@ -1,8 +1,9 @@
-//! A table as wide as there is room. No cell is ever broken: a number with a line end in it reads as another one.
+//! A table that fits the width of the screen. No cell is ever broken, since a number with a line break in it reads as
+//! another number.
 //!
-//! Where the cells are wider than the room, headings are broken between words, then communicators are shortened to
-//! their first digits where these tell them apart, then columns are left out, in the table's own order. A line below
-//! names them.
+//! A table that is too wide is narrowed step by step. Headings are broken between words. Then communicators are
+//! shortened to their first digits, if these distinguish them. Then columns are left out, in the table's own order, and
+//! a line below names them.
 
 use super::figure::count;
 use super::order::Order;
@@ -10,19 +11,19 @@ use crate::summary::Summary;
 use comfy_table::{CellAlignment, presets};
 use std::collections::BTreeSet;
 
-/// Rows of a table that a person reads, where nothing else is wanted.
+/// Default number of rows of a table for people.
 pub const ROWS: u64 = 20;
-/// Digits of a communicator, of 16, that tell it apart in most jobs.
+/// Number of first digits of a communicator's id, of 16, that distinguish the communicators of most jobs.
 const DIGITS: usize = 8;
 
-/// How the tables are shown.
+/// Settings of the tables.
 #[derive(Debug, Clone, Copy)]
 pub struct View {
-    /// Columns of characters that a table may have; `None` for as many as it takes.
+    /// Largest width of a table in characters; `None` for no limit.
     pub width: Option<u16>,
-    /// Rows of a table, at least one.
+    /// Largest number of rows of a table, at least 1.
     pub rows: usize,
-    /// What the rank pairs are sorted by; without it as in the summary, where there is room for all, else by bytes.
+    /// Sort order of rank pairs. By default the order of the summary if all pairs fit, else by bytes.
     pub order: Option<Order>,
 }
 
@@ -32,20 +33,20 @@ impl Default for View {
     }
 }
 
-/// Rows of cells under headings, each of which is there once.
+/// Rows of cells under distinct headings.
 #[derive(Debug)]
 pub struct Table<const N: usize> {
     header: [&'static str; N],
-    /// Columns of text, which come first; those behind them are numbers.
+    /// Number of text columns, which come first. The columns behind them are numbers.
     texts: usize,
-    /// Headings of the columns that may be left out, in that order.
+    /// Headings of the columns that may be left out, in this order.
     dispensable: Vec<&'static str>,
-    /// The first column is a communicator's, and its first digits are enough.
+    /// Whether the first column is a communicator's id that may be shortened.
     is_shortened: bool,
     rows: Vec<[String; N]>,
 }
 
-/// How much is done for a table to be narrow.
+/// The steps taken to narrow a table.
 #[derive(Debug, Clone, Copy, Default)]
 struct Shape {
     has_broken_headings: bool,
@@ -54,20 +55,20 @@ struct Shape {
 }
 
 impl<const N: usize> Table<N> {
-    /// One without rows, whose first columns are texts; `dispensable` are the headings of those that may be left out,
-    /// the first to go first.
+    /// Makes a table without rows. The first `texts` columns are texts. `dispensable` has the headings of columns that
+    /// may be left out, in this order.
     pub fn new(header: [&'static str; N], texts: usize, dispensable: &[&'static str]) -> Self {
         Self { header, texts, dispensable: dispensable.to_vec(), is_shortened: false, rows: vec![] }
     }
 
-    /// The same by communicator, which the first column has.
+    /// Declares the first column as a communicator's id.
     pub(super) fn by_communicator(self, summary: &Summary) -> Self {
         let all: BTreeSet<&str> = summary.communicators.iter().map(|row| row.comm.as_str()).collect();
         let short: BTreeSet<&str> = all.iter().map(|comm| shortened(comm)).collect();
         Self { is_shortened: short.len() == all.len(), ..self }
     }
 
-    /// The same, where a column stays as long as any other.
+    /// Moves a heading to the end of the columns that may be left out.
     pub(super) fn keeping(mut self, heading: Option<&str>) -> Self {
         let place = self.dispensable.iter().position(|other| Some(*other) == heading);
         if let Some(kept) = place.map(|place| self.dispensable.remove(place)) {
@@ -76,12 +77,12 @@ impl<const N: usize> Table<N> {
         self
     }
 
-    /// One more row.
+    /// Adds a row.
     pub fn add_row(&mut self, row: [String; N]) {
         self.rows.push(row);
     }
 
-    /// The table in so many columns of characters, with a line below that names what is left out.
+    /// Lays the table out in this many characters, with a line below that names the columns left out.
     pub fn shown(&self, width: Option<u16>) -> String {
         let fits =
             |table: &str| width.is_none_or(|width| table.lines().all(|line| line.chars().count() <= width.into()));
@@ -113,7 +114,7 @@ impl<const N: usize> Table<N> {
         let heading = |column: usize| {
             let width = self.rows.iter().map(|row| cell(row, column).chars().count()).max().unwrap_or(0);
             match column {
-                // it has one word, which is longer than the digits
+                // a single word, longer than the digits
                 0 if shape.has_short_communicators => "comm".to_owned(),
                 _ if shape.has_broken_headings => broken(self.header[column], width),
                 _ => self.header[column].to_owned(),
@@ -137,7 +138,7 @@ fn shortened(comm: &str) -> &str {
     comm.get(..DIGITS).unwrap_or(comm)
 }
 
-/// A heading in lines that are no longer than the cells below or its own longest word.
+/// Breaks a heading into lines no longer than the cells below or its own longest word.
 fn broken(heading: &str, cells: usize) -> String {
     let room = heading.split(' ').map(str::len).max().unwrap_or(0).max(cells);
     let mut text = String::new();
@@ -151,7 +152,7 @@ fn broken(heading: &str, cells: usize) -> String {
     text
 }
 
-/// Nothing where all were.
+/// Writes how many operations were looked at. Empty if all were.
 pub(super) fn looked_at(one_in: impl Iterator<Item = u32>) -> String {
     let one_in = one_in.max().filter(|&one_in| one_in > 1);
     one_in.map_or_else(String::new, |one_in| format!("one operation in {} was looked at\n", count(one_in.into())))
@@ -181,7 +182,7 @@ mod tests {
         table.by_communicator(&summary(comms))
     }
 
-    /// The headings, the first row, and what is below.
+    /// Returns the headings, the first row, and the text below.
     fn shown(comms: &[&str], width: u16) -> (Vec<String>, Vec<String>, String) {
         let text = table(comms).shown(Some(width));
         let cells = |line: &str| {

@@ -1,4 +1,4 @@
-//! How fast each pair of ranks is.
+//! The table of transfers by pair of ranks.
 
 use super::figure::{bytes, count, number, with_error};
 use super::order::Order;
@@ -7,7 +7,7 @@ use crate::summary::Summary;
 use crate::sums::rate::{FEWEST_SIZES, LEAST_ERRORS, LEAST_SPAN};
 use std::fmt::Write;
 
-/// What was sent over the network, or that nothing is known of that.
+/// Writes the transfers over the network, or that none are known.
 pub(super) fn tables(summary: &Summary, view: &View) -> String {
     if summary.transfers.is_empty() {
         return "No transfers over the network: all ranks share a node, or NCCL told of none with their sizes (NCCL 2.27 and later do).\n"
@@ -34,7 +34,7 @@ pub(super) fn tables(summary: &Summary, view: &View) -> String {
     text
 }
 
-/// Headings of the columns that may be left out, the first to go first.
+/// Headings of the columns that may be left out, in this order.
 const DISPENSABLE: [&str; 9] =
     ["R2", "sizes", "transfers", "in flight", "channels", "bytes", "sustained MB/s", "latency us", "typical MB/s"];
 
@@ -132,7 +132,7 @@ mod tests {
         assert!(shown(Some(Order::Bytes)).contains(" 30 B ") && !shown(Some(Order::Fit)).contains(" 30 B "));
     }
 
-    /// A fit is of one connection among the pair's channels, while the sustained rate is of all.
+    /// A fit is of one of the pair's channels, the sustained rate of all of them.
     #[test]
     fn a_pair_stands_beside_the_number_of_its_channels() {
         let transfers = vec![pair(5, 1 << 30, 1000, Some(1073.7), None)];

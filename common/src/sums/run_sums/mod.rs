@@ -23,66 +23,67 @@ pub struct Rank {
     pub rank: i32,
 }
 
-/// What an operation is summed under: (communicator and rank, whether Coll, function, peer).
+/// The key that an operation is summed under: (communicator and rank, whether it is a collective, function, peer).
 pub type OperationKey = (Rank, bool, Name, Option<i32>);
 
 /// All sums of the process.
 #[derive(Debug, Clone, Default)]
 pub struct Totals {
-    /// By kind, function and peer.
+    /// Sums of operations by rank, kind, function and peer.
     pub operations: BTreeMap<OperationKey, OperationSum>,
-    /// By rank and peer.
+    /// Sums of transfers by rank and peer.
     pub pairs: BTreeMap<(Rank, i32), PairSum>,
-    /// By rank, peer and channel.
+    /// Sums of transfers by rank, peer and channel.
     pub channels: BTreeMap<(Rank, i32, u8), ChannelSum>,
-    /// Operations of which something never ended.
+    /// Number of operations of which something never ended.
     pub unfinished: u64,
-    /// API calls that NCCL reported no further.
+    /// Number of API calls that NCCL reported no further.
     pub invisible: u64,
-    /// Operations with kernel stamps that are not believed.
+    /// Number of operations with stamps that are not believed.
     pub out_of_step: u64,
-    /// Operations that the GPU has not timed, by the number of the cause less one.
+    /// Number of operations that the GPU has not timed, by the number of the cause less one.
     pub untimed: [u64; Untimed::ALL.len()],
-    /// Windows processed.
+    /// Number of windows processed.
     pub windows: u64,
-    /// Children whose parent could not be found.
+    /// Number of children whose parent could not be found.
     pub orphans: u64,
-    /// Ranks of communicators that are summed up as [`OTHERS`].
+    /// Number of communicators' ranks that are summed up as [`OTHERS`].
     pub others: u64,
-    /// Those that keep sums of their own when they have ended.
+    /// Ranks that keep sums of their own after their communicator has ended.
     own: BTreeSet<Rank>,
     handed_over: Vec<Rank>,
-    /// Operations of late, which go to `operations` together.
+    /// Sums of the latest operations, which go to `operations` together.
     late: Vec<(OperationKey, OperationSum)>,
 }
 
-/// Stands for the ended communicators but the first hundred that there were, taken together. NCCL's own ids are hashes.
+/// Communicator id that stands for all ended communicators after the first hundred. NCCL's own ids are hashes.
 pub const OTHERS: u64 = u64::MAX;
-/// A communicator's id as the summary has it.
+/// Returns a communicator's id as the summary shows it.
 pub(crate) fn hexadecimal(comm: u64) -> String {
     if comm == OTHERS { "others".into() } else { format!("{comm:016x}") }
 }
 
-/// Ranks of communicators that keep sums of their own.
+/// Number of ranks of communicators that keep sums of their own.
 const KEPT: usize = 100;
-/// Sums that operations of late are kept under.
+/// Largest number of sums in `late`.
 const LATE: usize = 8;
 
 impl Totals {
-    /// There is such a communicator. The first hundred keep sums of their own for good.
+    /// Notes a rank of a communicator. The first hundred keep sums of their own for good.
     pub fn meet(&mut self, rank: Rank) {
         if self.own.len() < KEPT {
             self.own.insert(rank);
         }
     }
 
-    /// Whether it keeps sums of its own when it has ended.
+    /// Returns whether the rank keeps sums of its own after its communicator has ended.
     pub fn has_sums_of_its_own(&self, rank: Rank) -> bool {
         self.own.contains(&rank)
     }
 
-    /// A communicator has ended: of when its transfers were under way, only for how long is kept. But for the first
-    /// hundred, its sums go to the others', since a job may make communicators for as long as it runs.
+    /// Notes that a communicator has ended. Of its transfers' intervals, only the total length is kept. Unless it is
+    /// among the first hundred, its sums are merged into the others', since a job may make communicators for as long as
+    /// it runs.
     pub fn close(&mut self, rank: Rank) {
         self.sum_up();
         for pair in self.pairs.range_mut((rank, i32::MIN)..=(rank, i32::MAX)).map(|(_, pair)| pair) {
@@ -108,18 +109,18 @@ impl Totals {
         self.handed_over.push(rank);
     }
 
-    /// Ranks of communicators whose sums went to the others', since the last call.
+    /// Takes the ranks whose sums were merged into the others' since the last call.
     pub fn take_handed_over(&mut self) -> Vec<Rank> {
         std::mem::take(&mut self.handed_over)
     }
 
-    /// The operations that were taken in are in their sums from here on: one look for many.
+    /// Moves the latest operations to their sums: one look-up for many operations.
     pub fn sum_up(&mut self) {
         let Self { operations, late, .. } = self;
         late.drain(..).for_each(|(key, sum)| operations.entry(key).or_default().merge(&sum));
     }
 
-    /// Takes an operation in, with what is known of its time in the end; see [`Totals::sum_up`].
+    /// Adds an operation with its final time; see [`Totals::sum_up`].
     pub fn operation(&mut self, rank: Rank, operation: &Operation, judged: Judged, nanoseconds_per_tick: f64) {
         let key = (rank, operation.is_collective(), operation.function, operation.peer());
         let place = self.late.iter().position(|(of, _)| *of == key).unwrap_or_else(|| {
@@ -140,7 +141,7 @@ impl Totals {
     }
 }
 
-/// Moves the sums from the key `first` on, as long as they are `wanted`, to where `renamed` says.
+/// Moves sums to renamed keys: from the key `first` on, for as long as keys are `wanted`.
 fn hand_over<K: Ord + Copy, V: Default>(
     sums: &mut BTreeMap<K, V>,
     first: K,

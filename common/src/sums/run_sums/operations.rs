@@ -8,38 +8,39 @@ use crate::sums::histograms::{self, Kept, OfOperations};
 /// Operations of one kind, function and peer of one rank.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OperationSum {
-    /// Operations.
+    /// Number of operations.
     pub count: u64,
     /// Bytes.
     pub bytes: u64,
-    /// Operations timed by the GPU; the next three are theirs, in nanoseconds.
+    /// Number of operations timed by the GPU. `time`, `kernel_time`, `kernel_once`, `min` and `max` are theirs, in
+    /// nanoseconds.
     pub gpu_timed: u64,
-    /// Those of them that CUDA's events timed.
+    /// Number of operations among them that CUDA events timed.
     pub event_timed: u64,
     /// Sum of times.
     pub time: u64,
-    /// Sum of the times of their kernels, each of which counts with the first of its operations of the function.
+    /// Sum of their kernels' times. Each kernel counts once per function, with its first operation of that function.
     pub kernel_time: u64,
-    /// The same, each with the first of all of its operations.
+    /// Sum of their kernels' times. Each kernel counts once, with its first operation.
     pub kernel_once: u64,
-    /// Shortest.
+    /// Shortest time.
     pub min: Option<u64>,
-    /// Longest.
+    /// Longest time.
     pub max: Option<u64>,
-    /// Operations timed by the last proxy operation's stop.
+    /// Number of operations timed by the last proxy operation's stop.
     pub proxy_timed: u64,
     /// Sum of their times, ticks.
     pub proxy_ticks: u64,
-    /// Operations timed by their enqueue.
+    /// Number of operations timed by their enqueue.
     pub enqueue_timed: u64,
     /// Sum of their times, ticks.
     pub enqueue_ticks: u64,
-    /// How their sizes and times are spread.
+    /// Histograms of their sizes and times.
     pub spread: Kept<OfOperations>,
 }
 
 impl OperationSum {
-    /// Takes in what an operation sent over the network, if it did.
+    /// Adds an operation's transfers over the network, if it has any.
     pub(super) fn sent(&mut self, sends: Sends, nanoseconds_per_tick: f64) {
         let nanoseconds = scaled(sends.ticks, nanoseconds_per_tick);
         let means = [sends.bytes, nanoseconds].map(|sum| sum.checked_div(sends.count));
@@ -48,7 +49,7 @@ impl OperationSum {
         }
     }
 
-    /// Takes an operation in, with which sums of kernels' times may count its kernel.
+    /// Adds an operation. `counted` says which sums of kernel times count its kernel here.
     pub fn add(&mut self, bytes: u64, timing: Timing, counted: Counted, nanoseconds_per_tick: f64) {
         self.count += 1;
         grow(&mut self.bytes, bytes);
@@ -78,7 +79,7 @@ impl OperationSum {
         }
     }
 
-    /// Takes in all of another.
+    /// Adds all operations of another sum.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.count += other.count;
         grow(&mut self.bytes, other.bytes);
@@ -117,7 +118,7 @@ mod tests {
         assert_eq!((sum.proxy_timed, sum.proxy_ticks, sum.enqueue_timed, sum.enqueue_ticks), (1, 7, 1, 3));
     }
 
-    /// As from clocks that are near the end of what 64 bits hold.
+    /// Times as from clocks near the end of 64 bits.
     #[test]
     fn sums_stay_at_the_most_that_they_hold() {
         let mut sum = OperationSum::default();

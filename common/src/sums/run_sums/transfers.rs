@@ -5,12 +5,12 @@ use crate::sums::histograms::{self, Kept, OfTransfers, OfWindows};
 use crate::sums::intervals::Intervals;
 use crate::sums::services::Services;
 
-/// A transfer over the network, seen from the sender.
+/// A transfer over the network, as the sender sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Transfer {
-    /// When its data went to the network, ticks.
+    /// Time at which its data went to the network, ticks.
     pub start: u64,
-    /// When it was done, ticks.
+    /// Time at which it was done, ticks.
     pub stop: u64,
     /// Size.
     pub bytes: u64,
@@ -21,40 +21,40 @@ pub struct Transfer {
 }
 
 impl Transfer {
-    /// How long it took.
+    /// Returns its duration.
     pub(crate) fn ticks(&self) -> u64 {
         self.stop.saturating_sub(self.start)
     }
 }
 
-/// Disjoint times of transfers that a pair keeps.
+/// Largest number of disjoint intervals with transfers that a pair keeps.
 const MOST_APART: usize = 1024;
 
 /// Transfers of one pair of ranks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PairSum {
-    /// Transfers.
+    /// Number of transfers.
     pub transfers: u64,
     /// Bytes.
     pub bytes: u64,
-    /// Service times: of a transfer, once all is read that stopped before it.
+    /// Service times. A transfer's service time is added once everything that stopped before it was read.
     pub services: Services,
     /// Time with at least one transfer under way, ticks.
     pub active: Intervals<MOST_APART>,
-    /// Begin of the first and end of the last, ticks.
+    /// Begin of the first transfer and end of the last, ticks.
     pub span: Option<(u64, u64)>,
-    /// How rates and latencies of its windows are spread.
+    /// Histograms of its windows' rates and latencies.
     pub windows: Kept<OfWindows>,
 }
 
 impl PairSum {
-    /// Takes a transfer in.
+    /// Adds a transfer.
     pub fn add(&mut self, transfer: &Transfer) {
         self.count(transfer);
         self.active.add(transfer.start, transfer.stop);
     }
 
-    /// Takes a transfer in, without the time in which any was under way.
+    /// Adds a transfer, except to `active`.
     #[inline]
     pub(crate) fn count(&mut self, transfer: &Transfer) {
         self.transfers += 1;
@@ -67,7 +67,8 @@ impl PairSum {
         *span = (span.0.min(start), span.1.max(stop));
     }
 
-    /// Takes in all of another, of which nothing more comes; the times that both were under way count twice.
+    /// Adds all transfers of another pair, of which nothing more comes. Time in which both had a transfer under way
+    /// counts twice.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.transfers += other.transfers;
         grow(&mut self.bytes, other.bytes);
@@ -81,18 +82,18 @@ impl PairSum {
 /// Transfers of one pair of ranks over one channel.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChannelSum {
-    /// Transfers.
+    /// Number of transfers.
     pub transfers: u64,
     /// Bytes.
     pub bytes: u64,
-    /// Sum of their times, ticks.
+    /// Sum of the transfers' durations, ticks.
     pub ticks: u64,
-    /// How their sizes and times are spread.
+    /// Histograms of their sizes and times.
     pub spread: Kept<OfTransfers>,
 }
 
 impl ChannelSum {
-    /// Takes a transfer in.
+    /// Adds a transfer.
     #[inline]
     pub fn add(&mut self, transfer: &Transfer, nanoseconds_per_tick: f64) {
         self.transfers += 1;
@@ -104,7 +105,7 @@ impl ChannelSum {
         });
     }
 
-    /// Takes in all of another.
+    /// Adds all transfers of another sum.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.transfers += other.transfers;
         grow(&mut self.bytes, other.bytes);
