@@ -1,12 +1,12 @@
-//! Compiles the C hosts of the tests and what they load (tests/hosts), each where what it needs is installed, and tells
-//! the tests where they are.
+//! Compiles the C hosts of the tests and the libraries that they load (tests/hosts, tests/c), and passes their paths to
+//! the tests. A host whose header is not installed is left out.
 
 use std::env;
 use std::path::{Path, PathBuf};
 
 type Failure = Box<dyn std::error::Error>;
 
-/// A C program's name and source, what it links, and the header without which it cannot be compiled.
+/// Name and source of a C program, the libraries that it links, and the header without which it cannot be compiled.
 const HOSTS: [(&str, &str, &[&str], Option<&str>); 16] = [
     ("otf2_last_values", "tests/hosts/otf2_last_values.c", &["-lotf2"], Some("/usr/include/otf2/otf2.h")),
     ("all_reduce_host", "tests/hosts/all_reduce_host.c", &["-ldl", "-lpthread"], None),
@@ -23,11 +23,11 @@ const HOSTS: [(&str, &str, &[&str], Option<&str>); 16] = [
     ("events_host", "tests/c/events_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
     ("starved_host", "tests/c/starved_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
     ("stack_host", "tests/c/stack_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
-    // as a plain program; with Score-P it is compiled when the tests run
+    // as a plain program; the tests compile it with Score-P when they run
     ("replay_app", "tests/c/replay_app.c", &["-ldl", "-lpthread"], None),
 ];
 
-/// Versions of the profiler interface that the second plugin is made for, a shared object each.
+/// Versions of the profiler interface of the second plugin; each gives a shared object.
 const SECOND_PLUGINS: [u32; 3] = [4, 6, 7];
 
 fn main() -> Result<(), Failure> {
@@ -37,7 +37,7 @@ fn main() -> Result<(), Failure> {
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("OUT_DIR is not set: this is run by cargo only")?);
     for (name, source, links, header) in HOSTS {
         if let Some(header) = header {
-            // looked at again when it appears
+            // so that cargo looks again once the header is installed
             println!("cargo::rerun-if-changed={header}");
             if !Path::new(header).is_file() {
                 continue;
@@ -57,19 +57,19 @@ fn main() -> Result<(), Failure> {
     let nccl = out.join("libnccl-stand-in.so");
     compile("tests/hosts/nccl_library.c", &nccl, &["-shared", "-fPIC"], &[])?;
     println!("cargo::rustc-env=NCCL_STAND_IN={}", nccl.display());
-    // named as AMD's is
+    // named like AMD's library
     let rccl = out.join("librccl.so.1");
     compile("tests/hosts/nccl_library.c", &rccl, &["-shared", "-fPIC"], &[])?;
     println!("cargo::rustc-env=RCCL_STAND_IN={}", rccl.display());
     let names = out.join("libslow_names.so");
     compile("tests/hosts/slow_names.c", &names, &["-shared", "-fPIC"], &[])?;
     println!("cargo::rustc-env=SLOW_NAMES={}", names.display());
-    // named as Score-P 8.4 names it
+    // named like Score-P 8.4's library
     let measurement = out.join("libscorep_measurement.so.11");
     let flags = ["-shared", "-fPIC", "-Wl,-soname,libscorep_measurement.so.11"];
     compile("tests/c/scorep_measurement.c", &measurement, &flags, &["-lpthread"])?;
     println!("cargo::rustc-env=SCORE_P_STAND_IN={}", measurement.display());
-    // named as CUDA's driver is, where nothing else finds it
+    // named like CUDA's driver, in a folder in which nothing else finds it
     let driver = out.join("cuda");
     std::fs::create_dir_all(&driver)?;
     let driver = driver.join("libcuda.so.1");
