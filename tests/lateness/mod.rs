@@ -259,7 +259,7 @@ fn bandwidth_is_by_the_kernels_that_wait_least() {
     }
 }
 
-/// The library must fail if one rank's kernels are taken to begin 2 ms later.
+/// Planted fault: one rank's kernels begin 2 ms later.
 #[test]
 fn a_planted_lateness_is_found() {
     let (name, run) = runs().into_iter().find(|(name, _)| name == "truth_fsdp").unwrap();

@@ -43,7 +43,7 @@ struct Spare {
 #[derive(Debug)]
 pub struct Contexts {
     entries: Mapping<Entry>,
-    /// Held while a communicator is made or ended.
+    /// Held while a communicator is created or ended.
     spare: Mutex<Spare>,
 }
 

@@ -35,7 +35,7 @@ pub(super) struct Plan {
     pub(super) lanes: Vec<Lane>,
     /// Lanes of rank pairs.
     pub(super) pairs: Vec<PairLane>,
-    /// Number of lanes that sufficient memory would give.
+    /// Number of lanes with memory for all of them.
     pub(super) wanted: usize,
 }
 

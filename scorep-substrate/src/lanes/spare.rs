@@ -8,8 +8,8 @@
 use crate::measurement::{Lane, Measurement};
 use std::sync::{Mutex, PoisonError};
 
-/// Spare locations take at most one part in this many of Score-P's memory, which is the program's. Of the default
-/// 16000k they take none.
+/// Spare locations take at most one part in this many of Score-P's memory: the memory is there for the program. Of the
+/// default 16000k they take none.
 const SHARE: u64 = 16;
 /// Most spare locations.
 const MOST: u64 = 8;

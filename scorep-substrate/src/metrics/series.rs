@@ -116,8 +116,8 @@ fn select(token: &str, room: usize) -> Vec<Token> {
     Vec::new()
 }
 
-/// Returns these series of the first communicators and of the communicators without a number. They take at most half of
-/// the memory, since the trace and the lanes need memory, too.
+/// Returns these series of the first communicators and of the communicators without a number. The first communicators
+/// are those that fit into half of the memory, from 1 to [`FIRST`]: the trace and the lanes need memory, too.
 fn of_first(series: &[&'static Series], room: usize) -> Vec<Token> {
     let of_other = series.iter().filter(|series| series.of_other);
     let others = of_other.clone().count();

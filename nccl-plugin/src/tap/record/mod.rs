@@ -68,7 +68,7 @@ pub struct Recording {
     missed: AtomicU64,
     /// Set when the memory is full and when the recording has ended.
     over: AtomicBool,
-    /// When the memory became full, nanoseconds since `mono0`; 0 if it is not.
+    /// When the memory became full, nanoseconds since `mono0`; 0 before.
     full: AtomicU64,
     ended: AtomicBool,
     mask: AtomicU64,
