@@ -12,8 +12,8 @@ use std::io::Write;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-/// If a rank is last by more than CLEAR nanoseconds, the library should find it; it must in this part of the
-/// collectives.
+/// A rank that is last by more than `CLEAR` nanoseconds is clearly late. In the part `KNOWN` of such collectives, the
+/// library must know it.
 const CLEAR: i64 = 30_000;
 const KNOWN: f64 = 0.95;
 /// Part of the estimated errors that must hold.
@@ -144,8 +144,8 @@ fn who_is_late_is_known_and_no_error_is_larger_than_it_is_said_to_be() {
     assert!(missing.is_empty(), "docs/gpu-test.md lacks\n{}", missing.join("\n"));
 }
 
-/// Beside a computation, a kernel may wait for multiprocessors long after the event before it. Then the event is no
-/// good estimate of its begin, but guaranteed errors still hold.
+/// Beside a computation, a kernel may wait for multiprocessors long after the event before it. Estimates take the event
+/// for its begin and are wrong; guaranteed errors still hold.
 #[test]
 fn guaranteed_errors_hold_where_a_kernel_waits_behind_its_event() {
     let (name, run) = runs().into_iter().find(|(name, _)| name == "truth_fsdp").unwrap();

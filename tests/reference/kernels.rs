@@ -19,8 +19,8 @@ const OF_LATE: i64 = 1_000_000_000;
 const LEAST: i64 = 5_000;
 /// A first event within this many nanoseconds of the last kernel's end has waited for that kernel.
 const BEHIND: i64 = 4_000;
-/// A kernel was over by the end of its launch if it would be shorter than BLINK, and its first event lies more than
-/// LONG_BEFORE earlier; nanoseconds.
+/// A kernel was over by the end of its launch if it would be shorter than `BLINK`, and its first event lies more than
+/// `LONG_BEFORE` earlier; nanoseconds.
 const BLINK: i64 = 8_000;
 const LONG_BEFORE: i64 = 30_000;
 /// Such a kernel began with its first event if its two events are at most this many nanoseconds apart.

@@ -45,7 +45,7 @@ impl Trouble {
 pub const NEWEST_KNOWN: Release = Release(23_203);
 
 /// The first release that counts a rank's sends and receives to itself among the works of a channel. In earlier ones,
-/// the counts of stamps are wrong after such an operation.
+/// stamps after such an operation belong to the wrong operations.
 const COUNTS_SELF: Release = Release(23_102);
 
 /// Releases that launch broadcasts without reporting them, unless `NCCL_ALLGATHERV_ENABLE=0`.

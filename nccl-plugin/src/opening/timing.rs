@@ -26,8 +26,8 @@ pub(crate) fn of(caller: Caller, asked: u64, logger: *const c_void, mask: *mut c
     }
 }
 
-/// Returns NCCL's mask word if it is a variable of NCCL's library, and not of a function: if it lies in the library
-/// that contains NCCL's logger.
+/// Returns NCCL's mask word if it is a static variable and not a local one: if it lies in the library that contains
+/// NCCL's logger.
 fn word(mask: *mut c_int, asked: u64, logger: *const c_void) -> Option<Mask> {
     if mask.is_null() || !release::lie_together(mask.cast_const().cast(), logger) {
         return None;

@@ -1,7 +1,7 @@
 //! The file of a recording: a head, then parts with lines, gzipped.
 //!
 //! The file appears with its first part and grows by further parts, so a process that is killed leaves the parts
-//! written so far. At the process's regular end, the last line says so.
+//! written so far. If the process ends regularly, the last line says so.
 //!
 //! Each part is a gzip member. The first member is the line of the head. It is not compressed, so that it can be
 //! overwritten when the number of dropped callbacks is known.

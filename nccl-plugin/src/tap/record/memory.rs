@@ -58,7 +58,7 @@ pub(super) struct Memory {
     lanes: Mapping<Lane>,
 }
 
-/// Keeps the calling thread's mark odd, for inside a callback, until it is dropped.
+/// Marks the calling thread as inside a callback until this is dropped.
 #[derive(Debug)]
 pub(super) struct Inside<'a> {
     memory: &'a Memory,
