@@ -18,8 +18,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// Largest errors of an operation's time. The mean error is at most MEAN_US and the part MEAN_PART of the time; no
-/// error exceeds MOST_US.
+/// Largest errors of an operation's time. The mean error is at most `MEAN_US` and the part `MEAN_PART` of the time; no
+/// error exceeds `MOST_US`.
 const MEAN_US: f64 = 8.0;
 const MEAN_PART: f64 = 0.01;
 const MOST_US: f64 = 60.0;
