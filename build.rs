@@ -1,13 +1,14 @@
-//! Compiles the C hosts of the tests and what they load (tests/c), each where what it needs is installed, and tells
-//! the tests where they are.
+//! Compiles the C hosts of the tests and the libraries that they load (tests/c, tests/c), and passes their paths to
+//! the tests. A host whose header is not installed is left out.
 
 use std::env;
 use std::path::{Path, PathBuf};
 
 type Failure = Box<dyn std::error::Error>;
 
-/// A C program's name and source, what it links, and the header without which it cannot be compiled.
+/// Name and source of a C program, the libraries that it links, and the header without which it cannot be compiled.
 const HOSTS: [(&str, &str, &[&str], Option<&str>); 16] = [
+<<<<<<< HEAD
     ("otf2_last_values", "tests/c/programs/otf2_last_values.c", &["-lotf2"], Some("/usr/include/otf2/otf2.h")),
     ("all_reduce_host", "tests/c/programs/all_reduce_host.c", &["-ldl", "-lpthread"], None),
     ("stress_host", "tests/c/programs/stress_host.c", &["-ldl", "-lpthread"], None),
@@ -25,9 +26,28 @@ const HOSTS: [(&str, &str, &[&str], Option<&str>); 16] = [
     ("stack_host", "tests/c/nccl/stack_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
     // as a plain program; with Score-P it is compiled when the tests run
     ("replay_app", "tests/c/programs/replay_app.c", &["-ldl", "-lpthread"], None),
+=======
+    ("otf2_last_values", "tests/hosts/otf2_last_values.c", &["-lotf2"], Some("/usr/include/otf2/otf2.h")),
+    ("all_reduce_host", "tests/hosts/all_reduce_host.c", &["-ldl", "-lpthread"], None),
+    ("stress_host", "tests/hosts/stress_host.c", &["-ldl", "-lpthread"], None),
+    ("profiler_layouts", "tests/hosts/profiler_layouts.c", &[], None),
+    ("conformance_host", "tests/c/nccl_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
+    ("surroundings_host", "tests/c/surroundings_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
+    ("scorep_host", "tests/c/scorep_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
+    ("instructions_host", "tests/c/instructions_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
+    ("memory_host", "tests/c/memory_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
+    ("harm_host", "tests/c/harm_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
+    ("export_host", "tests/c/export_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
+    ("fuzz_host", "tests/c/fuzz_host.c", &["-ldl", "-lpthread"], None),
+    ("events_host", "tests/c/events_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
+    ("starved_host", "tests/c/starved_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
+    ("stack_host", "tests/c/stack_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
+    // as a plain program; the tests compile it with Score-P when they run
+    ("replay_app", "tests/c/replay_app.c", &["-ldl", "-lpthread"], None),
+>>>>>>> cC
 ];
 
-/// Versions of the profiler interface that the second plugin is made for, a shared object each.
+/// Versions of the profiler interface of the second plugin; each gives a shared object.
 const SECOND_PLUGINS: [u32; 3] = [4, 6, 7];
 
 fn main() -> Result<(), Failure> {
@@ -36,7 +56,7 @@ fn main() -> Result<(), Failure> {
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("OUT_DIR is not set: this is run by cargo only")?);
     for (name, source, links, header) in HOSTS {
         if let Some(header) = header {
-            // looked at again when it appears
+            // so that cargo looks again once the header is installed
             println!("cargo::rerun-if-changed={header}");
             if !Path::new(header).is_file() {
                 continue;
@@ -56,19 +76,19 @@ fn main() -> Result<(), Failure> {
     let nccl = out.join("libnccl-stand-in.so");
     compile("tests/c/programs/nccl_library.c", &nccl, &["-shared", "-fPIC"], &[])?;
     println!("cargo::rustc-env=NCCL_STAND_IN={}", nccl.display());
-    // named as AMD's is
+    // named like AMD's library
     let rccl = out.join("librccl.so.1");
     compile("tests/c/programs/nccl_library.c", &rccl, &["-shared", "-fPIC"], &[])?;
     println!("cargo::rustc-env=RCCL_STAND_IN={}", rccl.display());
     let names = out.join("libslow_names.so");
     compile("tests/c/programs/slow_names.c", &names, &["-shared", "-fPIC"], &[])?;
     println!("cargo::rustc-env=SLOW_NAMES={}", names.display());
-    // named as Score-P 8.4 names it
+    // named like Score-P 8.4's library
     let measurement = out.join("libscorep_measurement.so.11");
     let flags = ["-shared", "-fPIC", "-Wl,-soname,libscorep_measurement.so.11"];
     compile("tests/c/score_p/scorep_measurement.c", &measurement, &flags, &["-lpthread"])?;
     println!("cargo::rustc-env=SCORE_P_STAND_IN={}", measurement.display());
-    // named as CUDA's driver is, where nothing else finds it
+    // named like CUDA's driver, in a folder in which nothing else finds it
     let driver = out.join("cuda");
     std::fs::create_dir_all(&driver)?;
     let driver = driver.join("libcuda.so.1");

@@ -1,7 +1,8 @@
-//! Times of operations against those of CUPTI: runs that had NCCL's callbacks, CUDA events and CUPTI at once
-//! (tests/captures/truth_*, tests/truth) are replayed with stamps, with events and with both, and no time may be wrong.
+//! The times of operations against CUPTI's. NCCL's callbacks, CUDA events and CUPTI recorded the same runs
+//! (tests/captures/truth_*, tests/truth). The tests replay these runs with stamps, with events and with both; no time
+//! may be wrong.
 //!
-//! A first launch of a kernel counts for less: CUPTI shows up to 130 us more than there are between its stamps.
+//! The first launch of a kernel has a larger tolerance: CUPTI shows up to 130 us more than the time between its stamps.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -20,12 +21,12 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// How far an operation's time may be from its kernel's: on average so many microseconds and so much of it, never more
-/// than the last.
+/// Largest errors of an operation's time. The mean error is at most `MEAN_US` and the part `MEAN_PART` of the time; no
+/// error exceeds `MOST_US`.
 const MEAN_US: f64 = 8.0;
 const MEAN_PART: f64 = 0.01;
 const MOST_US: f64 = 60.0;
-/// What CUPTI may show more of the first launch of a kernel.
+/// Microseconds that CUPTI may show more for the first launch of a kernel.
 const FIRST_US: f64 = 130.0;
 
 const MODES: [(&str, Sources); 3] = [("auto", Sources::Both), ("stamps", Sources::Stamps), ("events", Sources::Events)];
@@ -33,22 +34,22 @@ const MODES: [(&str, Sources); 3] = [("auto", Sources::Both), ("stamps", Sources
 /// Communicator, rank, function, and peer of a send or receive.
 type Key = (String, i64, String, Option<i64>);
 
-/// What is true of an operation.
+/// The true figures of an operation.
 #[derive(Debug, Clone, Copy)]
 struct True {
     us: f64,
-    /// When its kernel began, nanoseconds of the real time.
+    /// When its kernel began, nanoseconds of the real time clock.
     begin: i64,
-    /// NCCL's number of a collective.
+    /// NCCL's sequence number of a collective.
     sequence: Option<u64>,
-    /// Whether its stamps can be its kernel's time: it has the kernel to itself, and is a send, a receive, or by RING
-    /// or PAT.
+    /// Whether its stamps can be its kernel's time: it has the kernel to itself, and is a send, a receive, or a
+    /// collective by RING or PAT.
     stamped: bool,
     /// Whether its kernel was launched for the first time.
     first: bool,
 }
 
-/// What is told of the operations of a key.
+/// Figures of the library or the reference for the operations of a key.
 #[derive(Debug, Clone, Copy)]
 struct Told {
     count: usize,
@@ -67,7 +68,7 @@ fn runs() -> Vec<(String, PathBuf)> {
     runs
 }
 
-/// The operations of a run, in the order of their starts, with the times of their kernels.
+/// Returns the operations of a run, in the order of their starts, with the times of their kernels.
 fn truth(name: &str, run: &Path) -> Truth {
     let mut truth = Truth::new();
     for (rank, capture) in tool::captures(run).iter().enumerate() {
@@ -111,12 +112,12 @@ fn number(line: &Value, field: &str) -> u64 {
     line[field].as_u64().unwrap()
 }
 
-/// Name, begin in nanoseconds of the real time, and microseconds of each kernel of NCCL's that was launched by a
+/// Returns name, begin (nanoseconds of the real time clock) and microseconds of each of NCCL's kernels launched by a
 /// KernelLaunch.
 fn kernels(run: &str, rank: usize, lines: &[Value]) -> Vec<(String, i64, f64)> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/truth/cupti/{run}.r{rank}.json.gz"));
     let cupti: Value = serde_json::from_reader(MultiGzDecoder::new(File::open(path).unwrap())).unwrap();
-    // NCCL 2.32 tells of its broadcasts' calls alone
+    // NCCL 2.32 reports only the calls of broadcasts
     let silent = !lines.iter().any(|line| line["type"] == "Coll" && line["func"] == "Broadcast");
     let kernels = cupti["kernels"].as_array().unwrap().iter();
     let base = cupti["base_ns"].as_i64().unwrap();
@@ -157,7 +158,7 @@ fn told_by_reference(run: &Path, sources: Sources) -> BTreeMap<Key, Told> {
     told.collect()
 }
 
-/// One sentence for everything that is wrong.
+/// Returns a sentence for each error.
 fn wrong(truth: &Truth, told: &BTreeMap<Key, Told>, sources: Sources) -> Vec<String> {
     let mut wrong = Vec::new();
     for (key, operations) in truth {
@@ -167,7 +168,7 @@ fn wrong(truth: &Truth, told: &BTreeMap<Key, Told>, sources: Sources) -> Vec<Str
             continue;
         };
         let timed: Vec<True> = if sources == Sources::Stamps {
-            // stamps are believed up to some operation
+            // stamps are valid up to some operation
             operations.iter().filter(|operation| operation.stamped).take(told.gpu_timed).copied().collect()
         } else {
             operations.clone()
@@ -189,7 +190,7 @@ fn wrong(truth: &Truth, told: &BTreeMap<Key, Told>, sources: Sources) -> Vec<Str
     wrong
 }
 
-/// What is wrong with the times of those that are timed.
+/// Describes the errors in the times of the timed operations.
 fn wrong_times(timed: &[True], told: &Told) -> Option<String> {
     if timed.is_empty() {
         return (told.us != 0.0 || told.min_us.is_some() || told.max_us.is_some())
@@ -202,7 +203,7 @@ fn wrong_times(timed: &[True], told: &Told) -> Option<String> {
     let most = timed.iter().map(|operation| operation.us + MOST_US);
     let smallest = least.clone().fold(f64::MAX, f64::min)..=most.clone().fold(f64::MAX, f64::min);
     let largest = least.fold(f64::MIN, f64::max)..=most.fold(f64::MIN, f64::max);
-    // of fewer, the first ones may be all
+    // with fewer timed operations there is no maximum
     let nearly_all = timed.len() * 10 >= told.count * 9;
     let is_right = (told.us - sum).abs() <= within
         && told.min_us.is_some_and(|us| smallest.contains(&us))
@@ -226,7 +227,7 @@ fn no_time_is_wrong() {
     assert!(all.is_empty(), "{} wrong:\n{}", all.len(), all.join("\n"));
 }
 
-/// The method, whoever follows it.
+/// Checks the method with the reference instead of the library.
 #[test]
 fn no_time_of_the_reference_is_wrong() {
     let mut all = Vec::new();
@@ -240,8 +241,8 @@ fn no_time_of_the_reference_is_wrong() {
     assert!(all.is_empty(), "{} wrong:\n{}", all.len(), all.join("\n"));
 }
 
-/// Kernels that take twice as long, or half; one operation's time too long; times of trees and groups from stamps;
-/// operations without a time that have events.
+/// Planted faults: kernels that take twice or half as long; a time of one operation that is too long; stamps as times
+/// of trees and groups; operations with events but without a time.
 #[test]
 fn every_planted_fault_is_found() {
     for (name, run) in runs() {

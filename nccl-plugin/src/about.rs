@@ -1,4 +1,4 @@
-//! What this library says of itself.
+//! Version and features of this library.
 
 use std::ffi::{CStr, c_char};
 
@@ -7,20 +7,21 @@ const VERSION: &CStr = match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_V
     Err(_) => c"",
 };
 
-/// The version of this library, a constant string. `scorep-nccl doctor` knows the library by it.
+/// Returns the version of this library, a constant string. `scorep-nccl doctor` recognises the library by this
+/// function.
 #[unsafe(no_mangle)]
 pub extern "C" fn scorep_nccl_version() -> *const c_char {
     VERSION.as_ptr()
 }
 
-/// What it was built with besides, by the names of cargo's features.
+/// Optional features that the library was built with, by cargo's names.
 const FEATURES: &CStr = match (cfg!(feature = "otel"), cfg!(feature = "otel-grpc")) {
     (_, true) => c"otel otel-grpc",
     (true, false) => c"otel",
     (false, false) => c"",
 };
 
-/// What this library was built with besides, a constant string of words: `otel`, `otel-grpc`.
+/// Returns the optional features that this library was built with, a constant string of words: `otel`, `otel-grpc`.
 #[unsafe(no_mangle)]
 pub extern "C" fn scorep_nccl_features() -> *const c_char {
     FEATURES.as_ptr()

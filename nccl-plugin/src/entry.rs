@@ -1,7 +1,7 @@
-//! The functions that NCCL calls: arguments in, core called, success out.
+//! The functions that NCCL calls. They decode the arguments, call the core and return success.
 //!
-//! They always say success: an error from init makes NCCL unload the library under communicators that live (2.30), and
-//! any other error is the job's harm. A panic is stopped here.
+//! They always return success. After an error from init, NCCL 2.30 unloads the library although other communicators
+//! still use it; any other error can harm the job. No panic leaves these functions.
 
 use crate::interface::introduction::Introduction;
 use crate::interface::kind::event;
@@ -21,22 +21,22 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 /// ncclSuccess.
 const SUCCESS: c_int = 0;
 
-/// The table of functions that NCCL looks up by name; the type of init, the descriptor and what comes with a change of
-/// state differ between versions.
+/// The table of functions that NCCL looks up by name. The type of init, the descriptor and the arguments of a state
+/// change differ between versions.
 #[repr(C)]
 #[derive(Debug)]
 pub struct ProfilerTable<Init, V: Version> {
     /// Name of the plugin.
     pub name: *const c_char,
-    /// A communicator was made.
+    /// Called when NCCL has created a communicator.
     pub init: Init,
-    /// An event starts.
+    /// Called when an event starts.
     pub start_event: unsafe extern "C" fn(*mut c_void, *mut *mut c_void, *const V::Raw) -> c_int,
-    /// An event stops.
+    /// Called when an event stops.
     pub stop_event: unsafe extern "C" fn(*mut c_void) -> c_int,
-    /// An event's state changes.
+    /// Called when an event's state changes.
     pub record_event_state: unsafe extern "C" fn(*mut c_void, c_int, *const V::Arguments) -> c_int,
-    /// A communicator was destroyed.
+    /// Called when NCCL has destroyed a communicator.
     pub finalize: unsafe extern "C" fn(*mut c_void) -> c_int,
 }
 
@@ -50,10 +50,10 @@ impl<Init, V: Version> ProfilerTable<Init, V> {
     }
 }
 
-/// What init does in every version since v4, which tell of the communicator.
+/// Handles init of v4 and later, which describe the communicator.
 ///
 /// # Safety
-/// `context` and `mask` are NULL or writable, `name` is NULL or a string: NCCL's, valid during the call.
+/// `context` and `mask` are NULL or writable, and `name` is NULL or a string. NCCL guarantees it during the call.
 pub(crate) unsafe fn init<V: Version>(
     context: *mut *mut c_void,
     mask: *mut c_int,
@@ -62,7 +62,7 @@ pub(crate) unsafe fn init<V: Version>(
     [nodes, ranks, rank]: [c_int; 3],
     logger: Logger,
 ) -> c_int {
-    // SAFETY: the caller's.
+    // SAFETY: the caller upholds the condition.
     let name = (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) });
     let introduction = Introduction { id, name, nodes, ranks, rank, logger: logger.address() };
     let communicator = |kernel_events, timed| {
@@ -70,27 +70,28 @@ pub(crate) unsafe fn init<V: Version>(
         let api_calls = V::API_CALLS;
         Communicator { id, name, nranks: ranks, nnodes: nodes, rank, api_calls, kernel_events, introduced: true, timed }
     };
-    // SAFETY: the caller's.
+    // SAFETY: the caller upholds the conditions.
     unsafe { open::<V>(context, mask, logger, &introduction, communicator) }
 }
 
-/// What init does up to v3, which tell nothing of the communicator and have no logger.
+/// Handles init up to v3, which neither describes the communicator nor passes a logger.
 ///
 /// # Safety
 /// As for [`init`].
 pub(crate) unsafe fn init_untold<V: Version>(context: *mut *mut c_void, mask: *mut c_int) -> c_int {
-    // SAFETY: there is no function.
+    // SAFETY: NULL is allowed.
     let logger = unsafe { Logger::new(std::ptr::null()) };
     let introduction = Introduction { id: 0, name: None, nodes: 0, ranks: 0, rank: -1, logger: logger.address() };
     let communicator = |kernel_events, timed| {
         let (name, api_calls) = (String::new(), V::API_CALLS);
         Communicator { id: 0, name, nranks: 0, nnodes: 0, rank: -1, api_calls, kernel_events, introduced: false, timed }
     };
-    // SAFETY: the caller's.
+    // SAFETY: the caller upholds the conditions.
     unsafe { open::<V>(context, mask, logger, &introduction, communicator) }
 }
 
-/// Opens a context for a communicator, which is made knowing whether kernel events are asked for.
+/// Opens a context for a communicator. `communicator` describes it, given whether NCCL is asked for kernel events and
+/// how its operations are timed.
 ///
 /// # Safety
 /// `context` and `mask` are NULL or writable.
@@ -101,12 +102,13 @@ unsafe fn open<V: Version>(
     introduction: &Introduction<'_>,
     communicator: impl FnOnce(bool, Timed) -> Communicator,
 ) -> c_int {
-    // written first: whatever happens below, NCCL goes on with a context that is no NULL
+    // written first: if opening fails below, NCCL still goes on with a context that is not NULL
     if !context.is_null() {
-        // SAFETY: writable by the caller's word. The number is never followed as a pointer.
+        // SAFETY: the caller guarantees that it is NULL or writable. The number is never followed as a pointer.
         unsafe { *context = callbacks::NO_CONTEXT as *mut c_void };
     }
-    // before anything that a child which is forked meanwhile could wait for, as the loader's locks
+    // first of all: a child that is forked from here on must not wait for a lock that another thread holds, such as the
+    // dynamic loader's
     switch::prepare();
     let asked = guard("init", 0, || {
         let caller = Caller::of(logger.address(), V::NUMBER);
@@ -117,31 +119,32 @@ unsafe fn open<V: Version>(
                 timing::of(caller, asked, logger.address(), mask),
             ))
         };
-        // SAFETY: the logger is NULL or NCCL's, by the word of whoever made it.
+        // SAFETY: the logger is NULL or NCCL's, as the condition of `Logger::new` says.
         let (number, asked) = unsafe { tap::init::<V>(caller, asked, introduction, core) };
         if !context.is_null() {
-            // SAFETY: writable by the caller's word. The number is never followed as a pointer.
+            // SAFETY: the caller guarantees that it is writable. The number is never followed as a pointer.
             unsafe { *context = number as *mut c_void };
         }
         asked
     });
     if !mask.is_null() {
-        // once, since NCCL has one mask for all communicators: what it is in between holds for the others, too
-        // SAFETY: writable by the caller's word.
+        // written once: NCCL has one mask for all communicators, so a value in between would hold for the other ones,
+        // too
+        // SAFETY: the caller guarantees that it is writable.
         unsafe { *mask = asked as c_int };
     }
     SUCCESS
 }
 
-/// Passes each type of event to a way of its own, on which the compiler knows the type: decoding and recording become a
-/// few instructions. Here it only jumps, so that none pays for what another needs.
+/// Jumps to a separate function for each event type. There the compiler knows the type, and decoding and recording
+/// become a few instructions; no type pays for the code of another.
 unsafe extern "C" fn start_event<V: Version>(
     context: *mut c_void,
     handle: *mut *mut c_void,
     descriptor: *const V::Raw,
 ) -> c_int {
     if !handle.is_null() {
-        // written whatever happens below: NCCL does not clear it before
+        // written always: NCCL does not clear it
         // SAFETY: NCCL passes a place for the handle.
         unsafe { *handle = std::ptr::null_mut() };
     }
@@ -157,7 +160,7 @@ unsafe extern "C" fn start_event<V: Version>(
             Some(event::COLL_API) => start_of::<V, { event::COLL_API }>(context, handle, descriptor),
             Some(event::P2P_API) => start_of::<V, { event::P2P_API }>(context, handle, descriptor),
             Some(event::GROUP_API) => start_of::<V, { event::GROUP_API }>(context, handle, descriptor),
-            // of these nothing is recorded
+            // the core records nothing of the types from here on
             Some(event::GROUP) => start_of::<V, { event::GROUP }>(context, handle, descriptor),
             Some(event::PROXY_CTRL) => start_of::<V, { event::PROXY_CTRL }>(context, handle, descriptor),
             Some(event::KERNEL_LAUNCH) => start_of::<V, { event::KERNEL_LAUNCH }>(context, handle, descriptor),
@@ -169,12 +172,12 @@ unsafe extern "C" fn start_event<V: Version>(
     }
 }
 
-/// All types that have no way of their own.
+/// Stands for all types without a function of their own.
 const ANY: u64 = 0;
 
 /// # Safety
-/// `handle` is NULL or writable, `raw` NCCL's descriptor of the version, valid during the call, and of the type `KIND`,
-/// unless that is [`ANY`].
+/// `handle` is NULL or writable. `raw` is NCCL's descriptor of the version, valid during the call, and of the type
+/// `KIND` unless that is [`ANY`].
 #[inline(never)]
 unsafe extern "C" fn start_of<V: Version, const KIND: u64>(
     context: *mut c_void,
@@ -182,11 +185,11 @@ unsafe extern "C" fn start_of<V: Version, const KIND: u64>(
     raw: *const V::Raw,
 ) -> c_int {
     guard_event("start_event", SUCCESS, || {
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the conditions.
         let number = unsafe {
             match tap::get() {
                 Some(tap) => start_tapped::<V>(tap, context as u64, raw),
-                // always so, which the compiler learns from it
+                // always true; the compiler learns the type from it
                 None if KIND == ANY || (*raw).kind() == KIND => {
                     let start = V::decode(raw);
                     callbacks::start(context as u64, start.parent, &start.event())
@@ -195,7 +198,7 @@ unsafe extern "C" fn start_of<V: Version, const KIND: u64>(
             }
         };
         if !handle.is_null() {
-            // SAFETY: writable by the caller's word. The number is never followed as a pointer.
+            // SAFETY: the caller guarantees that it is writable. The number is never followed as a pointer.
             unsafe { *handle = number as *mut c_void };
         }
         SUCCESS
@@ -206,7 +209,7 @@ unsafe extern "C" fn start_of<V: Version, const KIND: u64>(
 /// `raw` is NCCL's descriptor of the version, valid during the call.
 #[cold]
 unsafe fn start_tapped<V: Version>(tap: &Tap, context: u64, raw: *const V::Raw) -> u64 {
-    // SAFETY: the caller's.
+    // SAFETY: the caller upholds the condition.
     tap.start(context, &unsafe { V::decode(raw) })
 }
 
@@ -227,14 +230,13 @@ unsafe extern "C" fn record_event_state<V: Version>(
     arguments: *const V::Arguments,
 ) -> c_int {
     guard_event("record_event_state", SUCCESS, || {
-        // SAFETY: NCCL passes NULL or the union of the table's version, of which it fills in the member that the state
-        // names.
+        // SAFETY: NCCL passes NULL or the union of the table's version, with the member written that the state selects.
         let state = || unsafe { V::Arguments::state(number, arguments) };
         match tap::get() {
             None if handle.is_null() => callbacks::of_nothing(),
             None => callbacks::state(handle as u64, state),
             Some(tap) => {
-                // SAFETY: every version's union begins with 64 bits, and is NULL or readable by NCCL's word.
+                // SAFETY: NCCL passes NULL or a readable union; every version's union begins with 64 bits.
                 let value = (!arguments.is_null()).then(|| unsafe { arguments.cast::<u64>().read() });
                 tap.state(handle as u64, number, value, state());
             }
@@ -253,10 +255,13 @@ unsafe extern "C" fn finalize(context: *mut c_void) -> c_int {
     })
 }
 
-/// A program that replays recorded callbacks tells when the events around the next launch of the calling thread
-/// happened: `first` and `last` in nanoseconds of their clock, which was `learnt` at that time of the events' clock,
-/// ticks; `begin` is the kernel's, 0 where the recording has none, and `at` when the first event was recorded, ticks, 0
-/// where that was the launch's callback. To be called right before that callback.
+/// Passes the recorded event times of the calling thread's next kernel launch. A program that replays recorded
+/// callbacks calls this right before the launch's callback.
+///
+/// - `first`, `last`: the events before and behind the launch, nanoseconds of the events' clock.
+/// - `learnt`: when the recording process learnt these times, ticks.
+/// - `begin`: when the kernel began, nanoseconds of the events' clock; 0 if the recording lacks it.
+/// - `at`: when the first event was recorded, ticks; 0 for the time of the launch's callback.
 #[unsafe(no_mangle)]
 pub extern "C" fn scorep_nccl_kernel_events(first: u64, last: u64, learnt: u64, begin: u64, at: u64) {
     guard("scorep_nccl_kernel_events", (), || {
@@ -265,21 +270,22 @@ pub extern "C" fn scorep_nccl_kernel_events(first: u64, last: u64, learnt: u64, 
     });
 }
 
-/// A program that replays recorded callbacks tells that the recording lacks so many: they count as dropped.
+/// Says how many callbacks the recording lacks; they count as dropped. A program that replays recorded callbacks calls
+/// this.
 #[unsafe(no_mangle)]
 pub extern "C" fn scorep_nccl_recording_lacks(callbacks: u64) {
     guard("scorep_nccl_recording_lacks", (), || common::missing::lack(callbacks));
 }
 
-/// A program that replays recorded callbacks tells whose they are: the process id, and the rest as the first line of a
-/// recording has it. To be called before the first init; what cannot be read is as if not told.
+/// Names the recorded process: its process id, and the description that the first line of a recording has. A program
+/// that replays recorded callbacks calls this before the first init. A description that cannot be read is ignored.
 ///
 /// # Safety
 /// `process` is NULL or a string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn scorep_nccl_recorded_process(pid: u32, process: *const c_char) {
     guard("scorep_nccl_recorded_process", (), || {
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the condition.
         let text = (!process.is_null()).then(|| unsafe { CStr::from_ptr(process) });
         if let Some(text) = text {
             origin::replay(pid, text.to_bytes());
@@ -287,16 +293,17 @@ pub unsafe extern "C" fn scorep_nccl_recorded_process(pid: u32, process: *const 
     });
 }
 
-/// A program that replays recorded callbacks tells that the recording ends before its process did.
+/// Says that the recording ends before the recorded process did. A program that replays recorded callbacks calls this.
 #[unsafe(no_mangle)]
 pub extern "C" fn scorep_nccl_recording_is_cut() {
     guard("scorep_nccl_recording_is_cut", (), common::missing::cut);
 }
 
-/// Waits until the figures hold all that was recorded before the call, at most `milliseconds`. Returns 1 then, 0
+/// Waits at most `milliseconds` until the figures include everything recorded before the call. Returns 1 if they do, 0
 /// otherwise.
 ///
-/// NCCL and Score-P never call this; a program that reads the figures itself, or replays recorded callbacks, may.
+/// NCCL and Score-P never call this. Programs that read the figures themselves or replay recorded callbacks may call
+/// it.
 #[unsafe(no_mangle)]
 pub extern "C" fn scorep_nccl_flush(milliseconds: u32) -> c_int {
     guard("scorep_nccl_flush", 0, || {

@@ -1,7 +1,7 @@
 //! NCCL's side of scorep-nccl: the profiler interface, version by version.
 //!
-//! A version is one small file: its descriptor and its table. [`entry`] holds the functions behind every table; they
-//! decode and call the core, nothing more. NCCL takes the newest table it knows.
+//! Each version is one small file with its descriptor. [`tables`] holds one table per version, of which NCCL takes the
+//! newest that it knows. [`entry`] holds the functions behind all tables: they decode the arguments and call the core.
 
 pub mod about;
 pub mod entry;

@@ -1,4 +1,4 @@
-//! The tables that NCCL looks up by name, one a version. NCCL takes the newest that it knows.
+//! The tables that NCCL looks up by name, one for each version. NCCL takes the newest that it knows.
 
 use crate::entry::{self, ProfilerTable};
 use crate::interface::v1::V1;
@@ -12,10 +12,10 @@ use crate::interface::version::Version;
 use crate::opening::logger::Logger;
 use std::ffi::{c_char, c_int, c_void};
 
-/// Init up to v3.
+/// Type of init up to v3.
 type UntoldInit = unsafe extern "C" fn(context: *mut *mut c_void, mask: *mut c_int) -> c_int;
 
-/// Init of v4.
+/// Type of init in v4.
 type MaskFirstInit = unsafe extern "C" fn(
     context: *mut *mut c_void,
     mask: *mut c_int,
@@ -27,7 +27,7 @@ type MaskFirstInit = unsafe extern "C" fn(
     logger: *const c_void,
 ) -> c_int;
 
-/// Init since v5.
+/// Type of init since v5.
 type Init = unsafe extern "C" fn(
     context: *mut *mut c_void,
     id: u64,
@@ -40,14 +40,14 @@ type Init = unsafe extern "C" fn(
 ) -> c_int;
 
 /// # Safety
-/// NCCL's pointers, valid during the call.
+/// The pointers are NCCL's and valid during the call.
 unsafe extern "C" fn init_untold<V: Version>(context: *mut *mut c_void, mask: *mut c_int) -> c_int {
-    // SAFETY: the caller's.
+    // SAFETY: the caller upholds the condition.
     unsafe { entry::init_untold::<V>(context, mask) }
 }
 
 /// # Safety
-/// NCCL's pointers, valid during the call, and its logger.
+/// The pointers are NCCL's and valid during the call; the logger is NULL or NCCL's.
 unsafe extern "C" fn init_mask_first<V: Version>(
     context: *mut *mut c_void,
     mask: *mut c_int,
@@ -58,12 +58,12 @@ unsafe extern "C" fn init_mask_first<V: Version>(
     rank: c_int,
     logger: *const c_void,
 ) -> c_int {
-    // SAFETY: the caller's.
+    // SAFETY: the caller upholds the condition.
     unsafe { entry::init::<V>(context, mask, id, name, [nodes, ranks, rank], Logger::new(logger)) }
 }
 
 /// # Safety
-/// NCCL's pointers, valid during the call, and its logger.
+/// The pointers are NCCL's and valid during the call; the logger is NULL or NCCL's.
 unsafe extern "C" fn init<V: Version>(
     context: *mut *mut c_void,
     id: u64,
@@ -74,7 +74,7 @@ unsafe extern "C" fn init<V: Version>(
     rank: c_int,
     logger: *const c_void,
 ) -> c_int {
-    // SAFETY: the caller's.
+    // SAFETY: the caller upholds the condition.
     unsafe { entry::init::<V>(context, mask, id, name, [nodes, ranks, rank], Logger::new(logger)) }
 }
 

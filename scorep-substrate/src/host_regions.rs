@@ -1,7 +1,7 @@
-//! Calls of NCCL's API as regions on the calling thread's location (`NCCL_SCOREP_HOST_REGIONS=on`).
+//! NCCL's API calls as regions on the calling thread's location (`NCCL_SCOREP_HOST_REGIONS=on`).
 //!
-//! Only on threads that Score-P knows: on another one, Score-P would make up a location, or write into the main
-//! thread's. A thread is known when Score-P has asked the plugin something on it.
+//! Regions are written only on threads that Score-P knows. For an unknown thread, Score-P would create a location or
+//! write into the main thread's. A thread is known once Score-P has called the plugin on it.
 
 use crate::lanes::kind;
 use crate::measurement::{Measurement, address};
@@ -15,21 +15,21 @@ use std::cell::Cell;
 use std::ffi::{CString, c_void};
 use std::sync::Once;
 
-/// Score-P's functions, and the regions.
+/// Score-P's functions and the regions.
 struct Regions {
     enter: EnterRegion,
     exit: EnterRegion,
     in_measurement: GetInMeasurement,
     phase: *const MeasurementPhase,
-    /// By function.
+    /// The regions of the API's functions, in the order of [`FUNCTIONS`].
     handles: [RegionHandle; FUNCTIONS.len()],
     group_end: RegionHandle,
 }
 
-// SAFETY: `phase` points to a variable of Score-P's that all threads read; the functions are called on threads that it
-// knows.
+// SAFETY: `phase` points to a variable of Score-P's that all threads read; the functions are called on threads that
+// Score-P knows.
 unsafe impl Send for Regions {}
-// SAFETY: as above.
+// SAFETY: as for Send.
 unsafe impl Sync for Regions {}
 
 static REGIONS: OnceCell<Regions> = OnceCell::new();
@@ -39,12 +39,12 @@ thread_local! {
     static IS_KNOWN: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Score-P knows the calling thread.
+/// Notes that Score-P knows the calling thread.
 pub(crate) fn know_thread() {
     let _ = IS_KNOWN.try_with(|known| known.set(true));
 }
 
-/// The measurement begins: makes the regions, if they are wanted.
+/// Creates the regions at the begin of the measurement, if the settings ask for them.
 pub(crate) fn begin() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -72,8 +72,7 @@ impl Regions {
         });
         let group_end = measurement.region("ncclGroupEnd", REGION_FUNCTION);
         let phase = address(c"scorep_measurement_phase")?.cast_const().cast();
-        // SAFETY: `Measurement::find` has made sure that it is the library whose symbols of these names have these
-        // types.
+        // SAFETY: `Measurement::find` has checked the library, whose symbols of these names have these types.
         unsafe {
             Ok(Self {
                 enter: std::mem::transmute::<*mut c_void, EnterRegion>(enter),
@@ -86,23 +85,23 @@ impl Regions {
         }
     }
 
-    /// Calls one of Score-P's functions, as its own adapters do: while the measurement goes on, and not from inside of
-    /// it.
+    /// Enters or exits a region under the conditions of Score-P's own adapters: the measurement is in progress, and the
+    /// thread is not inside Score-P. Returns whether it did.
     fn call(&self, function: EnterRegion, region: Region) -> bool {
         let handle = match region {
             Region::Call(name) => name.function().and_then(|index| self.handles.get(index)),
             Region::GroupEnd => Some(&self.group_end),
         };
         let Some(&region) = handle else { return false };
-        // SAFETY: Score-P's own variable, which lives as long as the process.
+        // SAFETY: a variable of Score-P's, which lives as long as the process.
         let within = unsafe { self.phase.read_volatile() } == PHASE_WITHIN;
-        // SAFETY: gives the calling thread's own count.
+        // SAFETY: Score-P returns the calling thread's own count.
         let Some(depth) = (unsafe { (self.in_measurement)().as_mut() }) else { return false };
         if !within || *depth > 0 {
             return false;
         }
         *depth += 1;
-        // SAFETY: the region was made above, and Score-P knows the calling thread.
+        // SAFETY: the region was created above, and Score-P knows the calling thread.
         unsafe { function(region) };
         *depth -= 1;
         true

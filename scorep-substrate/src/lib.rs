@@ -1,12 +1,10 @@
 //! Score-P's side of scorep-nccl: the plugins that Score-P loads, in the library that is shipped.
 //!
-//! Score-P knows a plugin by a C function that returns a table of callbacks. The declarations of that interface are in
-//! [`sys`]; nothing above it mentions a C type that is not declared there. Two rules hold for every callback: it never
-//! unwinds into Score-P (`common::guard`), and what Score-P will free comes from C's allocator, never from Rust's
-//! (`memory`).
+//! Score-P finds a plugin by a C function that returns a table of callbacks. [`sys`] declares that interface; other
+//! modules use only the C types declared there. Two rules hold for every callback: it never unwinds into Score-P
+//! (`common::guard`), and memory that Score-P frees comes from C's allocator, never from Rust's (`metrics::memory`).
 
-// Nothing here mentions the NCCL plugin, yet its tables must be in the library: without this line the linker leaves
-// them out.
+// This line makes the linker keep the tables of the NCCL plugin, which nothing else here mentions.
 extern crate nccl_plugin as _;
 
 mod host_regions;

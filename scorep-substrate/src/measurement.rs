@@ -1,6 +1,7 @@
-//! Score-P's measurement library in this process: what its own adapters use to make locations, regions and counters,
-//! looked up by name at run time. One symbol missing, or a library that is not the one these types are known of, and
-//! nothing of it is used.
+//! Score-P's measurement library in this process: the functions with which its own adapters create locations, regions
+//! and counters, looked up by name at run time.
+//!
+//! If one symbol is missing, or the library is not one for which these types are known, no function of it is called.
 
 use crate::stand_ins;
 use crate::sys::measurement::*;
@@ -11,35 +12,35 @@ use std::ptr;
 /// File name of the measurement library whose symbols have these types: Score-P 8.
 pub const KNOWN: &str = "libscorep_measurement.so.11";
 
-/// The first buffer of a location, where a trace is written, bytes.
+/// Bytes of a location's first buffer, if Score-P writes a trace.
 pub const BUFFER_BYTES: u64 = 1 << 20;
-/// What a location takes besides, bytes, and pages at least: its part of the profile, and what else belongs to it.
+/// Further bytes of a location, and the least number of pages: its part of the profile, and Score-P's other data.
 const PROFILE_BYTES: u64 = 64 << 10;
 const PROFILE_PAGES: u64 = 8;
-/// What is left to Score-P for the end of the measurement, bytes, and pages at least: definitions, and the profile's
+/// Bytes left to Score-P for the end of the measurement, and the least number of pages: definitions, and the profile's
 /// last nodes.
 pub const LEFT_BYTES: u64 = 2 << 20;
 const LEFT_PAGES: u64 = 32;
-/// Pages that a region takes in a location's profile at most: for its node and its counters, and as many once more.
+/// Most pages that a region takes in a location's profile: twice the need of its node and its counters.
 const REGION_PAGES: u64 = 4;
 
 macro_rules! symbols {
     ($($field:ident: $type:ty = $name:literal;)*) => {
-        /// Their names.
+        /// Names of all symbols.
         pub const NAMES: &[&CStr] = &[$($name),*];
 
-        /// The functions.
+        /// All functions.
         #[derive(Debug, Clone, Copy)]
         struct Symbols { $($field: $type),* }
 
         impl Symbols {
             /// # Safety
             ///
-            /// What `find` gives for a name is Score-P's function of that name, or one of its type.
+            /// For each name, `find` returns Score-P's function of that name, or one of the same type.
             unsafe fn find(find: impl Fn(&CStr) -> Result<*mut c_void, String>) -> Result<Self, String> {
                 Ok(Self { $($field: {
                     let symbol = find($name)?;
-                    // SAFETY: the caller answers for it.
+                    // SAFETY: the caller guarantees the type.
                     unsafe { std::mem::transmute::<*mut c_void, $type>(symbol) }
                 }),* })
             }
@@ -75,20 +76,20 @@ symbols! {
     delete_pages: AllocatorDeletePageManager = c"SCOREP_Allocator_DeletePageManager";
 }
 
-/// A location of our own.
+/// A location of the library's.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Lane(*mut Location);
 
-// SAFETY: Score-P's locations that are no threads may be written to by one thread after another.
+// SAFETY: Score-P lets one thread after another write to locations other than threads.
 unsafe impl Send for Lane {}
 
-/// The measurement, as far as this library takes part in it.
+/// Score-P's measurement, as this library uses it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Measurement(Symbols);
 
-/// Address of a symbol of whatever is loaded.
+/// Returns the address of a symbol in any loaded library.
 pub(crate) fn address(name: &CStr) -> Result<*mut c_void, String> {
-    // SAFETY: dlsym with the default handle searches what is loaded.
+    // SAFETY: dlsym with the default handle only searches the loaded libraries.
     let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
     if address.is_null() {
         Err(format!("Score-P's library does not export {}", name.to_string_lossy()))
@@ -97,10 +98,10 @@ pub(crate) fn address(name: &CStr) -> Result<*mut c_void, String> {
     }
 }
 
-/// Checks that the measurement library is one whose symbols are known.
+/// Checks that the symbols of the loaded measurement library are known.
 ///
 /// # Errors
-/// Why its symbols are not used, in words.
+/// The reason why they are not used, in words.
 fn check_library() -> Result<(), String> {
     let Some(address) = NAMES.iter().find_map(|name| address(name).ok()) else {
         return Err(
@@ -109,15 +110,15 @@ fn check_library() -> Result<(), String> {
         );
     };
     let mut found = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
-    // SAFETY: dladdr fills `found` in, or gives 0 and leaves zeros, which are valid.
+    // SAFETY: dladdr fills in `found`, or returns 0 and leaves zeros, which are valid.
     let (known, found) = unsafe { (libc::dladdr(address, found.as_mut_ptr()) != 0, found.assume_init()) };
     let path = if known && !found.dli_fname.is_null() {
-        // SAFETY: the loader's own string, which lives as long as the library.
+        // SAFETY: the loader's string, which lives as long as the library.
         unsafe { CStr::from_ptr(found.dli_fname) }.to_string_lossy().into_owned()
     } else {
         String::new()
     };
-    // Score-P's Python bindings load it by the name that compilers look for, a link without a number
+    // Score-P's Python bindings load the library by the link without a version, which linkers use
     let linked = std::fs::canonicalize(&path).map(|file| file.to_string_lossy().into_owned()).unwrap_or_default();
     let is_known = |path: &str| {
         let rest = path.rsplit('/').next().and_then(|name| name.strip_prefix(KNOWN));
@@ -135,76 +136,76 @@ fn text(text: &str) -> CString {
 }
 
 impl Measurement {
-    /// Looks everything up.
+    /// Looks up all symbols.
     ///
     /// # Errors
-    /// Why its symbols are not used, in words.
+    /// The reason why they are not used, in words.
     pub(crate) fn find() -> Result<Self, String> {
         if stand_ins::are_there() {
-            // SAFETY: whoever handed the stand-ins over answers for their types.
+            // SAFETY: the program that passed the stand-ins guarantees their types.
             return unsafe { Symbols::find(stand_ins::find) }.map(Self);
         }
         check_library()?;
-        // SAFETY: `check_library` has made sure that it is the library whose symbols have these types.
+        // SAFETY: `check_library` has checked that the symbols of this library have these types.
         unsafe { Symbols::find(address) }.map(Self)
     }
 
-    /// When the measurement began, ticks.
+    /// Returns when the measurement began, in ticks.
     pub(crate) fn begin(&self) -> u64 {
-        // SAFETY: takes nothing, reads a variable.
+        // SAFETY: the function takes nothing and reads a variable.
         unsafe { (self.0.begin)() }
     }
 
-    /// Whether what is written now is recorded.
+    /// Returns whether Score-P records events that are written now.
     pub(crate) fn is_recording(&self) -> bool {
-        // SAFETY: takes nothing, reads a variable.
+        // SAFETY: the function takes nothing and reads a variable.
         unsafe { (self.0.is_recording)() }
     }
 
-    /// Whether a trace is written.
+    /// Returns whether Score-P writes a trace.
     pub(crate) fn is_tracing(&self) -> bool {
-        // SAFETY: takes nothing, reads a variable.
+        // SAFETY: the function takes nothing and reads a variable.
         unsafe { (self.0.does_tracing)() }
     }
 
-    /// `SCOREP_TOTAL_MEMORY` in bytes, and what a location takes of it.
+    /// Returns `SCOREP_TOTAL_MEMORY` in bytes, and the bytes of it that a location takes.
     pub(crate) fn memory(&self) -> (u64, u64) {
-        // SAFETY: takes nothing, reads a variable.
+        // SAFETY: the function takes nothing and reads a variable.
         let total = unsafe { (self.0.total_memory)() };
         let page = self.page();
         let buffer = if self.is_tracing() { BUFFER_BYTES.next_multiple_of(page) + page } else { 0 };
         (total, buffer + PROFILE_BYTES.max(PROFILE_PAGES * page))
     }
 
-    /// Bytes in a page (`SCOREP_PAGE_SIZE`); 0 never.
+    /// Returns the bytes of a page (`SCOREP_PAGE_SIZE`), never 0.
     fn page(&self) -> u64 {
-        // SAFETY: takes nothing, reads a variable.
+        // SAFETY: the function takes nothing and reads a variable.
         unsafe { (self.0.page_size)() }.max(1)
     }
 
-    /// What is left to Score-P.
+    /// Returns the bytes that are left to Score-P.
     fn left(&self) -> u64 {
         LEFT_BYTES.max(LEFT_PAGES * self.page())
     }
 
-    /// The allocator of all of Score-P's memory.
+    /// Returns the allocator of all of Score-P's memory.
     fn allocator(&self) -> *mut Allocator {
-        // SAFETY: takes nothing; gives the page manager of all definitions, made before any plugin was loaded and alive
-        // until the end, which begins with a pointer to the allocator (Score-P 8, made sure of by `find`).
+        // SAFETY: the function takes nothing. The page manager of all definitions exists before plugins are loaded and
+        // until the end. It begins with a pointer to the allocator in Score-P 8, which `find` has checked.
         unsafe { *(self.0.page_manager)() }
     }
 
-    /// Whether Score-P ran out of memory and wrote its trace to the file.
+    /// Returns whether Score-P ran out of memory and wrote its trace to the file.
     fn has_flushed(&self) -> bool {
-        // SAFETY: takes nothing, reads a variable.
+        // SAFETY: the function takes nothing and reads a variable.
         unsafe { (self.0.has_flushed)() }
     }
 
-    /// Bytes that are free now. Score-P counts what it was asked for and did not have as used, so this holds until the
-    /// trace was written to the file for the first time.
+    /// Returns the bytes that are free now. The result is right only until the first write of the trace to its file:
+    /// Score-P counts pages as used that it was asked for but did not have.
     fn free_memory(&self) -> u64 {
         let (mut pages, mut maintenance) = (MemoryUse::default(), MemoryUse::default());
-        // SAFETY: the allocator is Score-P's own; both are zero and of the type that it fills in.
+        // SAFETY: the allocator is Score-P's own; both structures are zero and of the type that it fills in.
         let most = unsafe {
             (self.0.memory_use)(self.allocator(), &raw mut pages, &raw mut maintenance);
             (self.0.most_pages)(self.allocator())
@@ -212,62 +213,64 @@ impl Measurement {
         u64::from(most.saturating_sub(pages.pages_used)) * self.page()
     }
 
-    /// Whether there is memory in such pieces: they are taken and given back.
+    /// Returns whether Score-P has memory for pieces of these sizes. It allocates the pieces and gives them back.
     fn has_pieces(&self, pieces: &[u64]) -> bool {
-        // SAFETY: the allocator is Score-P's own; the page manager is this function's.
+        // SAFETY: the allocator is Score-P's own; this function owns the page manager.
         let pages = unsafe { (self.0.new_pages)(self.allocator()) };
         if pages.is_null() {
             return false;
         }
-        // SAFETY: as above; what is taken is never written to.
+        // SAFETY: as above; the memory is never written to.
         let has = pieces.iter().all(|&bytes| !unsafe { (self.0.take)(pages, bytes as usize) }.is_null());
         // SAFETY: as above; nothing points into the memory.
         unsafe { (self.0.delete_pages)(pages) };
         has
     }
 
-    /// Locations that there is room for, as far as can be told; past it Score-P would abort the application.
+    /// Estimates how many more locations Score-P has memory for. Creating one without memory makes Score-P abort the
+    /// application.
     pub(crate) fn room(&self) -> usize {
         let (_, each) = self.memory();
         if self.has_flushed() {
-            // one after the other
+            // now known for one location at a time only
             return usize::from(self.has_pieces(&[each, self.left()]));
         }
         usize::try_from(self.free_memory().saturating_sub(self.left()) / each).unwrap_or(usize::MAX)
     }
 
-    /// Whether a location can have one more region.
+    /// Returns whether a location has memory for one more region.
     pub(crate) fn has_room_for_region(&self) -> bool {
         let bytes = REGION_PAGES * self.page();
         if self.has_flushed() { self.has_pieces(&[bytes]) } else { self.free_memory() >= bytes }
     }
 
-    /// Whether new locations are safe: once the trace has been written to its file, their profile would begin in used
-    /// memory, which Score-P 8.4 takes for fresh.
+    /// Returns whether it is safe to create locations. It is not once the trace has been written to its file while
+    /// Score-P makes a profile: the profile would begin in used memory, which Score-P 8.4 takes for fresh.
     pub(crate) fn can_make_locations(&self) -> bool {
-        // SAFETY: takes nothing, reads a variable.
+        // SAFETY: the function takes nothing and reads a variable.
         let is_profiling = unsafe { (self.0.does_profiling)() };
         !(self.has_flushed() && is_profiling)
     }
 
-    /// Makes a location of this process. Only where there is [`Measurement::room`].
+    /// Creates a location of this process. The caller has checked [`Measurement::room`].
     pub(crate) fn lane(&self, name: &str) -> Lane {
         let name = text(name);
-        // SAFETY: on the thread that ends the measurement, before it is over; the name is copied.
+        // SAFETY: called on the thread that begins or ends the measurement, before the measurement is over; the name is
+        // copied.
         Lane(unsafe {
             let group = (self.0.process_group)();
             (self.0.new_location)(ptr::null_mut(), LOCATION_TYPE_GPU, PARADIGM_CUDA, name.as_ptr(), group)
         })
     }
 
-    /// Gives a location another name.
+    /// Renames a location.
     pub(crate) fn rename(&self, lane: Lane, name: &str) {
         let name = text(name);
-        // SAFETY: Score-P's own location; the name is copied.
+        // SAFETY: the location is Score-P's own; the name is copied.
         unsafe { (self.0.set_name)(lane.0, name.as_ptr()) }
     }
 
-    /// Makes a region.
+    /// Creates a region.
     pub(crate) fn region(&self, name: &str, kind: RegionType) -> RegionHandle {
         let name = text(name);
         let line = INVALID_LINE_NO;
@@ -275,10 +278,10 @@ impl Measurement {
         unsafe { (self.0.new_region)(name.as_ptr(), ptr::null(), INVALID_SOURCE_FILE, line, line, PARADIGM_CUDA, kind) }
     }
 
-    /// Makes a counter of whole numbers with a sampling set of its own.
+    /// Creates a counter of whole numbers with its own sampling set.
     pub(crate) fn counter(&self, name: &CStr, description: &CStr, mode: MetricMode, unit: &CStr) -> SamplingSetHandle {
         let (name, description, unit) = (name.as_ptr(), description.as_ptr(), unit.as_ptr());
-        // SAFETY: the strings are copied; the metric was just made.
+        // SAFETY: the strings are copied; the metric was created just before.
         unsafe {
             let metric = (self.0.new_metric)(
                 name,
@@ -296,45 +299,45 @@ impl Measurement {
         }
     }
 
-    /// Makes an attribute.
+    /// Creates an attribute.
     pub(crate) fn attribute(&self, name: &CStr, description: &CStr, kind: AttributeType) -> AttributeHandle {
         // SAFETY: the strings are copied.
         unsafe { (self.0.new_attribute)(name.as_ptr(), description.as_ptr(), kind) }
     }
 
-    /// Makes a string.
+    /// Creates a string.
     pub(crate) fn string(&self, string: &str) -> StringHandle {
         let string = text(string);
         // SAFETY: the string is copied.
         unsafe { (self.0.new_string)(string.as_ptr()) }
     }
 
-    /// A region begins. Times of a location must not fall, and regions must nest: Score-P aborts the application on
-    /// anything else.
+    /// Enters a region. Times of a location must not fall, and regions must nest; otherwise Score-P aborts the
+    /// application.
     pub(crate) fn enter(&self, lane: Lane, time: u64, region: RegionHandle) {
-        // SAFETY: location and region are Score-P's own; the caller sees to times and nesting.
+        // SAFETY: location and region are Score-P's own; the caller keeps to times and nesting.
         unsafe { (self.0.enter)(lane.0, time, region) }
     }
 
-    /// The region that began last ends.
+    /// Exits the region that was entered last.
     pub(crate) fn exit(&self, lane: Lane, time: u64, region: RegionHandle) {
         // SAFETY: as in `enter`.
         unsafe { (self.0.exit)(lane.0, time, region) }
     }
 
-    /// Writes a counter's value.
+    /// Writes a value of a counter.
     pub(crate) fn count(&self, lane: Lane, time: u64, counter: SamplingSetHandle, value: u64) {
         // SAFETY: as in `enter`; the sampling set has one metric.
         unsafe { (self.0.counter)(lane.0, time, counter, value) }
     }
 
-    /// Says something about the next event: a number.
+    /// Adds a number to the location's next event.
     pub(crate) fn say_number(&self, lane: Lane, attribute: AttributeHandle, value: u64) {
         // SAFETY: as in `enter`; the attribute was made for numbers, and the value is copied.
         unsafe { (self.0.attribute)(lane.0, attribute, (&raw const value).cast()) }
     }
 
-    /// The same: a string.
+    /// Adds a string to the location's next event.
     pub(crate) fn say(&self, lane: Lane, attribute: AttributeHandle, value: StringHandle) {
         // SAFETY: as in `enter`; the attribute was made for strings, and the handle is copied.
         unsafe { (self.0.attribute)(lane.0, attribute, (&raw const value).cast()) }

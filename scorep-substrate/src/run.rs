@@ -1,5 +1,5 @@
-//! The run as Score-P measures it: it is prepared for, begins and ends. Both metric plugins and the substrate plugin
-//! hear of that, each in its own way; what has to be done is done once.
+//! The run as Score-P measures it: its preparation, its begin and its end. Both metric plugins and the substrate plugin
+//! report these moments, each in its own way; the work is done at the first report.
 
 use crate::lanes::spare;
 use crate::measurement::Measurement;
@@ -12,31 +12,32 @@ use common::{config, control, log, notes, process};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
 
-/// The thread on which the measurement began, as the kernel calls it; 0 before.
+/// Kernel's id of the thread on which the measurement began; 0 before.
 static MAIN: AtomicI64 = AtomicI64::new(0);
-/// Set when the substrate plugin will hear of the program's end, after the metric plugins have heard of the
-/// measurement's.
+/// Set when the substrate plugin is loaded: Score-P calls it at the program's end, after the metric plugins at the
+/// measurement's end.
 static PROGRAM_ENDS: AtomicBool = AtomicBool::new(false);
-/// When ranks began their collectives, from the measurement's end until the job summary has been gathered.
+/// When ranks began their collectives; held from the measurement's end until the job summary is gathered.
 static ARRIVALS: Mutex<Option<Arrivals>> = Mutex::new(None);
 
 fn this_thread() -> i64 {
-    // SAFETY: takes nothing.
+    // SAFETY: gettid takes nothing.
     unsafe { libc::syscall(libc::SYS_gettid) }
 }
 
-/// Whether a variable of that name asks Score-P for plugins. Others than Score-P, who load this library with stand-ins,
-/// set none.
+/// Returns whether a variable asks Score-P for plugins. Programs other than Score-P that load this library, with
+/// stand-ins, set no such variable.
 fn is_set(name: &str) -> bool {
     std::env::var_os(name).is_some_and(|value| !value.is_empty())
 }
 
-/// Whether it is Score-P that loads the plugins.
+/// Returns whether Score-P loads the plugins.
 pub(crate) fn is_score_ps() -> bool {
     is_set("SCOREP_METRIC_PLUGINS") || is_set("SCOREP_SUBSTRATE_PLUGINS")
 }
 
-/// A plugin is loaded: operations are kept from the first communicator on, for those who want them.
+/// Prepares the run when a plugin is loaded: from the first communicator on, operations are kept if the settings need
+/// them.
 pub(crate) fn prepare() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -48,7 +49,7 @@ pub(crate) fn prepare() {
     });
 }
 
-/// The measurement begins, on its first thread; Score-P has handed its clock over, if it does.
+/// Begins the measurement. Called on the measurement's first thread, after Score-P has passed its clock, if it does.
 pub(crate) fn begin() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -64,7 +65,7 @@ pub(crate) fn begin() {
     });
 }
 
-/// Score-P's library, if lanes can be written through it.
+/// Returns Score-P's library if lanes can be written through it, or else the reason.
 fn measurement_for_lanes() -> Result<Measurement, String> {
     if !config::settings().lanes {
         return Err("NCCL_SCOREP_LANES=off".into());
@@ -75,13 +76,13 @@ fn measurement_for_lanes() -> Result<Measurement, String> {
     Measurement::find()
 }
 
-/// The substrate plugin is there: [`program_ends`] will be called.
+/// Notes that the substrate plugin is loaded, so that [`program_ends`] will be called.
 pub(crate) fn expect_program_end() {
     PROGRAM_ENDS.store(true, Ordering::Relaxed);
 }
 
-/// The measurement is over, as a metric plugin hears. Where recording is off by default, Score-P switches it on for the
-/// end of the program: the lanes wait for that.
+/// Ends the measurement when a metric plugin reports its end. If recording is off, lanes wait for [`program_ends`]:
+/// Score-P switches recording on for the end of the program.
 pub(crate) fn measurement_ends() {
     let measurement = measurement_for_lanes().ok();
     let is_recording = measurement.is_none_or(|measurement| measurement.is_recording());
@@ -92,19 +93,19 @@ pub(crate) fn measurement_ends() {
     }
 }
 
-/// The program ends at `end`, ticks of Score-P's clock, as the substrate plugin hears: the second chance for the lanes,
-/// and the first one where no metric plugin is there.
+/// Ends the measurement when the substrate plugin reports the program's end, unless a metric plugin has ended it. `end`
+/// is in ticks of Score-P's clock.
 pub(crate) fn program_ends(end: u64) {
     self::end(end, measurement_for_lanes().ok());
 }
 
-/// Takes everything in and writes the lanes, once.
+/// Collects everything recorded and writes the lanes, once.
 fn end(end: u64, measurement: Option<Measurement>) {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         process::finish();
         let timeline = control::timeline();
-        // what comes without Score-P's clock has times of its own
+        // without Score-P's clock, operations have times of the library's own clock
         let end = if CLOCK.is_score_p() { end } else { CLOCK.now() };
         let begin = measurement.map_or(0, |measurement| measurement.begin());
         if config::settings().gather_bytes > 0 {
@@ -116,7 +117,7 @@ fn end(end: u64, measurement: Option<Measurement>) {
             }
             let arrivals = timeline.as_ref().map(|timeline| {
                 let mut arrivals = timeline.arrivals(is_complete);
-                // recordings have no other clock than the one that their operations show
+                // in a replay, the recorded operations are the only source of clock offsets
                 if stand_ins::are_there() {
                     timeline.add_transfers(&mut arrivals, is_complete);
                 }
@@ -134,7 +135,7 @@ fn end(end: u64, measurement: Option<Measurement>) {
 fn write_lanes(measurement: &Measurement, history: Option<&History>) {
     match history.filter(|history| !history.operations.is_empty() || !history.windows.is_empty()) {
         None => {}
-        // a thread that Score-P does not know must not make locations, and only of the first one is it certain
+        // locations must be created on a thread that Score-P knows; only the first thread is certain to be known
         Some(_) if MAIN.load(Ordering::Relaxed) != this_thread() => {
             log::warn(
                 "no lanes of NCCL's operations in Score-P: the program was ended by another thread than its first one",
@@ -147,7 +148,7 @@ fn write_lanes(measurement: &Measurement, history: Option<&History>) {
     }
 }
 
-/// When ranks began their collectives, once.
+/// Takes the times at which ranks began their collectives; `None` after the first call.
 pub(crate) fn take_arrivals() -> Option<Arrivals> {
     ARRIVALS.lock().unwrap_or_else(PoisonError::into_inner).take()
 }

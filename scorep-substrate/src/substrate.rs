@@ -1,7 +1,8 @@
-//! Substrate plugin `nccl`: hears of the run's begin and end in all processes, and brings their summaries together.
+//! Substrate plugin `nccl`: Score-P calls it in all processes at the run's begin and end, and it gathers their
+//! summaries.
 //!
-//! Score-P's communication is collective: a process that leaves a step out lets the others wait for ever. So these
-//! callbacks go their way even when the plugin is switched off after a fault; they have less to send then.
+//! Score-P's communication is collective: if a process leaves out a step, the other processes wait forever. So these
+//! callbacks take every step even if a fault has switched the plugin off; they then send less.
 
 use crate::job::gather;
 use crate::job::ipc::Ipc;
@@ -20,32 +21,32 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// How long the first process waits for the others to have loaded the plugin.
+/// How long the first process waits until the other processes have loaded the plugin.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What Score-P offers.
+/// Score-P's functions for substrate plugins.
 static CALLBACKS: OnceCell<SubstratePluginCallbacks> = OnceCell::new();
-/// The nodes, where all processes have loaded the plugin.
+/// The nodes, if all processes have loaded the plugin.
 static NODES: OnceCell<Nodes> = OnceCell::new();
-/// The summary that this process writes, from its gathering until it is written.
+/// The summary that this process will write, once gathered.
 static SUMMARY: Mutex<Option<Summary>> = Mutex::new(None);
 
-/// Score-P's communication, on the main thread.
+/// Returns Score-P's communication. Used on the main thread only.
 fn ipc() -> Option<Ipc<'static>> {
-    // SAFETY: the table is Score-P's; all that use this are called by it on the main thread, from `init_mpp` to
+    // SAFETY: Score-P's table; Score-P calls all users of this function on the main thread, from `init_mpp` to
     // `write_data`.
     CALLBACKS.get().map(|callbacks| unsafe { Ipc::new(callbacks) })
 }
 
-/// `<experiment directory>/nccl`.
+/// Returns `<experiment directory>/nccl`.
 fn directory() -> Option<PathBuf> {
     let get = CALLBACKS.get()?.SCOREP_GetExperimentDirName?;
-    // SAFETY: Score-P's function, called from `init_mpp` on.
+    // SAFETY: Score-P's function, which is valid from `init_mpp` on.
     let name = unsafe { get() };
     if name.is_null() {
         return None;
     }
-    // SAFETY: Score-P's own string, which lives until the directory is renamed, after the last callback.
+    // SAFETY: Score-P's string, which lives until the directory is renamed after the last callback.
     let name = unsafe { CStr::from_ptr(name) };
     Some(PathBuf::from(std::ffi::OsStr::from_bytes(name.to_bytes())).join("nccl"))
 }
@@ -60,19 +61,20 @@ unsafe extern "C" fn init() -> c_int {
 
 unsafe extern "C" fn set_callbacks(callbacks: *const SubstratePluginCallbacks, size: usize) {
     guard("set_callbacks", (), || {
-        // SAFETY: zeros are no functions, as in `SubstratePluginInfo::zeroed`.
+        // SAFETY: zeros mean no functions, as in `SubstratePluginInfo::zeroed`.
         let mut own: SubstratePluginCallbacks = unsafe { std::mem::zeroed() };
         let length = size.min(size_of::<SubstratePluginCallbacks>());
         if !callbacks.is_null() {
-            // SAFETY: Score-P's table is `size` bytes long; the copy takes no more than it has room for, and what it
-            // lacks stays zero.
+            // SAFETY: Score-P's table has `size` bytes. The copy takes at most the size of its type; what it lacks
+            // stays zero.
             unsafe { std::ptr::copy_nonoverlapping(callbacks.cast::<u8>(), (&raw mut own).cast::<u8>(), length) };
         }
         let _ = CALLBACKS.set(own);
     });
 }
 
-/// The processes know of each other: they find out whether all have loaded the plugin, and compare their clocks.
+/// Called when processes can communicate: finds out whether all processes have loaded the plugin, and compares their
+/// clocks.
 unsafe extern "C" fn init_mpp() {
     contain("init_mpp", (), || {
         run::begin();
@@ -101,7 +103,7 @@ fn tell_alone(why: &str) {
     log::warn(&format!("each process writes a summary of its own into the experiment directory: {why}"));
 }
 
-/// What this process has measured.
+/// Returns this process's summary.
 fn own_summary() -> Summary {
     control::summary().unwrap_or_else(|| {
         let used = recorder::begun().is_some();
@@ -113,10 +115,10 @@ fn own_summary() -> Summary {
     })
 }
 
-/// The events are over, the processes can still talk.
+/// Called when no more events come but processes can still communicate: gathers the summaries.
 unsafe extern "C" fn pre_unify() {
     contain("pre_unify", (), || {
-        // whatever fails in here must not keep this process from its part in the communication
+        // a fault in here must not keep this process from its part in the communication
         let (summary, arrivals) = contain("pre_unify", (None, None), || (Some(own_summary()), run::take_arrivals()));
         let result = match (NODES.get(), ipc()) {
             (Some(nodes), Some(ipc)) => gather::gather(ipc, nodes, summary, arrivals, config::settings().gather_bytes),
@@ -130,11 +132,11 @@ unsafe extern "C" fn pre_unify() {
     });
 }
 
-/// The first process writes the job summary, or each one its own.
+/// Writes the job summary in the first process, or without a job summary each process's own.
 unsafe extern "C" fn write_data() {
     contain("write_data", (), || {
         let Some((ipc, directory)) = ipc().zip(directory()) else { return };
-        // all have gone through init_mpp long ago
+        // all processes have left init_mpp by now
         if ipc.rank() == 0 || NODES.get().is_none() {
             RollCall::clear(&directory);
         }
@@ -157,7 +159,7 @@ unsafe extern "C" fn dump_manifest(file: *mut libc::FILE, _source: *const c_char
         let (header, entry) =
             (callbacks.SCOREP_ConfigManifestSectionHeader, callbacks.SCOREP_ConfigManifestSectionEntry);
         let (Some(header), Some(entry), false) = (header, entry, file.is_null()) else { return };
-        // SAFETY: Score-P's functions and file; the names and texts are short and hold no `%`.
+        // SAFETY: Score-P's functions and file; the names and texts are short and contain no `%`.
         unsafe {
             header(file, c"NCCL".as_ptr());
             entry(
@@ -178,13 +180,13 @@ unsafe extern "C" fn activate_cpu_location(_: *const Location, _: *const Locatio
     guard("activate_cpu_location", (), host_regions::know_thread);
 }
 
-/// The table of event functions, which Score-P reads until the end.
+/// The table of event functions, which Score-P reads until the end of the process.
 struct Events([SubstrateEventFunction; NUM_EVENTS as usize]);
 
 static EVENTS: Events = Events({
     let mut functions: [SubstrateEventFunction; NUM_EVENTS as usize] = [None; NUM_EVENTS as usize];
     type End = unsafe extern "C" fn(*mut Location, u64, ExitStatus, RegionHandle);
-    // SAFETY: Score-P calls the function at this place as what it is.
+    // SAFETY: Score-P calls the function at this place with the arguments of `End`.
     functions[EVENT_PROGRAM_END as usize] =
         Some(unsafe { std::mem::transmute::<End, unsafe extern "C" fn()>(program_end) });
     functions
@@ -199,7 +201,7 @@ unsafe extern "C" fn get_event_functions(_mode: SubstrateMode, functions: *mut *
     NUM_EVENTS
 }
 
-/// What Score-P looks up for `SCOREP_SUBSTRATE_PLUGINS=nccl`.
+/// Returns the plugin's table; Score-P looks this function up for `SCOREP_SUBSTRATE_PLUGINS=nccl`.
 #[unsafe(no_mangle)]
 #[allow(non_snake_case, reason = "the name is Score-P's")]
 pub extern "C" fn SCOREP_SubstratePlugin_nccl_get_info() -> SubstratePluginInfo {

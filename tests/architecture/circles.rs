@@ -1,8 +1,8 @@
-//! Circles of imports.
+//! Finds circles of imports.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Sets of nodes each of which reaches all others of its set; those of one node are none.
+/// Returns the sets of nodes in which each node reaches all others; a single node is no circle.
 pub(crate) fn circles<N: Ord + Clone>(edges: impl Iterator<Item = (N, N)>) -> Vec<BTreeSet<N>> {
     let mut next: BTreeMap<N, BTreeSet<N>> = BTreeMap::new();
     for (from, to) in edges.filter(|(from, to)| from != to) {

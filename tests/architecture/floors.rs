@@ -1,15 +1,16 @@
-//! The floors that docs/architecture.md names: for each crate a block of lines, the top floor first, each with its
-//! rooms.
+//! The floors in docs/architecture.md: for each crate a block with one line per floor, the top floor first. A line
+//! names the floor's rooms.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-/// Floors of a crate, from the top down.
+/// The floors of a crate, from the top down.
 pub(crate) struct Floors(Vec<Vec<String>>);
 
 impl Floors {
-    /// Those of the crate with that root. They stand between a line "common/src/lib.rs:" and the block's end.
+    /// Reads the floors of the crate with that root module. They stand between a line such as "common/src/lib.rs:" and
+    /// the block's end.
     pub(crate) fn of(root: &str) -> Self {
         let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/architecture.md");
         let text = fs::read_to_string(document).unwrap();
@@ -24,7 +25,7 @@ impl Floors {
         self.0.iter().flatten().map(String::as_str).collect()
     }
 
-    /// Whether an import between these rooms goes to a higher floor, or to another room of the same one.
+    /// Returns whether an import between these rooms goes to a higher floor or to another room of the same floor.
     pub(crate) fn goes_up(&self, (from, to): (&str, &str)) -> bool {
         let floor = |room: &str| self.0.iter().position(|floor| floor.iter().any(|one| one == room));
         from != to && floor(to) <= floor(from)

@@ -1,35 +1,36 @@
-//! Which file of a crate needs which other one.
+//! The imports between the files of a crate.
 
 use crate::source::{Module, Name, Named};
 use std::collections::BTreeMap;
 
-/// One file needs another.
+/// An import: the file of module `from` needs the file of module `to`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Import {
     pub(crate) from: Name,
     pub(crate) to: Name,
-    /// Where it says so first.
+    /// The first line with this import.
     pub(crate) line: usize,
 }
 
 impl Import {
-    /// The floor's rooms on both sides: the first part of a module's name.
+    /// Returns the rooms of both modules.
     pub(crate) fn rooms(&self) -> (&str, &str) {
         (room(&self.from), room(&self.to))
     }
 
-    /// As a person finds it.
+    /// Describes the import with its file and line.
     pub(crate) fn place(&self, modules: &BTreeMap<Name, Module>) -> String {
         format!("{}:{} imports {}", modules[&self.from].file.display(), self.line, self.to.join("::"))
     }
 }
 
-/// A file directly below the root is a room of its own, and the root has no room.
+/// Returns a module's room: the first part of its name. A file directly below the root is a room of its own; the root
+/// has no room.
 pub(crate) fn room(name: &Name) -> &str {
     name.first().map_or("", String::as_str)
 }
 
-/// Each import once. What the root does is none: it names the modules, and hands on what others use.
+/// Returns each import once. The root module's own paths are not imports: they name modules and re-export items.
 pub(crate) fn imports(modules: &BTreeMap<Name, Module>) -> Vec<Import> {
     let mut found: BTreeMap<(Name, Name), usize> = BTreeMap::new();
     for (from, module) in modules {
@@ -41,7 +42,7 @@ pub(crate) fn imports(modules: &BTreeMap<Name, Module>) -> Vec<Import> {
     found.into_iter().map(|((from, to), line)| Import { from, to, line }).collect()
 }
 
-/// The module whose item a path names, through whatever hands it on.
+/// Returns the module whose item a path names, through re-exports.
 fn target(modules: &BTreeMap<Name, Module>, from: &Name, named: &Named, depth: usize) -> Option<Name> {
     let [first, rest @ ..] = &named.segments[..] else { return None };
     let mut at = from.clone();

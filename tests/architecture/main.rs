@@ -1,4 +1,5 @@
-//! The crates' files import each other in one direction: up no floor of docs/architecture.md, and in no circle.
+//! Checks the imports between a crate's files: no import goes up the floors of docs/architecture.md, and no imports
+//! form a circle.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop")]
 
@@ -14,7 +15,7 @@ use source::{Module, Name, modules};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// The crates, by the file of their root.
+/// The crates, by the file of their root module.
 const CRATES: [&str; 4] = ["common/src/lib.rs", "nccl-plugin/src/lib.rs", "scorep-substrate/src/lib.rs", "src/main.rs"];
 
 struct Crate {
@@ -84,7 +85,7 @@ fn imports_go_down() {
     }
 }
 
-/// A fault that is planted is found.
+/// Planted faults are found.
 #[test]
 fn a_circle_is_found_and_a_line_named() {
     let directory = tempfile::tempdir().unwrap();

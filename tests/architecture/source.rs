@@ -1,4 +1,4 @@
-//! A crate's files as the compiler finds them, and the paths that each names outside of tests.
+//! A crate's files as the compiler finds them, and the paths that each file names outside of tests.
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use std::collections::BTreeMap;
@@ -8,27 +8,27 @@ use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{Attribute, Item, ItemMod, ItemUse, Meta, UseTree, Visibility};
 
-/// A module's name from the crate's root: `["collect", "round"]`; empty for the root itself.
+/// A module's name below the crate's root: `["collect", "round"]`; empty for the root itself.
 pub(crate) type Name = Vec<String>;
 
-/// A path as it is written, from the module that names it.
+/// A path as written in a module.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Named {
     pub(crate) segments: Vec<String>,
     pub(crate) line: usize,
 }
 
-/// A module of a crate: a file of its own.
+/// A module with a file of its own.
 #[derive(Debug)]
 pub(crate) struct Module {
     pub(crate) file: PathBuf,
-    /// Paths that its code names.
+    /// Paths that the module's code names.
     pub(crate) paths: Vec<Named>,
-    /// What it hands on under its own name: the name, and the path behind it.
+    /// Re-exports: the item's name in this module, and its path.
     pub(crate) handed_on: Vec<(String, Named)>,
 }
 
-/// All modules of a crate, from the file of its root.
+/// Reads all modules of a crate, beginning with the file of its root.
 pub(crate) fn modules(root: &Path) -> BTreeMap<Name, Module> {
     let mut found = BTreeMap::new();
     let mut open = vec![(Name::new(), root.to_owned(), root.parent().unwrap().to_owned())];
@@ -53,7 +53,7 @@ pub(crate) fn modules(root: &Path) -> BTreeMap<Name, Module> {
 
 #[derive(Default)]
 struct Reading {
-    /// Modules in files of their own, with the file where it is named.
+    /// Modules with files of their own, and the file if `#[path]` gives one.
     children: Vec<(String, Option<String>)>,
     paths: Vec<Named>,
     handed_on: Vec<(String, Named)>,
@@ -88,7 +88,7 @@ impl Reading {
         }
     }
 
-    /// Paths in what a macro is given, where they begin as only paths do.
+    /// Finds paths in a macro's arguments: those that begin with `crate` or `super`.
     fn within(&mut self, tokens: TokenStream) {
         let tokens: Vec<TokenTree> = tokens.into_iter().collect();
         let mut at = 0;
@@ -135,7 +135,7 @@ impl<'ast> Visit<'ast> for Reading {
         self.used(&item.tree, &[], !matches!(item.vis, Visibility::Inherited));
     }
 
-    /// Who may see an item is no import.
+    /// Skips `pub(in path)`, which is no import.
     fn visit_vis_restricted(&mut self, _: &'ast syn::VisRestricted) {}
 
     fn visit_path(&mut self, path: &'ast syn::Path) {
@@ -164,7 +164,7 @@ fn attributes(item: &Item) -> &[Attribute] {
     }
 }
 
-/// Whether an item is there in tests alone.
+/// Returns whether an item exists in tests only.
 fn is_for_tests(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| match &attribute.meta {
         Meta::List(list) if list.path.is_ident("cfg") => {
@@ -175,8 +175,8 @@ fn is_for_tests(attributes: &[Attribute]) -> bool {
     })
 }
 
-/// The file that `#[path]` names, also within a `cfg_attr`: then there are two, and the one of the default name is
-/// read.
+/// Returns the file in a `#[path]` attribute. A `#[path]` within `cfg_attr` is ignored: of the two files, the one with
+/// the default name is read.
 fn path_of(attributes: &[Attribute]) -> Option<String> {
     attributes.iter().find_map(|attribute| match &attribute.meta {
         Meta::NameValue(pair) if pair.path.is_ident("path") => match &pair.value {

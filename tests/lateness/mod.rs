@@ -1,4 +1,4 @@
-//! How late ranks arrive at their collectives, by the library and by CUPTI's kernels of the same run.
+//! How late ranks arrive at their collectives: the library's figures against CUPTI's kernels of the same run.
 
 use crate::{Truth, lines, number, runs, tool, truth};
 use common::arrivals::Arrivals;
@@ -12,14 +12,14 @@ use std::io::Write;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-/// Of the collectives in which a rank is last by more than so many nanoseconds, so large a part is to be known with
-/// that rank.
+/// A rank that is last by more than `CLEAR` nanoseconds is clearly late. In the part `KNOWN` of such collectives, the
+/// library must know it.
 const CLEAR: i64 = 30_000;
 const KNOWN: f64 = 0.95;
-/// So large a part of the estimated errors is to hold.
+/// Part of the estimated errors that must hold.
 const HOLD: f64 = 0.95;
 
-/// When both ranks began each collective, by communicator, function and sequence number.
+/// Begin of each collective on both ranks, by communicator, function and sequence number.
 type Begins = BTreeMap<(u64, String, u64), [i64; 2]>;
 
 fn begins(truth: &Truth) -> Begins {
@@ -35,7 +35,7 @@ fn begins(truth: &Truth) -> Begins {
     begins.into_iter().filter_map(|(key, begins)| Some((key, begins.try_into().ok()?))).collect()
 }
 
-/// A run's captures, compared by the library with GPU times of that mode.
+/// Compares the arrivals of a run's captures with the library. `mode` is the source of GPU times.
 fn compared(run: &Path, mode: &str) -> Vec<Matched> {
     let scratch = tempfile::tempdir().unwrap();
     for link in ["libnccl-profiler-scorep.so", "libnccl_plugin.so", "libnccl_series_plugin.so"] {
@@ -56,7 +56,7 @@ fn compared(run: &Path, mode: &str) -> Vec<Matched> {
         Arrivals::decode(&std::fs::read(&file).unwrap()).unwrap()
     });
     let arrivals: Vec<Arrivals> = arrivals.collect();
-    // one host, one clock
+    // both ranks are on one host and read the same clock
     let link = Link { parent: 0, begin: None, end: ClockOffset { own: 0, parents: 0, error: 0 } };
     let clocks = ClockTree::new(&vec![Some(link); arrivals.len()]);
     let mut all = Vec::new();
@@ -64,7 +64,7 @@ fn compared(run: &Path, mode: &str) -> Vec<Matched> {
     all
 }
 
-/// What came of it.
+/// Result of a comparison with the truth.
 #[derive(Debug, Default)]
 struct Held {
     collectives: usize,
@@ -72,9 +72,9 @@ struct Held {
     known: u32,
     errors: u32,
     estimates: u32,
-    /// Nanoseconds by which the time between two begins is off.
+    /// Errors of the time between both ranks' begins, nanoseconds.
     off: Vec<f64>,
-    /// A sentence each.
+    /// A sentence for each error of the library.
     wrong: Vec<String>,
 }
 
@@ -107,7 +107,7 @@ impl Held {
         }
     }
 
-    /// The rows that docs/gpu-test.md has of it, as they begin.
+    /// Returns the rows of the table in docs/gpu-test.md, without their ends.
     fn rows(&mut self) -> [String; 5] {
         self.off.sort_by(f64::total_cmp);
         let off = |part: f64| self.off[((self.off.len() - 1) as f64 * part) as usize] / 1e3;
@@ -144,8 +144,8 @@ fn who_is_late_is_known_and_no_error_is_larger_than_it_is_said_to_be() {
     assert!(missing.is_empty(), "docs/gpu-test.md lacks\n{}", missing.join("\n"));
 }
 
-/// Beside a computation, a kernel may wait for processors long after the event before it. Estimates take that for its
-/// begin, guaranteed errors hold all the same.
+/// Beside a computation, a kernel may wait for multiprocessors long after the event before it. Estimates take the event
+/// for its begin and are wrong; guaranteed errors still hold.
 #[test]
 fn guaranteed_errors_hold_where_a_kernel_waits_behind_its_event() {
     let (name, run) = runs().into_iter().find(|(name, _)| name == "truth_fsdp").unwrap();
@@ -157,7 +157,8 @@ fn guaranteed_errors_hold_where_a_kernel_waits_behind_its_event() {
     assert!(held.wrong.is_empty() && held.errors > 150 && held.estimates < held.errors, "{held:?}");
 }
 
-/// Bounds that say nothing would hold, too: where stamps time everything, they are a few microseconds.
+/// Guaranteed errors must also be small, since too large ones always hold. With stamps for all operations, they are a
+/// few microseconds.
 #[test]
 fn errors_are_close() {
     let (_, run) = runs().into_iter().find(|(name, _)| name == "truth_fsdp").unwrap();
@@ -167,8 +168,8 @@ fn errors_are_close() {
     assert!(compared.len() == 100 && mean < 5_000.0, "{mean}");
 }
 
-/// A kernel begins after its launch, which tells more than the call of the API. Where the host tells of its operations
-/// on another thread than the launch's, as of a graph's replays, nobody knows which launch was theirs.
+/// A kernel begins after its launch, which is a closer bound than the API call. If NCCL reports operations on another
+/// thread than the launch's, as for replays of a graph, their launch is unknown.
 #[test]
 fn launches_bound_the_clocks_of_the_kernels_that_their_thread_tells_of() {
     let (name, run) = runs().into_iter().find(|(name, _)| name == "truth_pipeline").unwrap();
@@ -187,7 +188,7 @@ fn launches_bound_the_clocks_of_the_kernels_that_their_thread_tells_of() {
     assert!(by_launches < 10_000.0 && by_calls > 12_000.0, "{by_launches} {by_calls}");
 }
 
-/// The same capture, but for operations, and groups of them, of which another thread tells.
+/// Copies a capture, with operations and groups of operations moved to another thread.
 fn told_elsewhere(capture: &Path, to: &Path) {
     let (meta, mut lines) = lines::all(capture);
     let mut moved = HashSet::new();
@@ -204,7 +205,7 @@ fn told_elsewhere(capture: &Path, to: &Path) {
     file.finish().unwrap();
 }
 
-/// A replay's summary has it on demand: as many operations as were matched, and who was last.
+/// A replay's summary has the lateness if asked for it: the matched operations, and how often each rank was last.
 #[test]
 fn a_replay_has_the_lateness_on_demand() {
     let (_, run) = runs().into_iter().find(|(name, _)| name == "truth_fsdp").unwrap();
@@ -225,8 +226,8 @@ fn a_replay_has_the_lateness_on_demand() {
     }
 }
 
-/// Bus bandwidth is by the kernels of the rank that waits least, as CUPTI has them; of two ranks as many bytes are on
-/// the bus as in the buffer, or half of them where each rank has its part.
+/// Bus bandwidth is computed from the kernels of the rank that waits least; CUPTI gives their times. With two ranks,
+/// the bytes on the bus are those of the buffer, or half of them if each rank has its own part.
 #[test]
 fn bandwidth_is_by_the_kernels_that_wait_least() {
     let (name, run) = runs().into_iter().find(|(name, _)| name == "truth_fsdp").unwrap();
@@ -248,7 +249,7 @@ fn bandwidth_is_by_the_kernels_that_wait_least() {
         let rows: Vec<_> = rows.iter().filter(|row| row["func"] == function).collect();
         let sum = |field: &str| rows.iter().map(|row| number(row, field)).sum::<f64>();
         let (count, true_us) = (least(function).len() as f64, least(function).iter().sum::<f64>());
-        // stamps lie 3 us within CUPTI's kernel
+        // the stamps of an operation lie 3 us inside CUPTI's kernel
         let off = true_us - sum("least_us");
         assert!(sum("operations") == count && off > 0.0 && off < 6.0 * count, "{function}: {true_us} us, {rows:?}");
         for row in rows {
@@ -258,7 +259,7 @@ fn bandwidth_is_by_the_kernels_that_wait_least() {
     }
 }
 
-/// Kernels of one rank that began 2 ms later.
+/// Planted fault: one rank's kernels begin 2 ms later.
 #[test]
 fn a_planted_lateness_is_found() {
     let (name, run) = runs().into_iter().find(|(name, _)| name == "truth_fsdp").unwrap();

@@ -1,23 +1,24 @@
-//! An event's descriptor with everything that any version of the interface says, in one form: versions decode into it,
-//! what is not said is absent. The core takes from it what it needs ([`Descriptor::event`]); a recording and a second
-//! plugin get all of it.
+//! The descriptor of an event, in one form for all versions of the interface.
+//!
+//! It has every field that any version has; a field that the version in use lacks is absent or 0. The core takes the
+//! fields that it needs ([`Descriptor::event`]); a recording and a second plugin get all of them.
 
 use crate::interface::kind::event;
 use common::event::{Call, Event, Identity, Operation, ProxyOp as CoreProxyOp};
 use common::text::Text;
 
-/// The start of an event. Strings are NCCL's, alive during the callback.
+/// The start of an event. The strings are NCCL's and alive during the callback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Descriptor<'a> {
-    /// Handle of the parent, as NCCL gave it; 0 for none.
+    /// Handle of the parent, as NCCL passed it; 0 for none.
     pub parent: u64,
-    /// Rank as NCCL gave it; often 0 whatever the rank is.
+    /// Rank as NCCL passed it; often 0 whatever the rank is.
     pub rank: i32,
-    /// What starts.
+    /// Type and fields of the event.
     pub payload: Payload<'a>,
 }
 
-/// What starts.
+/// Type and fields of an event that starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Payload<'a> {
     /// A group of operations.
@@ -26,32 +27,32 @@ pub enum Payload<'a> {
     Coll(Coll<'a>),
     /// A send or receive.
     P2p(P2p<'a>),
-    /// One connection's share of an operation, on the network.
+    /// A proxy operation: one connection's share of an operation, on the network.
     ProxyOp(ProxyOp),
-    /// One transfer of a proxy operation.
+    /// A proxy step: one transfer of a proxy operation.
     ProxyStep {
-        /// Its number.
+        /// Number of the step.
         step: i32,
     },
-    /// State of the proxy thread.
+    /// A state of the proxy thread.
     ProxyCtrl,
-    /// One channel's share of an operation, on the GPU.
+    /// A kernel channel: one channel's share of an operation, on the GPU.
     KernelCh {
         /// Channel id.
         channel: u8,
-        /// The GPU's clock at the start; absent in v3.
+        /// GPU clock at the start; absent in v3.
         ptimer: Option<u64>,
     },
     /// An event of a network plugin.
     NetPlugin {
-        /// Whose it is.
+        /// NCCL's id of the network plugin.
         id: i64,
-        /// Address of what only the network plugin knows.
+        /// Address of data that only the network plugin understands.
         data: usize,
     },
     /// A group of API calls.
     GroupApi {
-        /// Captured into a graph.
+        /// Whether the group is captured into a CUDA graph.
         captured: bool,
         /// Depth of nested groups.
         depth: i32,
@@ -60,25 +61,25 @@ pub enum Payload<'a> {
     CollApi(CollApi<'a>),
     /// A call of a point-to-point function.
     P2pApi(P2pApi<'a>),
-    /// Launch of a kernel.
+    /// The launch of a kernel.
     KernelLaunch {
         /// Address of the stream.
         stream: usize,
     },
     /// A collective by copy engine.
     CeColl(CeColl<'a>),
-    /// Its synchronisation.
+    /// Synchronisation of a collective by copy engine.
     CeSync {
         /// NCCL's isComplete.
         complete: bool,
-        /// Ranks.
+        /// Number of ranks.
         ranks: i32,
     },
-    /// Its batch of copies.
+    /// Batch of copies of a collective by copy engine.
     CeBatch {
-        /// Copies.
+        /// Number of copies.
         operations: i32,
-        /// Bytes of all.
+        /// Bytes of all copies.
         bytes: u64,
         /// NCCL's useIntraSync.
         intra_sync: bool,
@@ -87,22 +88,22 @@ pub enum Payload<'a> {
     KernelPhase {
         /// Channel id.
         channel: u8,
-        /// 0 initial sync, 1 compute, 2 final sync.
+        /// 0 for the initial synchronisation, 1 for compute, 2 for the final synchronisation.
         phase: u8,
-        /// NCCL's name for it.
+        /// NCCL's name of the phase.
         name: Option<Text<'a>>,
-        /// The GPU's clock at the start.
+        /// GPU clock at the start.
         ptimer: u64,
     },
-    /// A type that this plugin does not know, with its bits.
+    /// A type that this plugin does not know.
     Unknown {
-        /// NCCL's number.
+        /// NCCL's number of the type.
         bits: u64,
     },
 }
 
 impl Payload<'_> {
-    /// NCCL's number of its type.
+    /// Returns NCCL's number of the event's type.
     pub fn bits(&self) -> u64 {
         match *self {
             Self::Group => event::GROUP,
@@ -129,35 +130,35 @@ impl Payload<'_> {
 /// A collective operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Coll<'a> {
-    /// Communicator id and name, which only v1 to v3 tell here; 0 and none from wrappers of newer NCCL.
+    /// Communicator id and name. Only v1 to v3 have them here; the v1 to v3 wrappers of newer NCCL pass 0 and no name.
     pub communicator: Option<(u64, Option<Text<'a>>)>,
-    /// Number among those of its function.
+    /// Sequence number among the communicator's operations of this function.
     pub sequence: u64,
-    /// Function.
+    /// Name of the function.
     pub function: Option<Text<'a>>,
     /// Address of the send buffer.
     pub send: usize,
     /// Address of the receive buffer.
     pub receive: usize,
-    /// Elements.
+    /// Number of elements.
     pub count: u64,
-    /// Root.
+    /// Rank of the root.
     pub root: i32,
-    /// Type of the elements.
+    /// Name of the element type.
     pub datatype: Option<Text<'a>>,
-    /// Channels.
+    /// Number of channels.
     pub channels: u8,
-    /// Warps.
+    /// Number of warps.
     pub warps: u8,
-    /// Algorithm.
+    /// Name of the algorithm.
     pub algorithm: Option<Text<'a>>,
-    /// Protocol.
+    /// Name of the protocol.
     pub protocol: Option<Text<'a>>,
-    /// Handle of the group, v5 and later; up to v4 that is the parent.
+    /// Handle of the group (v5 and later); 0 up to v4, where the parent is the group.
     pub group: u64,
-    /// Kernel variant (v7).
+    /// Name of the kernel variant (v7).
     pub variant: Option<Text<'a>>,
-    /// A symmetric kernel (v7).
+    /// Whether the kernel is a symmetric kernel (v7).
     pub symmetric: bool,
     /// The user's tag (v7); 0 for none.
     pub tag: u64,
@@ -168,17 +169,17 @@ pub struct Coll<'a> {
 pub struct P2p<'a> {
     /// As in [`Coll`].
     pub communicator: Option<(u64, Option<Text<'a>>)>,
-    /// Function.
+    /// Name of the function.
     pub function: Option<Text<'a>>,
     /// Address of the buffer.
     pub buffer: usize,
-    /// Type of the elements.
+    /// Name of the element type.
     pub datatype: Option<Text<'a>>,
-    /// Elements.
+    /// Number of elements.
     pub count: u64,
-    /// The other rank.
+    /// Rank of the peer.
     pub peer: i32,
-    /// Channels, v4 and later.
+    /// Number of channels (v4 and later).
     pub channels: u8,
     /// As in [`Coll`].
     pub group: u64,
@@ -189,13 +190,13 @@ pub struct P2p<'a> {
 /// A proxy operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProxyOp {
-    /// Process it belongs to.
+    /// Id of the process that the operation belongs to; with PXN, another process.
     pub pid: i32,
     /// Channel id.
     pub channel: u8,
-    /// The other rank.
+    /// Rank of the peer.
     pub peer: i32,
-    /// Steps to come.
+    /// Number of steps of the operation.
     pub steps: i32,
     /// Bytes per chunk.
     pub chunk: i32,
@@ -206,17 +207,17 @@ pub struct ProxyOp {
 /// A call of a collective function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CollApi<'a> {
-    /// Function.
+    /// Name of the function.
     pub function: Option<Text<'a>>,
-    /// Elements.
+    /// Number of elements.
     pub count: u64,
-    /// Type of the elements.
+    /// Name of the element type.
     pub datatype: Option<Text<'a>>,
-    /// Root.
+    /// Rank of the root.
     pub root: i32,
     /// Address of the stream.
     pub stream: usize,
-    /// Captured into a graph.
+    /// Whether the call is captured into a CUDA graph.
     pub captured: bool,
     /// As in [`Coll`].
     pub tag: u64,
@@ -225,15 +226,15 @@ pub struct CollApi<'a> {
 /// A call of a point-to-point function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct P2pApi<'a> {
-    /// Function.
+    /// Name of the function.
     pub function: Option<Text<'a>>,
-    /// Elements.
+    /// Number of elements.
     pub count: u64,
-    /// Type of the elements.
+    /// Name of the element type.
     pub datatype: Option<Text<'a>>,
     /// Address of the stream.
     pub stream: usize,
-    /// Captured into a graph.
+    /// Whether the call is captured into a CUDA graph.
     pub captured: bool,
     /// As in [`Coll`].
     pub tag: u64,
@@ -242,27 +243,27 @@ pub struct P2pApi<'a> {
 /// A collective by copy engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CeColl<'a> {
-    /// Number among those of its function.
+    /// Sequence number among the communicator's operations of this function.
     pub sequence: u64,
-    /// Function.
+    /// Name of the function.
     pub function: Option<Text<'a>>,
     /// Address of the send buffer.
     pub send: usize,
     /// Address of the receive buffer.
     pub receive: usize,
-    /// Elements.
+    /// Number of elements.
     pub count: u64,
-    /// Root.
+    /// Rank of the root.
     pub root: i32,
-    /// Type of the elements.
+    /// Name of the element type.
     pub datatype: Option<Text<'a>>,
-    /// How copies are synchronised.
+    /// NCCL's strategy of synchronising the copies.
     pub strategy: Option<Text<'a>>,
     /// NCCL's intraBatchSync.
     pub intra_batch_sync: bool,
-    /// Copies per batch.
+    /// Number of copies per batch.
     pub batch_size: u32,
-    /// Batches.
+    /// Number of batches.
     pub batches: u32,
     /// NCCL's ceSeqNum.
     pub ce_sequence: u32,
@@ -278,7 +279,7 @@ impl<'a> Descriptor<'a> {
         communicator.map(|(id, name)| Identity { id, name, rank: self.rank })
     }
 
-    /// What the core makes of it.
+    /// Returns the event as the core records it.
     #[inline(always)]
     pub fn event(&self) -> Event<'a> {
         match self.payload {
@@ -289,7 +290,7 @@ impl<'a> Descriptor<'a> {
                 sequence: coll.sequence,
                 peer: None,
                 channels: coll.channels,
-                // a symmetric kernel is none of the algorithm's
+                // NCCL names an algorithm for a symmetric kernel, too, but that kernel does not run it
                 algorithm: coll.algorithm.filter(|_| !coll.symmetric),
                 protocol: coll.protocol,
                 identity: self.identity(coll.communicator),
@@ -341,7 +342,7 @@ impl<'a> Descriptor<'a> {
             Payload::ProxyCtrl | Payload::NetPlugin { .. } | Payload::CeSync { .. } | Payload::CeBatch { .. } => {
                 Event::Unused
             }
-            // known by name only since v7
+            // NCCL reports phases since v7; the core has no use for them
             Payload::KernelPhase { .. } => Event::Unused,
         }
     }

@@ -2,19 +2,19 @@
 
 use std::ffi::{CStr, c_int, c_void};
 
-/// What init says of it.
+/// The arguments of init that describe a communicator.
 #[derive(Debug, Clone, Copy)]
 pub struct Introduction<'a> {
     /// Communicator id.
     pub id: u64,
-    /// Its name, when it has one.
+    /// Name, if the communicator has one.
     pub name: Option<&'a CStr>,
-    /// Nodes.
+    /// Number of nodes.
     pub nodes: c_int,
-    /// Ranks.
+    /// Number of ranks.
     pub ranks: c_int,
-    /// This one.
+    /// Rank of this process.
     pub rank: c_int,
-    /// NCCL's function for log lines.
+    /// NCCL's function for log lines, or NULL.
     pub logger: *const c_void,
 }

@@ -28,20 +28,20 @@ pub mod event {
     pub const KERNEL_LAUNCH: u64 = 1 << 11;
     /// Collective by copy engine (v6 and later).
     pub const CE_COLL: u64 = 1 << 12;
-    /// Its synchronisation (v6 and later).
+    /// Synchronisation of a collective by copy engine (v6 and later).
     pub const CE_SYNC: u64 = 1 << 13;
-    /// Its batch of copies (v6 and later).
+    /// Batch of copies of a collective by copy engine (v6 and later).
     pub const CE_BATCH: u64 = 1 << 14;
     /// Phase within a kernel channel (v7 and later).
     pub const KERNEL_PHASE: u64 = 1 << 15;
 }
 
-/// States that mean something here.
+/// Event states that this plugin reads.
 pub mod state {
-    /// A send step's data goes to the network.
+    /// The data of a send step goes to the network.
     pub const PROXY_STEP_SEND_WAIT: i32 = 9;
-    /// The GPU is done with a kernel channel.
+    /// The GPU has finished a kernel channel.
     pub const KERNEL_CH_STOP: i32 = 22;
-    /// `ncclGroupEnd` is called.
+    /// The application calls `ncclGroupEnd`.
     pub const GROUP_END_API_START: i32 = 24;
 }

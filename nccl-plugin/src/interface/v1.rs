@@ -1,4 +1,4 @@
-//! Interface v1, NCCL 2.23: names are numbers, and init tells nothing of the communicator.
+//! Interface v1, NCCL 2.23: functions and types are numbers, and init does not describe the communicator.
 
 use crate::interface::descriptor::{Descriptor, Payload};
 use crate::interface::kind::event;
@@ -10,21 +10,21 @@ use crate::interface::version::Version;
 /// v1's event descriptor.
 pub type Raw = Narrow<Union>;
 
-/// What v1 says of an event, by its type.
+/// Payload of an event of v1; the event's type selects the member.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub union Union {
-    /// Of a collective operation.
+    /// A collective operation.
     pub coll: NumberedColl,
-    /// Of a send or receive.
+    /// A send or receive.
     pub p2p: NumberedP2p,
-    /// Of a proxy operation.
+    /// A proxy operation.
     pub proxy_op: ProxyOperation,
-    /// Of a proxy step.
+    /// A proxy step.
     pub proxy_step: ProxyStep,
 }
 
-// SAFETY: integers and raw pointers.
+// SAFETY: the union consists of integers and raw pointers.
 unsafe impl Plain for Union {}
 
 /// Interface v1.
@@ -40,7 +40,7 @@ impl Version for V1 {
 
     #[inline(always)]
     unsafe fn decode<'a>(raw: *const Raw) -> Descriptor<'a> {
-        // SAFETY: the caller's; NCCL fills in the member of the union that the type names.
+        // SAFETY: the caller upholds the condition. NCCL fills in the member of the union that the type selects.
         unsafe {
             let union = &raw const (*raw).payload;
             let payload = match (*raw).kind() {

@@ -1,4 +1,4 @@
-//! Interface v2, NCCL 2.24 and 2.25: v1 with names.
+//! Interface v2, NCCL 2.24 and 2.25: v1 with names instead of numbers.
 
 use crate::interface::descriptor::{Descriptor, Payload};
 use crate::interface::kind::event;
@@ -11,21 +11,21 @@ use crate::interface::version::Version;
 /// v2's event descriptor.
 pub type Raw = Narrow<Union>;
 
-/// What v2 says of an event, by its type.
+/// Payload of an event of v2; the event's type selects the member.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub union Union {
-    /// Of a collective operation.
+    /// A collective operation.
     pub coll: Named<CollV2>,
-    /// Of a send or receive.
+    /// A send or receive.
     pub p2p: NamedP2p,
-    /// Of a proxy operation.
+    /// A proxy operation.
     pub proxy_op: ProxyOperation,
-    /// Of a proxy step.
+    /// A proxy step.
     pub proxy_step: ProxyStep,
 }
 
-// SAFETY: integers and raw pointers.
+// SAFETY: the union consists of integers and raw pointers.
 unsafe impl Plain for Union {}
 
 /// Interface v2.
@@ -41,7 +41,7 @@ impl Version for V2 {
 
     #[inline(always)]
     unsafe fn decode<'a>(raw: *const Raw) -> Descriptor<'a> {
-        // SAFETY: the caller's; NCCL fills in the member of the union that the type names.
+        // SAFETY: the caller upholds the condition. NCCL fills in the member of the union that the type selects.
         unsafe {
             let union = &raw const (*raw).payload;
             let payload = match (*raw).kind() {

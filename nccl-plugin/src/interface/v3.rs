@@ -1,5 +1,4 @@
-//! Interface v3, NCCL 2.26: v2 without the traffic, and with kernel channels, whose time is not told, and network
-//! plugins.
+//! Interface v3, NCCL 2.26: v2 without the traffic, plus kernel channels without timestamps, and network plugins.
 
 use crate::interface::descriptor::{Descriptor, Payload};
 use crate::interface::kind::event;
@@ -12,25 +11,25 @@ use crate::interface::version::Version;
 /// v3's event descriptor.
 pub type Raw = Narrow<Union>;
 
-/// What v3 says of an event, by its type.
+/// Payload of an event of v3; the event's type selects the member.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub union Union {
-    /// Of a collective operation.
+    /// A collective operation.
     pub coll: Named<Coll>,
-    /// Of a send or receive.
+    /// A send or receive.
     pub p2p: NamedP2p,
-    /// Of a proxy operation.
+    /// A proxy operation.
     pub proxy_op: ProxyOperation,
-    /// Of a proxy step.
+    /// A proxy step.
     pub proxy_step: ProxyStep,
-    /// Of a kernel channel.
+    /// A kernel channel.
     pub kernel_ch: UntimedKernelChannel,
-    /// Of an event of a network plugin.
+    /// An event of a network plugin.
     pub net_plugin: NetPlugin,
 }
 
-// SAFETY: integers and raw pointers.
+// SAFETY: the union consists of integers and raw pointers.
 unsafe impl Plain for Union {}
 
 /// Interface v3.
@@ -41,13 +40,13 @@ impl Version for V3 {
     type Raw = Raw;
     type Arguments = OldArguments;
     const NUMBER: u32 = 3;
-    /// But for kernel channels: they tell no time here, and cost as much as those that do.
+    /// All types of v3 except kernel channels: in v3 they carry no timestamp, but cost as much as in later versions.
     const TYPES: u64 = ((event::NET_PLUGIN << 1) - 1) & !event::KERNEL_CH;
     const API_CALLS: bool = false;
 
     #[inline(always)]
     unsafe fn decode<'a>(raw: *const Raw) -> Descriptor<'a> {
-        // SAFETY: the caller's; NCCL fills in the member of the union that the type names.
+        // SAFETY: the caller upholds the condition. NCCL fills in the member of the union that the type selects.
         unsafe {
             let union = &raw const (*raw).payload;
             let payload = match (*raw).kind() {

@@ -10,25 +10,25 @@ use crate::interface::version::Version;
 /// v4's event descriptor.
 pub type Raw = Narrow<Union>;
 
-/// What v4 says of an event, by its type.
+/// Payload of an event of v4; the event's type selects the member.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub union Union {
-    /// Of a collective operation.
+    /// A collective operation.
     pub coll: Coll,
-    /// Of a send or receive.
+    /// A send or receive.
     pub p2p: P2p,
-    /// Of a proxy operation.
+    /// A proxy operation.
     pub proxy_op: ProxyOperation,
-    /// Of a proxy step.
+    /// A proxy step.
     pub proxy_step: ProxyStep,
-    /// Of a kernel channel.
+    /// A kernel channel.
     pub kernel_ch: KernelChannel,
-    /// Of an event of a network plugin.
+    /// An event of a network plugin.
     pub net_plugin: NetPlugin,
 }
 
-// SAFETY: integers and raw pointers.
+// SAFETY: the union consists of integers and raw pointers.
 unsafe impl Plain for Union {}
 
 /// Interface v4.
@@ -44,7 +44,7 @@ impl Version for V4 {
 
     #[inline(always)]
     unsafe fn decode<'a>(raw: *const Raw) -> Descriptor<'a> {
-        // SAFETY: the caller's; NCCL fills in the member of the union that the type names.
+        // SAFETY: the caller upholds the condition. NCCL fills in the member of the union that the type selects.
         unsafe {
             let union = &raw const (*raw).payload;
             let payload = match (*raw).kind() {

@@ -1,4 +1,4 @@
-//! Interface v5, NCCL 2.28: the type is wider, and calls of the API are reported.
+//! Interface v5, NCCL 2.28: the event type has 64 bits, and NCCL reports API calls.
 
 use crate::interface::descriptor::{Descriptor, Payload};
 use crate::interface::kind::event;
@@ -11,42 +11,42 @@ use crate::interface::version::Version;
 /// v5's event descriptor.
 pub type Raw = Wide<Union>;
 
-/// What v5 says of an event, by its type.
+/// Payload of an event of v5; the event's type selects the member.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub union Union {
-    /// Of a group of API calls.
+    /// A group of API calls.
     pub group_api: GroupApi,
-    /// Of a call of a collective function.
+    /// A call of a collective function.
     pub coll_api: CollApi,
-    /// Of a call of a point-to-point function.
+    /// A call of a point-to-point function.
     pub p2p_api: P2pApi,
-    /// Of a launch of a kernel.
+    /// A launch of a kernel.
     pub kernel_launch: KernelLaunch,
-    /// Of a collective operation.
+    /// A collective operation.
     pub coll: Grouped<Coll>,
-    /// Of a send or receive.
+    /// A send or receive.
     pub p2p: Grouped<P2p>,
-    /// Of a proxy operation.
+    /// A proxy operation.
     pub proxy_op: ProxyOperation,
-    /// Of a proxy step.
+    /// A proxy step.
     pub proxy_step: ProxyStep,
-    /// Of a kernel channel.
+    /// A kernel channel.
     pub kernel_ch: KernelChannel,
-    /// Of an event of a network plugin.
+    /// An event of a network plugin.
     pub net_plugin: NetPlugin,
 }
 
-// SAFETY: integers and raw pointers.
+// SAFETY: the union consists of integers and raw pointers.
 unsafe impl Plain for Union {}
 
-/// Reads the member of the union that the type names.
+/// Reads the member of the union that the type selects.
 ///
 /// # Safety
-/// NCCL filled that member in; its strings are alive as long as `'a`.
+/// NCCL has written that member, and its strings live as long as `'a`.
 #[inline(always)]
 pub(crate) unsafe fn payload<'a>(kind: u64, union: *const Union) -> Payload<'a> {
-    // SAFETY: the caller's.
+    // SAFETY: the caller upholds the condition.
     unsafe {
         match kind {
             event::GROUP => Payload::Group,
@@ -66,7 +66,7 @@ pub(crate) unsafe fn payload<'a>(kind: u64, union: *const Union) -> Payload<'a> 
     }
 }
 
-/// Fills in the member that the type names; `None` for types that v5 does not have.
+/// Writes the member that the payload's type selects; `None` for types that v5 does not have.
 pub(crate) fn union(payload: &Payload<'_>) -> Option<Union> {
     let mut union = Union::zeroed();
     match payload {
@@ -99,7 +99,7 @@ impl Version for V5 {
 
     #[inline(always)]
     unsafe fn decode<'a>(raw: *const Raw) -> Descriptor<'a> {
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the condition.
         unsafe { (*raw).descriptor(payload((*raw).kind(), &raw const (*raw).payload)) }
     }
 

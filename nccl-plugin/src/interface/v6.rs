@@ -1,4 +1,4 @@
-//! Interface v6, NCCL 2.29 and 2.30: v5, and collectives by copy engine.
+//! Interface v6, NCCL 2.29 and 2.30: v5, plus collectives by copy engine.
 
 use crate::interface::descriptor::{Descriptor, Payload};
 use crate::interface::kind::event;
@@ -9,30 +9,30 @@ use crate::interface::version::Version;
 /// v6's event descriptor.
 pub type Raw = Wide<Union>;
 
-/// What v5 has, and what copy engines do.
+/// Payload of an event of v6: v5's members, plus the copy engine's.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub union Union {
-    /// Of what v5 has.
+    /// Members that v5 has.
     pub v5: v5::Union,
-    /// Of a collective by copy engine.
+    /// A collective by copy engine.
     pub ce_coll: CeColl,
-    /// Of its synchronisation.
+    /// Synchronisation of a collective by copy engine.
     pub ce_sync: CeSync,
-    /// Of its batch of copies.
+    /// Batch of copies of a collective by copy engine.
     pub ce_batch: CeBatch,
 }
 
-// SAFETY: integers and raw pointers.
+// SAFETY: the union consists of integers and raw pointers.
 unsafe impl Plain for Union {}
 
-/// Reads the member of the union that the type names.
+/// Reads the member of the union that the type selects.
 ///
 /// # Safety
-/// NCCL filled that member in; its strings are alive as long as `'a`.
+/// NCCL has written that member, and its strings live as long as `'a`.
 #[inline(always)]
 pub(crate) unsafe fn payload<'a>(kind: u64, union: *const Union) -> Payload<'a> {
-    // SAFETY: the caller's; what v5 has lies in the same places.
+    // SAFETY: the caller upholds the condition; v5's members lie in the same places in v6's union.
     unsafe {
         match kind {
             event::CE_COLL => Payload::CeColl((*union).ce_coll.decode()),
@@ -43,7 +43,7 @@ pub(crate) unsafe fn payload<'a>(kind: u64, union: *const Union) -> Payload<'a> 
     }
 }
 
-/// Fills in the member that the type names; `None` for types that v6 does not have.
+/// Writes the member that the payload's type selects; `None` for types that v6 does not have.
 pub(crate) fn union(payload: &Payload<'_>) -> Option<Union> {
     let mut union = Union::zeroed();
     match payload {
@@ -70,7 +70,7 @@ impl Version for V6 {
 
     #[inline(always)]
     unsafe fn decode<'a>(raw: *const Raw) -> Descriptor<'a> {
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the condition.
         unsafe { (*raw).descriptor(payload((*raw).kind(), &raw const (*raw).payload)) }
     }
 

@@ -1,4 +1,4 @@
-//! Interface v7, NCCL 2.31.2 and later: v6, the user's tags, kernel variants, and phases within kernel channels.
+//! Interface v7, NCCL 2.31.2 and later: v6, plus user tags, kernel variants, and phases within kernel channels.
 
 use crate::interface::descriptor::{Descriptor, Payload};
 use crate::interface::kind::event;
@@ -11,27 +11,27 @@ use crate::interface::version::Version;
 /// v7's event descriptor.
 pub type Raw = Wide<Union>;
 
-/// What v6 has, longer where v7 says more, and phases.
+/// Payload of an event of v7: v6's members, longer ones where v7 adds fields, and phases.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub union Union {
-    /// Of what is as in v6.
+    /// Members that v6 has with the same fields.
     pub v6: v6::Union,
-    /// Of a collective operation.
+    /// A collective operation.
     pub coll: CollV7,
-    /// Of a send or receive.
+    /// A send or receive.
     pub p2p: Tagged<Grouped<P2p>>,
-    /// Of a call of a collective function.
+    /// A call of a collective function.
     pub coll_api: Tagged<CollApi>,
-    /// Of a call of a point-to-point function.
+    /// A call of a point-to-point function.
     pub p2p_api: Tagged<P2pApi>,
-    /// Of a collective by copy engine.
+    /// A collective by copy engine.
     pub ce_coll: Tagged<CeColl>,
-    /// Of a phase within a kernel channel.
+    /// A phase within a kernel channel.
     pub kernel_phase: KernelPhase,
 }
 
-// SAFETY: integers and raw pointers.
+// SAFETY: the union consists of integers and raw pointers.
 unsafe impl Plain for Union {}
 
 /// Interface v7.
@@ -47,8 +47,8 @@ impl Version for V7 {
 
     #[inline(always)]
     unsafe fn decode<'a>(raw: *const Raw) -> Descriptor<'a> {
-        // SAFETY: the caller's; NCCL fills in the member of the union that the type names. What v6 has lies in the same
-        // places.
+        // SAFETY: the caller upholds the condition. NCCL fills in the member that the type selects; v6's members lie in
+        // the same places in v7's union.
         unsafe {
             let union = &raw const (*raw).payload;
             let payload = match (*raw).kind() {

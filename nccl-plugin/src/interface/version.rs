@@ -1,4 +1,4 @@
-//! What distinguishes one version of NCCL's profiler interface from another.
+//! The trait of a version of NCCL's profiler interface.
 
 use crate::interface::descriptor::Descriptor;
 use crate::interface::payload::{Change, Frame};
@@ -9,21 +9,21 @@ pub trait Version {
     type Raw: Frame;
     /// The C union that NCCL passes when an event's state changes.
     type Arguments: Change;
-    /// Number of the version.
+    /// Version number.
     const NUMBER: u32;
-    /// Event types that the version has.
+    /// Event types that the version has, as NCCL's bits.
     const TYPES: u64;
-    /// Whether API calls are reported.
+    /// Whether NCCL reports API calls in this version.
     const API_CALLS: bool;
 
     /// Reads a descriptor.
     ///
     /// # Safety
-    /// `raw` points to NCCL's descriptor of this version, whose strings are alive as long as `'a`: for the callback.
+    /// `raw` points to NCCL's descriptor of this version. Its strings live as long as `'a`: until the callback returns.
     unsafe fn decode<'a>(raw: *const Self::Raw) -> Descriptor<'a>;
 
-    /// Writes a descriptor, for a plugin of this version; `None` when the version has no such type, or would have to
-    /// say what is not known. What it has no place for is left out; strings are the descriptor's, and live as long as
-    /// those.
+    /// Writes a descriptor for a plugin of this version, without the fields that the version lacks. The strings are
+    /// borrowed from `descriptor`.
+    /// Returns `None` if the version lacks the event's type, or requires a field whose value is unknown.
     fn encode(descriptor: &Descriptor<'_>) -> Option<Self::Raw>;
 }

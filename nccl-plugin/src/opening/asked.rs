@@ -1,15 +1,16 @@
-//! The event types that NCCL is asked for: the preset's or the mask's, less what this NCCL is known for trouble with.
+//! The event types to ask NCCL for: the preset's or the mask's, without the types that cause trouble in this release of
+//! NCCL.
 
 use crate::interface::kind::event;
 use crate::opening::release::{self, Release, Trouble};
 use common::config::{Preset, Settings};
 
-/// Calls of the API and operations; every preset has them, since they say what was done and what is missing.
+/// API calls and operations. Every preset has them: they say what the job did and what the recording lacks.
 const OPERATIONS: u64 = event::COLL | event::P2P | event::GROUP_API | event::COLL_API | event::P2P_API | event::CE_COLL;
-/// Every type that any version has.
+/// All event types of all versions.
 const EVERY: u64 = (1 << 16) - 1;
 
-/// The types that a preset stands for.
+/// Returns the event types of a preset.
 pub fn of_preset(preset: Preset) -> u64 {
     match preset {
         Preset::Api => OPERATIONS,
@@ -19,8 +20,8 @@ pub fn of_preset(preset: Preset) -> u64 {
     }
 }
 
-/// The types that settings ask for, whoever is asked: those of the mask, else of the preset, whose GPU times come from
-/// where they are wanted from.
+/// Returns the event types that the settings ask for, in any release: the mask's, or else the preset's with the source
+/// of GPU times that the settings choose.
 pub fn wanted(settings: &Settings) -> u64 {
     let of_preset = of_preset(settings.preset);
     let has_gpu_times = matches!(settings.preset, Preset::Light | Preset::Network);
@@ -29,31 +30,31 @@ pub fn wanted(settings: &Settings) -> u64 {
     settings.mask.unwrap_or(of_preset & !stamps | launches)
 }
 
-/// Whether launches that NCCL tells of are timed by events.
+/// Returns whether CUDA events time the launches that NCCL reports.
 pub fn times_launches(settings: &Settings, asked: u64, lookup: impl Fn(&str) -> Option<String>) -> bool {
-    // between its barriers NCCL itself calls nothing of CUDA's then
+    // in group mode, NCCL makes no CUDA call between its barriers, so the library must not either
     let in_group_mode = lookup("NCCL_LAUNCH_MODE").is_some_and(|mode| mode.trim().eq_ignore_ascii_case("group"));
     settings.gpu_time.has_events() && asked & event::KERNEL_LAUNCH != 0 && !in_group_mode
 }
 
-/// What is asked for, and why something is not.
+/// The event types to ask NCCL for, and why some are left out.
 #[derive(Debug, Clone)]
 pub struct Asked {
     /// Event types, as NCCL's bits.
     pub mask: u64,
-    /// Trouble that types were left out for.
+    /// Trouble for which types were left out.
     pub left_out: Vec<&'static Trouble>,
-    /// Launches are told of, and timed by events where CUDA is there.
+    /// Whether NCCL reports launches and, where CUDA is present, events time them.
     pub has_events: bool,
 }
 
-/// What to ask a release for. `known` are the types of the interface version in use.
+/// Returns the event types to ask a release for. `known` are the types of the interface version in use.
 pub fn types(settings: &Settings, release: Release, known: u64, lookup: impl Fn(&str) -> Option<String>) -> Asked {
     let wanted = wanted(settings) & known;
     let troubles =
         release::troubles(release, &lookup).filter(|trouble| !settings.trust_nccl && trouble.types & wanted != 0);
     let left_out: Vec<&Trouble> = troubles.collect();
-    // NCCL takes kernel phases to ask for kernel channels, too
+    // NCCL enables kernel channels, too, if it is asked for kernel phases
     let implied = |types: u64| if types & event::KERNEL_CH != 0 { types | event::KERNEL_PHASE } else { types };
     let mask = left_out.iter().fold(wanted, |mask, trouble| mask & !implied(trouble.types));
     Asked { mask, left_out, has_events: times_launches(settings, mask, lookup) }
@@ -128,7 +129,7 @@ mod tests {
         };
         assert_eq!(of(false), EVERY & !event::KERNEL_CH & !event::KERNEL_PHASE);
         assert_eq!(of(true), EVERY);
-        // also when the number is the user's own
+        // also for a mask of the user's
         assert_eq!(mask(|settings| settings.mask = Some(0x46), 22_902), 0x06);
     }
 }

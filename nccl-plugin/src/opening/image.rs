@@ -1,16 +1,14 @@
-//! How many copies of this library the process has loaded. NCCL and Score-P must reach the same one: by links to one
-//! file.
+//! The number of copies of this library in the process. NCCL and Score-P must load the same copy, by links to one file.
 
 use std::ffi::{CStr, CString, c_int, c_void};
 
 /// A function of this library that every copy exports.
 const MARKER: &CStr = c"scorep_nccl_flush";
 
-/// Number of different copies; 1 when the installation is right (or this library is linked into the program).
+/// Counts the different copies; 1 if the installation is right or this library is linked into the program.
 pub(crate) fn count() -> usize {
     let mut names: Vec<CString> = Vec::new();
-    // SAFETY: the callback gets what is passed here, a list that outlives the call, and takes nothing else by
-    // reference.
+    // SAFETY: `note_name` gets the list that is passed here, which outlives the call, and keeps no reference.
     unsafe { libc::dl_iterate_phdr(Some(note_name), (&raw mut names).cast()) };
     let mut markers: Vec<usize> = names.iter().filter_map(|name| marker_of(name)).collect();
     markers.sort_unstable();
@@ -19,21 +17,21 @@ pub(crate) fn count() -> usize {
 }
 
 unsafe extern "C" fn note_name(info: *mut libc::dl_phdr_info, _size: usize, names: *mut c_void) -> c_int {
-    // SAFETY: `names` is the list that `count` passes, and `info` is the system's, valid during the call.
+    // SAFETY: `names` is the list that `count` passes; the system guarantees that `info` is valid during the call.
     let (names, name) = unsafe { (&mut *names.cast::<Vec<CString>>(), (*info).dlpi_name) };
     if !name.is_null() {
-        // SAFETY: a string of the system's.
+        // SAFETY: the system guarantees that a name that is not NULL is a string.
         names.push(unsafe { CStr::from_ptr(name) }.to_owned());
     }
     0
 }
 
-/// Address of the marker that a loaded library itself defines.
+/// Returns the address of the marker in a loaded library that defines it.
 fn marker_of(name: &CStr) -> Option<usize> {
     if name.is_empty() {
         return None;
     }
-    // SAFETY: with RTLD_NOLOAD nothing is loaded; the handle is given back.
+    // SAFETY: with RTLD_NOLOAD nothing is loaded; the handle is closed below.
     unsafe {
         let library = libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_NOLOAD);
         if library.is_null() {

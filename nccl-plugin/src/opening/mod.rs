@@ -1,5 +1,4 @@
-//! What happens when NCCL opens the plugin: what this NCCL is asked for is settled, and a person is told, once for
-//! each.
+//! Work at the first init of each NCCL: decide which event types to ask for, and tell the user.
 
 pub mod asked;
 pub(crate) mod image;
@@ -19,12 +18,13 @@ use common::{log, notes, origin, process};
 use std::path::Path;
 use std::sync::{Mutex, Once, PoisonError};
 
-/// The types asked of each NCCL of this process: there may be two, PyTorch's and the system's.
+/// The event types asked of each NCCL in this process: there may be two, PyTorch's and the system's.
 static ASKED: Mutex<Vec<(Caller, u64)>> = Mutex::new(Vec::new());
 
-/// The event types to ask the caller for, of the `known` types of its interface; settled by its first call.
+/// Returns the event types to ask the caller for, out of the `known` types of its interface. The caller's first call
+/// decides them.
 pub(crate) fn mask(caller: Caller, known: u64, logger: Logger) -> u64 {
-    // nothing in a forked child, which might wait for another thread of its parent
+    // a forked child does nothing here: it could wait forever for a thread that only its parent has
     let Some(recorder) = process::begin() else { return 0 };
     let mut settled = ASKED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(&(_, mask)) = settled.iter().find(|(other, _)| *other == caller) {
@@ -43,7 +43,7 @@ pub(crate) fn mask(caller: Caller, known: u64, logger: Logger) -> u64 {
     asked.mask
 }
 
-/// One line on what is there.
+/// Writes one line about NCCL, the event types and Score-P to NCCL's log and to the library's.
 fn introduce(logger: &Logger, caller: Caller, settings: &Settings, asked: &Asked) {
     let types = match settings.mask {
         Some(_) => "mask".into(),
@@ -55,7 +55,7 @@ fn introduce(logger: &Logger, caller: Caller, settings: &Settings, asked: &Asked
     log::info(&line);
 }
 
-/// What a person must know.
+/// Warns of everything that needs the user's action.
 fn warn(asked: &Asked, caller: Caller) {
     for trouble in asked.left_out.iter().filter(|_| !asked.has_events) {
         let line = format!("GPU times are off: {}", trouble.told(caller));
@@ -68,7 +68,7 @@ fn warn(asked: &Asked, caller: Caller) {
     warn_of_copies();
 }
 
-/// AMD's GPUs have no events of CUDA's.
+/// Warns that events cannot time operations: AMD's GPUs have no CUDA events.
 fn warn_of_no_cuda(settings: &Settings) {
     if settings.gpu_time == GpuTime::Events {
         let line = "GPU times are off: NCCL_SCOREP_GPU_TIME=events asks for CUDA's events, and the caller is RCCL. Set it to stamps";
@@ -77,7 +77,7 @@ fn warn_of_no_cuda(settings: &Settings) {
     }
 }
 
-/// Once, if there is too little for kernel events.
+/// Warns once if the shared memory is too small for kernel events.
 fn warn_of_shared_memory() {
     static ONCE: Once = Once::new();
     let Some(size) = shared_memory::size(Path::new("/dev/shm")).filter(|&size| size < LEAST) else { return };
@@ -90,7 +90,7 @@ fn warn_of_shared_memory() {
     });
 }
 
-/// Once, if there is more than one of this library.
+/// Warns once if the process has loaded several copies of this library.
 fn warn_of_copies() {
     static ONCE: Once = Once::new();
     let images @ 2.. = crate::opening::image::count() else { return };

@@ -1,9 +1,9 @@
-//! NCCL's releases: which one calls, and which event types it must not be asked for.
+//! Releases of NCCL: which one calls, and which event types cause trouble in it.
 
 use crate::interface::kind::event;
 use std::ffi::{CStr, c_int, c_void};
 
-/// A release as NCCL counts them: 22907 is 2.29.7.
+/// A release in NCCL's numbering: 22907 is 2.29.7.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Release(pub i32);
 
@@ -16,52 +16,52 @@ impl std::fmt::Display for Release {
 /// Trouble that a range of releases has with event types.
 #[derive(Debug, Clone, Copy)]
 pub struct Trouble {
-    /// First release that has it.
+    /// First release with the trouble.
     pub from: Release,
-    /// First release that no longer has it.
+    /// First release without it again.
     pub before: Release,
     /// Event types that cause it.
     pub types: u64,
-    /// Variable and value with which it does not happen.
+    /// Environment variable and value that prevent it.
     pub cure: (&'static str, &'static str),
-    /// What happens, for a person.
+    /// What happens, in words.
     pub what: &'static str,
 }
 
 impl Trouble {
-    /// Whether a release has it.
+    /// Returns whether a release has the trouble.
     pub fn has(&self, release: Release) -> bool {
         self.from <= release && release < self.before
     }
 
-    /// What happens with the NCCL that calls, and the way out, for a person.
+    /// Returns a sentence for the user: what happens with the calling NCCL, and how to prevent it.
     pub fn told(&self, caller: Caller) -> String {
         let (name, value) = self.cure;
         format!("with {caller}, {}. Set {name}={value} to have them", self.what)
     }
 }
 
-/// The newest that was tried. Newer ones are treated as that one.
+/// The newest release that was tested. Newer ones are treated like it.
 pub const NEWEST_KNOWN: Release = Release(23_203);
 
-/// The first release that counts sends and receives to oneself among a channel's works, so that stamps stay in step
-/// behind them.
+/// The first release that counts a rank's sends and receives to itself among the works of a channel. In earlier ones,
+/// stamps after such an operation belong to the wrong operations.
 const COUNTS_SELF: Release = Release(23_102);
 
-/// Releases that launch broadcasts without telling of it, unless `NCCL_ALLGATHERV_ENABLE=0`.
+/// Releases that launch broadcasts without reporting them, unless `NCCL_ALLGATHERV_ENABLE=0`.
 const SILENT_BROADCASTS: std::ops::RangeInclusive<Release> = Release(22_900)..=NEWEST_KNOWN;
 
-/// Whether a release counts sends and receives to oneself.
+/// Returns whether a release counts a rank's sends and receives to itself.
 pub fn counts_self(release: Release) -> bool {
     release >= COUNTS_SELF
 }
 
-/// Whether a release launches broadcasts without telling of it, in the environment that `lookup` tells.
+/// Returns whether a release launches broadcasts without reporting them. `lookup` reads the environment.
 pub fn has_silent_broadcasts(release: Release, lookup: impl Fn(&str) -> Option<String>) -> bool {
     SILENT_BROADCASTS.contains(&release.min(NEWEST_KNOWN)) && lookup("NCCL_ALLGATHERV_ENABLE").as_deref() != Some("0")
 }
 
-/// All trouble known.
+/// All known trouble.
 pub const TROUBLES: [Trouble; 1] = [Trouble {
     from: Release(22_900),
     before: Release(23_102),
@@ -70,7 +70,7 @@ pub const TROUBLES: [Trouble; 1] = [Trouble {
     what: "kernel events can hang a job that broadcasts",
 }];
 
-/// The oldest release that speaks a version of the interface, for when nothing better is known.
+/// Returns the oldest release that uses a version of the interface, for callers of unknown release.
 pub fn of_interface(version: u32) -> Release {
     Release(match version {
         0 | 1 => 22_300,
@@ -83,8 +83,8 @@ pub fn of_interface(version: u32) -> Release {
     })
 }
 
-/// Whether a release would speak that version of the interface with a plugin that has them all: NCCL takes the newest
-/// it knows.
+/// Returns whether a release chooses that version of the interface if a plugin offers all versions: NCCL takes the
+/// newest that it knows.
 pub fn speaks(release: Release, version: u32) -> bool {
     of_interface(version) <= release && (version >= 7 || release < of_interface(version + 1))
 }
@@ -92,17 +92,17 @@ pub fn speaks(release: Release, version: u32) -> bool {
 /// The NCCL that calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Caller {
-    /// Its release; when that is not known, the oldest that it can be.
+    /// Its release, or if that is unknown, the oldest release possible.
     pub release: Release,
-    /// Whether it is known.
+    /// Whether the release is known.
     pub known: bool,
-    /// The version of the interface that it speaks.
+    /// The version of the interface that it uses.
     pub version: u32,
 }
 
 impl Caller {
-    /// Who calls through that version of the interface, and handed over that logger. Another NCCL may be in the
-    /// process, too, so what is found counts only if it speaks that version.
+    /// Identifies the NCCL that passed `logger` and uses that version of the interface. The process may contain another
+    /// NCCL, too, so a release that would not choose this version is ignored.
     pub fn of(logger: *const c_void, version: u32) -> Self {
         let found = running(logger).filter(|&release| speaks(release, version));
         Self { release: found.unwrap_or_else(|| of_interface(version)), known: found.is_some(), version }
@@ -120,58 +120,57 @@ impl std::fmt::Display for Caller {
     }
 }
 
-/// The release of the library that `logger`, a function NCCL handed over, lies in; else of the one that the program
-/// links.
+/// Returns the release of the library that contains `logger`, or else of the NCCL that the program is linked with.
 fn running(logger: *const c_void) -> Option<Release> {
-    // SAFETY: dlsym with the default handle searches what is loaded.
+    // SAFETY: dlsym with the default handle only searches the loaded libraries.
     let linked = || unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"ncclGetVersion".as_ptr()) };
     let function = Some(beside(logger)).filter(|found| !found.is_null()).unwrap_or_else(linked);
     if function.is_null() {
         return None;
     }
-    // SAFETY: NCCL's ncclGetVersion has this type, in all its releases.
+    // SAFETY: NCCL's ncclGetVersion has this type in all releases.
     let get_version =
         unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn(*mut c_int) -> c_int>(function) };
     let mut version = 0;
-    // SAFETY: it writes one integer.
+    // SAFETY: NCCL's ncclGetVersion writes one integer.
     let result = unsafe { get_version(&raw mut version) };
     (result == 0 && version > 0).then_some(Release(version))
 }
 
-/// Whether the library that `address` lies in is AMD's, whose GPUs stamp in ticks of 10 ns.
+/// Returns whether `address` lies in AMD's RCCL. The stamps of AMD's GPUs have ticks of 10 ns.
 pub fn is_rccl(address: *const c_void) -> bool {
     let name = library_of(address).and_then(|(_, file)| file.to_str().ok()?.rsplit('/').next());
     name.is_some_and(|name| name.starts_with("librccl"))
 }
 
-/// Whether two addresses lie in one and the same library.
+/// Returns whether two addresses lie in the same library.
 pub fn lie_together(one: *const c_void, other: *const c_void) -> bool {
     library_of(one).zip(library_of(other)).is_some_and(|((one, _), (other, _))| one == other)
 }
 
-/// Where the library begins that `address` lies in, and its file.
+/// Returns the base address and the file of the library that contains `address`.
 fn library_of(address: *const c_void) -> Option<(*const c_void, &'static CStr)> {
     if address.is_null() {
         return None;
     }
     let mut found = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
-    // SAFETY: dladdr takes any address and fills in the structure, which is valid as zeros besides.
+    // SAFETY: dladdr takes any address and fills in the structure, for which zeros are valid, too.
     let found = unsafe {
         if libc::dladdr(address, found.as_mut_ptr()) == 0 {
             return None;
         }
         found.assume_init()
     };
-    // SAFETY: dladdr's name is NULL or a string that lives as long as the library is loaded, and NCCL is calling us
-    // from it.
+    // SAFETY: dladdr's name is NULL or a string that lives as long as the library is loaded; the library is NCCL, which
+    // is making the call.
     let file = (!found.dli_fname.is_null()).then(|| unsafe { CStr::from_ptr(found.dli_fname) })?;
     Some((found.dli_fbase.cast_const(), file))
 }
 
-/// `ncclGetVersion` of the library that `address` lies in, or NULL.
+/// Returns `ncclGetVersion` of the library that contains `address`, or NULL.
 fn beside(address: *const c_void) -> *mut c_void {
     let Some((_, file)) = library_of(address) else { return std::ptr::null_mut() };
-    // SAFETY: with RTLD_NOLOAD nothing is loaded or initialised; the handle is given back below.
+    // SAFETY: with RTLD_NOLOAD nothing is loaded or initialised; the handle is closed below.
     let library = unsafe { libc::dlopen(file.as_ptr(), libc::RTLD_NOW | libc::RTLD_NOLOAD) };
     if library.is_null() {
         return std::ptr::null_mut();
@@ -184,7 +183,7 @@ fn beside(address: *const c_void) -> *mut c_void {
     }
 }
 
-/// The troubles that a release has in the environment that `lookup` tells.
+/// Returns the trouble of a release in an environment that `lookup` reads.
 pub fn troubles(release: Release, lookup: impl Fn(&str) -> Option<String>) -> impl Iterator<Item = &'static Trouble> {
     let has = move |trouble: &&Trouble| {
         let (name, value) = trouble.cure;

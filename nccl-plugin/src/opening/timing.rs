@@ -1,4 +1,4 @@
-//! How the operations of a communicator are timed: by what its NCCL is asked for, and what that NCCL is known for.
+//! How to time the operations of a communicator, given the requested event types and the release of NCCL.
 
 use crate::interface::kind::event;
 use crate::opening::asked;
@@ -8,12 +8,12 @@ use common::event::{Mask, Timed};
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::AtomicI32;
 
-/// Nanoseconds that a stamp counts: NVIDIA's GPUs stamp nanoseconds, AMD's at 100 MHz.
+/// Nanoseconds per tick of a stamp: NVIDIA's GPUs stamp in nanoseconds, AMD's at 100 MHz.
 const NVIDIA_TICK: u64 = 1;
 const AMD_TICK: u64 = 10;
 
-/// Of the communicator whose init is under way: `asked` are the event types that NCCL is asked for, `logger` is its
-/// function for log lines, and `mask` its word for the types.
+/// Returns how to time the operations of the communicator whose init is in progress. `asked` are the requested event
+/// types, `logger` is NCCL's log function, and `mask` is NCCL's word for the event types.
 pub(crate) fn of(caller: Caller, asked: u64, logger: *const c_void, mask: *mut c_int) -> Timed {
     let settings = config::settings();
     let lookup = |name: &str| std::env::var(name).ok();
@@ -26,15 +26,15 @@ pub(crate) fn of(caller: Caller, asked: u64, logger: *const c_void, mask: *mut c
     }
 }
 
-/// NCCL's word, where it is known to be a variable of its library and not of a function: it lies in the library of
+/// Returns NCCL's mask word if it is a static variable and not a local one: if it lies in the library that contains
 /// NCCL's logger.
 fn word(mask: *mut c_int, asked: u64, logger: *const c_void) -> Option<Mask> {
     if mask.is_null() || !release::lie_together(mask.cast_const().cast(), logger) {
         return None;
     }
     let without = asked & !(event::KERNEL_CH | event::KERNEL_PHASE);
-    // SAFETY: an aligned int of a library that stays loaded as long as it calls us, and only then is it used; NCCL
-    // reads and writes it as an atomic, too.
+    // SAFETY: NCCL guarantees an aligned int that lives as long as its library, and it is used only in calls from that
+    // library. NCCL accesses it as an atomic, too.
     let word = unsafe { AtomicI32::from_ptr(mask) };
     Some(Mask { word, with: asked as i32, without: without as i32 })
 }

@@ -1,10 +1,9 @@
-//! Contexts as NCCL holds them: the core's own where there is one, with what the second plugin gave for the same
-//! communicator.
+//! The contexts that NCCL holds: the core's context of a communicator, with the second plugin's context beside it.
 //!
-//! The core has a number of contexts and uses one again when its communicator has ended, so each of these has the place
-//! of its index here. Communicators that the core has no room for get places and numbers of their own, so that
-//! listeners can tell them apart. Callbacks of events look without waiting; making and ending a communicator locks, as
-//! it does in the core.
+//! The core has a fixed number of contexts and reuses the context of a communicator that has ended. Each of the core's
+//! contexts has the place of its index here. A communicator for which the core has no room gets a place and a number of
+//! its own, so that listeners can tell such communicators apart. Callbacks of events read without waiting; creating and
+//! ending a communicator takes a lock, as in the core.
 
 use common::callbacks::NO_CONTEXT;
 use common::context::MOST as CORE;
@@ -15,28 +14,28 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::{Mutex, PoisonError};
 
-/// Communicators that can be alive at a time and be told apart.
+/// Communicators that can be alive at a time and have numbers of their own.
 const MOST: usize = 1 << 16;
 
-/// All zero was never used.
+/// The place of one communicator; all zero for a place that was never used.
 #[derive(Debug)]
 struct Entry {
-    /// What NCCL holds, also after the communicator's end.
+    /// The number that NCCL holds; it stays when the communicator ends.
     number: AtomicU64,
-    /// The second plugin's context; 0 for none, and from the communicator's end on.
+    /// The second plugin's context; 0 if it has none, and once the communicator has ended.
     theirs: AtomicU64,
     is_alive: AtomicBool,
 }
 
-// SAFETY: atomic integers and a flag, valid as zeros, without drop.
+// SAFETY: the entry consists of atomics, which are valid as zeros and need no drop.
 unsafe impl Zeroed for Entry {}
 
-/// Places that the core has no index for.
+/// Places beyond the core's contexts.
 #[derive(Debug, Default)]
 struct Spare {
-    /// Those whose communicator has ended, the one that ended first in front.
+    /// Places whose communicator has ended, in the order of the ends.
     ended: VecDeque<usize>,
-    /// How many were ever used.
+    /// Number of places ever used.
     used: usize,
 }
 
@@ -44,33 +43,33 @@ struct Spare {
 #[derive(Debug)]
 pub struct Contexts {
     entries: Mapping<Entry>,
-    /// Held while a communicator is made or ended.
+    /// Held while a communicator is created or ended.
     spare: Mutex<Spare>,
 }
 
 impl Contexts {
-    /// None yet.
+    /// Creates an empty set of contexts.
     ///
     /// # Errors
-    /// When the system has no room.
+    /// If the system has no memory.
     pub fn new() -> io::Result<Self> {
         Ok(Self { entries: Mapping::new(MOST)?, spare: Mutex::default() })
     }
 
-    /// NCCL made a communicator, of which the core gave one context and the second plugin the other, 0 for none. Gives
-    /// what NCCL gets; `None` when there are too many.
+    /// Adds a communicator with the core's context and the second plugin's (0 for none). Returns the number for NCCL,
+    /// or `None` if too many communicators are alive.
     pub fn open(&self, core: u64, theirs: u64) -> Option<u64> {
         let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
         let number = if core == NO_CONTEXT { self.spare(&mut spare)? } else { core };
         let entry = self.entries.get(Handle::parse_context(number)?.index() as usize)?;
-        // who still holds the number before, whose communicator has ended, finds 0 or another number
+        // a thread that still holds the place's earlier number, whose communicator has ended, reads 0 or another number
         entry.number.store(number, Ordering::Release);
         entry.theirs.store(theirs, Ordering::Release);
         entry.is_alive.store(true, Ordering::Relaxed);
         Some(number)
     }
 
-    /// The number of a place that the core has no index for.
+    /// Takes a place beyond the core's contexts and returns a number for it.
     fn spare(&self, spare: &mut Spare) -> Option<u64> {
         let index = match spare.ended.pop_front() {
             Some(index) => index,
@@ -84,7 +83,8 @@ impl Contexts {
         Some(Handle::new(index as u32, ((last + 1) & ((1 << GENERATION_BITS) - 1)).max(1)).raw())
     }
 
-    /// The communicator ends. Gives the second plugin's context, once; 0 for none.
+    /// Ends a communicator. Returns the second plugin's context to the first caller; 0 if there is none, and to later
+    /// callers.
     pub fn end(&self, number: u64) -> u64 {
         let Some(index) = Handle::parse_context(number).map(|context| context.index() as usize) else { return 0 };
         let Some(entry) = self.entries.get(index) else { return 0 };
@@ -98,8 +98,8 @@ impl Contexts {
         entry.theirs.swap(0, Ordering::Relaxed)
     }
 
-    /// What the core gets for a number that NCCL holds: the number itself, unless the core had no room for that
-    /// communicator.
+    /// Returns the core's context for a number that NCCL holds: the number itself, or [`NO_CONTEXT`] if the core had no
+    /// room for the communicator.
     pub fn core(&self, number: u64) -> u64 {
         let given = |context: &Handle| {
             let (index, generation) = (context.index() as usize, context.generation());
@@ -108,7 +108,7 @@ impl Contexts {
         if Handle::parse_context(number).as_ref().is_some_and(given) { NO_CONTEXT } else { number }
     }
 
-    /// The second plugin's context of a communicator that is alive; 0 for none.
+    /// Returns the second plugin's context of a living communicator; 0 for none.
     pub fn theirs(&self, number: u64) -> u64 {
         let Some(entry) = Handle::parse_context(number).and_then(|context| self.entries.get(context.index() as usize))
         else {
@@ -118,12 +118,12 @@ impl Contexts {
             return 0;
         }
         let theirs = entry.theirs.load(Ordering::Relaxed);
-        // who sees a later communicator's context sees its number, too
+        // a thread that reads the context of a later communicator also reads the later number below
         fence(Ordering::Acquire);
         if entry.number.load(Ordering::Relaxed) == number { theirs } else { 0 }
     }
 
-    /// The generation that a place had last; 0 for none.
+    /// Returns the place's last generation; 0 if it was never used.
     fn generation(&self, index: usize) -> u32 {
         let number = self.entries.get(index).map_or(0, |entry| entry.number.load(Ordering::Relaxed));
         Handle::parse_context(number).map_or(0, Handle::generation)
@@ -142,7 +142,7 @@ mod tests {
         assert_eq!((contexts.core(number), contexts.theirs(number)), (number, 0xabc));
         assert_eq!((contexts.end(number), contexts.end(number)), (0xabc, 0));
         assert_eq!((contexts.core(number), contexts.theirs(number)), (number, 0));
-        // the core uses it again
+        // the core reuses its context
         let next = Handle::new(7, 4).raw();
         contexts.open(next, 0xdef);
         assert_eq!((contexts.end(number), contexts.theirs(number), contexts.theirs(next)), (0, 0, 0xdef));
@@ -157,7 +157,7 @@ mod tests {
         for (number, theirs) in all.iter().zip(1..) {
             assert_eq!((contexts.core(*number), contexts.theirs(*number)), (NO_CONTEXT, theirs));
         }
-        // what ended first is used again first, under another number
+        // the place that was freed first is reused first, under another number
         assert_eq!((contexts.end(all[9]), contexts.end(all[3]), contexts.end(all[9])), (10, 4, 0));
         let again = open(77).unwrap();
         assert_eq!(Handle::parse_context(again).map(Handle::index), Handle::parse_context(all[9]).map(Handle::index));

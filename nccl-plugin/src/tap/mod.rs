@@ -1,8 +1,8 @@
-//! The seam for those that listen besides the core: a recording and a second plugin, when the settings ask for one.
+//! The listeners besides the core, if the settings ask for them: a recording and a second plugin.
 //!
-//! NCCL holds the core's own handles and contexts, with listeners as without, so what a listener has no room for is
-//! lost to that one only. What the core has no handle or context for gets a number of its own ([`Numbers`],
-//! [`Contexts`]). Without a listener, a callback pays a load and a branch.
+//! NCCL holds the core's own handles and contexts, with and without listeners. So if a listener has no room for an
+//! event, only that listener loses it. An event or communicator without a handle or context of the core gets a number
+//! of its own ([`Numbers`], [`Contexts`]). Without a listener, a callback pays a load and a branch.
 
 pub mod chain;
 pub mod contexts;
@@ -26,13 +26,13 @@ use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Once, OnceLock};
 
-/// Up to v3, init does not introduce the communicator, which a second plugin of a later version relies on.
+/// A second plugin needs v4 or later: up to v3, init does not describe the communicator.
 const OLDEST_CHAINED: u32 = 4;
 
 /// States of the proxy thread.
 const PROXY_CTRL_STATES: std::ops::RangeInclusive<c_int> = 13..=18;
 
-/// Set once there is a listener.
+/// Whether there is a listener.
 static ON: AtomicBool = AtomicBool::new(false);
 static TAP: OnceLock<Option<Tap>> = OnceLock::new();
 
@@ -44,13 +44,13 @@ pub struct Tap {
     recording: Option<&'static Recording>,
     chain: Option<Chain>,
     pid: i32,
-    /// The version that NCCL speaks.
+    /// The version of the interface that NCCL uses.
     version: u32,
     settings: Settings,
     told: Once,
 }
 
-/// The listeners, if there are any.
+/// Returns the listeners, if there are any.
 #[inline]
 pub fn get() -> Option<&'static Tap> {
     if ON.load(Ordering::Relaxed) { tap() } else { None }
@@ -61,8 +61,9 @@ fn tap() -> Option<&'static Tap> {
     if switch::is_off() { None } else { TAP.get()?.as_ref() }
 }
 
-/// NCCL made a communicator: `asked` are the event types that the core asks for, `core` gives its context, told what is
-/// asked for in the end. Gives the context and the event types for NCCL.
+/// Opens a communicator for the core and the listeners. `asked` are the event types that the core asks for; `core`
+/// opens the core's context, given the event types that NCCL is asked for in the end. Returns NCCL's context and these
+/// types.
 ///
 /// # Safety
 /// The logger is NULL or NCCL's.
@@ -72,18 +73,19 @@ pub unsafe fn init<V: Version>(
     introduction: &Introduction<'_>,
     core: impl FnOnce(u64) -> u64,
 ) -> (u64, u64) {
-    // a child that was forked while another thread made them would wait for that thread for ever
+    // a forked child does not get here: if another thread was creating the listeners, the child would wait for it
+    // forever
     let made = || TAP.get_or_init(|| Tap::from_settings(V::NUMBER)).as_ref();
     let Some(tap) = (if switch::is_off() { None } else { made() }) else { return (core(asked), asked) };
     ON.store(true, Ordering::Relaxed);
     let record = tap.recording.and_then(|recording| Some((recording, recording.moment()?)));
-    // SAFETY: the caller's.
+    // SAFETY: the caller upholds the condition.
     let theirs = tap.chain.as_ref().map_or(0, |chain| unsafe { chain.init(introduction) });
     let asked = asked | tap.chain.as_ref().map_or(0, |chain| tap.harmless(caller, chain.mask(), V::TYPES));
     let core = core(asked);
     let number = tap.contexts.open(core, theirs);
     if let (None, Some(chain), true) = (number, &tap.chain, theirs != 0) {
-        // it could never be told of the end
+        // without a number, nobody could end this context later
         chain.finalize(theirs);
     }
     let number = number.unwrap_or(core);
@@ -95,7 +97,7 @@ pub unsafe fn init<V: Version>(
 
 impl Tap {
     fn from_settings(version: u32) -> Option<Self> {
-        // what cannot be understood in them was told when the core began
+        // the core has already warned of settings that it cannot parse
         let (settings, _) = Settings::from_environment();
         if settings.record.is_none() && settings.chain.is_none() {
             return None;
@@ -115,7 +117,7 @@ impl Tap {
             can
         });
         let chain = chain.and_then(Chain::load);
-        // where the core could not begin, that was said
+        // if the core could not begin, it has said so
         let record = settings.record.as_deref().filter(|_| recorder::begun().is_some());
         let recording = record.and_then(|path| Recording::begin(path, &settings, version));
         if chain.is_none() && recording.is_none() {
@@ -134,8 +136,7 @@ impl Tap {
         })
     }
 
-    /// Of the types that the second plugin asks for those that NCCL may be asked for: the core's own care holds for it,
-    /// too.
+    /// Returns the second plugin's event types without those that cause trouble in this NCCL, as for the core.
     fn harmless(&self, caller: Caller, wanted: u64, known: u64) -> u64 {
         let settings = Settings { mask: Some(wanted), ..self.settings.clone() };
         let asked = asked::types(&settings, caller.release, known, |name| std::env::var(name).ok());
@@ -146,7 +147,7 @@ impl Tap {
         asked.mask
     }
 
-    /// NCCL starts an event. Gives its handle, never 0.
+    /// Starts an event. Returns its handle, which is never 0.
     #[cold]
     pub fn start(&self, context: u64, start: &Descriptor<'_>) -> u64 {
         let record = self.recording.and_then(|recording| Some((recording, recording.moment()?)));
@@ -155,7 +156,8 @@ impl Tap {
         if [Handle::kernel_launch(), Handle::nested_launch()].map(Handle::raw).contains(&core) {
             callbacks::number_launch(number);
         }
-        // another process' operation (PXN): its context and parent mean nothing here, however much they look like ours
+        // a proxy operation of another process (PXN): its context and parent mean nothing here, even if they look like
+        // this process's
         let foreign = matches!(start.payload, Payload::ProxyOp(operation) if operation.pid != self.pid);
         if let Some((recording, moment)) = record {
             let (context, parent) = if foreign { (0, 0) } else { (context, start.parent) };
@@ -167,10 +169,10 @@ impl Tap {
         number
     }
 
-    /// NCCL tells that an event's state changed; `change` is the core's word for it.
+    /// Passes on a state change; `change` is the core's form of it.
     #[cold]
     pub fn state(&self, handle: u64, number: c_int, value: Option<u64>, change: State) {
-        // of the proxy thread's states NCCL need set no more than an int
+        // for states of the proxy thread, NCCL sets only an int of the union
         let value =
             value.map(|value| if PROXY_CTRL_STATES.contains(&number) { value & u64::from(u32::MAX) } else { value });
         if let Some(recording) = self.recording {
@@ -182,7 +184,7 @@ impl Tap {
         }
     }
 
-    /// NCCL stops an event.
+    /// Stops an event.
     #[cold]
     pub fn stop(&self, handle: u64) {
         if let Some(recording) = self.recording {
@@ -194,12 +196,12 @@ impl Tap {
         }
     }
 
-    /// NCCL destroyed a communicator.
+    /// Ends a communicator.
     pub fn finalize(&self, context: u64) {
         if let Some(recording) = self.recording {
             recording.finalize(context);
         }
-        // before the core ends it: then another communicator may get its place
+        // before the core ends it: from then on another communicator may get its place
         let theirs = self.contexts.end(context);
         process::close(self.contexts.core(context));
         if let (Some(chain), true) = (&self.chain, theirs != 0) {

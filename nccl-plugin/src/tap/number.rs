@@ -1,7 +1,7 @@
-//! Numbers for events that the core gives no handle of its own, so that listeners can tell them apart.
+//! Numbers for events without a handle of their own in the core, so that listeners can tell these events apart.
 //!
-//! NCCL always holds the core's own handle where there is one, so nothing that listeners do can lose it. What the core
-//! would have got back for one of these numbers is told by the number alone: 0, or a handle that many events share.
+//! An event with a handle of the core keeps it, so no listener can lose it. The number of any other event contains the
+//! handle that the core returned: 0, or a handle that many events share.
 //!
 //! ```text
 //! bit 63      56 55               32 31  28 27  26               3   2 0
@@ -13,30 +13,30 @@ use common::handle::Handle;
 use common::pool::MOST_SLOTS;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Set in the index of such a number: the core has no slot of that index.
+/// Bit of the index that marks such a number: the core has no slot with that index.
 const OWN: u32 = MOST_SLOTS as u32;
-/// Bits of the index below that.
+/// Number of index bits below that bit.
 const LOWER_BITS: u32 = OWN.trailing_zeros();
 
 /// Bits that say which of the core's shared handles a number stands for.
 const KIND_BITS: u32 = 3;
 
-/// The core's handles that many events share, by the kind of their numbers.
+/// The core's handles that many events share, by the kind in the number.
 fn shared() -> [u64; 5] {
     let handles = [Handle::group_api(), Handle::kernel_launch(), Handle::nested_launch(), Handle::nested_group()];
     let [group, launch, nested_launch, nested_group] = handles.map(Handle::raw);
     [0, group, launch, nested_launch, nested_group]
 }
 
-/// What gives the numbers, each once.
+/// Source of the numbers; each number is given out once.
 #[derive(Debug, Default)]
 pub struct Numbers {
-    /// Serials given out; the first is 1.
+    /// Number of serials given out; the first serial is 1.
     given: AtomicU64,
 }
 
 impl Numbers {
-    /// What NCCL gets for the core's handle; never 0.
+    /// Returns NCCL's number for the core's handle; never 0.
     pub fn of(&self, core: u64) -> u64 {
         let Some(kind) = shared().into_iter().position(|handle| handle == core) else { return core };
         let serial = self.given.fetch_add(1, Ordering::Relaxed) + 1;
@@ -44,12 +44,12 @@ impl Numbers {
         Handle::new(OWN | packed as u32 & (OWN - 1), (packed >> LOWER_BITS) as u32).raw()
     }
 
-    /// What the core gets for a number that NCCL holds: the number itself, unless it was given out here.
+    /// Returns the core's handle for a number that NCCL holds: the number itself unless it was given out here.
     pub fn core(&self, number: u64) -> u64 {
         let Some(handle) = Handle::parse(number).filter(|handle| handle.index() & OWN != 0) else { return number };
         let packed = u64::from(handle.generation()) << LOWER_BITS | u64::from(handle.index() & (OWN - 1));
         let (serial, kind) = (packed >> KIND_BITS, packed & ((1 << KIND_BITS) - 1));
-        // invented: the core says so
+        // a number that was never given out goes to the core, which reports it
         let is_given = serial != 0 && serial <= self.given.load(Ordering::Relaxed);
         shared().get(kind as usize).copied().filter(|_| is_given).unwrap_or(number)
     }
@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn other_numbers_are_given_once_and_tell_what_the_core_would_have_got() {
         let numbers = Numbers::default();
-        // around the place where the serial goes on in the generation
+        // around the serial at which the serial's upper part goes up
         numbers.given.store((1 << (LOWER_BITS - KIND_BITS)) - 2, Ordering::Relaxed);
         let given: Vec<(u64, u64)> = shared().iter().chain(&shared()).map(|&core| (core, numbers.of(core))).collect();
         for (place, &(core, number)) in given.iter().enumerate() {

@@ -1,7 +1,8 @@
-//! The job summary: what all processes have measured, brought together on the first one.
+//! Gathers the job summary: the summaries of all processes, merged in the first one.
 //!
-//! Each process sends its summary and when its ranks began their collectives, in so many bytes as the setting allows,
-//! and all together no more than the first process can hold. What does not fit is left out, and told.
+//! Each process sends its summary and the times at which its ranks began their collectives. The setting limits the
+//! bytes per process, and the first process's memory the bytes of all. Whatever does not fit is left out, and the
+//! summary says so.
 
 use crate::job::ipc::{Ipc, IpcError};
 use crate::job::node_clocks::Nodes;
@@ -13,14 +14,14 @@ use common::lateness::lateness;
 use common::summary::{Clocks, Rows, Summary};
 use serde::{Deserialize, Serialize};
 
-/// What the first process takes of all others together, bytes.
+/// Bytes that the first process receives at most from all processes together.
 const MOST: usize = 256 << 20;
-/// Arrivals that it compares, of all processes together: with some 200 bytes each while it does.
+/// Arrivals that the first process compares at most, of all processes together. Each takes some 200 bytes meanwhile.
 const MOST_ARRIVALS: usize = 1 << 21;
-/// Where the arrivals begin in a part: behind the length of what comes before them.
+/// Bytes in a part before its text: the text's length. The arrivals follow the text.
 const HEAD: usize = size_of::<u64>();
 
-/// What a process sends, but for its arrivals.
+/// The text of a part: everything that a process sends, except for its arrivals.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Part {
     summary: Option<Summary>,
@@ -28,15 +29,15 @@ struct Part {
     nanoseconds_per_tick: f64,
 }
 
-/// What a tick of this process is worth.
+/// Returns the nanoseconds of a tick in this process.
 fn nanoseconds_per_tick() -> f64 {
     CLOCK.nanoseconds_per_tick().unwrap_or(1.0)
 }
 
-/// Every process of the run calls this at the same time. Gives the job summary on the first one.
+/// Gathers the job summary, and returns it in the first process. All processes of the run call this together.
 ///
 /// # Errors
-/// When Score-P's communication fails.
+/// If Score-P's communication fails.
 pub(crate) fn gather(
     ipc: Ipc<'_>,
     nodes: &Nodes,
@@ -46,7 +47,7 @@ pub(crate) fn gather(
 ) -> Result<Option<Summary>, IpcError> {
     let link = nodes.part(ipc)?;
     let share = most.min(MOST / ipc.size());
-    // whatever fails in here, the others wait for the next step
+    // whatever fails in here, the other processes wait for the next step
     let (mut bytes, mut arrivals) = contain("gather", (Vec::new(), Arrivals::default()), || {
         let part = Part { summary, link: Some(link), nanoseconds_per_tick: nanoseconds_per_tick() };
         (fit(part, share), arrivals.unwrap_or_default())
@@ -63,7 +64,7 @@ pub(crate) fn gather(
     Ok((ipc.rank() == 0).then(|| merge(parts.into_iter().map(|part| take_apart(&part).unwrap_or_default()).collect())))
 }
 
-/// The same for a process alone, whose ranks may be several.
+/// Makes the summary of a process without other processes; it may have several ranks.
 pub(crate) fn alone(summary: Summary, arrivals: Option<Arrivals>) -> Summary {
     let part = Part { summary: Some(summary), link: None, nanoseconds_per_tick: nanoseconds_per_tick() };
     let mut arrivals = arrivals.unwrap_or_default();
@@ -73,7 +74,7 @@ pub(crate) fn alone(summary: Summary, arrivals: Option<Arrivals>) -> Summary {
     summary
 }
 
-/// As much of a part as fits.
+/// Encodes as much of a part as fits into `share` bytes.
 fn fit(mut part: Part, share: usize) -> Vec<u8> {
     let encoded = |part: &Part| {
         let text = serde_json::to_vec(part).unwrap_or_default();
@@ -106,7 +107,7 @@ fn take_apart(bytes: &[u8]) -> Option<(Part, Arrivals)> {
     Some((serde_json::from_slice(text).ok()?, Arrivals::decode(arrivals).unwrap_or_default()))
 }
 
-/// The first process: one summary of all parts.
+/// Merges all parts into one summary, in the first process.
 fn merge(parts: Vec<(Part, Arrivals)>) -> Summary {
     let (parts, arrivals): (Vec<Part>, Vec<Arrivals>) = parts.into_iter().unzip();
     let links: Vec<Option<Link>> = parts.iter().map(|part| part.link).collect();
@@ -116,7 +117,7 @@ fn merge(parts: Vec<(Part, Arrivals)>) -> Summary {
     let clocks = ClockTree::new(&links);
     summary.notes.extend(arrivals::note(&arrivals));
     (summary.lateness, summary.bandwidth) = lateness(arrivals, &clocks, scale, &summary.communicators);
-    // processes of one node read one clock
+    // without offsets between nodes, all processes are on one node and read the same clock
     summary.clocks = Some(clocks.clocks(scale).unwrap_or(Clocks { nodes: 1, error_us: 0.0 }));
     let silent = links.len() - summary.processes.len();
     if silent > 0 {

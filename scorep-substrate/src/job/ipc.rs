@@ -1,5 +1,7 @@
-//! Score-P's communication between the processes of a run, which a substrate plugin may use on the main thread, from
-//! `init_mpp` to `write_data`, if all processes use it in the same order (see `roll_call`).
+//! Score-P's communication between the processes of a run.
+//!
+//! A substrate plugin may use it on the main thread, from `init_mpp` to `write_data`, if all processes use it in the
+//! same order (see `roll_call`).
 
 use crate::sys::{IPC_BYTE, IPC_INT, IPC_MAX, IPC_UINT32_T, SubstratePluginCallbacks};
 use std::ffi::{c_int, c_void};
@@ -7,80 +9,80 @@ use std::ffi::{c_int, c_void};
 /// The process that gathers.
 const ROOT: c_int = 0;
 
-/// What was to be done, and failed.
+/// A function of Score-P's that failed or is missing.
 #[derive(Debug, thiserror::Error)]
 #[error("Score-P's {0} failed or is missing")]
 pub(crate) struct IpcError(&'static str);
 
-/// Score-P's functions.
+/// Score-P's communication functions.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ipc<'a>(&'a SubstratePluginCallbacks);
 
-/// The outcome of a function: 0 when it has succeeded, `None` when there is none.
+/// Checks the result of a function: 0 is success, `None` means that the function is missing.
 fn checked(name: &'static str, outcome: Option<c_int>) -> Result<(), IpcError> {
     if outcome == Some(0) { Ok(()) } else { Err(IpcError(name)) }
 }
 
-/// A length as Score-P takes it.
+/// Converts a length to Score-P's type.
 fn length(name: &'static str, bytes: usize) -> Result<c_int, IpcError> {
     c_int::try_from(bytes).map_err(|_| IpcError(name))
 }
 
 impl<'a> Ipc<'a> {
     /// # Safety
-    /// The functions are Score-P's, and the caller is on the main thread, between `init_mpp` and `write_data`.
+    /// The functions are Score-P's. The value is used on the main thread only, from `init_mpp` to `write_data`.
     pub(crate) unsafe fn new(callbacks: &'a SubstratePluginCallbacks) -> Self {
         Self(callbacks)
     }
 
-    /// Processes in the run; 1 without MPI.
+    /// Returns the number of processes in the run; 1 without MPI.
     pub(crate) fn size(self) -> usize {
-        // SAFETY: by `new`; takes nothing.
+        // SAFETY: the caller of `new` upholds the conditions; the function takes nothing.
         let size = self.0.SCOREP_Ipc_GetSize.map(|get| unsafe { get() });
         size.and_then(|size| usize::try_from(size).ok()).unwrap_or(1).max(1)
     }
 
-    /// Which one this is.
+    /// Returns this process's rank.
     pub(crate) fn rank(self) -> usize {
-        // SAFETY: by `new`; takes nothing.
+        // SAFETY: the caller of `new` upholds the conditions; the function takes nothing.
         let rank = self.0.SCOREP_Ipc_GetRank.map(|get| unsafe { get() });
         rank.and_then(|rank| usize::try_from(rank).ok()).unwrap_or(0)
     }
 
-    /// Sends to another process.
+    /// Sends bytes to another process.
     ///
     /// # Errors
-    /// What Score-P says.
+    /// If Score-P reports an error.
     pub(crate) fn send(self, bytes: &[u8], to: usize) -> Result<(), IpcError> {
         let (count, to) = (length("Ipc_Send", bytes.len())?, length("Ipc_Send", to)?);
-        // SAFETY: by `new`; the buffer is as long as told.
+        // SAFETY: the caller of `new` upholds the conditions; the buffer has `count` bytes.
         checked(
             "Ipc_Send",
             self.0.SCOREP_Ipc_Send.map(|send| unsafe { send(bytes.as_ptr().cast(), count, IPC_BYTE, to) }),
         )
     }
 
-    /// Waits for as many bytes of another process.
+    /// Waits for bytes from another process, until the buffer is full.
     ///
     /// # Errors
-    /// What Score-P says.
+    /// If Score-P reports an error.
     pub(crate) fn receive(self, bytes: &mut [u8], from: usize) -> Result<(), IpcError> {
         let (count, from) = (length("Ipc_Recv", bytes.len())?, length("Ipc_Recv", from)?);
-        // SAFETY: by `new`; the buffer is as long as told.
+        // SAFETY: the caller of `new` upholds the conditions; the buffer has `count` bytes.
         let receive = |receive: unsafe extern "C" fn(*mut c_void, c_int, u32, c_int) -> c_int| unsafe {
             receive(bytes.as_mut_ptr().cast(), count, IPC_BYTE, from)
         };
         checked("Ipc_Recv", self.0.SCOREP_Ipc_Recv.map(receive))
     }
 
-    /// What each process gives, in the order of ranks, to all of them.
+    /// Gathers the bytes of every process in every process, in the order of ranks.
     ///
     /// # Errors
-    /// What Score-P says.
+    /// If Score-P reports an error.
     pub(crate) fn all_gather<const N: usize>(self, own: [u8; N]) -> Result<Vec<[u8; N]>, IpcError> {
         let count = length("Ipc_Allgather", N)?;
         let mut all = vec![[0; N]; self.size()];
-        // SAFETY: by `new`; there is room for what each process gives.
+        // SAFETY: the caller of `new` upholds the conditions; there is room for the bytes of each process.
         let gather = |gather: unsafe extern "C" fn(*const c_void, *mut c_void, c_int, u32) -> c_int| unsafe {
             gather(own.as_ptr().cast(), all.as_mut_ptr().cast(), count, IPC_BYTE)
         };
@@ -88,31 +90,31 @@ impl<'a> Ipc<'a> {
         Ok(all)
     }
 
-    /// The greatest of what the processes give, to all of them.
+    /// Returns the greatest of the processes' values, in every process.
     ///
     /// # Errors
-    /// What Score-P says.
+    /// If Score-P reports an error.
     pub(crate) fn greatest(self, own: u32) -> Result<u32, IpcError> {
         let mut greatest = own;
         let reduce = |reduce: unsafe extern "C" fn(*const c_void, *mut c_void, c_int, u32, u32) -> c_int| {
             let (own, greatest) = ((&raw const own).cast(), (&raw mut greatest).cast());
-            // SAFETY: by `new`; both are one value of the type told.
+            // SAFETY: the caller of `new` upholds the conditions; both pointers are to one value of the given type.
             unsafe { reduce(own, greatest, 1, IPC_UINT32_T, IPC_MAX) }
         };
         checked("Ipc_Allreduce", self.0.SCOREP_Ipc_Allreduce.map(reduce))?;
         Ok(greatest)
     }
 
-    /// Brings the bytes of each process to the first one, which gets them in the order of ranks; the others get
-    /// nothing.
+    /// Gathers the bytes of every process in the first process, in the order of ranks. In other processes the result is
+    /// empty.
     ///
     /// # Errors
-    /// What Score-P says. Together they must be less than 2 GiB.
+    /// If Score-P reports an error. All bytes together must be less than 2 GiB.
     pub(crate) fn gather(self, own: &[u8]) -> Result<Vec<Vec<u8>>, IpcError> {
         let count = length("Ipc_Gatherv", own.len())?;
         let here = self.rank() == 0;
         let mut counts: Vec<c_int> = vec![0; if here { self.size() } else { 0 }];
-        // SAFETY: by `new`; the first process has room for a number of each.
+        // SAFETY: the caller of `new` upholds the conditions; the first process has room for one count of each process.
         let gather = |gather: unsafe extern "C" fn(*const c_void, *mut c_void, c_int, u32, c_int) -> c_int| unsafe {
             gather((&raw const count).cast(), counts.as_mut_ptr().cast(), 1, IPC_INT, ROOT)
         };
@@ -120,7 +122,8 @@ impl<'a> Ipc<'a> {
         let lengths: Vec<usize> = counts.iter().map(|&count| usize::try_from(count).unwrap_or(0)).collect();
         let mut all = vec![0_u8; lengths.iter().sum()];
         type Gather = unsafe extern "C" fn(*const c_void, c_int, *mut c_void, *const c_int, u32, c_int) -> c_int;
-        // SAFETY: by `new`; the first process has room for as many bytes as the others have told.
+        // SAFETY: the caller of `new` upholds the conditions; the first process has room for the gathered counts of
+        // bytes.
         let gather = |gather: Gather| unsafe {
             gather(own.as_ptr().cast(), count, all.as_mut_ptr().cast(), counts.as_ptr(), IPC_BYTE, ROOT)
         };

@@ -5,28 +5,28 @@ use common::{files, report};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Where they go.
+/// The directory and the name of the files.
 #[derive(Debug)]
 pub(crate) struct JobFiles<'a> {
     directory: &'a Path,
-    /// `summary`, or with a rank behind.
+    /// `summary`, or `summary.<rank>`.
     stem: String,
 }
 
 impl<'a> JobFiles<'a> {
-    /// Of the whole job, or of one rank alone.
+    /// Names the files of the whole job, or of one process alone.
     pub(crate) fn new(directory: &'a Path, rank: Option<usize>) -> Self {
         let stem = rank.map_or_else(|| "summary".into(), |rank| format!("summary.{rank}"));
         Self { directory, stem }
     }
 
-    /// Writes `summary.json` and `summary.txt`; of one rank alone the first only.
+    /// Writes `summary.json` and, for the whole job, `summary.txt`.
     ///
     /// # Errors
-    /// What cannot be written, with its path.
+    /// The path that cannot be written, and why.
     pub(crate) fn write(&self, summary: &Summary) -> Result<(), String> {
         let at = |path: PathBuf| move |error: io::Error| format!("{}: {error}", path.display());
-        // only where Score-P has made its own: a process elsewhere would leave a directory that nobody looks for
+        // only beside the files of Score-P: on a node that does not see its directory, nobody would look for the files
         match self.directory.parent() {
             Some(parent) if parent.is_dir() => {}
             _ => return Err(format!("{}: this node does not see the experiment directory", self.directory.display())),

@@ -1,4 +1,4 @@
-//! All processes of a job together: roll call, clocks, gathering, files.
+//! The processes of a job together: roll call, clocks, gathering and files.
 
 pub(crate) mod gather;
 pub(crate) mod ipc;

@@ -1,30 +1,30 @@
 //! Compares the clocks of the nodes over Score-P's communication, at the begin and at the end of the run.
 //!
-//! Processes of one node read one clock. So one process a node takes part, along a binomial tree: a parent asks each of
-//! its children what time it is, many times, and believes the answer that came back first.
+//! Processes of one node read the same clock, so one process per node takes part, along a binomial tree. A parent asks
+//! each child for its time, many times, and uses the answer that took the shortest time.
 
 use crate::job::ipc::{Ipc, IpcError};
 use common::clock::CLOCK;
 use common::clock_tree::{ClockOffset, Link, binomial};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// Questions to a child; the first ones warm the connection up.
+/// Number of questions to a child; the first few warm the connection up.
 const ROUNDS: usize = 50;
 
-/// The nodes of the run, and this process' place among them.
+/// The nodes of the run, and this process's place among them.
 #[derive(Debug)]
 pub(crate) struct Nodes {
     /// The first process of each node, in the order of ranks.
     leaders: Vec<usize>,
-    /// This process' node.
+    /// Number of this process's node.
     node: usize,
     rank: usize,
-    /// The meeting with the parent's clock at the begin, of the first process of a node.
+    /// Offset to the parent's clock at the begin, in the first process of a node.
     begin: Option<ClockOffset>,
 }
 
-/// What tells one node from another: what NCCL is told, or else the running kernel; and which of its clocks the process
-/// reads.
+/// Returns a hash that tells nodes apart: of NCCL's host id or else the kernel's boot id, and of the clock that the
+/// process reads.
 fn identity() -> [u8; 8] {
     let told = std::env::var_os("NCCL_HOSTID").filter(|id| !id.is_empty()).map(|id| id.to_string_lossy().into_owned());
     let boot = || std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
@@ -38,7 +38,7 @@ impl Nodes {
     /// Finds the nodes and compares their clocks for the first time.
     ///
     /// # Errors
-    /// When Score-P's communication fails.
+    /// If Score-P's communication fails.
     pub(crate) fn meet(ipc: Ipc<'_>) -> Result<Self, IpcError> {
         let identities = ipc.all_gather(identity())?;
         let rank = ipc.rank();
@@ -51,10 +51,10 @@ impl Nodes {
         Ok(nodes)
     }
 
-    /// Compares the clocks again; gives how this process' clock stands to another one's.
+    /// Compares the clocks again, and returns the offsets of this process's clock to its parent's.
     ///
     /// # Errors
-    /// When Score-P's communication fails.
+    /// If Score-P's communication fails.
     pub(crate) fn part(&self, ipc: Ipc<'_>) -> Result<Link, IpcError> {
         let end = self.compare(ipc)?;
         let leader = self.leaders.get(self.node).copied().unwrap_or(0);
@@ -64,14 +64,15 @@ impl Nodes {
         Ok(Link { parent: parent as u32, begin: self.begin, end: end.unwrap_or(same) })
     }
 
-    /// Parent and children of this process' node, by the ranks of their first processes.
+    /// Returns the parent and the children of this process's node, as the ranks of their first processes.
     fn family(&self) -> (Option<usize>, Vec<usize>) {
         let (parent, children) = binomial(self.node, self.leaders.len());
         let rank = |node: usize| self.leaders.get(node).copied();
         (parent.and_then(rank), children.into_iter().filter_map(rank).collect())
     }
 
-    /// All processes call this. Gives the meeting with the parent's clock, where there is one of another node.
+    /// Compares the clocks; all processes call this together. Returns the offset to the parent's clock in the first
+    /// process of a node with a parent.
     fn compare(&self, ipc: Ipc<'_>) -> Result<Option<ClockOffset>, IpcError> {
         if self.leaders.get(self.node) != Some(&self.rank) {
             return Ok(None);
@@ -83,7 +84,7 @@ impl Nodes {
     }
 }
 
-/// Asks a child for its time, and tells it what came of it.
+/// Asks a child for its time and sends it the offset.
 fn ask(ipc: Ipc<'_>, child: usize) -> Result<(), IpcError> {
     let mut rounds = Vec::with_capacity(ROUNDS);
     for _ in 0..ROUNDS {
@@ -98,7 +99,7 @@ fn ask(ipc: Ipc<'_>, child: usize) -> Result<(), IpcError> {
     ipc.send(words.as_flattened(), child)
 }
 
-/// Tells the parent the time whenever it asks, and learns what came of it.
+/// Answers the parent's questions for the time and returns the offset that the parent sends.
 fn tell(ipc: Ipc<'_>, parent: usize) -> Result<ClockOffset, IpcError> {
     for _ in 0..ROUNDS {
         ipc.receive(&mut [0], parent)?;

@@ -1,5 +1,4 @@
-//! What a program that replays recorded callbacks has of the library besides what Score-P has: lanes without a Score-P,
-//! and when the ranks of the process began their collectives.
+//! Functions for programs that replay recorded callbacks: lanes without Score-P, and the arrivals of the process.
 
 use crate::run;
 use crate::stand_ins::{self, Lookup};
@@ -9,8 +8,8 @@ use std::ffi::{CStr, OsStr, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// Writes the arrivals of the measurement that has ended to that file, as one process of a job sends them to another.
-/// Returns 1 then, 0 otherwise: also where nobody wanted a timeline.
+/// Writes the arrivals of the ended measurement to a file, in the form in which a process of a job sends them. Returns
+/// 1 if they were written, 0 otherwise, also if no setting asked for a timeline.
 ///
 /// # Safety
 /// `path` is NULL or a string.
@@ -20,7 +19,7 @@ pub unsafe extern "C" fn scorep_nccl_arrivals(path: *const c_char) -> c_int {
         if path.is_null() {
             return 0;
         }
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller upholds the condition.
         let path = unsafe { CStr::from_ptr(path) };
         let path = Path::new(OsStr::from_bytes(path.to_bytes()));
         let Some(arrivals) = run::take_arrivals() else { return 0 };
@@ -32,17 +31,17 @@ pub unsafe extern "C" fn scorep_nccl_arrivals(path: *const c_char) -> c_int {
     })
 }
 
-/// Has the lanes written through functions of the caller's instead of Score-P's measurement library. To be called
-/// before the measurement begins.
+/// Writes lanes through the caller's functions instead of Score-P's measurement library. Call this before the
+/// measurement begins.
 ///
 /// # Safety
-/// `lookup` is NULL, or gives for the name of a function of Score-P 8.4's measurement library a function of the same
-/// type, which stays, or NULL.
+/// `lookup` is NULL or returns, for the name of a function of Score-P 8.4's measurement library, NULL or a function of
+/// the same type that is never unloaded.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn scorep_nccl_stand_ins(lookup: Option<Lookup>) {
     guard("scorep_nccl_stand_ins", (), || {
         if let Some(lookup) = lookup {
-            // SAFETY: as the caller promises.
+            // SAFETY: the caller upholds the condition.
             unsafe { stand_ins::take(lookup) };
         }
     });

@@ -1,13 +1,15 @@
-//! Whether every process of the run takes part, without which none of them may use Score-P's communication: one that
-//! calls alone waits for ever, or breaks what Score-P itself sends.
+//! The roll call: finds out whether every process of the run takes part in the communication.
 //!
-//! So the processes agree through files. The first one makes a roll with its own number in front, drawn at random; each
-//! enters a random number of its own, or that it takes no part. The verdict is a symbolic link: made once, by whoever
-//! is first, whatever its content, on every file system. The first process makes it when all have entered, or when its
-//! patience ends; another process when it waited in vain for that. What an earlier run has left convinces nobody: its
-//! verdict was not made of the roll with the new number in it.
+//! No process may use Score-P's communication unless all do: a process that calls it alone waits forever, or disturbs
+//! Score-P's own messages.
 //!
-//! A process that has entered must obey the verdict, so from there on it looks again whatever goes wrong with a file.
+//! The processes agree through files. The first process creates a roll that begins with a random number for the run.
+//! Each process enters a random number of its own, or that it takes no part. The verdict is a symbolic link, which any
+//! file system creates only once and together with its content. The first process creates it when all processes have
+//! entered or its patience ends. Another process creates it if it has waited for it in vain. A verdict of an earlier
+//! run has no effect: its name and content belong to another roll.
+//!
+//! A process that has entered must obey the verdict. So it keeps looking for the verdict whatever file operation fails.
 
 use common::files::{self, NewFile};
 use std::fs::File;
@@ -16,32 +18,32 @@ use std::os::unix::fs::{FileExt, symlink};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// File that all enter their number in: 8 bytes for the run, then 8 bytes a process.
+/// File into which all processes enter their numbers: 8 bytes for the run, then 8 bytes for each process.
 const ROLL: &str = "roll";
 /// Bytes of a number.
 const WIDTH: usize = 8;
-/// Number of a process that takes no part. Others are odd; 0 is none.
+/// Number of a process that takes no part. The number of a process that takes part is odd; 0 means not entered yet.
 const DECLINES: u64 = 2;
-/// First and longest time between two looks.
+/// Shortest and longest pause between two looks at the files.
 const FIRST_LOOK: Duration = Duration::from_millis(2);
 const LONGEST_LOOK: Duration = Duration::from_millis(100);
-/// Tries to make a verdict, or to read one, before the directory is taken for lost: a minute.
+/// Tries to create or read a verdict, before the directory is taken for lost: a minute.
 const MOST_TRIES: u32 = 600;
-/// What the verdict says when not all take part.
+/// Content of the verdict that not all processes take part.
 const SOME: &str = "some";
 
-/// What is found of the processes.
+/// What a verdict says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
-    /// All take part.
+    /// All processes take part.
     All,
-    /// Not all do.
+    /// Not all processes take part.
     Some,
-    /// It was made of a roll without this process' number: an earlier run's.
+    /// The verdict is on another roll, without this process's number: an earlier run's.
     OfOthers,
 }
 
-/// One process of the run, in front of the roll.
+/// A process of the run in the roll call.
 #[derive(Debug)]
 pub(crate) struct RollCall<'a> {
     directory: &'a Path,
@@ -51,27 +53,27 @@ pub(crate) struct RollCall<'a> {
 }
 
 impl<'a> RollCall<'a> {
-    /// The roll is in that directory, which the first process makes.
+    /// Creates a process of the roll call in `directory`, which the first process creates.
     pub(crate) fn new(directory: &'a Path, rank: usize, size: usize, takes_part: bool) -> Self {
         Self { directory, rank, size, number: if takes_part { files::random() | 1 } else { DECLINES } }
     }
 
-    /// True in every process, or false in every process that has loaded the plugin.
+    /// Returns true in every process, or false in every process that has loaded the plugin.
     ///
     /// # Errors
-    /// What keeps this process from entering; then the others find that it is missing.
+    /// If this process cannot enter its number; the other processes then find that it is missing.
     pub(crate) fn all_take_part(&self, patience: Duration) -> io::Result<bool> {
         let deadline = Instant::now() + patience;
         if self.rank == 0 { self.call(deadline) } else { self.answer(deadline + patience / 2) }
     }
 
-    /// The first process: waits for all numbers, then makes the verdict.
+    /// Creates the roll in the first process, waits for all numbers, and decides.
     fn call(&self, deadline: Instant) -> io::Result<bool> {
         files::make_own(self.directory)?;
         let mut roll = vec![0; WIDTH * (self.size + 1)];
         roll[..WIDTH].copy_from_slice(&files::random().to_le_bytes());
         roll[WIDTH..2 * WIDTH].copy_from_slice(&self.number.to_le_bytes());
-        // appears whole, in place of what an earlier run has left
+        // appears complete, and replaces the roll of an earlier run
         let mut file = NewFile::beside(&self.directory.join(ROLL))?;
         file.write_all(&roll)?;
         file.appear()?;
@@ -90,7 +92,7 @@ impl<'a> RollCall<'a> {
         }
     }
 
-    /// Any other one: enters its number as soon as there is a roll, then waits for the verdict.
+    /// Enters the number in a process other than the first, once there is a roll, and waits for the verdict.
     fn answer(&self, deadline: Instant) -> io::Result<bool> {
         let mut look = FIRST_LOOK;
         let mut entered = None;
@@ -99,12 +101,12 @@ impl<'a> RollCall<'a> {
             let outcome = self.enter();
             entered = outcome.as_ref().ok().copied().or(entered);
             match (outcome, entered) {
-                // whoever has entered may be waited for, so an error is no way out
+                // once it has entered, the other processes may rely on this one: no error ends the loop
                 (_, Some(run)) => {
                     match self.said(run) {
                         Some(Verdict::All) => return Ok(true),
                         Some(Verdict::Some) => return Ok(false),
-                        // the roll of this run may still come
+                        // the roll of this run may still appear
                         Some(Verdict::OfOthers) | None => {}
                     }
                     if Instant::now() >= deadline {
@@ -120,19 +122,19 @@ impl<'a> RollCall<'a> {
         }
     }
 
-    /// A network file system remembers for a while that there was no such name, unless the directory is opened.
+    /// Opens the directories, so that a network file system forgets that the roll did not exist.
     fn look_anew(&self) {
         for directory in self.directory.ancestors().take(3) {
             let _ = File::open(directory);
         }
     }
 
-    /// Enters the number, unless it is there already, and gives the run's. Opened each time: a network file system
-    /// shows then what others have closed.
+    /// Enters the number unless the roll has it, and returns the run's number. Each call opens the file again, since
+    /// only then a network file system shows what other processes have written and closed.
     fn enter(&self) -> io::Result<u64> {
         let file = files::open(&self.directory.join(ROLL), true)?;
         if file.metadata()?.len() != (WIDTH * (self.size + 1)) as u64 {
-            // an earlier run's
+            // the roll of an earlier run
             return Err(io::ErrorKind::NotFound.into());
         }
         let (mut run, mut own) = ([0; WIDTH], [0; WIDTH]);
@@ -145,19 +147,19 @@ impl<'a> RollCall<'a> {
         Ok(u64::from_le_bytes(run))
     }
 
-    /// The roll as it is now.
+    /// Reads the roll.
     fn read(&self) -> io::Result<Vec<u8>> {
         let mut roll = vec![0; WIDTH * (self.size + 1)];
         files::open(&self.directory.join(ROLL), false)?.read_exact_at(&mut roll, 0)?;
         Ok(roll)
     }
 
-    /// Place of the verdict on the run of that number.
+    /// Returns the path of the verdict on a run.
     fn verdict(&self, run: u64) -> PathBuf {
         self.directory.join(format!("verdict-{run:016x}"))
     }
 
-    /// What the verdict says, if it can be read.
+    /// Reads the verdict; `None` if it cannot be read.
     fn said(&self, run: u64) -> Option<Verdict> {
         Some(match std::fs::read_link(self.verdict(run)).ok()?.to_str()? {
             SOME => Verdict::Some,
@@ -166,8 +168,8 @@ impl<'a> RollCall<'a> {
         })
     }
 
-    /// Makes the verdict, or accepts what another process has made before. It must be known, whatever goes wrong
-    /// meanwhile.
+    /// Creates the verdict, or accepts the one that another process has created. Tries again whatever fails meanwhile,
+    /// since the verdict must be known.
     fn decide(&self, roll: &[u8], verdict: &str) -> bool {
         let run = number(&roll[..WIDTH]);
         let mut look = FIRST_LOOK;
@@ -184,7 +186,7 @@ impl<'a> RollCall<'a> {
         false
     }
 
-    /// Removes the files, when nobody needs them any more.
+    /// Removes the files, when no process needs them any more.
     pub(crate) fn clear(directory: &Path) {
         let Ok(entries) = directory.read_dir() else { return };
         for entry in entries.flatten() {
@@ -197,7 +199,8 @@ impl<'a> RollCall<'a> {
     }
 }
 
-/// The verdict that all take part, which tells of whom (FNV-1a over the roll).
+/// Returns the verdict that all processes take part. It contains a hash of the roll (FNV-1a), which identifies the
+/// processes.
 fn everybody(roll: &[u8]) -> String {
     let hash = roll
         .iter()
@@ -205,7 +208,7 @@ fn everybody(roll: &[u8]) -> String {
     format!("all-{hash:016x}")
 }
 
-/// The processes' numbers.
+/// Returns the processes' numbers.
 fn numbers(roll: &[u8]) -> impl Iterator<Item = u64> {
     roll[WIDTH..].chunks_exact(WIDTH).map(number)
 }
@@ -223,7 +226,7 @@ fn pause(look: &mut Duration) {
 mod tests {
     use super::*;
 
-    /// What the processes of a run find that have loaded the plugin.
+    /// Returns the outcome in each of the run's processes that have loaded the plugin.
     fn run(directory: &Path, ranks: &[usize], size: usize, patience: Duration) -> Vec<bool> {
         std::thread::scope(|scope| {
             let processes: Vec<_> = ranks
@@ -283,7 +286,7 @@ mod tests {
             if is_link {
                 symlink(&other, &roll).unwrap();
             } else {
-                // SAFETY: a string that lives as long as the call.
+                // SAFETY: the name is a string that outlives the call.
                 assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
             }
             let answer = RollCall::new(directory.path(), 1, 2, true);
@@ -299,7 +302,7 @@ mod tests {
     fn what_a_killed_run_has_left_convinces_nobody() {
         let directory = directory();
         assert_eq!(run(directory.path(), &[0, 1, 2], 3, LONG), [true; 3]);
-        // the first process is not there any more
+        // in the next run, the first process does not start
         assert_eq!(run(directory.path(), &[1, 2], 3, SHORT), [false; 2]);
     }
 
@@ -309,7 +312,7 @@ mod tests {
         let path = directory.path();
         std::thread::scope(|scope| {
             let caller = scope.spawn(|| RollCall::new(path, 0, 2, true).all_take_part(LONG).unwrap());
-            // a process that has lost its patience decides before the one that comes too late
+            // this process has lost its patience and decides before it enters
             let late = RollCall::new(path, 1, 2, true);
             let run = loop {
                 if let Ok(roll) = late.read() {
@@ -337,7 +340,7 @@ mod tests {
         }
     }
 
-    /// It may not leave the others alone with what they were told.
+    /// Giving up would break the other processes' reliance on the entered number.
     #[test]
     fn whoever_has_entered_looks_again_whatever_goes_wrong() {
         let directory = directory();

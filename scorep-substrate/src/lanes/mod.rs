@@ -1,5 +1,7 @@
-//! Lanes: locations of our own in Score-P's trace and profile. One for each communicator and rank of this process, with
-//! a region per operation at its real time, and one for each of the busiest rank pairs, with a region per window.
+//! Lanes: the library's own locations in Score-P's trace and profile.
+//!
+//! Each communicator and rank of this process has a lane with a region per operation, at the operation's real time.
+//! Each of the busiest rank pairs has a lane with a region per window.
 
 mod plan;
 pub(crate) mod spare;
@@ -13,8 +15,8 @@ use writer::{OpenLane, Writer};
 
 pub(crate) use writer::kind;
 
-/// Writes them all, on the thread that ends the measurement; `pairs` rank pairs at most. What cannot be shown is told
-/// in one line.
+/// Writes all lanes, with at most `pairs` rank pairs. Called on the thread that ends the measurement. If some
+/// operations cannot be shown, one line says so.
 pub(crate) fn write(measurement: &Measurement, history: &History, pairs: usize) {
     let room = spare::room(measurement);
     let plan = Plan::new(history, pairs, room);
@@ -26,9 +28,9 @@ pub(crate) fn write(measurement: &Measurement, history: &History, pairs: usize) 
         return tell_what_is_missing(history);
     }
     let mut writer = Writer::new(measurement, history);
-    // Score-P aborts the program where it has no memory for a definition, and can write events to the file instead. So
-    // what takes memory for good comes first: all locations, then, lane by lane, the operations until each of a lane's
-    // regions is in its profile; then the others
+    // If Score-P has no memory for a definition, it aborts the program; if it has none for events, it writes them to
+    // the trace's file. So permanent memory is taken first: for all locations, then for the operations of each lane
+    // until all of the lane's regions are in its profile. The remaining operations follow.
     let mut lanes: Vec<OpenLane<'_>> = plan.lanes.iter().filter_map(|lane| writer.open(lane)).collect();
     let pairs: Vec<_> = plan.pairs.iter().filter_map(|pair| Some((writer.open_pair(pair)?, pair))).collect();
     writer.pairs(&pairs);
@@ -84,7 +86,7 @@ fn tell_what_is_missing(history: &History) {
     }
 }
 
-/// For whoever runs the program, and for whoever reads the summary.
+/// Tells the user in the log, and the reader of the summary in its notes.
 fn tell(line: &str) {
     log::warn(line);
     notes::add(line.to_owned());

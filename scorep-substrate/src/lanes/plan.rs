@@ -1,47 +1,47 @@
-//! Which operation goes to which lane, and which lanes there are if there is no room for all.
+//! The plan of lanes: which operation goes to which lane, and which lanes are shown if there is no memory for all.
 
 use common::timeline::{History, PairWindow};
 use std::collections::BTreeMap;
 
-/// Lanes that a rank of a communicator has at most, however many of its operations overlap.
+/// Most lanes of a rank of a communicator, however many operations overlap.
 const MOST_OF_A_RANK: usize = 32;
 
-/// Operations of a rank that follow one another.
+/// A lane: operations of a rank that do not overlap.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Lane {
-    /// Place of the rank in the history.
+    /// Index of the rank in the history.
     pub(super) place: usize,
-    /// 1 for its first lane.
+    /// Number of the lane among the rank's lanes, from 1.
     pub(super) number: usize,
-    /// Places of the operations among those of the rank.
+    /// Indices of the operations among the rank's.
     pub(super) operations: Vec<u32>,
 }
 
 /// The windows of a rank pair.
 #[derive(Debug, PartialEq)]
 pub(super) struct PairLane {
-    /// Place of the sender in the history.
+    /// Index of the sender in the history.
     pub(super) place: usize,
-    /// The receiver.
+    /// Rank of the receiver.
     pub(super) peer: i32,
-    /// By begin; none begins before the last one has ended.
+    /// The windows by begin; each begins at or after the end of the window before.
     pub(super) windows: Vec<PairWindow>,
 }
 
-/// What is shown, and what is not.
+/// The lanes that are shown.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Plan {
     /// Lanes of operations.
     pub(super) lanes: Vec<Lane>,
     /// Lanes of rank pairs.
     pub(super) pairs: Vec<PairLane>,
-    /// Lanes that there would be if there were room for them.
+    /// Number of lanes with memory for all of them.
     pub(super) wanted: usize,
 }
 
 impl Plan {
-    /// At most `most` lanes: the first one of each rank, then the busiest `pairs` rank pairs, then the further ones, in
-    /// each case the fullest first.
+    /// Chooses at most `most` lanes: the first lane of each rank, then the busiest `pairs` rank pairs, then the ranks'
+    /// further lanes. Within each kind, the lanes with the most operations or bytes come first.
     pub(super) fn new(history: &History, pairs: usize, most: usize) -> Self {
         let mut first = Vec::new();
         let mut further = Vec::new();
@@ -70,7 +70,8 @@ impl Plan {
     }
 }
 
-/// Each operation goes to the first lane whose last one is over; some may find none.
+/// Puts each operation into the first lane whose last operation has ended. With [`MOST_OF_A_RANK`] lanes, an operation
+/// may find none.
 fn lanes_of(history: &History, place: usize) -> Vec<Lane> {
     let mut lanes: Vec<(u64, Lane)> = Vec::new();
     for (number, operation) in (0..).zip(history.of(place)) {
@@ -87,7 +88,7 @@ fn lanes_of(history: &History, place: usize) -> Vec<Lane> {
     lanes.into_iter().map(|(_, lane)| lane).collect()
 }
 
-/// The pairs that moved most bytes.
+/// Returns the rank pairs that moved the most bytes.
 fn pair_lanes(history: &History, most: usize) -> Vec<PairLane> {
     let mut windows: BTreeMap<(usize, i32), Vec<PairWindow>> = BTreeMap::new();
     for window in &history.windows {
@@ -103,7 +104,8 @@ fn pair_lanes(history: &History, most: usize) -> Vec<PairLane> {
     pairs
 }
 
-/// Late transfers of a window may overlap with the next: each begins when the one before has ended.
+/// Removes overlaps: late transfers of a window may overlap with the next window, which then begins when the first has
+/// ended.
 fn in_turn(mut windows: Vec<PairWindow>) -> Vec<PairWindow> {
     let mut end = 0;
     for window in &mut windows {

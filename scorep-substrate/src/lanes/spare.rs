@@ -1,26 +1,26 @@
-//! Locations that are made at the begin of the measurement, for lanes at its end.
+//! Spare locations: created at the begin of the measurement, for lanes at its end.
 //!
-//! A trace fills Score-P's memory until there is none left; then it is written to its file, and the memory used again.
-//! After that Score-P 8.4 cannot make locations any more: there may be no memory for one, which aborts the program, and
-//! the profile takes used memory for fresh, which crashes it. So some are made while all is well. Without a trace there
-//! is no need to.
+//! A trace fills Score-P's memory until none is left. Then Score-P writes the trace to its file and reuses the memory.
+//! After that, Score-P 8.4 cannot create locations: without memory for a location it aborts the program, and the
+//! profile takes used memory for fresh, which crashes the program. So some locations are created early. Without a trace
+//! this is not needed.
 
 use crate::measurement::{Lane, Measurement};
 use std::sync::{Mutex, PoisonError};
 
-/// What they take of Score-P's memory at most: one part in so many, for it is the program's; of the default 16000k
-/// none.
+/// Spare locations take at most one part in this many of Score-P's memory: the memory is there for the program. Of the
+/// default 16000k they take none.
 const SHARE: u64 = 16;
-/// How many there are at most.
+/// Most spare locations.
 const MOST: u64 = 8;
-/// What they are called until they are used.
+/// Name of a spare location until a lane takes it.
 const UNUSED: &str = "NCCL (unused)";
 
 static SPARE: Mutex<Vec<Lane>> = Mutex::new(Vec::new());
 
-/// Makes them.
+/// Creates the spare locations.
 pub(crate) fn make(measurement: &Measurement) {
-    // Score-P 8.4 crashes over a location without a region when it writes TAU's format
+    // when Score-P 8.4 writes a profile in TAU's format, a location without a region crashes it
     let is_taus = std::env::var("SCOREP_PROFILING_FORMAT").is_ok_and(|format| format.to_lowercase().contains("tau"));
     if is_taus || !measurement.is_tracing() {
         return;
@@ -28,18 +28,18 @@ pub(crate) fn make(measurement: &Measurement) {
     let (total, each) = measurement.memory();
     let wanted = (total / SHARE / each).min(MOST) as usize;
     let count = wanted.min(measurement.room());
-    // taken from the end
+    // `take` takes them from the end
     let made: Vec<Lane> = (0..count).map(|_| measurement.lane(UNUSED)).collect();
     SPARE.lock().unwrap_or_else(PoisonError::into_inner).extend(made.into_iter().rev());
 }
 
-/// Locations that there can be more.
+/// Returns how many more lanes can have a location.
 pub(crate) fn room(measurement: &Measurement) -> usize {
     let spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner).len();
     spare.saturating_add(if measurement.can_make_locations() { measurement.room() } else { 0 })
 }
 
-/// A location of that name; `None` when there can be none.
+/// Takes a spare location, or else creates one, and names it; `None` if neither is possible.
 pub(crate) fn take(measurement: &Measurement, name: &str) -> Option<Lane> {
     let spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner).pop();
     match spare {

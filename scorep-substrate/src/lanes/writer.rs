@@ -1,7 +1,8 @@
 //! Writes lanes into Score-P's trace and profile.
 //!
-//! Times of a lane never fall and regions never overlap: the plan sees to both. Inside a region lie the counters that a
-//! profile sums up; outside, so in the trace alone, those that mean nothing when they are summed.
+//! The plan ensures that the times of a lane never fall and that its regions never overlap. Counters that a profile may
+//! sum up are written inside the region. Counters whose sum means nothing are written outside, so they are only in the
+//! trace.
 
 use super::plan::{Lane, PairLane};
 use crate::lanes::spare;
@@ -18,7 +19,7 @@ use common::rate::Rate;
 use common::timeline::{Entry, History};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What Score-P calls our definitions.
+/// Score-P's handles of the lanes' definitions.
 pub(super) struct Writer<'a> {
     measurement: &'a Measurement,
     history: &'a History,
@@ -31,39 +32,39 @@ pub(super) struct Writer<'a> {
     peer: AttributeHandle,
     timing: AttributeHandle,
     bytes: SamplingSetHandle,
-    /// Where a trace is written: in a profile it would be 0.
+    /// Bus bandwidth; only with a trace, since in a profile it would be 0.
     bus: Option<SamplingSetHandle>,
 }
 
-/// A lane that has a location.
+/// A lane with its location.
 pub(super) struct OpenLane<'a> {
     pub(super) lane: &'a Lane,
     location: Location,
-    /// Operations that are written.
+    /// Number of operations handled so far.
     pub(super) written: usize,
-    /// Operations until each region of the lane has been there once.
+    /// Number of operations until every region of the lane has occurred.
     pub(super) beginning: usize,
-    /// Regions that are in the location's profile.
+    /// Regions that the location's profile contains.
     regions: BTreeSet<RegionKey>,
 }
 
-/// The definitions of rank pairs.
+/// Score-P's handles of the rank pairs' definitions.
 struct PairDefinitions {
     window: RegionHandle,
     bytes: SamplingSetHandle,
-    /// Rate, latency and R2, where a trace is written.
+    /// Rate, latency and R2, if Score-P writes a trace.
     figures: Option<[SamplingSetHandle; 3]>,
 }
 
-/// What a region is named by: the function, and whether the GPU has timed the operation. A time that is not the GPU's
-/// own is not to be added to those that are.
+/// A region's function, and whether the GPU has timed its operations. GPU times and other times have separate regions,
+/// so that a profile does not add them.
 type RegionKey = (Name, bool);
 
 fn region_key(operation: &Entry) -> RegionKey {
     (operation.function, operation.source.is_gpu())
 }
 
-/// What kind of communication a function is.
+/// Returns Score-P's kind of communication of a function.
 pub(crate) fn kind(function: Name) -> RegionType {
     match function.function().map(|index| FUNCTIONS[index]) {
         Some("AllReduce" | "AllGather" | "ReduceScatter" | "AlltoAll") => REGION_COLL_ALL2ALL,
@@ -74,13 +75,13 @@ pub(crate) fn kind(function: Name) -> RegionType {
     }
 }
 
-/// A whole number of what is known and positive.
+/// Rounds a known, finite and non-negative value to a whole number.
 fn whole(value: Option<f64>) -> Option<u64> {
     value.filter(|value| value.is_finite() && *value >= 0.0).map(|value| value.round() as u64)
 }
 
 impl<'a> Writer<'a> {
-    /// Makes the definitions.
+    /// Creates the definitions.
     pub(super) fn new(measurement: &'a Measurement, history: &'a History) -> Self {
         let string = |name, description| measurement.attribute(name, description, ATTRIBUTE_TYPE_STRING);
         let number = |name, description| measurement.attribute(name, description, ATTRIBUTE_TYPE_UINT64);
@@ -108,7 +109,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Makes a lane's location.
+    /// Creates a lane's location.
     pub(super) fn open(&self, lane: &'a Lane) -> Option<OpenLane<'a>> {
         let rank = self.history.ranks[lane.place].rank;
         let mut name = format!("NCCL {:016x} rank {}", rank.comm, rank.rank);
@@ -128,13 +129,13 @@ impl<'a> Writer<'a> {
         Some(OpenLane { lane, location, written: 0, beginning, regions: BTreeSet::new() })
     }
 
-    /// Writes the operations of a lane until each of its regions has been there once. Gives the number of those that
-    /// Score-P had no memory for.
+    /// Writes the operations of a lane until each of its regions has occurred. Returns the number of operations for
+    /// whose region Score-P had no memory.
     pub(super) fn write_beginning(&mut self, open: &mut OpenLane<'_>) -> usize {
         self.write(open, open.beginning)
     }
 
-    /// The same of the others.
+    /// Writes the remaining operations of a lane. Returns the same number for them.
     pub(super) fn write_rest(&mut self, open: &mut OpenLane<'_>) -> usize {
         self.write(open, open.lane.operations.len())
     }
@@ -171,8 +172,8 @@ impl<'a> Writer<'a> {
         without
     }
 
-    /// Bytes a second, of operations timed by the GPU. Of those that share a kernel nobody knows which bytes took how
-    /// long.
+    /// Returns the bus bandwidth in bytes per second. Only operations that the GPU has timed have one, and only with a
+    /// kernel of their own: in a shared kernel, the time of each operation is unknown.
     fn bus_bandwidth(&self, operation: &Entry, nranks: i32) -> Option<u64> {
         let ticks = operation.stop - operation.start;
         let bytes = bus_bytes(operation.function, operation.bytes, nranks)?;
@@ -180,7 +181,7 @@ impl<'a> Writer<'a> {
         whole((operation.source.is_gpu() && operation.alone && ticks > 0).then(|| bytes / seconds))
     }
 
-    /// Says on the next event what else is known of the operation.
+    /// Adds the other properties of the operation to the next event, as attributes.
     fn describe(&mut self, location: Location, operation: &Entry) {
         let measurement = self.measurement;
         match u64::try_from(operation.peer) {
@@ -205,7 +206,7 @@ impl<'a> Writer<'a> {
         *self.regions.entry(key).or_insert_with(|| measurement.region(&name(), kind(function)))
     }
 
-    /// Makes the location of a rank pair.
+    /// Creates the location of a rank pair.
     pub(super) fn open_pair(&self, pair: &PairLane) -> Option<Location> {
         let rank = self.history.ranks[pair.place].rank;
         spare::take(self.measurement, &format!("NCCL {:016x} {} to {}", rank.comm, rank.rank, pair.peer))
@@ -254,7 +255,7 @@ impl<'a> Writer<'a> {
                 fit.map(|fit| fit.r2 * 1e6),
             ];
             for (counter, value) in definitions.figures.into_iter().flatten().zip(values.map(whole)) {
-                // a counter keeps its value, and that of another window would be shown as this one's
+                // a counter keeps its value: without the reset, this window would show the figures of an earlier one
                 measurement.count(location, window.start, counter, value.unwrap_or(0));
             }
             measurement.enter(location, window.start, definitions.window);

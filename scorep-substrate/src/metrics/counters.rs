@@ -1,8 +1,9 @@
-//! Metric plugin `nccl_plugin`: the counters, strictly synchronous, so right in the trace and in the profile of one
-//! run.
+//! Metric plugin `nccl_plugin`: the counters. They are strictly synchronous, so one run can have them in both the trace
+//! and the profile.
 //!
-//! Score-P reads every counter before every enter and leave on every thread (`ids`). The process' counters live on the
-//! first thread that asks; elsewhere they are constant, lest a profile count them once a thread.
+//! Score-P reads every counter before every enter and exit on every thread (see `ids`). The process's counters have
+//! their values on the first thread that asks. On other threads they stay 0, since a profile would count them once for
+//! each thread.
 
 use crate::metrics::ids::{self, CONSTANT};
 use crate::metrics::memory::{self, Metric};
@@ -21,17 +22,17 @@ use std::env;
 use std::ffi::c_char;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// What Score-P takes the tokens from.
+/// Variable from which Score-P takes the tokens.
 const TOKENS: &str = "SCOREP_METRIC_NCCL_PLUGIN";
-/// A token stands for no more counters: Score-P 8.4 reads the list after it has freed it.
+/// Most counters that a token stands for: Score-P 8.4 reads the list after it has freed it.
 const MOST_OF_A_TOKEN: usize = 20;
-/// No thread has asked yet.
+/// Value of [`FIRST`] before a thread has asked.
 const NOBODY: usize = usize::MAX;
 
-/// What has been shown already. A counter that two tokens name is shown once: Score-P takes it twice for one and puts
-/// the profile out of step.
+/// Counters that a token has named already. A counter named by two tokens is shown once: Score-P would take it for two
+/// counters and corrupt the profile.
 static SHOWN: [AtomicBool; COUNTERS] = [const { AtomicBool::new(false) }; COUNTERS];
-/// The thread on whose location the process' counters are shown.
+/// Number of the thread on whose location the process's counters are shown.
 static FIRST: AtomicUsize = AtomicUsize::new(NOBODY);
 
 fn find(name: &str) -> Option<usize> {
@@ -50,7 +51,8 @@ fn describe(counter: &'static Counter) -> Metric<'static> {
     }
 }
 
-/// The counters that a token names, by their places: one, the default ones, or with `*` as many as one token may.
+/// Returns the indices of the counters that a token names: one counter, the default counters, or for `*` as many as one
+/// token may stand for.
 fn select(token: &str) -> Vec<usize> {
     match token.trim() {
         "default" => DEFAULT.map(|counter| counter as usize).into(),
@@ -69,13 +71,13 @@ fn select(token: &str) -> Vec<usize> {
     }
 }
 
-/// Whether a list of tokens, as Score-P takes it apart, has none: `separators` are single characters.
+/// Returns whether a list contains no token. Score-P splits it at each character of `separators`.
 fn is_empty(tokens: &str, separators: &str) -> bool {
     tokens.chars().all(|letter| separators.contains(letter))
 }
 
-/// Says so when Score-P was told to load the plugin but not what to show: it says nothing itself. Others who load the
-/// plugin have no such variables, and ask for what they want.
+/// Warns if Score-P loads the plugin without a token, about which Score-P itself says nothing. Other programs that load
+/// the plugin do not set these variables.
 fn warn_of_no_counters() {
     let text = |name: &str| env::var_os(name).map(|value| value.to_string_lossy().into_owned());
     let separators = text("SCOREP_METRIC_PLUGINS_SEP").unwrap_or_else(|| ",".to_owned());
@@ -107,12 +109,12 @@ unsafe extern "C" fn get_event_info(token: *mut c_char) -> *mut MetricProperties
         let list: Vec<Metric<'_>> = new.map(|place| describe(&counters()[place])).collect();
         Some(memory::properties(&list))
     });
-    // an empty list is the fallback: Score-P aborts the application on NULL
+    // an empty list if that failed: Score-P aborts the application on NULL
     list.unwrap_or_else(|| memory::properties(&[]))
 }
 
 unsafe extern "C" fn add_counter(name: *mut c_char) -> i32 {
-    // never negative: Score-P aborts the application when a strictly synchronous counter is refused
+    // never negative: Score-P aborts the application if a strictly synchronous counter is refused
     guard("add_counter", CONSTANT, || {
         // SAFETY: Score-P passes a string that is alive during the call.
         let name = unsafe { token::text(name) };
@@ -132,7 +134,7 @@ unsafe extern "C" fn get_current_value(id: i32) -> u64 {
     ids::read(id)
 }
 
-/// Takes Score-P's clock.
+/// Sets Score-P's clock as the library's.
 pub(crate) unsafe extern "C" fn set_clock_function(function: Option<unsafe extern "C" fn() -> u64>) {
     guard("set_clock_function", (), || {
         if let Some(function) = function {
@@ -142,7 +144,7 @@ pub(crate) unsafe extern "C" fn set_clock_function(function: Option<unsafe exter
 }
 
 unsafe extern "C" fn synchronize(_is_responsible: bool, mode: SynchronizationMode) {
-    // what was recorded before a fault counts
+    // also after a fault: whatever was recorded before it counts
     contain("synchronize", (), || {
         if mode == SYNCHRONIZATION_MODE_END {
             run::measurement_ends();
@@ -152,7 +154,7 @@ unsafe extern "C" fn synchronize(_is_responsible: bool, mode: SynchronizationMod
     });
 }
 
-/// What Score-P looks up for `SCOREP_METRIC_PLUGINS=nccl_plugin`.
+/// Returns the plugin's table; Score-P looks this function up for `SCOREP_METRIC_PLUGINS=nccl_plugin`.
 #[unsafe(no_mangle)]
 #[allow(non_snake_case, reason = "the name is Score-P's")]
 pub extern "C" fn SCOREP_MetricPlugin_nccl_plugin_get_info() -> MetricPluginInfo {
@@ -182,9 +184,9 @@ mod tests {
         select(token).into_iter().map(|place| counters()[place].name.as_str()).collect()
     }
 
-    /// How many metrics Score-P gets for a token.
+    /// Returns the number of metrics that Score-P gets for a token.
     fn told(token: &CStr) -> usize {
-        // SAFETY: a string that outlives the call, and a list that ends with an entry without a name.
+        // SAFETY: the string outlives the call, and the list ends with an entry without a name.
         unsafe {
             let list = get_event_info(token.as_ptr().cast_mut());
             (0..).find(|&entry| (*list.add(entry)).name.is_null()).unwrap()
@@ -193,10 +195,10 @@ mod tests {
 
     #[test]
     fn a_counter_that_two_tokens_name_is_shown_once() {
-        // SAFETY: takes nothing.
+        // SAFETY: the function takes nothing.
         assert_eq!(unsafe { initialize() }, 0);
         assert_eq!([c"nccl_bytes", c"default", c"nccl_ops", c"*", c"nope"].map(told), [1, 6, 0, 13, 0]);
-        // SAFETY: takes nothing.
+        // SAFETY: the function takes nothing.
         assert_eq!(unsafe { initialize() }, 0);
         assert_eq!(told(c"default"), 7);
     }
@@ -237,14 +239,14 @@ mod tests {
     #[test]
     fn the_processs_counters_are_shown_on_one_thread() {
         let add = |name: &CStr| {
-            // SAFETY: a string that outlives the call.
+            // SAFETY: the string outlives the call.
             unsafe { add_counter(name.as_ptr().cast_mut()) }
         };
         let here = add(c"nccl_ops");
         let there = std::thread::spawn(move || add(c"nccl_ops")).join().unwrap();
         board::add(Fixed::Ops as usize, 3);
         let shown = [here, there].map(|id| {
-            // SAFETY: takes any number.
+            // SAFETY: the function takes any number.
             unsafe { get_current_value(id) }
         });
         assert!(shown == [3, 0] || shown == [0, 3], "{shown:?}");

@@ -1,5 +1,5 @@
-//! The numbers by which Score-P asks for counters. It asks for each before every enter and leave, so a number is a
-//! place in a table of where the values are, and a read is two loads.
+//! The numbers by which Score-P reads counters. Score-P reads each before every enter and exit. So a number is an index
+//! into a table of addresses, and a read is two loads.
 
 use common::board;
 use common::metric::{COUNTERS, Fixed};
@@ -7,29 +7,29 @@ use common::thread::{Count, MOST_THREADS, ThreadCell};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
-/// The number of a counter that stays 0; no place of the table.
+/// Number of a counter that stays 0; outside the table.
 pub(crate) const CONSTANT: i32 = i32::MAX;
 
-/// Which count of a thread's.
+/// Selects a count of a thread.
 type OfThread = fn(&ThreadCell) -> &Count;
-/// The counters that each thread has of its own.
+/// The counters that each thread has for itself.
 const OF_THREAD: [(Fixed, OfThread); 3] = [
     (Fixed::EnqueuedOps, |cell| &cell.enqueued_ops),
     (Fixed::EnqueuedBytes, |cell| &cell.enqueued_bytes),
     (Fixed::ApiTime, |cell| &cell.api_time),
 ];
 
-/// Where the values are: those of the process, by their place in `counters`, then those of each thread. NULL until
-/// asked for.
+/// Addresses of the values: the process's counters by their index in `counters`, then the counters of each thread. NULL
+/// until the number is given out.
 static VALUES: [AtomicPtr<AtomicU64>; COUNTERS + OF_THREAD.len() * MOST_THREADS] =
     [const { AtomicPtr::new(ptr::null_mut()) }; COUNTERS + OF_THREAD.len() * MOST_THREADS];
 
-/// The number of a counter of the process.
+/// Returns the number of a counter of the process.
 pub(crate) fn of_process(counter: usize) -> i32 {
     board::value(counter).map_or(CONSTANT, |value| give(counter, value))
 }
 
-/// The number of a thread's own counter.
+/// Returns the number of a thread's own counter.
 pub(crate) fn of_thread(counter: usize, cell: &'static ThreadCell, thread: usize) -> i32 {
     let own = OF_THREAD.iter().enumerate().find(|(_, (own, _))| *own as usize == counter);
     own.map_or(CONSTANT, |(place, (_, count))| give(COUNTERS + thread * OF_THREAD.len() + place, count(cell).value()))
@@ -45,12 +45,12 @@ fn give(place: usize, value: &'static AtomicU64) -> i32 {
     }
 }
 
-/// The value of the counter with that number; 0 where nobody has been given it.
+/// Returns the value of the counter with that number; 0 if the number was never given out.
 #[inline]
 pub(crate) fn read(id: i32) -> u64 {
-    // a negative number is none of the table's either
+    // as an unsigned number, a negative one is outside the table, too
     let Some(entry) = VALUES.get(id as u32 as usize) else { return 0 };
-    // SAFETY: NULL, or what `give` took, which lives as long as the process.
+    // SAFETY: NULL, or an address that `give` took from a reference that lives as long as the process.
     let value = unsafe { entry.load(Ordering::Acquire).as_ref() };
     value.map_or(0, |value| value.load(Ordering::Relaxed))
 }

@@ -1,11 +1,10 @@
-//! Memory that goes over to Score-P, which frees it with C's `free`: so all of it comes from C's
-//! `malloc`.
+//! Memory that is handed over to Score-P. Score-P frees it with C's `free`, so all of it comes from C's `malloc`.
 //!
-//! Score-P frees the array of metric properties, each name in it, and each list of time and value.
-//! It never frees a description or a unit; those are `'static`, so that nothing leaks.
+//! Score-P frees the array of metric properties, each name in it, and each list of times and values. It never frees a
+//! description or a unit; these are `'static`, so nothing leaks.
 //!
-//! Nothing here fails. Where memory runs out there is less: metrics without a name are left out,
-//! and a list of values is empty. Callers can tell by the number.
+//! Nothing here fails. If memory runs out, the result is shorter: a metric without memory for its name is left out, and
+//! a list of values is empty.
 
 use std::cell::UnsafeCell;
 use std::ffi::{CStr, c_char, c_void};
@@ -13,16 +12,15 @@ use std::ptr;
 
 use crate::sys::{MetricBase, MetricMode, MetricProperties, MetricValueType, TimeValuePair};
 
-/// `malloc`, or what stands in for it in a test: NULL, or that many bytes for any type of C's.
+/// `malloc`, or its replacement in a test: returns NULL or that many bytes, aligned for any C type.
 type Allocate<'a> = &'a mut dyn FnMut(usize) -> *mut c_void;
 
-/// A metric, before it is written down for Score-P.
+/// A metric in Rust's form.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Metric<'a> {
-    /// Letters, digits and underscores, for Score-P complains about others. Ends at a NUL, should
-    /// it hold one.
+    /// Letters, digits and underscores: Score-P complains about other characters. The name ends at a NUL.
     pub(crate) name: &'a str,
-    /// One line for people.
+    /// One line for the user.
     pub(crate) description: &'static CStr,
     /// What the values mean.
     pub(crate) mode: MetricMode,
@@ -30,32 +28,27 @@ pub(crate) struct Metric<'a> {
     pub(crate) value_type: MetricValueType,
     /// Base of the scale.
     pub(crate) base: MetricBase,
-    /// A value counts `base` to the power of this many `unit`s.
+    /// A value is in units of `base` to the power of `exponent`.
     pub(crate) exponent: i64,
     /// Name of the unit.
     pub(crate) unit: &'static CStr,
 }
 
-/// The metrics as `get_event_info` returns them: an array, with the end entry behind the last.
-/// Never NULL.
+/// Returns the metrics in the form of `get_event_info`: an array that ends with the end entry. It is never NULL.
 ///
-/// Return one metric for one token where possible: Score-P 8.4 frees the array with its first
-/// metric and then reads the names of the others from it. Small arrays survive that with glibc;
-/// thousands of metrics do not.
+/// Return one metric per token where possible. Score-P 8.4 frees the array with its first metric and then reads the
+/// names of the other metrics from it. With glibc, small arrays survive that; thousands of metrics do not.
 ///
-/// Out of memory: a metric whose name cannot be stored is left out. If not even the array can be
-/// had, the result is a static end entry. Score-P aborts the application on NULL, so that is no
-/// choice; an array that begins with its end entry, on the other hand, is one that it reads once
-/// and never frees (it frees arrays by way of their first metric). A Score-P that changed this
-/// would meet a `free` of static memory, in a process that has no 48 bytes left: still no worse
-/// than NULL.
+/// If memory runs out, a metric whose name cannot be stored is left out. Without memory for the array, the result is a
+/// static end entry. Score-P aborts the application on NULL. It reads an array that begins with its end entry once, and
+/// never frees it, since it frees arrays by way of their first metric. A Score-P that did free it would free static
+/// memory, in a process without 48 bytes left: still no worse than NULL.
 pub(crate) fn properties(list: &[Metric<'_>]) -> *mut MetricProperties {
     properties_from(list, &mut allocate)
 }
 
-/// Times and bits of values as `get_all_values` returns them: a list and its length.
-///
-/// No points: NULL and 0, which Score-P takes. Out of memory: the same.
+/// Returns times and bits of values in the form of `get_all_values`: a list and its length. Without points or without
+/// memory, it is NULL and 0, which Score-P accepts.
 pub(crate) fn pairs(points: &[(u64, u64)]) -> (*mut TimeValuePair, u64) {
     pairs_from(points, &mut allocate)
 }
@@ -65,7 +58,7 @@ fn allocate(bytes: usize) -> *mut c_void {
     unsafe { libc::malloc(bytes) }
 }
 
-/// Room for `count` of `T`, or NULL.
+/// Allocates an array of `count` values of `T`; NULL if there is no memory.
 fn array<T>(count: usize, allocate: Allocate<'_>) -> *mut T {
     const { assert!(align_of::<T>() <= align_of::<libc::max_align_t>(), "malloc aligns for C's types") };
     match count.checked_mul(size_of::<T>()) {
@@ -94,12 +87,11 @@ fn properties_from(list: &[Metric<'_>], allocate: Allocate<'_>) -> *mut MetricPr
             exponent: metric.exponent,
             unit: metric.unit.as_ptr().cast_mut(),
         };
-        // SAFETY: the array was made with one entry more than the list has, and used counts the
-        // metrics passed.
+        // SAFETY: the array has one entry more than the list, and `used` counts the metrics stored so far.
         unsafe { entries.add(used).write(entry) };
         used += 1;
     }
-    // SAFETY: used is at most the length of the list, and the array has one entry more.
+    // SAFETY: `used` is at most the length of the list, and the array has one entry more.
     unsafe { entries.add(used).write(MetricProperties::end()) };
     entries
 }
@@ -114,20 +106,19 @@ fn pairs_from(points: &[(u64, u64)], allocate: Allocate<'_>) -> (*mut TimeValueP
     }
     let mut count = 0;
     for (place, &(timestamp, value)) in points.iter().enumerate() {
-        // SAFETY: the list was made with as many places as there are points.
+        // SAFETY: the list was allocated with as many places as there are points.
         unsafe { list.add(place).write(TimeValuePair { timestamp, value }) };
         count += 1;
     }
     (list, count)
 }
 
-/// A copy of `text` up to its first NUL, NUL-terminated, or NULL.
+/// Copies `text` up to its first NUL and terminates it with NUL. Returns NULL if there is no memory.
 fn text(text: &str, allocate: Allocate<'_>) -> *mut c_char {
     let bytes = text.as_bytes().split(|byte| *byte == 0).next().unwrap_or_default();
     let copy: *mut u8 = array(bytes.len() + 1, allocate);
     if !copy.is_null() {
-        // SAFETY: the copy was made one byte longer than the text, a moment ago, so it is apart
-        // from it.
+        // SAFETY: the copy was just allocated one byte longer than the text, so it is apart from it.
         unsafe {
             ptr::copy_nonoverlapping(bytes.as_ptr(), copy, bytes.len());
             copy.add(bytes.len()).write(0);
@@ -136,14 +127,14 @@ fn text(text: &str, allocate: Allocate<'_>) -> *mut c_char {
     copy.cast()
 }
 
-/// What is returned when there is no memory for a list: its end.
+/// The list that is returned if there is no memory for one: its end entry.
 static NO_METRICS: EndEntry = EndEntry(UnsafeCell::new(MetricProperties::end()));
 
-/// In a cell, because Score-P gets a pointer through which it might write.
+/// In a cell, since Score-P gets a pointer through which it could write.
 struct EndEntry(UnsafeCell<MetricProperties>);
 
-// SAFETY: this library never reads or writes the entry, it only hands out its address; Score-P asks
-// for metrics on one thread at a time.
+// SAFETY: this library never reads or writes the entry, only passes its address; Score-P asks for metrics on one thread
+// at a time.
 unsafe impl Sync for EndEntry {}
 
 #[cfg(test)]
@@ -163,7 +154,7 @@ mod tests {
         }
     }
 
-    /// The names in a list. Frees it the way Score-P does, but for its reading of freed memory.
+    /// Returns the names in a list and frees it as Score-P does, but without reading freed memory.
     fn names_freed(list: *mut MetricProperties) -> Vec<String> {
         assert!(!list.is_null());
         let mut names = Vec::new();
@@ -182,7 +173,7 @@ mod tests {
         names
     }
 
-    /// Grants allocations until `fails` says no to one, by its number.
+    /// Returns an allocator that fails for each allocation whose number `fails` selects.
     fn failing(fails: impl Fn(usize) -> bool) -> impl FnMut(usize) -> *mut c_void {
         let mut number = 0;
         move |bytes| {
@@ -194,9 +185,9 @@ mod tests {
     #[test]
     fn properties_hold_what_was_said() {
         let list = properties(&[metric("nccl_bytes")]);
-        // SAFETY: the list has one metric and its end.
+        // SAFETY: the list has one metric and its end entry.
         let (entry, end) = unsafe { (*list, *list.add(1)) };
-        // SAFETY: both are static texts, handed over above.
+        // SAFETY: both are static strings, passed above.
         let (description, unit) = unsafe { (CStr::from_ptr(entry.description), CStr::from_ptr(entry.unit)) };
         assert_eq!((description, unit), (c"bytes handed to NCCL", c"B"));
         assert_eq!((entry.mode, entry.value_type), (MODE_ACCUMULATED_START, VALUE_UINT64));
@@ -231,7 +222,7 @@ mod tests {
 
     #[test]
     fn metrics_without_room_for_a_name_are_left_out() {
-        // Allocation 0 is the array, the names follow.
+        // allocation 0 is the array; the names follow
         let list = [metric("a"), metric("b"), metric("c")];
         assert_eq!(names_freed(properties_from(&list, &mut failing(|number| number == 2))), ["a", "c"]);
         assert_eq!(names_freed(properties_from(&list, &mut failing(|number| number > 1))), ["a"]);
@@ -243,7 +234,7 @@ mod tests {
         let points = [(10, 1.5_f64.to_bits()), (20, 0), (u64::MAX, u64::MAX)];
         let (list, count) = pairs(&points);
         assert_eq!(count, 3);
-        // SAFETY: the list has that many pairs, and is freed once.
+        // SAFETY: the list has that many pairs and is freed once.
         unsafe {
             for (place, &(timestamp, value)) in points.iter().enumerate() {
                 let pair = *list.add(place);

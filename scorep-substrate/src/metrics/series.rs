@@ -1,7 +1,11 @@
-//! Metric plugin `nccl_series_plugin`: rates, latencies and times as they developed, asynchronous, at locations of
-//! their own in the trace. Score-P asks once, at the end. With profiling on it drops asynchronous metrics, and each
-//! takes a location's memory from the start: those that it has no room for would abort the application, so they are
-//! refused. It asks for their names before any communicator is made, so `default` is of the first ones that will be.
+//! Metric plugin `nccl_series_plugin`: rates, latencies and times over the course of the run. The metrics are
+//! asynchronous, at locations of their own in the trace. Score-P asks for the values once, at the end.
+//!
+//! While Score-P makes a profile, it drops asynchronous metrics. Each series takes the memory of a location from the
+//! start. Score-P would abort the application for a series without memory, so such series are refused.
+//!
+//! Score-P asks for the names before there is any communicator, so `default` stands for the first communicators to
+//! come.
 
 use crate::measurement::Measurement;
 use crate::metrics::counters::set_clock_function;
@@ -21,29 +25,29 @@ use std::ffi::c_char;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
 
-/// Series by the ids that Score-P got.
+/// Series, indexed by the ids that Score-P got.
 static ASKED: Mutex<Vec<Token>> = Mutex::new(Vec::new());
-/// First and last time of the measurement; a value outside would lie outside the trace.
+/// First and last time of the measurement. Values are moved between them, since the trace ends there.
 static BEGIN: AtomicU64 = AtomicU64::new(0);
 static END: AtomicU64 = AtomicU64::new(u64::MAX);
 
-/// Locations that are left for the program's own threads, and series taken where Score-P's memory cannot be looked at.
+/// Locations left for the program's own threads, and the number of series if Score-P's memory cannot be queried.
 const LEFT: usize = 4;
 const FEW: usize = 10;
-/// Communicators of which a name alone shows series, if there is memory.
+/// Most communicators for which a name without a number stands, if there is memory.
 const FIRST: usize = 4;
 
-/// Series that Score-P has been told of so far.
+/// Number of series that Score-P has got so far.
 static TOLD: AtomicUsize = AtomicUsize::new(0);
 
-/// Whether a value of SCOREP_ENABLE_PROFILING leaves profiling on, as Score-P reads it.
+/// Returns whether this value of SCOREP_ENABLE_PROFILING leaves profiling on; parsed as Score-P does.
 fn is_profiling(value: Option<&str>) -> bool {
     let Some(value) = value else { return true };
     let off = ["false", "no", "off"].iter().any(|off| value.eq_ignore_ascii_case(off));
     !off && value.parse::<u64>() != Ok(0)
 }
 
-/// Says once that a profile leaves no series.
+/// Warns once if a profile keeps Score-P from showing series.
 fn tell_of_profiling() {
     static ONCE: Once = Once::new();
     let value = std::env::var_os("SCOREP_ENABLE_PROFILING").map(|value| value.to_string_lossy().trim().to_owned());
@@ -57,7 +61,7 @@ fn tell_of_profiling() {
     }
 }
 
-/// How many more series Score-P has memory for.
+/// Returns how many more series Score-P has memory for.
 fn room() -> usize {
     if !run::is_score_ps() {
         return usize::MAX;
@@ -66,7 +70,7 @@ fn room() -> usize {
     room.saturating_sub(TOLD.load(Ordering::Relaxed))
 }
 
-/// As many of the series as there is room for, and a line about the others.
+/// Keeps as many series as there is memory for, and warns of the rest once.
 fn admit(mut series: Vec<Token>, room: usize) -> Vec<Token> {
     static ONCE: Once = Once::new();
     if room < series.len() {
@@ -83,7 +87,7 @@ fn admit(mut series: Vec<Token>, room: usize) -> Vec<Token> {
     series
 }
 
-/// The series that a token names.
+/// Returns the series that a token names.
 fn select(token: &str, room: usize) -> Vec<Token> {
     if matches!(token, "default" | "*") {
         return of_first(&SERIES.each_ref(), room);
@@ -112,8 +116,8 @@ fn select(token: &str, room: usize) -> Vec<Token> {
     Vec::new()
 }
 
-/// These of the first communicators, as many as half of the room is enough for, and those of the others: the trace and
-/// the lanes need memory, too.
+/// Returns these series of the first communicators and of the communicators without a number. The first communicators
+/// are those that fit into half of the memory, from 1 to [`FIRST`]: the trace and the lanes need memory, too.
 fn of_first(series: &[&'static Series], room: usize) -> Vec<Token> {
     let of_other = series.iter().filter(|series| series.of_other);
     let others = of_other.clone().count();
@@ -143,7 +147,7 @@ unsafe extern "C" fn get_event_info(token: *mut c_char) -> *mut MetricProperties
             names.iter().zip(&found).map(|(name, token)| metric_of(name, token.series)).collect();
         Some(memory::properties(&list))
     });
-    // an empty list is the fallback: Score-P aborts the application on NULL
+    // an empty list if that failed: Score-P aborts the application on NULL
     list.unwrap_or_else(|| memory::properties(&[]))
 }
 
@@ -191,7 +195,7 @@ unsafe extern "C" fn get_all_values(id: i32, list: *mut *mut TimeValuePair) -> u
 }
 
 unsafe extern "C" fn synchronize(_is_responsible: bool, mode: SynchronizationMode) {
-    // what was recorded before a fault counts
+    // also after a fault: whatever was recorded before it counts
     contain("synchronize", (), || {
         if mode == SYNCHRONIZATION_MODE_END {
             run::measurement_ends();
@@ -203,7 +207,7 @@ unsafe extern "C" fn synchronize(_is_responsible: bool, mode: SynchronizationMod
     });
 }
 
-/// What Score-P looks up for `SCOREP_METRIC_PLUGINS=nccl_series_plugin`.
+/// Returns the plugin's table; Score-P looks this function up for `SCOREP_METRIC_PLUGINS=nccl_series_plugin`.
 #[unsafe(no_mangle)]
 #[allow(non_snake_case, reason = "the name is Score-P's")]
 pub extern "C" fn SCOREP_MetricPlugin_nccl_series_plugin_get_info() -> MetricPluginInfo {
@@ -246,7 +250,7 @@ mod tests {
         assert_eq!(names("nccl_window_effective_busbw", usize::MAX), busbw(&["0", "1", "2", "3", "other"]));
         assert_eq!(names("nccl_window_effective_busbw", 6), busbw(&["0", "1", "other"]));
         assert_eq!(names("nccl_window_transfer_latency", 0), ["nccl_window_transfer_latency#0"]);
-        // 4 of each, and 3 of the others
+        // 4 series of each communicator, and 3 of the communicators without a number
         assert_eq!([3, 21, 22, 100].map(|room| select("default", room).len()), [7, 7, 11, 19]);
         assert_eq!(names("default", 7)[3..5], ["nccl_window_effective_busbw#0", "nccl_window_transfer_rate#other"]);
     }
@@ -256,7 +260,7 @@ mod tests {
         let names = |token: &str| select(token, 2).iter().map(Token::to_string).collect::<Vec<_>>();
         assert_eq!(names("nccl_window_transfer_rate#1@2"), ["nccl_window_transfer_rate#1@2"]);
         assert!(names("nccl_window_effective_busbw#0@2").is_empty() && names("nccl_ops").is_empty());
-        // what was called otherwise before is still known, but for a rank of whatever communicator
+        // former names still work, except for the series of one rank in every communicator
         assert_eq!(names("nccl_busbw"), names("nccl_window_effective_busbw"));
         assert!(names("nccl_transfer_rate@2").is_empty());
     }

@@ -1,14 +1,14 @@
-//! What Score-P's measurement library offers to its own parts and exports without a public header: what makes
-//! locations, regions and counters, and what tells how much memory is left.
+//! Functions of Score-P's measurement library that have no public header: they create locations, regions and counters,
+//! and tell how much memory is left. Score-P's own adapters use them.
 //!
-//! A library that finds these at run time, by name, needs their types, and no header proves them: they are written from
-//! what Score-P 8.4 does (`libscorep_measurement.so.11`) and hold for that soname only. What they take and give is
-//! public, and compared with the headers as the rest of [`sys`](super) is; their own are [`AttributeHandle`],
+//! This library finds them by name at run time. No header confirms their types: they follow from what Score-P 8.4 does
+//! (`libscorep_measurement.so.11`) and hold for that soname only. Their parameters have public types, which are
+//! compared with the headers like the rest of [`sys`](super). The exceptions are [`AttributeHandle`],
 //! [`AttributeType`], [`MemoryUse`] and the phases.
 //!
-//! A type is called what its symbol is, less `SCOREP_`. All of these abort the application on what they do not like:
-//! times that fall on a location, regions that do not nest, memory that is used up, a call before the measurement or
-//! after it. Strings are copied during the call.
+//! A type has the name of its symbol without `SCOREP_`. Each function aborts the application on a wrong use: times of a
+//! location that fall, regions that do not nest, a lack of memory, a call before or after the measurement. Strings are
+//! copied during the call.
 
 use super::{
     AnyHandle, LineNo, Location, LocationGroupHandle, LocationType, MetricBase, MetricHandle, MetricMode,
@@ -17,20 +17,20 @@ use super::{
 };
 use std::ffi::{c_char, c_int, c_void};
 
-/// An attribute: something said about one event, in the trace only.
+/// An attribute: a property of single events, in the trace only.
 pub type AttributeHandle = AnyHandle;
 
 /// The type of an attribute's values.
 pub type AttributeType = u32;
-/// [`u64`].
+/// The values are [`u64`].
 pub const ATTRIBUTE_TYPE_UINT64: AttributeType = 7;
-/// A [`StringHandle`].
+/// The values are [`StringHandle`]s.
 pub const ATTRIBUTE_TYPE_STRING: AttributeType = 10;
 
-/// `SCOREP_Definitions_NewString`: the string's handle; the same one for the same characters.
+/// `SCOREP_Definitions_NewString`: creates a string; equal strings have the same handle.
 pub type DefinitionsNewString = unsafe extern "C" fn(string: *const c_char) -> StringHandle;
 
-/// `SCOREP_Definitions_NewRegion`: a region. Without `canonical_name` (NULL) it is called `name` there too.
+/// `SCOREP_Definitions_NewRegion`: creates a region. If `canonical_name` is NULL, it is the same as `name`.
 pub type DefinitionsNewRegion = unsafe extern "C" fn(
     name: *const c_char,
     canonical_name: *const c_char,
@@ -41,7 +41,7 @@ pub type DefinitionsNewRegion = unsafe extern "C" fn(
     region_type: RegionType,
 ) -> RegionHandle;
 
-/// `SCOREP_Definitions_NewMetric`: a metric; `exponent` as in [`MetricProperties`](super::MetricProperties).
+/// `SCOREP_Definitions_NewMetric`: creates a metric; `exponent` as in [`MetricProperties`](super::MetricProperties).
 pub type DefinitionsNewMetric = unsafe extern "C" fn(
     name: *const c_char,
     description: *const c_char,
@@ -55,7 +55,7 @@ pub type DefinitionsNewMetric = unsafe extern "C" fn(
     parent: MetricHandle,
 ) -> MetricHandle;
 
-/// `SCOREP_Definitions_NewSamplingSet`: metrics that are written together, under one handle.
+/// `SCOREP_Definitions_NewSamplingSet`: creates a sampling set: metrics that are written together, under one handle.
 pub type DefinitionsNewSamplingSet = unsafe extern "C" fn(
     count: u8,
     metrics: *const MetricHandle,
@@ -63,18 +63,18 @@ pub type DefinitionsNewSamplingSet = unsafe extern "C" fn(
     class: SamplingSetClass,
 ) -> SamplingSetHandle;
 
-/// `SCOREP_Definitions_NewAttribute`: an attribute.
+/// `SCOREP_Definitions_NewAttribute`: creates an attribute.
 pub type DefinitionsNewAttribute = unsafe extern "C" fn(
     name: *const c_char,
     description: *const c_char,
     attribute_type: AttributeType,
 ) -> AttributeHandle;
 
-/// `SCOREP_GetProcessLocationGroup`: the location group of this process.
+/// `SCOREP_GetProcessLocationGroup`: returns the location group of this process.
 pub type GetProcessLocationGroup = unsafe extern "C" fn() -> LocationGroupHandle;
 
-/// `SCOREP_Location_CreateNonCPULocation`: a location that is no thread, with a page of memory of its own at least.
-/// `parent` may be NULL. It lives as long as the measurement; one thread at a time writes to it.
+/// `SCOREP_Location_CreateNonCPULocation`: creates a location other than a thread, with at least one page of memory.
+/// `parent` may be NULL. It lives as long as the measurement; one thread at a time may write to it.
 pub type LocationCreateNonCPULocation = unsafe extern "C" fn(
     parent: *mut Location,
     location_type: LocationType,
@@ -83,35 +83,36 @@ pub type LocationCreateNonCPULocation = unsafe extern "C" fn(
     group: LocationGroupHandle,
 ) -> *mut Location;
 
-/// `SCOREP_Location_SetName`: gives a location another name.
+/// `SCOREP_Location_SetName`: renames a location.
 pub type LocationSetName = unsafe extern "C" fn(location: *mut Location, name: *const c_char);
 
-/// `SCOREP_Location_EnterRegion`: a region begins on a location (NULL: the calling thread's); `timestamp` in Score-P's
-/// ticks.
+/// `SCOREP_Location_EnterRegion`: enters a region on a location (NULL for the calling thread's); `timestamp` is in
+/// Score-P's ticks.
 pub type LocationEnterRegion = unsafe extern "C" fn(location: *mut Location, timestamp: u64, region: RegionHandle);
 
-/// `SCOREP_Location_ExitRegion`: the region that began last ends.
+/// `SCOREP_Location_ExitRegion`: exits the region that was entered last.
 pub type LocationExitRegion = LocationEnterRegion;
 
 /// `SCOREP_Location_TriggerCounterUint64`: writes the value of a sampling set with one metric.
 pub type LocationTriggerCounterUint64 =
     unsafe extern "C" fn(location: *mut Location, timestamp: u64, counter: SamplingSetHandle, value: u64);
 
-/// `SCOREP_Location_AddAttribute`: says something about the location's next event. `value` points to a value of the
-/// attribute's type, which is copied. Does nothing where no trace is written.
+/// `SCOREP_Location_AddAttribute`: adds an attribute to the location's next event. `value` points to a value of the
+/// attribute's type, which is copied. Without a trace, it does nothing.
 pub type LocationAddAttribute =
     unsafe extern "C" fn(location: *mut Location, attribute: AttributeHandle, value: *const c_void);
 
-/// `SCOREP_EnterRegion` and `SCOREP_ExitRegion`: on the calling thread's location, now.
+/// `SCOREP_EnterRegion` and `SCOREP_ExitRegion`: enter and exit a region on the calling thread's location, at the
+/// current time.
 pub type EnterRegion = unsafe extern "C" fn(region: RegionHandle);
 
-/// `SCOREP_Env_DoTracing`: whether a trace is written.
+/// `SCOREP_Env_DoTracing`: whether Score-P writes a trace.
 pub type EnvDoTracing = unsafe extern "C" fn() -> bool;
 
-/// `SCOREP_Env_DoProfiling`: whether a profile is made.
+/// `SCOREP_Env_DoProfiling`: whether Score-P makes a profile.
 pub type EnvDoProfiling = unsafe extern "C" fn() -> bool;
 
-/// `SCOREP_Status_HasOtf2Flushed`: whether the trace was written to its file before the end, for want of memory.
+/// `SCOREP_Status_HasOtf2Flushed`: whether Score-P ran out of memory and wrote the trace to its file before the end.
 pub type StatusHasOtf2Flushed = unsafe extern "C" fn() -> bool;
 
 /// `SCOREP_Env_GetTotalMemory`: `SCOREP_TOTAL_MEMORY`, in bytes.
@@ -123,73 +124,73 @@ pub type GetBeginEpoch = unsafe extern "C" fn() -> u64;
 /// `SCOREP_RecordingEnabled`: whether events are recorded now.
 pub type RecordingEnabled = unsafe extern "C" fn() -> bool;
 
-/// `SCOREP_Memory_GetLocalDefinitionPageManager`: what holds the definitions; its first word is the allocator of all
-/// memory.
+/// `SCOREP_Memory_GetLocalDefinitionPageManager`: returns the page manager of the definitions; its first word is the
+/// allocator of all memory.
 pub type MemoryGetLocalDefinitionPageManager = unsafe extern "C" fn() -> *const *mut Allocator;
 
 /// `SCOREP_Memory_GetPageSize`: bytes in a page.
 pub type MemoryGetPageSize = unsafe extern "C" fn() -> u64;
 
-/// What hands out pages; Score-P's own, and opaque.
+/// Allocator of pages; Score-P's own, and opaque.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Allocator {
     _unused: [u8; 0],
 }
 
-/// Pages of memory that are used for one thing; Score-P's own, and opaque.
+/// Pages of memory for one purpose; Score-P's own, and opaque.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct PageManager {
     _unused: [u8; 0],
 }
 
-/// `SCOREP_Allocator_CreatePageManager`: a page manager without pages, or NULL.
+/// `SCOREP_Allocator_CreatePageManager`: creates a page manager without pages; returns NULL if that fails.
 pub type AllocatorCreatePageManager = unsafe extern "C" fn(allocator: *mut Allocator) -> *mut PageManager;
 
-/// `SCOREP_Allocator_Alloc`: memory in one piece, or NULL when there is none.
+/// `SCOREP_Allocator_Alloc`: allocates memory in one piece; returns NULL if there is none.
 pub type AllocatorAlloc = unsafe extern "C" fn(pages: *mut PageManager, bytes: usize) -> *mut c_void;
 
-/// `SCOREP_Allocator_DeletePageManager`: gives its pages back.
+/// `SCOREP_Allocator_DeletePageManager`: gives the page manager's pages back.
 pub type AllocatorDeletePageManager = unsafe extern "C" fn(pages: *mut PageManager);
 
-/// `SCOREP_Allocator_GetMaxNumberOfPages`: pages in all.
+/// `SCOREP_Allocator_GetMaxNumberOfPages`: returns the number of all pages.
 pub type AllocatorGetMaxNumberOfPages = unsafe extern "C" fn(allocator: *const Allocator) -> u32;
 
-/// `SCOREP_Allocator_GetStats`: what of it is in use. Both have to be zero before: of the pages only the two counts are
-/// written, and the maintenance's room is added to.
+/// `SCOREP_Allocator_GetStats`: fills in the memory in use. Both structures must be zero before: of `pages`, only the
+/// two page counts are written; to the available bytes of `maintenance`, a value is added.
 pub type AllocatorGetStats =
     unsafe extern "C" fn(allocator: *mut Allocator, pages: *mut MemoryUse, maintenance: *mut MemoryUse);
 
-/// Memory in use, as [`AllocatorGetStats`] tells it. The maintenance's pages are among those of `pages`.
+/// Memory in use, from [`AllocatorGetStats`]. The pages of `maintenance` are included in those of `pages`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct MemoryUse {
-    /// The most pages that were in use at a time.
+    /// Greatest number of pages in use at a time.
     pub pages_allocated: u32,
-    /// Pages in use.
+    /// Number of pages in use.
     pub pages_used: u32,
-    /// Bytes.
+    /// Bytes allocated.
     pub memory_allocated: usize,
-    /// Bytes.
+    /// Bytes in use.
     pub memory_used: usize,
-    /// Bytes.
+    /// Bytes available.
     pub memory_available: usize,
-    /// Bytes that only keep the rest aligned.
+    /// Bytes lost to alignment.
     pub memory_alignment_loss: usize,
 }
 
-/// `scorep_measurement_phase`: how far the measurement is. A variable, which Score-P changes.
+/// `scorep_measurement_phase`: the phase of the measurement. A variable, which Score-P changes.
 pub type MeasurementPhase = c_int;
-/// It has not begun.
+/// The measurement has not begun.
 pub const PHASE_PRE: MeasurementPhase = -1;
-/// It is under way.
+/// The measurement is in progress.
 pub const PHASE_WITHIN: MeasurementPhase = 0;
-/// It is over, or ends.
+/// The measurement ends or has ended.
 pub const PHASE_POST: MeasurementPhase = 1;
 
-/// `scorep_get_in_measurement`: the calling thread's count (a `sig_atomic_t`) of how deep it is in Score-P. Above 0
-/// Score-P records nothing that it intercepts.
+/// `scorep_get_in_measurement`: returns the calling thread's count (a `sig_atomic_t`) of how deep it is inside Score-P.
+/// While it is above 0, Score-P records none of the calls that it intercepts.
 pub type GetInMeasurement = unsafe extern "C" fn() -> *mut c_int;
 
 #[cfg(all(test, target_arch = "x86_64"))]

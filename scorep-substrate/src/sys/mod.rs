@@ -1,13 +1,11 @@
-//! Score-P's plugin interfaces, declared: types and constants, nothing that acts.
+//! Declarations of Score-P's plugin interfaces: types and constants only.
 //!
-//! Built where Score-P is installed, the declarations are made from its headers at build time;
-//! elsewhere they are the hand-written ones. Both have the same names, fields and values (the tests
-//! of this module compare them wherever there are headers), so no code above can tell, and a
-//! library built without Score-P works with it. Rustdoc shows the hand-written ones when it is run
-//! without Score-P's headers.
+//! If Score-P is installed, the declarations are generated from its headers at build time; otherwise the hand-written
+//! ones are used. Both have the same names, fields and values, which the tests of this module compare if there are
+//! headers. So the code above works with either, and a library built without Score-P works with it. Rustdoc shows the
+//! hand-written declarations if it runs without the headers.
 //!
-//! Names follow one rule: a constant is called what Score-P calls it, less `SCOREP_METRIC_`, `SCOREP_SUBSTRATES_` or
-//! else `SCOREP_`.
+//! A constant has Score-P's name without `SCOREP_METRIC_`, `SCOREP_SUBSTRATES_` or else `SCOREP_`.
 //!
 //! # Who owns what
 //!
@@ -74,35 +72,34 @@ pub use declared::{
 };
 
 impl MetricPluginInfo {
-    /// A table with no callback set and all numbers zero, to fill in from:
-    /// `..MetricPluginInfo::zeroed()`.
+    /// Returns a table without callbacks and with all numbers zero, to complete with `..MetricPluginInfo::zeroed()`.
     ///
     /// The reserved space has to be zero, and so has every field that only a newer Score-P knows.
     #[must_use]
     pub const fn zeroed() -> Self {
-        // SAFETY: the struct holds integers and optional function pointers only, here and in the
-        // headers' version of it; zero is a value of all of these.
+        // SAFETY: the hand-written and the generated struct consist of integers and optional function pointers, for
+        // which zero is a value.
         unsafe { std::mem::zeroed() }
     }
 }
 
 impl SubstratePluginInfo {
-    /// A table with nothing set, to fill in from: `..SubstratePluginInfo::zeroed()`.
+    /// Returns a table in which everything is zero, to complete with `..SubstratePluginInfo::zeroed()`.
     ///
-    /// What is not declared has to be zero, and so has every function that the plugin does not have.
+    /// The undeclared fields have to be zero, and so has every function that the plugin lacks.
     #[must_use]
     pub const fn zeroed() -> Self {
-        // SAFETY: the struct holds an integer and optional function pointers only, here and in the headers' version of
-        // it; zero is a value of all of these.
+        // SAFETY: the hand-written and the generated struct consist of an integer and optional function pointers, for
+        // which zero is a value.
         unsafe { std::mem::zeroed() }
     }
 }
 
 impl MetricProperties {
-    /// The entry that ends a list: Score-P stops where `name` is NULL.
+    /// Returns the entry that ends a list: Score-P stops where `name` is NULL.
     #[must_use]
     pub const fn end() -> Self {
-        // SAFETY: the struct holds integers and raw pointers only; zero is a value of all of these.
+        // SAFETY: the struct consists of integers and raw pointers, for which zero is a value.
         unsafe { std::mem::zeroed() }
     }
 }

@@ -1,14 +1,14 @@
-//! The time that a process' threads spent inside NCCL's API.
+//! The time that a process's threads spent inside NCCL's API.
 
 use std::error::Error;
 
 use super::json::{Event, Recording, int};
 
-/// The state in which the end of a group begins.
+/// State of a group at the call of `ncclGroupEnd`.
 const GROUP_END_BEGINS: i64 = 24;
 
-/// Nanoseconds: of each call; of each group from where its end begins; and, behind the groups of a thread, of each
-/// launch up to the last stop of its operations.
+/// Sums up the time inside the API, in nanoseconds: of each call, of each group from the begin of its end, and of each
+/// launch after its thread's groups, up to the last stop of its operations.
 pub(crate) fn time(recording: &Recording) -> Result<i64, Box<dyn Error>> {
     let events = &recording.events;
     let mut sum = 0;
@@ -30,7 +30,7 @@ fn end_begins(group: &Event) -> Option<i64> {
     state.and_then(|state| state["t"].as_i64())
 }
 
-/// Whether the latest group on the launch's thread was over when the launch began.
+/// Returns whether the last group on the launch's thread had ended when the launch began.
 pub(crate) fn is_behind_a_group(events: &[Event], launch: usize) -> Result<bool, Box<dyn Error>> {
     let begin = int(&events[launch].start, "t")?;
     let on_thread = |event: &&Event| event.kind == "GroupApi" && event.tid == events[launch].tid;
@@ -38,8 +38,8 @@ pub(crate) fn is_behind_a_group(events: &[Event], launch: usize) -> Result<bool,
     Ok(latest.is_some_and(|group| group.stop.is_some_and(|stop| stop <= begin)))
 }
 
-/// The last stop of the launch's operations, which are those that start on its thread before anything else is launched
-/// or grouped there; of the launch itself where it has none.
+/// Returns the last stop of the launch's operations, or of the launch itself if it has none. Its operations start on
+/// its thread before the thread's next launch or group.
 fn last_stop(events: &[Event], launch: usize) -> Option<i64> {
     let on_thread = events[launch + 1..].iter().filter(|event| event.tid == events[launch].tid);
     let next = on_thread.take_while(|event| !["GroupApi", "KernelLaunch"].contains(&event.kind.as_str()));

@@ -1,4 +1,4 @@
-//! Every difference between a summary and the reference.
+//! Lists every difference between a summary and the reference.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,36 +7,36 @@ use serde_json::{Value, json};
 use super::Reference;
 use super::fit::Fit;
 
-/// What a field must be.
+/// The expected value of a field.
 enum Expected {
-    /// Exactly this.
+    /// This value exactly.
     Exactly(Value),
-    /// A time, or a rate over one: within 0.1 %.
+    /// A time or a rate: within 0.1 %.
     Time(f64),
     /// A result of a fit: within 1e-6.
     Fitted(f64),
-    /// Its standard error: within 1e-6 of the result.
+    /// A standard error and its result: within 1e-6 of the result.
     Error(f64, f64),
     /// An object with these fields.
     Object(Vec<(&'static str, Expected)>),
-    /// A count that no capture determines.
+    /// Any count, since captures do not determine it.
     AnyCount,
-    /// Counts by reason: which reason it was, no capture determines.
+    /// Counts by reason with this sum; captures do not determine the reason.
     Untimed(usize),
 }
 
 use Expected::{AnyCount, Error, Exactly, Fitted, Object, Time, Untimed};
 
-/// A row: the fields that identify it, and the others.
+/// A row: the fields that identify it, and its other fields.
 type Row = (Vec<(&'static str, Value)>, Vec<(&'static str, Expected)>);
 
-/// Reasons for which an operation has no time of the GPU's.
+/// Reasons why an operation has no GPU time.
 const REASONS: [&str; 5] = ["graph", "no_event", "cuda_failed", "not_chosen", "not_believed"];
 
-/// Fits that are meant to be 0 need some room, too.
+/// Least tolerance, for fits whose expected value is 0.
 const FLOOR: f64 = 1e-9;
 
-/// One sentence for every difference; none when the summary is right.
+/// Returns a sentence for every difference; none if the summary is right.
 pub(crate) fn compare(actual: &Value, expected: &Reference) -> Vec<String> {
     let mut differences = Vec::new();
     check(&actual["schema"], &Exactly(json!("scorep-nccl-summary-1")), "schema", &mut differences);
@@ -50,8 +50,8 @@ pub(crate) fn compare(actual: &Value, expected: &Reference) -> Vec<String> {
     differences
 }
 
-/// The processes' counters of times are the sums of their kernels' times: of collectives and of sends and receives each
-/// kernel once, of a function each kernel that runs any of it.
+/// Compares the processes' counters of times with sums of kernel times. The counters of collectives and of sends and
+/// receives count each kernel once; a function's counter counts each kernel that runs the function.
 pub(crate) fn compare_counters(actual: &Value, expected: &Reference) -> Vec<String> {
     let mut wanted: BTreeMap<String, f64> =
         ["nccl_collective_time", "nccl_p2p_time"].map(|name| (name.to_owned(), 0.0)).into();
@@ -143,7 +143,7 @@ fn check_near(actual: &Value, expected: f64, tolerance: f64, place: &str, differ
     }
 }
 
-/// Null where there is no value.
+/// Expects null if there is no value.
 fn or_null<T>(value: Option<T>, expected: impl Fn(T) -> Expected) -> Expected {
     value.map_or(Exactly(Value::Null), expected)
 }
@@ -261,7 +261,7 @@ fn channels(reference: &Reference) -> Vec<Row> {
         let fields = vec![
             ("transfers", Exactly(json!(row.transfers))),
             ("bytes", Exactly(json!(row.bytes))),
-            // No time, but a quotient of two exact numbers.
+            // not a time, but a quotient of two exact numbers
             ("mean_size_bytes", Fitted(row.mean_size_bytes)),
             ("mean_time_us", Time(row.mean_time_us)),
         ];

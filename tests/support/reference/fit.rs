@@ -1,9 +1,9 @@
-//! The straight line through sizes and times: time = latency + bytes / rate.
+//! Fits a straight line through sizes and times: time = latency + bytes / rate.
 
-/// A least squares fit that is published.
+/// A published least squares fit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Fit {
-    /// Not there where the line crosses size 0 below 0.
+    /// Absent if the line crosses size 0 at a negative time.
     pub(crate) latency_us: Option<f64>,
     pub(crate) latency_error_us: f64,
     pub(crate) rate_mb_s: f64,
@@ -13,10 +13,11 @@ pub(crate) struct Fit {
     pub(crate) n: usize,
 }
 
-/// The fit of time (nanoseconds) over size (bytes), by the normal equations of the relative residuals: 1 is to be
-/// latency / time + slope bytes / time. `None` where it is not published: it takes four sizes that span a factor of
-/// eight, and a slope that lies three of its standard errors above 0, and a latency that lies no more than three below
-/// 0.
+/// Fits time (nanoseconds) over size (bytes), by the normal equations of the relative residuals: 1 = latency / time +
+/// slope * bytes / time.
+///
+/// Returns `None` for a fit that is not published. A published fit has four sizes or more that span a factor of eight,
+/// a slope at least three of its standard errors above 0, and a latency at most three of its standard errors below 0.
 pub(crate) fn fit(points: &[(i64, f64)]) -> Option<Fit> {
     let sizes = points.iter().map(|&(bytes, _)| bytes).filter(|&bytes| bytes > 0);
     let (smallest, largest) = (sizes.clone().min()?, sizes.max()?);
@@ -45,10 +46,10 @@ pub(crate) fn fit(points: &[(i64, f64)]) -> Option<Fit> {
     Some(Fit {
         latency_us: if latency < 0.0 { None } else { Some(latency / 1000.0) },
         latency_error_us: latency_error / 1000.0,
-        // Bytes in a nanosecond are thousands of bytes in a microsecond.
+        // bytes per nanosecond are thousands of bytes per microsecond
         rate_mb_s: 1000.0 / slope,
         rate_error_mb_s: 1000.0 / slope * (slope_error / slope),
-        // Beside the best that a constant time can do.
+        // compared with the best constant time
         r2: 1.0 - residuals / (n - u * u / uu),
         n: points.len(),
     })

@@ -1,5 +1,5 @@
-//! The captures, as events with their states, stop and children. Lenient: that a capture is in order is the strict
-//! reader's task.
+//! Reads captures as events with their states, stop and children. It does not check the order of a capture; the
+//! library's strict reader does.
 
 use std::collections::{BTreeMap, HashMap};
 use std::error::Error;
@@ -10,35 +10,35 @@ use std::path::Path;
 use flate2::read::MultiGzDecoder;
 use serde_json::Value;
 
-/// One capture.
+/// A capture.
 pub(crate) struct Recording {
     /// Version of the profiler interface.
     pub(crate) api: i64,
     pub(crate) pid: i64,
-    /// Callbacks that were lost.
+    /// Number of lost callbacks.
     pub(crate) dropped: usize,
-    /// Lines but for the first, and for those of kernels.
+    /// Number of lines, without the first line and the lines of kernels.
     pub(crate) callbacks: usize,
     pub(crate) contexts: BTreeMap<i64, Context>,
-    /// In the order of their start lines.
+    /// Events in the order of their start lines.
     pub(crate) events: Vec<Event>,
-    /// Times of kernels, by the handle of what the two CUDA events are around.
+    /// Times of kernels, by the handle of the launch or call between whose two CUDA events they ran.
     pub(crate) kernels: HashMap<i64, KernelLine>,
 }
 
-/// When two CUDA events happened, ns of the events' clock.
+/// Times of two CUDA events, nanoseconds of the events' clock.
 pub(crate) struct KernelLine {
-    /// When that was learnt.
+    /// When the times became known.
     pub(crate) t: i64,
     pub(crate) first: i64,
     pub(crate) last: i64,
-    /// When the kernel began, if that is told.
+    /// When the kernel began, if the line has it.
     pub(crate) begin: Option<i64>,
-    /// When the first one was recorded, if that is told.
+    /// When the first event was recorded, if the line has it.
     pub(crate) at: Option<i64>,
 }
 
-/// A communicator as one rank of it was told.
+/// A communicator, as NCCL's init describes it to one rank.
 pub(crate) struct Context {
     /// 16 hexadecimal digits.
     pub(crate) comm: String,
@@ -48,21 +48,21 @@ pub(crate) struct Context {
     pub(crate) rank: i64,
 }
 
-/// One event.
+/// An event.
 pub(crate) struct Event {
     pub(crate) kind: String,
     pub(crate) ctx: i64,
     /// Thread of the start.
     pub(crate) tid: i64,
-    /// Place of the parent in [`Recording::events`].
+    /// Index of the parent in [`Recording::events`].
     pub(crate) parent: Option<usize>,
-    /// Places of the children in [`Recording::events`].
+    /// Indices of the children in [`Recording::events`].
     pub(crate) children: Vec<usize>,
     /// The start line.
     pub(crate) start: Value,
     /// The state lines before the stop.
     pub(crate) states: Vec<Value>,
-    /// Nanoseconds; of the first stop, should there be more.
+    /// Time of the first stop, nanoseconds.
     pub(crate) stop: Option<i64>,
 }
 
@@ -155,7 +155,7 @@ pub(crate) fn read(path: &Path) -> Result<Recording, Box<dyn Error>> {
     Ok(recording)
 }
 
-/// The name of a type, which may be given as its number; empty for one that has no name.
+/// Returns the name of an event type, which a line may have as a number; empty if the type has no name.
 fn kind(value: &Value) -> String {
     let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let bits = match text.strip_prefix("0x") {
@@ -168,7 +168,7 @@ fn kind(value: &Value) -> String {
     }
 }
 
-/// A number of a line that has it.
+/// Returns a number from a line.
 pub(crate) fn int(line: &Value, field: &str) -> Result<i64, Box<dyn Error>> {
     line[field].as_i64().ok_or_else(|| format!("no {field} in {line}").into())
 }
@@ -178,7 +178,7 @@ impl Recording {
         self.contexts.get(&event.ctx).ok_or_else(|| format!("no context {}", event.ctx).into())
     }
 
-    /// The children of an event that are of this kind.
+    /// Returns the children of an event that have this kind.
     pub(crate) fn children<'a>(&'a self, event: &'a Event, kind: &'a str) -> impl Iterator<Item = &'a Event> {
         event.children.iter().map(|&child| &self.events[child]).filter(move |child| child.kind == kind)
     }
@@ -189,12 +189,12 @@ impl Recording {
 }
 
 impl Event {
-    /// A collective, or a send or receive.
+    /// Returns whether the event is a collective, a send or a receive.
     pub(crate) fn is_operation(&self) -> bool {
         self.kind == "Coll" || self.kind == "P2p"
     }
 
-    /// The last line with this state, if that has an argument.
+    /// Returns the last line with this state, if it has an argument.
     pub(crate) fn state(&self, number: i64) -> Option<&Value> {
         let mut lines = self.states.iter().filter(|line| line["state"] == number);
         lines.next_back().filter(|line| line["arg"].is_number())

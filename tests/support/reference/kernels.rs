@@ -1,33 +1,32 @@
-//! Kernels: which operations each of them runs, and the time that CUDA events around its launch give it.
+//! Kernels: the operations that each kernel runs, and its time from the CUDA events around its launch.
 //!
-//! NCCL tells of a kernel in this order, on one thread: its launch begins (KernelLaunch), the launch has returned,
-//! Group, and then its operations, up to the thread's next Group. Where no Group has started on the thread, each
-//! operation is taken for a kernel of its own.
+//! NCCL reports a kernel on one thread, in this order: the begin of its launch (KernelLaunch), the launch's return,
+//! Group, and then its operations, up to the thread's next Group. Without a Group on the thread, each operation counts
+//! as a kernel of its own.
 //!
-//! The first event happens as soon as the stream is free, but no kernel begins before the host has launched it. What
-//! the events' clock shows at that moment is told by the smallest difference (event - time of its record) that was seen
-//! of late: that of an event that waited for nothing. One that happens right behind another kernel has most likely
-//! waited for that one: it is its kernel's begin.
+//! The first event happens as soon as the stream is free, but no kernel begins before the host has launched it. To
+//! compare the two, the host's clock is converted to the events' clock with the smallest recent difference (time of an
+//! event - time of its record): an event that waited for nothing gave it. A first event right behind another kernel has
+//! most likely waited for that kernel; then its own kernel begins with it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::json::{Event, KernelLine, Recording};
 
-/// The smallest difference is looked for anew after so many nanoseconds; that of the time before, up to twice as long
-/// ago, still counts.
+/// Nanoseconds after which a new smallest difference is determined. The one before stays valid for up to twice as long.
 const OF_LATE: i64 = 1_000_000_000;
-/// Nanoseconds that two events with a kernel between them are apart at least.
+/// Least nanoseconds between two events with a kernel between them.
 const LEAST: i64 = 5_000;
-/// An event so many nanoseconds behind the one before it has waited for that one's kernel.
+/// A first event within this many nanoseconds of the last kernel's end has waited for that kernel.
 const BEHIND: i64 = 4_000;
-/// What is this short by the end of its launch, nanoseconds, and has its first event so long before that, was over by
-/// then.
+/// A kernel was over by the end of its launch if it would be shorter than `BLINK`, and its first event lies more than
+/// `LONG_BEFORE` earlier; nanoseconds.
 const BLINK: i64 = 8_000;
 const LONG_BEFORE: i64 = 30_000;
-/// Then it is its first event's if the two events are so many nanoseconds apart at most.
+/// Such a kernel began with its first event if its two events are at most this many nanoseconds apart.
 const KNOWN: i64 = 60_000;
 
-/// One kernel; places are those of [`Recording::events`].
+/// A kernel; operations are indices into [`Recording::events`].
 #[derive(Debug, Default)]
 struct Kernel {
     /// Its KernelLaunch, or the silent call that launched it.
@@ -35,13 +34,13 @@ struct Kernel {
     operations: Vec<usize>,
 }
 
-/// What is known of the kernels of a process.
+/// The kernels of a process.
 pub(crate) struct Kernels(Vec<Kernel>);
 
 impl Kernels {
     pub(crate) fn of(recording: &Recording) -> Self {
         let mut kernels: Vec<Kernel> = Vec::new();
-        // by thread: the launch whose operations are to come, and the kernel whose operations come
+        // by thread: the launch whose operations follow, and the kernel whose operations follow
         let mut launched: HashMap<i64, usize> = HashMap::new();
         let mut current: HashMap<i64, usize> = HashMap::new();
         for (place, event) in recording.events.iter().enumerate() {
@@ -62,17 +61,17 @@ impl Kernels {
         Self(kernels)
     }
 
-    /// Operations that have their kernel to themselves.
+    /// Returns the operations that have a kernel to themselves.
     pub(crate) fn alone(&self) -> Vec<usize> {
         self.0.iter().filter(|kernel| kernel.operations.len() == 1).map(|kernel| kernel.operations[0]).collect()
     }
 
-    /// The first operation of each.
+    /// Returns the first operation of each kernel.
     pub(crate) fn firsts(&self) -> BTreeSet<usize> {
         self.0.iter().filter_map(|kernel| kernel.operations.first().copied()).collect()
     }
 
-    /// The first operation of each function in each of them.
+    /// Returns the first operation of each function in each kernel.
     pub(crate) fn firsts_of_functions(&self, recording: &Recording) -> BTreeSet<usize> {
         let function = |place: &usize| recording.events[*place].start["func"].as_str().unwrap_or_default().to_owned();
         let of_kernel = |kernel: &Kernel| {
@@ -82,7 +81,7 @@ impl Kernels {
         self.0.iter().flat_map(of_kernel).collect()
     }
 
-    /// The time of each operation whose kernel's launch has events, in us.
+    /// Returns the times of the operations whose kernels have events, in microseconds.
     pub(crate) fn times(&self, recording: &Recording) -> BTreeMap<usize, f64> {
         let timed = self.0.iter().filter_map(|kernel| {
             let launch = &recording.events[kernel.launch?];
@@ -112,7 +111,7 @@ impl Kernels {
     }
 }
 
-/// The smallest difference of late, of one communicator.
+/// The smallest recent difference of a communicator.
 #[derive(Default)]
 struct Smallest {
     since: i64,
@@ -121,7 +120,7 @@ struct Smallest {
 }
 
 impl Smallest {
-    /// What it is with one more, seen at that time.
+    /// Adds a difference seen at `time`, and returns the smallest one.
     fn with(&mut self, time: i64, difference: i64) -> i64 {
         let age = time - self.since;
         if self.current.is_none() || age >= OF_LATE {
@@ -134,8 +133,8 @@ impl Smallest {
     }
 }
 
-/// Calls that NCCL reports no further, where there are events around what they launch: those of one group share its
-/// kernel.
+/// Returns the kernels of silent calls: collective calls without an operation in the capture. The calls of a group
+/// share a kernel.
 fn silent(recording: &Recording) -> Vec<Kernel> {
     let mut kernels: Vec<Kernel> = Vec::new();
     let mut of_group: HashMap<(Option<usize>, i64), usize> = HashMap::new();
@@ -155,8 +154,8 @@ fn silent(recording: &Recording) -> Vec<Kernel> {
     kernels
 }
 
-/// When the first event was recorded and the launch had returned on the host's clock, ns. A silent call is launched at
-/// its group's end.
+/// Returns when the first event was recorded and when the launch had returned, in nanoseconds of the host's clock. The
+/// group's end launches a silent call.
 fn host_times(recording: &Recording, launch: &Event, line: &KernelLine) -> Option<[i64; 2]> {
     let recorded = |began: i64| line.at.map_or(began, |at| at.max(began));
     if launch.kind == "CollApi" {

@@ -1,9 +1,7 @@
-//! The slow and plain reference: what the summary of a run must say, computed from its captures in the most obvious
-//! way.
+//! The slow and plain reference: computes from a run's captures what their summary must say, in the most obvious way.
 //!
-//! It shares nothing with the code it judges: it reads the captures on its own, keeps every event until the end, and
-//! takes its figures by the definitions of the summary, one after the other. Where it would be cleverer to be quicker,
-//! it is not.
+//! It shares no code with the library. It reads the captures itself, keeps every event until the end, and computes one
+//! figure after the other by the summary's definitions. It prefers plain code to fast code.
 //!
 //! | file | task |
 //! |---|---|
@@ -33,16 +31,16 @@ use json::Recording;
 use operations::OperationRow;
 use transfers::{ChannelRow, TransferRow};
 
-/// What times of the GPU's are taken from, as `NCCL_SCOREP_GPU_TIME` tells the library.
+/// Sources of GPU times, as in `NCCL_SCOREP_GPU_TIME`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sources {
-    /// `auto`: stamps where they can be believed, else events.
+    /// `auto`: stamps if they are valid, or else events.
     Both,
     Stamps,
     Events,
 }
 
-/// What the summary of a run must say (less what no capture determines: process ids, windows and memory).
+/// The content of a run's summary, without the figures that captures do not determine: process ids, windows and memory.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Reference {
     pub(crate) processes: Vec<ProcessRow>,
@@ -52,7 +50,7 @@ pub(crate) struct Reference {
     pub(crate) channels: Vec<ChannelRow>,
 }
 
-/// One process, that is one capture.
+/// A process, which is one capture.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ProcessRow {
     pub(crate) process: usize,
@@ -63,27 +61,27 @@ pub(crate) struct ProcessRow {
     pub(crate) invisible: usize,
     pub(crate) out_of_step: usize,
     pub(crate) ignored_handles: usize,
-    /// Operations without a time of the GPU's, whatever the reason.
+    /// Operations without a GPU time, for any reason.
     pub(crate) untimed: usize,
 }
 
-/// One communicator, whose ranks may lie in several processes or in one.
+/// A communicator, whose ranks may be in several processes or in one.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct CommunicatorRow {
     pub(crate) comm: String,
     pub(crate) nranks: i64,
     pub(crate) nnodes: i64,
     pub(crate) name: String,
-    /// (rank, process), sorted.
+    /// Pairs of rank and process, sorted.
     pub(crate) ranks: Vec<(i64, usize)>,
 }
 
-/// The reference of a run whose captures are these, process by process.
+/// Computes the reference of a run from its captures, process by process.
 pub(crate) fn summarise<P: AsRef<Path>>(paths: &[P]) -> Result<Reference, Box<dyn Error>> {
     summarise_by(paths, Sources::Both)
 }
 
-/// The same with times from some sources only.
+/// Computes the reference with GPU times from these sources only.
 pub(crate) fn summarise_by<P: AsRef<Path>>(paths: &[P], sources: Sources) -> Result<Reference, Box<dyn Error>> {
     let mut recordings = Vec::new();
     for path in paths {
@@ -105,9 +103,9 @@ fn process_row(process: usize, recording: &Recording, sources: Sources) -> Resul
         process,
         callbacks: recording.callbacks,
         events: recording.events.len(),
-        // A replay never fills the recorder.
+        // a replay never fills the recorder, so only the capture's own drops count
         dropped: recording.dropped,
-        // It calls with no handle that it was not given.
+        // a replay uses only handles that it was given
         ignored_handles: 0,
         unfinished: operations::unfinished(recording),
         invisible: operations::invisible(recording, sources),

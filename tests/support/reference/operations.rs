@@ -1,4 +1,4 @@
-//! Collectives and sends/receives: which are GPU-timed, and their times.
+//! Collectives, sends and receives: the operations that have a GPU time, and these times.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -7,7 +7,7 @@ use super::Sources;
 use super::json::{Event, Recording, int};
 use super::kernels::Kernels;
 
-/// All operations of one rank of a communicator with one function (and one peer).
+/// All operations of one rank of a communicator with one function and, for sends and receives, one peer.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct OperationRow {
     pub(crate) comm: String,
@@ -18,19 +18,19 @@ pub(crate) struct OperationRow {
     pub(crate) count: usize,
     pub(crate) bytes: i64,
     pub(crate) gpu_timed: usize,
-    /// Those of them whose time is that between two CUDA events.
+    /// Operations whose GPU time comes from CUDA events.
     pub(crate) event_timed: usize,
     pub(crate) time_us: f64,
-    /// The same of those operations alone that are their kernel's first of this function.
+    /// The time of the operations that are the first of this function in their kernel.
     pub(crate) kernel_time_us: f64,
-    /// The same of those alone that are their kernel's first.
+    /// The time of the operations that are the first in their kernel.
     pub(crate) kernel_once_us: f64,
     pub(crate) min_us: Option<f64>,
-    /// Where at least nine of ten are timed.
+    /// Present if at least nine of ten operations are timed.
     pub(crate) max_us: Option<f64>,
 }
 
-/// One operation of a process.
+/// An operation of a process.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Operation {
     pub(crate) comm: String,
@@ -38,29 +38,29 @@ pub(crate) struct Operation {
     pub(crate) kind: String,
     pub(crate) func: String,
     pub(crate) peer: Option<i64>,
-    /// Of collectives.
+    /// Collectives only.
     pub(crate) sequence: Option<i64>,
     pub(crate) bytes: i64,
-    /// Of collectives.
+    /// Collectives only.
     pub(crate) algorithm: Option<String>,
-    /// Of collectives.
+    /// Collectives only.
     pub(crate) protocol: Option<String>,
-    /// The GPU's time, where it can be believed.
+    /// GPU time, if it is valid.
     pub(crate) gpu_us: Option<f64>,
-    /// Whether that is one by CUDA events.
+    /// Whether the GPU time comes from CUDA events.
     pub(crate) by_events: bool,
-    /// Whether it is the first of its kernel.
+    /// Whether it is the first operation of its kernel.
     pub(crate) is_first: bool,
-    /// Whether no operation before it in its kernel has its function.
+    /// Whether it is the first operation of its function in its kernel.
     pub(crate) is_first_of_function: bool,
 }
 
-/// The operations of one process, in the order of their start lines.
+/// Returns the operations of a process, in the order of their start lines.
 pub(crate) fn each(recording: &Recording) -> Result<Vec<Operation>, Box<dyn Error>> {
     timed(recording, Sources::Both)
 }
 
-/// The same with times from these sources.
+/// Returns the operations with GPU times from these sources.
 pub(crate) fn timed(recording: &Recording, sources: Sources) -> Result<Vec<Operation>, Box<dyn Error>> {
     let kernels = Kernels::of(recording);
     let (firsts, firsts_of_functions) = (kernels.firsts(), kernels.firsts_of_functions(recording));
@@ -93,7 +93,7 @@ pub(crate) fn timed(recording: &Recording, sources: Sources) -> Result<Vec<Opera
 
 type Key = (String, i64, String, String, Option<i64>);
 
-/// The rows of all processes, by key.
+/// Returns the rows of all processes, sorted by key.
 pub(crate) fn rows(recordings: &[&Recording], sources: Sources) -> Result<Vec<OperationRow>, Box<dyn Error>> {
     let mut groups: BTreeMap<Key, Vec<Operation>> = BTreeMap::new();
     for recording in recordings {
@@ -107,7 +107,7 @@ pub(crate) fn rows(recordings: &[&Recording], sources: Sources) -> Result<Vec<Op
 
 fn row((comm, rank, kind, func, peer): Key, operations: &[Operation]) -> OperationRow {
     let times = operations.iter().filter_map(|operation| operation.gpu_us).collect::<Vec<_>>();
-    // Not sum(), which makes -0 of nothing.
+    // not sum(), which returns -0 for no values
     let time_of = |wanted: fn(&&Operation) -> bool| {
         operations.iter().filter(wanted).filter_map(|operation| operation.gpu_us).fold(0.0, |sum, time| sum + time)
     };
@@ -130,7 +130,7 @@ fn row((comm, rank, kind, func, peer): Key, operations: &[Operation]) -> Operati
     }
 }
 
-/// Bytes of one element.
+/// Returns the bytes of an element.
 fn type_size(name: &str) -> Result<i64, Box<dyn Error>> {
     match name.trim_start_matches("nccl") {
         "Int8" | "Uint8" | "Char" | "Float8e4m3" | "Float8e5m2" => Ok(1),
@@ -141,23 +141,24 @@ fn type_size(name: &str) -> Result<i64, Box<dyn Error>> {
     }
 }
 
-/// The time of each operation with stamps that can be believed, from the first start of its kernel channels to their
-/// last stop. In us.
+/// Returns the times of the operations with valid stamps: from the first start of a kernel channel to the last stop, in
+/// microseconds.
 fn by_stamps(recording: &Recording, kernels: &Kernels) -> BTreeMap<usize, f64> {
     let uncounted = first_uncounted(recording);
     let alone = kernels.alone().into_iter().filter(|&place| recording.events[place].is_operation());
     alone.filter_map(|place| Some((place, gpu_time(recording, place, &uncounted)?))).collect()
 }
 
-/// The time of one that has its kernel to itself. A block's first thread takes the stamps; only where it works as long
-/// as all others, which is so of a send, of a receive and of two algorithms, are they the kernel's.
+/// Returns the time of an operation with a kernel of its own, if its stamps are valid. The first thread of a block
+/// takes the stamps. They are the kernel's time only if that thread works as long as all others: in sends, in receives,
+/// and with two algorithms.
 fn gpu_time(recording: &Recording, place: usize, uncounted: &BTreeMap<i64, usize>) -> Option<f64> {
     let event = &recording.events[place];
     if event.kind == "Coll" && !matches!(event.start["algo"].as_str(), Some("RING" | "PAT")) {
         return None;
     }
     let in_step = uncounted.get(&event.ctx).is_none_or(|&first| place < first);
-    // a collective runs on all of its channels; one that is missing may have run longer
+    // a collective runs on all of its channels; a channel without stamps may have run longer
     let channels = if event.kind == "Coll" { event.start["nch"].as_u64().unwrap_or(0) as usize } else { 0 };
     let whole = recording.children(event, "KernelCh").filter(|channel| stamps(channel).is_some()).count() >= channels;
     if in_step && whole { stamped_time(recording, event) } else { None }
@@ -167,7 +168,7 @@ fn stamps(channel: &Event) -> Option<(i64, i64)> {
     Some((channel.start["ptimer"].as_i64()?, channel.state(22)?["arg"].as_i64()?))
 }
 
-/// The same whether or not it can be believed.
+/// Returns the time between the stamps, valid or not.
 fn stamped_time(recording: &Recording, event: &Event) -> Option<f64> {
     let stamps = recording.children(event, "KernelCh").filter_map(stamps).collect::<Vec<_>>();
     let start = stamps.iter().map(|&(start, _)| start).min()?;
@@ -175,9 +176,9 @@ fn stamped_time(recording: &Recording, event: &Event) -> Option<f64> {
     Some((stop - start) as f64 / 1000.0)
 }
 
-/// For each context that has one, the place of the first start line whose work NCCL does not number: a send to oneself
-/// that never gets a kernel channel, a collective call that never becomes a collective, or an operation that is
-/// launched beside a CUDA graph of its communicator, whose replays NCCL numbers when they run.
+/// Returns for each context the index of the first start line whose work NCCL does not count. It is a send to oneself
+/// without kernel channels, a collective call without a collective, or an operation launched beside a CUDA graph of its
+/// communicator: NCCL counts the graph's replays when they run.
 fn first_uncounted(recording: &Recording) -> BTreeMap<i64, usize> {
     let mut first = BTreeMap::new();
     let mut with_graph = BTreeSet::new();
@@ -201,7 +202,7 @@ fn first_uncounted(recording: &Recording) -> BTreeMap<i64, usize> {
     first
 }
 
-/// Operations with stamps that cannot be believed.
+/// Counts the operations whose stamps are invalid because of an uncounted work.
 pub(crate) fn out_of_step(recording: &Recording) -> usize {
     let uncounted = first_uncounted(recording);
     let operations = recording.events.iter().enumerate().filter(|(_, event)| event.is_operation());
@@ -209,12 +210,12 @@ pub(crate) fn out_of_step(recording: &Recording) -> usize {
     stamped.filter(|(place, event)| uncounted.get(&event.ctx).is_some_and(|first| place >= first)).count()
 }
 
-/// Operations without a time of the GPU's.
+/// Counts the operations without a GPU time.
 pub(crate) fn untimed(recording: &Recording, sources: Sources) -> Result<usize, Box<dyn Error>> {
     Ok(timed(recording, sources)?.iter().filter(|operation| operation.gpu_us.is_none()).count())
 }
 
-/// Calls of the application that never become an operation, and that no events time. Before interface v5 NCCL reports
+/// Counts the application's calls that never become an operation and have no events. Before interface v5, NCCL reports
 /// no calls.
 pub(crate) fn invisible(recording: &Recording, sources: Sources) -> usize {
     if recording.api < 5 {
@@ -231,7 +232,7 @@ pub(crate) fn invisible(recording: &Recording, sources: Sources) -> usize {
     calls.count()
 }
 
-/// Operations of which something never ended.
+/// Counts the operations that lack a stop, or have a child that lacks one.
 pub(crate) fn unfinished(recording: &Recording) -> usize {
     let finished = |event: &Event| {
         let channels = recording.children(event, "KernelCh");

@@ -1,4 +1,4 @@
-//! What crossed the network, by pair of ranks and by channel.
+//! Network transfers, by pair of ranks and by channel.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -6,7 +6,7 @@ use std::error::Error;
 use super::fit::{Fit, fit};
 use super::json::{Event, Recording, int};
 
-/// One send: sizes in bytes, times in nanoseconds.
+/// A send: size in bytes, times in nanoseconds.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Transfer {
     pub(crate) comm: String,
@@ -18,7 +18,7 @@ pub(crate) struct Transfer {
     pub(crate) stop: i64,
 }
 
-/// All sends of one rank of a communicator to another.
+/// All sends from one rank of a communicator to another.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct TransferRow {
     pub(crate) comm: String,
@@ -36,7 +36,7 @@ pub(crate) struct TransferRow {
     pub(crate) fit: Option<Fit>,
 }
 
-/// What time stands for those of a size, as `NCCL_SCOREP_REGRESSION` tells the library.
+/// The time that represents the transfers of a size, as in `NCCL_SCOREP_REGRESSION`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Regression {
     Median,
@@ -44,7 +44,7 @@ pub(crate) enum Regression {
     Avg,
 }
 
-/// All sends of one rank of a communicator to another over one channel.
+/// All sends from one rank of a communicator to another over one channel.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ChannelRow {
     pub(crate) comm: String,
@@ -58,7 +58,7 @@ pub(crate) struct ChannelRow {
     pub(crate) latency_us: Option<f64>,
 }
 
-/// The rows of all processes, by key.
+/// Returns the rows of all processes, sorted by key.
 pub(crate) fn rows(recordings: &[&Recording], regression: Regression) -> Result<Vec<TransferRow>, Box<dyn Error>> {
     let mut groups: BTreeMap<(String, i64, i64), Vec<Transfer>> = BTreeMap::new();
     for transfer in all(recordings)? {
@@ -94,17 +94,18 @@ fn row(comm: String, rank: i64, peer: i64, transfers: &[Transfer], regression: R
     }
 }
 
-/// A transfer as its connection served it.
+/// The service of a transfer by its connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Service {
     pub(crate) bytes: i64,
     /// Nanoseconds.
     pub(crate) time: i64,
-    /// Transfers of its connection that have not stopped when it starts, and that stop before it or are it.
+    /// Transfers in flight on the connection when this one starts, among those that stop no later; it counts itself.
     pub(crate) in_flight: usize,
 }
 
-/// Each transfer of a pair, from its start, or the stop before it on its channel where that is later, to its stop.
+/// Returns the service of each transfer of a pair: from its start, or from the stop before it on its channel if that is
+/// later, to its stop.
 pub(crate) fn services(transfers: &[Transfer]) -> Vec<Service> {
     let mut channels: BTreeMap<i64, Vec<&Transfer>> = BTreeMap::new();
     for transfer in transfers {
@@ -123,7 +124,7 @@ pub(crate) fn services(transfers: &[Transfer]) -> Vec<Service> {
     services
 }
 
-/// Each size with the time that stands for it.
+/// Returns each size with the time that represents it.
 pub(crate) fn points(services: &[Service], regression: Regression) -> Vec<(i64, f64)> {
     let mut sizes: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
     for service in services {
@@ -140,7 +141,8 @@ pub(crate) fn points(services: &[Service], regression: Regression) -> Vec<(i64, 
     sizes.into_iter().map(point).collect()
 }
 
-/// Bytes per microsecond of one connection that serves each transfer in the median time of its size.
+/// Returns the rate, in bytes per microsecond, of a connection that serves each transfer in the median time of its
+/// size.
 fn typical(services: &[Service]) -> Option<f64> {
     let medians: BTreeMap<i64, f64> = points(services, Regression::Median).into_iter().collect();
     let microseconds: f64 = services.iter().map(|service| medians[&service.bytes] / 1000.0).sum();
@@ -152,7 +154,7 @@ fn mean(times: &[i64]) -> f64 {
     times.iter().sum::<i64>() as f64 / times.len() as f64
 }
 
-/// The mean of the times in the lower median's eighth of an octave.
+/// Returns the mean of the times that lie in the same eighth of an octave as the lower median.
 fn median(mut times: Vec<i64>) -> f64 {
     times.sort_unstable();
     let middle = times[(times.len() - 1) / 2];
@@ -166,7 +168,7 @@ fn median(mut times: Vec<i64>) -> f64 {
     mean(&times)
 }
 
-/// The length that these intervals cover together.
+/// Returns the length that the intervals cover together.
 pub(crate) fn union(mut intervals: Vec<(i64, i64)>) -> i64 {
     intervals.sort_unstable();
     let mut covered = 0;
@@ -178,7 +180,7 @@ pub(crate) fn union(mut intervals: Vec<(i64, i64)>) -> i64 {
     covered
 }
 
-/// The channels of all processes, by key.
+/// Returns the channels of all processes, sorted by key.
 pub(crate) fn channel_rows(recordings: &[&Recording]) -> Result<Vec<ChannelRow>, Box<dyn Error>> {
     let mut groups: BTreeMap<(String, i64, i64, i64), Vec<Transfer>> = BTreeMap::new();
     for transfer in all(recordings)? {
@@ -197,7 +199,7 @@ pub(crate) fn channel_rows(recordings: &[&Recording]) -> Result<Vec<ChannelRow>,
     Ok(groups.into_iter().map(row).collect())
 }
 
-/// Every transfer of these processes.
+/// Returns every transfer of these processes.
 pub(crate) fn all(recordings: &[&Recording]) -> Result<Vec<Transfer>, Box<dyn Error>> {
     let mut transfers = Vec::new();
     for recording in recordings {
@@ -208,7 +210,7 @@ pub(crate) fn all(recordings: &[&Recording]) -> Result<Vec<Transfer>, Box<dyn Er
     Ok(transfers)
 }
 
-/// The transfer that a proxy step is, if it is one: of a send, of this process, begun and ended.
+/// Returns the transfer of a proxy step: a send of this process that has begun and ended.
 fn transfer(recording: &Recording, step: &Event) -> Result<Option<Transfer>, Box<dyn Error>> {
     let Some(op) = step.parent.map(|parent| &recording.events[parent]).filter(|op| op.kind == "ProxyOp") else {
         return Ok(None);

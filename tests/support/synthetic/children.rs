@@ -9,12 +9,12 @@ use super::play::{Step, Task};
 use super::process::{Maker, Rank};
 
 impl Maker<'_> {
-    /// All children of an operation.
+    /// Creates all children of an operation.
     pub(super) fn children(&mut self, rank: &Rank, operation: u64, nch: u32, peer: Option<u32>) -> Vec<Task> {
         let mut tasks = Vec::new();
         let oneself = peer == Some(rank.rank);
-        // before v7 no NCCL has kernel channels for what stays on one GPU; beside events the library knows that without
-        // having seen it
+        // before v7, NCCL has no kernel channels for an operation that stays on one GPU; the library counts on that if
+        // there are events
         let to_oneself = if self.habits.api < 7 && self.habits.events > 0 { 0 } else { 30 };
         if self.chance(if oneself { to_oneself } else { self.habits.kernels }) {
             let odd = self.chance(self.habits.odd_kernels);
@@ -34,11 +34,11 @@ impl Maker<'_> {
 
     fn kernel(&mut self, rank: &Rank, operation: u64, channel: u32) -> Task {
         let (h, tid) = (self.handle(), rank.proxy);
-        // channel ids reach past the number of channels; the stamp is that long ago
+        // channel ids go beyond the number of channels; `play` turns the stamp's age into a time
         let ago = self.rng.u64(0..20_000);
         let begin = self.start(tid, rank, h, "KernelCh", operation, json!({"ch": channel + 16, "ptimer": ago}));
         let mut steps = vec![begin];
-        // what has no stop has no stamp of it either
+        // a child without a stop has no stamp of its stop, either
         let lost = self.rarely(self.habits.missing);
         if !lost && !self.rarely(self.habits.missing) {
             steps.push(self.state(tid, h, 22, Some(0)));
@@ -52,7 +52,7 @@ impl Maker<'_> {
         task
     }
 
-    /// A send or a receive and its steps, of which several are under way at a time.
+    /// Creates a send or receive and its steps, several of which are in progress at a time.
     fn proxy(&mut self, rank: &Rank, operation: u64, peer: u32) -> Task {
         let (h, tid) = (self.handle(), rank.proxy);
         let foreign = self.chance(self.habits.foreign);
@@ -62,7 +62,7 @@ impl Maker<'_> {
         let more = json!({
             "pid": pid, "ch": self.rng.u32(0..64), "peer": peer, "nsteps": nsteps, "chunk": 131_072, "send": u32::from(send),
         });
-        // another process' operation has a parent there
+        // an operation of another process has its parent there
         let parent = if foreign || self.chance(5) { 0 } else { operation };
         let mut steps = vec![self.start(tid, rank, h, "ProxyOp", parent, more)];
         if self.rng.bool() {
@@ -104,7 +104,7 @@ impl Maker<'_> {
         let more = json!({"step": number});
         let mut steps = Vec::new();
         while !send && self.chance(self.habits.restarts) {
-            // nothing to receive yet: started again, and the older handle is lost
+            // nothing to receive yet: the step is started again, and the older handle is lost
             let lost = self.handle();
             self.lost_handles.push(lost);
             steps.push(self.start(tid, rank, lost, "ProxyStep", proxy, more.clone()));
@@ -116,7 +116,7 @@ impl Maker<'_> {
             if state == 9 && self.rarely(self.habits.missing) {
                 continue;
             }
-            // told again at every look while the network is busy; the last one counts
+            // repeated while the network is busy; the last one counts
             let times = if state != 12 && self.chance(10) { 3 } else { 1 };
             for _ in 0..times {
                 let arg = if state == 9 || state == 11 { size } else { self.rng.u64(0..1000) };

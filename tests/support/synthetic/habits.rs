@@ -1,4 +1,4 @@
-//! What NCCL does in one run, and how often. Each run has few of the odd habits, so that one does not hide another.
+//! The habits of a run: what NCCL does, and how often. Each run has few odd habits, so that one does not hide another.
 
 use fastrand::Rng;
 
@@ -10,72 +10,72 @@ pub(super) enum Sizes {
     One,
     Two,
     Many,
-    /// Many, and times exactly on a line.
+    /// Many sizes, with times exactly on a line.
     Line,
 }
 
-/// When a child comes that is late.
+/// When late children come.
 #[derive(Clone, Copy)]
 pub(super) enum Late {
-    /// None is.
+    /// There are no late children.
     Never,
-    /// After that many nanoseconds in which nothing happens.
+    /// After this many nanoseconds in which nothing happens.
     Silence(u64),
-    /// After that many callbacks.
+    /// After this many callbacks.
     Callbacks(usize),
-    /// After its communicator's end and that many callbacks.
+    /// After the end of their communicator and this many callbacks.
     End(usize),
 }
 
-/// The habits of a run. Numbers are chances out of 100 where nothing else is said.
+/// The habits of a run. Numbers are chances in percent unless a field says otherwise.
 pub(super) struct Habits {
     pub(super) processes: u32,
     /// Version of the profiler interface.
     pub(super) api: u32,
-    /// Communicators at a time of a process.
+    /// Number of communicators of a process at a time.
     pub(super) communicators: u32,
-    /// User threads.
+    /// Number of user threads.
     pub(super) users: u32,
-    /// Calls of a communicator.
+    /// Greatest number of groups of calls in a communicator.
     pub(super) calls: usize,
     pub(super) sizes: Sizes,
     pub(super) late: Late,
-    /// Of the children.
+    /// Late children.
     pub(super) late_ones: u32,
-    /// That a communicator is destroyed and made again.
+    /// A communicator is destroyed and created again.
     pub(super) again: u32,
-    /// That a communicator is never destroyed.
+    /// A communicator is never destroyed.
     pub(super) endless: u32,
     pub(super) p2p: u32,
     pub(super) kernels: u32,
-    /// Fewer or more kernel channels than channels.
+    /// An operation has fewer or more kernel channels than channels.
     pub(super) odd_kernels: u32,
     pub(super) proxies: u32,
     pub(super) to_oneself: u32,
-    /// Calls that become no operation.
+    /// A call becomes no operation.
     pub(super) invisible: u32,
-    /// Calls that are captured and replayed.
+    /// A call is captured and replayed.
     pub(super) graphs: u32,
-    /// Whether NCCL tells of kernels (Group).
+    /// Whether NCCL reports kernels (Group).
     pub(super) groups: bool,
-    /// Operations that are in one kernel with the one before.
+    /// An operation shares the kernel of the operation before.
     pub(super) together: u32,
-    /// Launches whose kernels have a time by events.
+    /// A launch's kernel has a time from events.
     pub(super) events: u32,
-    /// Collectives whose stamps are not their kernel's time.
+    /// The stamps of a collective are not its kernel's time.
     pub(super) other_algorithms: u32,
     pub(super) noise: u32,
     /// Missing states and stops, in a thousand.
     pub(super) missing: u32,
-    /// States and stops of what has stopped, in a thousand.
+    /// States and stops of a stopped event, in a thousand.
     pub(super) repeated: u32,
     /// Missing and unknown names.
     pub(super) nameless: u32,
-    /// Steps of a receive that are started again.
+    /// A step of a receive is started again.
     pub(super) restarts: u32,
-    /// Operations of other processes.
+    /// An operation belongs to another process.
     pub(super) foreign: u32,
-    /// The first time, nanoseconds.
+    /// Time of the first callback, nanoseconds.
     pub(super) first: u64,
 }
 

@@ -1,20 +1,20 @@
-//! Kernels: their launches, the operations in them, their times by events.
+//! Kernels: their launches, their operations, and their times from events.
 
 use serde_json::{Value, json};
 
 use super::play::{Step, Task};
 use super::process::{Maker, Rank};
 
-/// Algorithms whose kernels end when their stamps say so.
+/// Algorithms whose stamps are the kernel's time.
 const RIGHT: [&str; 2] = ["RING", "PAT"];
-/// All others, and one that no version has.
+/// All other algorithms, and one that no version has.
 const OTHERS: [&str; 5] = ["TREE", "COLLNET_DIRECT", "NVLS", "NVLS_TREE", "SPIRAL"];
-/// The thread that learns when kernels ran.
+/// The thread that learns the kernels' times.
 pub(super) const LEARNER: u32 = 63;
 
 impl Maker<'_> {
-    /// The kernels of some operations (call and what it says). What NCCL tells of one comes from one thread without a
-    /// break.
+    /// Creates the kernels of some operations, each given as call and description. NCCL reports a kernel on one thread
+    /// without a break.
     pub(super) fn kernels(
         &mut self,
         rank: &Rank,
@@ -28,7 +28,7 @@ impl Maker<'_> {
         while let Some(((call, what), others)) = rest.split_first() {
             rest = others;
             let first = steps.len();
-            // a replay of a graph launches nothing
+            // replays of a graph have no launch
             let launch = if graph || self.habits.api < 5 { None } else { Some(self.launch(rank, tid, steps)) };
             let group = self.handle();
             if self.habits.groups {
@@ -51,7 +51,7 @@ impl Maker<'_> {
         }
     }
 
-    /// A launch's begin and end.
+    /// Creates the begin and the end of a launch.
     fn launch(&mut self, rank: &Rank, tid: u32, steps: &mut Vec<Step>) -> u64 {
         let h = self.handle();
         steps.push(self.start(tid, rank, h, "KernelLaunch", 0, json!({"stream": "0"})));
@@ -59,11 +59,11 @@ impl Maker<'_> {
         h
     }
 
-    /// When a launch's kernel ran: the first event happens soon after its record or has to wait, the last one when the
-    /// kernel is over.
+    /// Creates the event times of a launch. The first event happens soon after its record or has to wait; the last
+    /// event happens when the kernel ends.
     fn time(&mut self, rank: &Rank, launch: u64) -> Task {
         let waited = if self.rarely(200) { self.rng.u64(0..50_000) } else { self.rng.u64(0..1_000) };
-        // now and then the two are too near to each other for a kernel
+        // now and then the two events are too close for a kernel between them
         let lasted = if self.rarely(30) { self.rng.u64(0..2_500) } else { self.rng.u64(3_500..200_000) };
         let kernel = json!({"cb": "kernel", "h": launch, "first": 500 + waited, "last": lasted});
         let step = self.step(LEARNER, kernel);

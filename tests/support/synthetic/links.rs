@@ -1,10 +1,10 @@
-//! Transfers over a link of known rate and latency, in closed form: each starts when the one `depth` before it on its
-//! channel has stopped, and is served when the one before it is done, in latency + bytes / rate.
+//! Transfers over a link of known rate and latency, in closed form. A transfer starts when the transfer `depth` places
+//! before it on its channel has stopped. The link serves it after the transfer before it, in latency + bytes / rate.
 
 use serde_json::{Value, json};
 
 const PID: u32 = 4000;
-/// Transfers of a proxy operation.
+/// Number of transfers of a proxy operation.
 const STEPS: usize = 50;
 /// Sizes of the transfers, bytes.
 const SIZES: [u64; 5] = [4096, 16_384, 65_536, 131_072, 524_288];
@@ -12,23 +12,23 @@ const SIZES: [u64; 5] = [4096, 16_384, 65_536, 131_072, 524_288];
 /// A link.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Link {
-    /// Time that a transfer takes besides its bytes', nanoseconds.
+    /// Time of a transfer in addition to that of its bytes, nanoseconds.
     pub(crate) latency: u64,
     /// Rate of each channel, MB/s.
     pub(crate) rate: u64,
-    /// Transfers of a channel that are under way at a time.
+    /// Number of transfers of a channel in progress at a time.
     pub(crate) depth: usize,
-    /// One in so many transfers takes a millisecond more.
+    /// One in this many transfers takes a millisecond more.
     pub(crate) disturbed: Option<usize>,
 }
 
 impl Link {
-    /// Transfers over each channel.
+    /// Number of transfers over each channel.
     pub(crate) const TRANSFERS: usize = 1000;
-    /// Channels.
+    /// Number of channels.
     pub(crate) const CHANNELS: usize = 2;
 
-    /// Start, stop and bytes of the transfers over a channel; times in nanoseconds.
+    /// Returns start, stop and bytes of the transfers over a channel; times in nanoseconds.
     fn transfers(&self, channel: usize) -> Vec<(u64, u64, u64)> {
         let mut transfers: Vec<(u64, u64, u64)> = Vec::new();
         for number in 0..Self::TRANSFERS {
@@ -43,7 +43,7 @@ impl Link {
         transfers
     }
 
-    /// The capture of the sender's process.
+    /// Returns the capture of the sender's process.
     pub(crate) fn capture(&self) -> Vec<Value> {
         let mut calls = Vec::new();
         let mut handles = 1..;

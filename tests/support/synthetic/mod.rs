@@ -1,5 +1,5 @@
-//! Captures that no NCCL has made: callbacks in every order and of every shape that a real or an odd NCCL could make
-//! them, by a seed. The same seed always gives the same captures.
+//! Synthetic captures: callbacks in every order and of every shape that a real or an odd NCCL could produce. The same
+//! seed always gives the same captures.
 //!
 //! | file | task |
 //! |---|---|
@@ -8,11 +8,11 @@
 //! | `process.rs` | communicators, calls and operations of one process |
 //! | `launches.rs` | kernels: their launches, the operations in them, their times by events |
 //! | `children.rs` | kernel channels, proxy operations and their steps |
-//! | `links.rs` | apart from these: transfers over a link of known rate and latency |
+//! | `links.rs` | independent of these files: transfers over a link of known rate and latency |
 //!
-//! Left out is what nobody has settled: launches of two kernels at a time on one thread, silent broadcasts with events,
-//! kernel channels that stop before they start, stamps of channels that never stop, another process' operations below
-//! operations of this one, calls after the last communicator of a process is gone.
+//! Cases without a settled result are left out: launches of two kernels at a time on one thread, silent broadcasts with
+//! events, kernel channels that stop before they start, stamps of channels that never stop, operations of another
+//! process below operations of this one, calls after the end of a process's last communicator.
 
 #![allow(dead_code, reason = "each test target uses a part of its own")]
 
@@ -34,14 +34,14 @@ use serde_json::{Value, json};
 
 use habits::Habits;
 
-/// One process' callbacks.
+/// The callbacks of a process.
 pub(crate) struct Process {
     lines: Vec<Value>,
-    /// Times that a handle is used after its stop.
+    /// Number of uses of a handle after its stop.
     pub(crate) ignored_handles: usize,
-    /// Steps that were started again, whose first handle is never heard of again: that is no missing stop.
+    /// First handles of steps that were started again. NCCL never uses them again; they do not count as missing stops.
     pub(crate) lost_handles: Vec<u64>,
-    /// Events of a type that no version has.
+    /// Number of events of a type that no version has.
     pub(crate) unknown_events: usize,
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// The run of that seed, with late children or without.
+    /// Creates the run of a seed, with or without late children.
     pub(crate) fn new(seed: u64, late: bool) -> Self {
         let mut rng = Rng::with_seed(seed);
         let habits = Habits::new(late, &mut rng);
@@ -59,14 +59,14 @@ impl Run {
         Self { processes }
     }
 
-    /// Writes the captures into a directory and gives their paths.
+    /// Writes the captures into a directory and returns their paths.
     pub(crate) fn write(&self, directory: &Path) -> Vec<PathBuf> {
         let lines = self.processes.iter().map(|process| process.lines.clone());
         write(directory, lines)
     }
 
-    /// The same for the reference, which knows no missing names (`unknown`), no types without a size (no bytes are
-    /// counted), and no steps that are started again (they get a stop each, at the end).
+    /// Writes the captures for the reference, which does not know missing names (they become `unknown`), types without
+    /// a size (they become types of no bytes), and steps that are started again (each gets a stop at the end).
     pub(crate) fn write_for_reference(&self, directory: &Path) -> Vec<PathBuf> {
         let lines = self.processes.iter().map(|process| {
             let stops = process.lost_handles.iter().map(|h| json!({"cb": "stop", "h": h, "t": 0, "tid": 1}));
@@ -76,7 +76,7 @@ impl Run {
     }
 }
 
-/// A line with names that the reference knows.
+/// Returns a line with names that the reference knows.
 fn named(line: &Value) -> Value {
     let mut line = line.clone();
     if line.get("func").is_some_and(Value::is_null) {
@@ -89,7 +89,7 @@ fn named(line: &Value) -> Value {
     line
 }
 
-/// Writes captures into a directory and gives their paths.
+/// Writes captures into a directory and returns their paths.
 pub(crate) fn write(directory: &Path, processes: impl Iterator<Item = Vec<Value>>) -> Vec<PathBuf> {
     create_dir_all(directory).unwrap();
     let write = |(number, lines): (usize, Vec<Value>)| {

@@ -1,5 +1,5 @@
-//! Puts the callbacks of many threads into one order: each thing that happens is a task, and a seed decides whose turn
-//! it is.
+//! Puts the callbacks of many threads into one order. A sequence of callbacks is a task; the seed decides whose turn it
+//! is.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -8,16 +8,16 @@ use serde_json::{Value, json};
 
 use super::launches::LEARNER;
 
-/// A callback that has no time yet.
+/// A callback without a time.
 pub(super) struct Step {
     pub(super) tid: u32,
-    /// The line without `t` and `tid`.
+    /// Its line without `t` and `tid`.
     pub(super) call: Value,
-    /// Nanoseconds that pass before it.
+    /// Nanoseconds that pass before the callback.
     pub(super) gap: u64,
-    /// Comes right after the step before it, so that the gap is all the time between them.
+    /// Whether it follows the step before it directly, so that the gap is all the time between them.
     pub(super) at_once: bool,
-    /// What begins with it.
+    /// Tasks that begin with this callback.
     pub(super) then: Vec<Task>,
 }
 
@@ -27,16 +27,16 @@ impl Step {
     }
 }
 
-/// Callbacks that come in this order.
+/// Callbacks in a fixed order.
 pub(super) struct Task {
     pub(super) steps: VecDeque<Step>,
-    /// Context that it belongs to.
+    /// The context of the callbacks.
     pub(super) ctx: u32,
-    /// Callbacks of others that come first.
+    /// Number of callbacks of other tasks that come first.
     pub(super) wait: usize,
-    /// Begins when all other tasks of the context have ended, but for those that are late.
+    /// Begins when all other tasks of the context have ended, except for late ones.
     pub(super) last: bool,
-    /// No [`last`](Self::last) task of the context waits for it.
+    /// The context's [`last`](Self::last) tasks do not wait for it.
     pub(super) late: bool,
 }
 
@@ -46,15 +46,15 @@ impl Task {
     }
 }
 
-/// Nanoseconds by which the clocks of two threads may differ.
+/// Greatest difference between the clocks of two threads, nanoseconds.
 const SKEW: u64 = 40_000;
 
-/// The GPUs' clocks at the first time; they have an epoch of their own.
+/// The GPUs' clocks at time 0; they have an epoch of their own.
 const GPU_EPOCH: u64 = 1_795_151_200_000_000_000;
-/// Nanoseconds between the clocks of two GPUs.
+/// Difference between the clocks of two GPUs, nanoseconds.
 const GPU_OFFSET: u64 = 3_700_000;
 
-/// Gives a kernel channel's stamp, which says how long ago it was, its time on the GPU's clock.
+/// Replaces the age in a kernel channel's stamp by a time of the GPU's clock.
 fn stamp(line: &mut Value, gpu_now: u64) {
     let field = if line["type"] == "KernelCh" { "ptimer" } else { "arg" };
     if (field == "ptimer" || line["state"] == 22)
@@ -64,11 +64,11 @@ fn stamp(line: &mut Value, gpu_now: u64) {
     }
 }
 
-/// The events' clock at the first time, and nanoseconds by which it is ahead of the one of the communicator before.
+/// The events' clock at time 0. It differs by [`GPU_OFFSET`] from the clock of the communicator before.
 const EVENTS_EPOCH: u64 = 1_795_151_300_000_000_000;
 
-/// Gives a kernel's time, which says how long after its launch's begin it began and how long it took, its times on the
-/// events' clock. Gives when it had ended.
+/// Replaces the times of a kernel's events by times of the events' clock. Before, `first` is relative to the begin of
+/// the launch, and `last` to `first`. Returns when the kernel ended.
 fn time_kernel(line: &mut Value, launched: &HashMap<u64, u64>, ctx: u32) -> u64 {
     let number = |field: &str| line[field].as_u64().unwrap();
     let first = launched[&number("h")] + number("first");
@@ -78,10 +78,10 @@ fn time_kernel(line: &mut Value, launched: &HashMap<u64, u64>, ctx: u32) -> u64 
     last
 }
 
-/// All tasks in one order, with times.
+/// Puts all tasks into one order, with times.
 pub(super) fn play(mut tasks: Vec<Task>, first: u64, rng: &mut Rng) -> Vec<Value> {
     let mut skews: Vec<u64> = (0..64).map(|_| rng.u64(0..SKEW)).collect();
-    // what is learnt was before that
+    // kernel times are learnt after their kernels' end on any thread's clock
     skews[LEARNER as usize] = 0;
     let mut now = first + SKEW;
     let mut launched: HashMap<u64, u64> = HashMap::new();
@@ -116,7 +116,7 @@ pub(super) fn play(mut tasks: Vec<Task>, first: u64, rng: &mut Rng) -> Vec<Value
     lines
 }
 
-/// Place of the task whose turn it is.
+/// Returns the index of the task whose turn it is.
 fn turn(tasks: &mut [Task], rng: &mut Rng) -> usize {
     let may = |task: &Task| {
         let holds_up = |other: &Task| other.ctx == task.ctx && !other.last && !other.late;
@@ -126,7 +126,7 @@ fn turn(tasks: &mut [Task], rng: &mut Rng) -> usize {
     let ready: Vec<usize> = able.iter().copied().filter(|&place| tasks[place].wait == 0).collect();
     match rng.choice(&ready) {
         Some(&place) => place,
-        // all wait: the one that waits least has waited long enough
+        // all wait: the shortest wait is over
         None => able.into_iter().min_by_key(|&place| (tasks[place].wait, place)).unwrap_or(0),
     }
 }

@@ -1,4 +1,4 @@
-//! Communicators, calls and operations of one process.
+//! Communicators, calls and operations of a process.
 
 use fastrand::Rng;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use super::Process;
 use super::habits::{Habits, Late};
 use super::play::{Step, Task, play};
 
-/// Data types that have a size.
+/// Element types with a size.
 pub(super) const TYPES: [&str; 12] = [
     "ncclInt8",
     "ncclUint8",
@@ -25,7 +25,7 @@ pub(super) const TYPES: [&str; 12] = [
 const COLLECTIVES: [&str; 5] = ["AllReduce", "AllGather", "ReduceScatter", "Broadcast", "Reduce"];
 const PID: u32 = 4000;
 
-/// One rank of one communicator.
+/// A rank of a communicator.
 #[derive(Clone, Copy)]
 pub(super) struct Rank {
     pub(super) ctx: u32,
@@ -36,7 +36,7 @@ pub(super) struct Rank {
     pub(super) proxy: u32,
 }
 
-/// Makes the callbacks of one process.
+/// Creates the callbacks of a process.
 pub(super) struct Maker<'a> {
     pub(super) habits: &'a Habits,
     pub(super) rng: &'a mut Rng,
@@ -48,7 +48,7 @@ pub(super) struct Maker<'a> {
     unknown_events: usize,
 }
 
-/// The callbacks of process `number`.
+/// Creates the callbacks of process `number`.
 pub(super) fn make(number: u32, habits: &Habits, rng: &mut Rng) -> Process {
     let pid = PID + number;
     let mut maker = Maker {
@@ -107,7 +107,7 @@ impl Maker<'_> {
         self.step(tid, call)
     }
 
-    /// Now and then a state or a stop of what has stopped.
+    /// Now and then adds a state or a stop of an event that has stopped.
     pub(super) fn repeat(&mut self, tid: u32, h: u64, state: u32, steps: &mut Vec<Step>) {
         while self.rarely(self.habits.repeated) {
             self.ignored_handles += 1;
@@ -118,7 +118,7 @@ impl Maker<'_> {
 
     fn tasks(&mut self, number: u32) -> Vec<Task> {
         let mut tasks = Vec::new();
-        // the first one outlives the others: after the last one's end NCCL has no plugin to call
+        // the first communicator outlives the others: after the end of the last one, NCCL has no plugin to call
         let keeper = self.rank(number, 0);
         let end = self.end(&keeper, Vec::new());
         let mut first = self.life(&keeper);
@@ -130,13 +130,14 @@ impl Maker<'_> {
         first[0].then.extend(others);
         tasks.push(Task::new(keeper.ctx, first));
         if !self.chance(self.habits.endless) {
-            // context 0 is nobody's: waits for all by coming when nothing else is left
+            // context 0 belongs to no communicator; this task waits until no other task is left
             tasks.push(Task { wait: usize::MAX, ..Task::new(0, vec![end]) });
         }
         tasks
     }
 
-    /// A communicator: over two processes or more, and over several ranks of one process.
+    /// Creates a rank. Communicators have twice as many ranks as there are processes; the first communicator has two in
+    /// this process.
     fn rank(&mut self, process: u32, place: u32) -> Rank {
         self.contexts += 1;
         let several = self.habits.processes;
@@ -148,7 +149,7 @@ impl Maker<'_> {
         Rank { ctx: self.contexts, comm, rank, nranks, user: 1 + place % users, proxy: 1 + users + self.rng.u32(0..3) }
     }
 
-    /// From init to finalize, and perhaps once more after it.
+    /// Creates the callbacks from init to finalize, and perhaps of a communicator created afterwards.
     fn whole_life(&mut self, rank: &Rank, more: u32) -> Task {
         let mut steps = self.life(rank);
         if !self.chance(self.habits.endless) {
@@ -170,7 +171,7 @@ impl Maker<'_> {
         end
     }
 
-    /// Init and all calls.
+    /// Creates init and all calls.
     fn life(&mut self, rank: &Rank) -> Vec<Step> {
         let Rank { ctx, comm, rank: number, nranks, user, .. } = *rank;
         let comm = format!("{comm:x}");
@@ -188,7 +189,7 @@ impl Maker<'_> {
         steps
     }
 
-    /// Some calls in a group, and then their operations.
+    /// Creates some calls in a group, and then their operations.
     fn group(&mut self, rank: &Rank, p2p: bool, graph: bool, steps: &mut Vec<Step>) {
         let tid = rank.user;
         let calls = self.rng.usize(1..4);
@@ -230,7 +231,7 @@ impl Maker<'_> {
         if api {
             steps.push(self.state(tid, group, 24, None));
         }
-        // replays come from another thread, and long after the calls
+        // replays come from another thread, after the calls
         let replays = if graph { self.rng.u32(1..4) } else { 1 };
         for _ in 0..replays {
             let launcher = if graph { 1 + (tid % 6) } else { tid };
@@ -266,7 +267,7 @@ impl Maker<'_> {
         steps.push(self.start(tid, rank, h, if p2p { "P2p" } else { "Coll" }, call, more));
         let mut stop = self.stop(tid, h);
         stop.then = self.children(rank, h, nch, if p2p { Some(peer) } else { None });
-        // one that never stops has its children all the same
+        // an event that never stops has children, too
         let lost = self.rarely(self.habits.missing);
         if lost {
             stop.call = json!({"cb": "state", "h": h, "state": 0});
@@ -284,7 +285,7 @@ impl Maker<'_> {
             .clone()
     }
 
-    /// What nobody needs.
+    /// Adds events that nobody uses.
     fn noise(&mut self, rank: &Rank, steps: &mut Vec<Step>) {
         let kind = self.rng.usize(1..5);
         let (name, more) = match kind {
@@ -301,14 +302,14 @@ impl Maker<'_> {
         }
         let mut last = vec![self.state(tid, h, 13, Some(0)), self.stop(tid, h)];
         if self.chance(30) {
-            // not counted: the plugin gave no handle for it
+            // not counted as ignored: the plugin gave no handle for it
             last.push(self.stop(tid, h));
         }
         start.then.push(Task::new(rank.ctx, last));
         steps.push(start);
     }
 
-    /// Makes a child late, if it is to be.
+    /// Makes a child late with the run's chance.
     pub(super) fn delay(&mut self, task: &mut Task) {
         if !self.chance(self.habits.late_ones) {
             return;

@@ -7,30 +7,30 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Output};
 use std::time::{Duration, Instant};
 
-/// The tool, with an environment that holds no setting of whoever runs the tests.
+/// Returns the tool, without the caller's settings of the library in its environment.
 pub(crate) fn tool() -> Command {
     clean(Command::new(env!("CARGO_BIN_EXE_scorep-nccl")), "NCCL_SCOREP_")
 }
 
-/// The same of another build.
+/// Returns another build of the tool, with the same environment.
 pub(crate) fn program(path: &Path) -> Command {
     clean(Command::new(path), "NCCL_SCOREP_")
 }
 
-/// A host, with an environment that holds no setting of NCCL's either.
+/// Returns a host, without any setting of NCCL's or the library's in its environment.
 pub(crate) fn host(program: &str) -> Command {
     clean(Command::new(program), "NCCL_")
 }
 
-/// The tool bound to that many processors, at most as many as there are.
+/// Returns the tool bound to `processors` processors, or to all if there are fewer.
 pub(crate) fn tool_on(processors: usize) -> Command {
     let mut command = Command::new("taskset");
     command.arg("--cpu-list").arg(format!("0-{}", processors - 1)).arg(env!("CARGO_BIN_EXE_scorep-nccl"));
     clean(command, "NCCL_SCOREP_")
 }
 
-/// A program that is given another one to run, with the other's environment: arguments of the first, then the whole of
-/// the second.
+/// Returns a program that runs another one: its own arguments, then the other program with its arguments. The
+/// environment is the other program's.
 pub(crate) fn within(program: &str, arguments: &[&std::ffi::OsStr], other: &Command) -> Command {
     let mut command = Command::new(program);
     command.args(arguments).arg(other.get_program()).args(other.get_args());
@@ -52,7 +52,7 @@ fn clean(mut command: Command, prefix: &str) -> Command {
     command
 }
 
-/// The recorded runs, by name.
+/// Returns the recorded runs, by name.
 pub(crate) fn runs() -> Vec<(String, PathBuf)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/captures");
     let entries = root.read_dir().unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir());
@@ -63,24 +63,24 @@ pub(crate) fn runs() -> Vec<(String, PathBuf)> {
     runs
 }
 
-/// A run's directory.
+/// Returns a run's directory.
 pub(crate) fn run(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/captures").join(name)
 }
 
-/// A run's captures in the order of ranks.
+/// Returns a run's captures in the order of ranks.
 pub(crate) fn captures(run: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = run.read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
     paths
 }
 
-/// The summary that a replay prints.
+/// Returns the summary that a replay prints.
 pub(crate) fn summary(command: &mut Command) -> Value {
     serde_json::from_str(&succeed(command)).unwrap()
 }
 
-/// What a command prints that must succeed and say nothing on standard error.
+/// Runs a command that must succeed without writing to standard error, and returns its output.
 pub(crate) fn succeed(command: &mut Command) -> String {
     let Output { status, stdout, stderr } = command.output().unwrap();
     let stderr = String::from_utf8_lossy(&stderr);
@@ -88,7 +88,7 @@ pub(crate) fn succeed(command: &mut Command) -> String {
     String::from_utf8(stdout).unwrap()
 }
 
-/// How a process ends that may hang. What it prints must go to files, which are never full.
+/// Waits for a process that may hang, and returns how it ends. Its output must go to files: a pipe could become full.
 #[allow(clippy::panic, reason = "a test that cannot go on should stop")]
 pub(crate) fn ends(command: &mut Command, patience: Duration, what: &str) -> ExitStatus {
     let mut child = command.spawn().unwrap();
@@ -106,7 +106,7 @@ pub(crate) fn ends(command: &mut Command, patience: Duration, what: &str) -> Exi
     }
 }
 
-/// The shipped library as cargo has built it for the tests.
+/// Returns the shipped library as cargo has built it for the tests.
 pub(crate) fn library() -> PathBuf {
     let deps = Path::new(env!("CARGO_BIN_EXE_scorep-nccl")).parent().unwrap().join("deps");
     let path = deps.join("libscorep_substrate_nccl.so");
@@ -114,20 +114,22 @@ pub(crate) fn library() -> PathBuf {
     path
 }
 
-/// The library among what `make library` builds.
+/// Name of the library among the results of `make library`.
 pub(crate) const LIBRARY: &str = "libscorep_substrate_nccl.so";
 
-/// What `make library` has built, as it is shipped; what is wrong where it is not there, or older than what it is made
-/// of.
+/// Returns a result of `make library`, as it is shipped.
+///
+/// # Errors
+/// If the result is missing or older than one of its sources, in words.
 pub(crate) fn shipped(name: &str) -> Result<PathBuf, String> {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     let path = target.join("shipped/release").join(name);
     let time = |path: &Path| path.metadata().and_then(|data| data.modified());
     let Ok(made) = time(&path) else { return Err(format!("{} is missing (`make library tool`)", path.display())) };
-    // cargo's own list: FILE: SOURCE SOURCE...
+    // cargo's list of sources: FILE: SOURCE SOURCE...
     let list = std::fs::read_to_string(path.with_extension("d")).unwrap();
     let (_, sources) = list.split_once(": ").unwrap();
-    // one that is gone is as good as changed
+    // a removed source counts as changed
     let changed = |source: &&str| time(Path::new(source)).map_or(true, |time| time > made);
     match sources.split_whitespace().find(changed) {
         Some(newer) => Err(format!("{} is older than {newer} (`make library tool`)", path.display())),
@@ -135,14 +137,14 @@ pub(crate) fn shipped(name: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// Says that a test needs what is not there; an error where the environment says that everything is (as continuous
-/// integration does).
+/// Reports that a test is skipped because something is not installed. Fails if the environment says that everything is,
+/// as in continuous integration.
 pub(crate) fn skip(what: &str) {
     assert!(std::env::var_os("SCOREP_NCCL_TEST_ALL").is_none(), "{what}");
     say(&format!("skipped: {what}"));
 }
 
-/// Says something of a test that passes; `println` would not show it.
+/// Writes a line about a test that passes; `println` would not show it.
 pub(crate) fn say(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }

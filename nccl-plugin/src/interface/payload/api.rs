@@ -30,17 +30,18 @@ impl GroupApi {
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct CollApi {
-    /// Function.
+    /// Name of the function.
     pub function: *const c_char,
-    /// Elements.
+    /// Number of elements.
     pub count: usize,
-    /// Type of the elements.
+    /// Name of the element type.
     pub datatype: *const c_char,
-    /// Root.
+    /// Rank of the root.
     pub root: c_int,
     /// Stream.
     pub stream: *mut c_void,
-    /// Whether it is captured into a graph, as C's bool. A byte here: what NCCL writes need not be 0 or 1.
+    /// Whether the call is captured into a CUDA graph: a C bool, declared as a byte because NCCL may write values other
+    /// than 0 and 1.
     pub captured: u8,
 }
 
@@ -49,7 +50,7 @@ impl CollApi {
     /// The strings are NCCL's, alive during the callback.
     #[inline(always)]
     pub(crate) unsafe fn decode<'a>(&self) -> descriptor::CollApi<'a> {
-        // SAFETY: the caller's, for both strings.
+        // SAFETY: the caller upholds the condition for both strings.
         let [function, datatype] = unsafe { [Text::new(self.function), Text::new(self.datatype)] };
         descriptor::CollApi {
             function,
@@ -79,7 +80,7 @@ impl Tagged<CollApi> {
     /// The strings are NCCL's, alive during the callback.
     #[inline(always)]
     pub(crate) unsafe fn decode<'a>(&self) -> descriptor::CollApi<'a> {
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the condition.
         descriptor::CollApi { tag: self.tag, ..unsafe { self.inner.decode() } }
     }
 
@@ -92,11 +93,11 @@ impl Tagged<CollApi> {
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct P2pApi {
-    /// Function.
+    /// Name of the function.
     pub function: *const c_char,
-    /// Elements.
+    /// Number of elements.
     pub count: usize,
-    /// Type of the elements.
+    /// Name of the element type.
     pub datatype: *const c_char,
     /// Stream.
     pub stream: *mut c_void,
@@ -109,7 +110,7 @@ impl P2pApi {
     /// The strings are NCCL's, alive during the callback.
     #[inline(always)]
     pub(crate) unsafe fn decode<'a>(&self) -> descriptor::P2pApi<'a> {
-        // SAFETY: the caller's, for both strings.
+        // SAFETY: the caller upholds the condition for both strings.
         let [function, datatype] = unsafe { [Text::new(self.function), Text::new(self.datatype)] };
         descriptor::P2pApi {
             function,
@@ -137,7 +138,7 @@ impl Tagged<P2pApi> {
     /// The strings are NCCL's, alive during the callback.
     #[inline(always)]
     pub(crate) unsafe fn decode<'a>(&self) -> descriptor::P2pApi<'a> {
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the condition.
         descriptor::P2pApi { tag: self.tag, ..unsafe { self.inner.decode() } }
     }
 

@@ -1,37 +1,36 @@
-//! What comes with a change of state.
+//! The arguments of a state change: NCCL's union for `recordEventState`.
 
 use crate::interface::kind::state;
 use common::event::State;
 use std::ffi::{c_int, c_void};
 
-/// The union that a version passes with a change of state.
+/// A version's union of arguments of a state change.
 pub trait Change {
     /// Reads a change of state; `arguments` may be NULL.
     ///
     /// # Safety
-    /// `arguments` is NULL or NCCL's union of this version, of which the member that the state names is filled in.
+    /// `arguments` is NULL or NCCL's union of this version, with the member written that the state selects.
     unsafe fn state(number: c_int, arguments: *const Self) -> State;
 }
 
-/// v4 and later.
+/// The union of v4 and later.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub union Arguments {
-    /// Of a proxy step.
+    /// A proxy step.
     pub proxy_step: Transfer,
-    /// Of the proxy thread.
+    /// The proxy thread.
     pub proxy_ctrl: Appended,
-    /// Of a network plugin.
+    /// A network plugin.
     pub net_plugin: NetUpdate,
-    /// Of a kernel channel, and of a phase of one (v7).
+    /// A kernel channel, or a phase within one (v7).
     pub kernel_ch: KernelStop,
 }
 
 impl Change for Arguments {
     #[inline(always)]
     unsafe fn state(number: c_int, arguments: *const Self) -> State {
-        // SAFETY: NULL, or by the caller's word the version's union, of which NCCL fills in the member that the state
-        // names.
+        // SAFETY: the caller passes NULL or the version's union; NCCL writes the member that the state selects.
         unsafe {
             match (number, arguments.as_ref()) {
                 (state::GROUP_END_API_START, _) => State::GroupEndBegins,
@@ -43,62 +42,63 @@ impl Change for Arguments {
     }
 }
 
-/// v1 to v3: neither a step's size nor the GPU's clock is told. The size is that of all steps of the operation so far.
+/// The union of v1 to v3. It has neither the size of a step nor the GPU clock; its size covers all steps of the proxy
+/// operation so far.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub union OldArguments {
-    /// Of a proxy operation.
+    /// A proxy operation.
     pub proxy_op: OperationProgress,
-    /// Of the proxy thread.
+    /// The proxy thread.
     pub proxy_ctrl: Appended,
 }
 
 impl Change for OldArguments {
-    /// Reads nothing: no state of these versions says what the core has a use for.
+    /// Returns [`State::Other`]: the core uses no argument of these versions.
     unsafe fn state(_number: c_int, _arguments: *const Self) -> State {
         State::Other
     }
 }
 
-/// Of a proxy step.
+/// Arguments of a proxy step.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct Transfer {
-    /// Its size.
+    /// Bytes of the step.
     pub size: usize,
 }
 
-/// Of a proxy operation, up to v3.
+/// Arguments of a proxy operation, up to v3.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct OperationProgress {
-    /// Bytes so far.
+    /// Bytes transferred so far.
     pub size: usize,
-    /// Steps so far.
+    /// Steps done so far.
     pub steps: c_int,
 }
 
-/// Of the proxy thread.
+/// Arguments of the proxy thread.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct Appended {
-    /// Proxy operations appended.
+    /// Number of proxy operations appended.
     pub operations: c_int,
 }
 
-/// Of a network plugin.
+/// Arguments of a network plugin's event.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct NetUpdate {
-    /// What only the network plugin knows.
+    /// Data that only the network plugin understands.
     pub data: *mut c_void,
 }
 
-/// Of a kernel channel, and of a phase of one (v7).
+/// Arguments of a kernel channel, and of a phase within one (v7).
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct KernelStop {
-    /// The GPU's clock at the stop.
+    /// GPU clock at the stop.
     pub ptimer: u64,
 }
 
@@ -117,7 +117,7 @@ mod tests {
         let stamp = Arguments { kernel_ch: KernelStop { ptimer: 77 } };
         assert_eq!(read(9, &raw const size), State::SendWait { bytes: 4096 });
         assert_eq!(read(22, &raw const stamp), State::KernelChStop { ptimer: 77 });
-        // a phase's stop is no kernel channel's
+        // the stop of a phase (state 31) does not stop a kernel channel
         assert_eq!(read(31, &raw const stamp), State::Other);
         assert_eq!((read(8, &raw const size), read(20, &raw const size)), (State::Other, State::Other));
     }

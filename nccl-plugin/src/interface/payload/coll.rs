@@ -1,35 +1,35 @@
-//! A collective operation, as v2 and later say it.
+//! Collective operations of v2 and later.
 
 use super::pointer;
 use crate::interface::descriptor;
 use common::text::Text;
 use std::ffi::{c_char, c_int, c_void};
 
-/// A collective operation, as far as all versions since v3 say alike.
+/// The fields of a collective operation that all versions since v3 share.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct Coll {
-    /// Number among those of its function.
+    /// Sequence number among the communicator's operations of this function.
     pub sequence: u64,
-    /// Function.
+    /// Name of the function.
     pub function: *const c_char,
     /// Send buffer.
     pub send_buffer: *const c_void,
     /// Receive buffer.
     pub receive_buffer: *mut c_void,
-    /// Elements.
+    /// Number of elements.
     pub count: usize,
-    /// Root.
+    /// Rank of the root.
     pub root: c_int,
-    /// Type of the elements.
+    /// Name of the element type.
     pub datatype: *const c_char,
-    /// Channels.
+    /// Number of channels.
     pub channels: u8,
-    /// Warps.
+    /// Number of warps.
     pub warps: u8,
-    /// Algorithm.
+    /// Name of the algorithm.
     pub algorithm: *const c_char,
-    /// Protocol.
+    /// Name of the protocol.
     pub protocol: *const c_char,
 }
 
@@ -38,7 +38,7 @@ impl Coll {
     /// The strings are NCCL's, alive during the callback.
     #[inline(always)]
     pub(crate) unsafe fn decode<'a>(&self) -> descriptor::Coll<'a> {
-        // SAFETY: the caller's, for all four strings.
+        // SAFETY: the caller upholds the condition for all four strings.
         let [function, datatype, algorithm, protocol] = unsafe {
             [Text::new(self.function), Text::new(self.datatype), Text::new(self.algorithm), Text::new(self.protocol)]
         };
@@ -75,33 +75,33 @@ impl Coll {
     }
 }
 
-/// A collective operation of v2: v3's, and the traffic in between.
+/// A collective operation of v2: v3's fields with the traffic between them.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct CollV2 {
-    /// Number among those of its function.
+    /// Sequence number among the communicator's operations of this function.
     pub sequence: u64,
-    /// Function.
+    /// Name of the function.
     pub function: *const c_char,
     /// Send buffer.
     pub send_buffer: *const c_void,
     /// Receive buffer.
     pub receive_buffer: *mut c_void,
-    /// Elements.
+    /// Number of elements.
     pub count: usize,
-    /// Root.
+    /// Rank of the root.
     pub root: c_int,
-    /// Type of the elements.
+    /// Name of the element type.
     pub datatype: *const c_char,
-    /// Bytes that NCCL thinks it moves. Not read: newer NCCL does not tell them.
+    /// Bytes that NCCL expects to move. Not read: newer NCCL does not report them.
     pub traffic: usize,
-    /// Channels.
+    /// Number of channels.
     pub channels: u8,
-    /// Warps.
+    /// Number of warps.
     pub warps: u8,
-    /// Algorithm.
+    /// Name of the algorithm.
     pub algorithm: *const c_char,
-    /// Protocol.
+    /// Name of the protocol.
     pub protocol: *const c_char,
 }
 
@@ -125,11 +125,11 @@ impl CollV2 {
             algorithm,
             protocol,
         };
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the condition.
         unsafe { common.decode() }
     }
 
-    /// The traffic is 0, as NCCL's wrapper has it.
+    /// Encodes a collective operation. The traffic is 0, as in NCCL's wrapper.
     pub(crate) fn encode(coll: &descriptor::Coll<'_>) -> Self {
         let Coll {
             sequence,
@@ -161,13 +161,13 @@ impl CollV2 {
     }
 }
 
-/// An operation after its communicator, as v2 and v3 tell it.
+/// An operation preceded by its communicator (v2 and v3).
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct Named<T> {
-    /// Name of the communicator; NULL from wrappers of newer NCCL.
+    /// Name of the communicator; NULL from the wrappers of newer NCCL.
     pub name: *const c_char,
-    /// Id of the communicator; 0 from wrappers of newer NCCL.
+    /// Id of the communicator; 0 from the wrappers of newer NCCL.
     pub communicator: u64,
     /// The operation.
     pub operation: T,
@@ -178,7 +178,7 @@ impl<T> Named<T> {
     /// The strings are NCCL's, alive during the callback.
     #[inline(always)]
     pub(crate) unsafe fn decode<'a>(&self, operation: descriptor::Coll<'a>) -> descriptor::Coll<'a> {
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the condition.
         let name = unsafe { Text::new(self.name) };
         descriptor::Coll { communicator: Some((self.communicator, name)), ..operation }
     }
@@ -189,7 +189,7 @@ impl<T> Named<T> {
     }
 }
 
-/// An operation and the group it belongs to, as v5 and later tell it.
+/// An operation followed by its group (v5 and later).
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct Grouped<T> {
@@ -204,7 +204,7 @@ impl Grouped<Coll> {
     /// The strings are NCCL's, alive during the callback.
     #[inline(always)]
     pub(crate) unsafe fn decode<'a>(&self) -> descriptor::Coll<'a> {
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the condition.
         descriptor::Coll { group: self.group as u64, ..unsafe { self.operation.decode() } }
     }
 
@@ -217,11 +217,11 @@ impl Grouped<Coll> {
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct CollV7 {
-    /// What v5 says already.
+    /// v5's fields.
     pub grouped: Grouped<Coll>,
-    /// Kernel variant.
+    /// Name of the kernel variant.
     pub variant: *const c_char,
-    /// A symmetric kernel, as C's bool. A byte here: what NCCL writes need not be 0 or 1.
+    /// Whether the kernel is symmetric: a C bool, declared as a byte because NCCL may write values other than 0 and 1.
     pub symmetric: u8,
     /// The user's tag; 0 for none.
     pub tag: u64,
@@ -232,7 +232,7 @@ impl CollV7 {
     /// The strings are NCCL's, alive during the callback.
     #[inline(always)]
     pub(crate) unsafe fn decode<'a>(&self) -> descriptor::Coll<'a> {
-        // SAFETY: the caller's, for the variant and for the others.
+        // SAFETY: the caller upholds the condition for the variant and for v5's strings.
         let (variant, grouped) = unsafe { (Text::new(self.variant), self.grouped.decode()) };
         descriptor::Coll { variant, symmetric: self.symmetric != 0, tag: self.tag, ..grouped }
     }

@@ -9,27 +9,27 @@ use std::ffi::{c_char, c_int, c_void};
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct CeColl {
-    /// Number among those of its function.
+    /// Sequence number among the communicator's operations of this function.
     pub sequence: u64,
-    /// Function.
+    /// Name of the function.
     pub function: *const c_char,
     /// Send buffer.
     pub send_buffer: *const c_void,
     /// Receive buffer.
     pub receive_buffer: *mut c_void,
-    /// Elements.
+    /// Number of elements.
     pub count: usize,
-    /// Root.
+    /// Rank of the root.
     pub root: c_int,
-    /// Type of the elements.
+    /// Name of the element type.
     pub datatype: *const c_char,
-    /// How copies are synchronised.
+    /// NCCL's strategy of synchronising the copies.
     pub strategy: *const c_char,
     /// NCCL's intraBatchSync, as C's bool.
     pub intra_batch_sync: u8,
-    /// Copies per batch.
+    /// Number of copies per batch.
     pub batch_size: u32,
-    /// Batches.
+    /// Number of batches.
     pub batches: u32,
     /// NCCL's ceSeqNum.
     pub ce_sequence: u32,
@@ -42,7 +42,7 @@ impl CeColl {
     /// The strings are NCCL's, alive during the callback.
     #[inline(always)]
     pub(crate) unsafe fn decode<'a>(&self) -> descriptor::CeColl<'a> {
-        // SAFETY: the caller's, for all three strings.
+        // SAFETY: the caller upholds the condition for all three strings.
         let [function, datatype, strategy] =
             unsafe { [Text::new(self.function), Text::new(self.datatype), Text::new(self.strategy)] };
         descriptor::CeColl {
@@ -87,7 +87,7 @@ impl Tagged<CeColl> {
     /// The strings are NCCL's, alive during the callback.
     #[inline(always)]
     pub(crate) unsafe fn decode<'a>(&self) -> descriptor::CeColl<'a> {
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the condition.
         descriptor::CeColl { tag: self.tag, ..unsafe { self.inner.decode() } }
     }
 
@@ -102,7 +102,7 @@ impl Tagged<CeColl> {
 pub struct CeSync {
     /// NCCL's isComplete, as C's bool.
     pub complete: u8,
-    /// Ranks.
+    /// Number of ranks.
     pub ranks: c_int,
 }
 
@@ -121,9 +121,9 @@ impl CeSync {
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct CeBatch {
-    /// Copies.
+    /// Number of copies.
     pub operations: c_int,
-    /// Bytes of all.
+    /// Bytes of all copies.
     pub bytes: usize,
     /// NCCL's useIntraSync, as C's bool.
     pub intra_sync: u8,

@@ -1,9 +1,10 @@
-//! What every descriptor begins with: the type, whose width differs between versions, the parent and the rank.
+//! The fields that every descriptor begins with: the event type, whose width differs between versions, the parent and
+//! the rank.
 
 use crate::interface::descriptor::{Descriptor, Payload};
 use std::ffi::{c_int, c_void};
 
-/// What the frame says of the event before anything of it is decoded.
+/// Access to the event type of a descriptor that is not decoded yet.
 pub trait Frame {
     /// Event type.
     fn kind(&self) -> u64;
@@ -33,18 +34,18 @@ pub struct Wide<Union> {
     pub parent: *mut c_void,
     /// Rank.
     pub rank: c_int,
-    /// What the version says of an event of this type.
+    /// Payload; the type selects the union's member.
     pub payload: Union,
 }
 
 impl<Union> Wide<Union> {
-    /// Decoded, but for what the version has decoded of its union.
+    /// Returns the neutral descriptor, with the payload that the version has decoded from its union.
     #[inline(always)]
     pub(crate) fn descriptor<'a>(&self, payload: Payload<'a>) -> Descriptor<'a> {
         Descriptor { parent: self.parent as u64, rank: self.rank, payload }
     }
 
-    /// Encodes, around the version's union.
+    /// Encodes a descriptor around the version's union.
     pub(crate) fn new(descriptor: &Descriptor<'_>, payload: Union) -> Self {
         let Descriptor { parent, rank, payload: said } = descriptor;
         Self { kind: said.bits(), parent: *parent as *mut c_void, rank: *rank, payload }
@@ -57,23 +58,24 @@ impl<Union> Wide<Union> {
 pub struct Narrow<Union> {
     /// Event type.
     pub kind: u8,
-    /// Handle of the parent; of an operation that is its group.
+    /// Handle of the parent; an operation's parent is its group.
     pub parent: *mut c_void,
     /// Rank.
     pub rank: c_int,
-    /// What the version says of an event of this type.
+    /// Payload; the type selects the union's member.
     pub payload: Union,
 }
 
 impl<Union> Narrow<Union> {
-    /// As [`Wide::descriptor`].
+    /// Returns the neutral descriptor, as [`Wide::descriptor`] does.
     #[inline(always)]
     pub(crate) fn descriptor<'a>(&self, payload: Payload<'a>) -> Descriptor<'a> {
         Descriptor { parent: self.parent as u64, rank: self.rank, payload }
     }
 
-    /// As [`Wide::new`]; `None` for types of more bits. The parent of an operation becomes its group, where it tells
-    /// one.
+    /// Encodes a descriptor around the version's union, with the operation's group, if it has one, as the parent.
+    ///
+    /// Returns `None` for event types that do not fit into 8 bits.
     pub(crate) fn new(descriptor: &Descriptor<'_>, payload: Union) -> Option<Self> {
         let group = match descriptor.payload {
             Payload::Coll(coll) => coll.group,

@@ -1,11 +1,11 @@
-//! What happens on the GPU: launches of kernels, their channels, and phases within those.
+//! Events on the GPU: kernel launches, kernel channels, and phases within kernel channels.
 
 use super::pointer;
 use crate::interface::descriptor::Payload;
 use common::text::Text;
 use std::ffi::{c_char, c_void};
 
-/// Launch of a kernel (v5 and later).
+/// The launch of a kernel (v5 and later).
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct KernelLaunch {
@@ -30,7 +30,7 @@ impl KernelLaunch {
 pub struct KernelChannel {
     /// Channel id.
     pub channel: u8,
-    /// The GPU's clock at the start.
+    /// GPU clock at the start.
     pub ptimer: u64,
 }
 
@@ -41,7 +41,7 @@ impl KernelChannel {
     }
 }
 
-/// A kernel channel of v3: the GPU's clock is not told.
+/// A kernel channel of v3, which has no GPU clock.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct UntimedKernelChannel {
@@ -62,11 +62,11 @@ impl UntimedKernelChannel {
 pub struct KernelPhase {
     /// Channel id.
     pub channel: u8,
-    /// 0 initial sync, 1 compute, 2 final sync.
+    /// 0 for the initial synchronisation, 1 for compute, 2 for the final synchronisation.
     pub phase: u8,
-    /// NCCL's name for it.
+    /// NCCL's name of the phase.
     pub name: *const c_char,
-    /// The GPU's clock at the start.
+    /// GPU clock at the start.
     pub ptimer: u64,
 }
 
@@ -75,7 +75,7 @@ impl KernelPhase {
     /// The name is NCCL's, alive during the callback.
     #[inline(always)]
     pub(crate) unsafe fn decode<'a>(&self) -> Payload<'a> {
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the condition.
         let name = unsafe { Text::new(self.name) };
         Payload::KernelPhase { channel: self.channel, phase: self.phase, name, ptimer: self.ptimer }
     }

@@ -1,8 +1,8 @@
-//! What an event's descriptor says beyond its type: the structures that the versions of the interface share.
+//! The structures that NCCL's event descriptors consist of, shared by the versions of the interface.
 //!
-//! Declared in the order and with the types of NCCL's plugin interface (repository NVIDIA/nccl,
-//! src/include/plugin/profiler); names are ours. A version's descriptor is a union of those it has. That they lie where
-//! a C compiler lays them is proved by tests/layouts.rs of the workspace.
+//! The structures have the order and types of NCCL's plugin interface (repository NVIDIA/nccl,
+//! src/include/plugin/profiler); the names are scorep-nccl's own. A version's descriptor contains a union of its
+//! structures. tests/layouts.rs of the workspace proves that the fields lie where a C compiler lays them.
 
 mod api;
 mod arguments;
@@ -27,29 +27,29 @@ pub use p2p::{NamedP2p, P2p};
 use common::text::Text;
 use std::ffi::c_char;
 
-/// A structure and the user's tag after it (v7 and later).
+/// A structure followed by the user's tag (v7 and later).
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct Tagged<T> {
-    /// What v6 says already.
+    /// The structure of v6.
     pub inner: T,
-    /// The tag; 0 for none.
+    /// The user's tag; 0 for none.
     pub tag: u64,
 }
 
-/// Plain data of C: all its bytes zero is a value.
+/// Plain data of C, for which all bytes zero is a value.
 ///
 /// # Safety
-/// It consists of integers and raw pointers alone.
+/// The type consists of integers and raw pointers alone.
 pub(crate) unsafe trait Plain: Copy {
-    /// All bytes zero, padding included: what NCCL's wrappers begin with.
+    /// Returns a value with all bytes zero, padding included, as NCCL's wrappers begin with.
     fn zeroed() -> Self {
-        // SAFETY: whoever implements the trait says that zeros are a value.
+        // SAFETY: the implementer of the trait guarantees that zeros are a value.
         unsafe { std::mem::zeroed() }
     }
 }
 
-/// Where the string begins; NULL for none.
+/// Returns the address of the string; NULL for none.
 pub(crate) fn pointer(text: Option<Text<'_>>) -> *const c_char {
     text.map_or(std::ptr::null(), Text::as_ptr)
 }

@@ -1,4 +1,4 @@
-//! What happens on the network: proxy operations, their steps, and what a network plugin tells.
+//! Events on the network: proxy operations, their steps, and events of a network plugin.
 
 use crate::interface::descriptor::{self, Payload};
 use std::ffi::{c_int, c_void};
@@ -7,13 +7,13 @@ use std::ffi::{c_int, c_void};
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct ProxyOperation {
-    /// Process it belongs to.
+    /// Id of the process that the operation belongs to; with PXN, another process.
     pub pid: libc::pid_t,
     /// Channel id.
     pub channel: u8,
-    /// The other rank.
+    /// Rank of the peer.
     pub peer: c_int,
-    /// Steps to come.
+    /// Number of steps of the operation.
     pub steps: c_int,
     /// Bytes per chunk.
     pub chunk: c_int,
@@ -38,7 +38,7 @@ impl ProxyOperation {
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct ProxyStep {
-    /// Its number.
+    /// Number of the step.
     pub step: c_int,
 }
 
@@ -53,9 +53,9 @@ impl ProxyStep {
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct NetPlugin {
-    /// Whose it is.
+    /// NCCL's id of the network plugin.
     pub id: i64,
-    /// What only the network plugin knows.
+    /// Data that only the network plugin understands.
     pub data: *mut c_void,
 }
 

@@ -1,7 +1,7 @@
 //! Operations of v1, which names functions, types, algorithms and protocols by number.
 //!
-//! Numbers are those of NCCL 2.23, the only one with v1 for its own (ncclFunc_t, ncclDataType_t, NCCL_ALGO_*,
-//! NCCL_PROTO_*), and of the types that later versions have added: what was numbered once has kept its number.
+//! The numbers are those of NCCL 2.23 (ncclFunc_t, ncclDataType_t, NCCL_ALGO_*, NCCL_PROTO_*), the only release whose
+//! newest interface is v1, and of the types that later releases added. NCCL has never renumbered an entry.
 
 use super::pointer;
 use crate::interface::descriptor;
@@ -26,7 +26,7 @@ const DATATYPES: [&CStr; 12] = [
 ];
 const ALGORITHMS: [&CStr; 7] = [c"TREE", c"RING", c"COLLNET_DIRECT", c"COLLNET_CHAIN", c"NVLS", c"NVLS_TREE", c"PAT"];
 const PROTOCOLS: [&CStr; 3] = [c"LL", c"LL128", c"SIMPLE"];
-/// NCCL's -1 for no algorithm and no protocol, in 8 bits.
+/// NCCL's -1 for no algorithm or protocol, in 8 bits.
 const UNDEFINED: u8 = u8::MAX;
 
 fn name(names: &[&'static CStr], number: u8) -> Option<Text<'static>> {
@@ -47,7 +47,7 @@ pub struct NumberedColl {
     pub name: *const c_char,
     /// As in [`super::Named`].
     pub communicator: u64,
-    /// Number among those of its function.
+    /// Sequence number among the communicator's operations of this function.
     pub sequence: u64,
     /// Number of the function.
     pub function: u8,
@@ -55,27 +55,27 @@ pub struct NumberedColl {
     pub send_buffer: *const c_void,
     /// Receive buffer.
     pub receive_buffer: *mut c_void,
-    /// Elements.
+    /// Number of elements.
     pub count: usize,
-    /// Root.
+    /// Rank of the root.
     pub root: c_int,
-    /// Number of the elements' type.
+    /// Number of the element type.
     pub datatype: u8,
-    /// Not read.
+    /// NCCL's reduction operation. Not read.
     pub reduction: u32,
     /// As in [`super::CollV2`].
     pub traffic: usize,
-    /// Channels.
+    /// Number of channels.
     pub channels: u8,
-    /// Warps.
+    /// Number of warps.
     pub warps: u8,
     /// Number of the algorithm.
     pub algorithm: u8,
     /// Number of the protocol.
     pub protocol: u8,
-    /// Not read.
+    /// Whether CollNet is in use. Not read.
     pub collnet: c_int,
-    /// Not read.
+    /// Whether NVLS is in use. Not read.
     pub nvls: c_int,
 }
 
@@ -84,7 +84,7 @@ impl NumberedColl {
     /// The name is NCCL's, alive during the callback.
     #[inline(always)]
     pub(crate) unsafe fn decode<'a>(&self) -> descriptor::Coll<'a> {
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the condition.
         let communicator = unsafe { Text::new(self.name) };
         descriptor::Coll {
             communicator: Some((self.communicator, communicator)),
@@ -103,8 +103,10 @@ impl NumberedColl {
         }
     }
 
-    /// `None` for a function or a type without a number: NCCL's wrapper makes a send and 64 bits of them, which is
-    /// wrong. What the neutral form does not know is 0, as in NCCL's wrapper.
+    /// Encodes a collective operation. Fields that the neutral form lacks are 0, as in NCCL's wrapper.
+    ///
+    /// Returns `None` for a function or a type without a number. NCCL's wrapper wrongly writes a send of 64-bit
+    /// elements for them.
     pub(crate) fn encode(coll: &descriptor::Coll<'_>) -> Option<Self> {
         let (communicator, name) = coll.communicator.unwrap_or_default();
         Some(Self {
@@ -141,11 +143,11 @@ pub struct NumberedP2p {
     pub function: u8,
     /// Buffer.
     pub buffer: *mut c_void,
-    /// Number of the elements' type.
+    /// Number of the element type.
     pub datatype: u8,
-    /// Elements.
+    /// Number of elements.
     pub count: usize,
-    /// The other rank.
+    /// Rank of the peer.
     pub peer: c_int,
 }
 
@@ -154,7 +156,7 @@ impl NumberedP2p {
     /// The name is NCCL's, alive during the callback.
     #[inline(always)]
     pub(crate) unsafe fn decode<'a>(&self) -> descriptor::P2p<'a> {
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the condition.
         let communicator = unsafe { Text::new(self.name) };
         descriptor::P2p {
             communicator: Some((self.communicator, communicator)),
@@ -167,7 +169,7 @@ impl NumberedP2p {
         }
     }
 
-    /// `None` as in [`NumberedColl::encode`].
+    /// Encodes a send or receive; `None` as in [`NumberedColl::encode`].
     pub(crate) fn encode(p2p: &descriptor::P2p<'_>) -> Option<Self> {
         let (communicator, name) = p2p.communicator.unwrap_or_default();
         Some(Self {

@@ -1,25 +1,25 @@
-//! A send or receive, as v2 and later say it.
+//! Sends and receives of v2 and later.
 
 use super::{Grouped, Tagged, pointer};
 use crate::interface::descriptor;
 use common::text::Text;
 use std::ffi::{c_char, c_int, c_void};
 
-/// A send or receive, as far as all versions since v4 say alike.
+/// The fields of a send or receive that all versions since v4 share.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct P2p {
-    /// Function.
+    /// Name of the function.
     pub function: *const c_char,
     /// Buffer.
     pub buffer: *mut c_void,
-    /// Type of the elements.
+    /// Name of the element type.
     pub datatype: *const c_char,
-    /// Elements.
+    /// Number of elements.
     pub count: usize,
-    /// The other rank.
+    /// Rank of the peer.
     pub peer: c_int,
-    /// Channels.
+    /// Number of channels.
     pub channels: u8,
 }
 
@@ -28,7 +28,7 @@ impl P2p {
     /// The strings are NCCL's, alive during the callback.
     #[inline(always)]
     pub(crate) unsafe fn decode<'a>(&self) -> descriptor::P2p<'a> {
-        // SAFETY: the caller's, for both strings.
+        // SAFETY: the caller upholds the condition for both strings.
         let [function, datatype] = unsafe { [Text::new(self.function), Text::new(self.datatype)] };
         descriptor::P2p {
             function,
@@ -53,7 +53,7 @@ impl P2p {
     }
 }
 
-/// A send or receive of v2 and v3: after its communicator, and without channels.
+/// A send or receive of v2 and v3: preceded by its communicator, and without channels.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct NamedP2p {
@@ -61,15 +61,15 @@ pub struct NamedP2p {
     pub name: *const c_char,
     /// As in [`super::Named`].
     pub communicator: u64,
-    /// Function.
+    /// Name of the function.
     pub function: *const c_char,
     /// Buffer.
     pub buffer: *mut c_void,
-    /// Type of the elements.
+    /// Name of the element type.
     pub datatype: *const c_char,
-    /// Elements.
+    /// Number of elements.
     pub count: usize,
-    /// The other rank.
+    /// Rank of the peer.
     pub peer: c_int,
 }
 
@@ -78,7 +78,7 @@ impl NamedP2p {
     /// The strings are NCCL's, alive during the callback.
     #[inline(always)]
     pub(crate) unsafe fn decode<'a>(&self) -> descriptor::P2p<'a> {
-        // SAFETY: the caller's, for all three strings.
+        // SAFETY: the caller upholds the condition for all three strings.
         let [name, function, datatype] =
             unsafe { [Text::new(self.name), Text::new(self.function), Text::new(self.datatype)] };
         descriptor::P2p {
@@ -104,7 +104,7 @@ impl Grouped<P2p> {
     /// The strings are NCCL's, alive during the callback.
     #[inline(always)]
     pub(crate) unsafe fn decode<'a>(&self) -> descriptor::P2p<'a> {
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the condition.
         descriptor::P2p { group: self.group as u64, ..unsafe { self.operation.decode() } }
     }
 
@@ -118,7 +118,7 @@ impl Tagged<Grouped<P2p>> {
     /// The strings are NCCL's, alive during the callback.
     #[inline(always)]
     pub(crate) unsafe fn decode<'a>(&self) -> descriptor::P2p<'a> {
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the condition.
         descriptor::P2p { tag: self.tag, ..unsafe { self.inner.decode() } }
     }
 

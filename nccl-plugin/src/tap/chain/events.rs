@@ -1,35 +1,35 @@
-//! The second plugin's handles, found by the number that NCCL holds.
+//! The second plugin's handles, by the number that NCCL holds.
 //!
-//! A number has one of the few places of its set. Whoever needs a place takes that of an event that has ended, the
-//! oldest first; an event that goes on, of a communicator that lives, keeps its own. Nobody waits for anybody; what is
-//! stale, foreign or invented is not found.
+//! A number belongs to a set of few places. A new event takes the place of the oldest event of its set that has ended
+//! or whose communicator has. Any other event keeps its place. No access waits. A number that is stale, foreign or
+//! invented is not found.
 
 use common::mapping::{Mapping, Zeroed};
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
-/// Places of a set.
+/// Places in a set.
 const WAYS: usize = 8;
-/// Binary logarithm of the number of sets: a million places, 32 MiB when all are used. Few in a test.
+/// Binary logarithm of the number of sets. 2^17 sets have a million places, 32 MiB when all are used; tests have few.
 const SET_BITS: u32 = if cfg!(test) { 9 } else { 17 };
 
 /// Tag of a place that was never used.
 const UNUSED: u64 = 0;
-/// Tag of a place that is being written: no serial has it.
+/// Tag of a place that is being written; no serial gives this tag.
 const BUSY: u64 = 1;
 
-/// A cache line of each, so that a look at the numbers is a look at one. All zero is unused.
+/// The places of a set, one cache line for each field: a search reads the line of numbers only. All zero is unused.
 #[repr(C, align(64))]
 #[derive(Debug)]
 struct Set {
     numbers: [AtomicU64; WAYS],
-    /// Serial times two, plus one when ended.
+    /// Serial times two, plus one once the event has ended.
     tags: [AtomicU64; WAYS],
     theirs: [AtomicU64; WAYS],
     owners: [AtomicU64; WAYS],
 }
 
-// SAFETY: atomic integers, valid as zeros, without drop.
+// SAFETY: the set consists of atomic integers, which are valid as zeros and need no drop.
 unsafe impl Zeroed for Set {}
 
 /// An event that the second plugin knows.
@@ -37,21 +37,21 @@ unsafe impl Zeroed for Set {}
 pub(super) struct Known {
     /// The second plugin's handle, as a number.
     pub(super) theirs: u64,
-    /// The number of its communicator's context.
+    /// Number of the event's context.
     pub(super) owner: u64,
-    /// Whether NCCL has stopped it.
+    /// Whether NCCL has stopped the event.
     pub(super) ended: bool,
 }
 
-/// A fixed number of places; memory is committed as it is used, and never given back.
+/// All places. Their number is fixed; memory is committed at the first use and never given back.
 #[derive(Debug)]
 pub(super) struct Events {
     sets: Mapping<Set>,
-    /// Serials given out; the first is 1.
+    /// Number of serials given out; the first serial is 1.
     given: AtomicU64,
 }
 
-/// A place for one number, not to be found before it is filled.
+/// A place claimed for a number. [`Events::find`] finds the number once the place is filled.
 #[derive(Debug)]
 pub(super) struct Place<'a> {
     set: &'a Set,
@@ -66,20 +66,20 @@ impl Events {
     }
 
     fn set(&self, number: u64) -> &Set {
-        // indices of handles follow each other; this spreads them
+        // indices of handles are consecutive; this spreads them over the sets
         &self.sets[(number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (u64::BITS - SET_BITS)) as usize]
     }
 
-    /// A place for a number, its own if it has one: NCCL starts receives again under the handle that they have. `None`
-    /// when all places of its set are taken by events that go on, of owners that live.
+    /// Claims a place for a number: the number's own, if it has one, since NCCL starts receives again under the same
+    /// handle. Returns `None` if events that have not ended, of living owners, take all places of the set.
     pub(super) fn claim(&self, number: u64, is_alive: impl Fn(u64) -> bool) -> Option<Place<'_>> {
         let set = self.set(number);
-        // another thread may be faster; eight times in a row means that there is no place
+        // another thread may take the place first; after that happened in all eight tries, the set counts as full
         for _ in 0..WAYS {
             let (_, tag, way) = (0..WAYS).filter_map(|way| set.age(way, number, &is_alive)).min()?;
-            // Acquire: what the place held before is not written after
+            // Acquire: the stores of the earlier event come before those of the new one
             if set.tags[way].compare_exchange(tag, BUSY, Ordering::Acquire, Ordering::Relaxed).is_ok() {
-                // a reader that sees any of what follows sees the tag gone, too
+                // a reader that sees any of the stores of `fill` also sees that the tag has changed
                 fence(Ordering::Release);
                 let serial = self.given.fetch_add(1, Ordering::Relaxed) + 1;
                 return Some(Place { set, way, number, serial });
@@ -88,15 +88,15 @@ impl Events {
         None
     }
 
-    /// What is known of a number, also after its end.
+    /// Returns the second plugin's handle for a number, also after the event has ended.
     pub(super) fn find(&self, number: u64) -> Option<Known> {
         Some(self.look(number)?.2)
     }
 
-    /// Marks a number as ended, and gives it to the one caller that did it.
+    /// Marks an event as ended. Returns it to the one caller that marked it.
     pub(super) fn end(&self, number: u64) -> Option<Known> {
         let (tag, tag_now, known) = self.look(number).filter(|(_, _, known)| !known.ended)?;
-        // no two events have the same serial, so this is still the one that was found
+        // every event has its own serial, so an equal tag means the same event
         tag.compare_exchange(tag_now, tag_now | 1, Ordering::AcqRel, Ordering::Relaxed).ok().map(|_| known)
     }
 
@@ -114,7 +114,7 @@ impl Events {
 }
 
 impl Set {
-    /// Which place to take first, the least; `None` when it must not be taken.
+    /// Returns the sort key of a place, the least of which is taken first; `None` if the place must not be taken.
     fn age(&self, way: usize, number: u64, is_alive: impl Fn(u64) -> bool) -> Option<(u64, u64, usize)> {
         let age = match self.tags[way].load(Ordering::Relaxed) {
             BUSY => return None,
@@ -128,7 +128,7 @@ impl Set {
 }
 
 impl Place<'_> {
-    /// Says what the second plugin calls the event, 0 for nothing: then the place is free.
+    /// Stores the second plugin's handle. With 0 for no handle, the place is free again.
     pub(super) fn fill(self, theirs: u64, owner: u64) {
         let Self { set, way, number, serial } = self;
         set.numbers[way].store(number, Ordering::Relaxed);
@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn readers_never_see_a_mixture() {
         let events = Events::new().unwrap();
-        // numbers of one set
+        // numbers that share a set
         let same: Vec<u64> =
             (1..).filter(|number| std::ptr::eq(events.set(*number), events.set(1))).take(WAYS * 3).collect();
         std::thread::scope(|scope| {

@@ -1,23 +1,23 @@
-//! Finding and loading the second plugin, by NCCL's rules.
+//! Finds and loads the second plugin by NCCL's rules.
 
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::ptr::NonNull;
 
-/// NCCL's limit for a name, with its end.
+/// NCCL's limit for the length of a name, with the final zero byte.
 const LONGEST: usize = 255;
 
-/// A symbol that only this library has, under whatever file name.
+/// A symbol by which this library recognises itself under any file name.
 const OURS: &CStr = c"scorep_nccl_flush";
 
-/// A loaded library. It stays loaded: NCCL's threads may be in it as long as the process lives.
+/// A loaded library. It is never unloaded: NCCL's threads may run in it as long as the process lives.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Library(NonNull<c_void>);
 
 impl Library {
-    /// Loads by name or path, as NCCL does for `NCCL_PROFILER_PLUGIN`.
+    /// Loads a library by name or path, as NCCL does for `NCCL_PROFILER_PLUGIN`.
     ///
     /// # Errors
-    /// In words: what was tried, and what the loader said.
+    /// The loader's message for each name that was tried.
     pub(super) fn open(name: &str) -> Result<Self, String> {
         if name.eq_ignore_ascii_case("STATIC_PLUGIN") {
             return Err("STATIC_PLUGIN is not supported".to_owned());
@@ -33,14 +33,15 @@ impl Library {
         Err(said.join("; "))
     }
 
-    /// Address of a symbol.
+    /// Returns the address of a symbol.
     pub(super) fn symbol(self, name: &CStr) -> Option<NonNull<c_void>> {
-        // SAFETY: the handle is dlopen's and never closed; the name is a string.
+        // SAFETY: the handle is dlopen's and is never closed; the name is a string.
         NonNull::new(unsafe { libc::dlsym(self.0.as_ptr(), name.as_ptr()) })
     }
 }
 
-/// What NCCL tries: the name as it is, then, unless it is a path or a library's file name, as a short name.
+/// Returns the names that NCCL tries: the name as it is and, unless it is a path or a library's file name, the name as
+/// a short name.
 fn candidates(name: &str) -> Vec<String> {
     let cut = |name: String| {
         name.char_indices().take_while(|(place, c)| place + c.len_utf8() < LONGEST).map(|(_, c)| c).collect()
@@ -57,12 +58,12 @@ fn candidates(name: &str) -> Vec<String> {
 fn load(name: &str) -> Result<Library, String> {
     let text = CString::new(name).map_err(|error| error.to_string())?;
     let flags: c_int = libc::RTLD_NOW | libc::RTLD_LOCAL;
-    // SAFETY: the name is a string. What the library's constructors do is the user's choice, as with any plugin.
+    // SAFETY: the name is a string. The user, who chose the plugin, answers for its constructors.
     let handle = unsafe { libc::dlopen(text.as_ptr(), flags) };
     NonNull::new(handle).map(Library).ok_or_else(|| {
-        // SAFETY: dlerror gives NULL or a string that lives until the next call of this thread.
+        // SAFETY: dlerror returns NULL or a string that is valid until this thread's next call.
         let said = unsafe { libc::dlerror() };
-        // SAFETY: as above.
+        // SAFETY: as for dlerror above.
         let said = (!said.is_null()).then(|| unsafe { CStr::from_ptr(said) }.to_string_lossy().into_owned());
         said.unwrap_or_else(|| format!("{name} cannot be loaded"))
     })

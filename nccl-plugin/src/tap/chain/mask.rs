@@ -1,8 +1,8 @@
-//! Which event types NCCL reports to a plugin that asks for some.
+//! The event types that NCCL reports to a plugin, given the types it asks for.
 
 use crate::interface::kind::event;
 
-/// All types that NCCL reports to a plugin that asks for `mask`: with an event come those it lies in.
+/// Returns all types that NCCL reports to a plugin that asks for `mask`: NCCL adds the types of the parents.
 pub(super) fn reported(mask: u64) -> u64 {
     let channel = event::KERNEL_CH | event::KERNEL_PHASE;
     let proxy = event::PROXY_OP | event::PROXY_STEP | event::NET_PLUGIN;

@@ -1,7 +1,8 @@
-//! A second plugin (`NCCL_SCOREP_CHAIN`): it gets every callback of the types it asked for, as if NCCL had loaded it.
+//! A second plugin (`NCCL_SCOREP_CHAIN`): it gets every callback of the event types it asks for, as if NCCL had loaded
+//! it.
 //!
-//! It has its own contexts and handles, in its own version of the interface. What it does wrong is its own: it is told
-//! once, and neither the core nor NCCL hears of it.
+//! The second plugin has its own contexts, handles and version of the interface. Its errors reach neither the core nor
+//! NCCL: the library warns of them once.
 
 mod events;
 mod library;
@@ -20,7 +21,7 @@ use std::ffi::c_int;
 use std::sync::Once;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
-/// Event types it asks for. It may hold on to the address and write later, as it may with NCCL's.
+/// The event types that the second plugin asks for. It may keep the address and write later, as with NCCL's mask.
 static MASK: AtomicI32 = AtomicI32::new(0);
 
 /// The second plugin of this process.
@@ -29,9 +30,9 @@ pub struct Chain {
     plugin: Plugin,
     name: String,
     events: Events,
-    /// Events that there was no room for, so that it does not hear of them.
+    /// Events that found no place, so that the second plugin does not get them.
     untold: AtomicU64,
-    /// Callbacks that it answered with an error.
+    /// Callbacks for which the second plugin returned an error.
     errors: AtomicU64,
     refused: Once,
     complained: Once,
@@ -39,8 +40,8 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// Loads it by name or path. What is in the way is told in one line; then there is none. `none` is none, as for
-    /// NCCL.
+    /// Loads a plugin by name or path. If that fails, writes one line and returns `None`. The name `none` means no
+    /// plugin, as for NCCL.
     pub fn load(name: &str) -> Option<Self> {
         if name.eq_ignore_ascii_case("none") {
             return None;
@@ -63,12 +64,13 @@ impl Chain {
         })
     }
 
-    /// NCCL made a communicator. Gives the second plugin's context, or 0: then it hears nothing of this one.
+    /// Opens a communicator. Returns the second plugin's context, or 0 if it refused; then it gets no event of this
+    /// communicator.
     ///
     /// # Safety
     /// The logger is NULL or NCCL's.
     pub unsafe fn init(&self, introduction: &Introduction<'_>) -> u64 {
-        // SAFETY: a static is writable for ever; the logger is the caller's.
+        // SAFETY: the mask is a static, writable forever; the caller upholds the condition on the logger.
         match unsafe { self.plugin.init(MASK.as_ptr(), introduction) } {
             Ok(context) => context.as_ptr() as u64,
             Err(result) => {
@@ -84,15 +86,15 @@ impl Chain {
         }
     }
 
-    /// Event types it asks for now.
+    /// Returns the event types that the second plugin asks for now.
     pub fn mask(&self) -> u64 {
         MASK.load(Ordering::Relaxed) as u32 as u64
     }
 
-    /// NCCL starts an event of this process, and will call it `number`; `version` is NCCL's.
+    /// Starts an event of this process, which NCCL will call `number`. `version` is the version that NCCL uses.
     pub fn start(&self, number: u64, context: u64, start: &Descriptor<'_>, version: u32, contexts: &Contexts) {
         let own = contexts.theirs(context);
-        // a type that is not known here has nothing that could be handed on
+        // the core cannot decode an unknown type, so there is nothing to pass on
         let is_known = !matches!(start.payload, Payload::Unknown { .. });
         if own == 0 || !is_known || start.payload.bits() & mask::reported(self.mask()) == 0 {
             return;
@@ -103,7 +105,8 @@ impl Chain {
             self.events.end(forgotten);
         }
         let descriptor = translate(start, version, self.plugin.version(), |handle| self.theirs(handle, contexts));
-        // before it is told: it would wait for the stop of an event that has no place
+        // claimed first: once started, the second plugin would wait for the stop, which an event without a place never
+        // gets
         let Some(place) = self.events.claim(number, |owner| contexts.theirs(owner) != 0) else {
             self.untold.fetch_add(1, Ordering::Relaxed);
             return;
@@ -115,7 +118,7 @@ impl Chain {
         place.fill(handle, context);
     }
 
-    /// NCCL tells that the state of an event changed.
+    /// Passes on a state change.
     pub fn state(&self, number: u64, state: c_int, value: Option<u64>, contexts: &Contexts) {
         let found = self.events.find(number).filter(|known| !known.ended && contexts.theirs(known.owner) != 0);
         if let Some(known) = found {
@@ -123,14 +126,14 @@ impl Chain {
         }
     }
 
-    /// NCCL stops an event.
+    /// Stops an event.
     pub fn stop(&self, number: u64, contexts: &Contexts) {
         if let Some(known) = self.events.end(number).filter(|known| contexts.theirs(known.owner) != 0) {
             self.note(self.plugin.stop(known.theirs));
         }
     }
 
-    /// NCCL destroyed a communicator, of which this is the second plugin's context.
+    /// Ends a communicator, given the second plugin's context of it.
     pub fn finalize(&self, context: u64) {
         self.note(self.plugin.finalize(context));
         let errors = self.errors.load(Ordering::Relaxed);
@@ -148,8 +151,8 @@ impl Chain {
         }
     }
 
-    /// Its handle for a parent; NULL when it has none, or when the communicator is gone, and with it, maybe, the memory
-    /// behind the handle.
+    /// Returns the second plugin's handle of a parent. It is 0 if there is none or the communicator has ended: then the
+    /// memory behind the handle may be gone.
     fn theirs(&self, number: u64, contexts: &Contexts) -> u64 {
         let found = self.events.find(number).filter(|known| contexts.theirs(known.owner) != 0);
         found.map_or(0, |known| known.theirs)
@@ -162,8 +165,8 @@ impl Chain {
     }
 }
 
-/// The descriptor with the second plugin's handles. Up to v4 the parent of an operation is its group; since v5 it is
-/// the call of the API, and the group is told besides.
+/// Replaces handles by the second plugin's. Up to v4 the parent of an operation is its group; since v5 it is the API
+/// call, and the group has a field of its own.
 fn translate<'a>(start: &Descriptor<'a>, from: u32, to: u32, theirs: impl Fn(u64) -> u64) -> Descriptor<'a> {
     let (group, payload) = match start.payload {
         Payload::Coll(coll) => (Some(coll.group), start.payload),
@@ -188,7 +191,7 @@ fn translate<'a>(start: &Descriptor<'a>, from: u32, to: u32, theirs: impl Fn(u64
 mod tests {
     use super::*;
 
-    /// Parent and group as they arrive, of an operation with parent 1 and group 2.
+    /// Returns the translated parent and group of an operation with parent 1 and group 2.
     fn translated(payload: Payload<'_>, from: u32, to: u32) -> (u64, u64) {
         let start = Descriptor { parent: 1, rank: 0, payload };
         let descriptor = translate(&start, from, to, |handle| if handle == 0 { 0 } else { handle + 100 });

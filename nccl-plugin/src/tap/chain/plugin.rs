@@ -1,4 +1,4 @@
-//! The second plugin's table: found, and called in its own version of the interface.
+//! The second plugin's table: looked up, and called in its own version of the interface.
 
 use super::library::Library;
 use crate::interface::descriptor::Descriptor;
@@ -11,10 +11,10 @@ use crate::interface::version::Version;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr::NonNull;
 
-/// Versions that can be spoken, newest first, as NCCL takes them.
+/// Supported versions, newest first, as NCCL looks them up.
 const SPOKEN: [(u32, &CStr); 4] =
     [(7, c"ncclProfiler_v7"), (6, c"ncclProfiler_v6"), (5, c"ncclProfiler_v5"), (4, c"ncclProfiler_v4")];
-/// Versions that are too old: they cannot tell one communicator from another.
+/// Versions that are too old: their init does not describe the communicator.
 const TOO_OLD: [&CStr; 3] = [c"ncclProfiler_v3", c"ncclProfiler_v2", c"ncclProfiler_v1"];
 
 /// The type of init in v4.
@@ -24,7 +24,7 @@ type NamedInit =
 type Init =
     unsafe extern "C" fn(*mut *mut c_void, u64, *mut c_int, *const c_char, c_int, c_int, c_int, *const c_void) -> c_int;
 
-/// A table as it lies in the library: six pointers, whatever the version.
+/// A table in the plugin's memory: six pointers in every version.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Table {
@@ -36,7 +36,7 @@ struct Table {
     finalize: Option<unsafe extern "C" fn(*mut c_void) -> c_int>,
 }
 
-/// The second plugin. What its functions do is its own; NCCL would call them in the same way.
+/// The second plugin. The user, who chose it, answers for its functions, as when NCCL calls them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Plugin {
     version: u32,
@@ -47,16 +47,16 @@ pub(super) struct Plugin {
     finalize: unsafe extern "C" fn(*mut c_void) -> c_int,
 }
 
-// SAFETY: the functions are constants of a library that is never unloaded; NCCL calls them from any thread.
+// SAFETY: the functions are constants of a library that is never unloaded; plugins of NCCL are called from any thread.
 unsafe impl Send for Plugin {}
-// SAFETY: as above.
+// SAFETY: as for Send.
 unsafe impl Sync for Plugin {}
 
 impl Plugin {
-    /// The newest table of a library.
+    /// Looks up the newest supported table of a library.
     ///
     /// # Errors
-    /// In words, when there is none that can be spoken.
+    /// The reason, in words, if there is none.
     pub(super) fn find(library: Library) -> Result<Self, String> {
         let found = SPOKEN.iter().find_map(|(version, symbol)| Some((*version, library.symbol(symbol)?)));
         let Some((version, table)) = found else {
@@ -68,8 +68,7 @@ impl Plugin {
             }
             .into());
         };
-        // SAFETY: the symbol is a table of that name, which NCCL defines as six pointers; the library is never
-        // unloaded.
+        // SAFETY: NCCL defines a table of this name as six pointers; the library is never unloaded.
         let table = unsafe { table.cast::<Table>().read() };
         let (Some(init), Some(start), Some(stop), Some(state), Some(finalize)) =
             (table.init, table.start, table.stop, table.state, table.finalize)
@@ -79,12 +78,15 @@ impl Plugin {
         Ok(Self { version, init, start, stop, state, finalize })
     }
 
-    /// The version it speaks.
+    /// Returns the version of the second plugin's interface.
     pub(super) fn version(&self) -> u32 {
         self.version
     }
 
-    /// Gives its context for a communicator, or the result and the context that are none.
+    /// Calls init and returns the plugin's context.
+    ///
+    /// # Errors
+    /// The result of init, if it is not 0 or there is no context.
     ///
     /// # Safety
     /// `mask` is writable as long as the process lives; the logger is NULL or NCCL's.
@@ -99,20 +101,23 @@ impl Plugin {
         let place = &raw mut context;
         let init = self.init.as_ptr();
         let result = if self.version == 4 {
-            // SAFETY: v4's init has this type, by the table's name.
+            // SAFETY: the table is v4's, whose init has this type.
             let init = unsafe { std::mem::transmute::<*mut c_void, NamedInit>(init) };
-            // SAFETY: the caller's, and `place` is a local.
+            // SAFETY: the caller upholds the conditions, and `place` is a local.
             unsafe { init(place, mask, name, id, nodes, ranks, rank, logger) }
         } else {
-            // SAFETY: init has this type since v5, by the table's name.
+            // SAFETY: the table is v5's or later, whose init has this type.
             let init = unsafe { std::mem::transmute::<*mut c_void, Init>(init) };
-            // SAFETY: the caller's, and `place` is a local.
+            // SAFETY: the caller upholds the conditions, and `place` is a local.
             unsafe { init(place, id, mask, name, nodes, ranks, rank, logger) }
         };
         NonNull::new(context).filter(|_| result == 0).ok_or(result)
     }
 
-    /// Its handle for an event, 0 for none, or its error. An event that its version has no words for is not told.
+    /// Starts an event. Returns the plugin's handle, or 0 if it gave none or its version lacks the event's type.
+    ///
+    /// # Errors
+    /// The result of the plugin, if it is not 0.
     pub(super) fn start(&self, context: u64, descriptor: &Descriptor<'_>) -> Result<u64, c_int> {
         match self.version {
             4 => self.start_as::<V4>(context, descriptor),
@@ -125,30 +130,30 @@ impl Plugin {
     fn start_as<V: Version>(&self, context: u64, descriptor: &Descriptor<'_>) -> Result<u64, c_int> {
         let Some(raw) = V::encode(descriptor) else { return Ok(0) };
         let mut handle = std::ptr::null_mut();
-        // SAFETY: the context is the plugin's; the descriptor is of its version, its strings are NCCL's, alive during
+        // SAFETY: the context is the plugin's own. The descriptor is of its version, with NCCL's strings, alive during
         // the callback.
         let result = unsafe { (self.start)(context as *mut c_void, &raw mut handle, (&raw const raw).cast()) };
         if result == 0 { Ok(handle as u64) } else { Err(result) }
     }
 
-    /// Tells a change of state.
+    /// Passes on a state change.
     pub(super) fn state(&self, handle: u64, state: c_int, value: Option<u64>) -> c_int {
         let mut value = value;
         let arguments = value.as_mut().map_or(std::ptr::null_mut(), std::ptr::from_mut);
-        // SAFETY: the handle is the plugin's, not stopped; the arguments are NULL or 64 bits, which is the size of
-        // NCCL's union.
+        // SAFETY: the handle is the plugin's own and not stopped. The arguments are NULL or 64 bits, the size of NCCL's
+        // union.
         unsafe { (self.state)(handle as *mut c_void, state, arguments) }
     }
 
     /// Stops an event.
     pub(super) fn stop(&self, handle: u64) -> c_int {
-        // SAFETY: the handle is the plugin's, stopped once.
+        // SAFETY: the handle is the plugin's own; `Events::end` returns it to one caller only.
         unsafe { (self.stop)(handle as *mut c_void) }
     }
 
     /// Ends a communicator.
     pub(super) fn finalize(&self, context: u64) -> c_int {
-        // SAFETY: the context is the plugin's, ended once.
+        // SAFETY: the context is the plugin's own; `Contexts::end` returns it to one caller only.
         unsafe { (self.finalize)(context as *mut c_void) }
     }
 }

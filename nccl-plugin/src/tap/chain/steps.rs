@@ -1,15 +1,15 @@
-//! Steps that NCCL starts again.
+//! Proxy steps that NCCL starts again.
 //!
-//! It starts a receive anew each time that it could not be posted, on the same thread, millions of times a second, and
-//! forgets the handle it had. The core gives it the same handle then, if it records the step at all and still has it in
-//! mind.
+//! If a receive cannot be posted, NCCL starts its step again on the same thread, up to millions of times a second, and
+//! forgets the earlier handle. The core then returns the same handle, provided that it records the step and still
+//! remembers it; otherwise the number changes.
 
 use std::cell::Cell;
 
-/// Proxy operations whose last step a thread keeps in mind.
+/// Places in a thread's table of last steps. Each holds the last step of one proxy operation.
 const STEPS: usize = 64;
 
-/// A step by its operation and number, and the number that NCCL holds of it.
+/// A step, by its proxy operation and step number, and the number that NCCL holds for it.
 #[derive(Clone, Copy)]
 struct Noted {
     parent: u64,
@@ -18,12 +18,12 @@ struct Noted {
 }
 
 thread_local! {
-    // without drop, so that it is there as long as the thread is
+    // without drop, so that it stays usable until the thread has ended
     static NOTED: [Cell<Noted>; STEPS] = const { [const { Cell::new(Noted { parent: 0, step: 0, number: 0 }) }; STEPS] };
 }
 
-/// The calling thread starts a step. Gives the number that NCCL had for it when the thread started the same step last,
-/// if it is known and another one.
+/// Notes that the calling thread starts a step. Returns the number that NCCL held when the thread last started the same
+/// step, if it is known and differs.
 pub(super) fn forgotten(parent: u64, step: i32, number: u64) -> Option<u64> {
     if parent == 0 {
         return None;

@@ -1,27 +1,27 @@
-//! One recorded callback in memory: what its line will say, in few bytes.
+//! A recorded callback in memory: the content of its line, in few bytes.
 
 use super::strings::{Strings, Text};
 use crate::interface::descriptor::{self, Payload};
 
-/// A callback. Contexts and handles are the numbers that NCCL held at that time; 0 is none.
+/// A callback. Contexts and handles are the numbers that NCCL held at the time; 0 is none.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Record {
-    /// Place in the order of all callbacks.
+    /// Place in the order of all callbacks of the process.
     pub(super) sequence: u64,
     /// Nanoseconds since the recording began.
     pub(super) time: u64,
-    /// Number of the thread, in the order of threads that came.
+    /// Number of the thread, in the order in which threads made their first callback.
     pub(super) thread: u32,
-    /// Of a start, as NCCL told it, else 0; here, where there is room for it.
+    /// Rank in the descriptor of a start, as NCCL passed it, else 0. It is here because there is room for it.
     pub(super) rank: i32,
-    /// Which callback.
+    /// Type and arguments of the callback.
     pub(super) what: What,
 }
 
-/// Which callback.
+/// Type and arguments of a callback.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum What {
-    /// `introduction` is the place of the rest in the list of those.
+    /// `introduction` is the number of the communicator's description in [`super::Recording`]'s list.
     Init {
         context: u64,
         introduction: u32,
@@ -43,7 +43,8 @@ pub(super) enum What {
     Finalize {
         context: u64,
     },
-    /// Events around a launch have happened, and its kernel began: nanoseconds of the events' clock.
+    /// GPU times of a launch, nanoseconds of the events' clock: the event before it, the begin of its kernel, and the
+    /// event behind it.
     Kernel {
         handle: u64,
         first: u64,
@@ -52,7 +53,7 @@ pub(super) enum What {
     },
 }
 
-/// What a capture tells of an event.
+/// Type and fields of an event, as captures have them.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Event {
     Group,

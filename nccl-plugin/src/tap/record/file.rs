@@ -1,8 +1,10 @@
-//! The file of a recording: a head, and parts of lines, gzipped. It appears with its first part and grows from there,
-//! so that a process that is killed leaves what it has written; one that comes to its end says so in the last line.
+//! The file of a recording: a head, then parts with lines, gzipped.
 //!
-//! Each part is a gzip member. The first member is the head's line, not compressed, so that it can be written again
-//! once it is known what was dropped.
+//! The file appears with its first part and grows by further parts, so a process that is killed leaves the parts
+//! written so far. If the process ends regularly, the last line says so.
+//!
+//! Each part is a gzip member. The first member is the line of the head. It is not compressed, so that it can be
+//! overwritten when the number of dropped callbacks is known.
 
 use common::files::{self, Earlier, Growing, Name, NewFile};
 use common::host_name;
@@ -11,14 +13,14 @@ use flate2::write::GzEncoder;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::Path;
 
-/// Bytes of the head's line, filled up with blanks: what is said of the process is short.
+/// Length of the head's line in bytes, padded with blanks: more than the description of a process needs.
 const HEAD: usize = 8192;
-/// Bytes of it for the process: the names and numbers of all else take less than the rest.
+/// Bytes of the head's line for the process; its other fields need fewer than the remaining bytes.
 pub(super) const PROCESS: usize = HEAD - 512;
-/// Bytes of text that are compressed at a time.
+/// Bytes of text that are compressed at once.
 const BLOCK: usize = 1 << 16;
 
-/// What the head's line tells.
+/// Fields of the head's line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Head {
     pub(super) version: u32,
@@ -26,16 +28,16 @@ pub(super) struct Head {
     pub(super) pid: u32,
     pub(super) real0: u64,
     pub(super) mono0: u64,
-    /// Callbacks that are not in the file, up to its last part.
+    /// Callbacks that the file lacks, up to its last part.
     pub(super) dropped: u64,
-    /// When the memory was full, nanoseconds since `mono0`; 0 where it never was.
+    /// When the memory became full, nanoseconds since `mono0`; 0 if it never did.
     pub(super) full: u64,
-    /// The process that is recorded, as JSON of at most `PROCESS` bytes.
+    /// The recorded process, as JSON of at most [`PROCESS`] bytes.
     pub(super) process: String,
 }
 
 impl Head {
-    /// The line as a gzip member, of the same length whatever it says.
+    /// Returns the line as a gzip member, whose length does not depend on the content.
     fn member(&self) -> io::Result<Vec<u8>> {
         let Self { version, mask, pid, real0, mono0, dropped, full, process } = self;
         let full = if *full > 0 { format!(r#","full":{full}"#) } else { String::new() };
@@ -51,7 +53,7 @@ impl Head {
     }
 }
 
-/// Where the file goes, and the file once there is one, with its head.
+/// The file's name, and the file and its head once there is one.
 #[derive(Debug)]
 pub(super) struct Parts {
     name: Name,
@@ -59,35 +61,35 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    /// `<host>.<pid>.jsonl.gz` in a directory, which is made if need be. Where a file of that name is there, the new
-    /// one gets another name: in containers, many processes are number 1 of one host name.
+    /// Chooses the name `<host>.<pid>.jsonl.gz` in a directory and creates the directory. If that file exists, the new
+    /// one gets another name: in containers, many processes have process id 1 and the same host name.
     ///
     /// # Errors
-    /// When no file can be made there: better known now than later.
+    /// If no file can be created there; this is tried at once, so that the user learns of it early.
     pub(super) fn new(directory: &Path) -> io::Result<Self> {
         files::make(directory)?;
-        // the job may go elsewhere
+        // absolute: the job may change its working directory
         let directory = directory.canonicalize()?;
         let place = directory.join(format!("{}.{}.jsonl.gz", host(), std::process::id()));
         drop(NewFile::beside(&place)?);
         Ok(Self { name: Name::new(&place, Earlier::Kept), file: None })
     }
 
-    /// Where the file is or will be.
+    /// Returns the path at which the file is or will be.
     pub(super) fn place(&self) -> &Path {
         self.name.place()
     }
 
-    /// Whether the file has another name than that of host and process.
+    /// Returns whether the file has another name than host and process id give.
     pub(super) fn is_elsewhere(&self) -> bool {
         self.name.is_another()
     }
 
-    /// Adds a part, and gives what `lines` does; `dropped` makes of that how many callbacks are not in the file by
-    /// then.
+    /// Adds a part and returns the result of `lines`. From that result, `dropped` computes the number of callbacks that
+    /// the file then lacks.
     ///
     /// # Errors
-    /// When there is no room or no right to write; then none of the part is there.
+    /// If the part cannot be written; then the file holds nothing of it.
     pub(super) fn add<T>(
         &mut self,
         head: Head,
@@ -116,10 +118,10 @@ impl Parts {
         Ok(written)
     }
 
-    /// Has the head say what is known by now, where there is a file.
+    /// Overwrites the head if there is a file and the head has changed.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// If the head cannot be written.
     pub(super) fn renew_head(&mut self, head: Head) -> io::Result<()> {
         self.file.as_mut().map_or(Ok(()), |(file, before)| change_head(file, before, head))
     }
@@ -127,7 +129,7 @@ impl Parts {
     /// Ends the file.
     ///
     /// # Errors
-    /// When something was not written after all.
+    /// If something could not be written after all.
     pub(super) fn close(&mut self) -> io::Result<()> {
         self.file.take().map_or(Ok(()), |(file, _)| file.close())
     }
@@ -141,8 +143,8 @@ fn change_head(file: &mut Growing, before: &mut Head, head: Head) -> io::Result<
     Ok(())
 }
 
-/// Job and library wait for it at the end, so it is fast rather than small; whole blocks of text, since each write
-/// costs.
+/// Writes lines as a gzip member. Speed matters more than size, since the job waits for the library at its end. Text is
+/// compressed in whole blocks, since each write costs.
 fn write_member<T>(out: &mut dyn Write, lines: impl FnOnce(&mut dyn Write) -> io::Result<T>) -> io::Result<T> {
     let mut member = BufWriter::with_capacity(BLOCK, GzEncoder::new(out, Compression::fast()));
     let written = lines(&mut member)?;
@@ -150,7 +152,7 @@ fn write_member<T>(out: &mut dyn Write, lines: impl FnOnce(&mut dyn Write) -> io
     Ok(written)
 }
 
-/// Name of this host, as part of a file's name.
+/// Returns this host's name, as part of a file name.
 fn host() -> String {
     String::from_utf8_lossy(&host_name::of_machine()).replace('/', "-")
 }

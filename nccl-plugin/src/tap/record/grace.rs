@@ -1,23 +1,25 @@
-//! Knowing that the callbacks that were under way at some time have ended: then what they have recorded is in the
-//! memory.
+//! A grace period: it is over when all callbacks that were in progress at its begin have ended. Then their records are
+//! in memory.
 
 use super::memory::Memory;
 
 /// A thread's lane and its mark inside one callback.
 type Inside = (usize, u64);
 
-/// Threads that were inside a callback when the period began, and have not been seen outside since. What they take into
-/// the memory for places in the order that were given out before is there when none is left.
+/// Threads that were inside a callback when the period began and have not been seen outside since.
+///
+/// When no thread is left, memory holds all records whose places in the order were given out before the period.
 #[derive(Debug, Default)]
 pub(super) struct Grace {
     inside: Vec<Inside>,
-    /// Not waited for any more. Mostly a signal handler has left that callback (siglongjmp), and its thread has made
-    /// none since.
+    /// Callbacks that are no longer waited for. Mostly a signal handler has left the callback (siglongjmp), and the
+    /// thread has made no other callback since.
     given_up: Vec<Inside>,
 }
 
 impl Grace {
-    /// Begins a period for all places given out before this call: who reads them has read the next place before it.
+    /// Begins a period for all places given out before this call. The caller has read the number of these places
+    /// before.
     pub(super) fn begin(&mut self, memory: &Memory) {
         let Self { inside, given_up } = self;
         given_up.retain(|one| is_inside(memory, one));
@@ -31,8 +33,8 @@ impl Grace {
         self.inside.is_empty()
     }
 
-    /// Ends the period, and waits for those that are still inside no more until they make another callback. What they
-    /// record in this one is late.
+    /// Ends the period, and stops waiting for the callbacks that are still in progress. The records that they add from
+    /// here on are late. A thread's next callback is waited for again.
     pub(super) fn give_up(&mut self) {
         self.given_up.append(&mut self.inside);
     }
@@ -66,7 +68,7 @@ mod tests {
         let mut grace = begun(&memory);
         let inside = memory.enter().unwrap();
         assert!(grace.is_over(&memory) && !begun(&memory).is_over(&memory));
-        // a handler's callback in the midst of it
+        // a callback of a signal handler, inside the first one
         drop(memory.enter().unwrap());
         drop(inside);
         assert!(begun(&memory).is_over(&memory));

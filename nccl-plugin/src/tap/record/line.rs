@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use std::cell::OnceCell;
 use std::fmt::{self, Display, Formatter};
 
-/// What an init told, besides its context.
+/// The arguments of an init, without its context.
 #[derive(Debug)]
 pub(super) struct Communicator {
     pub(super) id: u64,
@@ -16,11 +16,11 @@ pub(super) struct Communicator {
     pub(super) rank: i32,
 }
 
-/// What lines refer to.
+/// Strings and communicators that lines refer to by number.
 pub(super) struct Words<'a> {
     strings: &'a Strings,
     communicators: &'a FxHashMap<u32, Communicator>,
-    /// Strings as JSON has them, by number, made when first named.
+    /// Quoted strings, by number; each is made when first used.
     quoted: Vec<OnceCell<String>>,
 }
 
@@ -35,14 +35,14 @@ impl<'a> Words<'a> {
     }
 }
 
-/// A line, without its end, of a callback made by thread `tid`.
+/// The line of a callback, without the line's end. `tid` is the number of the thread in the file.
 pub(super) struct Line<'a> {
     pub(super) record: &'a Record,
     pub(super) tid: u32,
     pub(super) words: &'a Words<'a>,
 }
 
-/// A string as JSON has it; NULL is null.
+/// A string as JSON; NULL becomes null.
 struct Quoted<'a>(Option<&'a str>);
 
 impl Display for Quoted<'_> {
@@ -127,7 +127,7 @@ impl Line<'_> {
         write!(f, ",\"{field}\":{}", self.words.quoted(text))
     }
 
-    /// What the type of the event adds.
+    /// Writes the fields that depend on the event's type.
     fn event(&self, f: &mut Formatter<'_>, event: &Event) -> fmt::Result {
         match *event {
             Event::Coll { sequence, count, root, function, datatype, algorithm, protocol, channels, warps } => {

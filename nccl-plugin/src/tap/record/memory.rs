@@ -1,8 +1,8 @@
-//! Memory of a recording: chunks of records, each filled by one thread, read by whoever writes the file, and then used
-//! again.
+//! Memory of a recording: chunks of records. One thread fills a chunk, the writer of the file reads it, and then it is
+//! reused.
 //!
-//! A thread fills chunks of its own, so nothing is shared but the list of free chunks. Who reads knows by the threads'
-//! marks when all that was recorded up to some time is there.
+//! Threads share only the list of free chunks. From the threads' marks, the reader knows when all records made up to
+//! some time are in memory.
 
 use super::event::Record;
 use common::mapping::{Mapping, Zeroed};
@@ -12,53 +12,53 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
 
-/// Records in a chunk: 16 KiB.
+/// Records per chunk; a chunk has 16 KiB.
 const RECORDS: usize = (16 * 1024 - 8) / size_of::<Record>();
 
-/// All zero is empty.
+/// Records of one thread; all zero is empty.
 #[repr(C, align(64))]
 #[derive(Debug)]
 struct Chunk {
-    /// The thread's next chunk, or the next free one, plus one; 0 for none.
+    /// Number of the thread's next chunk, or of the next free chunk; 0 for none.
     next: AtomicU32,
-    /// Records that are whole.
+    /// Number of records that are complete.
     used: AtomicU32,
     records: [UnsafeCell<MaybeUninit<Record>>; RECORDS],
 }
 
-// SAFETY: zero atomics, and records that are not looked at before they are written; no drop.
+// SAFETY: the chunk consists of atomics, valid as zeros, and of records that are read only once written; none needs
+// drop.
 unsafe impl Zeroed for Chunk {}
-// SAFETY: a record is written by the thread that owns the chunk's lane, before `used` is raised over it; others read
-// records below `used` only. Written again it is when the chunk has come back from the free list, where the one reader
-// has put it, having read it.
+// SAFETY: the thread that owns the lane writes a record before it raises `used` above it, and others read records below
+// `used` only. A chunk is written again after the only reader, which has read it, has put it into the free list.
 unsafe impl Sync for Chunk {}
 
-/// The chunks of one thread after the other; numbers are chunks plus one, 0 is none.
+/// The chunks of one thread, as a list. A chunk's number is its index plus one; 0 is none.
 #[derive(Debug)]
 struct Lane {
     first: AtomicU32,
     last: AtomicU32,
-    /// Odd while the thread is inside a callback, and never the same in two callbacks.
+    /// Odd while the thread is inside a callback; different in each callback.
     mark: AtomicU64,
 }
 
-// SAFETY: atomic integers, valid as zeros, without drop.
+// SAFETY: the lane consists of atomic integers, which are valid as zeros and need no drop.
 unsafe impl Zeroed for Lane {}
 
-/// All chunks.
+/// All chunks of the recording.
 #[derive(Debug)]
 pub(super) struct Memory {
     chunks: Mapping<Chunk>,
-    /// Chunks from here on were never used.
+    /// Number of chunks that were ever used.
     fresh: AtomicU32,
-    /// Free list: the first chunk, plus one, under a count of changes, by which a chunk that comes back between a look
-    /// and the exchange (ABA) is noticed.
+    /// Free list: the number of its first chunk, below a count of changes. The count reveals a chunk that was taken and
+    /// given back between a load and the exchange (ABA).
     free: AtomicU64,
     in_use: AtomicU32,
     lanes: Mapping<Lane>,
 }
 
-/// The calling thread is inside a callback until this is dropped.
+/// Marks the calling thread as inside a callback until this is dropped.
 #[derive(Debug)]
 pub(super) struct Inside<'a> {
     memory: &'a Memory,
@@ -69,18 +69,18 @@ pub(super) struct Inside<'a> {
 impl Drop for Inside<'_> {
     fn drop(&mut self) {
         let mark = self.lane.mark.load(Ordering::Relaxed);
-        // even also behind a callback that a handler has made in the midst of this one
+        // even also if a signal handler has made a callback inside this one
         self.lane.mark.store(mark & !1, Ordering::Release);
     }
 }
 
 impl Inside<'_> {
-    /// Number of the thread.
+    /// Returns the number of the thread.
     pub(super) fn thread(&self) -> u32 {
         self.thread
     }
 
-    /// Keeps a record; false when there is no room.
+    /// Keeps a record. Returns false if there is no memory.
     #[inline]
     pub(super) fn push(&self, record: Record) -> bool {
         let Self { memory, lane, .. } = self;
@@ -92,8 +92,8 @@ impl Inside<'_> {
             return false;
         };
         let used = chunk.used.load(Ordering::Relaxed);
-        // SAFETY: `used` is below RECORDS: checked above, 0 in a chunk that was free. Only this thread writes here, and
-        // nobody reads before the store below.
+        // SAFETY: `used` is below RECORDS: checked above, or 0 in a chunk that was free. Only this thread writes here,
+        // and nobody reads the record before the store below.
         unsafe { (*chunk.records[used as usize].get()).write(record) };
         chunk.used.store(used + 1, Ordering::Release);
         true
@@ -101,7 +101,7 @@ impl Inside<'_> {
 }
 
 impl Memory {
-    /// Room for that many bytes of records, committed as they come.
+    /// Reserves memory for that many bytes of records; the system commits it at the first use.
     pub(super) fn new(bytes: usize) -> io::Result<Self> {
         let chunks = (bytes / size_of::<Chunk>()).clamp(1, u32::MAX as usize / 2);
         let [fresh, in_use] = [0, 0].map(AtomicU32::new);
@@ -114,40 +114,40 @@ impl Memory {
         })
     }
 
-    /// The calling thread begins a callback; `None` where it has no cell. To be called before the callback takes its
-    /// place in the order.
+    /// Marks the calling thread as inside a callback; `None` if the thread has no cell. The callback must take its
+    /// place in the order after this call.
     #[inline]
     pub(super) fn enter(&self) -> Option<Inside<'_>> {
-        // a cell has one thread at a time, and so has the lane of its number
+        // a cell belongs to one thread at a time, and so does the lane with its number
         let (cell, number) = ThreadCell::current()?;
         let lane = self.lanes.get(number)?;
-        // odd also behind a callback that a handler has left by siglongjmp, whose mark is still there
+        // odd also after a callback that a signal handler has left by siglongjmp, whose mark is still odd
         let mark = lane.mark.load(Ordering::Relaxed);
         lane.mark.store(mark.wrapping_add(2) | 1, Ordering::Release);
         Some(Inside { memory: self, lane, thread: cell.thread() })
     }
 
-    /// The mark of each thread that has entered so far: odd inside a callback, and never the same in two callbacks.
+    /// Returns the marks of all threads that have entered so far: odd inside a callback, different in each callback.
     pub(super) fn marks(&self) -> impl Iterator<Item = u64> {
         self.lanes().iter().map(|lane| lane.mark.load(Ordering::Acquire))
     }
 
-    /// The mark of one thread, by its lane.
+    /// Returns the mark of a thread, by its lane.
     pub(super) fn mark(&self, lane: usize) -> Option<u64> {
         Some(self.lanes.get(lane)?.mark.load(Ordering::Acquire))
     }
 
-    /// The lanes of all threads that have entered so far, and perhaps more.
+    /// Returns the lanes of all threads that have entered so far, and perhaps more.
     fn lanes(&self) -> &[Lane] {
         &self.lanes[..ThreadCell::all().count().min(self.lanes.len())]
     }
 
-    /// Whether more than half of it is in use.
+    /// Returns whether more than half of the chunks are in use.
     pub(super) fn is_pressed(&self) -> bool {
         self.in_use.load(Ordering::Relaxed) as usize > self.chunks.len() / 2
     }
 
-    /// A chunk at the end of the lane.
+    /// Appends a chunk to the lane.
     #[cold]
     fn extend(&self, lane: &Lane) -> Option<&Chunk> {
         let number = self.take()?;
@@ -158,24 +158,25 @@ impl Memory {
         Some(chunk)
     }
 
-    /// The lane's thread goes on in another chunk. `amid` is called where a signal handler that leaves this callback
-    /// does most harm.
+    /// Makes `number` the lane's last chunk. Tests pass `amid`: it runs at the point at which a signal handler that
+    /// leaves the callback does most harm.
     #[inline]
     fn go_on(&self, lane: &Lane, number: u32, amid: impl FnOnce()) {
         let before = self.chunk(lane.last.load(Ordering::Relaxed));
-        // first of all: a thread that is left must not go on with a chunk that has a successor, which its reader may
-        // give back. One left right behind this goes on with chunks that nobody reads: what is in them counts as lost.
+        // `last` comes first: if a signal handler leaves the callback, the thread must not go on in a chunk with a
+        // successor, which the reader may give back. A thread that left right after this store goes on in chunks that
+        // nobody reads; their records count as lost.
         lane.last.store(number, Ordering::Relaxed);
         compiler_fence(Ordering::SeqCst);
         amid();
         match before {
-            // from here on the one before may be given back
+            // from here on the reader may give back the chunk before
             Some(before) => before.next.store(number, Ordering::Release),
             None => lane.first.store(number, Ordering::Release),
         }
     }
 
-    /// A chunk that is free, or was never used; plus one. Lock-free.
+    /// Takes a free chunk, or else one that was never used, and returns its number. Lock-free.
     fn take(&self) -> Option<u32> {
         let mut free = self.free.load(Ordering::Acquire);
         while let Some(chunk) = self.chunk(free as u32) {
@@ -194,7 +195,8 @@ impl Memory {
         Some(fresh + 1)
     }
 
-    /// What is in it was read. Only the reader calls this, of a chunk that has a successor: its thread is done with it.
+    /// Puts a chunk that was read into the free list. Only the reader calls this, for a chunk with a successor: its
+    /// thread no longer uses it.
     fn give_back(&self, number: u32) {
         let Some(chunk) = self.chunk(number) else { return };
         self.in_use.fetch_sub(1, Ordering::Relaxed);
@@ -214,19 +216,21 @@ impl Memory {
     }
 }
 
-/// How far each lane was read: its chunk, plus one, and the next record there. One reader at a time has it.
+/// The position up to which each lane was read: the number of its chunk and the next record there. There is one reader
+/// at a time.
 #[derive(Debug, Default)]
 pub(super) struct Reader(Vec<(u32, u32)>);
 
 impl Reader {
-    /// Lanes that are known now.
+    /// Returns the number of lanes known by now.
     pub(super) fn lanes(&mut self, memory: &Memory) -> usize {
         let lanes = memory.lanes().len();
         self.0.resize(lanes.max(self.0.len()), (0, 0));
         lanes
     }
 
-    /// The next record of a lane, in the order in which they were made; it stays the next one until it is passed.
+    /// Returns the next record of a lane, in the order in which the thread made them. It remains the next one until
+    /// [`Reader::pass`].
     pub(super) fn next(&mut self, memory: &Memory, lane: usize) -> Option<Record> {
         let (number, next) = self.0.get_mut(lane)?;
         if *number == 0 {
@@ -235,8 +239,8 @@ impl Reader {
         loop {
             let chunk = memory.chunk(*number)?;
             if *next < chunk.used.load(Ordering::Acquire) {
-                // SAFETY: below `used` records are whole, and not written again before this reader gives the chunk
-                // back.
+                // SAFETY: a record below `used` is complete, and its thread does not write it again before this reader
+                // gives the chunk back.
                 return Some(unsafe { (*chunk.records.get(*next as usize)?.get()).assume_init() });
             }
             let behind = chunk.next.load(Ordering::Acquire);
@@ -248,7 +252,7 @@ impl Reader {
         }
     }
 
-    /// Passes the record that [`Reader::next`] gave last.
+    /// Goes past the record that [`Reader::next`] returned last.
     pub(super) fn pass(&mut self, lane: usize) {
         if let Some((_, next)) = self.0.get_mut(lane) {
             *next += 1;
@@ -265,7 +269,7 @@ mod tests {
         Record { sequence, time: 0, thread: 1, rank: 0, what: What::Stop { handle: sequence } }
     }
 
-    /// All that is there, lane by lane.
+    /// Returns the records of all lanes.
     fn read(memory: &Memory, reader: &mut Reader) -> Vec<Vec<u64>> {
         let lanes = reader.lanes(memory);
         let mut all = |lane| {
@@ -285,11 +289,11 @@ mod tests {
         let push = |sequence| memory.enter().unwrap().push(record(sequence));
         std::thread::scope(|scope| {
             for first in [0, 1_000_000] {
-                // two chunks and a bit
+                // two full chunks and a few records
                 scope.spawn(move || assert!((first..first + RECORDS as u64 * 2 + 5).all(push)));
             }
         });
-        // six chunks are taken: each thread of the two may go on in its last one, this one may not begin
+        // six chunks are taken: two threads may go on in their last chunks, this thread gets no chunk
         assert!(memory.is_pressed());
         while push(0) {}
         assert!(!push(0));
@@ -299,7 +303,7 @@ mod tests {
         assert!(
             lanes.iter().all(|lane| lane.windows(2).all(|pair| pair[0] + 1 == pair[1] || pair[1] % 1_000_000 == 0))
         );
-        // four were read to their ends and have a successor
+        // four chunks were read to their ends and have a successor
         assert!(!memory.is_pressed() && push(7));
         assert_eq!(read(&memory, &mut reader).concat(), [7]);
     }
@@ -312,7 +316,7 @@ mod tests {
             let memory = &memory;
             scope.spawn(move || {
                 for sequence in 0..100_000 {
-                    // as no callback does: it waits for room
+                    // waits for memory, which no callback does
                     while !memory.enter().unwrap().push(record(sequence)) {
                         std::thread::yield_now();
                     }

@@ -3,11 +3,12 @@
 //! ```text
 //! callbacks ──► event (88 bytes) ──► memory (chunks, one thread each) ──► every ten seconds, and at exit: file (lines in true order, gzip)
 //! ```
-//! Callbacks take their places in the order by one shared counter and keep what they were told in memory. A thread of
-//! its own writes that to the file part by part, and the memory is free again. No callback waits for it: when the
-//! memory is full, because the file system is slower than the job for so long, the recording is over; it holds all
-//! callbacks up to that moment, and counts the rest. A callback of a thread that is beyond the most threads, or finds
-//! no memory, is lost alone, and counted too.
+//! A callback takes its place in the order from one shared counter and keeps its arguments in memory. A thread of the
+//! library writes them to the file, part by part, and frees the memory. No callback waits for it.
+//!
+//! When the memory is full, because the file system was slower than the job for too long, the recording is over. The
+//! file holds all callbacks up to that moment and counts the other ones. A callback of a thread without a cell (too
+//! many threads, or no memory for the cell) is lost alone, and counted too.
 
 mod event;
 mod file;
@@ -40,13 +41,13 @@ use std::time::Duration;
 use strings::Strings;
 use writer::{Span, Writer};
 
-/// How long the end of the process waits for what events tell.
+/// How long the end of the process waits for GPU times of the last kernels.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 static RECORDING: OnceLock<Option<Recording>> = OnceLock::new();
 
-/// When a callback began, and which place it has among all. What it has to record is there, or never comes, once this
-/// is dropped.
+/// The time of a callback and its place among all callbacks. Once this is dropped, the callback's record is in memory
+/// or never will be.
 #[derive(Debug)]
 pub struct Moment<'a> {
     time: u64,
@@ -59,15 +60,15 @@ pub struct Moment<'a> {
 pub struct Recording {
     memory: Memory,
     strings: Strings,
-    /// Those since the last part, and the number of the first of them.
+    /// Number of the first communicator that is not written yet, and all communicators from there on.
     communicators: Mutex<(u32, Vec<Communicator>)>,
-    /// Callbacks so far, but for those that were missed.
+    /// Number of callbacks so far, without the missed ones.
     sequence: AtomicU64,
-    /// Callbacks of threads that have no memory of their own.
+    /// Number of callbacks of threads without a cell.
     missed: AtomicU64,
-    /// Set when the memory is full, and when the recording has ended.
+    /// Set when the memory is full and when the recording has ended.
     over: AtomicBool,
-    /// When the memory was full, nanoseconds since `mono0`; 0 before.
+    /// When the memory became full, nanoseconds since `mono0`; 0 before.
     full: AtomicU64,
     ended: AtomicBool,
     mask: AtomicU64,
@@ -79,7 +80,7 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Begins, to end when the process exits. What is in the way is told in one line; then there is no recording.
+    /// Begins the recording, which ends when the process exits. If that fails, writes one line and returns `None`.
     pub fn begin(directory: &Path, settings: &Settings, version: u32) -> Option<&'static Self> {
         let recording = RECORDING.get_or_init(|| {
             let directory = files::expand(directory);
@@ -92,7 +93,7 @@ impl Recording {
             let complain = |error| log::warn(&format!("no recording in {}: {error}", directory.display()));
             made.map_err(complain).ok()
         });
-        // the thread asks for it, so it must be there
+        // after the recording: the thread uses it
         static ONCE: Once = Once::new();
         if let (Some(recording), Some(interval)) = (recording, settings.record_interval()) {
             ONCE.call_once(|| thread::begin(recording, interval));
@@ -119,24 +120,26 @@ impl Recording {
         })
     }
 
-    /// A callback begins. `None` when it cannot be kept whatever it is: then it takes no place in the order, which must
-    /// have no holes.
+    /// Takes the time and the place of a callback that begins. Returns `None` if the thread has no cell: then the
+    /// callback counts as missed and takes no place in the order.
     pub fn moment(&self) -> Option<Moment<'_>> {
         let Some(inside) = self.memory.enter() else {
             self.missed.fetch_add(1, Ordering::Relaxed);
             return None;
         };
         let time = self.now();
-        // who reads this counter sees the marks of all whose places are below it
+        // the thread's mark is set before: whoever reads this counter sees the marks of all callbacks whose places are
+        // below it
         Some(Moment { time, sequence: self.sequence.fetch_add(1, Ordering::AcqRel), inside })
     }
 
-    /// Nanoseconds since the recording began.
+    /// Returns the nanoseconds since the recording began.
     fn now(&self) -> u64 {
         nanoseconds(libc::CLOCK_MONOTONIC).saturating_sub(self.mono0)
     }
 
-    /// NCCL made a communicator; `mask` is what it was asked for. Not for the hot path: it locks and allocates.
+    /// Records the init of a communicator; `mask` are the event types that NCCL is asked for. It locks and allocates,
+    /// so it is not for frequent callbacks.
     pub fn init(&self, moment: Moment<'_>, context: u64, introduction: &Introduction<'_>, mask: u64) {
         if self.over.load(Ordering::Relaxed) {
             return;
@@ -153,7 +156,7 @@ impl Recording {
         self.keep(moment, 0, What::Init { context, introduction });
     }
 
-    /// NCCL starts an event, and will call it `handle`.
+    /// Records the start of an event that NCCL will call `handle`.
     pub fn start(&self, moment: Moment<'_>, handle: u64, context: u64, parent: u64, start: &Descriptor<'_>) {
         if self.over.load(Ordering::Relaxed) {
             return;
@@ -162,22 +165,22 @@ impl Recording {
         self.keep(moment, start.rank, What::Start { context, handle, parent, event });
     }
 
-    /// NCCL tells that an event's state changed.
+    /// Records a state change.
     pub fn state(&self, handle: u64, state: i32, value: Option<u64>) {
         self.keep_now(What::State { handle, state, value });
     }
 
-    /// NCCL stops an event.
+    /// Records the stop of an event.
     pub fn stop(&self, handle: u64) {
         self.keep_now(What::Stop { handle });
     }
 
-    /// The two events around a launch have happened. On the collector's thread.
+    /// Records the GPU times of a launch. Runs on the collector's thread.
     fn kernel(&self, handle: u64, KernelTime { first, start: begin, stop: last, .. }: KernelTime) {
         self.keep_now(What::Kernel { handle, first, begin, last });
     }
 
-    /// NCCL destroyed a communicator.
+    /// Records the end of a communicator.
     pub fn finalize(&self, context: u64) {
         self.keep_now(What::Finalize { context });
     }
@@ -194,13 +197,12 @@ impl Recording {
         }
         let Moment { time, sequence, ref inside } = moment;
         if !inside.push(Record { sequence, time, thread: inside.thread(), rank, what }) {
-            // the file ends at the first place in the order that is missing, so what other threads still have is not
-            // worth keeping
+            // the recording ends for all threads: it promises all callbacks up to one moment
             self.end(time);
         }
     }
 
-    /// The memory is full. A callback says nothing: the collector does, soon.
+    /// Ends the recording because the memory is full. The callback writes no line; the collector does so soon.
     #[cold]
     fn end(&self, time: u64) {
         self.over.store(true, Ordering::Relaxed);
@@ -208,18 +210,18 @@ impl Recording {
         missing::recording_is_full();
     }
 
-    /// Callbacks so far that have a place in the order; the marks of their threads are seen from here on.
+    /// Returns the number of callbacks with a place in the order. From here on, the marks of their threads are visible.
     fn callbacks(&self) -> u64 {
         self.sequence.load(Ordering::Acquire)
     }
 
-    /// Writes what is there of so many callbacks. False when nothing can be written any more.
+    /// Writes all records whose places are below `callbacks`. Returns false if nothing more can be written.
     fn write(&self, callbacks: u64, end: Option<u64>) -> bool {
         let Some(mut writer) = own_thread::hold(&self.writer, "the recording") else { return false };
         if writer.is_over {
             return false;
         }
-        // an init waits for nothing that is written, and for no memory
+        // the lock is short: an init waits neither for the file nor for an allocation
         let (first, new) = {
             let mut communicators = self.communicators.lock().unwrap_or_else(PoisonError::into_inner);
             let (next, communicators) = &mut *communicators;
@@ -233,7 +235,7 @@ impl Recording {
         let Self { version, pid, real0, mono0, .. } = *self;
         let mut origin = Origin { interface: None, started: None, ..origin::own() };
         if end.is_none() {
-            // the last line says it of what is not complete
+            // before the end, the time of the end is unknown; the last line has it
             origin.ended = None;
         }
         let [mask, full] = [&self.mask, &self.full].map(|number| number.load(Ordering::Relaxed));
@@ -266,7 +268,7 @@ impl Recording {
         if is_elsewhere || shortage::is_out_of_memory() || self.ended.swap(true, Ordering::AcqRel) {
             return;
         }
-        // what events tell of the last kernels is learnt by then
+        // by then, the GPU times of the last kernels are known
         control::flush(PATIENCE);
         let callbacks = self.callbacks();
         self.over.store(true, Ordering::Relaxed);
@@ -276,7 +278,7 @@ impl Recording {
     }
 }
 
-/// Has the recording written when the process exits.
+/// Registers the recording to be written when the process exits.
 fn at_exit() -> io::Result<()> {
     extern "C" fn finish() {
         contain("exit", None, || RECORDING.get().and_then(Option::as_ref).map(Recording::finish));

@@ -1,4 +1,4 @@
-//! The records of all threads in the true order of their callbacks, up to a place that moves on.
+//! The records of all threads in the order of their callbacks, part by part.
 
 use super::event::Record;
 use super::memory::{Memory, Reader};
@@ -6,26 +6,26 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io;
 
-/// What was read so far.
+/// The position up to which records were read.
 #[derive(Debug, Default)]
 pub(super) struct Order {
     reader: Reader,
-    /// Places below this were read, or given up.
+    /// All places below this were read or given up.
     horizon: u64,
 }
 
 impl Order {
-    /// Whether there is a record whose place is below `horizon`.
+    /// Returns whether there is a record with a place below `horizon`.
     pub(super) fn has(&mut self, memory: &Memory, horizon: u64) -> bool {
         let mut lanes = 0..self.reader.lanes(memory);
         lanes.any(|lane| self.reader.next(memory, lane).is_some_and(|record| record.sequence < horizon))
     }
 
-    /// Takes all whose places are below `horizon`, and says of each whether it comes too late: behind records that were
-    /// taken before.
+    /// Takes all records with places below `horizon`, and says of each whether it is late: an earlier call has taken
+    /// records behind it.
     ///
     /// # Errors
-    /// The first of `take`.
+    /// The first error of `take`.
     pub(super) fn take(
         &mut self,
         memory: &Memory,

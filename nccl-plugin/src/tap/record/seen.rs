@@ -1,31 +1,32 @@
-//! What the lines of a recording have given out so far: contexts and events, and their numbers in the file.
+//! The contexts and events that the file's lines have introduced so far, with their numbers in the file.
 
 use super::event::What;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::io;
 
-/// Events that have stopped and are still known: children of theirs, and states, come later than the stop. A recording
-/// of days must not keep all in mind; NCCL has some thousands under way.
+/// Number of stopped events that are remembered, since their children and state changes may come after the stop. A
+/// recording of days cannot remember all; NCCL has some thousands in progress.
 const STOPPED: usize = 1 << 19;
 
-/// What NCCL calls a context or an event, and its number in the file, which is never given twice.
+/// Numbers in the file, by the number that NCCL holds for a context or an event. No number in the file is given twice.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     contexts: FxHashMap<u64, u64>,
     events: FxHashMap<u64, u64>,
-    /// What was stopped, the longest ago first: NCCL's number and that in the file.
+    /// Stopped events, first stopped first: NCCL's number and the number in the file.
     stopped: VecDeque<(u64, u64)>,
     started: u64,
     made: u64,
 }
 
 impl Seen {
-    /// Notes what a callback gives out, and puts the file's numbers in the place of NCCL's; a parent that is not in the
-    /// file becomes none. False when the callback is about what is not in the file.
+    /// Replaces NCCL's numbers in a callback by the file's, and notes the context or event that the callback
+    /// introduces. A parent that is not in the file becomes 0. Returns false if the context or event of the callback is
+    /// not in the file.
     ///
     /// # Errors
-    /// When there is no memory.
+    /// If there is no memory.
     pub(super) fn take(&mut self, what: &mut What) -> io::Result<bool> {
         let is_known = match what {
             What::Init { context, .. } => {
@@ -38,7 +39,7 @@ impl Seen {
             What::Start { context, handle, parent, .. } => {
                 *parent = self.events.get(parent).copied().unwrap_or(0);
                 let known = replace(context, &self.contexts);
-                // NCCL holds a step that it starts again by the same number, and means the new one
+                // a step that NCCL starts again keeps its number; from here on the number means the new event
                 if known {
                     self.started += 1;
                     make_room(&mut self.events)?;
@@ -57,7 +58,7 @@ impl Seen {
         Ok(is_known)
     }
 
-    /// A callback is not in the file: what it would have given out is not known from here on.
+    /// Notes that a callback is not in the file: the context or event that it introduces is unknown from here on.
     pub(super) fn lose(&mut self, what: &What) {
         match what {
             What::Init { context, .. } => drop(self.contexts.remove(context)),
@@ -73,7 +74,7 @@ impl Seen {
         }
         if self.stopped.len() >= STOPPED
             && let Some((oldest, number)) = self.stopped.pop_front()
-            // not one that was started again under the same number
+            // unless the event was started again under the same number
             && self.events.get(&oldest) == Some(&number)
         {
             self.events.remove(&oldest);
@@ -84,12 +85,12 @@ impl Seen {
     }
 }
 
-/// For one more.
+/// Reserves memory for one more entry.
 fn make_room(numbers: &mut FxHashMap<u64, u64>) -> io::Result<()> {
     numbers.try_reserve(1).map_err(|_| io::ErrorKind::OutOfMemory.into())
 }
 
-/// Puts the file's number in the place of NCCL's, if it has one.
+/// Replaces NCCL's number by the file's. Returns false if it has none.
 fn replace(number: &mut u64, numbers: &FxHashMap<u64, u64>) -> bool {
     numbers.get(number).map(|known| *number = *known).is_some()
 }
@@ -105,12 +106,12 @@ mod tests {
         let start = |handle| What::Start { context: 9, handle, parent: 0, event: Event::Group };
         let mut take = |mut what| seen.take(&mut what).unwrap();
         assert!(take(What::Init { context: 9, introduction: 0 }));
-        // never stopped; and stopped once more than it was started
+        // event 1 is never stopped; event 2 is stopped more often than it was started
         assert!(take(start(1)) && take(start(2)));
         for _ in 0..2 {
             assert!(take(What::Stop { handle: 2 }));
         }
-        // started again under the same number, and under way
+        // started again under the same number, and in progress
         assert!(take(start(2)));
         for handle in 3..STOPPED as u64 + 10 {
             assert!(take(start(handle)) && take(What::Stop { handle }));

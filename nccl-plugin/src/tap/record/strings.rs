@@ -1,16 +1,16 @@
-//! Strings that recorded callbacks name: each copied once, since nobody knows how long NCCL's live; then told by
-//! number.
+//! Strings of recorded callbacks. Each is copied once, since the lifetime of NCCL's strings is unknown, and then
+//! referred to by number.
 
 use common::mapping::{Mapping, Zeroed};
 use common::text;
 use std::io;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
-/// Different strings. NCCL has a few dozen.
+/// Number of different strings; NCCL has a few dozen.
 const MOST: usize = 4096;
-/// Bytes of a string; what is longer is cut off. NCCL's have some twenty.
+/// Bytes kept of a string; NCCL's have some twenty.
 const LONGEST: usize = 120;
-/// Places that are looked at for one string.
+/// Places that are searched for one string.
 const PROBES: usize = 64;
 
 const EMPTY: u32 = 0;
@@ -22,7 +22,7 @@ const READY: u32 = 2;
 pub(super) struct Text(u16);
 
 impl Text {
-    /// More than any number.
+    /// All numbers are below this.
     pub(super) const NUMBERS: usize = MOST + 1;
 
     pub(super) fn number(self) -> usize {
@@ -30,7 +30,7 @@ impl Text {
     }
 }
 
-/// All zero is empty.
+/// A place for one string; all zero is empty.
 #[derive(Debug)]
 struct Entry {
     state: AtomicU32,
@@ -38,7 +38,7 @@ struct Entry {
     bytes: [AtomicU8; LONGEST],
 }
 
-// SAFETY: atomic integers, valid as zeros, without drop.
+// SAFETY: the entry consists of atomic integers, which are valid as zeros and need no drop.
 unsafe impl Zeroed for Entry {}
 
 impl Entry {
@@ -48,7 +48,7 @@ impl Entry {
     }
 }
 
-/// The strings so far.
+/// All strings so far.
 #[derive(Debug)]
 pub(super) struct Strings(Mapping<Entry>);
 
@@ -57,8 +57,8 @@ impl Strings {
         Ok(Self(Mapping::new(MOST)?))
     }
 
-    /// The number of a string. It neither allocates nor waits: a string that another thread is just writing is written
-    /// again.
+    /// Returns the number of a string. It neither allocates nor waits: if another thread is just writing the same
+    /// string, this thread writes a second copy.
     pub(super) fn number(&self, text: Option<text::Text<'_>>) -> Text {
         let Some(text) = text else { return Text(0) };
         let text = text.c_str().to_bytes();
@@ -86,7 +86,7 @@ impl Strings {
         Text(0)
     }
 
-    /// The string of that number.
+    /// Returns the string with that number.
     pub(super) fn text(&self, text: Text) -> Option<String> {
         let entry = self.0.get(text.number().checked_sub(1)?)?;
         if entry.state.load(Ordering::Acquire) != READY {

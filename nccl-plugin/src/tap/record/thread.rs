@@ -6,18 +6,19 @@ use common::{log, own_thread};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// Between two looks at how full the memory is.
+/// Time between two checks of how full the memory is.
 const LOOK: Duration = Duration::from_millis(250);
-/// Until the first part, at most: many jobs that fail do so at their begin.
+/// Longest time until the first part: jobs that fail often do so early.
 const FIRST: Duration = Duration::from_secs(1);
-/// Callbacks take microseconds: so often, a millisecond apart, it is looked whether those under way have ended.
+/// Checks, a millisecond apart, whether the callbacks in progress have ended; a callback takes microseconds.
 const TRIES: u32 = 20;
-/// A callback that takes longer is not waited for, and not again: what it records is counted as dropped.
+/// Longest wait for a callback in progress. The records of a callback that takes longer count as dropped, and it is not
+/// waited for again.
 const LONGEST: Duration = Duration::from_secs(30);
-/// The same while the memory fills up, which would end the recording.
+/// The same while the memory fills up; full memory would end the recording.
 const LONGEST_UNDER_PRESSURE: Duration = Duration::from_secs(1);
 
-/// Starts it.
+/// Starts the thread.
 pub(super) fn begin(recording: &'static Recording, interval: Duration) {
     if let Err(error) = own_thread::spawn("scorep-nccl-rec", move || write_every(recording, interval)) {
         log::warn(&format!(
@@ -26,7 +27,7 @@ pub(super) fn begin(recording: &'static Recording, interval: Duration) {
     }
 }
 
-/// A part that is to be written when the callbacks under way have ended.
+/// A part to be written when the callbacks in progress have ended.
 struct Wanted {
     callbacks: u64,
     since: Instant,

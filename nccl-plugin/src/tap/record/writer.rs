@@ -1,5 +1,5 @@
-//! Who writes a recording: its lines in the true order of the callbacks, without those that no reader would take, part
-//! by part.
+//! The writer of a recording. It writes lines in the order of the callbacks, part by part, without the callbacks that a
+//! reader would refuse.
 
 use super::event::What;
 use super::file::{Head, Parts};
@@ -11,30 +11,30 @@ use super::strings::Strings;
 use rustc_hash::FxHashMap;
 use std::io::{self, Write};
 
-/// What was written so far.
+/// State of the file between two parts.
 #[derive(Debug)]
 pub(super) struct Writer {
     pub(super) parts: Parts,
     order: Order,
     seen: Seen,
-    /// Numbers of threads in the file.
+    /// Numbers of threads in the file, by the threads' numbers.
     tids: FxHashMap<u32, u32>,
-    /// What inits told that are not written yet, by number.
+    /// Communicators whose init is not written yet, by number.
     pub(super) communicators: FxHashMap<u32, Communicator>,
-    /// Lines of callbacks.
+    /// Number of lines for callbacks.
     lines: u64,
-    /// Nothing more is written: it is ended, or could not be written on.
+    /// Nothing more is written: the file has ended, or writing has failed.
     pub(super) is_over: bool,
 }
 
-/// Up to where a part goes.
+/// The callbacks that a part covers.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Span {
-    /// Places in the order below this.
+    /// Callbacks with places in the order below this.
     pub(super) callbacks: u64,
-    /// Callbacks besides that have no place.
+    /// Number of callbacks without a place in the order.
     pub(super) missed: u64,
-    /// The process ends now, nanoseconds since the recording began.
+    /// At the end of the process, the time of the end in nanoseconds since the recording began.
     pub(super) end: Option<u64>,
 }
 
@@ -51,11 +51,11 @@ impl Writer {
         }
     }
 
-    /// Writes a part, if there is something to write, or what the head says of those that are missing. Gives how many
-    /// callbacks are not in the file by then. A callback may be missing that a thread is just making.
+    /// Writes a part, or without new records only a head with the current number of dropped callbacks. Returns the
+    /// number of callbacks that the file then lacks, which may include callbacks in progress.
     ///
     /// # Errors
-    /// When it cannot be written; then none of it is there, and nothing will be behind it.
+    /// If the part cannot be written; then the file holds nothing of it, and nothing follows.
     pub(super) fn write(&mut self, memory: &Memory, strings: &Strings, head: Head, span: Span) -> io::Result<u64> {
         let Self { parts, order, seen, tids, communicators, lines, is_over } = self;
         let dropped = |lines: u64| span.callbacks.saturating_sub(lines).saturating_add(span.missed);
@@ -63,7 +63,8 @@ impl Writer {
             return Ok(dropped(*lines));
         }
         if span.end.is_none() && !order.has(memory, span.callbacks) {
-            // callbacks go on when the memory is full, and the process may be killed any time
+            // the head stays current: when the memory is full, callbacks go on, and the process may be killed at any
+            // time
             let head = Head { dropped: dropped(*lines), ..head };
             let dropped = head.dropped;
             let renewed = parts.renew_head(head);
@@ -79,8 +80,8 @@ impl Writer {
                 let mut is_lost = is_late;
                 if let What::Init { introduction, .. } = record.what {
                     introduced.push(introduction);
-                    // one that was under way for so long that nobody has waited for it: it came after this part's had
-                    // been taken
+                    // an init that took so long that the grace period gave it up: its description came after this
+                    // part's
                     is_lost |= !introductions.contains_key(&introduction);
                 }
                 if is_lost {
@@ -129,7 +130,7 @@ mod tests {
         Head { version: 6, mask: 1, pid: 2, real0: 3, mono0: 4, dropped: 0, full: 0, process }
     }
 
-    /// A recording in a directory of its own.
+    /// A writer with a directory of its own.
     struct Trial {
         directory: std::path::PathBuf,
         writer: Writer,
@@ -145,7 +146,7 @@ mod tests {
             Self { directory, writer, memory: Memory::new(1 << 20).unwrap(), strings: Strings::new().unwrap() }
         }
 
-        /// Callbacks by place in the order.
+        /// Keeps callbacks, given with their places in the order.
         fn push(&self, all: &[(u64, What)]) {
             for &(sequence, what) in all {
                 let record = Record { sequence, time: 7, thread: 40, rank: 0, what };
@@ -172,7 +173,7 @@ mod tests {
         }
     }
 
-    /// The text of a file with these callbacks, of that many made.
+    /// Returns the number of dropped callbacks and the text of a file with these callbacks, out of `callbacks`.
     fn text(callbacks: u64, all: &[(u64, What)]) -> (u64, String) {
         let mut trial = Trial::new();
         trial.push(all);
@@ -182,7 +183,7 @@ mod tests {
     #[test]
     fn the_file_goes_on_behind_a_callback_that_is_missing() {
         let start = What::Start { context: 1, handle: 1, parent: 99, event: EVENT };
-        // of the two that are missing one is a start, whose stop is left out, too
+        // one of the two missing callbacks is a start; its stop is left out, too
         let stops = [(3, What::Stop { handle: 1 }), (5, What::Stop { handle: 2 }), (6, What::Finalize { context: 1 })];
         let (dropped, text) = text(6, &[&[(0, INIT), (1, start)], &stops[..]].concat());
         assert_eq!((dropped, text.lines().count()), (3, 5));
@@ -190,7 +191,7 @@ mod tests {
         assert_eq!(text.lines().nth(4), Some(r#"{"t":9,"tid":1,"cb":"end"}"#));
         let head = r#"{"cb":"meta","format":1,"api":6,"mask":1,"pid":2,"real0":3,"mono0":4,"dropped":3,"ends":1,"process":{"host":"a"}}"#;
         assert_eq!(text.lines().next().unwrap().trim_end(), head);
-        // the parent was never started
+        // the parent is not in the file
         assert!(text.contains(r#""type":"Group","parent":0,"#));
         assert!(text.lines().nth(1).unwrap().starts_with(r#"{"t":7,"tid":1,"cb":"init""#));
     }
@@ -225,15 +226,15 @@ mod tests {
         for (place, callback) in (1..).zip(&all) {
             trial.push(std::slice::from_ref(callback));
             assert_eq!(trial.write(place, None), 0);
-            // what is there is whole
+            // every part is complete
             assert_eq!(trial.text().lines().count() as u64, place + 1);
-            // nothing new is nothing written
+            // without new callbacks nothing is written
             let length = fs::metadata(trial.writer.parts.place()).unwrap().len();
             trial.write(place, None);
             assert_eq!(fs::metadata(trial.writer.parts.place()).unwrap().len(), length);
         }
         assert_eq!((trial.write(7, Some(9)), trial.text()), (0, at_once));
-        // it is over
+        // nothing more is written after the end
         trial.push(&[(7, What::Stop { handle: 5 })]);
         trial.write(8, Some(10));
         assert_eq!(trial.text().lines().count(), 9);
@@ -253,7 +254,7 @@ mod tests {
     fn what_comes_too_late_is_counted_and_so_is_what_is_about_it() {
         let start = |handle| What::Start { context: 1, handle, parent: 0, event: EVENT };
         let mut trial = Trial::new();
-        // a step that is started twice under one number: the second start is late
+        // the step is started twice under one number, and the second start is late
         trial.push(&[(0, INIT), (1, start(5)), (3, start(6))]);
         assert_eq!(trial.write(4, None), 1);
         trial.push(&[

@@ -1,7 +1,7 @@
-//! What the declarations have, in numbers measured with Score-P 8.4 on x86-64.
+//! The expected layout of all declarations, measured with Score-P 8.4 on x86-64.
 
-/// Expands `$check!` with a module and the list: structs with size, alignment and fields with their
-/// offsets, the other types, and the constants with their values.
+/// Expands `$check!` with a module and the list: the structs with size, alignment and the offsets of their fields, the
+/// other types, and the constants with their values.
 macro_rules! for_all {
     ($check:ident, $module:ident) => {
         $check! {

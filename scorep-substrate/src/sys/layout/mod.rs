@@ -1,8 +1,8 @@
-//! Layout of the declarations: against the numbers measured with Score-P 8.4 on x86-64, and, where
-//! its headers are, against what bindgen made of them.
+//! Checks the layout of the declarations against the numbers measured with Score-P 8.4 on x86-64 and, if there are
+//! headers, against bindgen's declarations.
 //!
-//! One list serves all: it names each field with its offset and each constant with its value. A
-//! field or type that is missing from it, or that one of the two declarations does not have, fails.
+//! One list is used for all: it has the offset of each field and the value of each constant. A check fails for a field
+//! or type that the list or one of the declarations lacks.
 
 mod list;
 
@@ -12,17 +12,17 @@ use list::for_all;
 #[cfg(scorep_headers)]
 use super::generated;
 
-/// A field, as far as C can see it.
+/// A field, as C sees it.
 #[derive(Debug, PartialEq, Eq)]
 struct Field {
     name: &'static str,
     offset: usize,
     size: usize,
-    /// The type, whichever module declares it; tells the arguments of callbacks apart.
+    /// Name of the type without modules; it distinguishes the arguments of callbacks.
     shape: String,
 }
 
-/// A struct, as far as C can see it.
+/// A struct, as C sees it.
 #[derive(Debug, PartialEq, Eq)]
 struct Shape {
     name: &'static str,
@@ -31,7 +31,7 @@ struct Shape {
     fields: Vec<Field>,
 }
 
-/// A type's name without the modules that its parts are declared in.
+/// Returns a type's name without the modules that declare its parts.
 fn shape_of<T>() -> String {
     let parts =
         std::any::type_name::<T>().split_inclusive(|letter: char| !(letter.is_alphanumeric() || "_:".contains(letter)));
@@ -42,7 +42,7 @@ fn field<T>(name: &'static str, offset: usize, _: &T) -> Field {
     Field { name, offset, size: size_of::<T>(), shape: shape_of::<T>() }
 }
 
-/// The shapes of all structs of the list, as the module declares them.
+/// Returns the shapes of all structs of the list, as the module declares them.
 macro_rules! shapes {
     (
         $module:ident
@@ -54,10 +54,10 @@ macro_rules! shapes {
     ) => {
         vec![$({
             type This = $module::$name;
-            // SAFETY: integers, arrays of integers, raw pointers and optional function pointers:
-            // zero is a value of each. Generated fields of another kind would show as a difference.
+            // SAFETY: the struct consists of integers, arrays of integers, raw pointers and optional function pointers,
+            // for which zero is a value. A generated field of another kind would show as a difference.
             let value: This = unsafe { std::mem::zeroed() };
-            // Without `..`, so that the list cannot lack a field.
+            // without `..`, so that the list cannot lack a field
             let This { $($field,)* } = &value;
             Shape {
                 name: stringify!($name),
@@ -71,11 +71,11 @@ macro_rules! shapes {
     };
 }
 
-/// Name, size, alignment, and the fields with their offsets.
+/// Returns name, size and alignment of each struct, and its fields with their offsets.
 #[cfg(target_arch = "x86_64")]
 type Measured = (&'static str, usize, usize, Vec<(&'static str, usize)>);
 
-/// The numbers of the list itself.
+/// Returns the numbers in the list.
 #[cfg(target_arch = "x86_64")]
 macro_rules! measured {
     (
@@ -90,7 +90,7 @@ macro_rules! measured {
     };
 }
 
-/// All other types of the list, with what they stand for.
+/// Returns all other types of the list, with the types that they stand for.
 macro_rules! types {
     (
         $module:ident
@@ -102,7 +102,7 @@ macro_rules! types {
     };
 }
 
-/// All constants of the list: name, value in the module, value in the list.
+/// Returns all constants of the list: name, value in the module, value in the list.
 macro_rules! constants {
     (
         $module:ident
@@ -150,7 +150,7 @@ fn constants_have_their_values() {
     }
 }
 
-/// How many lines of the hand-written declarations begin so.
+/// Counts the lines of the hand-written declarations that begin with `keyword`.
 fn declared(keyword: &str) -> usize {
     let files = [
         include_str!("../plain/definition.rs"),

@@ -1,5 +1,5 @@
-//! The interfaces, written by hand: for builds without Score-P's headers. Field names are Score-P's, as they are when
-//! the headers are read.
+//! The interfaces, written by hand, for builds without Score-P's headers. Field names are Score-P's, as in the
+//! generated declarations.
 
 mod definition;
 mod metric;
