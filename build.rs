@@ -1,4 +1,4 @@
-//! Compiles the C hosts of the tests and the libraries that they load (tests/c, tests/c), and passes their paths to
+//! Compiles the C hosts of the tests and the libraries that they load (tests/c), and passes their paths to
 //! the tests. A host whose header is not installed is left out.
 
 use std::env;
