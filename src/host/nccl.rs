@@ -107,8 +107,7 @@ impl Nccl {
             }
             self.places.insert(h, at);
         }
-        // a capture of the same or an older version has only events that came through this version, so nothing is left
-        // out
+        // only a translation to an older version leaves events out
         if api < self.meta.api && api < descriptor::since(event) {
             return 0;
         }
