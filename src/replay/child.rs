@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
     }
 }
 
-/// Sets NCCL's variable as the recorded process had it: the library reads it, and nobody has set it for this process.
+/// Sets NCCL's variable as the recorded process had it: the library reads it, and must not see this process' own value.
 fn play_as_recorded(survey: &Survey) {
     let told = if survey.broadcasts { "0" } else { "1" };
     // SAFETY: no other thread runs yet, and no library has been loaded that might read the environment.
