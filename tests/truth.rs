@@ -1,7 +1,7 @@
-//! Times of operations against those of CUPTI: runs that had NCCL's callbacks, CUDA events and CUPTI at once
-//! (tests/captures/truth_*, tests/truth) are replayed with stamps, with events and with both, and no time may be wrong.
+//! Operations' times against CUPTI's: runs with NCCL's callbacks, CUDA events and CUPTI at once
+//! (tests/captures/truth_*, tests/truth) are replayed with stamps, with events and with both. No time may be wrong.
 //!
-//! A first launch of a kernel counts for less: CUPTI shows up to 130 us more than there are between its stamps.
+//! The first launch of a kernel has a larger tolerance: CUPTI shows up to 130 us more than lie between its stamps.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -17,12 +17,12 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// How far an operation's time may be from its kernel's: on average so many microseconds and so much of it, never more
-/// than the last.
+/// Tolerance of an operation's time against its kernel's: on average this many microseconds plus this part of the time,
+/// and never more than the last value.
 const MEAN_US: f64 = 8.0;
 const MEAN_PART: f64 = 0.01;
 const MOST_US: f64 = 60.0;
-/// What CUPTI may show more of the first launch of a kernel.
+/// Additional tolerance of the first launch of a kernel.
 const FIRST_US: f64 = 130.0;
 
 const MODES: [(&str, Sources); 3] = [("auto", Sources::Both), ("stamps", Sources::Stamps), ("events", Sources::Events)];
@@ -30,22 +30,22 @@ const MODES: [(&str, Sources); 3] = [("auto", Sources::Both), ("stamps", Sources
 /// Communicator, rank, function, and peer of a send or receive.
 type Key = (String, i64, String, Option<i64>);
 
-/// What is true of an operation.
+/// True values of an operation.
 #[derive(Debug, Clone, Copy)]
 struct True {
     us: f64,
-    /// When its kernel began, nanoseconds of the real time.
+    /// Begin of its kernel, nanoseconds of the real time.
     begin: i64,
-    /// NCCL's number of a collective.
+    /// NCCL's sequence number of a collective.
     sequence: Option<u64>,
-    /// Whether its stamps can be its kernel's time: it has the kernel to itself, and is a send, a receive, or by RING
-    /// or PAT.
+    /// Whether stamps can give the kernel's time: the operation has the kernel to itself, and is a send, a receive, or
+    /// a collective by RING or PAT.
     stamped: bool,
-    /// Whether its kernel was launched for the first time.
+    /// Whether this was the first launch of its kernel.
     first: bool,
 }
 
-/// What is told of the operations of a key.
+/// The summary's values of the operations of a key.
 #[derive(Debug, Clone, Copy)]
 struct Told {
     count: usize,
@@ -64,7 +64,7 @@ fn runs() -> Vec<(String, PathBuf)> {
     runs
 }
 
-/// The operations of a run, in the order of their starts, with the times of their kernels.
+/// Returns the operations of a run in the order of their starts, with the times of their kernels.
 fn truth(name: &str, run: &Path) -> Truth {
     let mut truth = Truth::new();
     for (rank, capture) in tool::captures(run).iter().enumerate() {
@@ -108,12 +108,12 @@ fn number(line: &Value, field: &str) -> u64 {
     line[field].as_u64().unwrap()
 }
 
-/// Name, begin in nanoseconds of the real time, and microseconds of each kernel of NCCL's that was launched by a
-/// KernelLaunch.
+/// Returns name, begin in nanoseconds of the real time, and duration in microseconds of each NCCL kernel that a
+/// KernelLaunch has launched.
 fn kernels(run: &str, rank: usize, lines: &[Value]) -> Vec<(String, i64, f64)> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/truth/cupti/{run}.r{rank}.json.gz"));
     let cupti: Value = serde_json::from_reader(MultiGzDecoder::new(File::open(path).unwrap())).unwrap();
-    // NCCL 2.32 tells of its broadcasts' calls alone
+    // NCCL 2.32 reports only the API calls of broadcasts
     let silent = !lines.iter().any(|line| line["type"] == "Coll" && line["func"] == "Broadcast");
     let kernels = cupti["kernels"].as_array().unwrap().iter();
     let base = cupti["base_ns"].as_i64().unwrap();
@@ -154,7 +154,7 @@ fn told_by_reference(run: &Path, sources: Sources) -> BTreeMap<Key, Told> {
     told.collect()
 }
 
-/// One sentence for everything that is wrong.
+/// Returns one sentence for each wrong value.
 fn wrong(truth: &Truth, told: &BTreeMap<Key, Told>, sources: Sources) -> Vec<String> {
     let mut wrong = Vec::new();
     for (key, operations) in truth {
@@ -186,7 +186,7 @@ fn wrong(truth: &Truth, told: &BTreeMap<Key, Told>, sources: Sources) -> Vec<Str
     wrong
 }
 
-/// What is wrong with the times of those that are timed.
+/// Returns what is wrong with the times of the timed operations.
 fn wrong_times(timed: &[True], told: &Told) -> Option<String> {
     if timed.is_empty() {
         return (told.us != 0.0 || told.min_us.is_some() || told.max_us.is_some())
@@ -199,7 +199,7 @@ fn wrong_times(timed: &[True], told: &Told) -> Option<String> {
     let most = timed.iter().map(|operation| operation.us + MOST_US);
     let smallest = least.clone().fold(f64::MAX, f64::min)..=most.clone().fold(f64::MAX, f64::min);
     let largest = least.fold(f64::MIN, f64::max)..=most.fold(f64::MIN, f64::max);
-    // of fewer, the first ones may be all
+    // with fewer timed operations, the timed ones may be the first ones only
     let nearly_all = timed.len() * 10 >= told.count * 9;
     let is_right = (told.us - sum).abs() <= within
         && told.min_us.is_some_and(|us| smallest.contains(&us))
@@ -223,7 +223,7 @@ fn no_time_is_wrong() {
     assert!(all.is_empty(), "{} wrong:\n{}", all.len(), all.join("\n"));
 }
 
-/// The method, whoever follows it.
+/// Checks the method itself, in the reference's implementation.
 #[test]
 fn no_time_of_the_reference_is_wrong() {
     let mut all = Vec::new();
@@ -237,8 +237,8 @@ fn no_time_of_the_reference_is_wrong() {
     assert!(all.is_empty(), "{} wrong:\n{}", all.len(), all.join("\n"));
 }
 
-/// Kernels that take twice as long, or half; one operation's time too long; times of trees and groups from stamps;
-/// operations without a time that have events.
+/// Planted faults: kernels that take twice or half as long; one operation with too long a time; times of trees and
+/// groups from stamps; operations without a time though they have events.
 #[test]
 fn every_planted_fault_is_found() {
     for (name, run) in runs() {
