@@ -71,7 +71,7 @@ const MANY: u32 = 1_060_000;
 
 #[test]
 fn a_send_is_followed_to_its_end_however_many_events_pass() {
-    // what is recorded is followed in the file, so a few will do; the figures are looked at with many
+    // the recording is checked in its file, for which fewer events suffice; the figures are checked with many
     heard("send_among_many", MANY, true, false);
     let (meta, lines) = heard("send_among_many", 20_000, true, false).recording();
     assert_eq!(meta["dropped"], 0);

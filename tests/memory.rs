@@ -22,7 +22,7 @@ const OF_A_PROCESS: u64 = 40 << 10;
 fn play(library: &Path, scenario: &str, milliseconds: u32, settings: &[(&str, &str)]) -> HashMap<String, u64> {
     let mut command = tool::host(env!("HOST_MEMORY_HOST"));
     command.arg(library).args(["7", scenario, &milliseconds.to_string()]).envs(settings.iter().copied());
-    // so that kernel events are asked for; and transfers that never end are told of
+    // so that kernel events are asked for, and no line is printed about transfers that never end
     command.env("NCCL_ALLGATHERV_ENABLE", "0").env("NCCL_SCOREP_LOG", "off");
     let printed = tool::succeed(&mut command);
     let numbers = printed.lines().filter_map(|line| line.split_once(' '));
@@ -45,7 +45,7 @@ fn growth(library: &Path, scenario: &str, milliseconds: u32, settings: &[(&str, 
 fn an_idle_communicator_costs_little() {
     for library in libraries() {
         let each = growth(&library, "idle", 500, &[]) / 100;
-        // one that cost nothing would not have been made
+        // a communicator that takes no memory was not created
         assert!((1..=OF_A_COMMUNICATOR).contains(&each), "{}: {each} KiB a communicator", library.display());
     }
 }

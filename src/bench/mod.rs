@@ -1,4 +1,4 @@
-//! `scorep-nccl bench`: what a profiler plugin costs, beside an empty one and the least that recording can cost.
+//! `scorep-nccl bench`: measures the cost of a profiler plugin, beside an empty plugin and the least cost of recording.
 //!
 //! Each measurement is a process of its own. Rounds go through all plugins in turn, so that other load of the machine
 //! hits all plugins alike.

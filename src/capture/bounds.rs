@@ -2,8 +2,8 @@
 //!
 //! The length of a compressed file does not bound the length of its text. So everything that the reader holds in memory
 //! has a bound here, which no recorder reaches. The number of callbacks has no bound: the reader takes them one line at
-//! a time and keeps only their handles. A handle takes less memory than some dozens of times its line's length in the
-//! compressed file.
+//! a time and keeps only their handles. The memory of a handle is bounded by the length of its line in the compressed
+//! file, times some dozens.
 
 /// Lines that are kept in memory for the playing, some 36 MiB. The lines of a longer recording are read a second time.
 pub(super) const KEPT: usize = 1 << 18;

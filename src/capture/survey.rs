@@ -38,7 +38,7 @@ pub(crate) struct Survey {
     pub(crate) is_complete: bool,
 }
 
-/// A communicator as it was introduced.
+/// A communicator as NCCL introduced it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Communicator {
     /// Its context.

@@ -32,21 +32,21 @@ pub(super) struct Functions {
 impl Functions {
     pub(super) fn find(links: &Links) -> Result<Self, HostError> {
         let library = open(&links.counters)?;
-        // SAFETY: the symbol has this type.
+        // SAFETY: every library that exports this symbol gives it this type.
         let flush =
             *unsafe { symbol::<unsafe extern "C" fn(u32) -> i32>(&library, &links.counters, "scorep_nccl_flush") }?;
-        // SAFETY: the symbol has this type.
+        // SAFETY: every library that exports this symbol gives it this type.
         let kernel_events = unsafe { symbol::<Tell>(&library, &links.counters, "scorep_nccl_kernel_events") };
-        // SAFETY: the symbol has this type.
+        // SAFETY: every library that exports this symbol gives it this type.
         let arrivals = unsafe {
             symbol::<unsafe extern "C" fn(*const c_char) -> i32>(&library, &links.counters, "scorep_nccl_arrivals")
         };
         let arrivals = arrivals.ok().map(|found| *found);
-        // SAFETY: the symbol has this type.
+        // SAFETY: every library that exports this symbol gives it this type.
         let lacks =
             unsafe { symbol::<unsafe extern "C" fn(u64)>(&library, &links.counters, "scorep_nccl_recording_lacks") };
         let recording_lacks = lacks.ok().map(|found| *found);
-        // SAFETY: the symbol has this type.
+        // SAFETY: every library that exports this symbol gives it this type.
         let process = unsafe {
             symbol::<unsafe extern "C" fn(u32, *const c_char)>(
                 &library,
@@ -55,12 +55,12 @@ impl Functions {
             )
         };
         let recorded_process = process.ok().map(|found| *found);
-        // SAFETY: the symbol has this type.
+        // SAFETY: every library that exports this symbol gives it this type.
         let cut =
             unsafe { symbol::<unsafe extern "C" fn()>(&library, &links.counters, "scorep_nccl_recording_is_cut") };
         let recording_is_cut = cut.ok().map(|found| *found);
         let kernel_events = kernel_events.ok().map(|found| *found);
-        // SAFETY: the symbol has this type.
+        // SAFETY: every library that exports this symbol gives it this type.
         let stand_ins =
             unsafe { symbol::<unsafe extern "C" fn(Lookup)>(&library, &links.counters, "scorep_nccl_stand_ins") };
         let stand_ins = stand_ins.ok().map(|found| *found);

@@ -82,17 +82,17 @@ impl Table {
         let (context_place, mask_place) = (&raw mut context, &raw mut mask);
         let init = self.functions.init;
         let result = if self.api <= 3 {
-            // SAFETY: init has this type up to v3.
+            // SAFETY: NCCL's interface gives init this type up to v3.
             let init = unsafe { std::mem::transmute::<*const c_void, InitV1>(init) };
             // SAFETY: both pointers point to locals.
             unsafe { init(context_place, mask_place) }
         } else if self.api == 4 {
-            // SAFETY: v4's init has this type.
+            // SAFETY: NCCL's interface gives init this type in v4.
             let init = unsafe { std::mem::transmute::<*const c_void, InitV4>(init) };
             // SAFETY: all pointers point to locals, or to data that the caller keeps alive.
             unsafe { init(context_place, mask_place, name, comm, nnodes, nranks, rank, logger) }
         } else {
-            // SAFETY: init has this type from v5 on.
+            // SAFETY: NCCL's interface gives init this type from v5 on.
             let init = unsafe { std::mem::transmute::<*const c_void, InitV5>(init) };
             // SAFETY: all pointers point to locals, or to data that the caller keeps alive.
             unsafe { init(context_place, comm, mask_place, name, nnodes, nranks, rank, logger) }
