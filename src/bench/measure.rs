@@ -1,4 +1,4 @@
-//! One measurement, in a process of its own: a plugin plays a script on a number of threads.
+//! One measurement, in a process of its own: a number of threads plays a script against a plugin.
 
 use super::drive::{Latencies, Player, Unwatched};
 use super::floor;

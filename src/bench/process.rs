@@ -33,7 +33,7 @@ pub(super) fn peak_kib() -> u64 {
 pub(super) fn forget_peak_kib() -> u64 {
     // SAFETY: the function takes any number of bytes to keep.
     unsafe { libc::malloc_trim(0) };
-    // if the kernel refuses, the older peak stays: the driver's memory hides the plugin's, which then shows as 0
+    // if the kernel refuses, the older peak stays, and with it memory of the driver in the plugin's figure
     let _ = fs::write("/proc/self/clear_refs", "5");
     resident_kib()
 }

@@ -8,7 +8,8 @@ use nccl_plugin::release::{self, NEWEST_KNOWN, Release};
 use nccl_plugin::{asked, asked::Asked};
 use std::path::PathBuf;
 
-/// First releases with a feature that a finding is about: profiler plugins, GPU times, own counts of kernels.
+/// First releases with a feature that a finding is about: profiler plugins, GPU times, and sends to self that NCCL
+/// counts among its kernels.
 const PLUGINS: Release = Release(22_300);
 const GPU_TIMES: Release = Release(22_700);
 const SELF_COUNTED: Release = Release(23_102);

@@ -21,7 +21,7 @@ impl Surroundings {
         self.variables.get(&OsString::from(name)).cloned()
     }
 
-    /// Returns the value of a variable as text; `None` if it is blank.
+    /// Returns the value of a variable as text; `None` if it is unset or blank.
     pub(crate) fn text(&self, name: &str) -> Option<String> {
         self.raw(name).map(|value| value.to_string_lossy().into_owned()).filter(|value| !value.trim().is_empty())
     }
