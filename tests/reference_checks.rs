@@ -206,7 +206,7 @@ fn tolerances_are_those_promised() {
     }
 }
 
-/// If no peer is the rank itself, and every API call has operations, every operation with stamps is timed.
+/// If no peer of communicator ab is the rank itself, and its API calls have operations, stamps time each operation.
 #[test]
 fn in_step_to_the_end() {
     let followed = FIRST.replace("\"peer\":0", "\"peer\":7").replace(
