@@ -8,7 +8,6 @@ type Failure = Box<dyn std::error::Error>;
 
 /// Name and source of a C program, the libraries that it links, and the header without which it cannot be compiled.
 const HOSTS: [(&str, &str, &[&str], Option<&str>); 16] = [
-<<<<<<< HEAD
     ("otf2_last_values", "tests/c/programs/otf2_last_values.c", &["-lotf2"], Some("/usr/include/otf2/otf2.h")),
     ("all_reduce_host", "tests/c/programs/all_reduce_host.c", &["-ldl", "-lpthread"], None),
     ("stress_host", "tests/c/programs/stress_host.c", &["-ldl", "-lpthread"], None),
@@ -26,25 +25,6 @@ const HOSTS: [(&str, &str, &[&str], Option<&str>); 16] = [
     ("stack_host", "tests/c/nccl/stack_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
     // as a plain program; with Score-P it is compiled when the tests run
     ("replay_app", "tests/c/programs/replay_app.c", &["-ldl", "-lpthread"], None),
-=======
-    ("otf2_last_values", "tests/hosts/otf2_last_values.c", &["-lotf2"], Some("/usr/include/otf2/otf2.h")),
-    ("all_reduce_host", "tests/hosts/all_reduce_host.c", &["-ldl", "-lpthread"], None),
-    ("stress_host", "tests/hosts/stress_host.c", &["-ldl", "-lpthread"], None),
-    ("profiler_layouts", "tests/hosts/profiler_layouts.c", &[], None),
-    ("conformance_host", "tests/c/nccl_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
-    ("surroundings_host", "tests/c/surroundings_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
-    ("scorep_host", "tests/c/scorep_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
-    ("instructions_host", "tests/c/instructions_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
-    ("memory_host", "tests/c/memory_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
-    ("harm_host", "tests/c/harm_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
-    ("export_host", "tests/c/export_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
-    ("fuzz_host", "tests/c/fuzz_host.c", &["-ldl", "-lpthread"], None),
-    ("events_host", "tests/c/events_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
-    ("starved_host", "tests/c/starved_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
-    ("stack_host", "tests/c/stack_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
-    // as a plain program; the tests compile it with Score-P when they run
-    ("replay_app", "tests/c/replay_app.c", &["-ldl", "-lpthread"], None),
->>>>>>> cC
 ];
 
 /// Versions of the profiler interface of the second plugin; each gives a shared object.

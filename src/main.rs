@@ -57,7 +57,7 @@ enum Command {
     Pages(pages::Arguments),
 }
 
-/// Versions that a replay can speak, as clap wants them.
+/// Versions of NCCL's profiler interface that a replay can speak, in clap's type.
 const INTERFACES: std::ops::RangeInclusive<i64> = host::table::OLDEST as i64..=host::table::NEWEST as i64;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -69,7 +69,8 @@ enum Format {
 }
 
 fn main() -> ExitCode {
-    // a reader that has seen enough (head) ends this program quietly, as it does any other
+    // Restores the default action of SIGPIPE: a reader that closes the pipe early (head) ends this program quietly, as
+    // it ends other programs.
     // SAFETY: no other thread runs yet.
     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
     let done = |result: Result<(), String>| result.map(|()| ExitCode::SUCCESS);
@@ -99,7 +100,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Help, or what is wrong with the command line.
+/// Prints the help text, or the error in the command line.
 fn said(usage: &clap::Error) -> ExitCode {
     match usage.print() {
         Ok(()) => ExitCode::from(u8::try_from(usage.exit_code()).unwrap_or(1)),
@@ -107,7 +108,7 @@ fn said(usage: &clap::Error) -> ExitCode {
     }
 }
 
-/// What makes temporary files leaves none.
+/// Makes signals remove the temporary files of commands that create some.
 fn catching_signals() -> Result<(), String> {
     output::leftovers::remove_on_signals().map_err(|error| format!("signals cannot be waited for: {error}"))
 }

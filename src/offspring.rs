@@ -1,10 +1,10 @@
-//! Child processes that end when this one does, however it ends.
+//! Child processes that end when this process ends, however it ends.
 
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// This program, to be started with a hidden command.
+/// Returns a command that starts this program with a hidden subcommand.
 ///
 /// # Errors
 /// When the system does not say which file this program is.
@@ -15,31 +15,31 @@ pub(crate) fn of_own(command: &str) -> io::Result<Command> {
     Ok(child)
 }
 
-/// Has the system kill a child when the thread that has started it ends.
+/// Has the system kill the child when the thread that starts it ends.
 pub(crate) fn end_with_parent(child: &mut Command) {
     let parent = std::process::id();
     let tie = move || {
-        // SAFETY: both are calls of the system, which may be made between fork and exec.
+        // SAFETY: prctl and getppid are system calls, which are allowed between fork and exec.
         unsafe {
             if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) != 0 {
                 return Err(io::Error::last_os_error());
             }
-            // it may have ended before
+            // the parent may have ended before prctl took effect
             if libc::getppid().unsigned_abs() != parent {
                 return Err(io::Error::from_raw_os_error(libc::ESRCH));
             }
         }
         Ok(())
     };
-    // SAFETY: what runs between fork and exec makes two calls of the system, and allocates nothing.
+    // SAFETY: the closure runs between fork and exec; it makes two system calls and allocates nothing.
     unsafe { child.pre_exec(tie) };
 }
 
-/// Leaves signals of the terminal, and of who ends a whole process group, to the parent: it removes what both have
-/// made, and this process ends with it.
+/// Ignores the signals of the terminal and those sent to a whole process group. The parent handles them: it removes the
+/// files of both processes, and this process ends with it.
 pub(crate) fn leave_signals_to_parent() {
     for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGTERM] {
-        // SAFETY: no handler is installed; the system takes the action.
+        // SAFETY: SIG_IGN is no handler; the system carries out the action.
         unsafe { libc::signal(signal, libc::SIG_IGN) };
     }
 }

@@ -1,4 +1,4 @@
-//! `scorep-nccl pages`: the manual and what shells complete, made from the command line as it is.
+//! `scorep-nccl pages`: manual pages and shell completions, generated from the definition of the command line.
 
 use crate::installed::library;
 use clap::{Command, CommandFactory};
@@ -13,13 +13,13 @@ use std::path::{Path, PathBuf};
 /// Name of the hidden subcommand.
 pub(crate) const COMMAND: &str = "pages";
 
-/// The program, as it is called.
+/// Name of the program on the command line.
 const PROGRAM: &str = "scorep-nccl";
 
-/// Where below `share` the manual is.
+/// Directory of the manual pages, below `share`.
 const MANUAL: &str = "man/man1";
 
-/// The shells, and where below `share` each looks.
+/// The supported shells, each with its directory below `share` and its file name.
 const SHELLS: [(Shell, &str, &str); 3] = [
     (Shell::Bash, "bash-completion/completions", "scorep-nccl"),
     (Shell::Zsh, "zsh/site-functions", "_scorep-nccl"),
@@ -34,7 +34,7 @@ pub(crate) struct Arguments {
     directory: PathBuf,
 }
 
-/// Writes them.
+/// Writes the manual pages and the completions.
 ///
 /// # Errors
 /// When a file cannot be written.
@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
 }
 
 fn write_all(directory: &Path) -> io::Result<()> {
-    // a page or a completion of what only asks for help is of no help
+    // no page and no completion for `help`: it only repeats the help texts
     let mut command = visible(&crate::Arguments::command()).disable_help_subcommand(true);
     for (shell, place, name) in SHELLS {
         let mut script = Vec::new();
@@ -59,7 +59,7 @@ fn write_all(directory: &Path) -> io::Result<()> {
     })
 }
 
-/// The command line without what is not for people: shells would complete hidden subcommands, too.
+/// Returns the command line without hidden subcommands, which shells would complete otherwise.
 fn visible(command: &Command) -> Command {
     let shown = command.get_subcommands().filter(|subcommand| !subcommand.is_hide_set());
     let about = command.get_about().cloned().unwrap_or_default();
@@ -72,7 +72,7 @@ fn put(directory: &Path, place: &str, name: &str, contents: &[u8]) -> io::Result
     write(place.join(name), contents)
 }
 
-/// A page of the manual, with more sections than the command line makes.
+/// Renders a manual page; `more` are sections that the command line does not define.
 fn page(command: &Command, more: &[Roff]) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
     let page = Man::new(command.clone()).source(PROGRAM).date(env!("CARGO_PKG_VERSION"));
@@ -88,7 +88,7 @@ fn page(command: &Command, more: &[Roff]) -> io::Result<Vec<u8>> {
     Ok(text)
 }
 
-/// The settings: one table in the code, which docs/settings.md has, too.
+/// Returns the section with the settings: one table in the code, which docs/settings.md repeats.
 fn environment() -> Roff {
     let mut section = Roff::new();
     section.control("SH", ["ENVIRONMENT"]);

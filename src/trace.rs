@@ -1,7 +1,7 @@
-//! What one replayed process would have left in Score-P's trace, before it is written as OTF2.
+//! Score-P's trace of one replayed process, before it is written as OTF2.
 //!
-//! The child process of a replay records it while it plays Score-P's part; the parent merges the processes into one
-//! archive.
+//! The child process of a replay plays Score-P's part and records the trace. The parent merges the traces of all
+//! processes into one archive.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,30 +10,30 @@ use serde::{Deserialize, Serialize};
 pub struct ProcessTrace {
     /// Name of the location group, for example `collectives.r0`.
     pub name: String,
-    /// Name of its job, where the processes of a trace are of several; empty otherwise.
+    /// Name of the process' job, where the trace has processes of several jobs; empty otherwise.
     #[serde(default)]
     pub job: String,
-    /// Name of its machine; empty until it is known.
+    /// Name of the process' machine; empty until it is known.
     pub node: String,
-    /// Its ranks, in the order in which their communicators were made.
+    /// The process' ranks, in the order in which their communicators were created.
     pub members: Vec<Member>,
-    /// Ticks per second of every time below.
+    /// Ticks per second of all times of this process.
     pub ticks_per_second: u64,
-    /// First and last time of the measurement, in ticks.
+    /// First time of the measurement, in ticks.
     pub begin: u64,
-    /// See `begin`.
+    /// Last time of the measurement, in ticks.
     pub end: u64,
-    /// What the strictly synchronous metrics are, in the order of [`Moment::values`].
+    /// The strictly synchronous metrics, in the order of [`Moment::values`].
     pub counters: Vec<Metric>,
     /// The threads that called an instrumented function, in order of appearance; the first is the process' main thread.
     pub threads: Vec<ThreadTrace>,
-    /// What the library has written on locations of its own.
+    /// Locations that the library has written itself.
     pub lanes: Lanes,
     /// The asynchronous metrics with their values.
     pub series: Vec<SeriesTrace>,
 }
 
-/// A rank of a communicator, as NCCL has introduced it.
+/// A rank of a communicator, as NCCL introduced it to the plugin.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Member {
     /// The communicator.
@@ -42,7 +42,7 @@ pub struct Member {
     pub rank: i32,
     /// Number of ranks of the communicator.
     pub nranks: i32,
-    /// Number of nodes that these are on; 0 where it is not told.
+    /// Number of nodes of the communicator; 0 where NCCL does not give it.
     pub nnodes: i32,
 }
 
@@ -51,7 +51,7 @@ pub struct Member {
 pub struct Metric {
     /// Name, for example `nccl_bytes`.
     pub name: String,
-    /// One sentence.
+    /// Description in one sentence.
     pub description: String,
     /// Unit, for example `B`.
     pub unit: String,
@@ -70,7 +70,7 @@ pub struct Metric {
 pub struct ThreadTrace {
     /// Name, for example `thread 1`.
     pub name: String,
-    /// Its enter and leave events; times never fall.
+    /// Enter and leave events of the thread; their times never fall.
     pub moments: Vec<Moment>,
 }
 
@@ -79,24 +79,24 @@ pub struct ThreadTrace {
 pub struct Moment {
     /// Time in ticks.
     pub time: u64,
-    /// Entered (true) or left.
+    /// True for an enter, false for a leave.
     pub enter: bool,
     /// Name of the region, for example `ncclAllReduce`.
     pub region: String,
-    /// One value a counter.
+    /// Values of the counters, in the order of [`ProcessTrace::counters`].
     pub values: Vec<u64>,
 }
 
 /// The values of one asynchronous metric.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SeriesTrace {
-    /// What it is.
+    /// The metric.
     pub metric: Metric,
     /// (time in ticks, value bits as Score-P passes them); times never fall.
     pub points: Vec<(u64, u64)>,
 }
 
-/// Lanes, and what their records name by number: the place in one of these lists, from 0.
+/// The lanes and their definitions. Records name a definition by its place in these lists, from 0.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Lanes {
     /// Regions.
@@ -105,9 +105,9 @@ pub struct Lanes {
     pub counters: Vec<Metric>,
     /// Attributes.
     pub attributes: Vec<Attribute>,
-    /// Values of attributes that are strings.
+    /// Values of the attributes that are strings.
     pub strings: Vec<String>,
-    /// The lanes, in the order in which they were made.
+    /// The lanes, in the order in which they were created.
     pub lanes: Vec<LaneTrace>,
 }
 
@@ -122,23 +122,23 @@ pub struct LaneRegion {
     pub paradigm: u32,
 }
 
-/// Something said about single events.
+/// An attribute: a named value that single events carry.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Attribute {
     /// Name, for example `nccl_sequence`.
     pub name: String,
-    /// One sentence.
+    /// Description in one sentence.
     pub description: String,
-    /// Whether its values are strings, otherwise numbers.
+    /// Whether the values are strings; otherwise they are numbers.
     pub is_text: bool,
 }
 
-/// A location of a GPU.
+/// A lane: a location of a GPU.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct LaneTrace {
     /// Name, for example `NCCL 5b7328aca362242b rank 0`.
     pub name: String,
-    /// What is recorded; times never fall.
+    /// Events of the lane; their times never fall.
     pub records: Vec<LaneRecord>,
 }
 
@@ -147,25 +147,25 @@ pub struct LaneTrace {
 pub struct LaneRecord {
     /// Time in ticks.
     pub time: u64,
-    /// What happened.
+    /// The event.
     pub event: LaneEvent,
-    /// Attributes by number, and their values: numbers, or numbers of strings.
+    /// Attributes by number, each with its value: a number, or the number of a string.
     pub attributes: Vec<(u32, u64)>,
 }
 
-/// What is recorded on a lane.
+/// An event of a lane, without its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LaneEvent {
-    /// A region, by number, begins.
+    /// The region of this number begins.
     Enter(u32),
-    /// It ends.
+    /// The region of this number ends.
     Leave(u32),
-    /// A counter, by number, has a value.
+    /// The counter of this number has this value.
     Count(u32, u64),
 }
 
 impl ProcessTrace {
-    /// Puts all times on another clock.
+    /// Converts all times to another clock.
     pub fn move_to(&mut self, clock: impl Fn(u64) -> u64) {
         let moments = self.threads.iter_mut().flat_map(|thread| &mut thread.moments).map(|moment| &mut moment.time);
         let records = self.lanes.lanes.iter_mut().flat_map(|lane| &mut lane.records).map(|record| &mut record.time);

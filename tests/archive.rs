@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
 
-/// A metric on a location: (process, location, metric), its unit, type, number of values, last value, and whether it
-/// never fell.
+/// A metric on a location of a process: its unit, type, number of values and last value, and whether its values never
+/// fell.
 struct Read {
     process: String,
     location: String,
@@ -24,7 +24,7 @@ struct Read {
     monotone: bool,
 }
 
-/// A replay with a trace: its summary and the archive's anchor file.
+/// Replays a run with a trace; returns the summary and the archive's anchor file.
 fn replay(directory: &TempDir, run: &Path) -> (Value, PathBuf) {
     let archive = directory.path().join("archive");
     let mut command = tool::tool();
@@ -32,7 +32,7 @@ fn replay(directory: &TempDir, run: &Path) -> (Value, PathBuf) {
     (tool::summary(&mut command), archive.join("traces.otf2"))
 }
 
-/// Reads an archive with the C program, where OTF2 is installed.
+/// Reads an archive with the C program; returns `None` where OTF2 is not installed.
 fn read(anchor: &Path) -> Option<Vec<Read>> {
     let Some(program) = option_env!("HOST_OTF2_LAST_VALUES") else {
         tool::skip("OTF2 is not installed (Debian: libotf2-trace-dev)");
@@ -99,7 +99,7 @@ fn every_metric_is_there_with_its_unit_and_never_falls() {
         ("nccl_window_effective_busbw", "GB/s"),
     ]);
     let mut counters = HashSet::new();
-    // lanes have counters of their own, which say something of one operation
+    // lanes have counters of their own, which describe single operations
     for row in rows.iter().filter(|row| !row.location.starts_with("NCCL ")) {
         if row.value_type == "double" {
             let name = row.metric.split('#').next().unwrap();
@@ -118,7 +118,7 @@ fn every_metric_is_there_with_its_unit_and_never_falls() {
     for name in ["transfer_rate#0", "transfer_rate#0@0", "transfer_rate#0@1", "transfer_latency#0"] {
         assert!(has(&rows, name), "{name}");
     }
-    // where the GPU has timed nearly all collectives
+    // these series exist only where the GPU has timed nearly all collectives
     assert!(!has(&rows, "effective_busbw#0") && !has(&rows, "collective_time#0"));
     let directory = tempfile::tempdir().unwrap();
     let (_, anchor) = replay(&directory, &tool::run("truth_fsdp"));
@@ -143,7 +143,7 @@ fn otf2_print_reads_it_without_a_word_of_complaint() {
     }
 }
 
-/// Four ranks with 16 groups in others: the end of each, its launch and the start of its operations.
+/// Four ranks with 16 nested groups: the end of each group, its launch and the start of its operations are regions.
 #[test]
 fn launches_of_nested_groups_are_regions() {
     if Command::new("otf2-print").arg("--version").output().is_err() {

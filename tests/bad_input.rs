@@ -27,7 +27,7 @@ fn capture(directory: &TempDir, lines: &[&str]) -> PathBuf {
     path
 }
 
-/// Replays what must fail, and gives what it says.
+/// Replays a source that must be refused, and returns the error message.
 fn refused(directory: &TempDir, source: &Path) -> String {
     let (summary, archive) = (directory.path().join("summary.json"), directory.path().join("archive"));
     let mut command = tool::tool();
@@ -41,7 +41,7 @@ fn refused(directory: &TempDir, source: &Path) -> String {
     message
 }
 
-/// The message names the file, the line and the trouble.
+/// Checks that the message names the file, the line and the problem.
 fn says(message: &str, path: &Path, line: usize, trouble: &str) {
     let place = format!("{}:{line}:", path.display());
     assert!(message.contains(&place) && message.contains(trouble), "wanted {place} {trouble}, got {message}");
@@ -87,7 +87,7 @@ fn more_threads_than_anybody_has_are_refused() {
     let lines: Vec<String> = [META.to_owned(), INIT.to_owned()].into_iter().chain(groups).collect();
     let path = capture(&directory, &lines.iter().map(String::as_str).collect::<Vec<_>>());
     let message = refused(&directory, &path);
-    // behind two lines, and a start and a stop a thread
+    // after two lines, and a start and a stop of each thread
     says(&message, &path, 2 + 2 * 4096 + 1, "more than 4096 threads call");
 }
 
@@ -139,7 +139,7 @@ fn every_bad_capture_is_named_and_the_good_ones_are_replayed() {
     for capture in tool::captures(&good) {
         fs::copy(&capture, inside.join(capture.file_name().unwrap())).unwrap();
     }
-    // between the good ones, and behind them
+    // between the good files, and after them
     let bad = [inside.join("comms.r0a.jsonl.gz"), inside.join("comms.r2.jsonl.gz")];
     for path in &bad {
         fs::write(path, gzip(format!("{META}\n{INIT}\nnonsense\n").as_bytes())).unwrap();

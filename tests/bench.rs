@@ -1,5 +1,5 @@
-//! `scorep-nccl bench`: every call of a capture is made, by so many threads for so many communicators. How long it took
-//! is nobody's business here.
+//! `scorep-nccl bench` makes every call of a capture, on the given number of threads and for the given number of
+//! communicators. These tests do not look at the times.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -14,7 +14,7 @@ fn capture(run_name: &str, file: &str) -> PathBuf {
     run(run_name).join(file)
 }
 
-/// Calls other than those that make and destroy communicators, and starts of events.
+/// Returns the number of calls without those that create and destroy communicators, and the number of starts of events.
 fn calls_of(capture: &Path) -> (u64, u64) {
     let mut text = String::new();
     let file = std::fs::File::open(capture).unwrap();
@@ -48,7 +48,7 @@ fn all_calls_are_made_by_all_threads_for_all_communicators() {
         assert!(row["rounds"][0]["latency"].is_null());
     }
     let ours = &rows[2]["rounds"][0];
-    // each communicator is made and destroyed, and a call of each thread comes before
+    // each communicator is created and destroyed, and each thread makes one call before the measurement
     assert_eq!(ours["recorded"]["callbacks"].as_u64(), Some(12 * calls + 2 * 3 + 2));
     assert_eq!(ours["recorded"]["events"].as_u64(), Some(12 * starts));
     assert_eq!(ours["recorded"]["dropped"].as_u64(), Some(0));
@@ -63,7 +63,7 @@ fn another_plugin_is_measured_through_the_newest_version_that_it_has() {
         assert_eq!(rows[3]["plugin"].as_str(), Some(library));
         assert_eq!(rows[3]["rounds"][0]["interface"].as_u64(), Some(version));
         assert_eq!(rows[2]["rounds"][0]["interface"].as_u64(), Some(7));
-        // other calls were made than for the limit
+        // the calls differ from the limit's, so the figures are not compared
         assert!(
             rows[3]["times_limit"].is_null()
                 && rows[3]["above_empty_ns"].is_null()

@@ -1,5 +1,4 @@
-//! A second plugin gets every callback of the types it asked for, with its own handles; what it does wrong touches
-//! nobody else.
+//! A second plugin gets every callback of the types it asked for, with its own handles. Its errors harm nobody else.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -41,7 +40,7 @@ fn second(version: u32) -> &'static str {
     }
 }
 
-/// A replay with a second plugin: what it says, and the second plugin's counts when it leaves any.
+/// A replay with a second plugin: the messages, and the second plugin's counts if it writes them.
 struct Chained {
     summary: Value,
     said: String,
@@ -67,7 +66,7 @@ fn replay(capture: &Path) -> Command {
     command
 }
 
-/// A summary but for what differs between two runs of the same: process id, memory, and where windows close.
+/// Reads a summary without the values that differ between equal runs: process id, memory, and the ends of windows.
 fn summary(text: &[u8]) -> Value {
     let mut summary: Value = serde_json::from_slice(text).unwrap();
     for process in summary["processes"].as_array_mut().unwrap() {
@@ -81,12 +80,12 @@ fn plain(capture: &Path) -> Value {
     summary(&replay(capture).output().unwrap().stdout)
 }
 
-/// What a replay without a second plugin says.
+/// Returns the messages of a replay without a second plugin.
 fn said_alone(capture: &Path) -> String {
     String::from_utf8(replay(capture).env("NCCL_SCOREP_LOG", "warn").output().unwrap().stderr).unwrap()
 }
 
-/// What a plugin of that version that asks for these types must hear of a capture.
+/// Counts of the callbacks of a capture that a second plugin gets, by its version and the types it asks for.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Heard {
     init: u64,
@@ -104,9 +103,9 @@ impl Heard {
         let (meta, lines) = lines::played(capture);
         let mut heard = Self::default();
         let mut alive: HashMap<u64, bool> = HashMap::new();
-        // the group that a thread is in: a replay gives it with the operations
+        // the group that a thread is in; a replay passes it with the operations
         let mut groups: HashMap<(u64, u64), u64> = HashMap::new();
-        // context, and whether stopped, of the handles it has
+        // context of each handle that the plugin has, and whether it was stopped
         let mut handles: HashMap<u64, (u64, bool)> = HashMap::new();
         for line in &lines {
             let number = |field: &str| line[field].as_u64().unwrap_or(0);
@@ -223,7 +222,7 @@ fn nccl_is_not_asked_for_what_can_hang_a_job_for_its_sake_either() {
     command.env("NCCL_SCOREP_CHAIN", second(6)).env("SECOND_PLUGIN_MASK", "96").env("NCCL_SCOREP_PRESET", "api");
     let Output { stdout, stderr, .. } = command.output().unwrap();
     let said = String::from_utf8(stderr).unwrap();
-    // that host looks for types which this preset lacks, after it has asked
+    // this host may fail without types that the preset lacks, but only after it has asked for the mask
     let heard =
         said.lines().filter(|line| line.contains("second plugin") && line.contains("NCCL_ALLGATHERV_ENABLE=0")).count();
     assert_eq!(heard, 1, "{said}");
@@ -266,7 +265,7 @@ fn odd_callbacks_of_a_c_program_do_not_reach_it() {
             "{host} {plugin}"
         );
         let summary: Value = serde_json::from_slice(&std::fs::read(counts).unwrap()).unwrap();
-        // stopped twice, invented, state of a stopped one: as without a second plugin
+        // a second stop, an invented handle, a state of a stopped handle: as without a second plugin
         assert_eq!(summary["processes"][0]["ignored_handles"].as_u64(), Some(3), "{host} {plugin}");
     }
 }
@@ -279,7 +278,7 @@ fn its_failure_is_told_in_one_line_and_touches_nothing() {
     let copied = copy.path().join("other.so");
     std::fs::copy(tool::library(), &copied).unwrap();
     let ours = tool::library();
-    // plugin, settings, what is said
+    // plugin, settings, expected message
     type Case<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a str);
     let cases: [Case<'_>; 7] = [
         ("no-such-plugin", &[], "libnccl-profiler-no-such-plugin.so"),

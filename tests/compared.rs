@@ -1,5 +1,5 @@
-//! What a replay compares between the ranks: who is late, and how fast collectives are. Figures are of nearly all
-//! operations, or not there; what is not in them is said.
+//! Comparisons between the ranks of a replay: which rank is late, and how fast collectives are. A figure covers nearly
+//! all operations, or it is absent; the summary says how many operations it lacks.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -22,7 +22,7 @@ fn rows<'a>(summary: &'a Value, list: &str) -> &'a [Value] {
     summary[list].as_array().map_or(&[], Vec::as_slice)
 }
 
-/// One in three and fewer of the operations have a time: the first ones of the run.
+/// At most one in three of the operations has a time: the first operations of the run.
 #[test]
 fn few_timed_operations_give_neither_a_mean_nor_a_bandwidth() {
     let of_warm_up = ["net2_collectives", "nodes2x2_collectives", "nvlink2_collectives", "v230_nodes2x2_collectives"];
@@ -45,8 +45,8 @@ fn few_timed_operations_give_neither_a_mean_nor_a_bandwidth() {
     assert_eq!([&world["count"], &world["timed"], &world["last"]], [120, 5, 2], "{world}");
 }
 
-/// The root of a broadcast, and who sends in a reduce, leaves when its buffers are filled: that was up to eleven times
-/// the wire.
+/// The root of a broadcast, and the senders of a reduce, leave when their buffers are filled. Bandwidths from their
+/// times were up to eleven times that of the wire.
 #[test]
 fn no_bus_bandwidth_is_above_that_of_the_wire() {
     let summary = replayed(&tool::run("v232_nodes2x1_collectives"), |_| {});
@@ -62,7 +62,7 @@ fn no_bus_bandwidth_is_above_that_of_the_wire() {
     assert!(found.iter().all(|row| row["busbw_gb_s"].as_f64().unwrap() < 1.1 * most), "{most}: {found:?}");
 }
 
-/// NCCL 2.27 tells of no calls, so it is not known when ranks arrived.
+/// NCCL 2.27 reports no API calls, so the arrivals of ranks are not known.
 #[test]
 fn bandwidth_is_there_where_nobody_knows_who_was_late() {
     let run = tool::run("truth_fsdp");
@@ -75,7 +75,7 @@ fn bandwidth_is_there_where_nobody_knows_who_was_late() {
     assert_eq!(rows(&unknown, "bandwidth").len(), 3);
 }
 
-/// All-reduces of two ranks, the second of which begins 20 us later, one after the other.
+/// Returns all-reduces of two ranks, one after the other; the second rank begins each 20 us later.
 fn all_reduces(rank: u64, count: u64) -> Vec<Value> {
     let mut lines = vec![
         json!({"cb": "meta", "format": 1, "api": 5, "mask": 4095, "pid": 7 + rank, "real0": 1_000_000_000, "mono0": 0, "dropped": 0}),
@@ -110,7 +110,7 @@ fn all_reduces(rank: u64, count: u64) -> Vec<Value> {
     lines
 }
 
-/// A MiB holds 21,845 operations of 48 bytes.
+/// A MiB has room for 21,845 operations of 48 bytes.
 #[test]
 fn a_full_timeline_compares_what_is_on_it_and_says_how_many_are_not() {
     const COUNT: u64 = 23_000;

@@ -1,6 +1,6 @@
-//! NCCL's whole contract: every odd order of callbacks (tests/c/nccl/nccl_host.c), through every version of the interface,
-//! against the shipped library. The host says what the figures must be; they are compared with the summary that the
-//! library writes.
+//! NCCL's whole contract: every unusual order of callbacks (tests/c/nccl/nccl_host.c), through every version of the
+//! interface, against the shipped library. The host prints the expected figures; the tests compare them with the
+//! library's summary.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -18,18 +18,19 @@ fn check_all(scenario: &str, settings: &[(&str, &str)]) {
     VERSIONS.iter().for_each(|&version| play(scenario, version, settings, 0).check());
 }
 
-/// A recording and a second plugin change no figure.
+/// Checks that a recording and a second plugin change no figure.
 fn check_beside_listeners(scenario: &str, settings: &[(&str, &str)]) {
     let directory = tempfile::tempdir().unwrap();
     let listeners =
         [("NCCL_SCOREP_RECORD", directory.path().to_str().unwrap()), ("NCCL_SCOREP_CHAIN", env!("SECOND_PLUGIN_V6"))];
-    // up to v3 there is a warning instead of a second plugin
+    // up to v3 a second plugin is not loaded, and a warning says so
     for (version, listeners) in [(3, &listeners[..1]), (7, &listeners)] {
         play(scenario, version, &[settings, listeners].concat(), 0).check();
     }
 }
 
-/// Two tests a scenario, with the settings it needs: as it is, and beside listeners.
+/// Makes two tests for each scenario, with the settings it needs: one alone, and one with a recording and a second
+/// plugin.
 macro_rules! scenarios {
     ($($name:ident [$($setting:literal = $value:literal)*];)*) => {
         const SCENARIOS: &[&str] = &[$(stringify!($name)),*];
@@ -101,7 +102,7 @@ scenarios! {
     without_finalize [];
 }
 
-/// Those with a test of their own, below and in tests/listeners.rs.
+/// Scenarios with a test of their own, below or in tests/listeners.rs.
 const OTHERS: [&str; 13] = [
     "callbacks_at_exit",
     "calls_without_end",
@@ -126,8 +127,8 @@ fn every_scenario_of_the_host_is_played() {
     assert_eq!(listed, played);
 }
 
-/// Eight threads on one communicator at full speed, windows rotating all the time: nothing hangs, and every start
-/// callback is in a figure or a counter. `SCOREP_NCCL_STORM_SECONDS=30` for longer.
+/// Eight threads on one communicator at full speed, while windows rotate all the time: nothing hangs, and every start
+/// callback is in a figure or a counter. `SCOREP_NCCL_STORM_SECONDS=30` makes it longer.
 #[test]
 fn storm() {
     let seconds: u32 = std::env::var("SCOREP_NCCL_STORM_SECONDS").map_or(3, |seconds| seconds.parse().unwrap());
@@ -136,7 +137,7 @@ fn storm() {
     }
 }
 
-/// The process ends while threads are inside callbacks: there is a summary, or a line that says why not.
+/// The process ends while threads are inside callbacks: there is a summary, or a line that explains its absence.
 #[test]
 fn an_exit_amidst_callbacks_is_an_exit() {
     for scenario in ["exit_under_threads", "exit_of_a_thread"] {
@@ -144,7 +145,7 @@ fn an_exit_amidst_callbacks_is_an_exit() {
     }
 }
 
-/// A job may make nothing but calls that NCCL reports no further, for days.
+/// For days, a job may make nothing but API calls for which NCCL reports no operations.
 #[test]
 fn calls_that_nothing_follows_do_not_pile_up() {
     let peak = |calls: u32| {
@@ -156,7 +157,7 @@ fn calls_that_nothing_follows_do_not_pile_up() {
     assert!(more < fewer + 20, "{fewer} MiB for 200,000 calls, {more} MiB for 600,000");
 }
 
-/// What cannot be timed by the GPU is told while the job runs: one line, with the cause.
+/// While the job runs, one line says which operations the GPU cannot time, and why.
 #[test]
 fn operations_out_of_step_are_told() {
     let cases = [
@@ -173,7 +174,7 @@ fn operations_out_of_step_are_told() {
     }
 }
 
-/// A job may end before the collector has settled anything.
+/// A job may end before the collector has settled any operation.
 #[test]
 fn operations_out_of_step_are_told_by_a_short_job_too() {
     for scenario in ["to_oneself_without_kernel", "invisible_calls", "early_stamps"] {
@@ -198,7 +199,7 @@ fn counters_never_fall() {
     VERSIONS.iter().for_each(|&version| drop(play("counters_at_their_end", version, &[], 0)));
 }
 
-/// The mask that NCCL gets.
+/// Returns the mask of event types that NCCL gets.
 fn mask(version: u32, settings: &[(&str, &str)]) -> u32 {
     let run = play("masks", version, settings, 0);
     let text = String::from_utf8_lossy(&run.output.stdout);
@@ -208,7 +209,7 @@ fn mask(version: u32, settings: &[(&str, &str)]) -> u32 {
 #[test]
 fn presets_and_masks_decide_what_is_asked_for() {
     let operations = 0x1706;
-    // launches are told of where events time them: from v5 on
+    // events time kernels by their launches, which NCCL reports from v5 on
     let presets =
         [("api", operations), ("light", operations | 0x840), ("network", operations | 0x858), ("full", 0xffff)];
     let known = [0x3f, 0x3f, 0xbf, 0xff, 0xfff, 0x7fff, 0xffff];
@@ -224,16 +225,16 @@ fn presets_and_masks_decide_what_is_asked_for() {
     }
 }
 
-/// A panic of ours ends in the callback: the process goes on, the plugin is off, one line says so.
+/// A panic of the library ends in the callback: the process goes on, the plugin is off, and one line says so.
 #[test]
 fn a_fault_in_a_callback_of_nccls_ends_there() {
     for callback in ["init", "start_event", "stop_event", "record_event_state", "finalize"] {
         for version in [1, 4, 5, 7] {
-            // a record has nothing to be recorded with before v4 ... and is called all the same
+            // before v4 a state carries nothing to record, but NCCL makes the callback all the same
             let run = play("fault", version, &[("NCCL_SCOREP_PANIC", callback)], 0);
             run.check();
             assert!(run.lines()[0].contains(callback) && run.lines()[0].contains(".rs:"), "{:?}", run.lines());
-            // what was recorded before is not lost, and the summary says why it ends there
+            // earlier events are not lost, and the summary explains why recording ends
             let noted = |summary: &Value| summary["processes"][0]["notes"].to_string().contains(callback);
             assert!(callback == "init" || run.summaries.iter().any(noted), "{}", run.what);
         }

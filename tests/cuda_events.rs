@@ -1,7 +1,7 @@
-//! Times by CUDA's events, without a GPU: NCCL's side (tests/c/cuda/events_host.c) with a stand-in for CUDA's driver
-//! (tests/c/cuda/cuda_driver.c) in the process, against the shipped library. The stand-in ends the process where the library
-//! would harm a job. The host says which operation is timed by what, and from when to when; that is compared with the
-//! summary.
+//! Times by CUDA events, without a GPU: a stand-in for NCCL (tests/c/cuda/events_host.c) and a stand-in for CUDA's
+//! driver (tests/c/cuda/cuda_driver.c) in one process, against the shipped library. The driver's stand-in ends the
+//! process where the library would harm a job. The host prints how each operation is timed, and its begin and end; the
+//! tests compare that with the summary.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -16,7 +16,7 @@ use events::{WITH_EVENTS, of};
 use std::collections::BTreeSet;
 use std::process::Command;
 
-/// Through each version that tells of launches, by default and with events alone.
+/// Plays scenarios through each version that reports launches, with the default source of times and with events only.
 macro_rules! scenarios {
     ($($name:ident;)*) => {
         const SCENARIOS: &[&str] = &[$(stringify!($name)),*];
@@ -73,7 +73,7 @@ scenarios! {
     forked;
 }
 
-/// Those with a test of their own, below or in cuda_failures.rs.
+/// Scenarios with a test of their own, below or in cuda_failures.rs.
 const OTHERS: [&str; 24] = [
     "context_goes",
     "copy_engine",
@@ -109,7 +109,7 @@ fn every_scenario_of_the_host_is_played() {
     assert_eq!(listed, played);
 }
 
-/// The stand-in answers as CUDA's driver does, and sees what would do harm.
+/// The stand-in answers as CUDA's driver does, and detects harmful calls.
 #[test]
 fn the_stand_in_is_a_driver_that_sees_what_does_harm() {
     let output = of("stand_in", 7).run();
@@ -139,7 +139,7 @@ fn the_stand_in_is_a_driver_that_sees_what_does_harm() {
     }
 }
 
-/// Functions and algorithms of every sort.
+/// Scenarios with functions and algorithms of every kind.
 const CASES: [&str; 7] = ["ring", "tree", "sends", "lone_sends", "exchange", "all_to_all", "alternating"];
 
 #[test]
@@ -167,7 +167,7 @@ fn without_gpu_times_nothing_is_timed_by_the_gpu_and_nothing_is_missed() {
     }
 }
 
-/// A replay needs to know which launch a kernel's times are of.
+/// A replay must know which launch a kernel's times belong to.
 #[test]
 fn a_recording_has_the_kernels_of_nested_groups() {
     let directory = tempfile::tempdir().unwrap();
@@ -177,7 +177,7 @@ fn a_recording_has_the_kernels_of_nested_groups() {
     assert_eq!(lines.lines().filter(|line| line.contains("\"cb\":\"kernel\"")).count(), 20);
 }
 
-/// Within NCCL's barriers, CUDA must not be called.
+/// The library must not call CUDA within NCCL's barriers.
 #[test]
 fn with_nccls_launch_mode_group_no_function_of_cudas_is_called() {
     for version in WITH_EVENTS {
@@ -198,7 +198,7 @@ fn without_cuda_in_the_process_there_are_stamps_alone() {
     }
 }
 
-/// A mask that has no launches has no events.
+/// Without launches in the mask there are no events.
 #[test]
 fn a_mask_without_launches_is_a_mask_without_events() {
     for version in WITH_EVENTS {
@@ -208,8 +208,8 @@ fn a_mask_without_launches_is_a_mask_without_events() {
     }
 }
 
-/// NCCL 2.29 to before 2.31.2 may hang with kernel stamps, unless a variable is set: every kernel is timed all the
-/// same.
+/// NCCL 2.29 to before 2.31.2 may hang with kernel stamps unless a variable is set. Events time every kernel without
+/// stamps.
 #[test]
 fn where_stamps_can_hang_a_job_events_are_enough() {
     for scenario in CASES {
@@ -217,7 +217,7 @@ fn where_stamps_can_hang_a_job_events_are_enough() {
     }
 }
 
-/// NCCL tells of a broadcast's call and no more, in the releases that do so by default.
+/// Releases that do so by default report a broadcast's API call and nothing else of it.
 #[test]
 fn broadcasts_that_nccl_reports_no_further_are_timed() {
     for version in [6, 7] {
@@ -236,7 +236,8 @@ fn broadcasts_that_nccl_reports_no_further_are_timed() {
     }
 }
 
-/// Nobody knows the stream's GPU, or which of two kernels is whose.
+/// The library cannot time them where it does not know the stream's GPU, or which of two kernels belongs to which
+/// broadcast.
 #[test]
 fn broadcasts_that_are_reported_no_further_are_timed_where_it_is_known_what_is_theirs() {
     for version in [6, 7] {
@@ -257,7 +258,7 @@ fn collectives_by_copy_engine_are_timed() {
     }
 }
 
-/// Whatever thread is held up in a launch, and for how long: that one has no time, and most have.
+/// A thread may be held up in a launch for any time. Its operation has no time then; most operations have one.
 #[test]
 fn threads_that_launch_at_once_do_not_take_times_from_one_another() {
     for version in WITH_EVENTS {
@@ -271,8 +272,8 @@ fn threads_that_launch_at_once_do_not_take_times_from_one_another() {
     }
 }
 
-/// Clocks drift by some parts per million. A begin that goes by the host's clock may then be off by what they drift in
-/// the four seconds for which the library believes that it knows where that lies, but by no more than the launch takes.
+/// Clocks drift by some parts per million. The library relies on a measured clock offset for four seconds. A begin on
+/// the host's clock may be wrong by the drift in that time, but by no more than the launch takes.
 #[test]
 fn a_clock_that_drifts_makes_no_time_wrong() {
     for (ppm, tolerance) in [(0, 0.3), (1, 4.3), (-1, 4.3), (20, 5.3), (-20, 5.3)] {
@@ -287,18 +288,18 @@ fn a_job_may_go_on_for_a_month() {
     }
 }
 
-/// Events cost the GPU some microseconds a kernel: where kernels are many, some of them are timed.
+/// Events cost the GPU some microseconds per kernel. Where there are many kernels, the library times a part of them.
 #[test]
 fn a_bounded_share_of_many_kernels_is_timed() {
     for (connections, most) in [("8", 10_000), ("1", 1_500)] {
         let played = of("many_kernels", 7).setting("CUDA_DEVICE_MAX_CONNECTIONS", connections).play();
         played.check();
         let (kernels, timed) = (played.number("kernels"), played.number("timed"));
-        // this machine may do more in one second than in the one before, by which the share goes
+        // the share is computed from the second before, in which the machine may have been slower
         assert!(timed > 0 && timed <= kernels && timed < 2 * most, "{}: {timed} of {kernels} a second", played.what());
         assert!(kernels < 2 * most || timed < kernels, "{}: all of {kernels} a second", played.what());
     }
-    // who asks for events gets all of them
+    // a setting that asks for events gets an event for every kernel
     let played = of("many_kernels", 7).gpu_time("events").play();
     played.check();
     assert_eq!(played.untimed_for("not_chosen"), 0, "{}", played.what());

@@ -1,5 +1,5 @@
-//! CUDA functions that fail, contexts that go, and a driver that shuts down: they end times by events and nothing else.
-//! Played as in cuda_events.rs.
+//! CUDA functions that fail, contexts that are destroyed, and a driver that shuts down: they end the times by events
+//! and nothing else. Played as in cuda_events.rs.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -12,7 +12,7 @@ mod tool;
 
 use events::{Played, WITH_EVENTS, of};
 
-/// The stand-in's functions, and what a line about one must say.
+/// The stand-in's functions; a line about a failure must name its function.
 const FUNCTIONS: [&str; 8] = [
     "cuCtxGetCurrent",
     "cuEventCreate",
@@ -24,7 +24,7 @@ const FUNCTIONS: [&str; 8] = [
     "cuCtxGetId",
 ];
 
-/// One line, and what it must contain.
+/// Checks that there is one line, with these words.
 fn check_line(played: &Played, words: &[&str]) {
     let lines = played.lines();
     assert!(
@@ -38,13 +38,13 @@ fn check_line(played: &Played, words: &[&str]) {
 fn a_function_that_fails_ends_events_and_nothing_else() {
     for version in WITH_EVENTS {
         for (place, function) in FUNCTIONS.into_iter().enumerate() {
-            // a context is asked for its number once a look
+            // the library asks for a context's number once per look, so there is no 50th call
             let calls: &[i64] = if function == "cuCtxGetId" { &[1, 2, 3, 10] } else { &[1, 2, 3, 10, 50] };
             for call in calls {
                 let number = place as i64 * 100 + call;
                 let played = of("fails", version).number(number).play();
                 played.check();
-                // what nobody calls does not fail; a stream whose state nobody knows is left alone
+                // a function that is not called does not fail, and a stream with an unknown state is not used
                 if !["cuStreamIsCapturing", "cuGetErrorName"].contains(&function) && played.says("failed") {
                     check_line(&played, &[function, "CUDA_ERROR_LAUNCH_FAILED", "719"]);
                 }
@@ -102,8 +102,8 @@ fn a_context_that_goes_ends_events_and_nothing_else() {
     }
 }
 
-/// `cudaDeviceReset` where communicators live: the events of before are not asked about, and those of communicators
-/// made after it time kernels.
+/// `cudaDeviceReset` while communicators exist: the library asks nothing about the events from before, and the events
+/// of later communicators time kernels.
 #[test]
 fn a_gpu_that_is_reset_under_a_communicator_is_left_alone() {
     for version in WITH_EVENTS {

@@ -1,4 +1,4 @@
-//! A replay gives the same summary every time, on however many processors, with and without a trace.
+//! A replay gives the same summary every time, for any number of processors, with and without a trace.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -8,8 +8,8 @@ mod tool;
 use serde_json::Value;
 use std::process::Command;
 
-/// The summary's text without what may differ: process ids, windows and memory, and what series are called, which only
-/// a trace has.
+/// Returns the summary's text without values that may differ: process ids, windows and memory, and the names of series,
+/// which only a trace has.
 fn fixed_text(command: &mut Command) -> String {
     let mut summary = tool::summary(command);
     for process in summary["processes"].as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
@@ -21,7 +21,7 @@ fn fixed_text(command: &mut Command) -> String {
     serde_json::to_string_pretty(&summary).unwrap()
 }
 
-/// Equal, or the first lines that differ.
+/// Checks that two texts are equal; the message has the first lines that differ.
 fn same(first: &str, second: &str, what: &str) {
     let differ = first.lines().zip(second.lines()).filter(|(first, second)| first != second);
     let differences: Vec<String> = differ.take(5).map(|(first, second)| format!("{first} / {second}")).collect();
@@ -36,8 +36,8 @@ fn two_runs_give_the_same_summary() {
     }
 }
 
-/// A replay settles operations at the end; a job settles them while it runs, as soon as they have been quiet for a
-/// while.
+/// A replay settles operations at its end. A job settles them while it runs, as soon as they have been quiet for the
+/// settling time.
 #[test]
 fn settling_during_the_run_gives_the_same_summary_as_settling_at_its_end() {
     for (name, path) in tool::runs() {
@@ -53,7 +53,7 @@ fn settling_during_the_run_gives_the_same_summary_as_settling_at_its_end() {
     }
 }
 
-/// Without which the test above would compare a run with itself.
+/// Otherwise the test above would compare equal runs.
 #[test]
 fn a_settling_time_that_is_set_holds_for_a_replay() {
     let mut command = tool::tool();

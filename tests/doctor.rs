@@ -1,4 +1,4 @@
-//! `scorep-nccl doctor`: green where all is well, and each finding where that very fault was made.
+//! `scorep-nccl doctor`: no findings on a sound site, and the right finding for each fault.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop")]
 
@@ -12,8 +12,7 @@ use site::{Site, replace};
 use std::collections::BTreeSet;
 use std::fs;
 
-/// A fault: the code that tells it, how the site is broken, and what the job's environment has besides; an empty value
-/// unsets.
+/// A fault: its code, the damage to the site, and changes of the job's environment; an empty value unsets a variable.
 struct Fault {
     code: &'static str,
     breaks: fn(&Site),
@@ -30,7 +29,7 @@ const FAULTS: &[Fault] = &[
     fault("library", UNBROKEN, &[]),
     fault("library-missing", |site| fs::remove_file(site.path("lib/libnccl_series_plugin.so")).unwrap(), &[]),
     fault("library-broken", |site| replace(&site.path("lib/libnccl-profiler-scorep.so"), b"no library"), &[]),
-    // who loads it would end with it
+    // a process that loads this library would end with it
     fault(
         "library-broken",
         |site| {
@@ -61,7 +60,7 @@ const FAULTS: &[Fault] = &[
     ),
     fault("nccl", UNBROKEN, &[]),
     fault("nccl-missing", |site| fs::remove_file(site.path("nccl/libnccl.so.2")).unwrap(), &[]),
-    // NCCL is not asked in the doctor's own process
+    // the doctor's own process does not load NCCL
     fault(
         "nccl-unknown",
         |site| {
@@ -102,7 +101,7 @@ const FAULTS: &[Fault] = &[
     fault("plugin-other", UNBROKEN, &[("NCCL_PROFILER_PLUGIN", "inspector")]),
     fault("scorep", UNBROKEN, &[]),
     fault("scorep-missing", |site| fs::remove_file(site.path("scorep/bin/scorep-config")).unwrap(), &[]),
-    // one that hangs, and one that fails
+    // one program hangs, and one fails
     fault("scorep-silent", |site| site.script("scorep/bin/scorep-config", "exec sleep 1000"), &[]),
     fault("scorep-silent", |site| site.script("scorep/bin/scorep-config", "exit 3"), &[]),
     fault(
@@ -142,7 +141,7 @@ const FAULTS: &[Fault] = &[
     ),
     fault("setting-value", UNBROKEN, &[("NCCL_SCOREP_MEMORY_MB", "much")]),
     fault("setting-unknown", UNBROKEN, &[("NCCL_SCOREP_PRESETS", "full")]),
-    // where not even root makes a directory
+    // where not even root can create a directory
     fault("setting-path", UNBROKEN, &[("NCCL_SCOREP_SUMMARY", "/proc/nowhere/%p.json")]),
     fault("setting-path", UNBROKEN, &[("NCCL_SCOREP_SUMMARY", "/tmp")]),
     fault("setting-path", UNBROKEN, &[("NCCL_SCOREP_RECORD", "/etc/passwd")]),
@@ -165,10 +164,10 @@ const FAULTS: &[Fault] = &[
     fault("slurm-node", UNBROKEN, &[("SLURM_JOB_NUM_NODES", "2"), ("SLURM_JOB_ID", "17")]),
 ];
 
-/// The report of a doctor in the job of a site, and its status.
+/// Runs the doctor in a job of a site; returns the report and the exit status.
 fn examine(site: &Site, settings: &[(&str, &str)]) -> (Value, i32) {
     let (mut variables, _) = Site::new().environment_of_job(settings, &[]);
-    // the environment of a sound site, as it would be here
+    // the environment of a sound site, with this site's paths
     let sound = variables.iter().find(|(name, _)| name == "LD_LIBRARY_PATH").unwrap().1.clone();
     let first = sound.split(':').next().unwrap().trim_end_matches("/lib").to_owned();
     let here = site.path("").display().to_string();
@@ -180,7 +179,7 @@ fn examine(site: &Site, settings: &[(&str, &str)]) -> (Value, i32) {
     for (name, _) in settings.iter().filter(|(_, value)| value.is_empty()) {
         command.env_remove(name);
     }
-    // a container's own may be too small
+    // the shared memory of a container may be too small
     let shared = settings.iter().find(|(name, _)| *name == "SHARED").map_or(here.as_str(), |(_, path)| path);
     let job = settings.iter().find(|(name, _)| *name == "COMMAND").map(|(_, command)| command.split(' '));
     command.args(["doctor", "--json", "--shared-memory", shared]).args(job.into_iter().flatten());
@@ -230,7 +229,7 @@ fn a_program_whose_threads_score_p_knows_is_well() {
     }
 }
 
-/// The NCCL of an environment that nobody has activated, and one that is forced upon every program.
+/// The NCCL of a virtual environment that is not activated, and an NCCL in LD_PRELOAD.
 #[test]
 fn the_nccl_that_a_program_would_load_is_found() {
     let source = |release| format!("int ncclGetVersion(int *version) {{ *version = {release}; return 0; }}");
@@ -271,7 +270,7 @@ fn nobody_is_told_to_link_a_file_to_itself() {
     }
 }
 
-/// Whatever it is, the file that is there is said, and not a directory or a machine that would be wrong.
+/// The finding names the file under the library's name, whatever it is, and not a wrong directory or machine.
 #[test]
 fn what_is_under_the_librarys_name_is_said() {
     let name = "libnccl-profiler-scorep.so";
@@ -323,7 +322,7 @@ fn a_person_reads_a_line_and_a_way_out_for_each_finding() {
     ] {
         assert!(printed.contains(part), "{part}: {printed}");
     }
-    // what is missing is `run`, which is one thing
+    // all symptoms have one cause: the job was not started through `run`
     assert_eq!(printed.matches("FAILS").count(), 1, "{printed}");
 }
 

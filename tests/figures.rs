@@ -1,4 +1,4 @@
-//! The figures of every recorded run are those of the slow and plain reference.
+//! The figures of every recorded run equal those of the slow and plain reference.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -42,7 +42,7 @@ fn the_fit_goes_through_the_times_that_the_setting_names() {
     }
 }
 
-/// Windows decide when figures are worked out, never what they are.
+/// Windows decide when figures are computed, and never change them.
 #[test]
 fn the_figures_do_not_depend_on_the_windows() {
     let path = tool::run("nodes2x2_collectives");
@@ -55,7 +55,7 @@ fn the_figures_do_not_depend_on_the_windows() {
     }
 }
 
-/// Whether anybody times launches or not. A nanosecond is left out of each span at most.
+/// The time does not depend on whether launches are timed. Each span may be a nanosecond shorter than the reference's.
 #[test]
 fn the_time_inside_the_api_is_that_of_calls_and_of_what_launches_them() {
     let mut nested = 0;
@@ -75,13 +75,13 @@ fn the_time_inside_the_api_is_that_of_calls_and_of_what_launches_them() {
                 );
             }
         }
-        // PyTorch's batch_isend_irecv: its calls take microseconds, its launches milliseconds
+        // PyTorch's batch_isend_irecv: its API calls take microseconds, its launches milliseconds
         nested += usize::from(name.ends_with("_ring") && expected.iter().all(|&time| time > 4_000_000));
     }
     assert!(nested >= 2, "no recorded run has nested groups");
 }
 
-/// The sends are too small to be recorded: their kernels count with the receives, and nothing else of them is missing.
+/// The sends are too small to be recorded: their kernels count with the receives, and nothing else is missing.
 #[test]
 fn operations_that_are_not_recorded_take_neither_kernels_nor_children_with_them() {
     let ring = tool::captures(&tool::run("truth_ring"))[0].clone();
@@ -112,7 +112,7 @@ fn operations_that_are_not_recorded_take_neither_kernels_nor_children_with_them(
     assert_eq!(of("skipped_children"), [0, 164]);
 }
 
-/// As those that found no room, and a note says so.
+/// They count as callbacks for which there was no room, and a note says so.
 #[test]
 fn callbacks_that_the_recording_lacks_are_dropped() {
     let whole = tool::captures(&tool::run("truth_ring"))[0].clone();

@@ -1,6 +1,6 @@
-//! Arbitrary callbacks (tests/c/nccl/fuzz_host.c) through every version of the interface, by a fixed seed: no crash, no
-//! hang, memory within its bounds, and every start callback in a figure or a counter. The same with a stand-in for
-//! CUDA's driver that fails sooner or later. `SCOREP_NCCL_FUZZ_SECONDS` is how long in all (60),
+//! Arbitrary callbacks (tests/c/nccl/fuzz_host.c) through every version of the interface, from a fixed seed: no crash,
+//! no hang, memory within its bounds, and every start callback in a figure or a counter. The same with a stand-in for
+//! CUDA's driver that fails at some point. `SCOREP_NCCL_FUZZ_SECONDS` is the total time in seconds (60),
 //! `SCOREP_NCCL_FUZZ_SEED` another seed.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
@@ -14,18 +14,18 @@ use std::fs::File;
 use std::time::Duration;
 
 const VERSIONS: [u32; 7] = [1, 2, 3, 4, 5, 6, 7];
-/// Versions that tell of launches.
+/// Versions that report launches.
 const WITH_EVENTS: [u32; 3] = [5, 6, 7];
 
-/// Settings that make something happen often.
+/// Settings under which rare events happen often.
 #[derive(Clone, Copy)]
 struct Setting {
     settings: &'static [(&'static str, &'static str)],
-    /// The memory they leave for recording, in MiB.
+    /// Memory for recording under these settings, MiB.
     megabytes: u64,
-    /// Whether the host is careful.
+    /// Whether the host stops each event and ends each communicator exactly once.
     careful: bool,
-    /// Whether CUDA's driver is there.
+    /// Whether the stand-in for CUDA's driver is in the process.
     driver: bool,
 }
 
@@ -53,7 +53,7 @@ const SETTINGS: [Setting; 4] = [
         false,
     ),
     setting(&[("NCCL_SCOREP_WINDOW_SECONDS", "0.01"), ("NCCL_SCOREP_PRESET", "full")], 32, false),
-    // a communicator is kept long enough that no event is given up
+    // the settling time is long enough that no event is given up
     setting(
         &[("NCCL_SCOREP_MEMORY_MB", "1"), ("NCCL_SCOREP_MIN_BYTES", "16"), ("NCCL_SCOREP_SETTLE_SECONDS", "0.25")],
         1,
@@ -61,7 +61,7 @@ const SETTINGS: [Setting; 4] = [
     ),
 ];
 
-/// The same where CUDA is. Half of it is with events alone, half with calls that NCCL reports no further.
+/// Settings with CUDA. The second has events only, and API calls for which NCCL reports no operations.
 const SETTINGS_WITH_CUDA: [Setting; 3] = [
     with_cuda(SETTINGS[0]),
     with_cuda(setting(
@@ -78,14 +78,14 @@ const fn with_cuda(setting: Setting) -> Setting {
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
-/// How long the process may take to end after its time.
+/// Longest time that the process may take to end after its playing time.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |value| value.parse().unwrap())
 }
 
-/// The numbers that the host prints, by name.
+/// Returns the numbers that the host prints, by name.
 fn printed(text: &str) -> HashMap<&str, u64> {
     text.lines().filter_map(|line| line.split_once(' ')).map(|(name, value)| (name, value.parse().unwrap())).collect()
 }
@@ -98,9 +98,9 @@ fn fuzz(version: u32, seed: u64, setting: Setting, time: Duration) {
     let mut command = tool::host(env!("HOST_FUZZ_HOST"));
     command.arg(tool::library()).args([version.to_string(), seed.to_string(), time.as_millis().to_string()]);
     command.args(careful.then_some("careful")).args(driver.then_some(env!("CUDA_STAND_IN")));
-    // what is told would be told many times; communicators that have ended are soon free again
+    // warnings would be printed many times; ended communicators are freed soon
     command.env("NCCL_SCOREP_LOG", "off").env("NCCL_SCOREP_SETTLE_SECONDS", "0.01").env("NCCL_ALLGATHERV_ENABLE", "0");
-    // one summary, at the end: another that is being written meanwhile would count as memory that is kept
+    // one summary, at the end: a summary that is just being written would count as memory in use
     command
         .env("NCCL_SCOREP_SUMMARY", path("summary"))
         .env("NCCL_SCOREP_SUMMARY_SECONDS", "0")
@@ -128,12 +128,12 @@ fn check(what: &str, made: &HashMap<&str, u64>, summary: &Value, Setting { megab
         ["gpu_timed", "event_timed", "proxy_timed", "enqueue_timed"].map(|field| sum(operations, field));
     let untimed: u64 = process["untimed"].as_object().unwrap().values().map(|count| count.as_u64().unwrap()).sum();
 
-    // every operation that got a handle is there once, finished or not, and timed once
+    // every operation with a handle is counted once, finished or not, and timed once
     let of_kind = |kind: &str| -> u64 {
         let rows = operations.as_array().unwrap().iter().filter(|row| row["kind"] == kind);
         rows.map(|row| row["count"].as_u64().unwrap()).sum()
     };
-    // and calls that NCCL reports no further, which events may time
+    // API calls without reported operations are counted, too, since events may time them
     let silent = of_kind("Coll").saturating_sub(made["colls"]);
     hold(
         [of_kind("Coll") - silent, of_kind("P2p")] == [made["colls"], made["p2ps"]],
@@ -146,7 +146,7 @@ fn check(what: &str, made: &HashMap<&str, u64>, summary: &Value, Setting { megab
     hold(gpu + untimed <= count, "what the GPU has timed is not untimed");
     hold(transfers <= made["steps"] && transfers == sum(&summary["channels"], "transfers"), "transfers are steps");
 
-    // every start callback was recorded, or is counted where it was not
+    // every start callback is recorded or counted as lost
     hold(found("callbacks") == made["callbacks"] && found("events") == made["events"], "every callback is counted");
     let fields = ["unknown_events", "foreign_proxy_ops"];
     hold(fields.map(found) == [made["unknown"], made["foreign"]], "what no version takes is counted");
@@ -155,12 +155,12 @@ fn check(what: &str, made: &HashMap<&str, u64>, summary: &Value, Setting { megab
     let not_taken = fields.map(found).iter().sum::<u64>() + made["parentless"] + made["unused"];
     hold(found("events") == recorded + not_taken + made["refused"], "events are recorded or not");
     let lost = found("dropped") + found("skipped");
-    // besides, callbacks on what is not started may be ignored, and those on what a slow machine let end meanwhile
+    // callbacks on handles that are not alive may be ignored; on a slow machine, handles may have ended in between
     let besides = if careful { made["late"] } else { made["attempts"] };
     let (least, most) = (lost + found("ignored_handles"), made["refused"] + besides);
     hold(made["refused"] <= least && least <= most, "what was refused is counted");
 
-    // a child has a parent or is an orphan, a call is followed or invisible
+    // a child has a parent or is an orphan; a call has operations or is invisible
     let children = ["proxies", "kernels", "steps"].map(|kind| made[kind]).iter().sum::<u64>();
     let orphans = (found("orphans") + found("skipped_children")).checked_sub(made["parentless"]);
     hold(orphans.is_some_and(|orphans| orphans <= children), "orphans are children");
@@ -174,9 +174,9 @@ fn check(what: &str, made: &HashMap<&str, u64>, summary: &Value, Setting { megab
     };
     hold(asked.contains(&enqueued), "calls enqueue operations");
 
-    // sums by the row, the sizes that a fit goes through, the points of series; what communicators had is gone
+    // sums by row, the sizes of a fit, the points of series; the memory of ended communicators is free
     let rows = |name: &str| summary[name].as_array().unwrap().len() as u64;
-    // with CUDA, launches that are free
+    // with CUDA, free records of launches
     let launches = if driver { 2 * MIB } else { 0 };
     let kept = launches
         + 512 * KIB
@@ -185,7 +185,7 @@ fn check(what: &str, made: &HashMap<&str, u64>, summary: &Value, Setting { megab
         + 64 * transfers
         + 128 * found("windows");
     hold(made["heap"] <= kept, &format!("{} KiB are kept for ever, not {}", made["heap"] / KIB, kept / KIB));
-    // what is recorded, what the collector makes of it, and the summary's text
+    // memory for recording, the collector's data, and the summary's text
     let most = 3 * megabytes * MIB + 64 * MIB + KIB * rows("operations");
     hold(found("peak_memory_bytes") <= most, &format!("the peak is above {} MiB", most / MIB));
 }

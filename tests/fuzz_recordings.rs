@@ -1,8 +1,9 @@
-//! Mutated recordings, by seed (tests/support/mutations), each replayed by the tool under a limit of 2 GiB and of 10 s of a
-//! processor: figures, or an error that names the file. No signal, no panic, nothing left behind.
+//! Mutated recordings, by seed (tests/support/mutations). The tool replays each of them with at most 2 GiB of address
+//! space and 10 s of processor time. It gives figures, or an error that names the file: no signal, no panic, and no
+//! file left behind.
 //!
-//! `SCOREP_NCCL_SEEDS=1000..2000 cargo test --test fuzz_recordings` tries others; with `SCOREP_NCCL_KEEP=DIR`, what
-//! failed stays in DIR.
+//! `SCOREP_NCCL_SEEDS=1000..2000 cargo test --test fuzz_recordings` tries other seeds. With `SCOREP_NCCL_KEEP=DIR`,
+//! recordings that failed stay in DIR.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -20,13 +21,13 @@ use std::time::Duration;
 
 use fastrand::Rng;
 
-/// Seeds that every test run tries: about a minute of two processors.
+/// Seeds of every test run: they take about a minute on two processors.
 const SEEDS: std::ops::Range<u64> = 0..300;
-/// Replays at a time.
+/// Number of replays at the same time.
 const AT_A_TIME: usize = 2;
-/// Of the tool and of each process that it starts: KiB of address space, seconds of a processor.
+/// Limits of the tool and of each process that it starts: KiB of address space, and seconds of processor time.
 const LIMITED: &str = "ulimit -v 2097152; ulimit -t 10; exec \"$@\"";
-/// How long a replay may wait for whatever it waits for.
+/// Longest time that a replay may take.
 const PATIENCE: Duration = Duration::from_secs(200);
 
 fn seeds() -> std::ops::Range<u64> {
@@ -62,7 +63,7 @@ fn mutated_recordings_give_figures_or_an_error() {
     );
 }
 
-/// Replays that seed's recordings: whether there are figures, and what is wrong.
+/// Replays the recordings of a seed; returns whether there are figures, and the error of the test.
 fn replay(seed: u64, captures: &[PathBuf]) -> (bool, Option<String>) {
     let mut rng = Rng::with_seed(seed);
     let directory = tempfile::tempdir().unwrap();
@@ -106,7 +107,7 @@ fn replay(seed: u64, captures: &[PathBuf]) -> (bool, Option<String>) {
     (status.success(), trouble)
 }
 
-/// Keeps the recordings where whoever runs the test wants them.
+/// Keeps the recordings in the directory that SCOREP_NCCL_KEEP names.
 fn keep(run: &Path, seed: u64) {
     if let Some(keep) = std::env::var_os("SCOREP_NCCL_KEEP") {
         let place = Path::new(&keep).join(seed.to_string());

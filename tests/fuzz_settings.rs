@@ -1,8 +1,8 @@
-//! Settings with hostile values, by seed, in a small job: it comes to its end, and one line says of each wrong value
-//! that it is wrong. Where all are wrong, the figures are those of the defaults (tests/c/nccl/nccl_host.c); others get
-//! arbitrary callbacks, too (tests/c/nccl/fuzz_host.c).
+//! Settings with hostile values, by seed, in a small job. The job comes to its end, and one line reports each wrong
+//! value. Where all values are wrong, the figures are those of the defaults (tests/c/nccl/nccl_host.c). Other seeds
+//! also make arbitrary callbacks (tests/c/nccl/fuzz_host.c).
 //!
-//! `SCOREP_NCCL_SEEDS=1000..2000 cargo test --test fuzz_settings` tries others.
+//! `SCOREP_NCCL_SEEDS=1000..2000 cargo test --test fuzz_settings` tries other seeds.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -20,26 +20,26 @@ use common::config::SETTINGS;
 use fastrand::Rng;
 use host::play_with;
 
-/// Seeds that every test run tries.
+/// Seeds of every test run.
 const SEEDS: std::ops::Range<u64> = 0..100;
-/// Scenarios that begin and end in a few milliseconds.
+/// Scenarios that take a few milliseconds.
 const SCENARIOS: [&str; 5] = ["ranks", "datatypes", "two_threads", "copy_engine", "every_type"];
-/// Those of them that do not say which event gets no handle, which depends on settings.
+/// Scenarios whose expected handles do not depend on settings.
 const WITH_ANY: &[&str] = SCENARIOS.split_at(3).0;
-/// How long arbitrary callbacks are made.
+/// Playing time of arbitrary callbacks.
 const MILLISECONDS: u32 = 50;
-/// How long the job may take to end.
+/// Longest time that the job may take to end.
 const PATIENCE: Duration = Duration::from_secs(100);
-/// Settings that any text may stand in: names and directories.
+/// Settings that accept any text: names and directories.
 const ANY_TEXT: [&str; 4] = ["NCCL_SCOREP_SUMMARY", "NCCL_SCOREP_CHAIN", "NCCL_SCOREP_RECORD", "NCCL_SCOREP_PROM_DIR"];
 
-/// Beside these, NCCL gets a handle for every event, which the host of arbitrary callbacks does not expect.
+/// With these settings NCCL gets a handle for every event, which the host of arbitrary callbacks does not expect.
 const LISTENERS: [&str; 2] = ["NCCL_SCOREP_RECORD", "NCCL_SCOREP_CHAIN"];
-/// The other host expects a handle for every event of the default preset, and its summary.
+/// Settings on which the other host relies: it expects a handle for every event of the default preset, and its summary.
 const ASKED: [&str; 5] =
     ["NCCL_SCOREP_PRESET", "NCCL_SCOREP_MASK", "NCCL_SCOREP_MIN_BYTES", "NCCL_SCOREP_MEMORY_MB", "NCCL_SCOREP_SUMMARY"];
 
-/// What no other setting may have.
+/// Returns a value that is wrong for every setting that does not accept any text.
 fn wrong_value(rng: &mut Rng) -> OsString {
     let length = rng.choice([1, 100, 5000, 100_000]).unwrap();
     let bytes: Vec<u8> = match rng.u8(..10) {
@@ -57,7 +57,7 @@ fn wrong_value(rng: &mut Rng) -> OsString {
     OsString::from_vec(bytes)
 }
 
-/// What the setting may have, however odd; of names and directories also what leads nowhere.
+/// Returns a valid value of the setting, however odd. Names and directories may also lead nowhere.
 fn odd_value(name: &str, rng: &mut Rng) -> OsString {
     let values: &[&str] = match name {
         "NCCL_SCOREP_PRESET" => &["light", "full", "api", " network "],
@@ -98,7 +98,7 @@ fn wrong_settings_leave_the_defaults_and_odd_ones_do_no_harm() {
 
 fn fuzz(seed: u64) {
     let mut rng = Rng::with_seed(seed);
-    // every other seed has wrong values alone
+    // every other seed has only wrong values
     let is_odd = seed % 2 == 1;
     let is_arbitrary = is_odd && rng.bool();
     let unfit: &[&str] = match (is_odd, is_arbitrary) {
@@ -139,19 +139,20 @@ fn fuzz(seed: u64) {
     assert!(lines.iter().all(|line| line.starts_with("scorep-nccl: ") && !line.contains("a fault in")), "{what}");
     if let Some(mut run) = run.filter(|_| !is_odd) {
         assert_eq!(lines.len(), wrong.len(), "{what}");
-        // that was all; the host knows of none
+        // the lines about the settings are checked; the host expects no other line
         run.output.stderr.clear();
         run.check();
     }
 }
 
-/// Lines of a job of arbitrary callbacks (tests/c/nccl/fuzz_host.c), to which any setting may do anything but harm.
+/// Runs a job of arbitrary callbacks (tests/c/nccl/fuzz_host.c) and returns its lines. Settings may have any effect on
+/// it, but no harm.
 fn arbitrary(seed: u64, version: u32, settings: &[(&str, &OsStr)]) -> Vec<String> {
     let directory = tempfile::tempdir().unwrap();
     let place = |name: &str| directory.path().join(name);
     let mut command = tool::host(env!("HOST_FUZZ_HOST"));
     command.arg(tool::library()).args([version.to_string(), seed.to_string(), MILLISECONDS.to_string()]);
-    // what is a path with no directory in front lies here
+    // relative paths lead into this directory
     command.current_dir(&directory).env("NCCL_SCOREP_SUMMARY", place("summary")).envs(settings.iter().copied());
     command.stdout(File::create(place("stdout")).unwrap()).stderr(File::create(place("stderr")).unwrap());
     let status = tool::ends(&mut command, PATIENCE, &format!("seed {seed}"));

@@ -1,6 +1,6 @@
-//! What the processes of a job bring together with Score-P's own means: the summary of all ranks, how late each
-//! arrives, and what is left of it where they cannot. In tests/c/score_p/gather.h two nodes have clocks that began years apart
-//! and drift, and rank 2 begins 3 ms late.
+//! Data that the processes of a job gather by Score-P's own functions: the summary of all ranks and the lateness of
+//! each rank, and what is left of them where the gathering fails. In tests/c/score_p/gather.h, the clocks of two nodes
+//! began years apart and drift, and rank 2 begins 3 ms late.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop")]
 
@@ -13,7 +13,7 @@ use job::{Job, Plan, plan};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// The job's communicators: all four ranks, the even ones, the odd ones.
+/// The job's communicators: all four ranks, the even ranks, the odd ranks.
 const WORLD: &str = "000000000000feed";
 const EVEN: &str = "000000000000d00d";
 const ODD: &str = "000000000000beef";
@@ -26,12 +26,12 @@ fn rows<'a>(summary: &'a Value, list: &str) -> &'a Vec<Value> {
     summary[list].as_array().unwrap_or_else(|| panic!("no {list} in {summary}"))
 }
 
-/// Communicator and rank of a row.
+/// Returns the communicator and the rank of a row.
 fn place(row: &Value) -> (String, i64) {
     (row["comm"].as_str().unwrap().to_owned(), row["rank"].as_i64().unwrap())
 }
 
-/// All numbers in it whose name tells of an error, microseconds.
+/// Returns all numbers whose name contains `error`, microseconds.
 fn errors(value: &Value) -> Vec<f64> {
     match value {
         Value::Object(fields) => {
@@ -43,7 +43,7 @@ fn errors(value: &Value) -> Vec<f64> {
     }
 }
 
-/// Every rank's operations are in the summary once: 200 in each of two communicators.
+/// Checks that the summary has each rank's operations once: 200 in each of two communicators.
 fn check_operations(summary: &Value, ranks: &[i64]) {
     let counts = rows(summary, "operations").iter();
     let found: BTreeSet<_> = counts
@@ -57,7 +57,7 @@ fn check_operations(summary: &Value, ranks: &[i64]) {
     assert_eq!(found, expected.collect());
 }
 
-/// Those that begin late by more than is uncertain; the summary has no list where there is nothing to compare.
+/// Returns the ranks that begin later than the uncertainty; the summary has no list where there is nothing to compare.
 fn lateness(summary: &Value) -> Vec<(String, i64)> {
     let rows = summary["lateness"].as_array().into_iter().flatten();
     rows.filter(|row| row["mean_us"].is_number()).map(place).collect()
@@ -73,7 +73,7 @@ fn the_summary_has_all_ranks() {
     let processes: Vec<u64> = rows(&summary, "processes").iter().map(|row| row["process"].as_u64().unwrap()).collect();
     assert_eq!(processes, [0, 1, 2, 3]);
     check_operations(&summary, &[0, 1, 2, 3]);
-    // members are those that processes report
+    // the members are the ranks that processes report
     let members = |row: &Value| {
         let ranks = rows(row, "ranks")
             .iter()
@@ -90,10 +90,10 @@ fn the_summary_has_all_ranks() {
 fn a_rank_that_is_late_is_told_of_and_what_cannot_be_known_is_not() {
     let job = gather("gather_all", 0).run();
     let summary = job.json("summary.json");
-    // rank 2 is 3 ms late in the world; rank 1 of the odd ones 200 ns, less than any clock here can tell
+    // rank 2 is 3 ms late in WORLD; rank 1 of ODD is 200 ns late, which is below the accuracy of the clocks
     assert_eq!(lateness(&summary), [(WORLD.to_owned(), 2)], "{}", summary["lateness"]);
     let row = rows(&summary, "lateness").iter().find(|row| place(row) == (WORLD.to_owned(), 2)).unwrap();
-    // the bound is stated, it is one that can be used, and it holds
+    // the summary states an error bound, the bound is small enough to be useful, and it holds
     let bounds = errors(&summary);
     assert!(!bounds.is_empty() && bounds.iter().all(|&bound| (0.2..100.0).contains(&bound)), "{bounds:?}");
     for field in ["mean_us", "p99_us"] {
@@ -105,7 +105,7 @@ fn a_rank_that_is_late_is_told_of_and_what_cannot_be_known_is_not() {
     assert!(row["estimated_error_us"].as_f64() <= row["error_us"].as_f64(), "{row}");
 }
 
-/// Of four ranks, an all-reduce has one and a half times its bytes on the bus; of two, once.
+/// The bus bytes of an all-reduce are 1.5 times its bytes with four ranks, and equal to its bytes with two.
 #[test]
 fn the_bus_bandwidth_of_the_job_is_that_of_the_rank_that_waits_for_nobody() {
     let job = gather("gather_all", 0).run();
@@ -122,7 +122,7 @@ fn the_bus_bandwidth_of_the_job_is_that_of_the_rank_that_waits_for_nobody() {
         let factor = if comm == WORLD { 1.5 } else { 1.0 };
         let expected = factor * number(row, "bytes") / 1e3 / number(row, "least_us");
         assert!((number(row, "busbw_gb_s") / expected - 1.0).abs() < 1e-9, "{row}");
-        // no longer than any rank took for its operations
+        // the least time is no longer than any rank's time for its operations
         let of_comm = rows(&summary, "operations").iter().filter(|of| of["comm"] == comm && of["func"] == row["func"]);
         let least = of_comm.map(|of| number(of, "time_us") / number(of, "gpu_timed")).reduce(f64::min).unwrap();
         assert!(number(row, "least_us") / number(row, "operations") <= 1.01 * least + 0.1, "{least}: {row}");
@@ -138,7 +138,8 @@ fn the_table_and_the_manifest_are_for_people() {
     assert!(["summary.json", "summary.txt"].iter().all(|name| manifest.contains(name)), "{manifest}");
 }
 
-/// Each of those ranks has written its own part and nobody all of them; each says so in one line, the others nothing.
+/// Checks that each of these ranks has written its own part with one line about it, and that there is no summary of
+/// all.
 fn check_parts(job: &Job, ranks: &[usize]) {
     let names: Vec<String> = ranks.iter().map(|rank| format!("summary.{rank}.json")).collect();
     assert_eq!(job.files(), names);
@@ -172,7 +173,7 @@ fn gathering_can_be_switched_off() {
     check_parts(&gather("gather_all", 0).with("NCCL_SCOREP_GATHER_KB", "0").run(), &[0, 1, 2, 3]);
 }
 
-/// A process alone has all there is.
+/// A single process has all the data of its job.
 #[test]
 fn a_process_alone_writes_its_summary() {
     let job = gather("lanes", 0).run();
@@ -184,7 +185,7 @@ fn a_process_alone_writes_its_summary() {
     assert_eq!(operations as usize, job.only().operations().len());
 }
 
-/// A MiB holds 21,845 operations of 48 bytes: the others are on no lane, and compared with nobody's.
+/// A MiB has room for 21,845 operations of 48 bytes. Further operations are on no lane, and are not compared.
 #[test]
 fn what_finds_no_room_on_the_timeline_is_said() {
     let job = gather("many", 30_000).with("NCCL_SCOREP_LANE_MB", "1").run();
@@ -213,7 +214,7 @@ fn a_process_without_nccl_says_nothing() {
     }
 }
 
-/// A rank without NCCL is no late one.
+/// A rank without NCCL is not late.
 #[test]
 fn a_rank_without_nccl_is_part_of_the_job() {
     let job = gather("gather_idle", 0).run();
@@ -222,13 +223,14 @@ fn a_rank_without_nccl_is_part_of_the_job() {
     assert_eq!(rows(&summary, "processes").len(), 3);
     let found: Vec<_> = rows(&summary, "operations").iter().map(|row| (place(row), row["count"].as_u64())).collect();
     assert_eq!(found, [((WORLD.to_owned(), 0), Some(20)), ((WORLD.to_owned(), 1), Some(20))]);
-    // the gathering process has no part in it, but its clock is the one that times are told on
+    // the gathering process has no operations, but its clock is the reference
     assert_eq!(lateness(&summary), [(WORLD.to_owned(), 1)]);
     let late = rows(&summary, "lateness")[1]["mean_us"].as_f64().unwrap();
     assert!((late - 3000.0).abs() < 50.0, "{late}");
 }
 
-/// A fault of ours on the way to the job summary ends there: the steps that others wait for are made.
+/// A panic of the library on the way to the job summary ends there: the process still makes the steps that others wait
+/// for.
 #[test]
 fn a_fault_lets_nobody_wait() {
     for place in ["gather", "pre_unify", "init_mpp", "write_data", "program_end"] {
@@ -239,7 +241,7 @@ fn a_fault_lets_nobody_wait() {
     }
 }
 
-/// What is gathered is bounded; the figures that are left out are said to be.
+/// The amount of gathered data is bounded; a message names the figures that are left out.
 #[test]
 fn more_than_may_be_gathered_is_left_out() {
     let much = |communicators| gather("gather_much", communicators).with("SCOREP_TOTAL_MEMORY", "1G");
@@ -257,7 +259,7 @@ fn more_than_may_be_gathered_is_left_out() {
     assert_eq!(operations, 4 * 90 * 5);
 }
 
-/// The lanes of a job are each process' own.
+/// Each process writes its own lanes.
 #[test]
 fn each_process_has_its_lanes_beside_the_summary() {
     let job = gather("gather_all", 0).run();

@@ -1,5 +1,5 @@
-//! A job that runs out of memory comes to its own end, whichever allocation fails first: with one line of ours, and
-//! without half a file (tests/c/nccl/starved_host.c, one process a scenario).
+//! A job that runs out of memory comes to its own end, whichever allocation fails first: with one line of the library,
+//! and without an incomplete file (tests/c/nccl/starved_host.c, one process for each scenario).
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -15,14 +15,14 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// A process that takes longer hangs; most take some milliseconds.
+/// A process that takes longer hangs; most processes take some milliseconds.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// The host's status when it has come to its end.
+/// Exit status of a host that has come to its own end.
 const OWN: i32 = 3;
-/// More allocations than a process makes.
+/// Number of an allocation that no process reaches.
 const NONE: usize = 1 << 40;
 
-/// What a process was, and what it left.
+/// A process' description, and what it left behind.
 struct Left {
     what: String,
     code: Option<i32>,
@@ -30,7 +30,7 @@ struct Left {
     said: String,
     summary: bool,
     recording: bool,
-    /// Files that are neither, or not whole.
+    /// Incomplete files, and files of any other kind.
     half: Vec<PathBuf>,
 }
 
@@ -75,7 +75,8 @@ fn is_summary(bytes: &[u8]) -> bool {
     serde_json::from_slice::<Value>(bytes).is_ok_and(|summary| summary["operations"].is_array())
 }
 
-/// Its last part may be cut off, where the thread that wrote it had no memory: the parts before are whole.
+/// Returns whether the bytes are a recording. The last part may be cut off where the writing thread had no memory; the
+/// parts before are whole.
 fn is_recording(bytes: &[u8]) -> bool {
     let mut text = String::new();
     let _ = MultiGzDecoder::new(bytes).read_to_string(&mut text);
@@ -83,7 +84,7 @@ fn is_recording(bytes: &[u8]) -> bool {
 }
 
 impl Left {
-    /// What harm was done.
+    /// Returns a description of the harm, if there is any.
     fn harm(&self) -> Option<String> {
         let Self { what, code, said, half, .. } = self;
         let ours = said.lines().filter(|line| line.starts_with("scorep-nccl: ")).count();
@@ -97,7 +98,7 @@ impl Left {
     }
 }
 
-/// Plays with each of these numbers, two processes at a time. Gives what was left, in their order.
+/// Plays once with each of these numbers, two processes at a time; returns the results in the order of the numbers.
 fn sweep(library: &Path, version: u32, who: &str, numbers: &[usize]) -> Vec<Left> {
     let next = AtomicUsize::new(0);
     let one = || {
@@ -117,7 +118,7 @@ fn sweep(library: &Path, version: u32, who: &str, numbers: &[usize]) -> Vec<Left
     left.into_iter().map(|(_, left)| left).collect()
 }
 
-/// Every one of the first allocations, and some of those that follow up to the end.
+/// Returns the first numbers, and a selection of the later numbers up to the end.
 fn numbers(all: usize) -> Vec<usize> {
     let dense = all.min(120);
     (1..=dense).chain((dense..=all + all / 4).step_by((all / 60).max(1))).collect()
@@ -135,8 +136,8 @@ fn no_harm<'a>(left: impl IntoIterator<Item = &'a Left>) {
     );
 }
 
-/// The library as it is shipped: only that is without variables of a thread, for which glibc ends a process that is out
-/// of memory.
+/// Returns the shipped library. Only that build has no thread-local variables, for which glibc ends a process that is
+/// out of memory.
 fn library() -> Option<PathBuf> {
     tool::shipped(tool::LIBRARY).inspect_err(|missing| tool::skip(missing)).ok()
 }
@@ -156,7 +157,7 @@ fn whichever_allocation_of_the_process_fails_the_job_goes_on() {
         let all = play(&library, version, "all", NONE, ":").number("allocations");
         let left = sweep(&library, version, "all", &numbers(all));
         no_harm(&left);
-        // the first one: nothing is recorded, and that is said
+        // the first allocation: nothing is recorded, and a line says so
         let first = &left[0];
         assert!(
             first.said.contains("out of memory") && !first.summary && !first.recording,
@@ -190,11 +191,11 @@ fn address_space_that_ends_ends_no_job() {
     let left: Vec<Left> =
         [0, 64, 256, 1024, 4096, 16_384, 65_536].iter().map(|&kib| play(&library, 7, "limit", kib, ":")).collect();
     no_harm(&left);
-    // less than the library asks for at the first init, and little more than the program needs itself
+    // less memory than the library needs at the first init, and little more than the program itself needs
     let left: Vec<Left> = [12, 16, 24, 40, 80]
         .iter()
         .map(|mib| play(&library, 7, "all", NONE, &format!("ulimit -v {}", mib << 10)))
         .collect();
-    // where the library was loaded
+    // processes in which the library was loaded
     no_harm(left.iter().filter(|left| left.code != Some(1)));
 }

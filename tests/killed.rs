@@ -1,5 +1,4 @@
-//! A process that is killed leaves its summary and its recording as they were last written, and both say that they are
-//! not complete.
+//! A killed process leaves its summary and its recording as they were last written. Both say that they are incomplete.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -17,22 +16,22 @@ use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// A process that does not come so far hangs.
+/// A process that takes longer hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A job that goes on until it is ended, with a summary and a recording.
+/// A job that runs until it is killed, with a summary and a recording.
 struct Job {
     directory: TempDir,
     process: Child,
 }
 
 impl Job {
-    /// One that writes both so often, seconds.
+    /// Starts a job that writes both files at this interval, seconds.
     fn begin(seconds: &str) -> Self {
         Self::begin_with(seconds, "1", &[])
     }
 
-    /// One with an operation every so many milliseconds, and these variables besides.
+    /// Starts a job with an operation at this interval, milliseconds, and with further variables.
     fn begin_with(seconds: &str, milliseconds: &str, variables: &[(&str, &str)]) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let mut command = tool::host(env!("HOST_EXPORT_HOST"));
@@ -61,7 +60,7 @@ impl Job {
         files.filter(|path| path.to_string_lossy().ends_with(".jsonl.gz")).collect()
     }
 
-    /// Waits until both have been written, and written again.
+    /// Waits until both files have been written twice.
     fn await_parts(&mut self) {
         let begun = Instant::now();
         let mut first = None;
@@ -82,7 +81,7 @@ impl Job {
     }
 
     fn signal(&self, signal: i32) {
-        // SAFETY: a process of our own that was not waited for.
+        // SAFETY: the process is this test's own, and has not been waited for.
         assert_eq!(unsafe { libc::kill(self.process.id().cast_signed(), signal) }, 0);
     }
 
@@ -132,7 +131,7 @@ fn whatever_ends_a_process_what_it_has_written_stays() {
             Some(signal) => job.signal(signal),
             None => job.order("leave at once\n"),
         }
-        // the library has changed no signal's action
+        // the library has not changed the action of any signal
         assert_eq!(job.wait().signal(), signal, "{name}");
         assert_eq!(job.said(), "", "{name}");
         let summary = job.summary().unwrap();
@@ -155,7 +154,7 @@ fn a_process_that_ends_says_so_in_both() {
     let again = replayed(&recordings[0]);
     assert_eq!([&summary["complete"], &again["complete"]], [&json!(true), &json!(true)]);
     assert!(lines::ends(&lines::all(&recordings[0]).1) && !is_cut(&again));
-    // in many parts, and the same as at once
+    // a recording in many parts has the same operations
     assert_eq!(operations(&again), operations(&summary));
     assert_eq!(again["processes"][0]["callbacks"], summary["processes"][0]["callbacks"]);
     let [files, parts] =
@@ -183,12 +182,12 @@ fn what_a_full_recording_lacks_is_counted_until_the_process_is_killed() {
     let mut job = Job::begin_with("0.3", "0", &[("NCCL_SCOREP_RECORD_MB", "1")]);
     let begun = Instant::now();
     let mut seen: Vec<u64> = vec![];
-    // over, and then twice as many more
+    // wait until the memory is full, and then for two further counts
     while seen.len() < 3 {
         assert!(begun.elapsed() < PATIENCE && job.process.try_wait().unwrap().is_none(), "{seen:?}: {}", job.said());
         std::thread::sleep(Duration::from_millis(20));
         let Some(recording) = job.recordings().pop() else { continue };
-        // the head is a gzip member of its own, which may be written this moment
+        // the head is a gzip member of its own, and may just be being written
         let Some(head) = lines::head(&recording).filter(|head| head["full"].is_u64()) else { continue };
         let dropped = head["dropped"].as_u64().unwrap();
         if seen.last().is_none_or(|&before| dropped > before) {
@@ -210,7 +209,7 @@ fn what_a_full_recording_lacks_is_counted_until_the_process_is_killed() {
     assert!(said.contains(&format!("(at least {dropped}, full after ")), "{said}");
 }
 
-/// What is behind the last whole line is not believed.
+/// A replay ignores everything after the last whole line.
 #[test]
 fn a_recording_that_is_cut_off_anywhere_goes_up_to_there() {
     let mut job = Job::begin("0.05");
@@ -237,7 +236,7 @@ fn a_recording_that_is_cut_off_anywhere_goes_up_to_there() {
 #[test]
 fn with_no_seconds_both_are_written_at_the_end_alone() {
     let mut job = Job::begin("0");
-    // a process with threads of its own alone, and the collector's
+    // this process has only its own threads and the collector
     job.order("look\n");
     std::thread::sleep(Duration::from_millis(50));
     assert!(job.summary().is_none() && job.recordings().is_empty());
@@ -252,7 +251,7 @@ fn a_summary_into_a_pipe_is_written_once() {
     command.arg(tool::library()).args(["6", "1"]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
     command.env("NCCL_SCOREP_SUMMARY", "/dev/fd/2").env("NCCL_SCOREP_SUMMARY_SECONDS", "0.02");
     let mut process = command.spawn().unwrap();
-    // so long that a file would have been written several times
+    // long enough for several writes of a file
     std::thread::sleep(Duration::from_millis(200));
     drop(process.stdin.take());
     let output = process.wait_with_output().unwrap();

@@ -1,6 +1,6 @@
-//! What ends the lanes, and what must go on without them: no Score-P that can be written to, too little memory, too
-//! many operations, recording that is off. Each has one line on standard error, and Score-P's stand-in aborts where
-//! Score-P would.
+//! Conditions that end the lanes, and figures that go on without them: no Score-P that can be written to, too little
+//! memory, too many operations, recording switched off. Each condition has one line on standard error. Score-P's
+//! stand-in aborts where Score-P would.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -13,7 +13,7 @@ use job::lanes::{self, PLACE, check, visits};
 use job::{Job, Plan, Process, plan};
 use std::path::{Path, PathBuf};
 
-/// What the lanes cannot do without.
+/// Symbols without which there are no lanes.
 const SYMBOLS: [&str; 21] = [
     "SCOREP_Definitions_NewRegion",
     "SCOREP_Definitions_NewMetric",
@@ -38,7 +38,8 @@ const SYMBOLS: [&str; 21] = [
     "SCOREP_Status_HasOtf2Flushed",
 ];
 
-/// The stand-in's file without a symbol, or with another name of its own: that text is replaced in its table of names.
+/// Writes a copy of the stand-in without a symbol, or with another name of its own: it replaces this text in the file's
+/// table of names.
 fn stand_in(directory: &Path, name: &str, replaced: &str, by: &str) -> PathBuf {
     let mut file = std::fs::read(env!("SCORE_P_STAND_IN")).unwrap();
     let [replaced, by] = [replaced, by].map(|text| format!("\0{text}\0").into_bytes());
@@ -53,12 +54,12 @@ fn stand_in(directory: &Path, name: &str, replaced: &str, by: &str) -> PathBuf {
     path
 }
 
-/// How many operations the lanes show.
+/// Returns the number of operations on the lanes.
 fn shown(process: &Process) -> usize {
     visits(&process.lanes()).values().map(Vec::len).sum()
 }
 
-/// There are no lanes, one line says so with that word, and the counters are right.
+/// Checks that there are no lanes, that one line says so with this word, and that the counters are right.
 fn check_off(job: &Job, word: &str) {
     let said = job.said();
     assert!(said.len() == 1 && said[0].contains("lanes") && said[0].contains(word), "{word}: {said:?}");
@@ -73,7 +74,7 @@ fn check_counters(process: &Process) {
     assert_eq!(counted, [operations.len() as u64, bytes]);
 }
 
-/// The stand-in itself, and the host: a test that relies on them must fail where it should.
+/// A test of the stand-in and of the host: other tests rely on them to fail on errors.
 #[test]
 fn the_stand_in_aborts_where_score_p_does() {
     let wrongs = plan("wrong", 0).run().only().number("wrongs");
@@ -87,7 +88,7 @@ fn the_stand_in_aborts_where_score_p_does() {
     assert_eq!(plan("between", 0).run().processes.len(), 4);
 }
 
-/// So must the test of lanes.
+/// The tests of lanes must fail on wrong lanes, too.
 #[test]
 fn lanes_that_are_wrong_are_found() {
     let wrongs = plan("own_lanes", 0).run().only().number("wrongs");
@@ -117,7 +118,7 @@ fn another_score_p_turns_lanes_off() {
     check_off(&plan("lanes", 0).beside(Some(library)).run(), name);
 }
 
-/// A newer file of the same interface is the same.
+/// A patch release of the same interface has lanes.
 #[test]
 fn a_patch_release_does_not() {
     let directory = tempfile::tempdir().unwrap();
@@ -128,7 +129,7 @@ fn a_patch_release_does_not() {
     check(job.only(), 1e9, &PLACE);
 }
 
-/// As Score-P's Python bindings load it.
+/// Score-P's Python bindings load the library by such a link.
 #[test]
 fn nor_does_a_link_without_a_number() {
     let directory = tempfile::tempdir().unwrap();
@@ -152,7 +153,8 @@ fn lanes_can_be_switched_off() {
     check_off(&plan("lanes", 0).with("NCCL_SCOREP_LANES", "off").run(), "NCCL_SCOREP_LANES");
 }
 
-/// Whoever has no metric is not told of the measurement's end: the lanes come at the program's.
+/// Score-P announces the measurement's end to metric plugins with metrics only. Without them, the lanes are written at
+/// the program's end.
 #[test]
 fn lanes_come_at_the_programs_end_at_the_latest() {
     let plan = plan("lanes", 0).with_substrate();
@@ -166,12 +168,12 @@ fn lanes_come_at_the_programs_end_at_the_latest() {
 fn an_operation_under_way_at_the_exit_is_no_harm() {
     let job = plan("exit_amidst", 0).run();
     let shown = shown(job.only());
-    // the one that never ended may be shown or not
+    // the lanes may have the operation that never ended, or not
     assert!((20..=21).contains(&shown), "{shown}");
     assert_eq!(job.only().counter("Master thread", "nccl_ops") as usize, 21);
 }
 
-/// Then Score-P ends on that thread, where nothing may be written.
+/// Score-P ends on that thread then, on which the library must not write.
 #[test]
 fn a_thread_that_ends_the_program_is_no_harm() {
     let job = plan("exit_of_a_thread", 0).run();
@@ -185,7 +187,7 @@ fn without_nccl_there_is_nothing_to_show() {
     assert!(job.only().lanes().is_empty());
 }
 
-/// Score-P's default: 1 MiB of 15.6 for each location.
+/// Score-P's default memory: each location takes 1 MiB of 15.6.
 #[test]
 fn too_little_memory_means_fewer_lanes() {
     let job = plan("communicators", 20).without("SCOREP_TOTAL_MEMORY").run();
@@ -194,13 +196,13 @@ fn too_little_memory_means_fewer_lanes() {
     let said = job.said();
     assert!(said.len() == 1 && said[0].contains("SCOREP_TOTAL_MEMORY"), "{said:?}");
     check_counters(job.only());
-    // what is enough is said nothing of
+    // with enough memory there is no message
     let job = plan("communicators", 20).run();
     assert_eq!((job.said().len(), job.only().lanes().len()), (0, 20));
     check(job.only(), 1e9, &PLACE);
 }
 
-/// Nothing is left at all.
+/// No memory is left for lanes.
 #[test]
 fn no_memory_means_no_lanes() {
     let job = plan("communicators", 3).with("SCOREP_TOTAL_MEMORY", "2M").run();
@@ -210,7 +212,7 @@ fn no_memory_means_no_lanes() {
     check_counters(job.only());
 }
 
-/// A MiB holds 21,845 operations of 48 bytes.
+/// A MiB has room for 21,845 operations of 48 bytes.
 #[test]
 fn operations_beyond_the_lanes_memory_are_dropped_and_counted() {
     let job = plan("many", 30_000).with("NCCL_SCOREP_LANE_MB", "1").run();
@@ -243,20 +245,20 @@ fn recording_that_was_off_for_a_while_is_no_harm() {
     check(job.only(), 1e9, &PLACE);
 }
 
-/// Once Score-P has written its trace to the file there are only the lanes that were made at the begin, 3 of 64 MiB.
+/// After Score-P has flushed its trace, only the lanes from the begin can be written: 3 of 64 MiB.
 #[test]
 fn after_a_flush_no_location_is_made() {
     let job = plan("communicators", 20).with("STAND_IN_HAS_FLUSHED", "1").run();
     assert_eq!(job.only().lanes().len(), 3);
     let said = job.said();
     assert!(said.len() == 1 && said[0].contains("3 of 20") && said[0].contains("SCOREP_TOTAL_MEMORY"), "{said:?}");
-    // without a profile one more is no harm, if there is memory for it
+    // without a profile, one more location does no harm if there is memory for it
     let job =
         plan("communicators", 20).with("STAND_IN_HAS_FLUSHED", "1").with("SCOREP_ENABLE_PROFILING", "false").run();
     assert_eq!((job.only().lanes().len(), job.said().len()), (4, 1));
 }
 
-/// A location takes whole pages, however large they are.
+/// A location takes whole pages, whatever their size.
 #[test]
 fn large_pages_mean_fewer_lanes() {
     for tracing in ["true", "false"] {
@@ -271,17 +273,17 @@ fn large_pages_mean_fewer_lanes() {
     }
 }
 
-/// Score-P's clock comes with the metric plugin: without it, nobody knows where on Score-P's clock an operation lies.
+/// Score-P gives its clock to the metric plugin only. Without that plugin, times cannot be placed on Score-P's clock.
 #[test]
 fn the_substrate_plugin_alone_has_no_lanes() {
     let plan = plan("lanes", 0).with_substrate().without("SCOREP_METRIC_PLUGINS").without("SCOREP_METRIC_NCCL_PLUGIN");
     let job = plan.run();
     assert!(job.only().lanes().is_empty());
-    // the host's own time is not the machine's, which is all there is to tell times with
+    // without Score-P's clock the library has only the machine's clock, and the host shows another time
     assert!(job.said()[0].contains("SCOREP_METRIC_PLUGINS=nccl_plugin"), "{:?}", job.said());
 }
 
-/// Locations that were made at the begin and not needed say so.
+/// The names of locations that were created at the begin and not needed say so.
 #[test]
 fn spare_locations_are_named_as_such() {
     let unused = |plan: Plan| {
@@ -310,7 +312,7 @@ fn series_are_for_the_trace_alone() {
     assert_eq!(job.said(), Vec::<&str>::new());
     let mut values = job.only().lines("series").map(|fields| (fields[0].to_owned(), fields[2].parse::<f64>().unwrap()));
     let (name, rate) = values.next().unwrap_or_else(|| panic!("no series"));
-    // to ten ranks, 400 transfers of 33 MB in all, each in 5 us and a nanosecond for ten bytes
+    // 400 transfers of 33 MB in total to ten ranks; each takes 5 us and a nanosecond for ten bytes
     let sustained = 33e6 / (400.0 * 5.0 + 33e6 / 1e4);
     assert!(name == "nccl_window_transfer_rate#0" && (rate / sustained - 1.0).abs() < 0.01, "{name} {rate}");
 }
@@ -334,7 +336,7 @@ fn tokens_name_counters() {
     assert_eq!(counters("default"), (default.map(str::to_owned).to_vec(), vec![]));
     let (all, said) = counters("*");
     assert!((7..=20).contains(&all.len()) && said.is_empty(), "{all:?}");
-    // an unknown one has one warning with the valid ones, and takes nothing from the others
+    // an unknown name gives one warning with the valid names, and the other names still count
     let (some, said) = counters("nccl_ops,no_such,nccl_net_bytes");
     assert_eq!(some, ["nccl_ops", "nccl_net_bytes"]);
     assert!(

@@ -1,5 +1,6 @@
-//! Lanes: each operation is a region at its own time on a location of its communicator, each pair of ranks has one for
-//! its transfers. The host (tests/c/score_p/scorep_host.c) says what is true; Score-P's stand-in aborts where Score-P would.
+//! Lanes: each operation is a region at its own time on a location of its communicator, and each pair of ranks has a
+//! location for its transfers. The host (tests/c/score_p/scorep_host.c) prints the expected values. Score-P's stand-in
+//! aborts where Score-P would.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -37,18 +38,18 @@ fn overlapping_operations_go_to_further_lanes() {
         "NCCL 0000000000003c4d rank 0 (2)",
         "NCCL 0000000000004d5e rank 3",
     ];
-    // the rank pair of the transfer has one of its own
+    // the rank pair of the transfer has a lane, too
     let of_communicators: Vec<&str> = names.into_iter().filter(|name| owner(name).is_some()).collect();
     assert_eq!(of_communicators, expected);
     let on = |name: &str| lanes[name].visits.len();
     assert_eq!(expected.map(on), [20, 2, 1, 1, 1, 1, 6]);
-    // no lane has two at a time
+    // no lane has two operations at the same time
     for lane in lanes.values() {
         assert!(lane.visits.windows(2).all(|pair| pair[0].end <= pair[1].begin), "{}", lane.name);
     }
 }
 
-/// Each rank of the process has its own, at the times of its own GPU.
+/// Each rank of the process has its own lanes, at the times of its own GPU.
 #[test]
 fn ranks_of_one_process_have_lanes_of_their_own() {
     let job = plan("two_gpus", 0).run();
@@ -95,7 +96,8 @@ fn regions_counters_and_attributes_are_defined_as_what_they_are() {
     assert_eq!(attributes, expected.map(Vec::from).into());
 }
 
-/// Bus bandwidth as nccl-tests defines it lies around the region: it is the trace's alone.
+/// The records of the bus bandwidth, as nccl-tests defines it, lie around the region and not in it, so only a trace has
+/// it.
 #[test]
 fn bus_bandwidth_is_shown_while_an_operation_lasts() {
     let job = plan("lanes", 0).run();
@@ -113,7 +115,7 @@ fn bus_bandwidth_is_shown_while_an_operation_lasts() {
     assert_eq!(lane.shown("nccl_op_effective_busbw", end), Some(0));
 }
 
-/// A rank that is over when its buffers are filled says nothing of the bus.
+/// A function has no bus bandwidth if one of its ranks may be done as soon as its buffers are filled.
 #[test]
 fn only_functions_that_no_rank_ends_alone_have_a_bus_bandwidth() {
     let job = plan("lanes", 0).run();
@@ -148,7 +150,7 @@ fn each_of_the_busiest_pairs_has_a_lane() {
         assert_eq!(job.said(), Vec::<&str>::new());
         let lanes = job.only().lanes();
         let names: BTreeSet<&str> = lanes.keys().map(String::as_str).filter(|name| name.contains(" to ")).collect();
-        // the higher the rank, the more it is sent
+        // a higher rank gets more data
         let expected: BTreeSet<String> =
             (11 - pairs..11).map(|peer| format!("NCCL 0000000000001a2b 0 to {peer}")).collect();
         assert_eq!(names, expected.iter().map(String::as_str).collect());
@@ -156,7 +158,7 @@ fn each_of_the_busiest_pairs_has_a_lane() {
     }
 }
 
-/// 10 sends of each of four sizes, 4000 to 32,000 bytes times the peer.
+/// Checks a pair's lane: 10 sends of each of four sizes, 4000 to 32,000 bytes times the peer.
 fn check_pair(lane: &Location) {
     let peer: u64 = lane.name.rsplit(' ').next().unwrap().parse().unwrap();
     assert!(lane.visits.iter().all(|visit| visit.region == "NCCL transfers"), "{}", lane.name);
@@ -165,7 +167,7 @@ fn check_pair(lane: &Location) {
     let at = lane.visits[0].begin;
     let [rate, latency, fit] =
         ["nccl_pair_rate", "nccl_pair_latency", "nccl_pair_r2"].map(|name| lane.shown(name, at).unwrap() as f64);
-    // one after the other, each in 5 us and a nanosecond for ten bytes
+    // the transfers do not overlap; each takes 5 us and a nanosecond for ten bytes
     let sustained = bytes as f64 / (40.0 * 5e-6 + bytes as f64 / 1e10);
     assert!((rate / sustained - 1.0).abs() < 0.01, "{}: {rate} B/s", lane.name);
     assert!((latency - 5000.0).abs() < 50.0, "{}: {latency} ns", lane.name);
@@ -182,7 +184,7 @@ fn a_pair_has_a_region_for_each_window() {
     assert_eq!(bytes, 10 * 60_000 * 10);
 }
 
-/// No other window's: with transfers of one size there is none.
+/// A window without a fit shows no other window's fit: transfers of one size give none.
 #[test]
 fn a_window_without_a_fit_shows_none() {
     let job = plan("pairs_of_one_size", 0).with("NCCL_SCOREP_WINDOW_SECONDS", "1").run();
@@ -192,7 +194,7 @@ fn a_window_without_a_fit_shows_none() {
     let shown =
         |at: u64| ["nccl_pair_rate", "nccl_pair_latency", "nccl_pair_r2"].map(|name| lane.shown(name, at).unwrap());
     let [first, last] = [lane.visits.first(), lane.visits.last()].map(|visit| shown(visit.unwrap().begin));
-    // 5 us and 3.2 us for 32,000 bytes
+    // 5 us latency, and 3.2 us for 32,000 bytes
     assert!(first[1].abs_diff(5000) < 50 && first[2] > 999_000, "{first:?}");
     assert!((last[0] as f64 / (32_000.0 / 8.2e-6) - 1.0).abs() < 0.01 && last[1..] == [0, 0], "{last:?}");
 }
@@ -206,7 +208,7 @@ fn gpu_times_lie_where_they_belong_however_far_the_clocks_are_apart() {
     }
 }
 
-/// 50 ppm move the clocks apart by 40 us from one early callback to the next.
+/// A drift of 50 ppm moves the clocks apart by 40 us from one early callback to the next.
 #[test]
 fn gpu_times_lie_where_they_belong_however_the_clocks_drift() {
     for drift in [-50, 50] {
@@ -216,7 +218,7 @@ fn gpu_times_lie_where_they_belong_however_the_clocks_drift() {
     }
 }
 
-/// With 100 MHz, a tick is 10 ns, and gettimeofday's are microseconds; the GPU's stamps move in steps of 10 ns.
+/// A tick is 10 ns at 100 MHz, and a microsecond with gettimeofday; the GPU's stamps move in steps of 10 ns.
 #[test]
 fn gpu_times_lie_where_they_belong_with_coarse_clocks() {
     for rate in [100_000_000, 1_000_000] {
@@ -226,7 +228,7 @@ fn gpu_times_lie_where_they_belong_with_coarse_clocks() {
     }
 }
 
-/// Some GPUs count steps of 10 ns: a setting says so, or they are AMD's.
+/// Some GPUs count steps of 10 ns: a setting says so, or the GPU is AMD's.
 #[test]
 fn gpu_times_lie_where_they_belong_whatever_the_stamps_count() {
     for (name, value) in [("NCCL_SCOREP_GPU_TICK", "10"), ("HOST_NCCL", env!("RCCL_STAND_IN"))] {
@@ -243,7 +245,7 @@ fn a_tick_rate_that_is_told_is_believed() {
     check(job.only(), 2.6e9, &PLACE);
 }
 
-/// Threads that Score-P does not know have no location, so no regions.
+/// Threads that Score-P does not know have no location, and so no regions.
 #[test]
 fn calls_are_regions_of_the_threads_that_score_p_knows() {
     let calls = |setting: &str| {
@@ -266,7 +268,7 @@ fn calls_are_regions_of_the_threads_that_score_p_knows() {
     assert_eq!(calls("off"), [main([1, 0, 0]), known([1, 0, 0])]);
 }
 
-/// Each lasts as long as the call: 2 us.
+/// Each region lasts as long as the call: 2 us.
 #[test]
 fn a_region_of_the_host_lasts_as_long_as_the_call() {
     let job = plan("host_regions", 0).with("NCCL_SCOREP_HOST_REGIONS", "on").run();
@@ -277,8 +279,9 @@ fn a_region_of_the_host_lasts_as_long_as_the_call() {
     assert_eq!(lengths, [2000].into());
 }
 
-/// Of nested groups, the end of the inner one, each launch, and the start of its operations: 2 + 1 + 7 + 4 us, and
-/// nothing behind the launch of what is captured. The counter has the microsecond between launch and operations, too.
+/// Regions of nested groups: the end of the inner group, each launch, and the start of its operations, 2 + 1 + 7 + 4
+/// us. A captured operation has none after its launch. The counter also has the microsecond between launch and
+/// operations.
 #[test]
 fn the_launch_of_nested_groups_is_a_region_and_time_in_the_api() {
     let job = plan("nested_groups", 0)

@@ -1,4 +1,4 @@
-//! `scorep-nccl env` and `run`: what a job gets, and that wrong use says so.
+//! `scorep-nccl env` and `run`: the environment of a job, and errors for wrong use.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -17,7 +17,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-/// The value of a variable in what a job gets.
+/// Returns the value of a variable in a job's environment.
 fn value<'a>(variables: &'a [(String, String)], name: &str) -> Option<&'a str> {
     variables.iter().find(|(found, _)| found == name).map(|(_, value)| value.as_str())
 }
@@ -80,7 +80,7 @@ fn one_rank_says_that_the_ranks_share_a_name() {
     }
 }
 
-/// It is said before the job that writes nothing there, and stops none.
+/// A bad place is reported before the job starts, and does not stop it.
 #[test]
 fn a_summary_of_the_environment_is_looked_at_as_well() {
     let site = Site::new();
@@ -133,7 +133,7 @@ fn a_directory_that_no_list_can_hold_is_refused() {
     }
 }
 
-/// What NCCL's library has started holds standard output for as long as it likes.
+/// A process that NCCL's library has started may hold standard output open for any time.
 #[test]
 fn nobody_waits_for_what_a_library_leaves_behind() {
     let site = Site::new();
@@ -149,7 +149,7 @@ fn nobody_waits_for_what_a_library_leaves_behind() {
     run.stdout(std::fs::File::create(site.path("printed")).unwrap());
     let status = tool::ends(&mut run, Duration::from_secs(60), "run");
     assert!(status.success() && std::fs::read(site.path("printed")).unwrap() == b"0\n", "the library was not asked");
-    // for whoever lingers there
+    // lets the process that still waits at the FIFO end
     drop(std::fs::File::options().read(true).write(true).open(&fifo).unwrap());
 }
 
@@ -172,7 +172,7 @@ fn what_is_set_already_stays() {
     let values = names.map(|name| value(&job, name).unwrap());
     assert_eq!(values, ["other_plugin,nccl_plugin", "nccl_ops", "nccl,other", "scorep", "inspector"]);
     assert_eq!(said.lines().count(), 1, "{said}");
-    // by its file name it is still this one
+    // its file name still means this library
     let named = [("NCCL_PROFILER_PLUGIN", "libnccl-profiler-scorep.so")];
     let (job, said) = Site::new().environment_of_job(&named, &[]);
     assert_eq!(
@@ -205,7 +205,7 @@ fn an_nccl_that_can_hang_is_kept_from_it() {
     assert_eq!(enabled(&[("HOST_RELEASE", "22902")]), (Some("0".into()), 1));
     assert_eq!(enabled(&[("HOST_RELEASE", "22902"), ("NCCL_ALLGATHERV_ENABLE", "1")]), (Some("1".into()), 0));
     assert_eq!(enabled(&[("HOST_RELEASE", "23102")]), (None, 0));
-    // nothing is asked for that could hang
+    // no event is asked for that could make the job hang
     assert_eq!(enabled(&[("HOST_RELEASE", "22902"), ("NCCL_SCOREP_PRESET", "api")]), (None, 0));
 }
 
@@ -220,13 +220,13 @@ fn ranks_of_torchrun_have_directories_of_their_own() {
     let named = [torchrun[0], torchrun[1], ("SCOREP_EXPERIMENT_DIRECTORY", "/scratch/run")];
     assert_eq!(directory(&named, &[]).as_deref(), Some("/scratch/run.rank12"));
     assert_eq!(directory(&[("SLURM_PROCID", "3")], &[]), None);
-    // a RANK that a script has exported is that of all processes
+    // a RANK that a script has exported is the same for all processes
     let of_slurm = [("SLURM_STEP_ID", "0"), ("SLURM_PROCID", "3"), ("RANK", "0")];
     assert_eq!(directory(&of_slurm, &["--per-rank"]).as_deref(), Some("scorep-nccl.rank3"));
     assert_eq!(directory(&[("TORCHELASTIC_RUN_ID", "train")], &[]), None);
 }
 
-/// The experiment directory's number is that of the summary's name.
+/// The experiment directory and the summary's name have the same number.
 #[test]
 fn a_process_has_one_rank() {
     let slurm = [("SLURM_STEP_ID", "0"), ("SLURM_PROCID", "1"), ("SLURM_NTASKS", "2")];
@@ -242,7 +242,7 @@ fn a_process_has_one_rank() {
             "{set:?}"
         );
     }
-    // the batch script is no rank
+    // a batch script is no rank
     let script = [("SLURM_PROCID", "0"), ("SLURM_NTASKS", "8")];
     let output = Site::new().tool().envs(script).args(["run", "--per-rank", "--", "true"]).output().unwrap();
     assert!(!output.status.success() && texts(&output).1.contains("no launcher has said this process' rank"));
@@ -266,7 +266,7 @@ fn shells_read_what_env_prints_and_once_is_enough() {
     assert_eq!(printed(&mut shell), "");
 }
 
-/// As docs/install.md has it for each shell.
+/// The commands are those of docs/install.md for each shell.
 #[test]
 fn other_shells_read_it_as_documented() {
     let site = Site::new();
@@ -339,7 +339,7 @@ fn wrong_use_says_what_is_wrong_and_fails() {
         let output = site.tool().args(arguments).output().unwrap();
         let (_, said) = texts(&output);
         assert!(!output.status.success() && said.contains(part), "{arguments:?}: {said}");
-        // clap adds the usage
+        // clap adds the usage after an empty line
         let told = said.lines().take_while(|line| !line.is_empty()).count();
         assert!(told <= 3, "{arguments:?}: {said}");
     }
@@ -360,7 +360,7 @@ fn a_command_needs_no_dashes_and_keeps_its_own_options() {
         assert_eq!(printed(command), "--series --\n", "{command:?}");
     }
     assert_eq!(printed(&["--preset", "full", "printenv", "NCCL_SCOREP_PRESET"]), "full\n");
-    // a misspelt option is no command
+    // a misspelt option is not taken for the command
     let output = site.tool().args(["run", "--sumary", "x", "--", "true"]).output().unwrap();
     assert!(!output.status.success() && texts(&output).1.contains("--sumary"));
 }
@@ -376,7 +376,7 @@ fn a_summary_has_its_directory_before_the_job_begins() {
     let directory = made.parent().unwrap();
     assert_eq!(run("new/er/x.json", &["test", "-d", directory.to_str().unwrap()]).0, Some(0));
     assert_eq!(run("-", &["printenv", "NCCL_SCOREP_SUMMARY"]).1.0, "/dev/stdout\n");
-    // that of each process is its own to make
+    // a directory whose name depends on the process is created by that process
     assert_eq!(run("of/%p/x.json", &["ls"]).1.0.lines().collect::<Vec<_>>(), ["new"]);
     for place in ["new/er", "/proc/nowhere/x.json"] {
         let (status, (printed, said)) = run(place, &["echo", "begun"]);
@@ -384,7 +384,7 @@ fn a_summary_has_its_directory_before_the_job_begins() {
     }
 }
 
-/// The library's own part: a directory that is named after the process.
+/// The library itself creates a directory that is named after the process.
 #[test]
 fn a_process_makes_the_directory_of_its_summary() {
     let site = Site::new();
@@ -395,7 +395,7 @@ fn a_process_makes_the_directory_of_its_summary() {
     assert!(made.len() == 1 && made[0].join("x.json").is_file(), "{made:?} {said}");
 }
 
-/// Nobody has activated its environment.
+/// The Python's virtual environment is not activated.
 #[test]
 fn the_nccl_of_the_python_that_is_started_is_cured() {
     let site = Site::new();
@@ -414,7 +414,7 @@ fn the_nccl_of_the_python_that_is_started_is_cured() {
     assert_eq!((printed.as_str(), said.lines().count()), ("0\n", 1), "{said}");
 }
 
-/// A line that concerns the job is one rank's, whoever has started them.
+/// One rank prints the lines that concern the whole job, whichever launcher has started the ranks.
 #[test]
 fn one_rank_speaks_for_all() {
     let site = Site::new();

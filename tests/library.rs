@@ -1,5 +1,4 @@
-//! The shipped library itself: what it exports, that it stays loaded, and that a C program without Score-P gets its
-//! figures.
+//! The shipped library: its exports, that it stays loaded, and that a C program without Score-P gets its figures.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -9,7 +8,7 @@ mod tool;
 use serde_json::Value;
 use std::process::Command;
 
-/// What a program says of the library, and of the shipped one where it is there.
+/// Returns a program's output with the library of the tests' build, and with the shipped library where it exists.
 fn outputs(program: &str, arguments: &[&str]) -> Vec<String> {
     let shipped = tool::shipped(tool::LIBRARY).inspect_err(|missing| tool::skip(missing));
     let libraries = [tool::library()].into_iter().chain(shipped.ok());
@@ -83,12 +82,12 @@ fn a_c_program_without_score_p_gets_its_figures_at_exit() {
         let transfer = &summary["transfers"][0];
         assert_eq!((transfer["peer"].as_i64(), transfer["bytes"].as_u64()), (Some(1), Some(4096)));
         assert_eq!(summary["channels"][0]["channel"].as_u64(), Some(3));
-        // stopped twice, invented, state of a stopped one
+        // a second stop, an invented handle, a state of a stopped handle
         assert_eq!(summary["processes"][0]["ignored_handles"].as_u64(), Some(3), "v{version}");
     }
 }
 
-/// The launcher of a job may be a large program.
+/// The launcher that starts the job may be a large program.
 #[test]
 fn peak_memory_is_that_of_the_program_alone() {
     const LARGE: u64 = 200 << 20;

@@ -1,4 +1,4 @@
-//! Rate and latency of links that are known, from transfers that wait behind each other.
+//! Rate and latency of synthetic links with known values, from transfers that queue behind each other.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -10,7 +10,7 @@ mod tool;
 use serde_json::Value;
 use synthetic::links::Link;
 
-/// The pair's row, with that regression, and with short windows or long ones.
+/// Returns the pair's row with this regression, and with short or long windows.
 fn pair(link: Link, regression: &str, short_windows: bool) -> Value {
     let directory = tempfile::tempdir().unwrap();
     synthetic::write(directory.path(), std::iter::once(link.capture()));
@@ -29,7 +29,7 @@ fn number(row: &Value, field: &str) -> f64 {
     row[field].as_f64().unwrap()
 }
 
-/// By how much the fit's rate and latency are off, in parts of them.
+/// Returns the relative error of the fit: the larger of the rate's and the latency's.
 fn off(row: &Value, link: Link) -> f64 {
     let part = |field: &str, true_value: f64| (number(&row["fit"], field) / true_value - 1.0).abs();
     part("rate_mb_s", link.rate as f64).max(part("latency_us", link.latency as f64 / 1e3))
@@ -54,7 +54,7 @@ fn transfers_eight_deep_give_the_links_rate_and_latency() {
     }
 }
 
-/// However many wait, the link is the same.
+/// The link's values do not depend on the number of queued transfers.
 #[test]
 fn the_depth_does_not_matter() {
     for depth in [1, 3, 16] {
@@ -64,7 +64,8 @@ fn the_depth_does_not_matter() {
     }
 }
 
-/// Where every third transfer is held up for a millisecond, the median is still the link's, and the mean is not.
+/// Where every third transfer is delayed by a millisecond, the median still gives the link's values, and the mean does
+/// not.
 #[test]
 fn the_median_stands_disturbances() {
     let link = Link { disturbed: Some(3), ..LINKS[0] };
@@ -73,7 +74,7 @@ fn the_median_stands_disturbances() {
     assert!(mean["fit"].is_null() || off(&mean, link) > 0.5, "{mean}");
 }
 
-/// 16 of 1,536 transfers are held up: bytes over active time become another link's, the typical rate stays this one's.
+/// 16 of 1,536 transfers are delayed: bytes over active time change, and the typical rate stays the link's.
 #[test]
 fn few_stalls_leave_the_typical_rate() {
     let stalled = Link { disturbed: Some(Link::TRANSFERS * Link::CHANNELS / 16), depth: 1, ..LINKS[0] };
@@ -82,7 +83,7 @@ fn few_stalls_leave_the_typical_rate() {
     assert!((of("typical_rate_mb_s") - 1.0).abs() < 1e-3 && of("sustained_rate_mb_s") < 0.9, "{stalled} {free}");
 }
 
-/// Two channels, whose transfers are under way all the time: bytes over that time, whatever the fit says.
+/// Two channels with transfers under way all the time: the rate is bytes over that time, whatever the fit gives.
 #[test]
 fn the_sustained_rate_is_bytes_over_active_time() {
     for link in LINKS {

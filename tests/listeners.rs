@@ -1,5 +1,5 @@
-//! A recording and a second plugin never touch our own figures, however long an event or a communicator lives among
-//! others, and hear of it to its end (tests/c/nccl/listeners.h).
+//! A recording and a second plugin never change the library's own figures, even if an event or a communicator outlives
+//! many others. They get its callbacks to its end (tests/c/nccl/listeners.h).
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -14,22 +14,22 @@ use host::{Run, play};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// NCCL 2.31's.
+/// Version of the interface of NCCL 2.31.
 const VERSION: u32 = 6;
 
-/// What a scenario leaves behind beside its summary.
+/// Results of a scenario: the run with its summary, and a directory with the recording and the second plugin's report.
 struct Heard {
     run: Run,
     directory: TempDir,
 }
 
-/// Plays it beside a recording, a second plugin or both.
+/// Plays a scenario with a recording, a second plugin or both.
 fn heard(scenario: &str, number: u32, recorded: bool, chained: bool) -> Heard {
     let directory = tempfile::tempdir().unwrap();
     let (recordings, report) = (directory.path().join("recordings"), directory.path().join("report.json"));
     let record = [("NCCL_SCOREP_RECORD", recordings.to_str().unwrap()), ("NCCL_SCOREP_RECORD_MB", "16")];
     let chain = [("NCCL_SCOREP_CHAIN", env!("SECOND_PLUGIN_V6")), ("SECOND_PLUGIN_REPORT", report.to_str().unwrap())];
-    // a recording of so many is full, and would say so
+    // a recording of this many events is full, and would print a line
     let log = [("NCCL_SCOREP_LOG", if recorded && number == MANY { "off" } else { "warn" })];
     let settings: Vec<_> =
         log.iter().chain(record.iter().filter(|_| recorded)).chain(chain.iter().filter(|_| chained)).copied().collect();
@@ -39,7 +39,7 @@ fn heard(scenario: &str, number: u32, recorded: bool, chained: bool) -> Heard {
 }
 
 impl Heard {
-    /// What the second plugin counted, which has found nothing wrong.
+    /// Returns the second plugin's counts; it must have found no error.
     fn report(&self) -> Value {
         let report: Value =
             serde_json::from_slice(&std::fs::read(self.directory.path().join("report.json")).unwrap()).unwrap();
@@ -47,15 +47,14 @@ impl Heard {
         report
     }
 
-    /// The meta line and the lines of the recording.
+    /// Returns the meta line and the other lines of the recording.
     fn recording(&self) -> (Value, Vec<Value>) {
         let mut files = self.directory.path().join("recordings").read_dir().unwrap();
         lines::all(&files.next().unwrap().unwrap().path())
     }
 }
 
-/// Said once, in a job that nobody has set a level of its lines for, whether the collector finds the time or the
-/// process ends.
+/// The line comes once, at the default level, whether the collector prints it during the job or at the process' end.
 #[test]
 fn a_recording_that_is_full_is_said_once_in_the_job() {
     let directory = tempfile::tempdir().unwrap();
@@ -70,12 +69,12 @@ fn a_recording_that_is_full_is_said_once_in_the_job() {
     }
 }
 
-/// More events than the second plugin's handles have places.
+/// More events than the second plugin has places for handles.
 const MANY: u32 = 1_060_000;
 
 #[test]
 fn a_send_is_followed_to_its_end_however_many_events_pass() {
-    // what is recorded is followed in the file, so a few will do; the figures are looked at with many
+    // the recording is checked in its file, for which fewer events suffice; the figures are checked with many
     heard("send_among_many", MANY, true, false);
     let (meta, lines) = heard("send_among_many", 20_000, true, false).recording();
     assert_eq!(meta["dropped"], 0);

@@ -1,5 +1,5 @@
-//! What the library costs in memory and threads (tests/c/nccl/memory_host.c): of communicators that idle, of those that are
-//! no more, and of every capture at full speed.
+//! Memory and threads that the library takes (tests/c/nccl/memory_host.c): for idle communicators, for ended
+//! communicators, and for every capture at full speed.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -10,33 +10,33 @@ use serde_json::Value;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-/// What an idle communicator may cost, KiB.
+/// Most memory of an idle communicator, KiB.
 const OF_A_COMMUNICATOR: u64 = 64;
-/// By how much 900 communicators that come and go may add to what the first 100 took, KiB. They come faster than they
-/// go: each waits for late events for a while, in which nobody else has its context of 256 bytes, or its place in the
-/// collector's tables. 100 to 220 were seen. A block of slots left behind by each communicator would be 3600.
+/// Most growth by 900 communicators that come and go after the first 100, KiB. Ended communicators wait for late events
+/// for a while and keep their context of 256 bytes and their place in the collector's tables; meanwhile new ones come.
+/// 100 to 220 KiB were measured. A leaked block of slots per communicator would give 3600.
 const SLACK: u64 = 384;
-/// What the library may take of a process, KiB.
+/// Most memory that the library may take in a process, KiB.
 const OF_A_PROCESS: u64 = 40 << 10;
 
-/// The numbers that a scenario of the host prints, by name.
+/// Plays a scenario of the host; returns the numbers that it prints, by name.
 fn play(library: &Path, scenario: &str, milliseconds: u32, settings: &[(&str, &str)]) -> HashMap<String, u64> {
     let mut command = tool::host(env!("HOST_MEMORY_HOST"));
     command.arg(library).args(["7", scenario, &milliseconds.to_string()]).envs(settings.iter().copied());
-    // so that kernel events are asked for; and transfers that never end are told of
+    // so that kernel events are asked for, and no line is printed about transfers that never end
     command.env("NCCL_ALLGATHERV_ENABLE", "0").env("NCCL_SCOREP_LOG", "off");
     let printed = tool::succeed(&mut command);
     let numbers = printed.lines().filter_map(|line| line.split_once(' '));
     numbers.map(|(name, number)| (name.to_owned(), number.parse().unwrap())).collect()
 }
 
-/// The library of the tests' build, and the shipped one where it is there.
+/// Returns the library of the tests' build, and the shipped library where it exists.
 fn libraries() -> Vec<PathBuf> {
     let shipped = tool::shipped(tool::LIBRARY).inspect_err(|missing| tool::skip(missing));
     [tool::library()].into_iter().chain(shipped.ok()).collect()
 }
 
-/// How much memory was more at the end of a scenario, KiB.
+/// Returns the growth of memory during a scenario, KiB.
 fn growth(library: &Path, scenario: &str, milliseconds: u32, settings: &[(&str, &str)]) -> u64 {
     let found = play(library, scenario, milliseconds, settings);
     found["after"].saturating_sub(found["before"])
@@ -46,12 +46,12 @@ fn growth(library: &Path, scenario: &str, milliseconds: u32, settings: &[(&str, 
 fn an_idle_communicator_costs_little() {
     for library in libraries() {
         let each = growth(&library, "idle", 500, &[]) / 100;
-        // one that cost nothing would not have been made
+        // a communicator that takes no memory was not created
         assert!((1..=OF_A_COMMUNICATOR).contains(&each), "{}: {each} KiB a communicator", library.display());
     }
 }
 
-/// With the settings that a job has, and where all is over at once.
+/// With a job's default settings, and with communicators that end at once.
 #[test]
 fn communicators_that_come_and_go_cost_nothing() {
     for library in libraries() {
@@ -62,7 +62,7 @@ fn communicators_that_come_and_go_cost_nothing() {
     }
 }
 
-/// Those that end amidst a transfer are kept for 120 settling times: half a minute by default.
+/// Communicators that end during a transfer are kept for 120 settling times: half a minute by default.
 #[test]
 fn communicators_that_wait_for_late_events_cost_as_much_as_idle_ones() {
     let library = tool::library();
@@ -72,7 +72,7 @@ fn communicators_that_wait_for_late_events_cost_as_much_as_idle_ones() {
     assert!(grown <= SLACK, "{grown} KiB more");
 }
 
-/// Loaded, asked for what it has, and initialized, it is a guest that does nothing.
+/// A library that is loaded, asked for its metrics and initialized has started no thread.
 #[test]
 fn no_thread_is_started_before_there_is_something_to_record() {
     for (scenario, quiet) in
@@ -84,7 +84,7 @@ fn no_thread_is_started_before_there_is_something_to_record() {
     }
 }
 
-/// Each capture twenty times, as fast as it can be played: what is recorded is taken in meanwhile.
+/// Each capture is played twenty times at full speed, while the collector processes the events.
 #[test]
 fn no_capture_at_full_speed_costs_much_or_loses_an_event() {
     let found = tool::shipped(tool::LIBRARY).and_then(|library| Ok((library, tool::shipped("scorep-nccl")?)));
@@ -100,7 +100,7 @@ fn no_capture_at_full_speed_costs_much_or_loses_an_event() {
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
-/// What is wrong with a capture.
+/// Returns what is wrong with the memory or the events of a capture.
 fn too_much(program: &Path, library: &Path, capture: &Path) -> Option<String> {
     let mut command = tool::program(program);
     command

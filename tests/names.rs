@@ -1,4 +1,4 @@
-//! Names of files: several processes of a job that were given one name, and what stands in a name for the process.
+//! File names: several processes of a job with the same name, and the placeholders of a name.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
 
-/// A process that ends when its input does.
+/// Returns a command for a process that ends when its input ends.
 fn process(directory: &Path, said: &str) -> Command {
     let mut command = tool::host(env!("HOST_EXPORT_HOST"));
     command.arg(tool::library()).args(["6", "1"]).current_dir(directory);
@@ -32,10 +32,10 @@ fn process(directory: &Path, said: &str) -> Command {
     command
 }
 
-/// Has them all run at a time, and gives what they said.
+/// Runs all commands at the same time, and returns their messages.
 fn run(directory: &Path, commands: Vec<Command>) -> Vec<String> {
     let mut processes: Vec<Child> = commands.into_iter().map(|mut command| command.spawn().unwrap()).collect();
-    // each ends when all have begun
+    // each process ends when all have begun
     let inputs: Vec<_> = processes.iter_mut().map(|process| process.stdin.take()).collect();
     drop(inputs);
     assert!(processes.iter_mut().all(|process| process.wait().unwrap().success()));
@@ -74,7 +74,7 @@ fn ranks_that_have_one_name_each_write_a_file_and_say_which() {
     let found = names(directory.path(), ".json");
     assert!(found.len() == RANKS && found.contains(&"all.json".to_owned()), "{found:?}");
     assert_eq!(pids(&directory).len(), RANKS);
-    // the first two of them say where theirs is, where they found the name taken
+    // the first two ranks that found the name taken say where their summaries are
     let told: Vec<&String> = said.iter().filter(|said| !said.is_empty()).collect();
     assert!((1..=2).contains(&told.len()) && said[2..].iter().all(String::is_empty), "{said:?}");
     for told in told {
@@ -85,8 +85,7 @@ fn ranks_that_have_one_name_each_write_a_file_and_say_which() {
     }
     assert!(names(directory.path(), ".part").is_empty());
 
-    // a later job's process takes the name, as a person would expect; later by the ticks in which the system tells of
-    // begins
+    // a process of a later job takes the name; it must begin later by a tick of the system's start times
     std::thread::sleep(std::time::Duration::from_millis(100));
     let before = pids(&directory);
     let said = run(directory.path(), commands(1, "all.json"));
@@ -101,13 +100,13 @@ fn ranks_that_have_one_name_each_write_a_file_and_say_which() {
     assert_eq!(names(directory_of_ranks.path(), ".json"), ["0.json", "1.json", "2.json", "3.json"]);
 }
 
-/// Programs one after the other under one name, each of that job: which files there are then, and what the last one has
-/// said.
+/// Runs programs of given jobs one after the other under one name, and compares the files and the last program's
+/// messages.
 #[test]
 fn an_earlier_program_of_the_same_job_keeps_its_summary() {
     let directory = tempfile::tempdir().unwrap();
     let program = |job: Option<&str>, rank: &str, name: &str| {
-        // later by the ticks in which the system tells of begins
+        // later by a tick of the system's start times
         std::thread::sleep(std::time::Duration::from_millis(100));
         let mut command = process(directory.path(), "said.0");
         command.env("NCCL_SCOREP_SUMMARY", name).envs(job.map(|job| ("SLURM_JOB_ID", job)));
@@ -124,21 +123,21 @@ fn an_earlier_program_of_the_same_job_keeps_its_summary() {
         "{two:?}: {said}"
     );
     assert_eq!(fs::read(directory.path().join("all.0.json")).unwrap(), first);
-    // another job's program takes the name, and says so
+    // another job's program takes the name, with a line that says so
     let (found, said) = program(Some("8"), "0", "all.%r.json");
     assert!(found == two && said.contains("takes the place of an earlier one of job slurm 7"), "{found:?}: {said}");
-    // one without a job does so, too; then it is not known whose that is
+    // a program without a job takes it, too; then the owner of the earlier file is not known
     let (found, said) = program(None, "0", "all.%r.json");
     assert!(found == two && said.contains("of job slurm 8"), "{found:?}: {said}");
     let (found, said) = program(Some("8"), "0", "all.%r.json");
     assert!(found.len() == 3 && said.contains("does not say of which job"), "{found:?}: {said}");
-    // of many ranks, the first one says it
+    // only the first of many ranks prints the line
     assert_eq!(program(Some("8"), "3", "all.%r.json").1, "");
     let (found, said) = program(Some("8"), "3", "all.%r.json");
     assert!(found.len() == 5 && said.is_empty(), "{found:?}: {said}");
 }
 
-/// As another container has written it.
+/// The earlier file looks like one of another container.
 #[test]
 fn the_cure_is_not_what_the_name_has_already() {
     let directory = tempfile::tempdir().unwrap();
@@ -170,7 +169,7 @@ fn a_rank_that_nobody_has_told_is_the_process() {
     assert_eq!(names(&directory.path().join(format!("of-pid{pid}")), ".jsonl.gz").len(), 1);
 }
 
-/// As another container has written it, whose processes have the same host name and the same numbers.
+/// The earlier file looks like one of another container with the same host name and the same process ids.
 #[test]
 fn a_recording_takes_the_place_of_no_other() {
     let directory = tempfile::tempdir().unwrap();
@@ -191,7 +190,7 @@ fn a_recording_takes_the_place_of_no_other() {
     let own = found.iter().find(|name| !other.contains(name)).unwrap();
     assert!(other.len() == 1 && said.contains(own.as_str()), "{found:?}: {said}");
     tool::summary(tool::tool().args(["replay", "--format", "json"]).arg(directory.path().join(own)));
-    // and one that meets none has the plain name
+    // a recording that finds no earlier file has the plain name
     command.env("NCCL_SCOREP_RECORD", "alone");
     run(directory.path(), vec![command]);
     assert_eq!(names(&directory.path().join("alone"), ".jsonl.gz")[0].matches('.').count(), 3);

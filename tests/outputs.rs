@@ -1,4 +1,4 @@
-//! What the tool does where it cannot write, is ended, or writes to a terminal.
+//! Behaviour of the tool when it cannot write, when a signal ends it, and when it writes to a terminal.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -17,10 +17,10 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// How long a process may take to end.
+/// Longest time that a process may take to end.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What is done where nothing can be written; a place is one that there is room in.
+/// Returns commands that write to standard output; `place` is a directory with room for their files.
 fn commands(place: &Path) -> Vec<Command> {
     let command = |arguments: &[&str]| {
         let mut command = tool::tool();
@@ -50,7 +50,7 @@ fn a_full_output_is_an_error_and_no_panic() {
         assert_eq!(output.status.code(), Some(1), "{command:?}: {said}");
         assert!(said.starts_with("scorep-nccl: standard output: ") && said.lines().count() == 1, "{command:?}: {said}");
     }
-    // nor is the line that nobody can be told
+    // the tool does not panic either where the message cannot be written
     for mut command in commands(place.path()) {
         let full = || File::options().write(true).open("/dev/full").unwrap();
         let status = command.stdout(full()).stderr(full()).status().unwrap();
@@ -76,14 +76,14 @@ fn entries(directory: &Path) -> Vec<PathBuf> {
     directory.read_dir().unwrap().map(|entry| entry.unwrap().path()).collect()
 }
 
-/// A replay that waits for a capture, and where it has its temporary files.
+/// A replay that waits for a capture, with the directory of its temporary files.
 struct Waiting {
     directory: TempDir,
     replay: std::process::Child,
 }
 
 impl Waiting {
-    /// Begins one, and waits until its children are at work.
+    /// Starts a replay, and waits until its children run.
     fn new(before: &[&str]) -> Self {
         let directory = tempfile::tempdir().unwrap();
         for name in ["tmp", "out"] {
@@ -123,14 +123,14 @@ impl Waiting {
         children.split_whitespace().map(|pid| pid.parse().unwrap()).collect()
     }
 
-    /// Sends a signal, and gives by which one it ends; then its children have ended, too.
+    /// Sends a signal; returns the signal that ended the replay, after its children have ended.
     fn ended_by(&mut self, signal: i32) -> Option<i32> {
         let children = self.children();
         // SAFETY: kill takes any numbers; the process is this test's own, and has not been waited for.
         assert_eq!(unsafe { libc::kill(self.replay.id().cast_signed(), signal) }, 0);
         let status = self.replay.wait().unwrap();
         for child in children {
-            // nobody may have waited for it
+            // a zombie counts as ended: nobody may have waited for it
             let is_there = |stat: String| !stat.rsplit(')').next().unwrap().starts_with(" Z");
             let begun = Instant::now();
             while fs::read_to_string(format!("/proc/{child}/stat")).is_ok_and(is_there) {
@@ -141,7 +141,7 @@ impl Waiting {
         status.signal()
     }
 
-    /// What it has left behind.
+    /// Returns the files that the replay has left behind.
     fn left(&self) -> Vec<PathBuf> {
         ["tmp", "out"].into_iter().flat_map(|name| entries(&self.directory.path().join(name))).collect()
     }
@@ -153,7 +153,7 @@ fn a_signal_leaves_neither_files_nor_children() {
         let mut waiting = Waiting::new(&[]);
         assert_eq!((waiting.ended_by(signal), waiting.left()), (Some(signal), vec![]));
     }
-    // nothing can be done about files
+    // after SIGKILL its files stay, which cannot be helped
     assert_eq!(Waiting::new(&[]).ended_by(libc::SIGKILL), Some(libc::SIGKILL));
 }
 
@@ -165,49 +165,49 @@ fn a_signal_that_is_ignored_stays_so() {
     assert_eq!((waiting.ended_by(libc::SIGTERM), waiting.left()), (Some(libc::SIGTERM), vec![]));
 }
 
-/// What a command prints on a terminal of so many columns.
+/// Returns the output of a successful command on a terminal of this width.
 fn on_terminal(columns: u16, command: &mut Command) -> String {
     let (text, status) = printed_on_terminal(columns, command);
     assert!(status.success());
     text
 }
 
-/// The same with its status.
+/// Returns the output of a command on a terminal of this width, and its exit status.
 fn printed_on_terminal(columns: u16, command: &mut Command) -> (String, ExitStatus) {
     let size = libc::winsize { ws_row: 50, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
     let (mut ours, mut theirs) = (0, 0);
-    // SAFETY: two places for descriptors, no name, no modes, and a size that is read.
+    // SAFETY: the pointers are two places for descriptors, NULL for name and modes, and a size that is only read.
     let opened = unsafe {
         libc::openpty(&raw mut ours, &raw mut theirs, std::ptr::null_mut(), std::ptr::null(), &raw const size)
     };
     assert_eq!(opened, 0);
-    // SAFETY: both descriptors are new, and nobody else's.
+    // SAFETY: both descriptors are new, and nothing else owns them.
     let (ours, theirs) = unsafe { (OwnedFd::from_raw_fd(ours), OwnedFd::from_raw_fd(theirs)) };
     let mut child = command.stdout(theirs).stderr(Stdio::null()).stdin(Stdio::null()).spawn().unwrap();
-    // the command holds the terminal, too
+    // the command holds the terminal open, too
     command.stdout(Stdio::null());
     let mut text = Vec::new();
     let mut ours = File::from(ours);
     let mut some = [0; 4096];
-    // the end of a terminal is an error
+    // reading at the end of a terminal gives an error
     while let Ok(count @ 1..) = ours.read(&mut some) {
         text.extend_from_slice(&some[..count]);
     }
     (String::from_utf8(text).unwrap(), child.wait().unwrap())
 }
 
-/// Columns of the widest line of a table.
+/// Returns the width of the widest line of a table, in columns.
 fn widest(text: &str) -> usize {
     let tables = text.lines().map(|line| line.trim_end_matches('\r')).filter(|line| is_of_table(line));
     tables.map(|line| line.chars().count()).max().unwrap()
 }
 
-/// Whether a line is of a table.
+/// Returns whether a line belongs to a table.
 fn is_of_table(line: &str) -> bool {
     line.starts_with(['│', '┌', '╞', '└'])
 }
 
-/// Cells of all rows of all tables, headings left out.
+/// Returns the cells of all rows of all tables without the headings.
 fn cells(text: &str) -> Vec<String> {
     let mut cells = Vec::new();
     let mut is_heading = false;
@@ -233,7 +233,7 @@ fn tables_of_all_captures_have_whole_numbers_at_any_width() {
             let text = report::view(&summary, &View { width: Some(width), ..View::default() });
             let wide = text.lines().find(|line| is_of_table(line) && line.chars().count() > width.into());
             assert_eq!(wide, None, "{name} at {width}\n{text}");
-            // each is a cell of the whole table, or a communicator's first digits
+            // each is a cell of the full table, or the first digits of a communicator
             let unknown: Vec<String> = cells(&text)
                 .into_iter()
                 .filter(|cell| {
@@ -256,7 +256,7 @@ fn nothing_is_wider_than_the_terminal_but_single_words() {
     for width in [80, 60] {
         for arguments in [&["replay", run.to_str().unwrap()][..], &["doctor"]] {
             let mut command = tool::tool();
-            // a doctor's status is that of what it finds
+            // a doctor's exit status depends on its findings
             let text = printed_on_terminal(width, command.args(arguments).env_remove("COLUMNS")).0;
             let lines = text.lines().map(|line| line.trim_end_matches('\r'));
             let wide: Vec<&str> = lines

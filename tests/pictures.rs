@@ -1,5 +1,4 @@
-//! The pictures in docs/pictures are what the demo draws, and have a row for each lane that the run would have in
-//! Score-P.
+//! The pictures in docs/pictures equal the demo's, and have a row for each lane that the run would have in Score-P.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -28,7 +27,7 @@ fn the_documents_have_the_pictures_that_the_demo_draws() {
     assert_eq!(rows, lanes(&summary).iter().map(String::as_str).collect());
 }
 
-/// The lanes of a run without operations at the same time, by their names in Score-P's trace.
+/// Returns the lanes of a run without simultaneous operations, by their names in Score-P's trace.
 fn lanes(summary: &Value) -> BTreeSet<String> {
     let text = |row: &Value, field: &str| row[field].as_str().map_or_else(|| row[field].to_string(), str::to_owned);
     let rows = |list: &str| summary[list].as_array().unwrap().clone();

@@ -1,5 +1,5 @@
-//! Whose figures these are: recordings and summaries say which process, job and time they are of, each process counts
-//! once, jobs stand apart, and ranks that are not there are said.
+//! The origin of figures: recordings and summaries name their process, job and time. Each process counts once, jobs
+//! stand apart, and missing ranks are named.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -23,7 +23,7 @@ fn replay(captures: &[&Path], format: &str) -> Command {
     command
 }
 
-/// What a replay says that must fail, and print nothing.
+/// Returns the message of a replay that must fail and print nothing.
 fn refused(captures: &[&Path]) -> String {
     let output = replay(captures, "table").output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
@@ -35,7 +35,7 @@ fn ranks(run: &str) -> Vec<PathBuf> {
     tool::captures(&tool::run(run))
 }
 
-/// A capture whose first line says something else.
+/// Returns a copy of a capture with a changed first line.
 fn with_meta(capture: &Path, change: impl Fn(&mut Value)) -> Edited {
     Edited::of(capture, |line| {
         if line["cb"] == "meta" {
@@ -53,7 +53,7 @@ fn a_process_that_is_there_twice_is_refused_by_name() {
         let named = format!("{} and {} are recordings of one process (process ", one.display(), other.display());
         assert!(said.contains(&named), "{said}");
     }
-    // by its own number, whatever else the files say
+    // the process' own id decides, whatever else the files say
     let numbered = |real0: u64| {
         with_meta(one, move |meta| {
             meta["real0"] = json!(real0);
@@ -65,7 +65,7 @@ fn a_process_that_is_there_twice_is_refused_by_name() {
     assert!(said.contains(" on a, begun 1970-01-01T00:00:00"), "{said}");
 }
 
-/// A copy that did not come through whole is bad, and no second recording of its process.
+/// An incomplete copy is a bad recording, and does not count as a second recording of its process.
 #[test]
 fn a_bad_copy_of_a_good_recording_is_left_out() {
     let all = ranks("nodes2x1_comms");
@@ -82,14 +82,14 @@ fn a_bad_copy_of_a_good_recording_is_left_out() {
             text.starts_with("2 of 3 recordings: the others are left out") && !said.contains("recordings of one"),
             "{said}"
         );
-        // the figures are those of the good ones
+        // the figures are those of the good recordings
         let operations =
             |text: &str| text.lines().filter(|line| line.starts_with('│')).map(str::to_owned).collect::<Vec<_>>();
         assert_eq!(operations(&text), operations(&whole));
     }
 }
 
-/// Files of which the first lines tell nothing alike, and the communicators do.
+/// The first lines of both files differ, and a rank of a communicator is in both.
 #[test]
 fn a_rank_that_two_files_have_is_refused_by_name() {
     let one = &ranks("nodes2x1_comms")[1];
@@ -99,7 +99,7 @@ fn a_rank_that_two_files_have_is_refused_by_name() {
     assert!(said.contains(&format!("is in {} and in {}: ", one.display(), other.path().display())), "{said}");
 }
 
-/// The heads of all tables, and the lines between them.
+/// Returns the headings of all tables.
 fn heads(text: &str) -> Vec<&str> {
     let words = ["Communicators;", "Operations;", "Transfers over", "Bus bandwidth", "Arrival at"];
     text.lines().filter(|line| words.iter().any(|word| line.starts_with(word))).collect()
@@ -122,7 +122,7 @@ fn every_table_says_of_how_many_ranks_it_is() {
     assert!(summary["notes"].to_string().contains("these are not here: 1 to 3"), "{}", summary["notes"]);
 }
 
-/// A job of 8, of which two share the largest communicator that is known here.
+/// A job of 8 ranks, two of which share the largest known communicator.
 #[test]
 fn ranks_of_the_job_that_no_communicator_tells_of_are_missed() {
     let few = two_pairs([(Some("slurm 9"), [0, 1], 8, 0), (None, [0, 1], 8, 0)]);
@@ -136,7 +136,7 @@ fn ranks_of_the_job_that_no_communicator_tells_of_are_missed() {
     assert!(text.contains(&format!("note: {note}\n")), "{text}");
 }
 
-/// Who pairs operations by their order must know all of them: one hole would shift every pair behind it.
+/// Operations are paired by their order, so all of them must be known: a missing operation would shift all later pairs.
 #[test]
 fn ranks_are_not_compared_where_a_recording_lacks_callbacks() {
     let all: Vec<PathBuf> = ranks("nodes2x2_collectives");
@@ -153,7 +153,7 @@ fn ranks_are_not_compared_where_a_recording_lacks_callbacks() {
     assert!(lacking["processes"].to_string().contains(said) && !whole.to_string().contains(said), "{lacking}");
 }
 
-/// NCCL of the first interfaces does not say how many ranks a communicator has.
+/// NCCL's first interfaces do not give the number of ranks of a communicator.
 #[test]
 fn where_nobody_says_how_many_ranks_there_are_that_is_said() {
     let one = ranks("nodes2x1_comms");
@@ -176,7 +176,7 @@ fn jobs_stand_apart() {
         let (head, tables) = job.split_once("\n\n").unwrap();
         let named = |(rank, path): (usize, &PathBuf)| head.contains(&format!("{} (rank {rank})", path.display()));
         assert!(own.iter().enumerate().all(named), "{head}");
-        // the same as without the other job
+        // the figures are the same as without the other job
         let own: Vec<&Path> = own.iter().map(PathBuf::as_path).collect();
         assert_eq!(tables.trim_end(), tool::succeed(&mut replay(&own, "table")).trim_end());
     }
@@ -200,12 +200,13 @@ fn a_communicator_decides_over_the_names_of_jobs() {
     };
     let expected = json!([{"name": "a", "processes": [0, 1]}, {"name": "c", "processes": [2, 3]}]);
     assert_eq!(jobs(["a", "b", "c", "c"]), expected);
-    // one name, but not at a time: two runs
+    // the same name at different times means two runs
     let expected = json!([{"name": "a, run 2", "processes": [0, 1]}, {"name": "a, run 1", "processes": [2, 3]}]);
     assert_eq!(jobs(["a", "b", "a", "c"]), expected);
 }
 
-/// A recording as if of a process of another communicator, so many hours later, which says this of itself.
+/// Returns a recording as if of a process of another communicator, this many hours later, with this description of
+/// itself.
 fn elsewhere(path: &Path, process: &Value, comm: &'static str, hours: u64) -> Edited {
     let process = process.clone();
     Edited::of(path, move |line| match line["cb"].as_str() {
@@ -221,7 +222,8 @@ fn elsewhere(path: &Path, process: &Value, comm: &'static str, hours: u64) -> Ed
     })
 }
 
-/// Two pairs of processes, a communicator each, by job, ranks, their number, and how many hours later they began.
+/// Returns two pairs of processes with a communicator each, by job, ranks, number of ranks, and hours by which they
+/// begin later.
 fn two_pairs(of: [(Option<&str>, [u32; 2], u32, u64); 2]) -> Vec<Edited> {
     let pair = ranks("nvlink2_collectives");
     let both = of.into_iter().zip(["aa", "bb"]).flat_map(|((job, ranks, size, hours), comm)| {
@@ -243,7 +245,7 @@ fn replay_all(edited: &[Edited], format: &str) -> Command {
     replay(&paths.iter().map(PathBuf::as_path).collect::<Vec<_>>(), format)
 }
 
-/// A batch script that starts a program twice, by a launcher that gives it no name.
+/// A batch script starts a program twice, by a launcher that gives it no name of its own.
 #[test]
 fn two_runs_of_one_name_stand_apart() {
     let named = Some("slurm 7");
@@ -254,7 +256,7 @@ fn two_runs_of_one_name_stand_apart() {
     let text = tool::succeed(&mut replay_all(&runs, "table"));
     assert!(text.starts_with("These processes are of 2 jobs, whose figures stand apart.\n"), "{text}");
     assert!(text.contains("== Job 1: slurm 7, run 1; ") && text.contains("== Job 2: slurm 7, run 2; "), "{text}");
-    // each counts its own operations alone
+    // each run counts only its own operations
     for run in [&runs[..2], &runs[2..]] {
         let alone = tool::succeed(&mut replay_all(run, "table"));
         assert!(text.contains(alone.trim_end()), "{text}\n{alone}");
@@ -265,7 +267,7 @@ fn two_runs_of_one_name_stand_apart() {
     assert_eq!(tool::summary(&mut replay_all(&one_run, "json"))["jobs"], expected);
 }
 
-/// An archive of two jobs: each is a part of the system tree, with the machines that it was on.
+/// In an archive of two jobs, each job is a node of the system tree, with the machines it ran on.
 #[test]
 fn jobs_stand_apart_in_an_archive() {
     if Command::new("otf2-print").arg("--version").output().is_err() {
@@ -289,7 +291,7 @@ fn jobs_stand_apart_in_an_archive() {
     assert_eq!(tree(&runs[..2], "one").len(), 2);
 }
 
-/// Tensor parallel groups, and nobody who gives the job a name.
+/// Tensor parallel groups of a job without a name.
 #[test]
 fn nameless_ranks_of_as_many_are_of_one_job() {
     let jobs = |of| tool::summary(&mut replay_all(&two_pairs(of), "json"))["jobs"].clone();
@@ -323,7 +325,7 @@ fn different_nccls_in_one_job_are_said() {
     );
 }
 
-/// A recording of an older version: what it does not say is not known, and its times come from its clocks.
+/// A recording of an older recorder: data that it lacks is unknown, and its times come from its clocks.
 #[test]
 fn a_replay_is_of_the_recorded_process() {
     let capture = &ranks("nodes2x1_comms")[0];
@@ -345,7 +347,7 @@ fn a_replay_is_of_the_recorded_process() {
     assert_eq!((seconds("started"), seconds("ended")), (real0 / 1000, (real0 + last) / 1000));
 }
 
-/// A process with a stand-in for NCCL, its summary and its recording.
+/// Runs a process with a stand-in for NCCL; returns its directory, its summary and its recording.
 fn job(settings: &[(&str, &str)], prepare: impl FnOnce(&mut Command)) -> (TempDir, Value, PathBuf) {
     let directory = tempfile::tempdir().unwrap();
     let summary = directory.path().join("summary.json");
@@ -390,7 +392,7 @@ fn a_summary_and_a_recording_say_whose_they_are() {
     assert_eq!(process["id"].as_str().unwrap().len(), 16);
     assert!(process["started"].as_str().unwrap() <= process["ended"].as_str().unwrap(), "{process}");
 
-    // its recording says the same, here and wherever it is replayed
+    // the recording has the same data, here and wherever it is replayed
     let replayed =
         &tool::summary(replay(&[&recording], "json").env("SLURM_JOB_ID", "8").env("RANK", "1"))["processes"][0];
     let fields = ["id", "pid", "host", "boot", "job", "rank", "ranks", "variables", "nccl", "interface"];
@@ -409,7 +411,7 @@ fn two_processes_have_two_numbers() {
     assert_eq!((&first["job"], &first["rank"], &first["ranks"]), (&Value::Null, &Value::Null, &Value::Null));
 }
 
-/// A filter of system calls that answers getrandom with EPERM.
+/// Installs a filter of system calls under which getrandom fails with EPERM.
 fn deny_random() -> std::io::Result<()> {
     let instruction = |code: u32, jt, jf, k| libc::sock_filter { code: code as u16, jt, jf, k };
     let (load, equal, answer) = (0x20, 0x15, 0x06);
@@ -420,7 +422,7 @@ fn deny_random() -> std::io::Result<()> {
         instruction(answer, 0, 0, libc::SECCOMP_RET_ALLOW),
     ];
     let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
-    // SAFETY: two system calls; the program and its instructions live as long as they take.
+    // SAFETY: two system calls; the program and its instructions outlive them.
     let done = unsafe {
         libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
             && libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program) == 0
@@ -431,7 +433,7 @@ fn deny_random() -> std::io::Result<()> {
 #[test]
 fn where_random_numbers_are_denied_processes_still_differ() {
     let deny = |command: &mut Command| {
-        // SAFETY: between fork and exec it makes two system calls, and allocates nothing.
+        // SAFETY: between fork and exec the closure makes two system calls and allocates nothing.
         unsafe { command.pre_exec(deny_random) };
     };
     let (_one, first, _) = job(&[], deny);

@@ -1,4 +1,4 @@
-//! The documentation's tables are the code's.
+//! The documentation's tables equal the code's.
 
 use common::config::SETTINGS;
 use common::metric::{DEFAULT, Fixed, Owner, SERIES, counters};
@@ -33,7 +33,7 @@ fn every_series_is_among_the_metrics_with_its_unit() {
     }
 }
 
-/// Their names stand where lanes are written, each behind `c"`.
+/// The names are in the sources that write lanes, each behind `c"`.
 #[test]
 fn every_counter_and_attribute_of_a_lane_is_among_the_metrics() {
     let names = LANES.split("c\"nccl_").skip(1).filter_map(|rest| rest.split('"').next());

@@ -1,4 +1,5 @@
-//! A recording is a capture: what a replay plays comes out again, but for times, threads and the numbers of handles.
+//! A recording is a capture: recording a replay gives the played calls again, except for times, threads and the numbers
+//! of handles.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -12,7 +13,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Captures that are replayed through the version they were recorded with.
+/// Captures that are replayed through the version with which they were recorded.
 const RUNS: [&str; 8] = [
     "net2_single",
     "v231_nvlink2_graph",
@@ -34,7 +35,7 @@ fn replay(capture: &Path, directory: &Path) -> Command {
     command
 }
 
-/// The one recording in a directory.
+/// Returns the only recording in a directory.
 fn recording(directory: &Path) -> PathBuf {
     let files: Vec<PathBuf> = directory.read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
     assert_eq!(files.len(), 1, "{files:?}");
@@ -42,7 +43,7 @@ fn recording(directory: &Path) -> PathBuf {
     files[0].clone()
 }
 
-/// What was numbered by whoever wrote the file, numbered by appearance; times taken away.
+/// Renumbers the ids that a recorder chose by their order of appearance, and removes times.
 #[derive(Default)]
 struct Renumbered([HashMap<u64, u64>; 3]);
 
@@ -65,7 +66,7 @@ impl Renumbered {
     }
 }
 
-/// The first line of two captures that differs; `None` when one is a prefix of the other.
+/// Returns the first line in which two captures differ; `None` if one is a prefix of the other.
 fn difference(one: &Path, other: &Path) -> Option<(usize, Value, Value)> {
     let ((one_meta, one_lines), (other_meta, other_lines)) = (lines::played(one), lines::played(other));
     let (mut one, mut other) = (Renumbered::default(), Renumbered::default());
@@ -75,7 +76,7 @@ fn difference(one: &Path, other: &Path) -> Option<(usize, Value, Value)> {
     })
 }
 
-/// The figures that do not depend on times.
+/// Returns the figures that do not depend on times.
 fn counts(summary: &Value) -> Value {
     let pick = |row: &Value, fields: &[&str]| -> Value {
         fields.iter().map(|field| ((*field).to_owned(), row[field].clone())).collect::<serde_json::Map<_, _>>().into()
@@ -96,7 +97,7 @@ fn a_recording_of_a_replay_is_the_capture_again() {
     for run in RUNS {
         let capture = &tool::captures(&tool::run(run))[0];
         let directory = tempfile::tempdir().unwrap();
-        // some captures make the plugin warn of NCCL itself
+        // some captures make the plugin warn about NCCL itself
         let summary = tool::summary(replay(capture, directory.path()).env("NCCL_SCOREP_LOG", "off"));
         let recorded = recording(directory.path());
         let ((meta, played), (recorded_meta, recorded_lines)) = (lines::played(capture), lines::played(&recorded));
@@ -115,8 +116,8 @@ fn a_recording_of_a_replay_is_the_capture_again() {
 fn when_its_memory_is_full_it_ends_and_counts_the_rest() {
     let capture = &tool::captures(&tool::run("nodes4x1_pipeline"))[1];
     let directory = tempfile::tempdir().unwrap();
-    // said in the job, once, at the level that nobody has set; written at the end alone, as on a file system that takes
-    // nothing meanwhile
+    // the line comes once, at the default level; the recording is written only at the end, as on a file system that
+    // accepts no writes before
     let mut command = replay(capture, directory.path());
     command.env("NCCL_SCOREP_RECORD_SECONDS", "0");
     let output = command.env("NCCL_SCOREP_RECORD_MB", "1").env("NCCL_SCOREP_LOG", "warn").output().unwrap();
@@ -129,7 +130,7 @@ fn when_its_memory_is_full_it_ends_and_counts_the_rest() {
     assert!(kept.len() > 5_000 && kept.len() < played.len(), "{}", kept.len());
     assert_eq!(meta["dropped"], json!(played.len() - kept.len()));
     assert_eq!(difference(capture, &recorded), None);
-    // what it has can be replayed, and what it lacks is said: by the summary, the tables and the last line
+    // the recorded part can be replayed; the summary, the tables and the last line say what is missing
     let dropped = meta["dropped"].as_u64().unwrap();
     assert!(meta["full"].as_u64().unwrap() > 0, "{meta}");
     let replayed = |format: &str| tool::tool().args(["replay", "--format", format]).arg(&recorded).output().unwrap();
@@ -147,7 +148,7 @@ fn when_its_memory_is_full_it_ends_and_counts_the_rest() {
     }
 }
 
-/// Values of quotes are twice as long in JSON.
+/// A value of quotes doubles its length in JSON.
 #[test]
 fn a_head_that_would_be_too_long_leaves_out_the_variables() {
     let directory = tempfile::tempdir().unwrap();
@@ -183,7 +184,7 @@ fn a_head_that_would_be_too_long_leaves_out_the_variables() {
     assert!(meta["process"]["id"].is_string() && meta["process"]["variables"] == json!({}), "{meta}");
 }
 
-/// More than its memory holds, in parts: what is written makes room.
+/// The recording is larger than its memory: written parts make room for later ones.
 #[test]
 fn memory_that_is_written_is_used_again() {
     let directory = tempfile::tempdir().unwrap();
@@ -203,10 +204,10 @@ fn memory_that_is_written_is_used_again() {
             .map(|path| path.metadata().unwrap().len())
             .sum::<u64>()
     };
-    // of that many bytes, twice as many lines as there is memory for
+    // twice as many lines, of that many bytes, as the memory has room for
     let begun = std::time::Instant::now();
     while length() < 400_000 {
-        // for a file that stops growing, not for a slow machine
+        // detects a file that stops growing, not a slow machine
         assert!(process.try_wait().unwrap().is_none() && begun.elapsed().as_secs() < 60, "{}", length());
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
@@ -238,7 +239,7 @@ fn a_file_that_cannot_be_written_to_its_end_is_told_in_one_line_and_not_left_beh
     let capture = &tool::captures(&tool::run("nodes4x1_pipeline"))[1];
     let directory = tempfile::tempdir().unwrap();
     let replay = replay(capture, directory.path());
-    // files of 64 KiB at most, which is enough for everything else
+    // files of at most 64 KiB, which is enough for everything else
     let mut limited = Command::new("sh");
     limited
         .args(["-c", "trap '' XFSZ; ulimit -f 128; exec \"$@\"", "sh"])
@@ -261,7 +262,7 @@ fn a_file_that_cannot_be_written_to_its_end_is_told_in_one_line_and_not_left_beh
 fn every_process_has_a_file_of_its_own() {
     let run = tool::run("nvlink4_ring");
     let directory = tempfile::tempdir().unwrap();
-    // a directory that is not there yet is made
+    // a missing directory is created
     let inner = directory.path().join("a/b");
     tool::succeed(&mut replay(&run, &inner));
     let files: HashSet<PathBuf> = inner.read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -276,14 +277,14 @@ fn many_threads_at_once_are_in_their_true_order() {
         .arg(tool::library())
         .args(["4", "5000", "2"])
         .env("NCCL_SCOREP_LOG", "off")
-        // parts are written amid their callbacks
+        // parts are written while callbacks come
         .env("NCCL_SCOREP_RECORD_SECONDS", "0.01")
         .env("NCCL_SCOREP_RECORD", directory.path());
     tool::succeed(&mut command);
     let recorded = recording(directory.path());
     let (meta, kept) = lines::played(&recorded);
     assert_eq!(meta["dropped"], json!(0));
-    // nothing is stopped before it starts, and no thread goes back in time
+    // no event is stopped before it starts, and no thread's times fall
     let mut started: HashSet<u64> = HashSet::new();
     let mut last: HashMap<u64, u64> = HashMap::new();
     for line in &kept {
@@ -309,6 +310,6 @@ fn odd_handles_of_a_c_program_are_left_out_and_counted() {
     command.arg(tool::library()).arg("5").env("NCCL_SCOREP_RECORD", directory.path());
     tool::succeed(&mut command);
     let (meta, kept) = lines::played(&recording(directory.path()));
-    // stops of NULL and of an invented handle; the second stop of a handle is recorded
+    // stops of NULL and of an invented handle are dropped; the second stop of a handle is recorded
     assert_eq!((meta["dropped"].as_u64(), kept.len()), (Some(2), 14), "{kept:#?}");
 }

@@ -1,5 +1,5 @@
-//! What a recording makes the tool take is in proportion to the file, and what no recorder writes is refused with a
-//! word that says so.
+//! The tool's memory is in proportion to a recording's file, and lines that no recorder writes are refused with a clear
+//! message.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -20,7 +20,7 @@ const INIT: &str = r#"{"t":1,"tid":1,"cb":"init","ctx":1,"comm":"ab","name":"","
 const GROUP: &str =
     r#"{"t":1,"tid":1,"cb":"start","ctx":1,"h":1,"type":"GroupApi","parent":0,"rank":0,"depth":1,"graph":0}"#;
 
-/// A recording of these lines.
+/// Writes a recording with these lines.
 fn recording(directory: &TempDir, lines: impl IntoIterator<Item = String>) -> PathBuf {
     let path = directory.path().join("long.r0.jsonl.gz");
     let mut file = GzEncoder::new(File::create(&path).unwrap(), Compression::fast());
@@ -31,7 +31,7 @@ fn recording(directory: &TempDir, lines: impl IntoIterator<Item = String>) -> Pa
     path
 }
 
-/// A replay that must be refused at that line.
+/// Checks that a replay refuses these lines at that line, with that message.
 fn refused(lines: impl IntoIterator<Item = String>, line: usize, trouble: &str) {
     let directory = tempfile::tempdir().unwrap();
     let path = recording(&directory, lines);
@@ -45,13 +45,13 @@ fn refused(lines: impl IntoIterator<Item = String>, line: usize, trouble: &str) 
     );
 }
 
-/// Runs it to its end, and gives the most memory of it and of each process that it starts, MiB.
+/// Runs a command to its end; returns the largest memory of it and of the processes that it starts, MiB.
 #[expect(clippy::zombie_processes, reason = "it is waited for by wait4, which tells of its memory")]
 fn peak_mib(command: &mut Command) -> i64 {
     let child = command.stdout(Stdio::null()).spawn().unwrap();
     let pid = libc::pid_t::try_from(child.id()).unwrap();
     let mut status = 0;
-    // SAFETY: all zero is a value of the type; the child is ours and is waited for once.
+    // SAFETY: all zeros are a value of the type; the child is this test's own and is waited for once.
     let usage = unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();
         assert_eq!(libc::wait4(pid, &raw mut status, 0, &raw mut usage), pid);
@@ -61,7 +61,7 @@ fn peak_mib(command: &mut Command) -> i64 {
     usage.ru_maxrss >> 10
 }
 
-/// 14 MB of text in 80 KB, which would be 40 MiB of calls, and 150 MiB of regions in a trace.
+/// The file has 80 KB for 14 MB of text, which would take 40 MiB as calls, and 150 MiB as regions of a trace.
 #[test]
 fn a_line_that_comes_again_and_again_takes_no_memory() {
     let directory = tempfile::tempdir().unwrap();
@@ -99,7 +99,7 @@ fn times_that_no_clock_shows_are_refused() {
     refused([line], 3, "\"t\" is 9223372036854775808 ns, which is more than 2305843009213693952");
 }
 
-/// Each thread of a recording is a thread of the replay.
+/// A replay starts a thread for each thread of a recording.
 #[test]
 fn two_thousand_threads_play_within_two_gib_of_addresses() {
     let directory = tempfile::tempdir().unwrap();
@@ -109,7 +109,7 @@ fn two_thousand_threads_play_within_two_gib_of_addresses() {
     assert_eq!(summary["processes"][0]["callbacks"], 2002);
 }
 
-/// Where the system refuses a thread, the replay ends and says so.
+/// Where the system refuses a thread, the replay ends with an error.
 #[test]
 fn threads_that_are_refused_are_an_error() {
     let directory = tempfile::tempdir().unwrap();
@@ -121,7 +121,7 @@ fn threads_that_are_refused_are_an_error() {
     assert!(said.contains(&*path.to_string_lossy()) && said.contains("could not be started"), "{said}");
 }
 
-/// A replay that may take so many KiB of addresses.
+/// Returns a replay with this limit of the address space, KiB.
 fn limited(path: &Path, kib: u32) -> Command {
     let mut command = tool::tool();
     command.arg("replay").arg(path).args(["--format", "json"]);
@@ -134,7 +134,7 @@ fn limited(path: &Path, kib: u32) -> Command {
 fn a_recording_from_a_pipe_is_played() {
     let directory = tempfile::tempdir().unwrap();
     let capture = tool::run("nodes2x1_comms").join("comms.r0.jsonl.gz");
-    // the replay itself is the other program that the shell starts
+    // the shell also starts cat, which writes into the pipe; the replay is the shell's other child
     let script = "mkfifo \"$1\" && { cat \"$2\" > \"$1\" & \"$3\" replay \"$1\" --format json; }";
     let fifo = directory.path().join("fifo");
     let piped = [OsStr::new("-c"), script.as_ref(), "sh".as_ref(), fifo.as_os_str(), capture.as_os_str()];
@@ -143,7 +143,7 @@ fn a_recording_from_a_pipe_is_played() {
     assert_eq!(of_pipe["operations"], of_file["operations"]);
 }
 
-/// What a recording lacks is a number that it gives.
+/// The number of missing callbacks comes from the recording itself, so it may be anything.
 #[test]
 fn a_recording_that_lacks_any_number_of_callbacks_gives_figures() {
     let directory = tempfile::tempdir().unwrap();
@@ -162,7 +162,7 @@ fn a_recording_that_lacks_any_number_of_callbacks_gives_figures() {
         file.finish().unwrap();
         path
     });
-    // standard error says that they lack callbacks
+    // standard error has the line about missing callbacks
     let printed = |command: &mut Command| command.stderr(Stdio::null()).output().unwrap().stdout;
     let tables = printed(tool::tool().arg("replay").arg(directory.path()));
     assert!(String::from_utf8_lossy(&tables).contains("callbacks are not in the recordings"));

@@ -1,4 +1,4 @@
-//! The reference, on figures that were worked out by hand: a reference that could not be wrong would prove nothing.
+//! Checks of the reference with figures computed by hand: a reference that accepts wrong figures would prove nothing.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -23,7 +23,7 @@ const FIRST: &str = include_str!("support/reference/by_hand/first.jsonl");
 /// A process with rank 1 of communicator ab, under an interface that reports no API calls.
 const SECOND: &str = include_str!("support/reference/by_hand/second.jsonl");
 
-/// What the summary of the two must say.
+/// Returns the expected summary of both processes.
 fn by_hand() -> Value {
     let (ab, cd) = ("00000000000000ab", "00000000000000cd");
     let (slope, mean, sxx) = (419_400.0 / 941_625.0, 1263.0 / 586.0, 941_625.0 / 586.0 / 900.0);
@@ -125,7 +125,8 @@ fn figures_worked_out_by_hand() {
     assert_eq!(compare(&by_hand(), &reference()), Vec::<String>::new());
 }
 
-/// Every value of the summary in turn becomes another: each must be found, but for those that no capture determines.
+/// Changes every value of the summary in turn. The reference must find each change, except in values that no capture
+/// determines.
 #[test]
 fn no_wrong_value_goes_unseen() {
     let reference = reference();
@@ -145,7 +146,7 @@ fn no_wrong_value_goes_unseen() {
         };
         let free = ["pid", "windows", "peak_memory_bytes"].iter().any(|name| place.ends_with(name));
         assert_eq!(compare(&wrong, &reference).is_empty(), free, "{place}");
-        // A count that no capture determines must still be one.
+        // a count that no capture determines must still be a number
         *wrong.pointer_mut(&place).unwrap() = json!([]);
         assert!(!compare(&wrong, &reference).is_empty(), "{place}");
     }
@@ -206,8 +207,7 @@ fn tolerances_are_those_promised() {
     }
 }
 
-/// Without a communicator's own rank among the peers, and with every call followed, every operation with stamps is
-/// timed.
+/// If no peer of communicator ab is the rank itself, and its API calls have operations, stamps time each operation.
 #[test]
 fn in_step_to_the_end() {
     let followed = FIRST.replace("\"peer\":0", "\"peer\":7").replace(
@@ -221,9 +221,9 @@ fn in_step_to_the_end() {
     assert_eq!((reduce.gpu_timed, reduce.time_us, reduce.max_us), (3, 68.0, Some(60.0)));
 }
 
-/// Kernels of one communicator, in the order of their launches: an all-reduce by TREE, without events; a send and a
-/// receive in one kernel; an all-reduce by PAT, alone; one by TREE with events that no kernel can be between; two
-/// silent broadcasts in a group; one without events.
+/// Kernels of one communicator, in the order of their launches: an all-reduce by TREE without CUDA events; a send and a
+/// receive in one kernel; an all-reduce by PAT alone; an all-reduce by TREE with CUDA events between which no kernel
+/// fits; two silent broadcasts in a group; one operation without CUDA events.
 const KERNELS: &str = include_str!("support/reference/by_hand/kernels.jsonl");
 
 #[test]

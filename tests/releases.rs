@@ -1,4 +1,4 @@
-//! What is known of NCCL's releases holds for each NCCL of a process, and for a second plugin's wishes.
+//! Knowledge of NCCL's releases applies to each NCCL of a process, and to the types that a second plugin asks for.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -8,7 +8,7 @@ mod tool;
 const KERNEL_CH: u32 = 1 << 6;
 const KERNEL_LAUNCH: u32 = 1 << 11;
 
-/// The masks that NCCLs of these interface versions get, one after the other in one process, and what is said.
+/// Returns the masks of NCCLs of these interface versions, one after the other in one process, and the messages.
 fn masks(versions: &[u32], settings: &[(&str, &str)]) -> (Vec<u32>, String) {
     let (last, first) = versions.split_last().unwrap();
     let mut command = tool::host(env!("HOST_CONFORMANCE_HOST"));
@@ -58,7 +58,7 @@ fn the_variable_that_cures_it_brings_kernel_events_back() {
     assert_eq!(kernel_events(&[6], &[("NCCL_SCOREP_TRUST_NCCL", "on")]), [true]);
 }
 
-/// AMD's GPUs have no events of CUDA's, so launches are not asked for.
+/// AMD's GPUs have no CUDA events, so the library does not ask for launches.
 #[test]
 fn rccl_is_asked_for_stamps_alone() {
     let rccl = ("HOST_NCCL", env!("RCCL_STAND_IN"));

@@ -1,4 +1,4 @@
-//! `scorep-nccl replay` and `demo` as a person calls them: options, what is printed, what is said.
+//! `scorep-nccl replay` and `demo` on the command line: options, output and messages.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -8,21 +8,21 @@ mod tool;
 use std::fs;
 use std::process::Command;
 
-/// A replay of a run.
+/// Returns a command that replays a run.
 fn replay(run: &str) -> Command {
     let mut command = tool::tool();
     command.arg("replay").arg(tool::run(run));
     command
 }
 
-/// What a command prints and says, and its status.
+/// Returns a command's output, messages and exit status.
 fn output(command: &mut Command) -> (String, String, Option<i32>) {
     let output = command.output().unwrap();
     let [printed, said] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
     (printed, said, output.status.code())
 }
 
-/// The cells of the rows of the table behind a heading.
+/// Returns the cells of the rows of the table after a heading.
 fn rows(text: &str, heading: &str) -> Vec<Vec<String>> {
     let cells = |line: &str| line.split(['│', '┆']).map(|cell| cell.trim().to_owned()).collect();
     let behind = text.lines().skip_while(|line| !line.starts_with(heading)).skip(1);
@@ -46,7 +46,7 @@ fn pairs_are_sorted_and_counted_as_asked_for() {
     assert!(status == Some(2) && said.contains("--top"), "{said}");
 }
 
-/// NCCL 2.26 tells neither stamps nor launches.
+/// NCCL 2.26 reports neither stamps nor launches.
 #[test]
 fn operations_of_an_old_nccl_have_times() {
     let text = tool::succeed(replay("nodes2x1_comms").args(["--interface", "3"]));
@@ -80,7 +80,7 @@ fn a_setting_that_means_nothing_is_told_once() {
 
 #[test]
 fn the_summary_may_be_printed_and_its_directory_is_made() {
-    // the process is another one each time
+    // the process differs each time
     let operations = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap()["operations"].take();
     let json = operations(&tool::succeed(replay("nodes2x1_comms").args(["--format", "json"])));
     assert!(operations(&tool::succeed(replay("nodes2x1_comms").args(["--summary", "-"]))) == json);
@@ -88,7 +88,7 @@ fn the_summary_may_be_printed_and_its_directory_is_made() {
     let place = directory.path().join("new/er/summary.json");
     tool::succeed(replay("nodes2x1_comms").arg("--summary").arg(&place));
     assert!(operations(&fs::read_to_string(&place).unwrap()) == json);
-    // a device is written into, and is no place for a file
+    // a device is written to directly, without a temporary file beside it
     tool::succeed(replay("nodes2x1_comms").args(["--summary", "/dev/null"]));
     assert!(!fs::metadata("/dev/null").unwrap().is_file());
     let (_, said, status) = output(replay("nodes2x1_comms").arg("--summary").arg(directory.path()));
@@ -116,12 +116,12 @@ fn the_demo_needs_no_repository() {
     let (printed, said, status) = output(&mut command);
     assert_eq!((said.as_str(), status), ("", Some(0)));
     assert_eq!(printed.matches("picture: ").count(), 2, "{printed}");
-    // and leaves nothing else
+    // no other file is left
     let left: Vec<_> = directory.path().read_dir().unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, ["scorep-nccl-demo"]);
 }
 
-/// Names come from whoever has made the recording.
+/// The author of a recording chooses its names.
 #[test]
 fn a_communicators_name_does_not_steer_the_terminal() {
     let directory = tempfile::tempdir().unwrap();

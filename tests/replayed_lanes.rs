@@ -1,5 +1,5 @@
-//! The lanes of a replay's archive: as long as the operations of the summary, on one clock, on the machines of the
-//! processes.
+//! The lanes of a replay's archive: they last as long as the summary's operations, on one clock, and on the machines of
+//! the processes.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -32,7 +32,7 @@ fn skipped() -> bool {
     is_missing
 }
 
-/// The summary, what is in the archive, and its definitions as they are printed.
+/// Replays captures; returns the summary, the contents of the archive, and its printed definitions.
 fn replayed(captures: &[PathBuf]) -> (Value, Trace, String) {
     let directory = tempfile::tempdir().unwrap();
     let archive = directory.path().join("archive");
@@ -47,16 +47,16 @@ fn lanes(trace: &Trace) -> impl Iterator<Item = &Location> {
     trace.locations.iter().filter(|location| location.kind == "ACCELERATOR_STREAM")
 }
 
-/// Begin and end of the operations of each process, by lane: nanoseconds. Where windows of rank pairs end is for the
-/// collector to say.
+/// Returns begin and end of the operations of each process, by lane, nanoseconds. Lanes of rank pairs are left out,
+/// because the collector decides when their windows end.
 fn times(trace: &Trace) -> BTreeMap<(String, String), Vec<u64>> {
     let of_lane = |lane: &Location| lane.events.iter().map(|event| event.time).collect();
     let of_ranks = lanes(trace).filter(|lane| lane.name.contains(" rank "));
     of_ranks.map(|lane| ((lane.group.clone(), lane.name.clone()), of_lane(lane))).collect()
 }
 
-/// Copies of a run's captures, recorded on machines that were booted so much earlier, with clocks that are so wrong:
-/// nanoseconds.
+/// Returns copies of a run's captures as of other machines: by machine, how much earlier it booted and how wrong its
+/// time of day is, nanoseconds.
 fn elsewhere(run: &str, machines: &[(u64, i64)]) -> Vec<Edited> {
     let captures = tool::captures(&tool::run(run));
     assert_eq!(captures.len(), machines.len());
@@ -75,8 +75,8 @@ fn paths(edited: &[Edited]) -> Vec<PathBuf> {
     edited.iter().map(Edited::path).collect()
 }
 
-/// Hours apart by their own clocks, and some milliseconds by the time of day: what is said to be the error is no less
-/// than it is.
+/// The machines' clocks are hours apart, and their times of day some milliseconds: the stated error is not below the
+/// true one.
 #[test]
 fn processes_of_several_machines_are_on_one_clock() {
     if skipped() {
@@ -109,8 +109,7 @@ fn processes_of_several_machines_are_on_one_clock() {
     }
 }
 
-/// Two jobs, or one whose operations nobody has timed: their clocks are as apart as the time of day says, and that is
-/// said.
+/// Two jobs, or a job without timed operations: their clocks are as far apart as the times of day, and a note says so.
 #[test]
 fn clocks_that_nothing_joins_are_told_of() {
     if skipped() {
@@ -124,14 +123,14 @@ fn clocks_that_nothing_joins_are_told_of() {
     let told =
         notes.iter().filter(|note| note.starts_with("the clocks of 2 of 3 processes (fsdp.r0 and so on)")).count();
     assert!(told == 1 && summary["clocks"].is_null(), "{notes:?}");
-    // recorded 64 s before by the time of day
+    // recorded 64 s earlier by the time of day
     let first =
         |group: &str| lanes(&trace).filter(|lane| lane.group == group).map(|lane| lane.events[0].time).min().unwrap();
     let seconds = (first("fsdp.r0") - first("tree.r0")) as f64 / 1e9;
     assert!((60.0..70.0).contains(&seconds), "{seconds}");
 }
 
-/// Copies of a run's captures, named as a recording on that host is.
+/// Returns copies of a run's captures with file names as if recorded on these hosts.
 fn recorded_on(run: &str, hosts: &[&str]) -> (TempDir, Vec<PathBuf>) {
     let directory = tempfile::tempdir().unwrap();
     let copy = |(capture, host): (&PathBuf, &&str)| {
@@ -150,7 +149,7 @@ fn trace_pid(capture: &Path) -> i64 {
     serde_json::from_str::<Value>(&line).unwrap()["pid"].as_i64().unwrap()
 }
 
-/// The machines in the order of the processes.
+/// Returns the machines in the order of the processes.
 fn machines(definitions: &str) -> Vec<&str> {
     let groups = definitions.lines().filter(|line| line.starts_with("LOCATION_GROUP "));
     groups.map(|line| line.split("Parent: \"node::").nth(1).unwrap().split('"').next().unwrap()).collect()
@@ -177,8 +176,8 @@ fn processes_are_on_their_machines() {
     assert_eq!(summary["clocks"]["nodes"], 2);
 }
 
-/// Names, regions, counters and attributes are those that the library gives Score-P; what is as long as on the GPU is
-/// its time.
+/// Names, regions, counters and attributes are those that the library gives to Score-P. A region that lasts as long as
+/// on the GPU has the operation's time.
 #[test]
 fn lanes_are_as_long_as_the_summary_says() {
     if skipped() {
@@ -215,7 +214,7 @@ fn lanes_are_as_long_as_the_summary_says() {
         for (key, (count, time)) in told {
             let (on_lanes, length) = shown[&key];
             assert_eq!(on_lanes, count, "{run} {key:?}");
-            // rounded to nanoseconds, and cut where the clocks' mapping leaves it open
+            // rounded to nanoseconds, and cut off where the clocks' mapping is uncertain
             assert!(
                 (length - time).abs() < 0.001 * time + 1.0,
                 "{run} {key:?}: {length} us on lanes, {time} in the summary"

@@ -1,4 +1,4 @@
-//! Series as Score-P gets them: of each communicator and rank of it, with the values of a window at the window's end.
+//! Series in Score-P: for each communicator and each of its ranks, the values of a window at the window's end.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -11,7 +11,7 @@ use job::{Operation, Plan, Process, plan};
 use std::collections::BTreeMap;
 
 const SECOND: u64 = 1_000_000_000;
-/// From the enqueue to the begin on the GPU.
+/// Time from the enqueue to the begin on the GPU.
 const QUEUED: u64 = 20_000;
 
 fn with_series(tokens: &str) -> Plan {
@@ -22,7 +22,7 @@ fn with_series(tokens: &str) -> Plan {
         .with("NCCL_SCOREP_WINDOW_SECONDS", "1")
 }
 
-/// Times and values, by series.
+/// Returns times and values, by series.
 fn series(process: &Process) -> BTreeMap<String, Vec<(u64, f64)>> {
     let mut found: BTreeMap<String, Vec<(u64, f64)>> = BTreeMap::new();
     for fields in process.lines("series") {
@@ -42,8 +42,8 @@ fn operations(process: &Process, comm: &str) -> Vec<Operation> {
     operations
 }
 
-/// A window ends when an operation is enqueued more than a second after its begin. The end of the last one is the
-/// communicator's.
+/// Returns the windows of a communicator. A window ends when an operation is enqueued more than a second after its
+/// begin; the last window ends with the communicator.
 fn windows(process: &Process, comm: &str, last: u64) -> Vec<(u64, Vec<Operation>)> {
     let mut opened = time_of(process, "opened", comm);
     let mut windows: Vec<(u64, Vec<Operation>)> = vec![(last, Vec::new())];
@@ -64,7 +64,7 @@ fn mean_time_us(operations: &[Operation]) -> f64 {
     sum as f64 / 1e3 / operations.len() as f64
 }
 
-/// The times to the tick, or as near as told; the values to a percent.
+/// Checks the times within `near` ticks, and the values within a percent.
 fn check(found: &[(u64, f64)], wanted: &[(u64, f64)], near: u64) {
     assert_eq!(found.len(), wanted.len(), "{found:?} instead of {wanted:?}");
     for ((time, value), (wanted_time, wanted_value)) in found.iter().zip(wanted) {
@@ -84,10 +84,10 @@ fn each_communicator_has_its_windows_values_at_their_ends() {
     assert!(windows.len() >= 6, "{windows:?}");
     let times: Vec<_> = windows.iter().map(|(end, operations)| (*end, mean_time_us(operations))).collect();
     check(&found["nccl_window_collective_time#1"], &times, 0);
-    // 1 MB by two ranks: as much bandwidth on the bus as over it
+    // 1 MB with two ranks: the bus bandwidth equals the bandwidth of the operation
     let bandwidths: Vec<_> = times.iter().map(|&(end, time_us)| (end, 1e6 / (time_us * 1e3))).collect();
     check(&found["nccl_window_effective_busbw#1"], &bandwidths, 0);
-    // the sends of number 0 have no bus bandwidth, and the communicator of one rank has no number
+    // communicator 0 has only sends, which have no bus bandwidth; the communicator of one rank has no number
     assert!(!found.contains_key("nccl_window_effective_busbw#0"));
     let mut stretches: BTreeMap<u64, Vec<Operation>> = BTreeMap::new();
     for operation in ["0000000000003c4d", "0000000000004d5e"].iter().flat_map(|comm| operations(process, comm)) {
@@ -101,7 +101,7 @@ fn each_communicator_has_its_windows_values_at_their_ends() {
     check(&found["nccl_window_collective_time#other"], &others, 1_000_000);
 }
 
-/// Bytes over the time under way, whether there is a fit or not; the latency is the fit's.
+/// The rate is bytes over active time, with or without a fit; the latency comes from the fit.
 #[test]
 fn each_rank_of_a_communicator_has_a_rate_of_its_own() {
     let rate = "nccl_window_transfer_rate";
@@ -153,7 +153,7 @@ fn a_former_name_gives_the_new_one() {
     );
 }
 
-/// Each takes memory from the start.
+/// Each series takes memory from the start.
 #[test]
 fn series_that_there_is_no_memory_for_are_left_out() {
     let named: Vec<String> = (0..30).map(|number| format!("nccl_window_effective_busbw#{number}")).collect();
@@ -164,7 +164,7 @@ fn series_that_there_is_no_memory_for_are_left_out() {
             .any(|line| line.contains("SCOREP_METRIC_NCCL_SERIES_PLUGIN") && line.contains("SCOREP_TOTAL_MEMORY")),
         "{said:?}"
     );
-    // those of a name alone fit in
+    // the series of the names alone fit into the memory
     let job = with_series("default").with("SCOREP_TOTAL_MEMORY", "16000k").run();
     assert!(job.said().iter().all(|line| !line.contains("SERIES")), "{:?}", job.said());
     assert!(series(job.only()).contains_key("nccl_window_collective_time#other"));

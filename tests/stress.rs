@@ -1,5 +1,5 @@
-//! Many threads at full speed while windows rotate every 64 events: every event that got a handle is in the figures,
-//! once.
+//! Many threads at full speed while windows rotate every 64 events: every event with a handle is in the figures,
+//! exactly once.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -9,14 +9,14 @@ mod tool;
 use serde_json::Value;
 use std::process::Command;
 
-/// Runs the C program: what it was given handles for, and the summary.
+/// Runs the C program; returns the number of handles it was given by kind, and the summary.
 fn stress(threads: u32, operations: u32, communicators: u32, settings: &[(&str, &str)]) -> (Vec<u64>, Value) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("summary.json");
     let mut command = Command::new(env!("HOST_STRESS_HOST"));
     command.arg(tool::library()).arg(threads.to_string()).arg(operations.to_string());
     command.arg(communicators.to_string());
-    // what is dropped is looked for in the summary
+    // dropped events are counted in the summary, so no line is needed
     command.env("NCCL_SCOREP_LOG", "off");
     command.env("NCCL_SCOREP_SUMMARY", &path).envs(settings.iter().copied());
     let recorded = tool::succeed(&mut command).split_whitespace().map(|number| number.parse().unwrap()).collect();
@@ -51,7 +51,8 @@ fn no_event_is_lost_or_counted_twice() {
     }
 }
 
-/// With a mebibyte of memory much is dropped; what is recorded is still right, and what is not is counted.
+/// With a mebibyte of memory many events are dropped: the recorded events are right, and the dropped events are
+/// counted.
 #[test]
 fn what_finds_no_room_is_counted() {
     let (recorded, summary) =
@@ -64,7 +65,7 @@ fn what_finds_no_room_is_counted() {
     assert_eq!(sum(&summary["transfers"], "transfers"), recorded[2]);
 }
 
-/// A thread that goes from communicator to communicator keeps its blocks: memory is for events, not for the change.
+/// A thread that changes between communicators keeps its blocks, so memory is used for events and not for the changes.
 #[test]
 fn many_communicators_in_turn_drop_nothing() {
     for communicators in [12, 64, 200] {

@@ -1,5 +1,5 @@
-//! What the library finds in the process besides its callers (tests/c/nccl/surroundings_host.c): NCCL's log, other copies of
-//! itself, the size of /dev/shm, Score-P's measurement, and a collector that does not answer.
+//! The library's surroundings in a process (tests/c/nccl/surroundings_host.c): NCCL's log, other copies of the library,
+//! the size of /dev/shm, Score-P's measurement, and a collector that does not answer.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -10,10 +10,10 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// The line about works whose GPU times are not believed, which every run has from v4 on.
+/// Word of the line about operations whose GPU times are not believed, which every run prints from v4 on.
 const OUT_OF_STEP: &str = "oneself";
 
-/// One process of the host: what it and the library said, and the summary if there is one.
+/// One process of the host: its output, the library's lines, and the summary if there is one.
 struct Run {
     printed: Vec<String>,
     said: Vec<String>,
@@ -21,13 +21,13 @@ struct Run {
     files: usize,
 }
 
-/// Plays a process with the named things in it; it ends with its own status.
+/// Plays a process with these surroundings; it ends with its own exit status.
 fn play(version: u32, things: &[String], settings: &[(&str, &str)]) -> Run {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("summary.json");
     let mut command = tool::host(env!("HOST_SURROUNDINGS_HOST"));
     command.arg(tool::library()).arg(version.to_string()).args(things);
-    // so that kernel events are asked for in every version
+    // so that the library asks for kernel events in every version
     command.env("NCCL_ALLGATHERV_ENABLE", "0").env("NCCL_SCOREP_SUMMARY", &path);
     command.envs(settings.iter().copied());
     let output = command.output().unwrap();
@@ -39,17 +39,17 @@ fn play(version: u32, things: &[String], settings: &[(&str, &str)]) -> Run {
 }
 
 impl Run {
-    /// What the library said but for [`OUT_OF_STEP`].
+    /// Returns the library's lines without the line with [`OUT_OF_STEP`].
     fn warnings(&self) -> Vec<&str> {
         self.said.iter().map(String::as_str).filter(|line| !line.contains(OUT_OF_STEP)).collect()
     }
 
-    /// What NCCL's logger was told.
+    /// Returns the lines that NCCL's logger got.
     fn logged(&self) -> Vec<&str> {
         self.printed.iter().filter_map(|line| line.strip_prefix("log ")).collect()
     }
 
-    /// The number that the host printed under that name.
+    /// Returns the number that the host printed under this name.
     fn number(&self, name: &str) -> Option<u32> {
         self.printed.iter().filter_map(|line| line.split_once(' ')).find(|(found, _)| *found == name)?.1.parse().ok()
     }
@@ -59,7 +59,7 @@ fn things(things: &[&str]) -> Vec<String> {
     things.iter().map(|&thing| thing.to_owned()).collect()
 }
 
-/// NCCL_LOG_INFO, NCCL_INIT, a name for the file, no line; then what is there.
+/// Returns the introduction in NCCL's log: NCCL_LOG_INFO, NCCL_INIT, a file name, no line number, then the text.
 fn introduction(nccl: &str, version: u32, types: &str, scorep: &str) -> String {
     let ours = env!("CARGO_PKG_VERSION");
     format!(
@@ -82,14 +82,15 @@ fn nccls_log_is_told_once_what_is_there() {
         let types = format!("preset api (0x{:x})", mask & !0x858);
         assert_eq!(run.logged(), [introduction(release, version, &types, "with")], "v{version}");
     }
-    // one that does not tell, and one that would speak another version, is not the NCCL that calls
+    // an NCCL without a release, and an NCCL that would speak another version, is not the calling NCCL
     for settings in [&[][..], &[("HOST_RELEASE", "22705")]] {
         let run = play(5, &with(&[]), &[settings, &[("NCCL_SCOREP_MASK", "0x2")]].concat());
         assert_eq!(run.logged(), [introduction("of unknown release", 5, "mask (0x2)", "without")]);
     }
 }
 
-/// Up to v3 there is none, and from v4 on it may be NULL: the line goes to standard error alone, where that is wanted.
+/// Up to v3 NCCL gives no logger, and from v4 on it may be NULL: the line goes to standard error only, if the level
+/// asks for it.
 #[test]
 fn no_log_of_nccls_is_no_harm() {
     for version in 1..=7 {
@@ -101,7 +102,7 @@ fn no_log_of_nccls_is_no_harm() {
     }
 }
 
-/// The library under another name in a directory of its own: copied, or linked as it should be.
+/// Puts the library under another name into a directory of its own: as a copy, or as a link, which is correct.
 fn another(link: bool) -> (TempDir, PathBuf) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("libscorep_substrate_nccl_plugin.so");
@@ -121,7 +122,7 @@ fn a_copy_of_the_library_is_warned_of_and_a_link_is_not() {
         let told = run.warnings();
         let is_warning = |line: &&str| line.starts_with("scorep-nccl: warning: 2 copies of this library are loaded");
         assert!(told.len() == warnings && told.iter().all(is_warning), "link {link}: {told:?}");
-        // whoever reads the figures is told, too
+        // the summary's notes have the warning, too
         let notes = run.summary.unwrap()["processes"][0]["notes"].to_string();
         assert_eq!(notes.contains("2 copies of this library"), !link, "{notes}");
     }
@@ -138,11 +139,11 @@ fn too_little_shared_memory_is_warned_of_where_it_is_needed() {
     }
 }
 
-/// Score-P's I/O recording looks at every thread that is not inside the measurement; ours must be, whether Score-P has
-/// the metric plugins or not.
+/// Score-P records the I/O of every thread that is not marked as inside the measurement. The library's threads must be
+/// marked, whether Score-P has the metric plugins or not.
 #[test]
 fn our_threads_keep_out_of_score_ps_recording() {
-    // the collector's line about works out of step
+    // the collector's line about operations out of step
     for plugins in [&["measurement"][..], &["measurement", "score-p"]] {
         let run = play(7, &things(plugins), &[]);
         assert_eq!(run.said.len(), 1, "{plugins:?}: {:?}", run.said);
@@ -153,8 +154,8 @@ fn our_threads_keep_out_of_score_ps_recording() {
     assert_eq!(play(7, &things(&["score-p"]), &[]).said.len(), 1);
 }
 
-/// A collector that does not answer holds the end of the process up for a while; then there is no summary, and one line
-/// says so.
+/// A collector that does not answer delays the end of the process for a limited time. Then there is no summary, and one
+/// line says so.
 #[test]
 fn a_collector_that_does_not_answer_is_told_of_at_the_end() {
     let run = play(7, &things(&["stuck"]), &[]);

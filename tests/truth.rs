@@ -45,7 +45,7 @@ struct True {
     /// Whether its stamps can be its kernel's time: it has the kernel to itself, and is a send, a receive, or a
     /// collective by RING or PAT.
     stamped: bool,
-    /// Whether its kernel was launched for the first time.
+    /// Whether this was the first launch of its kernel.
     first: bool,
 }
 

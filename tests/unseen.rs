@@ -1,7 +1,7 @@
-//! Captures that nobody has seen: synthetic ones, by seed, against the reference, and each twice.
+//! Synthetic captures, by seed, against the reference, each replayed twice: captures for which nothing was tuned.
 //!
-//! `SCOREP_NCCL_SEEDS=1000..2000 cargo test --test unseen` tries others; with `SCOREP_NCCL_KEEP=DIR`, the captures of
-//! the last one stay in DIR.
+//! `SCOREP_NCCL_SEEDS=1000..2000 cargo test --test unseen` tries other seeds. With `SCOREP_NCCL_KEEP=DIR`, the captures
+//! of the last seed stay in DIR.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -18,7 +18,7 @@ use reference::compare::compare;
 use serde_json::Value;
 use synthetic::Run;
 
-/// Seeds that every test run tries, for each of the two tests.
+/// Seeds of every test run, for each of the two tests.
 const SEEDS: std::ops::Range<u64> = 0..24;
 
 #[test]
@@ -26,7 +26,7 @@ fn synthetic_runs_give_the_reference_figures_twice() {
     check(false);
 }
 
-/// Children that come seconds, or thousands of callbacks, after their parents have stopped, or after their
+/// Children that come seconds, or thousands of callbacks, after their parents have stopped or after their
 /// communicator's end.
 #[test]
 fn late_children_are_counted() {
@@ -46,7 +46,7 @@ fn seeds() -> std::ops::Range<u64> {
     first.parse().unwrap()..end.parse().unwrap()
 }
 
-/// What is wrong with a run.
+/// Returns what is wrong with a run.
 fn wrong(run: &Run, short_windows: bool) -> Vec<String> {
     let directory = tempfile::tempdir().unwrap();
     let captures = directory.path().join("captures");
@@ -85,7 +85,7 @@ fn replay(captures: &Path, short_windows: bool) -> Value {
     tool::summary(&mut command)
 }
 
-/// The summary as text, without what may differ.
+/// Returns the summary as text, without values that may differ.
 fn settled(summary: &Value) -> String {
     let mut summary = summary.clone();
     for process in summary["processes"].as_array_mut().unwrap() {

@@ -1,5 +1,5 @@
-//! The figures of recorded runs through every version of NCCL's interface: what a version tells comes out as it went
-//! in, and what it does not tell is not made up.
+//! The figures of recorded runs through every version of NCCL's interface: data that a version reports comes out
+//! unchanged, and data that it does not report is not made up.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -13,7 +13,7 @@ use reference::compare::compare;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Over the network with CUDA graphs, v5; every kind of operation over the network, v7.
+/// A run over the network with CUDA graphs, v5; every kind of operation over the network, v7.
 const RUNS: [&str; 2] = ["nodes2x2_graph", "v232_nodes2x1_collectives"];
 
 fn replay(run: &str, interface: u32) -> Value {
@@ -30,8 +30,8 @@ fn sum(rows: &Value, field: &str) -> u64 {
     rows.as_array().unwrap().iter().map(|row| row[field].as_u64().unwrap()).sum()
 }
 
-/// Count and bytes by kind, function and peer, over all communicators and ranks: up to v3 NCCL's wrappers tell of
-/// neither.
+/// Count and bytes by kind, function and peer, over all communicators and ranks: up to v3 NCCL's wrappers report
+/// neither communicators nor ranks.
 type Operations = BTreeMap<(String, String, Option<i64>), (u64, u64)>;
 
 fn operations_of_summary(summary: &Value) -> Operations {
@@ -78,7 +78,7 @@ fn up_to_v3_there_are_no_transfers_and_no_gpu_times() {
             assert_eq!(summary["transfers"].as_array().map(Vec::len), Some(0), "{run}, v{interface}");
             assert_eq!(summary["channels"].as_array().map(Vec::len), Some(0), "{run}, v{interface}");
             assert_eq!(sum(operations, "gpu_timed"), 0, "{run}, v{interface}");
-            // what goes over the network is timed by the proxy, the rest by its enqueue
+            // operations over the network are timed by the proxy, all others by their enqueue
             let timed = ["proxy_timed", "enqueue_timed"].map(|field| sum(operations, field));
             assert_eq!(timed[0] + timed[1], sum(operations, "count"), "{run}, v{interface}");
             assert!(timed[0] > 0, "{run}, v{interface}: {timed:?}");
@@ -86,8 +86,8 @@ fn up_to_v3_there_are_no_transfers_and_no_gpu_times() {
     }
 }
 
-/// v4 tells of no API calls, so there are fewer callbacks, and none that is followed by nothing; v5 to v7 differ in
-/// what these runs have nothing of.
+/// v4 reports no API calls, so there are fewer callbacks and no invisible calls. v5 to v7 differ in nothing that these
+/// runs have.
 #[test]
 fn from_v4_on_the_figures_are_the_references() {
     for run in RUNS {
@@ -102,7 +102,7 @@ fn from_v4_on_the_figures_are_the_references() {
     }
 }
 
-/// Without the option, the newest version that the capture has: v7 knows phases of kernels, so they are not unknown.
+/// Without the option, the replay speaks the capture's version: v7 knows kernel phases, so they are not unknown events.
 #[test]
 fn kernel_phases_are_known_in_v7_and_not_told_in_v6() {
     let run = "v231_nvlink2_graph";

@@ -1,4 +1,4 @@
-//! Plays a script against a plugin as fast as can be.
+//! Plays a script against a plugin as fast as possible.
 
 use super::script::{Script, Step, Template, time_of};
 use crate::host::table::Functions;
@@ -6,19 +6,19 @@ use common::clock::{Clock, monotonic};
 use hdrhistogram::Histogram;
 use std::ffi::{c_int, c_void};
 
-/// Calls made for one copy of the communicators before it is another copy's turn.
+/// Number of calls for one copy of the communicators before the next copy's turn.
 const TURN: usize = 16;
 
-/// Turns between two looks at the clock that the GPU's clock is set by.
+/// Number of turns after which the GPU's clock is set by the system's again.
 const TURNS_AT_A_TIME: usize = 64;
 
-/// Has each call made.
+/// Makes the calls of a player, and may observe them.
 pub(super) trait Watch {
-    /// Makes the call; what a plugin says of it is nothing to NCCL.
+    /// Makes the call. Its result is ignored, as NCCL ignores it.
     fn call(&mut self, call: impl FnOnce() -> c_int);
 }
 
-/// Does nothing besides.
+/// Makes the calls and observes nothing.
 pub(super) struct Unwatched;
 
 impl Watch for Unwatched {
@@ -28,7 +28,7 @@ impl Watch for Unwatched {
     }
 }
 
-/// Notes how long each call took, in ticks of the clock.
+/// Notes how long each call takes, in ticks of the clock.
 pub(super) struct Latencies<'a> {
     pub(super) clock: &'a Clock,
     pub(super) ticks: Histogram<u64>,
@@ -43,7 +43,7 @@ impl Watch for Latencies<'_> {
     }
 }
 
-/// What one thread plays with: handles and descriptors of its own, contexts that are everybody's.
+/// State of one playing thread. Handles and descriptors are its own; all threads share the contexts.
 #[derive(Debug)]
 pub(super) struct Player<'a> {
     functions: Functions,
@@ -51,7 +51,7 @@ pub(super) struct Player<'a> {
     /// Contexts of the communicators, for each copy of them.
     contexts: &'a [Vec<u64>],
     templates: Vec<Template>,
-    /// For each copy.
+    /// Handles by place, for each copy.
     handles: Vec<Vec<u64>>,
 }
 
@@ -61,8 +61,7 @@ impl<'a> Player<'a> {
         Self { functions, script, contexts, templates: script.templates.clone(), handles }
     }
 
-    /// Plays it once for every copy. The GPU's clock shows the same time as the system's, at which it is set now and
-    /// then.
+    /// Plays the script once for every copy. The GPU's clock shows the system's time; it is set now and then.
     pub(super) fn play(&mut self, watch: &mut impl Watch) {
         let mut later = 0;
         let Self { functions, script, contexts, templates, handles } = self;
@@ -96,20 +95,20 @@ fn make(
             let descriptor = templates[template as usize].fill(parent, group, stamp.wrapping_add(later));
             let place = (&raw mut handles[handle as usize]).cast();
             let context = pointer(contexts[context as usize]);
-            // SAFETY: the descriptor is laid out for the table's version, and its strings live as long as the process;
-            // the place is one for a handle.
+            // SAFETY: the descriptor is laid out for the table's version, and its strings live as long as the process.
+            // `place` points to an entry for a handle.
             watch.call(|| unsafe { (functions.start)(context, place, descriptor) });
         }
         Step::State { handle, state, argument, stamped } => {
             let handle = pointer(handles[handle as usize]);
             let argument = argument.map(|argument| [if stamped { argument.wrapping_add(later) } else { argument }, 0]);
             let argument = argument.as_ref().map_or(std::ptr::null(), |words| words.as_ptr());
-            // SAFETY: the argument is NULL or as large as any version's union.
+            // SAFETY: the argument is NULL or as large as the largest version's union.
             watch.call(|| unsafe { (functions.state)(handle, state, argument) });
         }
         Step::Stop { handle } => {
             let handle = pointer(handles[handle as usize]);
-            // SAFETY: a handle that the plugin gave.
+            // SAFETY: the plugin gave this handle.
             watch.call(|| unsafe { (functions.stop)(handle) });
         }
     }

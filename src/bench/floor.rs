@@ -1,7 +1,7 @@
-//! What a plugin is measured against: one that does nothing, and the least that recording can cost.
+//! The yardsticks for a plugin: a plugin that does nothing, and the least that recording can cost.
 //!
-//! The limit reads the clock once for each callback, the plugin's own, and writes one slot of 64 bytes in a ring as
-//! large as the plugin's recording memory. Both are called through a table, as a plugin is.
+//! The limit reads the plugin's own clock once for each callback, and writes one slot of 64 bytes into a ring as large
+//! as the plugin's recording memory. Both yardsticks are called through a table, as a plugin is.
 
 use crate::host::table::Functions;
 use common::clock::Clock;
@@ -9,11 +9,11 @@ use common::config::Settings;
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 
-/// Does nothing but give a handle.
+/// Plugin that only returns a handle.
 pub(super) const EMPTY: Functions =
     Functions { name: c"empty".as_ptr(), init: std::ptr::null(), start, stop, state, finalize: stop };
 
-/// The limit. It costs the memory of its ring, which a thread makes at its first callback.
+/// Plugin that only records. Each thread allocates its ring at its first callback.
 pub(super) const LIMIT: Functions = Functions {
     name: c"limit".as_ptr(),
     init: std::ptr::null(),
@@ -24,7 +24,7 @@ pub(super) const LIMIT: Functions = Functions {
 };
 
 unsafe extern "C" fn start(_context: *mut c_void, handle: *mut *mut c_void, _descriptor: *const u8) -> c_int {
-    // SAFETY: the driver passes a place for the handle.
+    // SAFETY: the driver passes a valid pointer for the handle.
     unsafe { *handle = std::ptr::dangling_mut() };
     0
 }
@@ -50,12 +50,12 @@ thread_local! {
 #[cold]
 fn ring() -> (*mut Slot, usize, usize) {
     let length = Settings::default().memory_bytes / size_of::<Slot>();
-    // touched, as recording memory is that has been used
+    // every byte is written, because recording memory that is in use has been written, too
     let slots = vec![Slot([1; 8]); length].leak();
     (slots.as_mut_ptr(), 0, length)
 }
 
-/// The clock once, and a slot.
+/// Reads the clock once and writes one slot.
 #[inline(always)]
 fn write(words: [u64; 3]) -> u64 {
     let (slots, next, length) = match RING.get() {
@@ -63,7 +63,7 @@ fn write(words: [u64; 3]) -> u64 {
         ring => ring,
     };
     let [first, second, third] = words;
-    // SAFETY: `next` is below the length of the thread's own slots, which are never given back.
+    // SAFETY: `next` is below the length of the thread's own slots, which are never freed.
     unsafe { *slots.add(next) = Slot([CLOCK.now(), first, second, third, 0, 0, 0, 0]) };
     RING.set((slots, if next + 1 < length { next + 1 } else { 0 }, length));
     next as u64 + 1
@@ -72,7 +72,7 @@ fn write(words: [u64; 3]) -> u64 {
 unsafe extern "C" fn limit_start(context: *mut c_void, handle: *mut *mut c_void, descriptor: *const u8) -> c_int {
     // SAFETY: the driver passes a descriptor, which begins with two words in every version.
     let parent = unsafe { *descriptor.cast::<u64>().add(1) };
-    // SAFETY: the driver passes a place for the handle.
+    // SAFETY: the driver passes a valid pointer for the handle.
     unsafe { *handle = write([context as u64, parent, 1]) as *mut c_void };
     0
 }

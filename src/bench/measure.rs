@@ -1,4 +1,4 @@
-//! One measurement, in a process of its own: a plugin, a script, so many threads.
+//! One measurement, in a process of its own: a number of threads plays a script against a plugin.
 
 use super::drive::{Latencies, Player, Unwatched};
 use super::floor;
@@ -15,13 +15,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Barrier;
 
-/// The hidden command that such a process is started with.
+/// Name of the hidden subcommand that starts a measurement.
 pub(crate) const COMMAND: &str = "bench-one";
-/// Plugins that are no libraries.
+/// Name of the plugin that does nothing; it is no library.
 pub(crate) const EMPTY: &str = "empty";
-/// See [`EMPTY`].
+/// Name of the plugin that only records; it is no library.
 pub(crate) const LIMIT: &str = "limit";
-/// How long a plugin may take to do what is still to be done about the events, milliseconds.
+/// Longest wait for a plugin to finish its work on the events, milliseconds.
 const PATIENCE: u32 = 60_000;
 
 /// What it is told.
@@ -43,58 +43,58 @@ pub(crate) struct Arguments {
     latency: bool,
 }
 
-/// What came of it.
+/// Results of a measurement.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Measured {
     /// Version of the interface.
     pub(crate) interface: u32,
-    /// Calls of all threads.
+    /// Number of calls of all threads.
     pub(crate) calls: u64,
-    /// Those of them that start an event.
+    /// Number of calls that start an event.
     pub(crate) starts: u64,
-    /// How long a call took, the driver's own time included: mean over the threads.
+    /// Mean time of a call over the threads, ns, with the driver's own time.
     pub(crate) ns_per_call: f64,
-    /// From the first thread's begin to the last one's end.
+    /// Time from the first thread's begin to the last thread's end.
     pub(crate) wall_ns: u64,
     /// Processor time of the driver's threads.
     pub(crate) driver_processor_ns: u64,
-    /// Processor time of all others: those that the plugin has made.
+    /// Processor time of the rest of the process: the plugin's threads, and the calls of init and finalize.
     pub(crate) other_processor_ns: u64,
-    /// Loading the library and the first init.
+    /// Time to load the library and to make the first init.
     pub(crate) first_init_ns: u64,
-    /// Largest memory of the process above the driver's own.
+    /// Largest memory of the process without the driver's own.
     pub(crate) memory_kib: u64,
-    /// Where calls were timed one by one.
+    /// Latencies of single calls, where they were measured.
     pub(crate) latency: Option<Latency>,
-    /// What the plugin says itself, if it is this project's.
+    /// The plugin's own counts, if it is this project's.
     pub(crate) recorded: Option<Recorded>,
 }
 
-/// What the library's summary says: a plugin that drops events is fast.
+/// Counts from the library's summary. They show whether a plugin was fast because it dropped events.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Recorded {
-    /// Callbacks that it got.
+    /// Number of callbacks that the plugin got.
     pub(crate) callbacks: u64,
-    /// Starts among them.
+    /// Number of starts among the callbacks.
     pub(crate) events: u64,
-    /// Those that it had no room for.
+    /// Number of callbacks for which the plugin had no room.
     pub(crate) dropped: u64,
 }
 
-/// How long calls took, in ns, the driver's reading of the clock included.
+/// Latencies of single calls, in ns, with the driver's reading of the clock.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Latency {
-    /// Half of the calls took at most as long.
+    /// Median.
     pub(crate) p50: f64,
-    /// 99 % did.
+    /// 99th percentile.
     pub(crate) p99: f64,
-    /// 99.99 % did.
+    /// 99.99th percentile.
     pub(crate) p9999: f64,
-    /// All did.
+    /// Longest call.
     pub(crate) max: f64,
 }
 
-/// Measures, and writes what came of it to standard output.
+/// Measures a plugin and writes the results to standard output.
 pub(crate) fn run(arguments: &Arguments) -> ExitCode {
     let text =
         measure(arguments).and_then(|measured| serde_json::to_string(&measured).map_err(|error| error.to_string()));
@@ -132,14 +132,14 @@ fn measure(arguments: &Arguments) -> Result<Measured, String> {
             }
         }
     }
-    // ticks of a nanosecond or less, to half a minute, three digits
+    // ticks, each of a nanosecond or less, up to half a minute, with three digits
     let none = Histogram::new_with_bounds(1, 1 << 36, 3).map_err(|error| error.to_string())?;
     let driven = drive(arguments, &clock, table, &script, &contexts, &none);
     for &context in contexts.iter().flatten() {
-        // SAFETY: contexts that the plugin gave, each once.
+        // SAFETY: the plugin gave these contexts, and each is finalized once.
         unsafe { (table.functions.finalize)(context as *mut c_void) };
     }
-    // what it still has to do about the events is part of what it costs
+    // work that the plugin still has to do on the events is part of its cost
     library.as_ref().inspect(|library| catch_up(library));
     let processor = processor_ns(libc::RUSAGE_SELF).saturating_sub(processor_before);
 
@@ -176,8 +176,8 @@ fn open(arguments: &Arguments) -> Result<(Option<Library>, Table), String> {
     Ok((Some(library), table))
 }
 
-/// NCCL's function for log lines, which takes what the text wants besides: plugins call it without asking whether it is
-/// there.
+/// NCCL's function for log lines; it ignores them. Plugins call it without a check for NULL. C lets the variadic
+/// arguments go unread.
 unsafe extern "C" fn quiet(_: c_int, _: c_ulong, _: *const c_char, _: c_int, _: *const c_char) {}
 
 fn init(table: &Table, communicator: &Communicator) -> Result<u64, String> {
@@ -195,23 +195,23 @@ fn init(table: &Table, communicator: &Communicator) -> Result<u64, String> {
     })
 }
 
-/// Waits until the plugin has done its work, if it lets wait for that.
+/// Waits until the plugin has done its work, if it has a function for that.
 fn catch_up(library: &Library) {
-    // SAFETY: a symbol of this project's own library, of this type.
+    // SAFETY: the symbol is one of this project's own library and has this type.
     if let Ok(flush) = unsafe { library.get::<unsafe extern "C" fn(u32) -> c_int>(b"scorep_nccl_flush") } {
-        // SAFETY: takes any number of milliseconds.
+        // SAFETY: the function takes any number of milliseconds.
         unsafe { flush(PATIENCE) };
     }
 }
 
-/// What a thread has done.
+/// Results of one playing thread.
 struct Driven {
-    /// ns of CLOCK_MONOTONIC.
+    /// Begin, in ns of CLOCK_MONOTONIC.
     begin: u64,
-    /// The same.
+    /// End, in ns of CLOCK_MONOTONIC.
     end: u64,
     processor_ns: u64,
-    /// Ticks.
+    /// Latencies of single calls, in ticks.
     latencies: Histogram<u64>,
 }
 
@@ -227,8 +227,8 @@ fn drive(
     let play = || {
         let mut player = Player::new(table.functions, script, contexts);
         let mut latencies = Latencies { clock, ticks: none.clone() };
-        // what a plugin does at a thread's first callback is not what a callback costs
-        // SAFETY: NCCL passes NULL for an event that the plugin gave no handle for.
+        // what a plugin does at a thread's first callback is no part of the cost of a callback
+        // SAFETY: NCCL passes NULL for an event without a handle, so a plugin accepts it.
         unsafe { (table.functions.stop)(std::ptr::null_mut()) };
         barrier.wait();
         let (processor, begin) = (processor_ns(libc::RUSAGE_THREAD), monotonic());
@@ -252,7 +252,7 @@ fn drive(
 
 fn latency(driven: &[Driven], mut all: Histogram<u64>, clock: &Clock) -> Latency {
     for thread in driven {
-        // both have the same range
+        // all histograms have the same range, so the addition cannot fail
         let _ = all.add(&thread.latencies);
     }
     let scale = clock.nanoseconds_per_tick().unwrap_or(1.0);

@@ -1,7 +1,7 @@
-//! `scorep-nccl bench`: what a profiler plugin costs, beside an empty one and the least that recording can cost.
+//! `scorep-nccl bench`: measures the cost of a profiler plugin, beside an empty plugin and the least cost of recording.
 //!
-//! Each measurement is a process of its own. Rounds go through all plugins in turn, so that what the machine does
-//! besides hits all alike.
+//! Each measurement is a process of its own. Rounds go through all plugins in turn, so that other load of the machine
+//! hits all plugins alike.
 
 mod drive;
 mod floor;
@@ -19,8 +19,8 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-/// What is played where nothing is named, in the repository's root: a training, a pipeline over the network, and GPUs
-/// of one node.
+/// Captures that are played where none is named, relative to the repository's root: a training, a pipeline over the
+/// network, and the GPUs of one node.
 const CAPTURES: [&str; 3] = [
     "tests/captures/nodes2x2_train/train.r0.jsonl.gz",
     "tests/captures/nodes4x1_pipeline/pipeline.r1.jsonl.gz",
@@ -66,22 +66,22 @@ pub(crate) struct Arguments {
 struct Row {
     capture: String,
     plugin: String,
-    /// Time of a call in ns, the driver's included.
+    /// Shortest time of a call, ns, with the driver's own time.
     fastest_ns: f64,
     median_ns: f64,
-    /// Of the fastest; absent where the plugin speaks another version of the interface than the limit, and other calls
-    /// were made.
+    /// Ratio of the shortest time to the limit's. Absent where the plugin speaks another version of the interface than
+    /// the limit, since the calls differ then.
     times_limit: Option<f64>,
     above_empty_ns: Option<f64>,
     rounds: Vec<Measured>,
-    /// Calls timed one by one.
+    /// A further round, in which single calls are timed.
     timed: Measured,
 }
 
-/// Measures and prints.
+/// Measures all plugins with all captures and prints the results.
 ///
 /// # Errors
-/// What is wrong, in words.
+/// In words.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
     let captures = match arguments.captures.as_slice() {
         [] => CAPTURES.map(PathBuf::from).into(),
@@ -92,7 +92,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
     }
     let ours = library::find(arguments.library.as_deref()).map_err(|error| error.to_string())?;
     let mut plugins = vec![EMPTY.to_owned(), LIMIT.to_owned(), ours.display().to_string()];
-    // a name without a directory would be looked for elsewhere
+    // dlopen would look for a name without a directory elsewhere
     let plain = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone()).display().to_string();
     plugins.extend(arguments.plugins.iter().map(plain));
     let mut rows = Vec::new();
@@ -107,7 +107,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
     }
 }
 
-/// The rows of a capture: empty, limit, and the plugins.
+/// Returns a capture's rows: empty, limit, and the plugins.
 fn measure_all(arguments: &Arguments, capture: &Path, plugins: &[String]) -> Result<Vec<Row>, String> {
     let mut rounds: Vec<Vec<Measured>> = vec![Vec::new(); plugins.len()];
     for _ in 0..arguments.rounds {
@@ -157,7 +157,7 @@ fn measure_one(arguments: &Arguments, capture: &Path, plugin: &str, latency: boo
     if std::env::var_os("NCCL_SCOREP_PRESET").is_none() {
         command.env("NCCL_SCOREP_PRESET", "full");
     }
-    // the calls are made whatever is asked for, and there is no job that could hang
+    // the calls come whatever the plugin asks NCCL for, and no job can hang
     command.env("NCCL_SCOREP_TRUST_NCCL", "on");
     let scratch = leftovers::make(tempfile::tempdir).map_err(|error| error.to_string())?;
     let summary = scratch.path().join("summary.json");
@@ -167,14 +167,14 @@ fn measure_one(arguments: &Arguments, capture: &Path, plugin: &str, latency: boo
         let said = String::from_utf8_lossy(&output.stderr);
         return Err(format!("{plugin} with {}: the process ended with {}\n{said}", capture.display(), output.status));
     }
-    // what a plugin prints comes before
+    // a plugin may print lines of its own before the results
     let text = String::from_utf8_lossy(&output.stdout);
     let last = text.lines().last().unwrap_or_default();
     let measured: Measured = serde_json::from_str(last).map_err(|error| format!("{plugin}: {error}"))?;
     Ok(Measured { recorded: recorded(&summary), ..measured })
 }
 
-/// What the library has told of itself at its end; others tell nothing.
+/// Reads the library's own counts from its summary; other plugins write none.
 fn recorded(summary: &Path) -> Option<Recorded> {
     let summary: Summary = serde_json::from_slice(&std::fs::read(summary).ok()?).ok()?;
     let process = summary.processes.first()?;

@@ -1,18 +1,18 @@
-//! A capture made ready to be played as fast as can be: every call worked out beforehand but for what a plugin gives
-//! back.
+//! A capture prepared for the fastest playing: everything in the calls is computed beforehand except what a plugin
+//! returns.
 
 use crate::capture::{Capture, Event, What};
 use crate::host::descriptor::{self, Arguments, Descriptor, Place, Strings, WORDS};
 use std::collections::HashMap;
 use std::ffi::CString;
 
-/// Place of a descriptor that no version looks at: what is written there is written nowhere.
+/// Place of a word after the descriptor: a value written there has no effect.
 const NOWHERE: u8 = WORDS as u8;
-/// Word of the parent's handle.
+/// Place of the parent's handle in a descriptor, in words.
 const PARENT: u8 = 1;
-/// What a call takes at least, about.
+/// Approximate least time of a call.
 const NANOSECONDS_PER_CALL: u64 = 8;
-/// State of a kernel channel, and of a phase in it, with which a stamp of the GPU comes.
+/// States of a kernel channel and of a kernel phase whose argument is a stamp of the GPU.
 const STAMPED_STATES: [u32; 2] = [22, 31];
 
 /// A communicator of the capture.
@@ -20,22 +20,23 @@ const STAMPED_STATES: [u32; 2] = [22, 31];
 pub(super) struct Communicator {
     pub(super) comm: u64,
     pub(super) name: Option<CString>,
-    /// Nodes, ranks, this rank.
+    /// Number of nodes, number of ranks, and this process' rank.
     pub(super) shape: [i32; 3],
 }
 
-/// A descriptor, but for handles and stamps.
+/// A descriptor without handles and stamps.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Template {
     pub(super) words: [u64; WORDS + 1],
-    /// Where the group's handle is to be written.
+    /// Place of the group's handle.
     group_at: u8,
-    /// Where the GPU's stamp is.
+    /// Place of the GPU's stamp.
     stamp_at: u8,
 }
 
 impl Template {
-    /// Finds the words that differ between events that differ only in that.
+    /// Finds the place of the group's handle and of the stamp: it compares descriptors of events that differ in these
+    /// values only.
     fn new(api: u32, event: &Event, rank: i32, pid: i32, strings: &mut Strings) -> Self {
         let place = Place { parent: 0, group: 0, rank, pid };
         let mut words = |event: &Event, group| Descriptor::new(api, event, Place { group, ..place }, strings).words();
@@ -50,14 +51,14 @@ impl Template {
             place.and_then(|place| u8::try_from(place).ok()).unwrap_or(NOWHERE)
         };
         let (group_at, stamp_at) = (differing(words(&stamped(0), 1)), differing(words(&stamped(1), 0)));
-        // up to v4 the group of an operation is its parent, and filled in as such
+        // up to v4 the group of an operation is its parent and is filled in as the parent
         let group_at = if group_at == PARENT { NOWHERE } else { group_at };
         let mut all = [0; WORDS + 1];
         all[..WORDS].copy_from_slice(&plain);
         Self { words: all, group_at, stamp_at }
     }
 
-    /// Fills in what is different each time.
+    /// Fills in the values that change with each use.
     #[inline]
     pub(super) fn fill(&mut self, parent: u64, group: u64, stamp: u64) -> *const u8 {
         self.words[usize::from(PARENT)] = parent;
@@ -67,7 +68,7 @@ impl Template {
     }
 }
 
-/// A call. Handles are places in a table of those that are still needed, the first of which holds none.
+/// A call. Handles are places in a table of the handles that are still needed; place 0 holds no handle.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Step {
     Start { template: u32, context: u32, handle: u32, parent: u32, group: u32, stamp: u64 },
@@ -76,7 +77,7 @@ pub(super) enum Step {
 }
 
 impl Step {
-    /// The GPU's stamp in it.
+    /// Returns the GPU's stamp in the call.
     fn stamp(&mut self) -> Option<&mut u64> {
         match self {
             Self::Start { stamp, .. } if *stamp > 0 => Some(stamp),
@@ -86,20 +87,20 @@ impl Step {
     }
 }
 
-/// A capture, ready to be played by threads that each have their own handles.
+/// A capture prepared for playing; each playing thread has handles of its own.
 #[derive(Debug)]
 pub(super) struct Script {
     pub(super) communicators: Vec<Communicator>,
     pub(super) steps: Vec<Step>,
     pub(super) templates: Vec<Template>,
-    /// Handles alive at a time.
+    /// Number of places for handles.
     pub(super) handles: usize,
-    /// Starts among the steps.
+    /// Number of starts among the steps.
     pub(super) starts: usize,
 }
 
 impl Script {
-    /// For a version of the interface.
+    /// Prepares a capture for a version of the interface.
     pub(super) fn new(capture: &Capture, api: u32) -> Self {
         let mut script =
             Self { communicators: Vec::new(), steps: Vec::new(), templates: Vec::new(), handles: 1, starts: 0 };
@@ -134,7 +135,7 @@ impl Script {
                     let recorded = groups.get(&(*ctx, call.tid)).copied().unwrap_or(0);
                     let is_operation = matches!(event, Event::Coll { .. } | Event::P2p { .. });
                     let [parent, group] = match (api <= 4, capture.meta.api <= 4) {
-                        // in a capture of v4 or older, as in the call, the group is the parent
+                        // up to v4 the group is the parent, in a capture as in a call
                         (true, false) if is_operation => [recorded, 0],
                         (false, true) if is_operation => [0, *parent],
                         _ => [*parent, recorded],
@@ -168,9 +169,9 @@ impl Script {
         script
     }
 
-    /// Has the GPU stamp what it does right before it is told, in nanoseconds since the begin of the script: that is
-    /// played in a fraction of the recorded time, and a plugin that compares clocks would not believe the recorded
-    /// stamps.
+    /// Replaces the GPU's stamps by times right before the calls that report them, in nanoseconds since the script's
+    /// begin. A playing takes a fraction of the recorded time, so a plugin that compares clocks would reject the
+    /// recorded stamps.
     fn hasten(&mut self) {
         for (number, step) in self.steps.iter_mut().enumerate() {
             if let Some(stamp) = step.stamp() {
@@ -180,21 +181,21 @@ impl Script {
     }
 }
 
-/// When, since the begin of the script, the call of that number is made if all goes fast, nanoseconds.
+/// Returns when the fastest playing makes the call of this number, nanoseconds since the script's begin.
 pub(super) fn time_of(number: usize) -> u64 {
     NANOSECONDS_PER_CALL * number as u64
 }
 
-/// Place of the handle of an event that the recorded plugin gave none: written, never read.
+/// Place for the handle of an event to which the recorded plugin gave no handle; it is written, never read.
 const NOBODYS: u32 = 1;
 
-/// Which handles are alive, and where in the table they are kept: a table of all that there ever are would be as large
-/// as the recording, and looking into it the better part of what is measured.
+/// The handles that are alive, and their places in the table. A table of all handles of a recording would be as large
+/// as the recording, and looking into it would take most of the measured time.
 struct Registers {
     count: u32,
     free: Vec<u32>,
     places: HashMap<u64, u32>,
-    /// The handles that are last used by a call, by the call's number.
+    /// Handles by the number of the call that uses them last.
     last_uses: HashMap<usize, Vec<u64>>,
 }
 
@@ -226,12 +227,12 @@ impl Registers {
         Self { count: NOBODYS + 1, free: Vec::new(), places: HashMap::new(), last_uses }
     }
 
-    /// The place of a handle; 0 for one that is not alive.
+    /// Returns the place of a handle; 0 for a handle that is not alive.
     fn of(&self, handle: u64) -> u32 {
         self.places.get(&handle).copied().unwrap_or(0)
     }
 
-    /// A place for a new handle.
+    /// Returns a place for a new handle.
     fn begin(&mut self, handle: u64) -> u32 {
         if handle == 0 {
             return NOBODYS;
@@ -249,7 +250,7 @@ impl Registers {
         self.free.extend(self.places.remove(&handle));
     }
 
-    /// The call of that number is made.
+    /// Frees the places of the handles that the call of this number used last.
     fn end(&mut self, number: usize) {
         for handle in self.last_uses.remove(&number).unwrap_or_default() {
             self.forget(handle);
@@ -267,7 +268,7 @@ mod tests {
         capture::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/captures").join(name)).unwrap()
     }
 
-    /// Plays the script with a plugin that gives out the recorded handles.
+    /// Plays the script with a plugin that returns the recorded handles.
     #[test]
     fn every_call_names_the_handle_that_was_recorded() {
         for name in [
@@ -289,7 +290,7 @@ mod tests {
                         };
                         assert_eq!(handles[*parent as usize], *wanted, "{name} line {}", call.line);
                         handles[*handle as usize] = *h;
-                        // as an event without a handle: nobody's place may hold anything
+                        // the event has no handle: its place must not keep a value
                         handles[NOBODYS as usize] = 0;
                     }
                     What::State { h, .. } => {
@@ -331,7 +332,7 @@ mod tests {
                 };
                 let place = Place { parent: 11, group: 12, rank: 1, pid: 42 };
                 let mut whole = Descriptor::new(api, &stamped, place, strings).words();
-                // up to v4 the group of an operation is its parent, which the script gives as such
+                // up to v4 the group of an operation is its parent, and the script fills it in as the parent
                 whole[usize::from(PARENT)] = 11;
                 assert_eq!(template.words[..WORDS], whole, "v{api} {event:?}");
             }

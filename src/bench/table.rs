@@ -1,5 +1,5 @@
-//! The measurements as a table for a person: of memory and dropped events the most, of all else the least of the
-//! rounds.
+//! The measurements as a table for a person. Memory and dropped events are the rounds' largest values; the plugin's own
+//! processor time is the smallest.
 
 use super::Row;
 use super::measure::Measured;
@@ -23,11 +23,11 @@ const HEADER: [&str; 14] = [
     "dropped",
 ];
 
-/// Headings of the columns that may be left out, the first to go first.
+/// Headings of columns that a narrow terminal may leave out, first to last.
 const DISPENSABLE: [&str; 10] =
     ["interface", "median", "max us", "MiB", "p50", "own threads ns/event", "p99.99", "p99", "x limit", "dropped"];
 
-/// In so many columns of characters.
+/// Returns the table for a terminal of this width in characters.
 pub(super) fn of(rows: &[Row], width: Option<u16>) -> String {
     let mut table = Table::new(HEADER, 2, &DISPENSABLE);
     for row in rows {

@@ -1,29 +1,32 @@
-//! What a recording can be at most. A file's compressed length says nothing of what it unpacks to, so whatever is held
-//! for a recording has a bound here that no recorder reaches. The number of callbacks has none: they are read as they
-//! are played, one line at a time, and what is kept of one (its handle) is less than its line takes in the compressed
+//! Upper bounds of a recording's contents.
+//!
+//! The length of a compressed file does not bound the length of its text. So everything that the reader holds in memory
+//! has a bound here, which no recorder reaches. The number of callbacks has no bound: the reader takes them one line at
+//! a time and keeps only their handles. The memory of a handle is bounded by the length of its line in the compressed
 //! file, times some dozens.
 
-/// Lines that are kept while a recording is played, some 36 MiB; of a longer one all are read a second time.
+/// Lines that are kept in memory for the playing, some 36 MiB. The lines of a longer recording are read a second time.
 pub(super) const KEPT: usize = 1 << 18;
 
-/// Longest line, bytes. Real ones have some 250, those with every string at its longest some 30,000.
+/// Longest line, bytes. Recorded lines have some 250 bytes; a line with every string at its longest has some 30,000.
 pub(super) const LINE: usize = 1 << 20;
 
-/// Longest name of a communicator, bytes: an application gives it, NCCL logs it whole.
+/// Longest name of a communicator, bytes. The application chooses the name, and NCCL passes it in full.
 pub(super) const NAME: usize = 4096;
 
-/// Longest of the other strings, bytes: functions, types, algorithms and protocols of NCCL. The recorder cuts them off
-/// at 120 bytes, of which each may take three where they are no text.
+/// Longest string of another kind (functions, types, algorithms and protocols of NCCL), bytes. The recorder cuts these
+/// strings off at 120 bytes; a byte that is not valid text may take three.
 pub(super) const STRING: usize = 512;
 
-/// All different strings together, bytes: a million communicators with names of their own take less.
+/// Total length of all different strings, bytes: enough for a million communicators with a name each.
 pub(super) const STRINGS: usize = 64 << 20;
 
-/// Threads of a process that call. NCCL's and an application's are some dozens, and each is one of the replay's, too.
+/// Largest number of calling threads in a process. NCCL and an application have some dozens. A replay starts a thread
+/// for each of them.
 pub(super) const THREADS: usize = 4096;
 
-/// Latest time, nanoseconds: 73 years after the clock's start. A sum of two times (since `mono0`, and that since the
-/// boot) is a time still.
+/// Latest time, nanoseconds: 73 years after the start of the clock. The sum of two times (the time since `mono0` and
+/// `mono0` itself) still fits 64 bits.
 pub(super) const TIME: u64 = 1 << 61;
 
 /// Characters of a string that an error shows.

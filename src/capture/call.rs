@@ -1,56 +1,58 @@
-//! What a call is: the types that the rest of the tool sees.
+//! The types of a recorded call, for the rest of the tool.
 //!
-//! Integers have the width that NCCL's own structs give them (`ncclProfilerEventDescr_v7_t` and older), so nothing has
-//! to be converted, and nothing can be cut off, between a capture and the call that replays it.
+//! Integers have the width of the fields of NCCL's own structs (`ncclProfilerEventDescr_v7_t` and older). So a replay
+//! passes them to the plugin without conversion and without loss.
 
 use std::sync::Arc;
 
-/// One callback.
+/// One recorded callback.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Call {
-    /// Nanoseconds since [`mono0`](super::Meta::mono0), taken as the callback began.
+    /// When the callback began, nanoseconds since [`mono0`](super::Meta::mono0).
     pub(crate) t: u64,
     /// Calling thread: 1, 2, ... in order of appearance.
     pub(crate) tid: u32,
-    /// Line of the capture, from 1, for messages.
+    /// Line of the capture, from 1; for messages.
     pub(crate) line: u32,
-    /// Which callback, with its arguments.
+    /// Kind of the callback, with its arguments.
     pub(crate) what: What,
 }
 
-/// The time of a kernel by two CUDA events around its launch, as the recording plugin learnt it: no callback of NCCL's.
+/// The time of a kernel by two CUDA events around its launch. The recording plugin measured it; NCCL makes no such
+/// callback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Kernel {
-    /// Nanoseconds since [`mono0`](super::Meta::mono0), when the plugin learnt it.
+    /// When the recording plugin learnt the time, nanoseconds since [`mono0`](super::Meta::mono0).
     pub(crate) t: u64,
     /// Line of the capture, from 1.
     pub(crate) line: u32,
-    /// Handle of the `KernelLaunch`, `CeColl` or `CollApi` that the events were recorded around.
+    /// Handle of the `KernelLaunch`, `CeColl` or `CollApi` event whose launch the two CUDA events enclose.
     pub(crate) h: u64,
-    /// The event before the launch, nanoseconds on the events' clock, which has an epoch of its own.
+    /// Time of the CUDA event before the launch, nanoseconds on the CUDA events' clock, which has an epoch of its own.
     pub(crate) first: u64,
-    /// The event behind it, on the same clock.
+    /// Time of the CUDA event after the launch, on the same clock.
     pub(crate) last: u64,
-    /// When the kernel began, on the same clock, as far as the recording plugin knew.
+    /// When the kernel began, on the same clock; `None` where the recording plugin did not know.
     pub(crate) begin: Option<u64>,
-    /// Nanoseconds since [`mono0`](super::Meta::mono0), right before the first event was recorded; without it, the
-    /// start's `t` stands for it.
+    /// When the first CUDA event was recorded, nanoseconds since [`mono0`](super::Meta::mono0). Without it, the `t` of
+    /// the start counts.
     pub(crate) at: Option<u64>,
 }
 
-/// Which callback it was. Contexts and handles are the recording plugin's; a replay gives out its own.
+/// Kind and arguments of a callback. Contexts and handles are those of the recorded plugin; a replay replaces them by
+/// its own.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum What {
-    /// A communicator came to be; `ctx` is what the plugin gave back for it. `name` may be NULL.
+    /// A communicator was created. `ctx` is the context that the plugin returned for it; `name` may be NULL.
     Init { ctx: u32, comm: u64, name: Option<Arc<str>>, nnodes: i32, nranks: i32, rank: i32 },
-    /// An event began; `h` is what the plugin gave back for it, `parent` the handle of the event it belongs to (0 for
-    /// none).
+    /// An event started. `h` is the handle that the plugin returned for it, `parent` the handle of its parent event (0
+    /// for none).
     Start { ctx: u32, h: u64, parent: u64, rank: i32, event: Event },
-    /// An event entered a state (a number of `ncclProfilerEventState_t`); what `arg` is depends on the state.
+    /// An event entered a state (a number of `ncclProfilerEventState_t`); the state decides what `arg` means.
     State { h: u64, state: u32, arg: Option<u64> },
-    /// An event ended; its handle may still be named as a parent.
+    /// An event stopped; later events may still name its handle as their parent.
     Stop { h: u64 },
-    /// A communicator went away; events may still start in its context.
+    /// A communicator was destroyed; events may still start in its context.
     Finalize { ctx: u32 },
 }
 
@@ -88,7 +90,7 @@ pub(crate) enum Event {
         step: i32,
     },
     ProxyCtrl,
-    /// `ptimer` is the GPU's clock at the start, in a unit and from an epoch of its own.
+    /// `ptimer` is the GPU's clock at the start, in a unit and with an epoch of its own.
     KernelCh {
         ch: u8,
         ptimer: u64,
@@ -116,8 +118,8 @@ pub(crate) enum Event {
     KernelLaunch {
         stream: u64,
     },
-    /// A collective by copy engines. The format does not name its fields; those that a collective has are read where
-    /// present.
+    /// A collective by copy engines. The capture format does not define its fields; fields that `Coll` has are read
+    /// where present.
     CeColl {
         seq: u64,
         func: Option<Arc<str>>,
@@ -133,13 +135,13 @@ pub(crate) enum Event {
         phase: u8,
         ptimer: u64,
     },
-    /// A type that only a newer NCCL has; nothing but its bits is known.
+    /// An event of a type that only a newer NCCL has; the tool knows its type bits only.
     Unknown {
         bits: u64,
     },
 }
 
-/// Names of the event types as captures spell them; the place in the list is the number of the type's bit.
+/// Names of the event types in captures; the place in the list is the number of the type's bit.
 pub(super) const NAMES: [&str; 16] = [
     "Group",
     "Coll",
@@ -160,7 +162,7 @@ pub(super) const NAMES: [&str; 16] = [
 ];
 
 impl Event {
-    /// The type as NCCL puts it in `descr.type`: one bit of `ncclProfileGroup`, `ncclProfileColl` and so on.
+    /// Returns the type as in NCCL's `descr.type`: one bit of `ncclProfileGroup`, `ncclProfileColl` and so on.
     #[must_use]
     pub(crate) fn bits(&self) -> u64 {
         match self {

@@ -1,4 +1,4 @@
-//! What can be wrong with a capture, in words that say where and, where it helps, what to do about it.
+//! Errors of a capture, in words that name the place and, where possible, the cure.
 
 use common::visible::visible;
 use std::borrow::Cow;
@@ -8,31 +8,31 @@ use std::path::{Path, PathBuf};
 use super::call::NAMES;
 use super::{FORMAT, bounds};
 
-/// Why a capture could not be read.
+/// Why a capture cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CaptureError {
-    /// The file itself: absent, a directory, no permission, a failing disk.
+    /// The file cannot be opened or read: it is absent, a directory or forbidden, or the disk fails.
     #[error("{}: cannot be read: {error}", path.display())]
     Unreadable {
         /// The capture.
         path: PathBuf,
-        /// What the operating system said.
+        /// The operating system's error.
         error: io::Error,
     },
-    /// What the file holds.
+    /// The contents of the file are wrong.
     #[error("{}:{line}: {}", path.display(), visible(&problem.to_string()))]
     Line {
         /// The capture.
         path: PathBuf,
         /// Line of the decompressed text, from 1.
         line: u32,
-        /// What is wrong there.
+        /// The problem of this line.
         problem: Problem,
     },
 }
 
 impl CaptureError {
-    /// A problem at a line; one of the whole file where the system is the reason.
+    /// Returns the error for a problem at a line. An error of the operating system is one of the whole file.
     pub(super) fn of(path: &Path, line: u32, problem: Problem) -> Self {
         match problem {
             Problem::Read(error) => Self::Unreadable { path: path.into(), error },
@@ -41,7 +41,7 @@ impl CaptureError {
     }
 }
 
-/// The beginning of a string, which may be a long one.
+/// Returns the beginning of a string, which may be very long.
 fn shown(text: &str) -> Cow<'_, str> {
     match text.char_indices().nth(bounds::SHOWN) {
         Some((end, _)) => format!("{}...", &text[..end]).into(),
@@ -49,7 +49,7 @@ fn shown(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// What is wrong with a line, or with the file at that line.
+/// What is wrong with a line, or with the file up to that line.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Problem {
     #[error("the file is empty: a capture begins with a meta line")]

@@ -1,11 +1,11 @@
-//! Names of captures.
+//! File names of captures.
 
 use std::path::Path;
 
 /// File name ending of captures.
 pub(crate) const ENDING: &str = ".jsonl.gz";
 
-/// Name of a capture's process: its file name without the ending.
+/// Returns the name of a capture's process: the file name without the ending.
 pub(crate) fn process_name(capture: &Path) -> String {
     let name = capture.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     name.strip_suffix(ENDING).unwrap_or(&name).to_owned()

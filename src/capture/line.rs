@@ -1,8 +1,8 @@
-//! One line of JSON, field by field.
+//! Reads one line of JSON, field by field.
 //!
-//! A line is read into one flat struct that borrows from it, and only then, by its callback and event type, into a
-//! [`Call`]: a tagged enum would make serde copy every line into a tree first. Fields that nobody asks for are skipped,
-//! so a newer recorder may write more of them.
+//! A line is first read into one flat struct that borrows from the line, and then converted into a [`Call`] by its
+//! callback and event type. A tagged enum would make serde copy every line into a tree first. Unknown fields are
+//! skipped, so a newer recorder may write more of them.
 
 use common::origin::{Origin, wall_clock};
 use serde::Deserialize;
@@ -14,7 +14,7 @@ use super::strings::Strings;
 use super::value::{Kind, Number, Text};
 use super::{FORMAT, Meta};
 
-/// Every field that any line may have, as it stands there.
+/// All fields that a line may have, in any kind of line.
 #[derive(Deserialize)]
 pub(super) struct Line<'a> {
     #[serde(borrow)]
@@ -76,19 +76,19 @@ pub(super) struct Line<'a> {
     process: Option<Box<Origin>>,
 }
 
-/// What a line after the first is.
+/// Content of a line after the first.
 pub(crate) enum Content {
     /// A callback.
     Call(Call),
     /// The time of a kernel.
     Kernel(Kernel),
-    /// The process has come to its end.
+    /// The process has ended.
     End,
-    /// A line that only a newer recorder writes.
+    /// A line of a kind that only a newer recorder writes.
     Unknown(Unknown),
 }
 
-/// What can be said of a line whose `cb` is not known.
+/// The known parts of a line whose `cb` is not known.
 pub(crate) struct Unknown {
     pub(super) cb: String,
     pub(super) line: u32,
@@ -106,14 +106,14 @@ impl<'a> Line<'a> {
         serde_json::from_slice(bytes).map_err(|error| {
             let (line, column) = (error.line(), error.column());
             let message = error.to_string();
-            // serde_json counts lines of its own, from 1 at every line of ours: only the column says anything.
+            // serde_json restarts its line numbers with each line of the capture, so only the column is of use.
             let place = format!(" at line {line} column {column}");
             let message = message.strip_suffix(&place).unwrap_or(&message).to_owned();
             Problem::Json { message, column }
         })
     }
 
-    /// The line as the first of a capture.
+    /// Reads the line as the first line of a capture.
     pub(super) fn meta(&self) -> Result<Meta, Problem> {
         if self.cb.as_ref().is_none_or(|cb| cb.0 != "meta") {
             return Err(Problem::NoMeta);
@@ -123,7 +123,7 @@ impl<'a> Line<'a> {
             return Err(Problem::Format { found: format.0 });
         }
         let (api, real0): (_, u64) = (int("api", self.api)?, int("real0", self.real0)?);
-        // 0 stands for no time
+        // 0 means that the recorder did not know the time
         let started = Some(real0).filter(|&real0| real0 > 0).and_then(|real0| wall_clock(real0.into()));
         let process = self.process.as_deref().cloned().unwrap_or_default();
         Ok(Meta {
@@ -138,18 +138,18 @@ impl<'a> Line<'a> {
         })
     }
 
-    /// Whether it says that the last line tells of the end of the process.
+    /// Returns whether the meta line announces that the last line will be the end of the process.
     pub(super) fn announces_end(&self) -> bool {
         self.ends.is_some_and(|ends| ends.0 != 0)
     }
 
-    /// The line as one after the first.
+    /// Reads the line as a line after the first.
     pub(super) fn content(&self, line: u32, strings: &mut Strings) -> Result<Content, Problem> {
         let what = match self.cb.as_ref().ok_or(Problem::Missing("cb"))?.0.as_ref() {
             "start" => self.start(strings)?,
             "state" => What::State {
                 h: int("h", self.h)?,
-                // a newer NCCL has more of them than this version knows
+                // any number passes: a newer NCCL has more states than this version knows
                 state: int("state", self.state)?,
                 arg: self.arg.map(|arg| int("arg", Some(arg))).transpose()?,
             },
@@ -181,7 +181,8 @@ impl<'a> Line<'a> {
         Ok(Content::Call(Call { t, tid, line, what }))
     }
 
-    /// A line of a kind that is not known: a word, with a time and a thread as all lines have them.
+    /// Reads a line of an unknown kind. Its `cb` must be a word, and it must have a time and a thread, as all lines
+    /// have.
     fn unknown(&self, cb: &str, line: u32) -> Result<Unknown, Problem> {
         let is_word = !cb.is_empty() && cb.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
         if !is_word || self.time_and_thread().is_err() {
@@ -192,7 +193,7 @@ impl<'a> Line<'a> {
         Ok(Unknown { cb: cb.to_owned(), line, h, ctx })
     }
 
-    /// What every line but the first begins with.
+    /// Reads the time and the thread, which every line but the first has.
     fn time_and_thread(&self) -> Result<(u64, u32), Problem> {
         let tid = int("tid", self.tid)?;
         if tid == 0 {
@@ -292,7 +293,7 @@ impl<'a> Line<'a> {
 
 fn hexadecimal(field: &'static str, text: Option<&Text<'_>>) -> Result<u64, Problem> {
     let text = text.ok_or(Problem::Missing(field))?.0.as_ref();
-    // from_str_radix alone would take a sign too.
+    // from_str_radix alone would also accept a sign.
     let digits = text.bytes().all(|byte| byte.is_ascii_hexdigit());
     match u64::from_str_radix(text, 16) {
         Ok(value) if digits => Ok(value),
@@ -300,7 +301,7 @@ fn hexadecimal(field: &'static str, text: Option<&Text<'_>>) -> Result<u64, Prob
     }
 }
 
-/// An integer of a C struct, with its range in words.
+/// An integer type of NCCL's C structs, with its range in words.
 trait Whole: TryFrom<i128> {
     const RANGE: &str;
 }

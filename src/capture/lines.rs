@@ -9,18 +9,18 @@ use super::line::{Content, Line};
 use super::strings::Strings;
 use super::text::Text;
 
-/// A capture behind its first line; what was read is not kept, but for strings.
+/// The lines of a capture after the first. Only the different strings stay in memory.
 pub(crate) struct Lines {
     path: PathBuf,
     text: Text,
     strings: Strings,
-    /// Whether the last line is to tell of the end of the process.
+    /// Whether the first line announces that the last line will be the end of the process.
     announces_end: bool,
     has_ended: bool,
 }
 
 impl Lines {
-    /// Reads the first line.
+    /// Opens a capture and reads its first line.
     pub(super) fn begin(path: &Path, file: File) -> Result<(Meta, Self), CaptureError> {
         let first = |problem| CaptureError::of(path, 1, problem);
         let mut text = Text::new(file).map_err(first)?;
@@ -31,22 +31,22 @@ impl Lines {
         Ok((meta, Self { path: path.into(), text, strings, announces_end, has_ended: false }))
     }
 
-    /// The next line, or `None` after the last.
+    /// Reads the next line, or returns `None` after the last.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// When the line is wrong, or the file cannot be read.
     pub(crate) fn next(&mut self) -> Result<Option<Content>, CaptureError> {
         let content = self.read();
         content.map_err(|problem| self.wrong(problem))
     }
 
-    /// After the last line: whether the capture goes to the end of its process. One that says that it would tell of its
-    /// end, and does not, ends earlier.
+    /// Returns whether the capture goes to the end of its process; valid after the last line. A capture that announces
+    /// its end and does not have it ends earlier.
     pub(super) fn is_complete(&self) -> bool {
         self.has_ended || !self.announces_end
     }
 
-    /// That problem, at the line that was read last.
+    /// Returns the error for a problem at the line that was read last.
     pub(super) fn wrong(&self, problem: Problem) -> CaptureError {
         CaptureError::of(&self.path, self.text.line(), problem)
     }
@@ -54,7 +54,7 @@ impl Lines {
     fn read(&mut self) -> Result<Option<Content>, Problem> {
         let number = self.text.line().saturating_add(1);
         let bytes = match self.text.next() {
-            // the process was killed while it wrote: what is before is whole
+            // the process was killed while it wrote the capture: the lines before are whole
             Err(Problem::Truncated { .. }) if self.announces_end => return Ok(None),
             next => next?,
         };

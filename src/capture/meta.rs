@@ -5,29 +5,30 @@ use common::origin::{Origin, wall_clock};
 /// The format of captures that this tool reads, as the meta line gives it.
 pub(crate) const FORMAT: u32 = 1;
 
-/// What it says of the process.
+/// What the first line says of the recorded process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Meta {
     /// Version of the profiler interface that NCCL spoke (5 for `ncclProfiler_v5`).
     pub(crate) api: u32,
     /// Event types that the recording plugin asked for, one bit each.
     pub(crate) mask: u64,
-    /// Process id of the recorded process; proxy operations of its own carry the same.
+    /// Process id of the recorded process; its own proxy operations carry the same id.
     pub(crate) pid: i32,
-    /// `CLOCK_REALTIME` in nanoseconds, at the same moment as `mono0`.
+    /// `CLOCK_REALTIME` in nanoseconds, read at the same moment as `mono0`; 0 where the recorder did not know it.
     pub(crate) real0: u64,
-    /// `CLOCK_MONOTONIC` in nanoseconds; every [`super::Call::t`] counts from here.
+    /// `CLOCK_MONOTONIC` in nanoseconds; every [`super::Call::t`] counts from this time.
     pub(crate) mono0: u64,
-    /// Callbacks that the recorder lost: when it is not 0, figures from this capture are lower bounds.
+    /// Number of callbacks that the recorder lost. If it is not 0, figures from this capture are lower bounds.
     pub(crate) dropped: u64,
-    /// When the recorder's memory was full, in nanoseconds since `mono0`.
+    /// When the recorder's memory became full, in nanoseconds since `mono0`.
     pub(crate) full: Option<u64>,
-    /// The recorded process, as far as the recorder told.
+    /// The recorded process, as far as the recorder described it.
     pub(crate) origin: Origin,
 }
 
 impl Meta {
-    /// The last line was of that time, in nanoseconds since `mono0`: an older recorder does not say when it ended.
+    /// Sets the end of the recording to the time of its last line, in nanoseconds since `mono0`, unless the recorder
+    /// has written the end itself.
     pub(super) fn ends(&mut self, last: u64) {
         let ended = || self.origin.started.as_ref().and_then(|_| wall_clock(i128::from(self.real0) + i128::from(last)));
         self.origin.ended = self.origin.ended.take().or_else(ended);

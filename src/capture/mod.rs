@@ -1,27 +1,30 @@
-//! The strict reader of captures: every callback a real NCCL made to a profiler plugin, one gzipped file of JSON lines
-//! a process.
+//! The strict reader of captures. A capture holds every callback that NCCL made to a profiler plugin in one process, as
+//! a gzipped file of JSON lines.
 //!
-//! A replay hands the calls of a capture to a plugin that believes its host. So everything a host would never do (a
-//! handle that was never given out, a state that does not exist, a channel that is no channel) is found here, before
-//! the first call is made, and reported with file and line. What a newer NCCL may well do, an event of a type this tool
-//! has never heard of, passes. A line that a newer recorder may write (its `cb` is a word that is not known; it has a
-//! time and a thread; a handle or a context in it is one that was given out) is skipped and counted.
+//! A replay hands the calls of a capture to a plugin that trusts its host. So the reader finds everything that no host
+//! would do before the first call is made: a handle that was never given out, a context that was never initialised, a
+//! number out of its field's range. It reports the file and the line.
+//!
+//! The reader accepts what a newer NCCL or a newer recorder may write. An event of an unknown type passes. A line of an
+//! unknown kind is skipped and counted, if its `cb` is a word, if it has a time and a thread, and if its handle and its
+//! context were given out before.
 //!
 //! | file | task |
 //! |---|---|
-//! | `bounds.rs` | how much of anything a recording can have |
-//! | `call.rs` | what a call is: the types that the rest of the tool sees |
+//! | `bounds.rs` | upper bounds of a recording's contents |
+//! | `call.rs` | the types of a recorded call, for the rest of the tool |
 //! | `meta.rs` | the first line |
-//! | `skipped.rs` | lines of kinds that are not known |
-//! | `strings.rs` | its strings, each once |
+//! | `skipped.rs` | lines of unknown kinds |
+//! | `strings.rs` | the different strings, each kept once |
 //! | `text.rs` | gzip, and the text cut into lines |
 //! | `line.rs` | one line of JSON, field by field |
 //! | `lines.rs` | one line after the other |
 //! | `recording.rs` | a capture that is played, and so read twice |
-//! | `survey.rs` | what its player must know before the first call |
-//! | `value.rs` | the kinds of value in it |
-//! | `seen.rs` | handles and contexts: were they given out before they were used |
-//! | `error.rs` | what can be wrong, in words |
+//! | `survey.rs` | what the player must know before the first call |
+//! | `value.rs` | the kinds of value in a line |
+//! | `seen.rs` | checks that handles and contexts were given out before they are used |
+//! | `files.rs` | file names of captures |
+//! | `error.rs` | errors, in words |
 
 mod bounds;
 mod call;
@@ -57,26 +60,26 @@ pub(crate) use survey::{Communicator, Survey};
 use lines::Lines;
 use seen::Seen;
 
-/// All callbacks of one process, in the order in which NCCL made them, and what the recording plugin learnt besides.
+/// All callbacks of one process, in the order in which NCCL made them, and the kernel times that the recording plugin
+/// measured.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Capture {
-    /// Where it was read from.
+    /// Path of the capture.
     pub(crate) path: PathBuf,
-    /// Under which circumstances it was recorded.
+    /// The recorded process and the circumstances of the recording.
     pub(crate) meta: Meta,
-    /// The calls; never empty. Times of different threads may fall from one call to the next, the order is the recorded
-    /// one.
+    /// The calls, in the recorded order; never empty. Times of different threads may fall from one call to the next.
     pub(crate) lines: Vec<Call>,
-    /// Times of kernels, in the order in which they were learnt.
+    /// Times of kernels, in the order in which the recording plugin learnt them.
     pub(crate) kernels: Vec<Kernel>,
     /// Lines of kinds that this tool does not know.
     pub(crate) skipped: Skipped,
 }
 
-/// Reads and checks a whole capture, for those who look at all calls at once.
+/// Reads and checks a whole capture, for callers that need all calls at once.
 ///
 /// # Errors
-/// The first thing that is wrong, with the line (from 1, of the decompressed text) where it is.
+/// The first problem, with its line (from 1, of the decompressed text).
 pub(crate) fn read(path: &Path) -> Result<Capture, CaptureError> {
     let (mut meta, mut rest) = open(path)?;
     let mut seen = Seen::default();
@@ -97,10 +100,10 @@ pub(crate) fn read(path: &Path) -> Result<Capture, CaptureError> {
     Ok(Capture { path: path.into(), meta, lines, kernels, skipped })
 }
 
-/// The first line of a capture alone. Of a pipe it is not known before its replay, which reads the pipe once.
+/// Reads only the first line of a capture. Fails for a pipe, because the replay can read a pipe only once.
 ///
 /// # Errors
-/// The first thing that is wrong with it.
+/// The first problem of the line.
 pub(crate) fn read_meta(path: &Path) -> Result<Meta, CaptureError> {
     let is_read_once = path.metadata().is_ok_and(|data| data.file_type().is_fifo());
     if is_read_once {

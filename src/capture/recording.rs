@@ -1,5 +1,5 @@
-//! A capture that is played: read once to be checked and surveyed, and a long one once more, line by line, as it is
-//! played. So the longest takes no more memory than the first [`bounds::KEPT`] lines.
+//! A capture that is played. The first reading checks and surveys it. A long capture is read a second time, line by
+//! line, as it is played. So no capture takes more memory than its first [`bounds::KEPT`] lines.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Seek};
@@ -13,31 +13,31 @@ use super::seen::Seen;
 use super::survey::Survey;
 use super::{Problem, text};
 
-/// A capture that was read once, and is right.
+/// A capture that was read once and has no errors.
 pub(crate) struct Recording {
-    /// Where it was read from.
+    /// Path of the capture.
     pub(crate) path: PathBuf,
-    /// The same for both readings, whatever becomes of the path meanwhile.
+    /// The open file, so that both readings see the same file even if the path changes in between.
     file: File,
-    /// What it is of.
+    /// What the first reading found.
     pub(crate) survey: Survey,
-    /// Its lines, where they are few.
+    /// All lines, if there are at most [`bounds::KEPT`].
     kept: Option<Vec<Content>>,
 }
 
 /// The lines of a recording, one after the other.
 pub(crate) enum Contents {
-    /// That were kept when they were read first.
+    /// Lines that the first reading kept.
     Kept(std::vec::IntoIter<Content>),
-    /// That are read once more.
+    /// Lines that are read a second time.
     Again(Box<Lines>),
 }
 
 impl Contents {
-    /// The next line, or `None` after the last.
+    /// Returns the next line, or `None` after the last.
     ///
     /// # Errors
-    /// What is wrong with it now.
+    /// When the line is wrong, because the file has changed since the first reading, or cannot be read.
     pub(crate) fn next(&mut self) -> Result<Option<Content>, CaptureError> {
         match self {
             Self::Kept(contents) => Ok(contents.next()),
@@ -47,10 +47,10 @@ impl Contents {
 }
 
 impl Recording {
-    /// Reads and checks it.
+    /// Reads and checks a capture.
     ///
     /// # Errors
-    /// The first thing that is wrong, with the line (from 1, of the decompressed text) where it is.
+    /// The first problem, with its line (from 1, of the decompressed text).
     pub(crate) fn open(path: &Path) -> Result<Self, CaptureError> {
         let file = File::open(path).and_then(|file| Ok((file.metadata()?.is_file(), file)));
         let (is_file, file) = file.map_err(|error| CaptureError::Unreadable { path: path.into(), error })?;
@@ -59,11 +59,11 @@ impl Recording {
         Ok(Self { path: path.into(), file, survey, kept })
     }
 
-    /// Its lines. Where they are read again, the file may have changed: a line may be wrong now, or name a handle that
-    /// was not given out.
+    /// Returns the lines of the capture. If they are read a second time, the file may have changed: a line may be wrong
+    /// then, or name a handle that was not given out.
     ///
     /// # Errors
-    /// When it cannot be read again.
+    /// When the file cannot be read again.
     pub(crate) fn contents(&mut self) -> Result<Contents, CaptureError> {
         match self.kept.take() {
             Some(kept) => Ok(Contents::Kept(kept.into_iter())),
@@ -72,13 +72,13 @@ impl Recording {
     }
 }
 
-/// The file from its beginning.
+/// Returns the file, set to its beginning.
 fn reopened(path: &Path, file: &File) -> Result<File, CaptureError> {
     let again = file.try_clone().and_then(|mut file| file.rewind().map(|()| file));
     again.map_err(|error| CaptureError::Unreadable { path: path.into(), error })
 }
 
-/// What can be read once only (a FIFO), as a file without a name.
+/// Copies a file that can be read only once (a FIFO) into a file without a name.
 fn copy(file: File) -> Result<File, Problem> {
     let mut source = BufReader::new(file);
     text::check(source.fill_buf().map_err(Problem::Read)?)?;

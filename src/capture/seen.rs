@@ -1,7 +1,7 @@
-//! Handles and contexts: were they given out before they were used.
+//! Checks that handles and contexts were given out before they are used.
 //!
-//! A stopped handle may be named again (the children of an operation start after its stop), and so may a finalised
-//! context (late proxy events): NCCL does both. What no NCCL does is use one that the plugin never gave out.
+//! NCCL may name a stopped handle again, since the children of an operation start after its stop. It may also name a
+//! finalised context again, for late proxy events. No NCCL uses a handle or a context that the plugin never gave out.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -18,7 +18,7 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// Checks what the next line uses and notes what it gives out.
+    /// Checks the handles and contexts that the next line uses, and notes those that it gives out.
     pub(super) fn check(&mut self, content: &Content) -> Result<(), Problem> {
         match content {
             Content::Call(call) => self.call(call),
@@ -43,13 +43,12 @@ impl Seen {
         }
     }
 
-    /// Checks what a kernel's time is of.
+    /// Checks the handle of the event that a kernel's time belongs to.
     fn kernel(&self, kernel: &Kernel) -> Result<(), Problem> {
         self.handle("h", kernel.h)
     }
 
-    /// A line of an unknown kind may be skipped where it tells of what the file knows; otherwise the line is no
-    /// recorder's.
+    /// Checks a line of an unknown kind: no recorder writes a line with a handle or a context that was never given out.
     fn unknown(&self, unknown: &Unknown) -> Result<(), Problem> {
         let known = unknown.h.is_none_or(|h| self.handles.contains_key(&h))
             && unknown.ctx.is_none_or(|ctx| self.contexts.contains_key(&ctx));

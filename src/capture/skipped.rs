@@ -1,13 +1,13 @@
-//! Lines of kinds that this tool does not know.
+//! Lines of unknown kinds.
 
 use super::line::Unknown;
 
-/// Lines that were skipped because only a newer tool knows what they say.
+/// Lines that were skipped because their kind is not known to this version.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Skipped {
-    /// How many there are.
+    /// Number of skipped lines.
     pub(crate) count: usize,
-    /// The `cb` of the first, and its line.
+    /// `cb` and line number of the first skipped line.
     pub(crate) first: Option<(String, u32)>,
 }
 

@@ -1,4 +1,4 @@
-//! Strings of a capture, each kept once: there are a few dozen, in tens of thousands of lines.
+//! Strings of a capture, each kept once: tens of thousands of lines share a few dozen strings.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -15,12 +15,12 @@ pub(super) struct Strings {
 }
 
 impl Strings {
-    /// A string of NCCL's.
+    /// Keeps a string that NCCL gave.
     pub(super) fn keep(&mut self, field: &'static str, text: Option<&Text<'_>>) -> Result<Option<Arc<str>>, Problem> {
         text.map(|text| self.kept(field, &text.0, bounds::STRING)).transpose()
     }
 
-    /// A communicator's name, which is the application's.
+    /// Keeps the name of a communicator, which the application chose.
     pub(super) fn keep_name(&mut self, text: Option<&Text<'_>>) -> Result<Option<Arc<str>>, Problem> {
         text.map(|text| self.kept("name", &text.0, bounds::NAME)).transpose()
     }

@@ -1,4 +1,4 @@
-//! What a capture is of, as far as its player must know it before the first call.
+//! What the player of a capture must know before the first call.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -8,53 +8,53 @@ use super::error::Problem;
 use super::line::Content;
 use super::{Meta, Skipped};
 
-/// What one reading of a capture tells.
+/// What the first reading of a capture finds.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Survey {
-    /// Under which circumstances it was recorded.
+    /// The recorded process and the circumstances of the recording.
     pub(crate) meta: Meta,
     /// Number of calls.
     pub(crate) calls: usize,
-    /// The threads that call; the first one to call is `main`.
+    /// The calling threads.
     pub(crate) threads: BTreeSet<u32>,
-    /// See `threads`.
+    /// The thread that makes the first call.
     pub(crate) main: u32,
-    /// First and last time of a line, nanoseconds since [`Meta::mono0`].
+    /// Earliest time of a line, nanoseconds since [`Meta::mono0`].
     pub(crate) begin: u64,
-    /// See `begin`.
+    /// Latest time of a line, nanoseconds since [`Meta::mono0`].
     pub(crate) end: u64,
-    /// Times of kernels by the handle of the event that they are of; of several the first.
+    /// Times of kernels by the handle of their event; the first time counts where an event has several.
     pub(crate) kernels: HashMap<u64, Kernel>,
-    /// Communicators in the order made.
+    /// Communicators in the order of their creation.
     pub(crate) communicators: Vec<Communicator>,
-    /// Ranks that something is sent to, with the context.
+    /// Context and peer of each rank that proxy operations send to.
     pub(crate) sends: BTreeSet<(u32, i32)>,
-    /// Whether NCCL told of a broadcast beyond its call: releases from 2.29 on do so only with
+    /// Whether NCCL reported a broadcast as a `Coll` event. Releases from 2.29 on do so only with
     /// `NCCL_ALLGATHERV_ENABLE=0`.
     pub(crate) broadcasts: bool,
     /// Lines of kinds that this tool does not know.
     pub(crate) skipped: Skipped,
-    /// Whether it goes to the end of its process.
+    /// Whether the capture goes to the end of its process.
     pub(crate) is_complete: bool,
 }
 
-/// A communicator as it was introduced.
+/// A communicator as NCCL introduced it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Communicator {
     /// Its context.
     pub(crate) ctx: u32,
     /// Its id.
     pub(crate) comm: u64,
-    /// Number of nodes, of ranks, and the process' rank.
+    /// Number of nodes.
     pub(crate) nnodes: i32,
-    /// See `nnodes`.
+    /// Number of ranks.
     pub(crate) nranks: i32,
-    /// See `nnodes`.
+    /// Rank of this process.
     pub(crate) rank: i32,
 }
 
 impl Survey {
-    /// Of a capture of which only the first line was read.
+    /// Returns the survey of a capture of which only the first line was read.
     pub(crate) fn new(meta: Meta) -> Self {
         Self {
             meta,
@@ -72,7 +72,7 @@ impl Survey {
         }
     }
 
-    /// Goes on by a line.
+    /// Adds a line.
     pub(crate) fn note(&mut self, content: &Content) -> Result<(), Problem> {
         let t = match content {
             Content::Call(call) => self.call(call)?,
@@ -91,7 +91,7 @@ impl Survey {
         Ok(())
     }
 
-    /// The time of the call.
+    /// Adds a call and returns its time.
     fn call(&mut self, call: &Call) -> Result<u64, Problem> {
         if self.calls == 0 {
             self.main = call.tid;

@@ -8,7 +8,7 @@ use flate2::bufread::MultiGzDecoder;
 use super::bounds;
 use super::error::Problem;
 
-/// Whether gzip begins so.
+/// Checks that a file with these first bytes is a gzip file.
 pub(super) fn check(first: &[u8]) -> Result<(), Problem> {
     match first {
         [] => Err(Problem::Empty),
@@ -17,7 +17,7 @@ pub(super) fn check(first: &[u8]) -> Result<(), Problem> {
     }
 }
 
-/// The decompressed text of a capture (of several gzip members, if it has several), line by line.
+/// The decompressed text of a capture, line by line. The file may consist of several gzip members.
 pub(super) struct Text {
     reader: BufReader<MultiGzDecoder<BufReader<File>>>,
     buffer: Vec<u8>,
@@ -25,7 +25,8 @@ pub(super) struct Text {
 }
 
 impl Text {
-    /// Looks at the first bytes before the decoder does, because its own words for a file of another kind help nobody.
+    /// Checks the first bytes before the decoder reads them, because the decoder's own error for a file of another kind
+    /// is of no help.
     pub(super) fn new(file: File) -> Result<Self, Problem> {
         let mut file = BufReader::new(file);
         check(file.fill_buf().map_err(Problem::Read)?)?;
@@ -33,15 +34,15 @@ impl Text {
         Ok(Self { reader, buffer: Vec::new(), line: 0 })
     }
 
-    /// Number of the line that [`next`](Self::next) gave last, from 1; 0 before the first.
+    /// Number of the line that [`next`](Self::next) returned last, from 1; 0 before the first line.
     pub(super) fn line(&self) -> u32 {
         self.line
     }
 
-    /// The next line without its end, or `None` after the last.
+    /// Reads the next line without its end, or returns `None` after the last.
     pub(super) fn next(&mut self) -> Result<Option<&[u8]>, Problem> {
         self.buffer.clear();
-        // One byte more than the longest line: its end.
+        // One byte more than the longest line, for the line end.
         let limit = bounds::LINE as u64 + 1;
         let read = self
             .reader

@@ -1,5 +1,5 @@
-//! The three kinds of value that a line holds. Written out, because serde's own would not name what they expect, would
-//! not borrow inside an `Option`, or (an untagged enum) would copy first and complain in riddles.
+//! The three kinds of value in a line, each with its own `Deserialize`. serde's own implementations would not name what
+//! they expect and would not borrow inside an `Option`; an untagged enum would copy first and give unclear errors.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,7 +10,7 @@ use serde::de::{Deserializer, Error, Visitor};
 use super::call::NAMES;
 use super::error::Problem;
 
-/// A whole number, wide enough that the range of a field can be judged where the field is known.
+/// A whole number. It is wide enough for any field, so that the range is checked where the field is known.
 #[derive(Clone, Copy)]
 pub(super) struct Number(pub(super) i128);
 
@@ -55,15 +55,15 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
     }
 }
 
-/// The type of an event: by name, or by the number that NCCL puts in `descr.type`.
+/// The type of an event, by its name or by the number in NCCL's `descr.type`.
 pub(super) enum Kind<'a> {
     Name(Cow<'a, str>),
     Number(u64),
 }
 
 impl Kind<'_> {
-    /// The type's bit. A number may be any, of a newer NCCL; a name must be known, for nobody could say which bit to
-    /// replay.
+    /// Returns the type's bit. Any number is accepted, for types of a newer NCCL. A name must be known: otherwise the
+    /// bit is not known.
     pub(super) fn bits(&self) -> Result<u64, Problem> {
         let name = match self {
             Self::Number(bits) => return Ok(*bits),
@@ -77,7 +77,7 @@ impl Kind<'_> {
             None => (name, 10),
         };
         match u64::from_str_radix(digits, base) {
-            // from_str_radix alone would take a sign too.
+            // from_str_radix alone would also accept a sign.
             Ok(bits) if !digits.starts_with('+') => Ok(bits),
             _ => Err(Problem::EventName(name.to_owned())),
         }

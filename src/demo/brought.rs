@@ -1,5 +1,5 @@
-//! The recorded runs that this program brings, 1.4 MB: the demo needs nothing but the program and the library, wherever
-//! they lie.
+//! The recorded runs inside this program, 1.4 MB. So the demo needs only the program and the library, wherever they
+//! lie.
 
 use crate::output::leftovers;
 use std::{fs, io};
@@ -9,7 +9,7 @@ macro_rules! files {
     ($($path:literal)*) => { &[$(($path, include_bytes!(concat!("../../tests/captures/", $path)))),*] };
 }
 
-/// Names below `tests/captures`, and contents.
+/// Names below `tests/captures`, with the files' contents.
 const FILES: &[(&str, &[u8])] = files!(
     "net2_collectives/collectives.r0.jsonl.gz"
     "net2_collectives/collectives.r1.jsonl.gz"
@@ -19,10 +19,10 @@ const FILES: &[(&str, &[u8])] = files!(
     "nodes2x2_train/train.r3.jsonl.gz"
 );
 
-/// Writes them to a temporary directory.
+/// Writes the recorded runs into a temporary directory.
 ///
 /// # Errors
-/// When there is no room.
+/// When the directory cannot be created or has no room.
 pub(super) fn unpack() -> Result<TempDir, String> {
     let failed = |error: io::Error| format!("{}: {error}", std::env::temp_dir().display());
     let directory = leftovers::make(|| TempDir::with_prefix("scorep-nccl-demo-")).map_err(failed)?;

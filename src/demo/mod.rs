@@ -1,4 +1,4 @@
-//! `scorep-nccl demo`: two recorded runs replayed, their figures printed, traces and two pictures left behind.
+//! `scorep-nccl demo`: replays two recorded runs, prints their figures, and writes traces and two pictures.
 
 mod brought;
 
@@ -15,12 +15,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// What is shown.
+/// The recorded runs, each with a description.
 const RUNS: [(&str, &str); 2] = [
     ("net2_collectives", "two ranks, every collective and all-to-all, 4 B to 32 MiB, over sockets"),
     (TIMELINE_RUN, "four ranks on two nodes: a transformer in training, tensor and pipeline parallel"),
 ];
-/// The run whose timeline is drawn, and what is shown of it, nanoseconds after its first callback: one step of the
+/// The run whose timeline is drawn, and the drawn range, nanoseconds after its first callback: one step of the
 /// training.
 const TIMELINE_RUN: &str = "nodes2x2_train";
 const SHOWN: std::ops::Range<u64> = 1_131_500_000..1_160_000_000;
@@ -39,10 +39,10 @@ pub(crate) struct Arguments {
     library: Option<PathBuf>,
 }
 
-/// Runs the demonstration.
+/// Runs the demo.
 ///
 /// # Errors
-/// What is wrong, in words.
+/// In words.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
     output::write(
         "This demo replays recorded callbacks of a real NCCL (2.28.9, four H200 GPUs). Stand-ins play NCCL and Score-P;\n\
@@ -102,7 +102,7 @@ fn replay_run(arguments: &Arguments, name: &str, source: &Path) -> Result<replay
     Ok(outcome)
 }
 
-/// An earlier demo's trace makes way; a directory that holds anything else does not.
+/// Removes the trace of an earlier demo; a directory with any other contents stays.
 fn remove_earlier_trace(directory: &Path) -> Result<(), String> {
     if directory.join("traces.otf2").is_file() {
         fs::remove_dir_all(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
@@ -110,7 +110,7 @@ fn remove_earlier_trace(directory: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Draws the pair of ranks whose fit is through the most sizes.
+/// Draws the fit of the rank pair with the most sizes.
 fn draw(arguments: &Arguments, source: &Path, summary: &Summary) -> Result<Option<PathBuf>, String> {
     let fitted = summary.transfers.iter().filter(|pair| pair.fit.is_some());
     let Some(pair) = fitted.max_by_key(|pair| pair.sizes) else { return Ok(None) };
@@ -121,7 +121,7 @@ fn draw(arguments: &Arguments, source: &Path, summary: &Summary) -> Result<Optio
     Ok(Some(path))
 }
 
-/// The pair's transfers, read from the capture of the sender's process.
+/// Reads the pair's transfers from the capture of the sender's process.
 fn sends(source: &Path, summary: &Summary, pair: &Transfers) -> Result<Vec<Transfer>, String> {
     let communicator = summary.communicators.iter().find(|communicator| communicator.comm == pair.comm);
     let place = communicator.and_then(|communicator| communicator.ranks.iter().find(|place| place.rank == pair.rank));
@@ -160,7 +160,7 @@ fn draw_timeline(arguments: &Arguments, source: &Path) -> Result<PathBuf, String
     Ok(path)
 }
 
-/// A run's captures in the order of ranks.
+/// Reads a run's captures in the order of ranks.
 fn captures(source: &Path) -> Result<Vec<Capture>, String> {
     let paths = replay::captures::of_one(source).map_err(|error| error.to_string())?;
     paths.iter().map(|path| capture::read(path).map_err(|error| error.to_string())).collect()

@@ -1,38 +1,38 @@
-//! What can be found, each with a code that stays, so that scripts and docs/troubleshooting.md can name it.
+//! The findings. Each has a permanent code, which scripts and docs/troubleshooting.md can name.
 
 use serde::Serialize;
 
-/// How bad it is.
+/// Severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Level {
-    /// As it should be.
+    /// All is well.
     Good,
-    /// Worth knowing; nothing need be done.
+    /// Worth knowing; no action is needed.
     Note,
-    /// Something will be missing.
+    /// Something will be missing from the measurement.
     Warning,
-    /// It will not work.
+    /// The measurement will not work.
     Failure,
 }
 
 macro_rules! codes {
     ($($code:ident = $name:literal, $level:ident;)*) => {
-        /// All there are. A heading of docs/troubleshooting.md each.
+        /// The codes of all findings. Each has a heading in docs/troubleshooting.md.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
         pub(crate) enum Code { $(#[serde(rename = $name)] $code),* }
 
         impl Code {
-            /// All of them.
+            /// All codes.
             #[cfg(test)]
             pub(crate) const ALL: &'static [Self] = &[$(Self::$code),*];
 
-            /// As it is written.
+            /// Returns the code's name as it is printed.
             pub(crate) fn name(self) -> &'static str {
                 match self { $(Self::$code => $name),* }
             }
 
-            /// How bad it is.
+            /// Returns the code's severity.
             pub(crate) fn level(self) -> Level {
                 match self { $(Self::$code => Level::$level),* }
             }
@@ -89,26 +89,26 @@ codes! {
     SlurmNode = "slurm-node", Note;
 }
 
-/// Something that was found.
+/// One finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Finding {
     /// Its code.
     pub(crate) code: Code,
-    /// How bad it is.
+    /// Severity of the code.
     pub(crate) level: Level,
-    /// What is there, and where.
+    /// What was found, and where.
     pub(crate) what: String,
-    /// How to mend it; empty where there is nothing to mend.
+    /// How to cure it; empty where there is nothing to cure.
     pub(crate) cure: String,
 }
 
 impl Finding {
-    /// One that can be mended.
+    /// Returns a finding with a cure.
     pub(crate) fn new(code: Code, what: impl Into<String>, cure: impl Into<String>) -> Self {
         Self { code, level: code.level(), what: what.into(), cure: cure.into() }
     }
 
-    /// One that says how it is.
+    /// Returns a finding without a cure.
     pub(crate) fn good(code: Code, what: impl Into<String>) -> Self {
         Self::new(code, what, "")
     }

@@ -1,4 +1,4 @@
-//! Whether NCCL and Score-P reach this library, under every name they use, and the same one.
+//! Checks whether NCCL and Score-P load this library under every name they use, and the same file under all of them.
 
 use super::finding::{Code, Finding};
 use super::surroundings::Surroundings;
@@ -6,20 +6,20 @@ use crate::installed::library::{self, FILE, Links};
 use crate::installed::loader::{self, Features, Loaded};
 use std::path::{Path, PathBuf};
 
-/// What brings the library's directory into the loader's sight.
+/// Cure for a library directory that the loader does not search.
 const SEE: &str = "start the job through `scorep-nccl run --`, or set what `scorep-nccl env` prints: LD_LIBRARY_PATH lacks the directory";
 
-/// What the loader says of a file that no machine would load.
+/// Parts of the loader's messages for a file that is no loadable library.
 const NO_LIBRARY: [&str; 4] = ["executable", "invalid ELF header", "file too short", "not an ELF"];
 
-/// A name, and who loads it.
+/// A file name, and the host that loads it.
 struct Name {
     file: String,
     host: &'static str,
 }
 
-/// All findings on the library, and what it was built with besides. `ours` is the name by which NCCL is told to load
-/// it, `score_p` the directory in which Score-P looks for plugins besides.
+/// Returns all findings on the library, and the optional features it was built with. `ours` is the name by which NCCL
+/// loads the library, `score_p` the additional directory in which Score-P looks for plugins.
 pub(crate) fn check(
     around: &Surroundings,
     named: Option<&Path>,
@@ -90,7 +90,7 @@ pub(crate) fn check(
     (findings, built_with)
 }
 
-/// What is to be under a name in place of another file.
+/// Returns the cure for a wrong file under a name of the library.
 fn replacement(file: &str) -> String {
     match file {
         FILE => "install it again: `cmake --install`".into(),
@@ -98,8 +98,8 @@ fn replacement(file: &str) -> String {
     }
 }
 
-/// The symbolic link of that name in `LD_LIBRARY_PATH` that leads to no file, and where it leads: the loader passes it
-/// over as if it were not there.
+/// Returns the symbolic link of this name in `LD_LIBRARY_PATH` that leads to no file, and where it leads. The loader
+/// ignores such a link without a message.
 fn link_without_end(around: &Surroundings, file: &str) -> Option<(PathBuf, String)> {
     let directories = around.raw("LD_LIBRARY_PATH")?;
     let links = std::env::split_paths(&directories).map(|directory| directory.join(file));
@@ -111,7 +111,7 @@ fn link_without_end(around: &Surroundings, file: &str) -> Option<(PathBuf, Strin
     })
 }
 
-/// The names that will be loaded: NCCL's, and Score-P's where it is asked for them.
+/// Returns the names that will be loaded: NCCL's, and Score-P's names that its variables ask for.
 fn names(around: &Surroundings, ours: Option<&str>) -> Vec<Name> {
     let name_of = |path: PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let Links { nccl, counters, series } = Links::of(Path::new(""));
@@ -126,7 +126,7 @@ fn names(around: &Surroundings, ours: Option<&str>) -> Vec<Name> {
     std::iter::once(Name { file, host: "NCCL" }).chain(asked).collect()
 }
 
-/// Whether all names are one image in memory.
+/// Checks whether all names lead to one image in memory.
 fn one_image(images: &[(String, usize, PathBuf)]) -> Option<Finding> {
     let (first, image, path) = images.first()?;
     if let Some((other, _, copy)) = images.iter().find(|(_, other, _)| other != image) {

@@ -1,4 +1,4 @@
-//! The machine and what started the job: shared memory, SLURM.
+//! Checks of the machine and of the job's launcher: shared memory, SLURM.
 
 use super::finding::{Code, Finding};
 use super::surroundings::Surroundings;
@@ -6,12 +6,12 @@ use common::config::Preset;
 use nccl_plugin::shared_memory::{self, LEAST};
 use std::path::Path;
 
-/// All findings on the machine. `shared` is where shared memory is mounted.
+/// Returns all findings on the machine. `shared` is the mount point of shared memory.
 pub(crate) fn check(around: &Surroundings, shared: &Path) -> Vec<Finding> {
     [shared_memory(around, shared), slurm_export(around), slurm_node(around)].into_iter().flatten().collect()
 }
 
-/// Whether kernel events find what they need.
+/// Checks whether shared memory has room for kernel events.
 fn shared_memory(around: &Surroundings, shared: &Path) -> Option<Finding> {
     let settings = around.settings().0;
     if settings.preset == Preset::Api && settings.mask.is_none() {
@@ -29,7 +29,7 @@ fn shared_memory(around: &Surroundings, shared: &Path) -> Option<Finding> {
     })
 }
 
-/// Whether srun hands the environment to the tasks. Within a task it has.
+/// Checks whether srun will pass the environment to the tasks. A task already has it.
 fn slurm_export(around: &Surroundings) -> Option<Finding> {
     let export = around.text("SLURM_EXPORT_ENV").filter(|_| !is_task(around))?;
     let names: Vec<&str> = export.split(',').map(|entry| entry.split('=').next().unwrap_or_default().trim()).collect();
@@ -41,14 +41,14 @@ fn slurm_export(around: &Surroundings) -> Option<Finding> {
     (!enough).then(|| Finding::new(Code::SlurmExport, what, cure))
 }
 
-/// Whether srun has started this process.
+/// Returns whether srun has started this process.
 fn is_task(around: &Surroundings) -> bool {
-    // a batch script has a number of its own as a task, and no step
+    // a batch script has SLURM_PROCID, too, but no ordinary step
     around.text("SLURM_PROCID").is_some()
         && around.text("SLURM_STEP_ID").is_some_and(|step| step.parse::<u32>().is_ok_and(|step| step < u32::MAX - 16))
 }
 
-/// A check of one node says nothing of the others.
+/// Notes that a check on one node covers no other node.
 fn slurm_node(around: &Surroundings) -> Option<Finding> {
     let nodes: u32 = around.text("SLURM_JOB_NUM_NODES")?.parse().ok().filter(|&nodes| nodes > 1)?;
     let what = format!("this is one of {nodes} nodes of job {}", around.text("SLURM_JOB_ID").unwrap_or_default());

@@ -1,7 +1,7 @@
-//! `scorep-nccl doctor`: looks at what goes wrong in practice, and says how to mend it.
+//! `scorep-nccl doctor`: checks for the problems that occur in practice, and says how to cure them.
 //!
-//! It looks at the environment it runs in, which should be the job's: `scorep-nccl run -- scorep-nccl doctor`, or
-//! within the job script.
+//! It checks the environment that it runs in, which should be the job's: start it as `scorep-nccl run -- scorep-nccl
+//! doctor`, or within the job script.
 
 mod finding;
 mod library;
@@ -38,16 +38,16 @@ pub(crate) struct Arguments {
     shared_memory: PathBuf,
 }
 
-/// All of it, for a program.
+/// The whole report, for JSON.
 #[derive(Debug, Serialize)]
 struct Report {
     version: &'static str,
-    /// The exit status: 0, 1 (something will be missing) or 2 (it will not work).
+    /// Exit status: 0, 1 (something will be missing) or 2 (it will not work).
     status: u8,
     findings: Vec<Finding>,
 }
 
-/// Looks, prints, and says by its status how bad it is.
+/// Makes all checks and prints the findings. The exit status is that of the worst finding.
 ///
 /// # Errors
 /// When the report cannot be written.
@@ -74,7 +74,7 @@ fn examine(around: &Surroundings, arguments: &Arguments) -> Vec<Finding> {
     let plugins = score_p.as_ref().ok().map(ScoreP::libraries);
     let ours = plugin::ours(around);
     let (mut findings, features) = library::check(around, named.as_deref(), ours.as_deref(), plugins.as_deref());
-    // a library that is not found and a variable that is not set are one thing: the job was not started through `run`
+    // an unset variable and a missing library have one cause: the job was not started through `run`
     let is_lost = findings.iter().any(|finding| finding.code == Code::LibraryNotFound);
     findings.extend(
         plugin::check(around, ours.as_deref()).filter(|finding| !is_lost || finding.code != Code::PluginNotSet),
@@ -86,7 +86,7 @@ fn examine(around: &Surroundings, arguments: &Arguments) -> Vec<Finding> {
     findings
 }
 
-/// The findings for a person, and what they come to.
+/// Returns the findings as text for a person, with a summary line.
 fn text(findings: &[Finding], status: u8) -> String {
     let mut text = String::new();
     for Finding { code, level, what, cure } in findings {
@@ -109,7 +109,7 @@ fn text(findings: &[Finding], status: u8) -> String {
     }
 }
 
-/// Where the page on the codes is: installed beside this program, or in the sources.
+/// Returns the place of the page on the codes: installed beside this program, or in the sources.
 fn page() -> String {
     const PAGE: &str = "docs/troubleshooting.md";
     let program = std::env::current_exe().ok();

@@ -1,4 +1,4 @@
-//! The NCCL that a job will use, and the trouble that its release is known for.
+//! Checks of the NCCL that a job will use, and of the known troubles of its release.
 
 use super::finding::{Code, Finding};
 use super::surroundings::Surroundings;
@@ -8,14 +8,15 @@ use nccl_plugin::release::{self, NEWEST_KNOWN, Release};
 use nccl_plugin::{asked, asked::Asked};
 use std::path::PathBuf;
 
-/// First releases that have what a finding is about.
+/// First releases with a feature that a finding is about: profiler plugins, GPU times, and sends to self that NCCL
+/// counts among its kernels.
 const PLUGINS: Release = Release(22_300);
 const GPU_TIMES: Release = Release(22_700);
 const SELF_COUNTED: Release = Release(23_102);
-/// NCCL's switch, on by default, of what ncclBroadcast is made of since 2.29.
+/// NCCL's switch, on by default, for the way in which NCCL executes ncclBroadcast since 2.29.
 const ALLGATHERV: &str = "NCCL_ALLGATHERV_ENABLE";
 
-/// All findings on NCCL.
+/// Returns all findings on NCCL.
 pub(crate) fn check(around: &Surroundings, programs: &[PathBuf]) -> Vec<Finding> {
     let found: Vec<Found> = nccl_files::find(&|name| around.raw(name), programs).collect();
     let Some(first) = found.first() else {
@@ -46,7 +47,7 @@ fn introduced(nccl: &Found, release: Release) -> Finding {
     Finding::good(Code::NcclGood, format!("NCCL {release} ({path}), profiler interface v{interface}"))
 }
 
-/// Which of several NCCLs a program loads is its own affair.
+/// Notes that the program may load any of several NCCLs.
 fn several(found: &[Found]) -> Vec<Finding> {
     let told = |nccl: &Found| {
         let release = nccl.release.map_or_else(|| "of unknown release".into(), |release| release.to_string());
@@ -63,14 +64,14 @@ fn several(found: &[Found]) -> Vec<Finding> {
     vec![Finding::new(Code::NcclSeveral, what, cure)]
 }
 
-/// What is known of a release, in an environment.
+/// Returns the findings on a release in an environment.
 fn of_release(around: &Surroundings, release: Release) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut tell = |code, what: String, cure: &str| findings.push(Finding::new(code, what, cure));
     let settings = around.settings().0;
-    // every type that any version has
+    // all event types of all versions of the interface
     let Asked { mask, left_out, has_events } = asked::types(&settings, release, u64::MAX, |name| around.text(name));
-    // launches are told of from then on
+    // NCCL reports launches only from v5 of the interface on
     let has_events = has_events && release >= release::of_interface(5);
     for trouble in left_out.iter().filter(|_| !has_events) {
         let (name, value) = trouble.cure;
@@ -135,7 +136,7 @@ mod tests {
         assert_eq!(codes(23_007, &[stamps, cured]), ["nccl-alltoall"]);
         assert_eq!(codes(23_102, &[stamps]), ["nccl-broadcast", "nccl-kernel-cost"]);
         assert_eq!(codes(23_203, &[stamps, cured]), ["nccl-kernel-cost"]);
-        // where events time the others
+        // with CUDA events, the default, these troubles do not occur
         assert!(codes(22_809, &[]).is_empty() && codes(22_902, &[]).is_empty());
         assert_eq!(codes(23_203, &[]), ["nccl-kernel-cost"]);
         assert_eq!(codes(24_000, &[("NCCL_SCOREP_PRESET", "api")]), ["nccl-newer"]);

@@ -1,4 +1,4 @@
-//! Whether NCCL is told to load this library.
+//! Checks whether NCCL will load this library.
 
 use super::finding::{Code, Finding};
 use super::surroundings::Surroundings;
@@ -7,10 +7,10 @@ use std::path::Path;
 
 const VARIABLE: &str = "NCCL_PROFILER_PLUGIN";
 
-/// What the variable says, given [`ours`].
+/// Returns the finding on NCCL's variable; `ours` is the result of [`ours`].
 pub(crate) fn check(around: &Surroundings, ours: Option<&str>) -> Option<Finding> {
     let Some(name) = around.text(VARIABLE) else {
-        // NCCL looks for a plugin by this name when it is told none
+        // without the variable, NCCL looks for a plugin of this name
         if matches!(loader::load(Path::new("libnccl-profiler.so")), Loaded::Ours { .. }) {
             return None;
         }
@@ -28,7 +28,7 @@ pub(crate) fn check(around: &Surroundings, ours: Option<&str>) -> Option<Finding
             "set it to scorep",
         ));
     }
-    // what cannot be found at all is told of the library's names
+    // a name that leads to no library is a finding of the library's names
     if name == "scorep" || ours.is_some() {
         return None;
     }
@@ -36,8 +36,8 @@ pub(crate) fn check(around: &Surroundings, ours: Option<&str>) -> Option<Finding
     Some(Finding::new(Code::PluginOther, format!("{VARIABLE}={name} is another plugin, and NCCL loads one"), cure))
 }
 
-/// The file name by which NCCL loads this library, if it does: the name it is told, else that put into the usual one,
-/// as NCCL tries them.
+/// Returns the file name by which NCCL loads this library, if it does. NCCL tries the variable's value first, and then
+/// its usual file name with that value in it.
 pub(crate) fn ours(around: &Surroundings) -> Option<String> {
     let name = around.text(VARIABLE)?;
     let tried = [name.clone(), format!("libnccl-profiler-{name}.so")];

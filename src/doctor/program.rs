@@ -1,4 +1,4 @@
-//! The program that a job starts: whether Score-P, with which it was linked, knows NCCL's threads.
+//! Checks of the program that a job starts: whether the Score-P that it was linked with knows NCCL's threads.
 
 use super::finding::{Code, Finding};
 use object::read::elf::{Dyn, ElfFile64, FileHeader};
@@ -6,14 +6,15 @@ use object::{Endianness, ReadCache};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// How Score-P's libraries for what it watches begin, in a program that it was linked into.
+/// Beginnings of the names of Score-P's libraries. An instrumented program is linked with those for what Score-P
+/// watches in it.
 const SCORE_P: &str = "libscorep_measurement.";
 const PTHREAD: &str = "libscorep_thread_create_wait_pthread.";
 const WATCHES: [(&str, &str); 2] = [("libscorep_mpp_mpi.", "MPI"), ("libscorep_adapter_cuda", "CUDA")];
-/// What to do about it.
+/// Cure for a program without Score-P's support of POSIX threads.
 const CURE: &str = "instrument the program with `scorep --thread=pthread`, MPI and CUDA as before";
 
-/// What is known of the programs that a job starts; where none is named, what must be known of any.
+/// Returns the finding on the programs that a job starts, or a general one where no program is named.
 pub(super) fn check(programs: &[PathBuf]) -> Option<Finding> {
     if programs.is_empty() {
         let what = "a program that Score-P watches with MPI or CUDA, and without POSIX threads, aborts when it uses NCCL, whatever plugin is \
@@ -23,7 +24,8 @@ pub(super) fn check(programs: &[PathBuf]) -> Option<Finding> {
     programs.iter().find_map(|program| threads(program))
 }
 
-/// Whether Score-P would take what NCCL's threads do for the main thread's: it aborts over the order of times.
+/// Checks whether Score-P would take events of NCCL's threads for events of the main thread. It would abort then,
+/// because their times fall.
 fn threads(program: &Path) -> Option<Finding> {
     let needed = needed(program)?;
     let has = |library: &str| needed.iter().any(|name| name.starts_with(library));
@@ -39,7 +41,7 @@ fn threads(program: &Path) -> Option<Finding> {
     Some(Finding::new(Code::ScorePThreads, what, CURE))
 }
 
-/// The libraries that a program was linked with.
+/// Returns the libraries that a program was linked with.
 fn needed(program: &Path) -> Option<Vec<String>> {
     let file = ReadCache::new(File::open(program).ok()?);
     let elf = ElfFile64::<Endianness, _>::parse(&file).ok()?;

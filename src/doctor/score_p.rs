@@ -1,4 +1,4 @@
-//! Score-P: which one is there, whether it has what the lanes need, and whether its variables fit together.
+//! Checks of Score-P: its release, what the lanes need of it, and whether its variables fit together.
 
 use super::finding::{Code, Finding};
 use super::program;
@@ -12,14 +12,14 @@ use std::collections::HashSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// The release that everything was tried with.
+/// The release that everything was tested with.
 const TRIED: &str = "8.4";
-/// Score-P's program that tells of an installation.
+/// Score-P's program that describes an installation.
 const CONFIG: &str = "scorep-config";
-/// Score-P's own default, 16000k.
+/// Score-P's own default of SCOREP_TOTAL_MEMORY, 16000k, in bytes.
 const DEFAULT_MEMORY: u64 = 16_000 << 10;
 
-/// An installation, as its scorep-config tells.
+/// An installation, as its scorep-config describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ScoreP {
     version: String,
@@ -27,16 +27,16 @@ pub(crate) struct ScoreP {
 }
 
 impl ScoreP {
-    /// That of the `scorep-config` in PATH.
+    /// Returns the installation of the `scorep-config` in PATH.
     ///
     /// # Errors
-    /// When there is none, or it gives no answer.
+    /// When there is no such program, or it gives no answer.
     pub(crate) fn find() -> Result<Self, NoAnswer> {
         let ask = |what: &str| Ok::<_, NoAnswer>(probe::program(CONFIG, what)?.trim().to_owned());
         Ok(Self { version: ask("--version")?, prefix: ask("--prefix")?.into() })
     }
 
-    /// Where its libraries lie, and where it looks for plugins besides.
+    /// Returns the directory of its libraries, in which it also looks for plugins.
     pub(crate) fn libraries(&self) -> PathBuf {
         let places = ["lib", "lib64"].map(|place| self.prefix.join(place));
         let has = |place: &&PathBuf| {
@@ -59,7 +59,7 @@ impl ScoreP {
         findings
     }
 
-    /// Whether its library is the known one and exports what the lanes are written with.
+    /// Checks whether its library is the supported one and exports the functions that write the lanes.
     fn has_lanes(&self) -> Result<(), String> {
         let directory = self.libraries();
         let library = directory.join(MEASUREMENT_LIBRARY);
@@ -82,7 +82,7 @@ fn is_measurement(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("libscorep_measurement."))
 }
 
-/// The functions and variables that a library exports.
+/// Returns the functions and variables that a library exports.
 fn exports(library: &Path) -> Result<HashSet<String>, Box<dyn std::error::Error>> {
     let file = ReadCache::new(File::open(library)?);
     let elf = ElfFile64::<object::Endianness, _>::parse(&file)?;
@@ -94,7 +94,7 @@ fn exports(library: &Path) -> Result<HashSet<String>, Box<dyn std::error::Error>
         .collect())
 }
 
-/// All findings on Score-P.
+/// Returns all findings on Score-P.
 pub(crate) fn check(around: &Surroundings, found: Result<&ScoreP, &NoAnswer>, programs: &[PathBuf]) -> Vec<Finding> {
     let mut findings = match found {
         Ok(score_p) => score_p.introduced(),
@@ -121,7 +121,7 @@ pub(crate) fn check(around: &Surroundings, found: Result<&ScoreP, &NoAnswer>, pr
     findings
 }
 
-/// Whether Score-P's variables fit together.
+/// Checks whether Score-P's variables fit together.
 fn variables(around: &Surroundings) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut tell = |code, what: String, cure: &str| findings.push(Finding::new(code, what, cure));
@@ -186,7 +186,7 @@ fn variables(around: &Surroundings) -> Vec<Finding> {
     findings
 }
 
-/// Whether there is room for the lanes beside a trace.
+/// Checks whether Score-P's memory has room for the lanes beside a trace.
 fn memory(around: &Surroundings, tracing: bool) -> Option<Finding> {
     let settings = around.settings().0;
     if !tracing || !settings.lanes {
@@ -194,7 +194,7 @@ fn memory(around: &Surroundings, tracing: bool) -> Option<Finding> {
     }
     let told = around.text("SCOREP_TOTAL_MEMORY");
     let total = told.as_deref().map_or(Some(DEFAULT_MEMORY), bytes)?;
-    // one communicator at least, and half of the memory for the trace itself
+    // room for at least one communicator, and half of the memory for the trace itself
     let wanted = 2 * (LEFT_BYTES + (settings.lane_pairs as u64 + 1) * BUFFER_BYTES);
     if total >= wanted {
         return None;
@@ -211,7 +211,7 @@ fn memory(around: &Surroundings, tracing: bool) -> Option<Finding> {
     ))
 }
 
-/// A size as Score-P reads it: a number and b, k, m or g.
+/// Reads a size as Score-P does: a number, then b, k, m or g.
 fn bytes(text: &str) -> Option<u64> {
     let text = text.trim().to_lowercase();
     let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
@@ -225,7 +225,7 @@ fn bytes(text: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(1 << shift)
 }
 
-/// Whether ranks that know nothing of each other would share a directory.
+/// Checks whether ranks that torchrun has started without MPI would share an experiment directory.
 fn directory(around: &Surroundings) -> Option<Finding> {
     around.text("TORCHELASTIC_RUN_ID")?;
     let rank = around.text("RANK")?;

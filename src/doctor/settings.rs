@@ -1,4 +1,4 @@
-//! The plugin's own settings: values that are not understood, names that are none, places that cannot be written to.
+//! Checks of the library's own settings: wrong values, unknown names, and places that cannot be written to.
 
 use super::finding::{Code, Finding};
 use super::surroundings::Surroundings;
@@ -10,10 +10,10 @@ use common::files;
 use std::path::Path;
 
 const PREFIX: &str = "NCCL_SCOREP_";
-/// How much of a name may differ for it to be what was meant: 1 is all alike.
+/// Least similarity of an unknown name to a known one for which the known one is suggested; 1 means equal.
 const ALIKE: f64 = 0.8;
 
-/// All findings on the settings.
+/// Returns all findings on the settings.
 pub(crate) fn check(around: &Surroundings, features: Option<&Features>) -> Vec<Finding> {
     let (settings, complaints) = around.settings();
     let mut findings: Vec<Finding> = complaints
@@ -44,13 +44,13 @@ pub(crate) fn check(around: &Surroundings, features: Option<&Features>) -> Vec<F
     findings
 }
 
-/// Nothing, if files can be made there.
+/// Returns a finding if no files can be created at the setting's place.
 fn unfit(name: &str, place: Result<(), Unfit>) -> Option<Finding> {
     let what = format!("{name}: {}", place.err()?);
     Some(Finding::new(Code::SettingPath, what, "name another place, on all nodes"))
 }
 
-/// Whether the second plugin is there, by the names that NCCL would try.
+/// Checks whether the second plugin is found under the names that NCCL would try.
 fn chain(settings: &Settings) -> Option<Finding> {
     let name = settings.chain.as_deref()?;
     let mut words = Vec::new();
@@ -71,7 +71,7 @@ fn chain(settings: &Settings) -> Option<Finding> {
     Some(Finding::new(Code::ChainMissing, what, "name a profiler plugin that the loader finds, or its path"))
 }
 
-/// Whether the library can export what is to be exported.
+/// Checks whether the library was built with the exports that are asked for.
 fn otel(around: &Surroundings, settings: &Settings, features: &Features) -> Option<Finding> {
     let protocols = ["OTEL_EXPORTER_OTLP_METRICS_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"];
     let grpc = protocols.into_iter().find_map(|name| around.text(name).map(|protocol| (name, protocol)));

@@ -1,48 +1,48 @@
-//! What the checks look at: the environment, and what it says.
+//! The environment that the checks examine.
 
 use common::config::Settings;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
-/// The environment of a job.
+/// Environment variables of a job.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Surroundings {
     variables: BTreeMap<OsString, OsString>,
 }
 
 impl Surroundings {
-    /// This process'.
+    /// Returns the variables of this process.
     pub(crate) fn own() -> Self {
         Self { variables: std::env::vars_os().collect() }
     }
 
-    /// The value of a variable.
+    /// Returns the value of a variable.
     pub(crate) fn raw(&self, name: &str) -> Option<OsString> {
         self.variables.get(&OsString::from(name)).cloned()
     }
 
-    /// The same as text; `None` when it is empty, too.
+    /// Returns the value of a variable as text; `None` if it is unset or blank.
     pub(crate) fn text(&self, name: &str) -> Option<String> {
         self.raw(name).map(|value| value.to_string_lossy().into_owned()).filter(|value| !value.trim().is_empty())
     }
 
-    /// All names that are text.
+    /// Returns all names that are valid text.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.variables.keys().filter_map(|name| name.to_str())
     }
 
-    /// Entries of a list, as Score-P separates them.
+    /// Returns the entries of a list, split at Score-P's separator.
     pub(crate) fn list(&self, name: &str) -> Vec<String> {
         let separator = self.text(&separator_of(name)).unwrap_or_else(|| ",".into());
         self.text(name).map(|list| list.split(&separator).map(str::to_owned).collect()).unwrap_or_default()
     }
 
-    /// The plugin's settings, and what is wrong with them.
+    /// Returns the library's settings, and a line for each one that is not understood.
     pub(crate) fn settings(&self) -> (Settings, Vec<String>) {
         Settings::parse(|name| self.raw(name))
     }
 
-    /// What Score-P takes for true.
+    /// Returns whether Score-P takes the value of a variable for true.
     pub(crate) fn is_on(&self, name: &str, default: bool) -> bool {
         match self.text(name).map(|value| value.trim().to_lowercase()) {
             Some(value) => {
@@ -53,14 +53,14 @@ impl Surroundings {
     }
 }
 
-/// Score-P's name of the variable that has a list's separator; that of tokens is that of plugins.
+/// Returns Score-P's variable with the separator of a list; lists of metric tokens use the metric plugins' separator.
 fn separator_of(name: &str) -> String {
     if name.starts_with("SCOREP_METRIC_") { "SCOREP_METRIC_PLUGINS_SEP".into() } else { format!("{name}_SEP") }
 }
 
 #[cfg(test)]
 impl Surroundings {
-    /// Those of a test.
+    /// Returns an environment with these variables.
     pub(crate) fn of(pairs: &[(&str, &str)]) -> Self {
         Self { variables: pairs.iter().map(|(name, value)| (name.into(), value.into())).collect() }
     }

@@ -1,25 +1,25 @@
-//! Event descriptors as NCCL lays them out in memory (x86_64 and aarch64), and what its wrappers make of an event for a
-//! plugin of an older version.
+//! Event descriptors in NCCL's memory layout (x86_64 and aarch64), and the conversions by which NCCL's wrappers serve
+//! plugins of older versions.
 
 use crate::capture::Event;
 use std::collections::HashMap;
 use std::ffi::CString;
 use std::sync::Arc;
 
-/// Words of a descriptor's memory; more than any version has.
+/// Number of words of a descriptor's memory; no version has more.
 pub(crate) const WORDS: usize = 20;
 
-/// A descriptor's memory.
+/// Memory of a descriptor.
 #[repr(C, align(8))]
 #[derive(Debug)]
 pub(crate) struct Descriptor([u8; 8 * WORDS]);
 
-/// Strings that live as long as the process, as NCCL's do.
+/// C strings that live as long as the process, as NCCL's do.
 #[derive(Debug, Default)]
 pub(crate) struct Strings(HashMap<Arc<str>, &'static CString>);
 
 impl Strings {
-    /// Address of the string, or 0 for none.
+    /// Returns the address of the string, or 0 for no string.
     fn address(&mut self, text: Option<&Arc<str>>) -> u64 {
         let Some(text) = text else { return 0 };
         let kept = self.0.entry(text.clone()).or_insert_with(|| {
@@ -30,23 +30,23 @@ impl Strings {
     }
 }
 
-/// What a start tells of events and processes, as handles and ids of this run.
+/// Handles and ids of this run, for the descriptor of a starting event.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place {
     /// Handle of the parent.
     pub(crate) parent: u64,
-    /// Handle of the group that an operation is in.
+    /// Handle of the operation's group.
     pub(crate) group: u64,
-    /// Rank as recorded.
+    /// Recorded rank.
     pub(crate) rank: i32,
-    /// Process that a proxy operation is for.
+    /// Id of the process that a proxy operation works for.
     pub(crate) pid: i32,
 }
 
-/// Where the union of payloads begins.
+/// Offset of the union of payloads, bytes.
 const PAYLOAD: usize = 24;
 
-/// The oldest version that has such events.
+/// Returns the oldest version of the interface that has such events.
 pub(crate) fn since(event: &Event) -> u32 {
     match event {
         Event::Group | Event::Coll { .. } | Event::P2p { .. } => 1,
@@ -55,12 +55,12 @@ pub(crate) fn since(event: &Event) -> u32 {
         Event::GroupApi { .. } | Event::CollApi { .. } | Event::P2pApi { .. } | Event::KernelLaunch { .. } => 5,
         Event::CeColl { .. } | Event::CeSync | Event::CeBatch => 6,
         Event::KernelPhase { .. } => 7,
-        // of what is to come nothing is known but that older versions do not have it
+        // older versions do not have the event; nothing else is known of it
         Event::Unknown { .. } => u32::MAX,
     }
 }
 
-/// The number of a name in v1, or the one NCCL's wrapper has for all others.
+/// Returns the number that v1 has for a name, or `others`, NCCL's number for all other names.
 fn number(names: &[&str], name: Option<&Arc<str>>, others: u8) -> u8 {
     let place = names.iter().position(|&known| name.is_some_and(|name| **name == *known));
     place.and_then(|place| u8::try_from(place).ok()).unwrap_or(others)
@@ -83,13 +83,13 @@ const DATATYPES: [&str; 10] = [
 const ALGORITHMS: [&str; 7] = ["TREE", "RING", "COLLNET_DIRECT", "COLLNET_CHAIN", "NVLS", "NVLS_TREE", "PAT"];
 const PROTOCOLS: [&str; 3] = ["LL", "LL128", "SIMPLE"];
 
-/// v1's numbers of function and type.
+/// Returns v1's numbers of the function and the data type.
 fn function_and_type(func: Option<&Arc<str>>, dtype: Option<&Arc<str>>) -> (u8, u8) {
     (number(&FUNCTIONS, func, 6), number(&DATATYPES, dtype, 8))
 }
 
 impl Descriptor {
-    /// The descriptor of an event as version `api` of the interface has it.
+    /// Lays an event out as version `api` of the interface has it.
     pub(crate) fn new(api: u32, event: &Event, place: Place, strings: &mut Strings) -> Self {
         let mut descriptor = Self([0; 8 * WORDS]);
         if api <= 4 {
@@ -97,14 +97,14 @@ impl Descriptor {
         } else {
             descriptor.put(0, &event.bits().to_ne_bytes());
         }
-        // up to v4 the parent of an operation is its group
+        // up to v4, the parent of an operation is its group
         let is_operation = matches!(event, Event::Coll { .. } | Event::P2p { .. });
         let parent = if api <= 4 && is_operation { place.group } else { place.parent };
         descriptor.put(8, &parent.to_ne_bytes());
         descriptor.put(16, &place.rank.to_ne_bytes());
         match (api, event) {
             (1, Event::Coll { .. } | Event::P2p { .. }) => descriptor.numbered(event),
-            // what else differs up to v3 is that the communicator comes first: no name and id 0 from NCCL's wrappers
+            // up to v3, the payload begins with the communicator's name and id: NULL and 0 from NCCL's wrappers
             (..=3, Event::Coll { .. } | Event::P2p { .. }) => {
                 descriptor.payload(api, PAYLOAD + 16, event, place, strings)
             }
@@ -113,12 +113,12 @@ impl Descriptor {
         descriptor
     }
 
-    /// For the call.
+    /// Returns the address of the descriptor, for the call.
     pub(crate) fn as_ptr(&self) -> *const u8 {
         self.0.as_ptr()
     }
 
-    /// The same as words, for a host that changes some of them.
+    /// Returns the descriptor as words, for a host that changes some of them.
     pub(crate) fn words(&self) -> [u64; WORDS] {
         let (words, _) = self.0.as_chunks::<8>();
         std::array::from_fn(|index| words.get(index).map_or(0, |&bytes| u64::from_ne_bytes(bytes)))
@@ -140,7 +140,7 @@ impl Descriptor {
         self.put(offset, &[value]);
     }
 
-    /// An operation of v1.
+    /// Writes an operation's payload in v1's layout.
     fn numbered(&mut self, event: &Event) {
         let base = PAYLOAD;
         match event {
@@ -167,11 +167,11 @@ impl Descriptor {
         }
     }
 
-    /// What lies at `base`; lengths of what is the same in all versions need no distinction.
+    /// Writes an event's payload at offset `base`. Versions differ only where the code compares `api`.
     fn payload(&mut self, api: u32, base: usize, event: &Event, place: Place, strings: &mut Strings) {
         match event {
             Event::Coll { seq, func, count, dtype, root, nch, nwarps, algo, proto } => {
-                // the traffic, in v2 alone
+                // only v2 has the traffic here
                 let rest = if api == 2 { base + 64 } else { base + 56 };
                 self.word(base, *seq);
                 self.word(base + 8, strings.address(func.as_ref()));
@@ -256,11 +256,11 @@ impl Descriptor {
     }
 }
 
-/// What comes with a change of state: the largest version's union.
+/// Argument of a change of state: as large as the largest version's union.
 pub(crate) type Arguments = [u64; 2];
 
-/// What NCCL's wrappers make of a change of state, as version `recorded` has it, for version `api`: `None` when nothing
-/// is sent, otherwise the argument, if any.
+/// Converts a change of state from version `recorded` to version `api`, as NCCL's wrappers do. Returns `None` when they
+/// send nothing, otherwise the argument, if any.
 pub(crate) fn state(api: u32, recorded: u32, state: u32, argument: Option<u64>) -> Option<Option<Arguments>> {
     if api >= recorded {
         return Some(argument.map(|argument| [argument, 0]));
@@ -268,7 +268,7 @@ pub(crate) fn state(api: u32, recorded: u32, state: u32, argument: Option<u64>) 
     let of_thread = 13..=18;
     let of_step = [8, 9, 10, 11, 12];
     let is_sent = match api {
-        // states of a proxy operation have gone since, with what came with them
+        // newer NCCLs no longer have the states of proxy operations and their arguments
         ..=3 => of_thread.contains(&state) || of_step.contains(&state),
         4 => of_thread.contains(&state) || of_step.contains(&state) || [19, 20, 21, 22].contains(&state),
         5 => !(25..=31).contains(&state),
@@ -280,7 +280,7 @@ pub(crate) fn state(api: u32, recorded: u32, state: u32, argument: Option<u64>) 
     } else if of_thread.contains(&state) {
         Some(argument.unwrap_or(0))
     } else {
-        // up to v3 a step's size is not told, but there is an argument
+        // up to v3 the argument has no size of the step, but it is not NULL
         Some(0)
     };
     is_sent.then(|| argument.map(|argument| [argument, 0]))

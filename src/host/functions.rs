@@ -1,4 +1,4 @@
-//! The functions that the library has for a replay, beside those of its hosts.
+//! The functions that the library exports for a replay only.
 
 use super::kernels::Tell;
 use super::{HostError, measurement, open, symbol};
@@ -10,16 +10,16 @@ use std::ffi::{CString, c_char, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// How long the collector may take to catch up, milliseconds.
+/// Longest wait for the collector to catch up, milliseconds.
 const PATIENCE: u32 = 60_000;
 
-/// What gives the library a stand-in for Score-P's function of a name.
+/// Type of the function that returns the stand-in for a Score-P function of this name.
 type Lookup = unsafe extern "C" fn(*const c_char) -> *mut c_void;
 
-/// The functions that the library has for a replay, and the library they live in.
+/// The library's functions for a replay, and the library that holds them.
 pub(super) struct Functions {
     flush: unsafe extern "C" fn(u32) -> i32,
-    /// An older library has none, nor the next four.
+    /// This function and the optional ones below are missing in older libraries.
     pub(super) kernel_events: Option<Tell>,
     arrivals: Option<unsafe extern "C" fn(*const c_char) -> i32>,
     recording_lacks: Option<unsafe extern "C" fn(u64)>,
@@ -32,21 +32,21 @@ pub(super) struct Functions {
 impl Functions {
     pub(super) fn find(links: &Links) -> Result<Self, HostError> {
         let library = open(&links.counters)?;
-        // SAFETY: the symbol has this type.
+        // SAFETY: every library that exports this symbol gives it this type.
         let flush =
             *unsafe { symbol::<unsafe extern "C" fn(u32) -> i32>(&library, &links.counters, "scorep_nccl_flush") }?;
-        // SAFETY: the symbol has this type.
+        // SAFETY: every library that exports this symbol gives it this type.
         let kernel_events = unsafe { symbol::<Tell>(&library, &links.counters, "scorep_nccl_kernel_events") };
-        // SAFETY: the symbol has this type.
+        // SAFETY: every library that exports this symbol gives it this type.
         let arrivals = unsafe {
             symbol::<unsafe extern "C" fn(*const c_char) -> i32>(&library, &links.counters, "scorep_nccl_arrivals")
         };
         let arrivals = arrivals.ok().map(|found| *found);
-        // SAFETY: the symbol has this type.
+        // SAFETY: every library that exports this symbol gives it this type.
         let lacks =
             unsafe { symbol::<unsafe extern "C" fn(u64)>(&library, &links.counters, "scorep_nccl_recording_lacks") };
         let recording_lacks = lacks.ok().map(|found| *found);
-        // SAFETY: the symbol has this type.
+        // SAFETY: every library that exports this symbol gives it this type.
         let process = unsafe {
             symbol::<unsafe extern "C" fn(u32, *const c_char)>(
                 &library,
@@ -55,12 +55,12 @@ impl Functions {
             )
         };
         let recorded_process = process.ok().map(|found| *found);
-        // SAFETY: the symbol has this type.
+        // SAFETY: every library that exports this symbol gives it this type.
         let cut =
             unsafe { symbol::<unsafe extern "C" fn()>(&library, &links.counters, "scorep_nccl_recording_is_cut") };
         let recording_is_cut = cut.ok().map(|found| *found);
         let kernel_events = kernel_events.ok().map(|found| *found);
-        // SAFETY: the symbol has this type.
+        // SAFETY: every library that exports this symbol gives it this type.
         let stand_ins =
             unsafe { symbol::<unsafe extern "C" fn(Lookup)>(&library, &links.counters, "scorep_nccl_stand_ins") };
         let stand_ins = stand_ins.ok().map(|found| *found);
@@ -76,48 +76,50 @@ impl Functions {
         })
     }
 
-    /// Has the lanes, where they are wanted, written through what stands in for Score-P, by a library that can.
+    /// Makes the library write its lanes, where they are wanted, through the stand-ins for Score-P's functions. Does
+    /// nothing with an older library.
     pub(super) fn stand_in_for_score_p(&self, begin: u64) {
         if let Some(stand_ins) = self.stand_ins {
             measurement::begin(begin);
-            // SAFETY: takes such a function; those that it gives have the types of Score-P's, and stay.
+            // SAFETY: the function takes such a lookup function. The stand-ins that `find` returns have the types of
+            // Score-P's functions and exist as long as the process.
             unsafe { stand_ins(measurement::find) };
         }
     }
 
-    /// Tells what the capture lacks, to a library that counts it.
+    /// Tells the library which part of the process the capture lacks, if the library has the functions.
     pub(super) fn tell_missing(&self, survey: &Survey) {
         if let (false, Some(cut)) = (survey.is_complete, self.recording_is_cut) {
-            // SAFETY: takes nothing.
+            // SAFETY: the function takes no argument.
             unsafe { cut() };
         }
         if let Some(lacks) = self.recording_lacks {
-            // SAFETY: takes any number.
+            // SAFETY: the function takes any number.
             unsafe { lacks(survey.meta.dropped) };
         }
     }
 
-    /// Tells whose callbacks are played, to a library that asks.
+    /// Tells the library which process was recorded, if the library has the function.
     pub(super) fn tell_process(&self, path: &Path, survey: &Survey) {
         let file = Some(path.display().to_string());
         let process = CString::new(Origin { file, ..survey.meta.origin.clone() }.known());
         if let (Some(recorded_process), Ok(process)) = (self.recorded_process, process) {
-            // SAFETY: it is a string.
+            // SAFETY: the argument is a C string that lives during the call.
             unsafe { recorded_process(survey.meta.pid.cast_unsigned(), process.as_ptr()) };
         }
     }
 
-    /// Writes when ranks began their collectives to that file, if the library can.
+    /// Makes the library write the times at which ranks began their collectives to this file, if it can.
     pub(super) fn write_arrivals(&self, path: &Path) {
         if let (Some(arrivals), Ok(path)) = (self.arrivals, CString::new(path.as_os_str().as_bytes())) {
-            // SAFETY: it is a string.
+            // SAFETY: the argument is a C string that lives during the call.
             unsafe { arrivals(path.as_ptr()) };
         }
     }
 
-    /// Waits until the collector has caught up.
+    /// Waits until the library's collector has processed all callbacks so far.
     pub(super) fn flush(&self) {
-        // SAFETY: takes any number of milliseconds.
+        // SAFETY: the function takes any number of milliseconds.
         unsafe { (self.flush)(PATIENCE) };
     }
 }

@@ -1,35 +1,36 @@
-//! Times of kernels by CUDA events: a replay has no CUDA, so it tells the library what its recorder learnt.
+//! Times of kernels by CUDA events. A replay has no CUDA, so it passes the recorded times to the library.
 
 use crate::capture::{Kernel, Survey};
 use std::collections::HashMap;
 
-/// `scorep_nccl_kernel_events`: the two events around what starts next on the calling thread, when their times were
-/// learnt, when the kernel began, and when the first event was recorded (0 where nobody knows).
+/// `scorep_nccl_kernel_events`. Its arguments belong to the event that starts next on the calling thread: the times of
+/// both CUDA events, when they were learnt, when the kernel began, and when the first CUDA event was recorded (0 where
+/// unknown).
 pub(crate) type Tell = unsafe extern "C" fn(first: u64, last: u64, learnt: u64, begin: u64, at: u64);
 
-/// All times of a capture.
+/// All kernel times of a capture.
 #[derive(Debug, Default)]
 pub(crate) struct Kernels {
     tell: Option<Tell>,
     /// See [`Meta::mono0`](crate::capture::Meta::mono0).
     mono0: u64,
-    /// By the handle of the event that they are around.
+    /// Times by the handle of the event whose launch the CUDA events enclose.
     kernels: HashMap<u64, Kernel>,
 }
 
 impl Kernels {
-    /// Those of a capture; a library without the function is told nothing.
+    /// Takes the times of a capture. A library without the function gets none of them.
     pub(crate) fn of(survey: &Survey, tell: Option<Tell>) -> Self {
         Self { tell, mono0: survey.meta.mono0, kernels: survey.kernels.clone() }
     }
 
-    /// The event of that handle is about to start on this thread.
+    /// Passes on the time of the event with this handle, which is about to start on this thread.
     pub(crate) fn before_start(&self, h: u64) {
         if let (Some(tell), Some(kernel)) = (self.tell, self.kernels.get(&h)) {
-            // on the clock that the player shows
+            // converted to the clock that the player shows
             let shown = |t| self.mono0.saturating_add(t);
             let (learnt, at) = (shown(kernel.t), kernel.at.map_or(0, shown));
-            // SAFETY: takes any numbers.
+            // SAFETY: the function takes any numbers.
             unsafe { tell(kernel.first, kernel.last, learnt, kernel.begin.unwrap_or(0), at) };
         }
     }
@@ -72,7 +73,7 @@ mod tests {
     fn the_library_is_told_before_the_event_starts_and_of_no_other() {
         let kernels = Kernels::of(&survey(), Some(tell));
         (1..=4).for_each(|h| kernels.before_start(h));
-        // of two times of one kernel the first counts
+        // of two times of one kernel, the first counts
         assert_eq!(TOLD.take(), [[100, 110, 1_005, 0, 1_004], [200, 210, 1_006, 205, 0]]);
     }
 

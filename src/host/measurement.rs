@@ -1,23 +1,24 @@
-//! Score-P's measurement library, as far as the library writes lanes through it: what is written is kept for the
-//! archive.
+//! A stand-in for the functions of Score-P's measurement library that the plugin writes lanes with. It keeps what is
+//! written for the archive.
 //!
-//! Handles are places in lists, from 1, since 0 is none; a location's pointer is one, too. There is always memory.
+//! A handle is a place in a list, counted from 1, since 0 is no handle. A location's pointer is such a handle, too. The
+//! stand-in never runs out of memory.
 
 use crate::trace::{Attribute, LaneEvent, LaneRecord, LaneRegion, LaneTrace, Lanes, Metric};
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// `SCOREP_ATTRIBUTE_TYPE_STRING`; the other type that is used is a number of 64 bits.
+/// `SCOREP_ATTRIBUTE_TYPE_STRING`; the only other type in use is a number of 64 bits.
 const TYPE_STRING: u32 = 10;
-/// `SCOREP_Env_GetPageSize`'s default, bytes.
+/// Default of `SCOREP_Env_GetPageSize`, bytes.
 const PAGE: u64 = 8192;
 
-/// What is written.
+/// Everything that the plugin has written.
 #[derive(Debug, Default)]
 struct Written {
     lanes: Lanes,
-    /// By lane: what was said about its next event.
+    /// Attributes for the next event, by lane.
     said: Vec<Vec<(u32, u64)>>,
 }
 
@@ -28,43 +29,43 @@ fn written() -> MutexGuard<'static, Option<Written>> {
     WRITTEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The measurement begins at that time.
+/// Begins a measurement at this time.
 pub(super) fn begin(time: u64) {
     BEGIN.store(time, Ordering::Relaxed);
     *written() = Some(Written::default());
 }
 
-/// What has been written since; a lane without an event was made for nothing.
+/// Ends the measurement and returns its lanes, without lanes that have no event.
 pub(super) fn take() -> Lanes {
     let mut lanes = written().take().unwrap_or_default().lanes;
     lanes.lanes.retain(|lane| !lane.records.is_empty());
     lanes
 }
 
-/// Adds to a list; gives the handle.
+/// Appends an item to a list and returns its handle.
 fn handle<T>(list: &mut Vec<T>, item: T) -> u32 {
     list.push(item);
     u32::try_from(list.len()).unwrap_or(u32::MAX)
 }
 
-/// Does something with what is written; `none` outside of a measurement.
+/// Runs `act` on the written data; returns `none` outside of a measurement.
 fn with<T>(none: T, act: impl FnOnce(&mut Written) -> T) -> T {
     written().as_mut().map_or(none, act)
 }
 
-/// A string of the library's.
+/// Copies a C string of the library; NULL becomes an empty string.
 ///
 /// # Safety
-/// `text` is NULL or a string.
+/// `text` is NULL or a C string.
 unsafe fn owned(text: *const c_char) -> String {
     if text.is_null() {
         return String::new();
     }
-    // SAFETY: the caller's.
+    // SAFETY: the caller guarantees a C string.
     unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
 }
 
-/// Keeps an event of a location, with what was said about it.
+/// Keeps an event of a location, with the attributes that were added for it.
 fn keep(location: *mut c_void, time: u64, event: LaneEvent) {
     with((), |written| {
         let place = (location as usize).wrapping_sub(1);
@@ -75,15 +76,15 @@ fn keep(location: *mut c_void, time: u64, event: LaneEvent) {
 }
 
 /// # Safety
-/// `string` is NULL or a string.
+/// `string` is NULL or a C string.
 unsafe extern "C" fn new_string(string: *const c_char) -> u32 {
-    // SAFETY: the caller's; the library gives strings.
+    // SAFETY: the caller, the library, gives a C string or NULL.
     let string = unsafe { owned(string) };
     with(0, |written| handle(&mut written.lanes.strings, string))
 }
 
 /// # Safety
-/// `name` is NULL or a string.
+/// `name` is NULL or a C string.
 unsafe extern "C" fn new_region(
     name: *const c_char,
     _canonical_name: *const c_char,
@@ -93,13 +94,13 @@ unsafe extern "C" fn new_region(
     paradigm: u32,
     kind: u32,
 ) -> u32 {
-    // SAFETY: the caller's; the library gives strings.
+    // SAFETY: the caller, the library, gives a C string or NULL.
     let name = unsafe { owned(name) };
     with(0, |written| handle(&mut written.lanes.regions, LaneRegion { name, kind, paradigm }))
 }
 
 /// # Safety
-/// The three texts are NULL or strings.
+/// The three texts are NULL or C strings.
 unsafe extern "C" fn new_metric(
     name: *const c_char,
     description: *const c_char,
@@ -112,25 +113,25 @@ unsafe extern "C" fn new_metric(
     _profiling_type: u32,
     _parent: u32,
 ) -> u32 {
-    // SAFETY: the caller's; the library gives strings.
+    // SAFETY: the caller, the library, gives C strings or NULL.
     let [name, description, unit] = [name, description, unit].map(|text| unsafe { owned(text) });
     let metric = Metric { name, description, unit, mode, value_type, base, exponent };
     with(0, |written| handle(&mut written.lanes.counters, metric))
 }
 
-/// A set has one metric, and is called as this is.
+/// Returns the handle of the set's only metric as the handle of the sampling set.
 ///
 /// # Safety
-/// `metrics` is a list of one metric at least.
+/// `metrics` points to at least one metric.
 unsafe extern "C" fn new_sampling_set(_count: u8, metrics: *const u32, _occurrence: u32, _class: u32) -> u32 {
-    // SAFETY: the caller's; the library makes sets of one metric.
+    // SAFETY: the caller, the library, gives a list of one metric.
     unsafe { *metrics }
 }
 
 /// # Safety
-/// Both texts are NULL or strings.
+/// Both texts are NULL or C strings.
 unsafe extern "C" fn new_attribute(name: *const c_char, description: *const c_char, kind: u32) -> u32 {
-    // SAFETY: the caller's; the library gives strings.
+    // SAFETY: the caller, the library, gives C strings or NULL.
     let [name, description] = [name, description].map(|text| unsafe { owned(text) });
     with(0, |written| {
         handle(&mut written.lanes.attributes, Attribute { name, description, is_text: kind == TYPE_STRING })
@@ -142,7 +143,7 @@ extern "C" fn process_group() -> u32 {
 }
 
 /// # Safety
-/// `name` is NULL or a string.
+/// `name` is NULL or a C string.
 unsafe extern "C" fn new_location(
     _parent: *mut c_void,
     _type: u32,
@@ -150,7 +151,7 @@ unsafe extern "C" fn new_location(
     name: *const c_char,
     _group: u32,
 ) -> *mut c_void {
-    // SAFETY: the caller's; the library gives strings.
+    // SAFETY: the caller, the library, gives a C string or NULL.
     let name = unsafe { owned(name) };
     with(std::ptr::null_mut(), |written| {
         written.said.push(Vec::new());
@@ -159,9 +160,9 @@ unsafe extern "C" fn new_location(
 }
 
 /// # Safety
-/// `name` is NULL or a string.
+/// `name` is NULL or a C string.
 unsafe extern "C" fn set_name(location: *mut c_void, name: *const c_char) {
-    // SAFETY: the caller's; the library gives strings.
+    // SAFETY: the caller, the library, gives a C string or NULL.
     let name = unsafe { owned(name) };
     with((), |written| {
         if let Some(lane) = written.lanes.lanes.get_mut((location as usize).wrapping_sub(1)) {
@@ -183,7 +184,7 @@ extern "C" fn counter(location: *mut c_void, time: u64, set: u32, value: u64) {
 }
 
 /// # Safety
-/// `value` is a handle of a string where the attribute is one of strings, else a number of 64 bits.
+/// `value` points to a string's handle for a string attribute, and to a number of 64 bits for any other attribute.
 unsafe extern "C" fn add_attribute(location: *mut c_void, attribute: u32, value: *const c_void) {
     with((), |written| {
         let attribute = attribute.wrapping_sub(1);
@@ -192,10 +193,10 @@ unsafe extern "C" fn add_attribute(location: *mut c_void, attribute: u32, value:
         };
         let Some(said) = written.said.get_mut((location as usize).wrapping_sub(1)) else { return };
         let value = if is_text {
-            // SAFETY: the caller's; the library gives the value of a string's attribute as a handle.
+            // SAFETY: the caller, the library, gives a string's handle for a string attribute.
             u64::from(unsafe { *value.cast::<u32>() }.wrapping_sub(1))
         } else {
-            // SAFETY: the caller's; the library gives the value of a number's attribute as a number of 64 bits.
+            // SAFETY: the caller, the library, gives a number of 64 bits for any other attribute.
             unsafe { *value.cast::<u64>() }
         };
         said.push((attribute, value));
@@ -214,7 +215,7 @@ extern "C" fn begin_epoch() -> u64 {
     BEGIN.load(Ordering::Relaxed)
 }
 
-/// There is no `SCOREP_TOTAL_MEMORY`, so no part of it is set aside for lanes.
+/// Returns 0: there is no `SCOREP_TOTAL_MEMORY` of which a part would be set aside for lanes.
 extern "C" fn total_memory() -> u64 {
     0
 }
@@ -227,12 +228,12 @@ extern "C" fn most_pages(_allocator: *const c_void) -> u32 {
     u32::MAX
 }
 
-/// Nothing is in use: both are 0 as they are given.
+/// Leaves both numbers at the caller's 0: no memory is in use.
 extern "C" fn memory_use(_allocator: *mut c_void, _pages: *mut c_void, _maintenance: *mut c_void) {}
 
-/// A page manager begins with a pointer to the allocator; nobody looks into that.
+/// A page manager begins with a pointer to its allocator; nothing reads that allocator.
 struct PageManager(*mut c_void);
-// SAFETY: the pointer is NULL, and nobody writes to it.
+// SAFETY: the pointer is NULL, and nothing writes to it.
 unsafe impl Sync for PageManager {}
 static PAGE_MANAGER: PageManager = PageManager(std::ptr::null_mut());
 
@@ -240,7 +241,7 @@ extern "C" fn page_manager() -> *const *mut c_void {
     &raw const PAGE_MANAGER.0
 }
 
-/// Asked for after a flush alone, and there is none.
+/// Returns NULL. The plugin asks for new pages only after a flush, and the stand-in has no flush.
 extern "C" fn new_pages(_allocator: *mut c_void) -> *mut c_void {
     std::ptr::null_mut()
 }
@@ -251,12 +252,12 @@ extern "C" fn take_memory(_pages: *mut c_void, _bytes: usize) -> *mut c_void {
 
 extern "C" fn delete_pages(_pages: *mut c_void) {}
 
-/// What stands in for Score-P's function of a name; NULL where nothing does.
+/// Returns the stand-in for a Score-P function of this name, or NULL where there is none.
 ///
 /// # Safety
-/// `name` is NULL or a string.
+/// `name` is NULL or a C string.
 pub(super) unsafe extern "C" fn find(name: *const c_char) -> *mut c_void {
-    // SAFETY: the caller's; the library gives strings.
+    // SAFETY: the caller, the library, gives a C string or NULL.
     let name = unsafe { owned(name) };
     let Some(name) = name.strip_prefix("SCOREP_") else { return std::ptr::null_mut() };
     let function: *const () = match name {

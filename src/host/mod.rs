@@ -1,7 +1,7 @@
-//! Stand-ins for the two hosts of the plugin, NCCL and Score-P: they call the shipped library as the real ones do.
+//! Stand-ins for the plugin's two hosts, NCCL and Score-P. They call the shipped library as the real hosts do.
 //!
-//! What they know of the two interfaces is written down here on its own, as offsets and function types, not taken from
-//! the plugin's crates: two statements of one interface that must agree, or a replay fails.
+//! They describe the two interfaces on their own, as offsets and function types, and take nothing from the plugin's
+//! crates. So each interface is stated twice, and a replay fails where the statements disagree.
 
 pub(crate) mod clock;
 pub(crate) mod descriptor;
@@ -19,7 +19,7 @@ use crate::capture::CaptureError;
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW, Symbol};
 use std::path::{Path, PathBuf};
 
-/// A host could not use the library.
+/// Why a stand-in cannot use the library.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HostError {
     /// dlopen failed.
@@ -28,33 +28,33 @@ pub(crate) enum HostError {
     /// dlsym failed.
     #[error("{path}: the library has no {symbol}: {source}")]
     Symbol { path: PathBuf, symbol: String, source: libloading::Error },
-    /// The capture, which was right when it was checked.
+    /// The capture is wrong now, though it was right when it was checked.
     #[error(transparent)]
     Capture(#[from] CaptureError),
-    /// The system refused one.
+    /// The system refused to start a thread.
     #[error(
         "a thread of the recorded process could not be started ({0}): raise the limit of processes or of address space"
     )]
     Thread(std::io::Error),
-    /// A plugin's answer that would make the host refuse it or abort.
+    /// The plugin gave an answer for which the host would refuse it or abort.
     #[error("{path}: {what}")]
     Refused { path: PathBuf, what: String },
 }
 
 /// Loads a library as both hosts do.
 fn open(path: &Path) -> Result<Library, HostError> {
-    // SAFETY: the library is scorep-nccl's own, whose constructors do nothing but what Rust's runtime does, or a
-    // profiler plugin that the user has named, which NCCL would load in the same way.
+    // SAFETY: the library is scorep-nccl's own, whose constructors are those of Rust's runtime only, or a profiler
+    // plugin that the user has named and that NCCL would load in the same way.
     unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }
         .map_err(|source| HostError::Open { path: path.into(), source })
 }
 
-/// Looks a symbol up.
+/// Looks up a symbol.
 ///
 /// # Safety
 /// `T` is the symbol's type.
 unsafe fn symbol<T>(library: &Library, path: &Path, name: &str) -> Result<Symbol<T>, HostError> {
-    // SAFETY: the caller's.
+    // SAFETY: the caller guarantees the type.
     unsafe { library.get(name.as_bytes()) }.map_err(|source| HostError::Symbol {
         path: path.into(),
         symbol: name.into(),

@@ -1,5 +1,5 @@
-//! NCCL's part: loads the library under its NCCL name, takes the newest table that both sides know or the one it is
-//! told to, makes the calls.
+//! The stand-in for NCCL. It loads the library under its NCCL name, takes the requested table or the newest one that
+//! both sides have, and makes the calls.
 
 use super::HostError;
 use super::descriptor::{self, Descriptor, Place, Strings};
@@ -16,24 +16,26 @@ pub(crate) struct Nccl {
     path: PathBuf,
     meta: Meta,
     kernels: Kernels,
-    /// The version to speak, where it is given.
+    /// Version of the interface to speak, where it is given.
     interface: Option<u32>,
-    /// Loaded for the first communicator, and again when there was none left.
+    /// The library and its table: loaded for the first communicator, and again for a communicator after all others are
+    /// gone.
     loaded: Option<(Library, Table)>,
     alive: HashSet<u32>,
     strings: Strings,
-    /// What the plugin gave back, by what the recorded one gave.
+    /// Contexts and handles of this run, by the recorded ones.
     contexts: HashMap<u32, u64>,
     handles: HashMap<u64, u64>,
-    /// The group that a thread has started and not stopped, by context and thread: captures do not name it.
+    /// The group that a thread has started and not stopped, by context and thread. Captures do not name the group of an
+    /// operation.
     groups: HashMap<(u32, u32), u64>,
-    /// Where the groups in `groups` are.
+    /// Context and thread of each group in `groups`.
     places: HashMap<u64, (u32, u32)>,
 }
 
 impl Nccl {
-    /// For one capture; `path` is the library under its NCCL name. Without `interface`, the newest version that the
-    /// library exports is spoken, at most the capture's.
+    /// Prepares the stand-in for one capture; `path` is the library under its NCCL name. Without `interface`, it speaks
+    /// the newest version that the library exports, at most the capture's.
     pub(crate) fn new(path: &Path, meta: Meta, kernels: Kernels, interface: Option<u32>) -> Self {
         Self {
             path: path.into(),
@@ -50,15 +52,15 @@ impl Nccl {
         }
     }
 
-    /// Makes one recorded call. Handles, contexts and the process id become this run's.
+    /// Makes one recorded call, with handles, contexts and the process id of this run.
     ///
     /// # Errors
-    /// When the library cannot be loaded, or answers what NCCL would not go on with.
+    /// When the library cannot be loaded, or gives an answer with which NCCL would not go on.
     pub(crate) fn call(&mut self, call: &Call) -> Result<(), HostError> {
         if let What::Init { ctx, comm, name, nnodes, nranks, rank } = &call.what {
             return self.init(*ctx, *comm, name.as_deref(), [*nnodes, *nranks, *rank]);
         }
-        // calls before the first communicator: NCCL has no plugin yet
+        // before the first communicator NCCL has no plugin to call
         let Some(Table { api, functions: table }) = self.loaded.as_ref().map(|(_, table)| *table) else {
             return Ok(());
         };
@@ -73,7 +75,7 @@ impl Nccl {
                 let handle = self.handles.get(h).copied().unwrap_or(0);
                 if let Some(argument) = descriptor::state(api, self.meta.api, *state, *arg) {
                     let argument = argument.as_ref().map_or(std::ptr::null(), |words| words.as_ptr());
-                    // SAFETY: the argument is NULL or as large as any version's union.
+                    // SAFETY: the argument is NULL or as large as the largest version's union.
                     unsafe { (table.state)(pointer(handle), c_int::try_from(*state).unwrap_or(-1), argument) };
                 }
             }
@@ -82,12 +84,12 @@ impl Nccl {
                     self.groups.remove(&place);
                 }
                 let handle = self.handles.get(h).copied().unwrap_or(0);
-                // SAFETY: the plugin takes any handle.
+                // SAFETY: the plugin accepts any handle.
                 unsafe { (table.stop)(pointer(handle)) };
             }
             What::Finalize { ctx } => {
                 let context = self.contexts.get(ctx).copied().unwrap_or(0);
-                // SAFETY: the plugin takes any context.
+                // SAFETY: the plugin accepts any context.
                 unsafe { (table.finalize)(pointer(context)) };
                 self.alive.remove(ctx);
             }
@@ -95,7 +97,8 @@ impl Nccl {
         Ok(())
     }
 
-    /// Starts an event in a context, on a recorded thread, if the version has such events. Gives its handle.
+    /// Starts an event in a context on a recorded thread and returns its handle. Returns 0 if the version has no such
+    /// events.
     fn start(&mut self, api: u32, table: &Functions, at: (u32, u32), ids: (u64, u64), rank: i32, event: &Event) -> u64 {
         let (context, (h, parent)) = (at.0, ids);
         if matches!(event, Event::Group) {
@@ -104,23 +107,23 @@ impl Nccl {
             }
             self.places.insert(h, at);
         }
-        // where nothing is translated, what was recorded came through this version
+        // only a translation to an older version leaves events out
         if api < self.meta.api && api < descriptor::since(event) {
             return 0;
         }
         let own_pid = c_int::try_from(std::process::id()).unwrap_or(0);
         let pid = match event {
-            // another process' operation stays another's
+            // the operation of another process must not get this process' id
             Event::ProxyOp { pid, .. } if *pid != self.meta.pid => own_pid ^ 1,
             _ => own_pid,
         };
         let known = |h: u64| self.handles.get(&h).copied().unwrap_or(0);
-        // a capture of v4 or older names the group as the parent
+        // up to v4, a capture names the group as the parent
         let group = if self.meta.api <= 4 { parent } else { self.groups.get(&at).copied().unwrap_or(0) };
         let place = Place { parent: known(parent), group: known(group), rank, pid };
         let descriptor = Descriptor::new(api, event, place, &mut self.strings);
         let context = self.contexts.get(&context).copied().unwrap_or(0);
-        // what an earlier event left here: NCCL does not clear it
+        // NCCL does not clear this variable, so it may hold an earlier event's handle
         let mut handle = u64::MAX as *mut c_void;
         self.kernels.before_start(h);
         // SAFETY: the descriptor is laid out for `api`, the table's version; its strings live as long as the process.
@@ -129,8 +132,8 @@ impl Nccl {
     }
 
     fn init(&mut self, ctx: u32, comm: u64, name: Option<&str>, shape: [i32; 3]) -> Result<(), HostError> {
-        // NCCL closes the library with its last communicator and opens it for the next; calls between the two, which a
-        // recording may have, are made all the same
+        // NCCL closes the library with its last communicator and opens it again for the next one. A recording may have
+        // calls between the two; they are made with the library still loaded.
         if self.alive.is_empty() {
             self.loaded = None;
         }
@@ -149,7 +152,7 @@ impl Nccl {
         Ok(())
     }
 
-    /// Opens the library: with the wanted version, or the newest, beginning with the one that was recorded.
+    /// Loads the library with the requested version, or with the newest one up to the recorded version.
     fn load(&mut self) -> Result<Table, HostError> {
         let newest = self.interface.unwrap_or(self.meta.api).clamp(OLDEST, NEWEST);
         let oldest = if self.interface.is_some() { newest } else { OLDEST };

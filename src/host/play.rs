@@ -1,5 +1,5 @@
-//! Plays a capture: each recorded thread on a thread of its own, the calls in the recorded order, the clock showing
-//! their times.
+//! Plays a capture. Each recorded thread has a thread of its own; the calls keep the recorded order, and the clock
+//! shows their recorded times.
 
 use super::functions::Functions;
 use super::kernels::Kernels;
@@ -17,46 +17,47 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Calls between two waits for the collector, so that no machine is too slow for the recording memory.
+/// Number of calls between two waits for the collector, so that the recording memory suffices on the slowest machine.
 const CALLS_AT_A_TIME: usize = 4096;
 
-/// The region around everything: Score-P's own for the program, which it leaves after the plugins have heard of the
-/// end.
+/// Score-P's region for the whole program. Score-P leaves it after it has announced the end of the measurement to the
+/// plugins.
 const PROGRAM: &str = "scorep-nccl replay";
 
-/// What to do besides calling.
+/// Options of a playing.
 pub(crate) struct Plan<'a> {
-    /// The library under its names.
+    /// Links to the library under its names.
     pub(crate) links: &'a Links,
-    /// Record what Score-P would have put in its trace.
+    /// Whether to record the trace that Score-P would have written.
     pub(crate) trace: bool,
-    /// Write when ranks began their collectives to this file.
+    /// File for the times at which ranks began their collectives.
     pub(crate) arrivals: Option<&'a Path>,
-    /// The interface version to speak, where it is given.
+    /// Version of the interface to speak, where it is given.
     pub(crate) interface: Option<u32>,
-    /// Told the number of calls made so far, now and then.
+    /// Called now and then with the number of calls made so far.
     pub(crate) progress: &'a (dyn Fn(usize) + Sync),
 }
 
-/// Stack of a thread that plays a recorded one, bytes: a callback takes little, and thousands of them must fit into a
-/// limit of address space.
+/// Stack of a playing thread, bytes. A callback needs little, and thousands of such stacks must fit into a limit of the
+/// address space.
 const STACK: usize = 256 << 10;
 
 struct Player<'a> {
     survey: &'a Survey,
     plan: &'a Plan<'a>,
     library: &'a Functions,
-    /// Where a trace is wanted.
+    /// Present where a trace is wanted.
     score_p: Option<ScoreP<'a>>,
     stage: Mutex<Stage>,
-    /// Each recorded thread waits for its own.
+    /// Condition variables by recorded thread; a thread waits on its own for its turn.
     turns: BTreeMap<u32, Condvar>,
 }
 
-/// Plays the whole capture and gives what Score-P would have recorded, but for the events without a trace wanted.
+/// Plays the whole capture and returns Score-P's trace of it. Without a trace in the plan, the result has no events of
+/// threads and no series.
 ///
 /// # Errors
-/// When the library cannot be loaded, or answers what a host would not go on with.
+/// When the library cannot be loaded, or gives an answer with which a host would not go on.
 pub(crate) fn play(recording: &mut Recording, name: &str, plan: &Plan<'_>) -> Result<ProcessTrace, HostError> {
     let contents = recording.contents()?;
     let survey = &recording.survey;
@@ -121,17 +122,18 @@ pub(crate) fn play(recording: &mut Recording, name: &str, plan: &Plan<'_>) -> Re
     Ok(trace)
 }
 
-/// Whether so many threads find room for their stacks. Found out before the first one starts: one that finds none for
-/// its thread-locals ends the process.
+/// Checks that the stacks of this many threads fit into the address space. The check comes before the first thread
+/// starts, because a thread without room for its thread-locals ends the process.
 fn has_room(threads: usize) -> Result<(), HostError> {
     let bytes = threads.saturating_mul(STACK + STACK / 4);
     let refused = |_| HostError::Thread(std::io::ErrorKind::OutOfMemory.into());
     Vec::<u8>::new().try_reserve_exact(bytes).map_err(refused)
 }
 
-/// The series to ask for: of each communicator, rate and latency also to each rank that something is sent to.
+/// Returns the series to ask for: those of each communicator, and the series by peer for each rank that proxy
+/// operations send to.
 fn series_tokens(survey: &Survey, interface: Option<u32>) -> Vec<String> {
-    // up to interface v3, nobody tells how many ranks there are, so a communicator of one counts, too
+    // up to v3 of the interface NCCL does not give the number of ranks, so communicators of one rank count, too
     let is_told = interface.unwrap_or(survey.meta.api) > 3;
     let made = survey.communicators.iter().filter(|made| made.nranks > 1 || !is_told).map(|made| made.ctx);
     let tokens_of = |(number, made): (u32, u32)| {
@@ -148,7 +150,8 @@ fn series_tokens(survey: &Survey, interface: Option<u32>) -> Vec<String> {
 }
 
 impl Player<'_> {
-    /// Plays on as many threads as were recorded; the first one to call is the main thread, and its visits come first.
+    /// Plays on as many threads as were recorded. The thread with the first call is the main thread, and its visits
+    /// come first.
     fn run(&self, main_ids: Vec<i32>, begin: u64) -> Vec<Visits<'_>> {
         let main = self.survey.main;
         std::thread::scope(|scope| {
@@ -214,7 +217,7 @@ impl Player<'_> {
         }
     }
 
-    /// There is nothing to wait for any more.
+    /// Wakes all threads at the end, when no call is left to wait for.
     fn wake_all(&self) {
         self.turns.values().for_each(Condvar::notify_all);
     }

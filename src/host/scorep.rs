@@ -1,4 +1,5 @@
-//! Score-P's part: loads the metric plugins, asks them in Score-P's order, reads counters where Score-P reads them.
+//! The stand-in for Score-P. It loads the metric plugins, calls them in Score-P's order, and reads counters where
+//! Score-P reads them.
 
 use super::{HostError, clock, open, symbol};
 use crate::trace::{Metric, SeriesTrace};
@@ -47,7 +48,7 @@ pub(crate) struct MetricPlugin {
     path: PathBuf,
     info: Info,
     metrics: Vec<Metric>,
-    /// Score-P's dlclose comes last.
+    /// Declared last, because Score-P calls dlclose last.
     _library: Library,
 }
 
@@ -55,13 +56,12 @@ impl MetricPlugin {
     /// Loads `lib<name>.so` at `path`, sets the clock, initialises, and asks for the metrics of each token.
     ///
     /// # Errors
-    /// Whatever Score-P would warn of or abort for.
+    /// Everything for which Score-P would warn or abort.
     pub(crate) fn load(path: &Path, name: &str, tokens: &[String]) -> Result<Self, HostError> {
         let library = open(path)?;
         let refused = |what: String| HostError::Refused { path: path.into(), what };
         let get_info = format!("SCOREP_MetricPlugin_{name}_get_info");
-        // SAFETY: that is the type of every metric plugin's get_info; a structure of this size comes back through
-        // memory.
+        // SAFETY: every metric plugin's get_info has this type; a structure of this size is returned through memory.
         let get_info = unsafe { symbol::<unsafe extern "C" fn() -> Info>(&library, path, &get_info) }?;
         // SAFETY: as above.
         let info = unsafe { get_info() };
@@ -84,11 +84,11 @@ impl MetricPlugin {
         if let Some(set) =
             plugin.function::<unsafe extern "C" fn(unsafe extern "C" fn() -> u64)>(word::SET_CLOCK_FUNCTION)
         {
-            // SAFETY: the function's type is that of set_clock_function.
+            // SAFETY: the interface gives this word the type of set_clock_function.
             unsafe { set(clock::read) };
         }
         if let Some(initialize) = plugin.function::<unsafe extern "C" fn() -> i32>(word::INITIALIZE) {
-            // SAFETY: the function's type is that of initialize.
+            // SAFETY: the interface gives this word the type of initialize.
             let result = unsafe { initialize() };
             if result != 0 {
                 return Err(refused(format!("initialize gave {result}")));
@@ -104,30 +104,30 @@ impl MetricPlugin {
         self.info.0[word::SYNC] as u32
     }
 
-    /// A function of the table, unless it is NULL. `F` is its type, by the word's meaning.
+    /// Returns a function of the table, unless it is NULL. `F` is the type that Score-P's interface gives this word.
     fn function<F: Copy>(&self, word: usize) -> Option<F> {
         const { assert!(size_of::<F>() == 8, "a function pointer") };
         let address = self.info.0[word];
-        // SAFETY: callers name the type that Score-P's interface gives this word, and it is not NULL.
+        // SAFETY: callers name the type that Score-P's interface gives this word, and the address is not NULL.
         (address != 0).then(|| unsafe { std::mem::transmute_copy::<u64, F>(&address) })
     }
 
-    /// Takes in the metrics of one token, and frees what Score-P frees.
+    /// Asks for the metrics of one token, copies them, and frees what Score-P frees.
     fn ask(&mut self, token: &str) -> Result<(), HostError> {
         type GetEventInfo = unsafe extern "C" fn(*mut c_char) -> *mut Properties;
         let (Some(get), Ok(text)) = (self.function::<GetEventInfo>(word::GET_EVENT_INFO), CString::new(token)) else {
             return Ok(());
         };
-        // SAFETY: the function's type is that of get_event_info; the token lives during the call.
+        // SAFETY: the interface gives this word the type of get_event_info; the token lives during the call.
         let list = unsafe { get(text.as_ptr().cast_mut()) };
         if list.is_null() {
             let what = format!("get_event_info({token}) gave NULL, for which Score-P aborts");
             return Err(HostError::Refused { path: self.path.clone(), what });
         }
         let mut entry = list;
-        // SAFETY: the list ends with an entry without a name.
+        // SAFETY: the plugin ends the list with an entry without a name.
         while let Some(properties) = Some(unsafe { &*entry }).filter(|properties| !properties.name.is_null()) {
-            // SAFETY: name, description and unit are strings; the plugin owns the last two for ever.
+            // SAFETY: name, description and unit are C strings; description and unit belong to the plugin and stay.
             let [name, description, unit] = [properties.name.cast_const(), properties.description, properties.unit]
                 .map(|text| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned());
             self.metrics.push(Metric {
@@ -139,34 +139,35 @@ impl MetricPlugin {
                 base: properties.base,
                 exponent: properties.exponent,
             });
-            // SAFETY: the name came from malloc; the next entry is within the list since this one did not end it.
+            // SAFETY: the plugin took the name from malloc. The next entry is within the list, since this one does not
+            // end it.
             entry = unsafe {
                 libc::free(properties.name.cast::<c_void>());
                 entry.add(1)
             };
         }
-        // an array that begins with its end is never freed by Score-P
+        // Score-P never frees a list without entries
         if entry != list {
-            // SAFETY: the list came from malloc.
+            // SAFETY: the plugin took the list from malloc.
             unsafe { libc::free(list.cast()) };
         }
         Ok(())
     }
 
-    /// What the tokens stood for.
+    /// The metrics of all tokens.
     pub(crate) fn metrics(&self) -> &[Metric] {
         &self.metrics
     }
 
-    /// Asks for the calling thread's ids, one a metric.
+    /// Registers the counters for the calling thread and returns their ids, one per metric.
     ///
     /// # Errors
-    /// When a counter is refused, for which Score-P aborts.
+    /// When the plugin refuses a counter, for which Score-P aborts.
     pub(crate) fn add_counters(&self) -> Result<Vec<i32>, HostError> {
         let add = self.function::<unsafe extern "C" fn(*const c_char) -> i32>(word::ADD_COUNTER);
         let ids = self.metrics.iter().map(|metric| {
             let name = CString::new(metric.name.as_str()).unwrap_or_default();
-            // SAFETY: the function's type is that of add_counter; the name lives during the call.
+            // SAFETY: the interface gives this word the type of add_counter; the name lives during the call.
             let id = add.map_or(-1, |add| unsafe { add(name.as_ptr()) });
             let what = format!("add_counter({}) gave {id}, for which Score-P aborts", metric.name);
             if id < 0 { Err(HostError::Refused { path: self.path.clone(), what }) } else { Ok(id) }
@@ -174,43 +175,44 @@ impl MetricPlugin {
         ids.collect()
     }
 
-    /// The counters' values now.
+    /// Reads the counters' current values.
     pub(crate) fn read(&self, ids: &[i32]) -> Vec<u64> {
         let get = self.function::<unsafe extern "C" fn(i32) -> u64>(word::GET_CURRENT_VALUE);
-        // SAFETY: the function's type is that of get_current_value.
+        // SAFETY: the interface gives this word the type of get_current_value.
         ids.iter().map(|&id| get.map_or(0, |get| unsafe { get(id) })).collect()
     }
 
-    /// The measurement begins, before the program's main.
+    /// Announces the begin of the measurement, before the program's main.
     pub(crate) fn begin(&self) {
         self.synchronize(BEGIN);
     }
 
-    /// The measurement ends.
+    /// Announces the end of the measurement.
     pub(crate) fn end(&self) {
         self.synchronize(END);
     }
 
     fn synchronize(&self, mode: u32) {
         if let Some(synchronize) = self.function::<unsafe extern "C" fn(bool, u32)>(word::SYNCHRONIZE) {
-            // SAFETY: the function's type is that of synchronize.
+            // SAFETY: the interface gives this word the type of synchronize.
             unsafe { synchronize(true, mode) };
         }
     }
 
-    /// All values of the asynchronous metrics.
+    /// Returns all values of the asynchronous metrics.
     pub(crate) fn all_values(&self, ids: &[i32]) -> Vec<SeriesTrace> {
         type GetAllValues = unsafe extern "C" fn(i32, *mut *mut [u64; 2]) -> u64;
         let get = self.function::<GetAllValues>(word::GET_ALL_VALUES);
         let values = |id: i32| {
             let mut list = std::ptr::null_mut();
-            // SAFETY: the function's type is that of get_all_values; the list is ours from then on.
+            // SAFETY: the interface gives this word the type of get_all_values; the list belongs to the caller
+            // afterwards.
             let count = get.map_or(0, |get| unsafe { get(id, &raw mut list) });
             if list.is_null() {
                 return Vec::new();
             }
             let length = usize::try_from(count).unwrap_or(0);
-            // SAFETY: the plugin filled `count` pairs, and the list came from malloc.
+            // SAFETY: the plugin filled `count` pairs, and took the list from malloc.
             unsafe {
                 let points = std::slice::from_raw_parts(list, length).iter().map(|pair| (pair[0], pair[1])).collect();
                 libc::free(list.cast());
@@ -221,10 +223,10 @@ impl MetricPlugin {
         series.map(|(metric, &id)| SeriesTrace { metric: metric.clone(), points: values(id) }).collect()
     }
 
-    /// The last call before the library is closed.
+    /// Finalizes the plugin and closes the library.
     pub(crate) fn finalize(self) {
         if let Some(finalize) = self.function::<unsafe extern "C" fn()>(word::FINALIZE) {
-            // SAFETY: the function's type is that of finalize.
+            // SAFETY: the interface gives this word the type of finalize.
             unsafe { finalize() };
         }
     }

@@ -1,56 +1,56 @@
-//! The recording as it is played: the next call, and whose turn it is.
+//! The shared state of a playing: the next call, and the thread whose turn it is.
 
 use super::HostError;
 use super::nccl::Nccl;
 use crate::capture::{Call, Content, Contents};
 
-/// Everything the threads share; whoever has the turn has it.
+/// Everything that the playing threads share. The thread that has the turn holds its lock.
 pub(super) struct Stage {
     pub(super) nccl: Nccl,
     contents: Contents,
     next: Option<Turn>,
-    /// Calls made.
+    /// Number of calls made.
     pub(super) made: usize,
-    /// Why no more are made.
+    /// Why no more calls are made.
     pub(super) failed: Option<HostError>,
 }
 
-/// A call that is to be made.
+/// A call with its recorded surroundings.
 pub(super) struct Turn {
     pub(super) call: Call,
-    /// When the line before it was written, if that makes no call: the clock moves on past it.
+    /// Time of the last line before the call that makes no call; the clock is set to it first.
     pub(super) passed: Option<u64>,
 }
 
 impl Stage {
-    /// Before the first call.
+    /// Begins before the first call.
     pub(super) fn new(nccl: Nccl, contents: Contents) -> Self {
         let mut stage = Self { nccl, contents, next: None, made: 0, failed: None };
         stage.read();
         stage
     }
 
-    /// Whether another thread makes the next call.
+    /// Returns whether another thread makes the next call.
     pub(super) fn is_of_another(&self, tid: u32) -> bool {
         self.next_thread().is_some_and(|next| next != tid)
     }
 
-    /// Whether no call is made any more.
+    /// Returns whether no call is left to be made.
     pub(super) fn is_over(&self) -> bool {
         self.next_thread().is_none()
     }
 
-    /// The thread that makes the next call.
+    /// Returns the thread that makes the next call.
     pub(super) fn next_thread(&self) -> Option<u32> {
         self.next.as_ref().filter(|_| self.failed.is_none()).map(|next| next.call.tid)
     }
 
-    /// The next call, if that thread makes it.
+    /// Takes the next call, if this thread makes it.
     pub(super) fn take(&mut self, tid: u32) -> Option<Turn> {
         if self.next_thread() == Some(tid) { self.next.take() } else { None }
     }
 
-    /// The call that was taken is made.
+    /// Counts the call that was taken as made, and reads the next one.
     pub(super) fn advance(&mut self) {
         self.made += 1;
         self.read();

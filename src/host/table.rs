@@ -1,17 +1,16 @@
-//! A profiler plugin as NCCL has it at hand: the table of functions that a library exports for a version of the
-//! interface.
+//! A profiler plugin as NCCL uses it: the table of functions that a library exports for a version of the interface.
 
 use super::{HostError, open, symbol};
 use libloading::os::unix::Library;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::path::Path;
 
-/// Interface versions that the stand-in can speak.
+/// Oldest version of the interface that the stand-in can speak.
 pub(crate) const OLDEST: u32 = 1;
-/// See [`OLDEST`].
+/// Newest version of the interface that the stand-in can speak.
 pub(crate) const NEWEST: u32 = 7;
 
-/// The functions of a table: six pointers, whatever the version.
+/// The functions of a table: six pointers in every version.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Functions {
@@ -34,7 +33,7 @@ pub(crate) type InitV4 =
 pub(crate) type InitV5 =
     unsafe extern "C" fn(*mut *mut c_void, u64, *mut c_int, *const c_char, c_int, c_int, c_int, *const c_void) -> c_int;
 
-/// A communicator, as NCCL introduces it to init.
+/// A communicator as NCCL passes it to init.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Introduction<'a> {
     pub(crate) comm: u64,
@@ -46,7 +45,7 @@ pub(crate) struct Introduction<'a> {
     pub(crate) logger: *const c_void,
 }
 
-/// A table and the version it is of.
+/// A table and its version of the interface.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Table {
     pub(crate) api: u32,
@@ -54,16 +53,16 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Opens a library and looks its tables up, newest first.
+    /// Opens a library and looks up its tables, newest first.
     ///
     /// # Errors
-    /// When it cannot be loaded, or exports none of the versions.
+    /// When the library cannot be loaded, or exports none of the versions.
     pub(crate) fn load(path: &Path, versions: std::ops::RangeInclusive<u32>) -> Result<(Library, Self), HostError> {
         let library = open(path)?;
         for api in versions.clone().rev() {
-            // SAFETY: the symbol is a table of that version: six pointers.
+            // SAFETY: a symbol of this name is a table of that version: six pointers.
             if let Ok(symbol) = unsafe { symbol::<*const Functions>(&library, path, &format!("ncclProfiler_v{api}")) } {
-                // SAFETY: as above; the library stays open as long as the table is in use.
+                // SAFETY: as above; the caller keeps the library open as long as it uses the table.
                 let functions = unsafe { **symbol };
                 return Ok((library, Self { api, functions }));
             }
@@ -72,10 +71,10 @@ impl Table {
         Err(HostError::Refused { path: path.into(), what })
     }
 
-    /// Makes a communicator known; gives its context.
+    /// Introduces a communicator to the plugin and returns its context.
     ///
     /// # Errors
-    /// What NCCL would not go on with, in words.
+    /// In words, when the plugin gives an answer with which NCCL would not go on.
     pub(crate) fn init(&self, introduction: &Introduction<'_>) -> Result<u64, String> {
         let Introduction { comm, name, nnodes, nranks, rank, logger } = *introduction;
         let name = name.map_or(std::ptr::null(), CStr::as_ptr);
@@ -83,19 +82,19 @@ impl Table {
         let (context_place, mask_place) = (&raw mut context, &raw mut mask);
         let init = self.functions.init;
         let result = if self.api <= 3 {
-            // SAFETY: init has this type up to v3.
+            // SAFETY: NCCL's interface gives init this type up to v3.
             let init = unsafe { std::mem::transmute::<*const c_void, InitV1>(init) };
-            // SAFETY: both pointers are to locals.
+            // SAFETY: both pointers point to locals.
             unsafe { init(context_place, mask_place) }
         } else if self.api == 4 {
-            // SAFETY: v4's init has this type.
+            // SAFETY: NCCL's interface gives init this type in v4.
             let init = unsafe { std::mem::transmute::<*const c_void, InitV4>(init) };
-            // SAFETY: all pointers are to locals, or to what the caller keeps alive.
+            // SAFETY: all pointers point to locals, or to data that the caller keeps alive.
             unsafe { init(context_place, mask_place, name, comm, nnodes, nranks, rank, logger) }
         } else {
-            // SAFETY: init has this type since v5.
+            // SAFETY: NCCL's interface gives init this type from v5 on.
             let init = unsafe { std::mem::transmute::<*const c_void, InitV5>(init) };
-            // SAFETY: all pointers are to locals, or to what the caller keeps alive.
+            // SAFETY: all pointers point to locals, or to data that the caller keeps alive.
             unsafe { init(context_place, comm, mask_place, name, nnodes, nranks, rank, logger) }
         };
         if result != 0 || context.is_null() {

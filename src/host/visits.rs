@@ -1,4 +1,4 @@
-//! What an instrumented program would show of one thread.
+//! The events that Score-P would record of one thread of an instrumented program.
 
 use super::functions::Functions;
 use super::scorep::MetricPlugin;
@@ -6,34 +6,35 @@ use crate::capture::{Event, What};
 use crate::trace::{Moment, ThreadTrace};
 use std::collections::HashSet;
 
-/// The region where a group ends and what is in it is launched.
+/// Region of the end of a group, in which NCCL launches the group's operations.
 const GROUP_END: &str = "ncclGroupEnd";
 
-/// What Score-P reads counters with.
+/// Access to the counters that Score-P reads.
 #[derive(Clone, Copy)]
 pub(super) struct ScoreP<'a> {
     pub(super) counters: &'a MetricPlugin,
     pub(super) library: &'a Functions,
 }
 
-/// What an instrumented program would show of one thread: the calls of NCCL's API as regions, with the counters Score-P
-/// reads.
+/// The events that Score-P would record of one thread of an instrumented program: the calls of NCCL's API as regions,
+/// with the counters that Score-P reads.
 pub(super) struct Visits<'a> {
-    /// Where they come from; without them nothing is shown.
+    /// Source of the counters; `None` where no trace is wanted, and no event is kept.
     score_p: Option<ScoreP<'a>>,
     tid: u32,
-    /// The thread's counters; a thread has them from its first region on.
+    /// Ids of the thread's counters; a thread has them from its first region on.
     ids: Option<Vec<i32>>,
     open: Vec<(u64, String)>,
-    /// Groups of the API that have begun and do not end yet: each ends once.
+    /// Groups of the API that have started and whose end has not begun; each group ends once.
     groups: HashSet<u64>,
-    /// What is launched behind the end of a group is an outer group's.
+    /// Whether the thread has left the end of a group. A group or launch after it, outside of all regions, belongs to
+    /// the end of an outer group.
     has_ended_group: bool,
     moments: Vec<Moment>,
 }
 
 impl<'a> Visits<'a> {
-    /// Of a thread that has not called yet.
+    /// Begins with a thread that has made no call yet.
     pub(super) fn new(score_p: Option<ScoreP<'a>>, tid: u32, ids: Option<Vec<i32>>) -> Self {
         Self {
             score_p,
@@ -46,12 +47,12 @@ impl<'a> Visits<'a> {
         }
     }
 
-    /// Whether Score-P knows the thread.
+    /// Returns whether Score-P knows the thread.
     pub(super) fn is_known(&self) -> bool {
         self.ids.is_some()
     }
 
-    /// Regions that are entered before the plugin hears of the call.
+    /// Enters the regions that begin before the plugin gets the call.
     pub(super) fn before(&mut self, what: &What, time: u64) {
         if self.score_p.is_none() {
             return;
@@ -82,7 +83,7 @@ impl<'a> Visits<'a> {
         }
     }
 
-    /// Regions that are left after it.
+    /// Leaves the regions that end after the plugin got the call.
     pub(super) fn after(&mut self, what: &What, time: u64) {
         if let What::Stop { h } = what {
             self.groups.remove(h);
@@ -94,18 +95,18 @@ impl<'a> Visits<'a> {
         }
     }
 
-    /// An enter or a leave: Score-P reads all counters of the thread right before.
+    /// Records an enter or a leave. Score-P reads all counters of the thread right before it.
     pub(super) fn visit(&mut self, time: u64, enter: bool, region: &str) {
         let Some(ScoreP { counters, library }) = self.score_p else { return };
         let ids = self.ids.get_or_insert_with(|| counters.add_counters().unwrap_or_default());
-        // the program took its time for what a replay does at once, so the collector had its time, too
+        // a replay needs no time for what took the program's: it gives the collector the time here
         library.flush();
         let time = self.moments.last().map_or(time, |last| last.time.max(time));
         let values = counters.read(ids);
         self.moments.push(Moment { time, enter, region: region.into(), values });
     }
 
-    /// Leaves the regions that a cut-off capture never leaves.
+    /// Leaves the regions that are still open at the end of a cut-off capture.
     pub(super) fn leave_all(&mut self) {
         let last = self.moments.last().map_or(0, |moment| moment.time);
         while let Some((_, region)) = self.open.pop() {

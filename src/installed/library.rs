@@ -1,4 +1,4 @@
-//! Finds the shipped library, and gives it the names that NCCL and Score-P know it by.
+//! Finds the shipped library, and makes the links under which NCCL and Score-P load it.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 /// File name of the shipped library.
 pub(crate) const FILE: &str = "libscorep_substrate_nccl.so";
 
-/// Where an installed library may lie, seen from the directory of this program: beside it (`make library`), or as
-/// systems call the directory for libraries.
+/// Possible places of an installed library, relative to the directory of this program: beside it (`make library`), or
+/// in a directory for libraries.
 const PLACES: [&str; 5] = ["", "../lib", "../lib64", "../lib/x86_64-linux-gnu", "../lib/aarch64-linux-gnu"];
-/// Where cargo puts it; it does not always bring the one beside the program up to date.
+/// Cargo's place for the library. Cargo does not always update the copy beside the program.
 const BUILT: &str = "deps";
 
 /// The shipped library was not found.
@@ -19,32 +19,32 @@ pub(crate) struct NotFound {
     looked: Vec<String>,
 }
 
-/// The library was not found as it is installed.
+/// The library was not found in its installed form.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NotInstalled {
-    /// Nowhere.
+    /// The library is in none of the places.
     #[error(transparent)]
     Library(#[from] NotFound),
-    /// Not under all its names.
+    /// A link beside the library is missing.
     #[error("{link} is missing: make it a symbolic link to {FILE} (`cmake --install` and `make library` do)", link = .link.display())]
     Link {
-        /// The name.
+        /// Path of the missing link.
         link: PathBuf,
     },
 }
 
-/// The library as named, or the one that came with this program.
+/// Returns the named library, or the one that came with this program.
 ///
 /// # Errors
-/// When it is nowhere.
+/// When it is in none of the places.
 pub(crate) fn find(named: Option<&Path>) -> Result<PathBuf, NotFound> {
     first(named, &[&[BUILT], &PLACES[..]].concat())
 }
 
-/// The library as named, or the one installed with this program, with the links that the hosts load beside it.
+/// Returns the named library, or the one installed with this program. The links that the hosts load are beside it.
 ///
 /// # Errors
-/// When it is nowhere, or a link is missing.
+/// When it is in none of the places, or a link is missing.
 pub(crate) fn installed(named: Option<&Path>) -> Result<PathBuf, NotInstalled> {
     let library = first(named, &PLACES)?;
     let missing = Links::of(library.parent().unwrap_or(Path::new("/")))
@@ -55,7 +55,7 @@ pub(crate) fn installed(named: Option<&Path>) -> Result<PathBuf, NotInstalled> {
     missing.map_or(Ok(library), |link| Err(NotInstalled::Link { link }))
 }
 
-/// Whether a directory has no other libraries.
+/// Returns whether a directory has no libraries besides this one and its links.
 pub(crate) fn is_alone_in(directory: &Path) -> bool {
     let ours = |name: &str| name == FILE || Links::of(Path::new("")).all().iter().any(|link| link.as_os_str() == name);
     let names = std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.file_name());
@@ -63,8 +63,8 @@ pub(crate) fn is_alone_in(directory: &Path) -> bool {
 }
 
 fn first(named: Option<&Path>, places: &[&str]) -> Result<PathBuf, NotFound> {
-    // where the system does not say which file this program is (no /proc), it is looked for nowhere: least of all where
-    // the job was started
+    // without /proc the system does not say which file this program is: no other directory may stand in, least of all
+    // the one where the job was started
     let beside = std::env::current_exe().ok().and_then(|program| Some(program.parent()?.to_path_buf()));
     let candidates = match (named, beside) {
         (Some(path), _) => vec![path.to_path_buf()],
@@ -78,16 +78,16 @@ fn first(named: Option<&Path>, places: &[&str]) -> Result<PathBuf, NotFound> {
 /// Links under the names that the hosts load.
 #[derive(Debug)]
 pub(crate) struct Links {
-    /// NCCL's, for `NCCL_PROFILER_PLUGIN=scorep`.
+    /// Name for NCCL, with `NCCL_PROFILER_PLUGIN=scorep`.
     pub(crate) nccl: PathBuf,
-    /// Score-P's, for `SCOREP_METRIC_PLUGINS=nccl_plugin`.
+    /// Name for Score-P, with `SCOREP_METRIC_PLUGINS=nccl_plugin`.
     pub(crate) counters: PathBuf,
-    /// Score-P's, for `SCOREP_METRIC_PLUGINS=nccl_series_plugin`.
+    /// Name for Score-P, with `SCOREP_METRIC_PLUGINS=nccl_series_plugin`.
     pub(crate) series: PathBuf,
 }
 
 impl Links {
-    /// Those in that directory.
+    /// Returns the links' paths in a directory.
     pub(crate) fn of(directory: &Path) -> Self {
         Self {
             nccl: directory.join("libnccl-profiler-scorep.so"),
@@ -96,15 +96,15 @@ impl Links {
         }
     }
 
-    /// All of them.
+    /// Returns all links.
     pub(crate) fn all(&self) -> [&Path; 3] {
         [&self.nccl, &self.counters, &self.series]
     }
 
-    /// Makes them, to that library. Links, not copies: both hosts must reach the same statics.
+    /// Creates the links to a library. They are links and no copies, because both hosts must reach the same statics.
     ///
     /// # Errors
-    /// When there is no room.
+    /// When a link cannot be created.
     pub(crate) fn make(&self, library: &Path) -> io::Result<()> {
         self.all().into_iter().try_for_each(|link| std::os::unix::fs::symlink(library, link))
     }

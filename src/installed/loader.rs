@@ -1,4 +1,4 @@
-//! What the loader makes of a name, asked by loading it: the truth, whatever paths and caches say.
+//! Finds out which library the loader loads for a name, by loading it: that is right whatever paths and caches say.
 
 use crate::installed::probe;
 use crate::output;
@@ -7,41 +7,41 @@ use std::ffi::{CStr, c_char};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// A function that every build of the library exports: its version.
+/// Function that returns the library's version; every build exports it.
 const VERSION: &[u8] = b"scorep_nccl_version\0";
-/// One that gives what it was built with besides.
+/// Function that returns the library's optional features.
 const FEATURES: &[u8] = b"scorep_nccl_features\0";
-/// Their type.
+/// Type of both functions.
 type Tells = unsafe extern "C" fn() -> *const c_char;
 
-/// The hidden command that a child is started with.
+/// Name of the hidden subcommand that starts a child.
 pub(crate) const COMMAND: &str = "what-is";
 
-/// What a name stands for.
+/// Result of loading a name.
 #[derive(Debug)]
 pub(crate) enum Loaded {
-    /// This library: its image in memory and file, and its version.
+    /// The name leads to this library.
     Ours {
-        /// Address of one of its functions, the same for all names of one image.
+        /// Address of one of its functions; equal for all names of one image in memory.
         image: usize,
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Its version.
+        /// Version of the library.
         version: String,
-        /// What it was built with besides.
+        /// Optional features of the build.
         features: Features,
     },
-    /// A library that is not this one.
+    /// The name leads to another library.
     Other,
-    /// None that could be loaded, and what the loader says.
+    /// No library could be loaded; the loader's message.
     Nothing(String),
 }
 
-/// Loads a name as NCCL and Score-P do, once a child process has found that it is this library. The library stays
-/// loaded, as it does with them.
+/// Loads a name as NCCL and Score-P do, after a child process has found that it is this library. The library stays
+/// loaded, as it does in the hosts.
 pub(crate) fn load(name: &Path) -> Loaded {
     let answer = probe::ask(COMMAND, name);
-    // a library may print something itself
+    // the library may print lines of its own first
     match answer.as_deref().map(|printed| printed.lines().last().unwrap_or_default()) {
         Ok(OURS) => here(name),
         Ok(OTHER) => Loaded::Other,
@@ -50,7 +50,7 @@ pub(crate) fn load(name: &Path) -> Loaded {
     }
 }
 
-/// What a child says of a name.
+/// Answers of a child.
 const OURS: &str = "ours";
 const OTHER: &str = "other";
 
@@ -60,7 +60,7 @@ pub(crate) struct Arguments {
     name: PathBuf,
 }
 
-/// Says what a name is.
+/// Prints what a name leads to.
 pub(crate) fn run(arguments: &Arguments) -> ExitCode {
     let words = match here(&arguments.name) {
         Loaded::Ours { .. } => OURS.to_owned(),
@@ -72,19 +72,19 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
 
 /// Loads a name into this process.
 fn here(name: &Path) -> Loaded {
-    // SAFETY: this library does nothing when it is loaded. Should it be another one, this process is a child that was
-    // made to load it.
+    // SAFETY: this library does nothing when it is loaded. If the name leads to another library, this process is a
+    // child that was started to load it.
     let library = match unsafe { Library::new(name) } {
         Ok(library) => library,
         Err(error) => return Loaded::Nothing(plain(&error)),
     };
     // SAFETY: the symbol has this type in every build of this library.
     let version = unsafe { library.get::<Tells>(VERSION) }.map(|symbol| *symbol);
-    // SAFETY: as above; an earlier one has no such function.
+    // SAFETY: as above; older builds have no such function.
     let features = unsafe { library.get::<Tells>(FEATURES) }.map(|symbol| *symbol).ok();
     std::mem::forget(library);
     let Ok(version) = version else { return Loaded::Other };
-    // SAFETY: both give a string that lives as long as the library, which stays.
+    // SAFETY: both functions return a C string that lives as long as the library, which stays loaded.
     let told = |tell: Tells| unsafe { CStr::from_ptr(tell()) }.to_string_lossy().into_owned();
     Loaded::Ours {
         image: version as usize,
@@ -94,17 +94,17 @@ fn here(name: &Path) -> Loaded {
     }
 }
 
-/// What a library was built with besides, by the names of cargo's features.
+/// Optional features of a library's build, by the names of cargo's features.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Features(String);
 
 impl Features {
-    /// Whether it has figures over OpenTelemetry, and in Prometheus' textfiles.
+    /// Returns whether the library exports figures over OpenTelemetry and in Prometheus' textfiles.
     pub(crate) fn otel(&self) -> bool {
         self.has("otel")
     }
 
-    /// Whether it speaks OTLP over gRPC, too.
+    /// Returns whether the library also sends OTLP over gRPC.
     pub(crate) fn otel_grpc(&self) -> bool {
         self.has("otel-grpc")
     }
@@ -114,20 +114,20 @@ impl Features {
     }
 }
 
-/// The loader's own words, without those around them.
+/// Returns the loader's own message, without libloading's words around it.
 fn plain(error: &libloading::Error) -> String {
     std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string)
 }
 
-/// The file that an address was loaded from, links followed.
+/// Returns the file that an address was loaded from, with links resolved.
 fn file_of(address: usize) -> Option<PathBuf> {
     let mut found = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
-    // SAFETY: dladdr takes any address and fills in the structure, which is valid as zeros besides.
+    // SAFETY: dladdr accepts any address and fills in the structure, for which zeros are valid.
     let found = unsafe { (libc::dladdr(address as *const _, found.as_mut_ptr()) != 0).then(|| found.assume_init()) }?;
     if found.dli_fname.is_null() {
         return None;
     }
-    // SAFETY: the name of a library that stays loaded.
+    // SAFETY: the name is a C string of a library that stays loaded.
     let name = unsafe { CStr::from_ptr(found.dli_fname) };
     Path::new(name.to_str().ok()?).canonicalize().ok()
 }

@@ -1,4 +1,4 @@
-//! What is installed here: the library, NCCL, and what they say of themselves.
+//! The installed library and the installed NCCLs, with their versions and features.
 
 pub(crate) mod library;
 pub(crate) mod loader;

@@ -1,7 +1,7 @@
 //! The NCCL libraries that a program of this environment may load, and their releases.
 //!
-//! A program finds `libnccl.so.2` through the loader, or in the Python package that its PyTorch came with. The release
-//! is asked of the library itself, in a process of its own: nothing of a foreign library runs in this one.
+//! A program finds `libnccl.so.2` through the loader, or in the Python package that its PyTorch came with. A child
+//! process loads each library to ask for its release, so that no foreign code runs in this process.
 
 use crate::installed::probe;
 use crate::output;
@@ -12,26 +12,27 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// NCCL's file name since its version 2.
+/// NCCL's file name since version 2.
 const FILE: &str = "libnccl.so.2";
-/// How it begins where a person names it.
+/// Beginning of NCCL's file name in LD_PRELOAD.
 const PRELOADED: &[u8] = b"libnccl.so";
-/// Seen from the prefix of a Python installation: where its packages are.
+/// Package directories of a Python, below its library directory.
 const PACKAGES: [&str; 2] = ["site-packages", "dist-packages"];
-/// The hidden command that a child is started with.
+/// Name of the hidden subcommand that starts a child.
 pub(crate) const COMMAND: &str = "release-of";
 
-/// One library.
+/// An installed NCCL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Found {
-    /// Its real path.
+    /// Path with links resolved.
     pub(crate) path: PathBuf,
-    /// Its release; `None` where it could not be loaded or asked.
+    /// Release; `None` where the library cannot be loaded or gives none.
     pub(crate) release: Option<Release>,
 }
 
-/// All that are found, in the order in which programs would: LD_PRELOAD, LD_LIBRARY_PATH, the Python that `programs`
-/// name or that is in use, the loader's cache. Each file once, and looked for when it is asked for.
+/// Returns all installed NCCLs in the order in which programs would find them: LD_PRELOAD, LD_LIBRARY_PATH, the Pythons
+/// that `programs` name or that are in use, the loader's cache. Each file occurs once. The search goes on only as the
+/// iterator advances.
 pub(crate) fn find(lookup: &impl Fn(&str) -> Option<OsString>, programs: &[PathBuf]) -> impl Iterator<Item = Found> {
     let mut seen = BTreeSet::new();
     let listed = directories(lookup, "LD_LIBRARY_PATH");
@@ -45,7 +46,7 @@ pub(crate) fn find(lookup: &impl Fn(&str) -> Option<OsString>, programs: &[PathB
     real.map(|path| Found { release: ask(&path), path })
 }
 
-/// What the loader puts before everything else, by path or by name; it separates them by colons and blanks.
+/// Returns the NCCLs in LD_PRELOAD, by path or by name. Its entries are separated by colons and blanks.
 fn preloaded(lookup: &impl Fn(&str) -> Option<OsString>, listed: &[PathBuf]) -> Vec<PathBuf> {
     let value = lookup("LD_PRELOAD").unwrap_or_default();
     let entries = value.as_bytes().split(|byte| b": ".contains(byte)).map(|entry| Path::new(OsStr::from_bytes(entry)));
@@ -57,17 +58,17 @@ fn preloaded(lookup: &impl Fn(&str) -> Option<OsString>, listed: &[PathBuf]) -> 
     entries.filter(is_nccl).flat_map(places).collect()
 }
 
-/// The directories of a variable that separates them by colons.
+/// Returns the directories of a variable, which are separated by colons.
 fn directories(lookup: &impl Fn(&str) -> Option<OsString>, variable: &str) -> Vec<PathBuf> {
     let value = lookup(variable).unwrap_or_default();
     std::env::split_paths(&value).filter(|directory| !directory.as_os_str().is_empty()).collect()
 }
 
-/// In the packages of PYTHONPATH, the Python that is named, the virtual environment, the Conda environment, the
-/// `python3` that a command would start, and the user.
+/// Returns the possible paths in Python packages: of PYTHONPATH, of the named Pythons, of the virtual environment, of
+/// the Conda environment, of the `python3` that a command would start, and of the user.
 fn of_python(lookup: &impl Fn(&str) -> Option<OsString>, programs: &[PathBuf]) -> Vec<PathBuf> {
     let started = directories(lookup, "PATH").into_iter().find(|directory| directory.join("python3").is_file());
-    // bin/python, or bin/torchrun, of a virtual environment that nobody has activated
+    // bin/python or bin/torchrun of a virtual environment that is not activated
     let named = programs.iter().filter_map(|program| Some(program.parent()?.parent()?.to_path_buf()));
     let prefixes = [
         lookup("VIRTUAL_ENV").map(PathBuf::from),
@@ -80,7 +81,7 @@ fn of_python(lookup: &impl Fn(&str) -> Option<OsString>, programs: &[PathBuf]) -
     all.map(|packages| packages.join("nvidia/nccl/lib").join(FILE)).collect()
 }
 
-/// The package directories of all Pythons below a prefix.
+/// Returns the package directories of all Pythons below a prefix.
 fn packages(prefix: &Path) -> Vec<PathBuf> {
     let libraries = ["lib", "local/lib"].into_iter().flat_map(|place| entries(&prefix.join(place)));
     let pythons =
@@ -88,7 +89,7 @@ fn packages(prefix: &Path) -> Vec<PathBuf> {
     pythons.flat_map(|python| PACKAGES.map(|packages| python.join(packages))).collect()
 }
 
-/// What lies in a directory, by name; nothing if it cannot be read.
+/// Returns the entries of a directory, sorted by name; none if it cannot be read.
 fn entries(directory: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<_> =
         std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
@@ -96,7 +97,7 @@ fn entries(directory: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// What the loader's cache names. `ldconfig` often is on the administrator's search path alone.
+/// Returns the NCCLs in the loader's cache. `ldconfig` is often on the administrator's search path only.
 fn of_loader() -> Vec<PathBuf> {
     let listed = ["ldconfig", "/sbin/ldconfig"].into_iter().find_map(|program| probe::program(program, "-p").ok());
     let listed = listed.unwrap_or_default();
@@ -126,13 +127,13 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
 }
 
 fn release_of(path: &Path) -> Result<i32, libloading::Error> {
-    // SAFETY: NCCL's library does nothing when it is loaded; should another file be called so, this process is there to
-    // die of it.
+    // SAFETY: NCCL's library does nothing when it is loaded. If the file is another library, only this child process is
+    // at risk.
     let library = unsafe { libloading::Library::new(path) }?;
     // SAFETY: ncclGetVersion has this type in all releases of NCCL.
     let get_version = unsafe { library.get::<unsafe extern "C" fn(*mut i32) -> i32>(b"ncclGetVersion\0") }?;
     let mut release = 0;
-    // SAFETY: it writes one integer.
+    // SAFETY: the function writes one integer.
     unsafe { get_version(&raw mut release) };
     Ok(release)
 }

@@ -1,5 +1,5 @@
-//! Questions that another program or a foreign library answers, asked in a child process: it may end, or hold up
-//! whoever asks.
+//! Questions to another program or to a foreign library. A child process asks them, because the answerer may crash or
+//! hang.
 
 use crate::offspring;
 use std::ffi::OsStr;
@@ -9,7 +9,7 @@ use std::os::fd::FromRawFd;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long a child may take: a file system may be slow, and a job waits.
+/// Longest wait for a child: a file system may be slow, but a job waits for the answer.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Why there is no answer.
@@ -18,15 +18,15 @@ pub(crate) enum NoAnswer {
     /// The program cannot be started.
     #[error("{0}")]
     Io(#[from] io::Error),
-    /// It was killed.
+    /// The child took too long and was killed.
     #[error("it takes longer than {} s", PATIENCE.as_secs())]
     Late,
-    /// It ended otherwise than it should.
+    /// The child ended with an error.
     #[error("it ends with {0}")]
     Failed(std::process::ExitStatus),
 }
 
-/// Starts this program with a hidden command and gives what it prints; `Err` tells how it ended otherwise.
+/// Starts this program with a hidden subcommand and returns its output. The error says in words why there is none.
 pub(crate) fn ask(command: &str, argument: impl AsRef<OsStr>) -> Result<String, String> {
     let child = offspring::of_own(command).map_err(NoAnswer::from);
     let printed = child.and_then(|mut child| answer(child.arg(argument)));
@@ -37,10 +37,10 @@ pub(crate) fn ask(command: &str, argument: impl AsRef<OsStr>) -> Result<String, 
     })
 }
 
-/// Starts another program and gives what it prints.
+/// Starts another program and returns its output.
 ///
 /// # Errors
-/// When it is not there, takes too long, or fails.
+/// When the program is missing, takes too long, or fails.
 pub(crate) fn program(program: impl AsRef<OsStr>, argument: &str) -> Result<String, NoAnswer> {
     let mut child = Command::new(program);
     offspring::end_with_parent(&mut child);
@@ -48,7 +48,7 @@ pub(crate) fn program(program: impl AsRef<OsStr>, argument: &str) -> Result<Stri
 }
 
 fn answer(child: &mut Command) -> Result<String, NoAnswer> {
-    // a file: what a foreign library has started may hold a pipe open for as long as it likes
+    // the output goes to a file: a process that a foreign library has started could hold a pipe open for ever
     let mut answer = unnamed()?;
     let mut child = child.stdin(Stdio::null()).stdout(answer.try_clone()?).stderr(Stdio::null()).spawn()?;
     let begun = Instant::now();
@@ -69,9 +69,9 @@ fn answer(child: &mut Command) -> Result<String, NoAnswer> {
     if status.success() { Ok(printed.trim_end_matches('\n').into()) } else { Err(NoAnswer::Failed(status)) }
 }
 
-/// A file without a name, in memory where the system has that.
+/// Returns a file without a name, in memory where the system supports that.
 fn unnamed() -> io::Result<File> {
-    // SAFETY: the name is a string; the descriptor is new, and owned from here on.
+    // SAFETY: the name is a C string. The descriptor is new, and the file owns it from here on.
     unsafe {
         let descriptor = libc::memfd_create(c"scorep-nccl".as_ptr(), libc::MFD_CLOEXEC);
         if descriptor >= 0 { Ok(File::from_raw_fd(descriptor)) } else { tempfile::tempfile() }

@@ -1,10 +1,11 @@
-//! The programs that a command line names: what it starts, and what that starts in turn, as far as the words tell.
+//! The programs that a command line names: the program it starts, and further programs among its words.
 
 use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// Paths of the programs in a command line, links not followed: a virtual environment's python is a link.
+/// Returns the paths of the programs in a command line. Links are not resolved, because a virtual environment's python
+/// is a link.
 pub(crate) fn named(command: &[OsString], lookup: &impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
     let found = command.iter().enumerate().filter_map(|(place, word)| {
         let is_searched = place == 0 || word.as_encoded_bytes().starts_with(b"python");

@@ -19,10 +19,10 @@ pub(crate) struct Arguments {
     all: bool,
 }
 
-/// Prints what a job needs: `eval "$(scorep-nccl env)"`.
+/// Prints the variables that a job needs, for `eval "$(scorep-nccl env)"`, or the list of all settings.
 ///
 /// # Errors
-/// When the library is missing.
+/// When the library is missing, or standard output cannot be written.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
     if arguments.all {
         return output::write(format!("{}\n", settings()));
@@ -46,7 +46,7 @@ fn settings() -> Table {
     for setting in SETTINGS {
         table.add_row([setting.name, setting.default, setting.meaning]);
     }
-    // a name is copied whole
+    // names of settings are copied from the table, so they are never broken
     if let Some(names) = table.column_mut(0) {
         names.set_constraint(ColumnConstraint::ContentWidth);
     }

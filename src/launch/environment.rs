@@ -1,4 +1,4 @@
-//! The variables that NCCL and Score-P need to load the library, beside what is set already.
+//! The variables that NCCL and Score-P need to load the library, in addition to the variables that are set already.
 
 use crate::installed::{library, nccl_files, program};
 use crate::launch::ranks;
@@ -33,7 +33,7 @@ fn preset(text: &str) -> Result<Preset, String> {
     Preset::named(text).ok_or_else(|| format!("it is one of {}", Preset::ALL.map(Preset::name).join(", ")))
 }
 
-/// Variables to set, and what a person should know of them.
+/// Variables to set, and remarks on them for a person.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Environment {
     /// Names and values.
@@ -42,10 +42,12 @@ pub(crate) struct Environment {
     pub(crate) remarks: Vec<String>,
 }
 
-/// What is to be set, where `lookup` tells what is; for the command that will be started, if it is known.
+/// Returns the variables to set; `lookup` returns the variables that are set already. `command` is the command to be
+/// started, empty where it is not known.
 ///
 /// # Errors
-/// When the library, or a name that NCCL or Score-P knows it by, is missing.
+/// When the library, or a name under which NCCL or Score-P loads it, is missing. When its directory has a `:` or `;` in
+/// its path. When the place of `--summary` cannot be written to.
 pub(crate) fn of(
     choice: &Choice,
     command: &[OsString],
@@ -56,7 +58,7 @@ pub(crate) fn of(
     let text =
         |name: &str| lookup(name).map(|value| value.to_string_lossy().into_owned()).filter(|value| !value.is_empty());
     let mut made = Environment::default();
-    // as they are: what is no text is kept, too
+    // the raw values: a value that is no valid text is kept, too
     let raw = |name: &str| lookup(name).filter(|value| !value.is_empty());
     let mut set = |name, value: OsString| {
         if raw(name).as_ref() != Some(&value) {
@@ -100,7 +102,8 @@ pub(crate) fn of(
     if let Some(summary) = &summary {
         set("NCCL_SCOREP_SUMMARY", summary.clone());
     }
-    // what was not asked of this command is no reason to start nothing
+    // the summary's place comes from the environment, not from this command's arguments: a bad place is a remark, no
+    // error
     let of_environment =
         summary.as_deref().filter(|_| choice.summary.is_none()).map(|summary| files::expand(Path::new(summary)));
     if let Some(Err(unfit)) = of_environment.map(|place| place::check(&place)) {
@@ -117,7 +120,7 @@ pub(crate) fn of(
 }
 
 impl Environment {
-    /// The profiler plugin that was asked for is loaded behind this one.
+    /// Chains the profiler plugin that NCCL was to load behind this library.
     fn keep_other_plugin(&mut self, plugin: Option<OsString>, chained: Option<String>) {
         let Some(other) = plugin else { return };
         let name = other.display().to_string();
@@ -135,8 +138,8 @@ impl Environment {
         }
     }
 
-    /// What an NCCL that is found needs, lest something go wrong in it with what it will be asked for. What is set
-    /// already is the user's word.
+    /// Sets the variable that cures a known trouble of an installed NCCL with the events it will be asked for. A
+    /// variable that the user has set stays as it is.
     fn cure_nccl(&mut self, choice: &Choice, command: &[OsString], lookup: &impl Fn(&str) -> Option<OsString>) {
         let open: Vec<&Trouble> = TROUBLES.iter().filter(|trouble| lookup(trouble.cure.0).is_none()).collect();
         if open.is_empty() {
@@ -145,7 +148,7 @@ impl Environment {
         let (mut settings, _) = Settings::parse(lookup);
         settings.preset = choice.preset.unwrap_or(settings.preset);
         let wanted = asked::wanted(&settings);
-        // which of several a program loads is its own affair
+        // the program may load any of several NCCLs, so the first with a trouble counts
         let cured = nccl_files::find(lookup, &program::named(command, lookup)).find_map(|nccl| {
             let release = nccl.release?;
             let has = |trouble: &&&Trouble| trouble.has(release) && trouble.types & wanted != 0;
@@ -158,16 +161,16 @@ impl Environment {
     }
 }
 
-/// Whether a name is that of this library: as NCCL is told it, by its file name, or by its path.
+/// Returns whether a plugin name means this library: `scorep`, as for NCCL, or its file name, or its path.
 fn is_ours(plugin: &str, library: &Path) -> bool {
     let is_path_of = || Path::new(plugin).canonicalize().is_ok_and(|path| path == library);
     let name = library::Links::of(Path::new("")).nccl;
     plugin == "scorep" || Path::new(plugin).file_name() == Some(name.as_os_str()) || is_path_of()
 }
 
-/// A list of directories in which the loader finds what is in that one: in front of the others, so that all names are
-/// found there and not in an older installation; but behind them where that directory has other libraries, too, lest a
-/// program find one of those in place of its own. `None` where the loader looks there anyway.
+/// Returns a list of directories with `directory` in it, or `None` where the loader looks there anyway. The directory
+/// comes first, so that the loader finds no name in an older installation. If it also holds other libraries it comes
+/// last, so that no program loads one of them instead of its own.
 fn beheld(directory: &OsStr, is_alone: bool, list: Option<OsString>) -> Option<OsString> {
     let own = directory.as_bytes();
     match list {
@@ -179,7 +182,7 @@ fn beheld(directory: &OsStr, is_alone: bool, list: Option<OsString>) -> Option<O
     }
 }
 
-/// Whether the loader looks there without being asked.
+/// Returns whether the loader looks into this directory by default.
 fn is_systems(directory: &OsStr) -> bool {
     const SYSTEM: [&str; 3] = ["lib", "lib64", "lib32"];
     let Some(directory) = directory.to_str().filter(|directory| directory.starts_with('/')) else { return false };
@@ -195,7 +198,7 @@ fn without_slashes(mut path: &[u8]) -> &[u8] {
     path
 }
 
-/// A list of plugins with that one in it.
+/// Adds a plugin to a list of plugins, unless the list has it.
 fn with(plugin: &str, list: Option<String>, separator: Option<String>) -> String {
     let separator = separator.as_deref().unwrap_or(",");
     match list {
@@ -205,14 +208,14 @@ fn with(plugin: &str, list: Option<String>, separator: Option<String>) -> String
     }
 }
 
-/// Where the summary goes, from whatever directory the job is in by then. A place that cannot be written to is found
-/// before the job, and not at its end.
+/// Returns the absolute place of the summary, since the job may change its directory. Checks it now, so that a place
+/// that cannot be written to fails before the job and not at its end.
 fn place_of(summary: &Path) -> Result<OsString, String> {
     if summary == Path::new("-") {
         return Ok("/dev/stdout".into());
     }
     let path = std::path::absolute(summary).unwrap_or_else(|_| summary.to_path_buf());
-    // a directory that is named after a process is its to make
+    // a directory whose name depends on the process is created by that process
     let of_process = path.parent().is_some_and(|directory| directory.as_os_str().as_bytes().contains(&b'%'));
     let checked = if of_process { place::check(&path) } else { place::prepare(&path) };
     checked.map_err(|error| format!("--summary: {error}"))?;

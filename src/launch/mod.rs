@@ -1,4 +1,4 @@
-//! What a job needs in its environment, printed for a shell (`env`) or set for a command (`run`).
+//! The environment that a job needs, printed for a shell (`env`) or set for a command (`run`).
 
 pub(crate) mod env;
 mod environment;

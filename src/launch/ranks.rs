@@ -1,17 +1,17 @@
-//! Names of files that several ranks of a job would share.
+//! File names that several ranks of a job would share.
 
 use common::files;
 use common::rank::{LOCAL, Told};
 use std::path::Path;
 
-/// Who tells how many processes of a job there are on this machine: PyTorch, Open MPI, MVAPICH, Intel MPI.
+/// Variables with the number of a job's processes on this machine, of PyTorch, Open MPI, MVAPICH and Intel MPI.
 const LOCAL_SIZES: [&str; 4] =
     ["LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "MV2_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"];
-/// SLURM, of all nodes: in a step, and in a batch script.
+/// SLURM's variables with the number of tasks on each node: of a step, and of a batch script.
 const TASKS_PER_NODE: [&str; 2] = ["SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"];
 
-/// What is to be known of a summary's name that was given to a rank of a job, if something is: that it is the same for
-/// all ranks. One that has the host's name in it is the same for those of a host.
+/// Returns a remark on the name of a summary that several ranks share, or `None` if each has its own. A name with the
+/// host in it is shared by the ranks of that host only.
 pub(crate) fn shared_name(summary: &Path, lookup: impl Fn(&str) -> Option<String>) -> Option<String> {
     if files::is_one_for_each_process(summary) || !files::is_replaced(summary) {
         return None;
@@ -21,26 +21,26 @@ pub(crate) fn shared_name(summary: &Path, lookup: impl Fn(&str) -> Option<String
     Some(format!("{of} is the summary's name for {sharers}: one gets it, the others one with a random part"))
 }
 
-/// The ranks of a job, where there are several.
+/// Returns the ranks of the job in words, where there are several.
 fn in_job(lookup: impl Fn(&str) -> Option<String>) -> Option<String> {
     let told = Told::by(&lookup);
     match (told.rank, told.variable, told.ranks) {
         (Some(_), Some(variable), Some(ranks)) => {
             (ranks > 1).then(|| format!("all {ranks} ranks of the job ({variable})"))
         }
-        // who starts one process alone seldom uses a launcher
+        // without a number of ranks: a single process is rarely started by a launcher
         (Some(rank), Some(variable), None) => {
             (rank > 0 || told.is_of_launcher()).then(|| format!("all ranks of the job ({variable})"))
         }
         _ => {
-            // a batch script, whose steps begin in its environment
+            // a batch script: its steps inherit its environment
             let tasks = number(lookup("SLURM_NTASKS")).filter(|&tasks| tasks > 1)?;
             Some(format!("all {tasks} tasks of a step (SLURM_NTASKS)"))
         }
     }
 }
 
-/// The ranks of a host, where there are several.
+/// Returns the ranks of a host in words, where there are several.
 fn on_host(lookup: impl Fn(&str) -> Option<String>) -> Option<String> {
     let size = LOCAL_SIZES.into_iter().find_map(|name| Some((name, number(lookup(name))?)));
     let of_slurm = || TASKS_PER_NODE.into_iter().find_map(|name| Some((name, most_tasks(&lookup(name)?)?)));
@@ -55,12 +55,12 @@ fn number(text: Option<String>) -> Option<u32> {
     text?.trim().parse().ok()
 }
 
-/// Of `2(x3),1`: nodes with as many tasks each, in their order.
+/// Returns the largest number of tasks in a list such as `2(x3),1`: three nodes of two tasks, then one node of one.
 fn most_tasks(list: &str) -> Option<u32> {
     list.split(',').filter_map(|nodes| number(nodes.split('(').next().map(str::to_owned))).max()
 }
 
-/// The way out.
+/// Cure for a shared name.
 pub(crate) const CURE: &str = "put %r, which stands for the rank, into the name: all.%r.json";
 
 #[cfg(test)]
@@ -79,7 +79,7 @@ mod tests {
         for (environment, sharers) in [
             ("RANK=0 WORLD_SIZE=8", "all 8 ranks of the job (RANK)"),
             ("PMIX_RANK=1", "all ranks of the job (PMIX_RANK)"),
-            // launchers that say no number, to the rank that speaks
+            // launchers that give no number of ranks, only this process' rank
             ("PMIX_RANK=0", "all ranks of the job (PMIX_RANK)"),
             ("PALS_RANKID=0", "all ranks of the job (PALS_RANKID)"),
             ("SLURM_PROCID=0 SLURM_STEP_ID=0 SLURM_NTASKS=2", "all 2 ranks of the job (SLURM_PROCID)"),
@@ -118,7 +118,7 @@ mod tests {
         for alone in [
             "",
             "RANK=3 WORLD_SIZE=8 LOCAL_RANK=0 LOCAL_WORLD_SIZE=1",
-            // torchrun, once a node
+            // torchrun, started once per node
             "SLURM_TASKS_PER_NODE=1(x8) SLURM_LOCALID=0",
             "SLURM_STEP_TASKS_PER_NODE=1(x2) SLURM_TASKS_PER_NODE=4(x2)",
             "SLURM_TASKS_PER_NODE=many",

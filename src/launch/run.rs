@@ -1,4 +1,4 @@
-//! `scorep-nccl run`: becomes a command, in the environment that a measurement needs.
+//! `scorep-nccl run`: replaces itself by a command, in the environment that a measurement needs.
 
 use super::environment::{self, Choice};
 use crate::output;
@@ -22,24 +22,24 @@ pub(crate) struct Arguments {
     command: Vec<OsString>,
 }
 
-/// Set by torchrun alone: its processes know nothing of MPI, so Score-P takes each for a job of its own.
+/// Variable that only torchrun sets. Its processes do not use MPI, so Score-P takes each process for a job of its own.
 const TORCHRUN: &str = "TORCHELASTIC_RUN_ID";
-/// What starts torchrun besides its own name.
+/// Python modules that start torchrun, besides the program of its name.
 const MODULES: [&str; 2] = ["torch.distributed.run", "torch.distributed.launch"];
 const DIRECTORY: &str = "SCOREP_EXPERIMENT_DIRECTORY";
 
-/// Sets the variables and becomes the command. Comes back only when that is impossible.
+/// Sets the variables and replaces this process by the command. Returns only if that fails.
 ///
 /// # Errors
-/// When the library is missing: nothing has been started then.
+/// When the library is missing or its place cannot be used; nothing has been started then.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, String> {
     let lookup = |name: &str| std::env::var_os(name);
     let made = environment::of(&arguments.choice, &arguments.command, &lookup)?;
     let Some((program, rest)) = arguments.command.split_first() else { return Err("no command".into()) };
     let torchrun = lookup(TORCHRUN);
-    // the number that stands for %r in the names of files, too
+    // the same number that replaces %r in file names
     let rank = rank::rank();
-    // once a job is enough
+    // one process of a job prints the remarks
     let speaks = rank.is_none_or(|rank| rank == 0);
     if speaks {
         made.remarks.iter().for_each(output::say);
@@ -62,12 +62,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, String> {
     }
     let error = command.exec();
     output::say(format_args!("{}: {error}", Path::new(program).display()));
-    // as env(1) and shells do
+    // exit statuses of env(1) and of shells
     Ok(ExitCode::from(if error.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 }))
 }
 
-/// The experiment directory of one rank: what is set, or a name of the job's, with the rank behind it. In the same
-/// place, since Score-P makes no directory above its own.
+/// Returns the experiment directory of one rank: the variable's value, or a name made from the job's, with the rank as
+/// its ending. It lies in the same parent directory, because Score-P does not create parent directories.
 fn of_rank(given: Option<String>, job: Option<&str>, rank: u32) -> String {
     let ending = format!(".rank{rank}");
     match given {

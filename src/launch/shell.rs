@@ -1,4 +1,4 @@
-//! Statements that set a variable, as shells read them.
+//! Statements that set a variable, in the languages of several shells.
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -17,8 +17,8 @@ pub(crate) enum Shell {
 }
 
 impl Shell {
-    /// The one that has started this process and will read what it prints: a job script's shell need not be the user's.
-    /// What is no shell that is known is taken for one like sh.
+    /// Returns the shell that started this process and will read its output: a job script's shell may differ from the
+    /// user's login shell. An unknown program counts as a shell like sh.
     pub(crate) fn of_parent() -> Self {
         let program = std::fs::read_link(format!("/proc/{}/exe", std::os::unix::process::parent_id())).ok();
         Self::of_program(program.as_deref().and_then(Path::file_name).and_then(OsStr::to_str))
@@ -33,8 +33,8 @@ impl Shell {
         }
     }
 
-    /// The statement that exports a variable, whose value may be no text. It ends with a semicolon: `eval` of csh joins
-    /// lines by blanks.
+    /// Returns the statement that exports a variable, whose value may be no valid text. It ends with a semicolon,
+    /// because `eval` of csh joins lines by blanks.
     pub(crate) fn export(self, name: &str, value: &OsStr) -> Vec<u8> {
         let value = self.quoted(value.as_bytes());
         let (before, between): (_, &[u8]) = match self {
@@ -45,7 +45,7 @@ impl Shell {
         [before.as_bytes(), name.as_bytes(), between, &value, b";"].concat()
     }
 
-    /// One word that means just that.
+    /// Quotes a text as one word without special meaning.
     fn quoted(self, text: &[u8]) -> Vec<u8> {
         let special: fn(u8) -> &'static [u8] = match self {
             Self::Bash => return shlex::bytes::try_quote(text).map_or_else(|_| b"''".to_vec(), Cow::into_owned),
@@ -54,7 +54,7 @@ impl Shell {
                 b'\'' => br"\'",
                 _ => b"",
             },
-            // csh puts its history in even between quotes
+            // csh expands its history even between single quotes
             Self::Csh => |byte| match byte {
                 b'\'' => br"'\''",
                 b'!' => br"\!",
@@ -84,7 +84,7 @@ mod tests {
             [("sh", Shell::Bash), ("bash", Shell::Bash), ("fish", Shell::Fish), ("tcsh", Shell::Csh)]
         {
             let script = [shell.export("NAME", text), b" printenv NAME".to_vec()].concat();
-            // those that are not installed are not asked
+            // shells that are not installed are skipped
             if let Ok(output) = std::process::Command::new(program).arg("-c").arg(OsStr::from_bytes(&script)).output() {
                 assert_eq!(output.stdout.strip_suffix(b"\n"), Some(text.as_bytes()), "{program}: {script:?}");
             }

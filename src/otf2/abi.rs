@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-/// Declares handles: types of which only OTF2 knows the inside.
+/// Declares handles: opaque types of OTF2.
 macro_rules! handles {
     ($($(#[$doc:meta])* $name:ident;)*) => {$(
         $(#[$doc])*
@@ -26,30 +26,30 @@ handles! {
     AttributeList;
 }
 
-/// `OTF2_ErrorCode`: 0 is success, negative are warnings.
+/// `OTF2_ErrorCode`: 0 is success, negative numbers are warnings.
 pub(super) type ErrorCode = c_int;
 /// The code of success.
 pub(super) const SUCCESS: ErrorCode = 0;
-/// `OTF2_ERROR_INVALID`: failed, and nothing more is known.
+/// `OTF2_ERROR_INVALID`: a failure without further information.
 pub(super) const ERROR: ErrorCode = 1;
 
-/// `OTF2_ErrorCallback`. The last argument is a `va_list`, which C passes as one pointer on every platform that Linux
-/// has NCCL for.
+/// `OTF2_ErrorCallback`. The last argument is a `va_list`, which C passes as one pointer on every Linux platform that
+/// NCCL supports.
 pub(super) type ErrorCallback =
     extern "C" fn(*mut c_void, *const c_char, u64, *const c_char, ErrorCode, *const c_char, *mut c_void) -> ErrorCode;
 
 /// `OTF2_FlushCallbacks`.
 #[repr(C)]
 pub(super) struct FlushCallbacks {
-    /// Asked before a buffer is flushed: user data, file type, location, caller's data, whether it is the last flush.
+    /// Called before a buffer is flushed: user data, file type, location, caller's data, whether it is the last flush.
     pub(super) before: extern "C" fn(*mut c_void, u8, u64, *mut c_void, bool) -> u8,
-    /// Asked for the time after a flush, for a BufferFlush event; null is for none.
+    /// Returns the time after a flush, for a BufferFlush event; null for no such event.
     pub(super) after: Option<extern "C" fn(*mut c_void, u8, u64) -> u64>,
 }
 /// `OTF2_FLUSH`.
 pub(super) const FLUSH: u8 = 1;
 
-/// The version whose functions have the types that are declared in `library`.
+/// The major version whose functions have the types declared in `library`.
 pub(super) const VERSION_MAJOR: u8 = 3;
 
 /// `OTF2_FILEMODE_WRITE`.
@@ -63,7 +63,7 @@ pub(super) const CHUNK_SIZE_MIN: u64 = 256 * 1024;
 /// `OTF2_CHUNK_SIZE_DEFINITIONS_DEFAULT`.
 pub(super) const CHUNK_SIZE_DEFINITIONS: u64 = 4 * 1024 * 1024;
 
-/// What stands for "no such definition" where OTF2 counts in 32 bits.
+/// The number for "no such definition" where OTF2 counts in 32 bits.
 pub(super) const UNDEFINED: u32 = u32::MAX;
 /// `OTF2_UNDEFINED_TIMESTAMP`.
 pub(super) const UNDEFINED_TIMESTAMP: u64 = u64::MAX;
@@ -106,7 +106,7 @@ pub(super) const PARADIGM_NONE: u8 = 22;
 /// `OTF2_REGION_FLAG_NONE`.
 pub(super) const REGION_FLAG_NONE: u32 = 0;
 
-/// `OTF2_METRIC_TYPE_OTHER`, which is what Score-P gives metrics of plugins.
+/// `OTF2_METRIC_TYPE_OTHER`, which Score-P gives to metrics of plugins.
 pub(super) const METRIC_OTHER: u8 = 0;
 /// `OTF2_METRIC_SYNCHRONOUS_STRICT`.
 pub(super) const OCCURRENCE_STRICT: u8 = 0;

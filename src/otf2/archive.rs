@@ -11,35 +11,35 @@ use super::library::Library;
 
 /// Name of the anchor file; OTF2 puts the other files beside it.
 pub(super) const ANCHOR: &str = "traces.otf2";
-/// The same without extension, as OTF2 wants it.
+/// The name without its extension, as OTF2 expects it.
 const NAME: &std::ffi::CStr = c"traces";
 
-/// What wrote the archive.
+/// Name and version of the archive's creator.
 const CREATOR: &str = concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION"));
 
-// OTF2 keeps the address, so it must stay.
+// OTF2 keeps the address of this structure, so it is a static.
 static FLUSH_CALLBACKS: abi::FlushCallbacks = abi::FlushCallbacks {
     before: always_flush,
-    // A flush here is none of the measurement, so no BufferFlush event shall tell of it.
+    // No BufferFlush events: a flush here is no part of the measurement.
     after: None,
 };
 
 /// An open archive.
 ///
-/// One that is dropped stays open, and so do its writers: that happens only after a failure, when to close it would
-/// make OTF2 write once more what could not be written.
+/// Dropping it does not close it or its writers. That happens only after a failure, and closing it then would make OTF2
+/// write again what could not be written.
 pub(super) struct Archive {
     pub(super) library: &'static Library,
     pub(super) handle: *mut abi::Archive,
 }
 
 impl Archive {
-    /// Opens an archive for writing by this process alone in an empty directory; `event_chunk` is the size of
+    /// Opens an archive in an empty directory, for writing by this process only. `event_chunk` comes from
     /// [`super::chunk`].
     pub(super) fn create(library: &'static Library, directory: &Path, event_chunk: u64) -> Result<Self, Otf2Error> {
         let path = c_string(directory.as_os_str().as_bytes())?;
         let creator = c_string(CREATOR.as_bytes())?;
-        // SAFETY: both are strings that outlive the call; the numbers are OTF2's.
+        // SAFETY: both texts are C strings that outlive the call; the numbers are OTF2's.
         let handle = unsafe {
             library.create_archive(
                 path.as_ptr(),
@@ -52,7 +52,7 @@ impl Archive {
             )
         }?;
         let archive = Self { library, handle };
-        // SAFETY: the archive is open; OTF2 copies the creator, and the callbacks stay.
+        // SAFETY: the archive is open; OTF2 copies the creator, and the callbacks are static.
         unsafe {
             library.set_serial_callbacks(handle)?;
             let (mut major, mut minor, mut bugfix) = (0, 0, 0);
@@ -66,21 +66,21 @@ impl Archive {
         Ok(archive)
     }
 
-    /// Opens what event writers write to.
+    /// Opens the files that event writers write to.
     pub(super) fn open_event_files(&self) -> Result<(), Otf2Error> {
         // SAFETY: the archive is open.
         unsafe { self.library.open_event_files(self.handle) }
     }
 
-    /// To be called when all event writers are closed.
+    /// Closes the event files; all event writers must be closed before.
     pub(super) fn close_event_files(&self) -> Result<(), Otf2Error> {
         // SAFETY: the archive is open.
         unsafe { self.library.close_event_files(self.handle) }
     }
 
-    /// Writes the definitions that hold for single locations: none, but readers look for the files.
+    /// Writes empty local definitions for each location, because readers look for their files.
     pub(super) fn write_local_definitions(&self, locations: impl Iterator<Item = u64>) -> Result<(), Otf2Error> {
-        // SAFETY: the archive is open, and a writer is closed where it was opened.
+        // SAFETY: the archive is open, and each writer is closed in the archive that opened it.
         unsafe {
             self.library.open_local_definition_files(self.handle)?;
             for location in locations {
@@ -93,17 +93,17 @@ impl Archive {
 
     /// Writes the anchor file, which makes the directory an archive.
     pub(super) fn close(self) -> Result<(), Otf2Error> {
-        // SAFETY: the archive is open, and not used again.
+        // SAFETY: the archive is open, and is not used again.
         unsafe { self.library.close_archive(self.handle) }
     }
 }
 
-/// A string as C takes it.
+/// Converts a text into a C string.
 pub(super) fn c_string(text: &[u8]) -> Result<CString, Otf2Error> {
     CString::new(text).map_err(|_| Otf2Error::ZeroByte(String::from_utf8_lossy(text).into_owned()))
 }
 
-/// Has OTF2 write its buffers when they are full or closed.
+/// Makes OTF2 write its buffers whenever they are full or closed.
 extern "C" fn always_flush(
     _data: *mut std::ffi::c_void,
     _file_type: u8,

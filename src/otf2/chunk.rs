@@ -1,29 +1,31 @@
-//! The size of the pieces in which OTF2 keeps events.
+//! The size of OTF2's chunks of events.
 //!
-//! Readers hold a piece of every location in memory, so the pieces should be small. But OTF2 collects those that are to
-//! be written in a buffer of 4 MiB, and if the file system refuses one that is full, OTF2 3.0 goes on to use it after
-//! it is freed: a full disk would end the program. Pieces of 4 MiB are written past that buffer; so they are taken if
-//! the events of a location may fill it.
+//! Readers hold a chunk of every location in memory, so chunks should be small. But OTF2 collects the chunks to be
+//! written in a buffer of 4 MiB. If the file system refuses to write the full buffer, OTF2 3.0 frees the buffer and
+//! uses it again: a full disk would crash the program. Chunks of 4 MiB bypass that buffer, so they are used where the
+//! events of a location might fill it.
 
 use super::abi;
 use super::plan::{Location, Plan, Records};
 
-/// Size of OTF2's buffer, and from which on a piece is written past it.
+/// Size of OTF2's buffer, bytes. Chunks of at least this size bypass it.
 const BUFFER: u64 = 4 * 1024 * 1024;
 
-/// Most bytes of an ENTER, a LEAVE and what a METRIC record has beside its values, with their times; less than 50.
+/// Upper bound of the bytes of an ENTER, a LEAVE or a METRIC record without its values, with their times. They take
+/// less than 50.
 const EVENT: u64 = 64;
-/// Most bytes of a value: its type, its length and its bytes. An attribute takes no more than two.
+/// Upper bound of the bytes of a value: its type, its length and its content. An attribute takes at most two such
+/// values.
 const VALUE: u64 = 10;
 
-/// The size of pieces that suits the events of a plan.
+/// Returns the chunk size for the events of a plan.
 pub(super) fn size(plan: &Plan<'_>) -> u64 {
-    // A piece ends with the last event that fits, which leaves room for no more than one.
+    // A chunk ends with the last event that fits, so its unused rest is smaller than one event.
     let fits = plan.locations.iter().all(|location| bound(location) < BUFFER / 2);
     if fits { abi::CHUNK_SIZE_MIN } else { BUFFER }
 }
 
-/// No fewer bytes than the events of a location take.
+/// Returns an upper bound of the bytes of a location's events.
 fn bound(location: &Location<'_>) -> u64 {
     let (events, values) = match &location.records {
         Records::Moments { moments, counters } => {

@@ -1,4 +1,4 @@
-//! The archive's definitions, one method a kind.
+//! Writes the archive's definitions, with one method for each kind.
 
 use super::abi;
 use super::archive::{Archive, c_string};
@@ -10,7 +10,8 @@ use super::plan::{Clock, Records};
 use super::region::Region;
 use crate::trace::{Attribute, Metric};
 
-/// Writes definitions; what one names by number is to be defined before it. Strings are defined when first used.
+/// Writes definitions. Definitions that another one names by number must be written before it. Strings are defined at
+/// their first use.
 pub(super) struct DefinitionWriter<'a> {
     archive: &'a Archive,
     handle: *mut abi::GlobalDefinitionWriter,
@@ -25,7 +26,7 @@ impl<'a> DefinitionWriter<'a> {
         Ok(Self { archive, handle, strings: Numbered::new("strings") })
     }
 
-    /// The number of a string.
+    /// Returns the number of a string, and defines it if it is new.
     fn string(&mut self, text: &str) -> Result<u32, Otf2Error> {
         let (number, new) = self.strings.number(text.to_owned())?;
         if new {
@@ -36,14 +37,14 @@ impl<'a> DefinitionWriter<'a> {
         Ok(number)
     }
 
-    /// Strings that events name by number, which come before all others.
+    /// Defines the strings that events name by number; must come before all other strings.
     pub(super) fn strings(&mut self, strings: &Numbered<&str>) -> Result<(), Otf2Error> {
         strings.iter().try_for_each(|(_, text)| self.string(text).map(drop))
     }
 
-    /// The clock, before any other definition.
+    /// Defines the clock; must come before all other definitions.
     pub(super) fn clock(&self, clock: &Clock) -> Result<(), Otf2Error> {
-        // When the offset was by the wall clock is not known of a replayed measurement.
+        // The wall-clock time of the offset is not known in a replay.
         let real_time = abi::UNDEFINED_TIMESTAMP;
         // SAFETY: the writer is open.
         unsafe {
@@ -57,7 +58,7 @@ impl<'a> DefinitionWriter<'a> {
         }
     }
 
-    /// A part of the machine within `parent`.
+    /// Defines a node of the system tree within `parent`.
     pub(super) fn node(
         &mut self,
         number: u32,
@@ -75,7 +76,7 @@ impl<'a> DefinitionWriter<'a> {
         }
     }
 
-    /// A process on a node.
+    /// Defines a process on a node.
     pub(super) fn group(&mut self, number: u32, name: &str, node: u32) -> Result<(), Otf2Error> {
         let name = self.string(name)?;
         let creator = abi::UNDEFINED;
@@ -83,7 +84,7 @@ impl<'a> DefinitionWriter<'a> {
         unsafe { self.archive.library.define_group(self.handle, number, name, abi::GROUP_PROCESS, node, creator) }
     }
 
-    /// A location of a process, with the number of its events.
+    /// Defines a location of a process, with the number of its events.
     pub(super) fn location(
         &mut self,
         number: u64,
@@ -102,7 +103,7 @@ impl<'a> DefinitionWriter<'a> {
         unsafe { self.archive.library.define_location(self.handle, number, name, kind, events, group) }
     }
 
-    /// A region.
+    /// Defines a region.
     pub(super) fn region(&mut self, number: u32, region: &Region<'_>) -> Result<(), Otf2Error> {
         let &Region { name, role, paradigm } = region;
         let (name, none) = (self.string(name)?, self.string("")?);
@@ -113,7 +114,7 @@ impl<'a> DefinitionWriter<'a> {
         }
     }
 
-    /// An attribute.
+    /// Defines an attribute.
     pub(super) fn attribute(&mut self, number: u32, attribute: &Attribute) -> Result<(), Otf2Error> {
         let (name, description) = (self.string(&attribute.name)?, self.string(&attribute.description)?);
         let kind = value_type(attribute.is_text);
@@ -121,7 +122,7 @@ impl<'a> DefinitionWriter<'a> {
         unsafe { self.archive.library.define_attribute(self.handle, number, name, description, kind) }
     }
 
-    /// A metric.
+    /// Defines a metric.
     pub(super) fn member(&mut self, number: u32, metric: &Metric) -> Result<(), Otf2Error> {
         let Properties { mode, value_type, base } = Properties::of(metric)?;
         let (name, description, unit) =
@@ -143,37 +144,37 @@ impl<'a> DefinitionWriter<'a> {
         }
     }
 
-    /// A class of metrics (by number) that threads record with each event.
+    /// Defines a class of metrics (by number) that threads record with each event.
     pub(super) fn strict_class(&self, number: u32, members: &[u32]) -> Result<(), Otf2Error> {
         self.class(number, members, abi::OCCURRENCE_STRICT, abi::RECORDER_CPU)
     }
 
-    /// A class of one metric (by number), recorded through instances only.
+    /// Defines a class of one metric (by number) that is recorded through instances only.
     pub(super) fn asynchronous_class(&self, number: u32, member: u32) -> Result<(), Otf2Error> {
         self.class(number, &[member], abi::OCCURRENCE_ASYNCHRONOUS, abi::RECORDER_ABSTRACT)
     }
 
-    /// A class of one metric (by number) that lanes record.
+    /// Defines a class of one metric (by number) that lanes record.
     pub(super) fn gpu_class(&self, number: u32, member: u32) -> Result<(), Otf2Error> {
         self.class(number, &[member], abi::OCCURRENCE_ASYNCHRONOUS, abi::RECORDER_GPU)
     }
 
     fn class(&self, number: u32, members: &[u32], occurrence: u8, recorder: u8) -> Result<(), Otf2Error> {
         let count = u8::try_from(members.len()).map_err(|_| Otf2Error::TooMany("metrics in a class"))?;
-        // SAFETY: the writer is open, and there are `count` members.
+        // SAFETY: the writer is open, and `members` has `count` entries.
         unsafe {
             let library = self.archive.library;
             library.define_metric_class(self.handle, number, count, members.as_ptr(), occurrence, recorder)
         }
     }
 
-    /// A location that records a class.
+    /// Defines a location as a recorder of a class.
     pub(super) fn recorder(&self, class: u32, location: u64) -> Result<(), Otf2Error> {
         // SAFETY: the writer is open.
         unsafe { self.archive.library.define_metric_recorder(self.handle, class, location) }
     }
 
-    /// A class as a location records it for a process.
+    /// Defines an instance of a class, which a location records for a process.
     pub(super) fn instance(&self, number: u32, class: u32, recorder: u64, group: u32) -> Result<(), Otf2Error> {
         let (scope_kind, scope) = (abi::SCOPE_LOCATION_GROUP, u64::from(group));
         // SAFETY: the writer is open.
@@ -185,7 +186,7 @@ impl<'a> DefinitionWriter<'a> {
 
     /// Closes the writer.
     pub(super) fn close(self) -> Result<(), Otf2Error> {
-        // SAFETY: the writer is open, of this archive, and not used again.
+        // SAFETY: the writer is open, belongs to this archive, and is not used again.
         unsafe { self.archive.library.close_definition_writer(self.archive.handle, self.handle) }
     }
 }

@@ -1,4 +1,4 @@
-//! All definitions of an archive.
+//! Writes all definitions of an archive.
 
 use super::abi;
 use super::archive::Archive;
@@ -6,12 +6,12 @@ use super::definition_writer::DefinitionWriter;
 use super::error::Otf2Error;
 use super::plan::{MetricSet, Plan, Records};
 
-/// All machines together.
+/// Number of the system tree's root.
 const MACHINE: u32 = 0;
-/// The first job, where there are several.
+/// Number of the first job, where there are several jobs.
 const JOB: u32 = 1;
 
-/// Writes what the numbers in the events mean; `counts` is the number of events of each location.
+/// Writes the definitions of the numbers in the events; `counts` is the number of events of each location.
 pub(super) fn write(archive: &Archive, plan: &Plan<'_>, counts: &[u64]) -> Result<(), Otf2Error> {
     archive.write_local_definitions((0..).zip(&plan.locations).map(|(number, _)| number))?;
     let mut writer = DefinitionWriter::open(archive)?;
@@ -21,7 +21,7 @@ pub(super) fn write(archive: &Archive, plan: &Plan<'_>, counts: &[u64]) -> Resul
     for (number, name) in plan.jobs.iter() {
         writer.node(JOB + number, name, "job", Some(MACHINE), abi::DOMAIN_MACHINE)?;
     }
-    // behind the jobs
+    // the nodes' numbers follow the jobs'
     let first = JOB + plan.jobs.iter().count() as u32;
     for (number, (job, name)) in plan.nodes.iter() {
         let parent = job.map_or(MACHINE, |job| JOB + job);
@@ -63,7 +63,7 @@ fn write_metrics(writer: &mut DefinitionWriter<'_>, plan: &Plan<'_>) -> Result<(
     Ok(())
 }
 
-/// The threads that record a class of counters.
+/// Returns the threads that record a class of counters.
 fn recorders(plan: &Plan<'_>, class: u32) -> impl Iterator<Item = u64> {
     (0..).zip(&plan.locations).filter_map(move |(number, location)| match &location.records {
         Records::Moments { counters: Some(counters), .. } if counters.set == class => Some(number),

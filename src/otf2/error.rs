@@ -1,4 +1,4 @@
-//! What can go wrong while an archive is written.
+//! Errors while an archive is written.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,10 +7,10 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LibraryError {
-    /// No file of any of the names can be opened.
+    /// None of the library's file names can be opened.
     #[error("no OTF2 library ({0}): install libotf2-trace-dev (Debian) or put libotf2.so.10 on LD_LIBRARY_PATH")]
     Missing(String),
-    /// A library was opened, but a function is not in it.
+    /// The opened library lacks a function.
     #[error("{library} has no {symbol}: install libotf2-trace-dev (Debian) or put libotf2.so.10 on LD_LIBRARY_PATH")]
     Symbol {
         /// Name under which the library was opened.
@@ -27,7 +27,7 @@ pub enum Otf2Error {
     /// The OTF2 library is missing or is not usable.
     #[error(transparent)]
     Library(#[from] &'static LibraryError),
-    /// The library's functions are not those of the declarations used here.
+    /// The library has another major version than the declarations of its functions.
     #[error("the OTF2 library is version {0}.{1}; a version 3 is needed")]
     Version(u8, u8),
     /// A function of the library failed.
@@ -35,16 +35,16 @@ pub enum Otf2Error {
     Call {
         /// The function's name.
         function: &'static str,
-        /// OTF2's description.
+        /// OTF2's description of the failure.
         reason: String,
     },
     /// There is no process, so there is nothing to write.
     #[error("no process to write into an OTF2 archive")]
     NoProcess,
-    /// An archive has one clock.
+    /// Two processes have different ticks per second, and an archive has one clock.
     #[error("{process} counts {found} ticks per second, {first} counts {expected}: one OTF2 archive needs one clock")]
     Clocks {
-        /// The process that disagrees.
+        /// The process with other ticks per second than the first.
         process: String,
         /// Its ticks per second.
         found: u64,
@@ -62,10 +62,10 @@ pub enum Otf2Error {
         index: usize,
         /// Time of the event before it.
         before: u64,
-        /// Its own time.
+        /// Time of the later event.
         after: u64,
     },
-    /// A moment has not one value per counter.
+    /// An event has more or fewer values than its process has counters.
     #[error("{location}: {found} values for {expected} counters")]
     ValueCount {
         /// Process and location.
@@ -75,37 +75,37 @@ pub enum Otf2Error {
         /// Number of values.
         found: usize,
     },
-    /// A metric has a number that Score-P does not define.
+    /// A metric has a number that Score-P's interface does not define.
     #[error("metric {metric}: {number} is no {what} of Score-P")]
     MetricNumber {
         /// The metric's name.
         metric: String,
-        /// Which of its properties.
+        /// The property with that number.
         what: &'static str,
         /// The number found.
         number: u32,
     },
-    /// An event of a lane names by number what is not in the list.
+    /// An event of a lane names a number that its list does not have.
     #[error("an event names a {0} that is not defined")]
     Undefined(&'static str),
-    /// OTF2 counts some things in few bits.
+    /// There are more items of a kind than OTF2 can number.
     #[error("too many {0} for one OTF2 archive")]
     TooMany(&'static str),
-    /// C strings end at a zero byte.
+    /// A string contains a zero byte, at which C strings end.
     #[error("{0:?} holds a zero byte, which OTF2 cannot store")]
     ZeroByte(String),
-    /// The target is there and is no directory.
+    /// The target exists and is no directory.
     #[error("{0} is not a directory")]
     NotDirectory(PathBuf),
-    /// The target holds something, perhaps an earlier archive.
+    /// The target directory is not empty; it may hold an earlier archive.
     #[error("{0} is not empty: remove what it holds, or name another directory for the OTF2 archive")]
     NotEmpty(PathBuf),
-    /// The target's surroundings cannot be read or written.
+    /// The target or its parent directory cannot be read or written.
     #[error("cannot write an OTF2 archive to {directory}: {source}")]
     Directory {
         /// The target.
         directory: PathBuf,
-        /// The system's reason.
+        /// The system's error.
         source: io::Error,
     },
 }

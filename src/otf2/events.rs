@@ -1,4 +1,4 @@
-//! All events of an archive.
+//! Writes all events of an archive.
 
 use std::slice;
 
@@ -7,11 +7,11 @@ use super::error::Otf2Error;
 use super::event_writer::EventWriter;
 use super::plan::{Plan, Records};
 
-/// Writes the events of every location; answers how many each has.
+/// Writes the events of every location; returns the number of events of each location.
 pub(super) fn write(archive: &Archive, plan: &Plan<'_>) -> Result<Vec<u64>, Otf2Error> {
     archive.open_event_files()?;
     let mut counts = Vec::with_capacity(plan.locations.len());
-    // One writer at a time: each has buffers of its own.
+    // Only one writer is open at a time, because each has buffers of its own.
     for (number, location) in (0..).zip(&plan.locations) {
         let writer = EventWriter::open(archive, number)?;
         write_records(&writer, &location.records)?;

@@ -1,4 +1,4 @@
-//! Lanes: locations of GPUs, with counters and attributes of their own.
+//! Lanes: locations of GPUs, with their own counters and attributes.
 
 use std::rc::Rc;
 
@@ -10,17 +10,17 @@ use super::plan::{MetricSet, Plan, Records, check_order};
 use super::region::Region;
 use crate::trace::{LaneEvent, LaneRecord, ProcessTrace};
 
-/// How the archive numbers what a process' lanes name by number.
+/// The archive's numbers for the definitions that a process' lanes name by their own numbers.
 #[derive(Debug)]
 pub(super) struct Numbers {
     regions: Vec<u32>,
     counters: Vec<Values>,
-    /// Whether its values are strings, too.
+    /// Number of each attribute, and whether its values are strings.
     attributes: Vec<(u32, bool)>,
     strings: Vec<u32>,
 }
 
-/// The item of that number.
+/// Returns the item of this number.
 fn item<'a, T>(list: &'a [T], number: u64, what: &'static str) -> Result<&'a T, Otf2Error> {
     usize::try_from(number).ok().and_then(|place| list.get(place)).ok_or(Otf2Error::Undefined(what))
 }
@@ -72,7 +72,7 @@ impl Numbers {
     }
 }
 
-/// `OTF2_Type` of an attribute's values.
+/// Returns the `OTF2_Type` of an attribute's values.
 pub(super) fn value_type(is_text: bool) -> u8 {
     if is_text { abi::TYPE_STRING } else { abi::TYPE_UINT64 }
 }

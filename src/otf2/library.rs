@@ -1,4 +1,4 @@
-//! The OTF2 library: found, opened and resolved when the first archive is written.
+//! The OTF2 library. It is found, opened and resolved when the first archive is written.
 
 use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_void};
@@ -7,11 +7,11 @@ use std::sync::LazyLock;
 use super::abi;
 use super::error::{LibraryError, Otf2Error};
 
-/// Upstream's name, Debian's name, and what their development packages add; the version is checked when an archive is
-/// created.
+/// File names by upstream and by Debian, and the names in their development packages. The version is checked when an
+/// archive is created.
 const NAMES: [&str; 4] = ["libotf2.so.10", "libopen-trace-format2.so.10", "libotf2.so", "libopen-trace-format2.so"];
 
-/// Declares the functions to resolve. Those that answer an error code or a handle become methods that answer a
+/// Declares the functions to resolve. Functions that return an error code or a handle become methods that return a
 /// `Result`.
 macro_rules! functions {
     (
@@ -31,7 +31,7 @@ macro_rules! functions {
             /// The functions of the library must have the types declared below.
             unsafe fn resolve(library: &'static str, object: &libloading::Library) -> Result<Self, LibraryError> {
                 Ok(Self {
-                    // SAFETY: the caller answers for the types, here and below.
+                    // SAFETY: the caller guarantees the types, here and below.
                     $($coded: unsafe { symbol(library, object, $coded_symbol) }?,)*
                     // SAFETY: as above.
                     $($handed: unsafe { symbol(library, object, $handed_symbol) }?,)*
@@ -51,7 +51,7 @@ macro_rules! functions {
                 /// Handles must be open and belong together, pointers must be valid for what OTF2 reads or writes
                 /// there.
                 pub(super) unsafe fn $coded(&self, $($coded_argument: $coded_type),*) -> Result<(), Otf2Error> {
-                    // SAFETY: the caller answers for the arguments, `resolve`'s caller for the type.
+                    // SAFETY: the caller guarantees the arguments, `resolve`'s caller the type.
                     let code = unsafe { (self.functions.$coded)($($coded_argument),*) };
                     self.outcome($coded_symbol, code, ())
                 }
@@ -63,7 +63,7 @@ macro_rules! functions {
                 ///
                 /// Handles must be open and pointers must be valid for what OTF2 reads there.
                 pub(super) unsafe fn $handed(&self, $($handed_argument: $handed_type),*) -> Result<*mut $handle, Otf2Error> {
-                    // SAFETY: the caller answers for the arguments, `resolve`'s caller for the type.
+                    // SAFETY: the caller guarantees the arguments, `resolve`'s caller the type.
                     let handle = unsafe { (self.functions.$handed)($($handed_argument),*) };
                     let code = if handle.is_null() { abi::ERROR } else { abi::SUCCESS };
                     self.outcome($handed_symbol, code, handle)
@@ -97,7 +97,7 @@ functions! {
         add_string = "OTF2_AttributeList_AddStringRef" (attributes: *mut abi::AttributeList, attribute: u32, string: u32);
         clear_attributes = "OTF2_AttributeList_RemoveAllAttributes" (attributes: *mut abi::AttributeList);
         delete_attributes = "OTF2_AttributeList_Delete" (attributes: *mut abi::AttributeList);
-        // A value is a union of int64_t, uint64_t and double in C; its bits are given here.
+        // In C a value is a union of int64_t, uint64_t and double; here it is passed as its bits.
         metric = "OTF2_EvtWriter_Metric" (
             writer: *mut abi::EventWriter, attributes: *mut abi::AttributeList, time: u64, metric: u32, count: u8,
             types: *const u8, values: *const u64,
@@ -173,24 +173,24 @@ functions! {
 /// The opened library with its functions.
 pub(super) struct Library {
     functions: Functions,
-    /// Keeps the functions where they are.
+    /// Keeps the library loaded as long as its functions are used.
     _object: libloading::Library,
 }
 
-// OTF2 keeps one error handler for the process, so it is opened and told of ours once, and stays.
+// OTF2 has one error handler per process, so the library is opened once, gets its handler once, and stays.
 static LIBRARY: LazyLock<Result<Library, LibraryError>> = LazyLock::new(|| Library::open(&NAMES));
 
-/// The library, opened at the first call.
+/// Returns the library; the first call opens it.
 pub(super) fn opened() -> Result<&'static Library, &'static LibraryError> {
     LIBRARY.as_ref()
 }
 
 impl Library {
-    /// Opens the first of several libraries that can be opened.
+    /// Opens the first library of the list that can be opened.
     fn open(names: &[&'static str]) -> Result<Self, LibraryError> {
         let mut reasons = Vec::new();
         for &name in names {
-            // SAFETY: the names are OTF2's, which does nothing harmful when it is loaded.
+            // SAFETY: the names are OTF2's, whose constructors do no harm.
             match unsafe { libloading::Library::new(name) } {
                 Ok(object) => return Self::resolve(name, object),
                 Err(reason) => reasons.push(reason.to_string()),
@@ -200,17 +200,18 @@ impl Library {
     }
 
     fn resolve(name: &'static str, object: libloading::Library) -> Result<Self, LibraryError> {
-        // SAFETY: the types are those of OTF2 3; `Archive::create` refuses other versions before it calls what differs
-        // there.
+        // SAFETY: the types are those of OTF2 3. `Archive::create` refuses other versions before it calls functions
+        // that differ in them.
         let functions = unsafe { Functions::resolve(name, &object) }?;
-        // SAFETY: `note_error` fits the type and lives as long as the process.
+        // SAFETY: `note_error` has the handler's type and lives as long as the process.
         unsafe { (functions.set_error_callback)(note_error, std::ptr::null_mut()) };
         Ok(Self { functions, _object: object })
     }
 
-    /// What a call came to: `value`, unless it answered a failure or OTF2 reported an error that the answer hides.
+    /// Returns `value`, or an error if the call returned a failure or OTF2 reported an error that the call's result
+    /// hides.
     fn outcome<T>(&self, function: &'static str, code: abi::ErrorCode, value: T) -> Result<T, Otf2Error> {
-        // The first report is nearest to the cause; the answer often says no more than that something failed.
+        // The first reported error is nearest to the cause; the call's result often says only that something failed.
         let reported = REPORTED.replace(abi::SUCCESS);
         let code = if reported == abi::SUCCESS { code } else { reported };
         if code == abi::SUCCESS {
@@ -220,7 +221,7 @@ impl Library {
     }
 
     fn description(&self, code: abi::ErrorCode) -> String {
-        // SAFETY: OTF2 takes every number and answers a text of its own that stays, or null.
+        // SAFETY: OTF2 accepts every number, and returns a static text of its own, or null.
         unsafe {
             let text = (self.functions.describe)(code);
             if text.is_null() {
@@ -232,11 +233,11 @@ impl Library {
 }
 
 thread_local! {
-    /// The first error that OTF2 reported on this thread since the last call came back.
+    /// The first error that OTF2 has reported on this thread since the end of the last call.
     static REPORTED: Cell<abi::ErrorCode> = const { Cell::new(abi::SUCCESS) };
 }
 
-/// OTF2's error handler: notes the code for [`Library::outcome`] instead of printing it.
+/// OTF2's error handler. It notes the code for [`Library::outcome`] instead of printing it.
 extern "C" fn note_error(
     _data: *mut c_void,
     _file: *const c_char,
@@ -246,7 +247,7 @@ extern "C" fn note_error(
     _format: *const c_char,
     _arguments: *mut c_void,
 ) -> abi::ErrorCode {
-    // Negative codes are warnings. `try_with` fails at the end of a thread, where nobody asks any more.
+    // Negative codes are warnings. `try_with` fails at the end of a thread, when no call will read the code.
     if code > abi::SUCCESS {
         let _ = REPORTED.try_with(|reported| {
             if reported.get() == abi::SUCCESS {
@@ -257,7 +258,7 @@ extern "C" fn note_error(
     code
 }
 
-/// Finds a function.
+/// Looks up a function.
 ///
 /// # Safety
 ///
@@ -267,7 +268,7 @@ unsafe fn symbol<F: Copy>(
     object: &libloading::Library,
     symbol: &'static str,
 ) -> Result<F, LibraryError> {
-    // SAFETY: the caller answers for the type.
+    // SAFETY: the caller guarantees the type.
     match unsafe { object.get::<F>(symbol.as_bytes()) } {
         Ok(function) => Ok(*function),
         Err(_) => Err(LibraryError::Symbol { library, symbol }),
@@ -278,7 +279,7 @@ unsafe fn symbol<F: Copy>(
 mod tests {
     use super::*;
 
-    /// Both errors name what was tried and the way out.
+    /// Both errors name the tried files and the cure.
     #[test]
     fn what_cannot_be_used_is_named() {
         let missing = Library::open(&["libnone.so.1", "libnone.so"]).err().unwrap().to_string();

@@ -1,13 +1,13 @@
-//! Score-P's numbers for metrics, in OTF2's.
+//! Conversion of Score-P's numbers for metrics to OTF2's.
 
 use super::abi;
 use super::error::Otf2Error;
 use crate::trace::Metric;
 
-/// What OTF2 says of a metric in numbers.
+/// OTF2's numbers for the properties of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Properties {
-    /// `OTF2_MetricMode`: what a value is, with the time it speaks of.
+    /// `OTF2_MetricMode`: the kind of value and the time it refers to.
     pub(super) mode: u8,
     /// `OTF2_Type` of the values.
     pub(super) value_type: u8,
@@ -63,7 +63,7 @@ mod tests {
         }
     }
 
-    /// The numbers are `OTF2_METRIC_ACCUMULATED_START` to `OTF2_METRIC_RELATIVE_NEXT`.
+    /// The expected numbers are `OTF2_METRIC_ACCUMULATED_START` to `OTF2_METRIC_RELATIVE_NEXT`.
     #[test]
     fn every_mode_is_known() {
         let modes: Vec<u8> = (0..10).map(|mode| Properties::of(&metric(mode, 0, 0)).unwrap().mode).collect();
@@ -89,7 +89,7 @@ mod tests {
     }
 }
 
-/// How the METRIC records of a location look.
+/// Layout of the METRIC records of a location.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Values {
     /// Number of the metric class or instance.

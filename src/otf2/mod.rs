@@ -1,17 +1,17 @@
 //! OTF2 archives, written through the real OTF2 library.
 //!
-//! The library is loaded when an archive is to be written, so that neither building nor any other use of the tool needs
-//! OTF2. What it takes from it is declared in [`abi`] and resolved in [`library`]; all calls pass [`archive`],
-//! [`definition_writer`] and
-//! [`event_writer`], which are safe to use. Above them there is no C in sight:
+//! The library is loaded when an archive is written, so that neither the build nor any other use of the tool needs
+//! OTF2. [`abi`] declares the part of it that is used, and [`library`] resolves its functions. All calls pass through
+//! [`archive`], [`definition_writer`] and [`event_writer`], which are safe to use. The modules above these three use no
+//! C:
 //!
-//! 1. [`plan`] numbers what the archive will hold (locations, regions, metrics) and refuses what OTF2 would not take.
-//! 2. [`events`] writes the locations' events, [`definitions`] what the numbers mean.
+//! 1. [`plan`] numbers the contents of the archive (locations, regions, metrics) and refuses what OTF2 would refuse.
+//! 2. [`events`] writes the locations' events, [`definitions`] the definitions of the numbers.
 //! 3. [`target`] lets the finished archive appear in its directory at once, or not at all.
 //!
-//! The layout follows Score-P: a process is a location group, a thread is a location whose METRIC records come right
-//! before ENTER and LEAVE, a lane is a location of a GPU whose counters and attributes are as Score-P has them, and
-//! each asynchronous metric has a METRIC location of its own in the group of its process.
+//! The layout follows Score-P's. A process is a location group. A thread is a location whose METRIC records come right
+//! before ENTER and LEAVE. A lane is a location of a GPU with Score-P's counters and attributes. Each asynchronous
+//! metric has a METRIC location of its own in the group of its process.
 
 mod abi;
 mod archive;
@@ -41,7 +41,7 @@ use target::Target;
 
 pub use error::{LibraryError, Otf2Error};
 
-/// Whether an archive could be written to `directory`, as far as can be told without one.
+/// Checks as far as possible without one whether an archive could be written to `directory`.
 ///
 /// # Errors
 ///
@@ -55,10 +55,10 @@ pub fn check(directory: &Path) -> Result<(), Otf2Error> {
 ///
 /// # Errors
 ///
-/// When the traces cannot be one archive, the directory cannot be used, or OTF2 is missing or fails; no archive is left
-/// behind then.
+/// When the traces do not fit into one archive, the directory cannot be used, or OTF2 is missing or fails. Then no
+/// archive is left behind.
 pub fn write(directory: &Path, processes: &[ProcessTrace]) -> Result<PathBuf, Otf2Error> {
-    // What can be refused without touching the file system comes first.
+    // Checks without access to the file system come first.
     let plan = Plan::new(processes)?;
     let target = Target::prepare(directory)?;
     let archive = Archive::create(library::opened()?, target.staging(), chunk::size(&plan))?;

@@ -1,4 +1,4 @@
-//! Things that are numbered from 0, equal ones by the same number.
+//! Items that are numbered from 0; equal items share a number.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -13,12 +13,12 @@ pub(super) struct Numbered<T> {
 }
 
 impl<T: Clone + Eq + Hash> Numbered<T> {
-    /// Holds nothing yet; `what` names the items should they be too many.
+    /// Returns an empty list; `what` names the items in the error for too many of them.
     pub(super) fn new(what: &'static str) -> Self {
         Self { what, items: Vec::new(), numbers: HashMap::new() }
     }
 
-    /// The number of `item`, and whether it is a new one.
+    /// Returns the number of `item`, and whether it is new.
     pub(super) fn number(&mut self, item: T) -> Result<(u32, bool), Otf2Error> {
         if let Some(&number) = self.numbers.get(&item) {
             return Ok((number, false));
@@ -29,13 +29,13 @@ impl<T: Clone + Eq + Hash> Numbered<T> {
         Ok((number, true))
     }
 
-    /// All items with their numbers, in order.
+    /// Returns all items with their numbers, in order.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
         (0..).zip(&self.items)
     }
 }
 
-/// The number of the item that is about to be pushed.
+/// Returns the number of the item that is about to be pushed.
 pub(super) fn next_number<T>(items: &[T], what: &'static str) -> Result<u32, Otf2Error> {
     // The highest number stands for "undefined" in OTF2.
     u32::try_from(items.len()).ok().filter(|&number| number != u32::MAX).ok_or(Otf2Error::TooMany(what))

@@ -1,4 +1,4 @@
-//! What the archive will hold: the processes' parts with the numbers by which OTF2's records name them.
+//! The contents of an archive: the processes' data with the numbers by which OTF2's records name it.
 
 use std::rc::Rc;
 
@@ -9,7 +9,8 @@ use super::numbered::{Numbered, next_number};
 use super::region::Region;
 use crate::trace::{Attribute, LaneRecord, Metric, Moment, ProcessTrace, SeriesTrace, ThreadTrace};
 
-/// Name of the thread that OTF2 demands of a process in which no thread called an instrumented function.
+/// Name of the thread of a process in which no thread called an instrumented function. OTF2 requires a thread in every
+/// process.
 const MAIN_THREAD: &str = "main thread";
 
 /// The contents of an archive. A definition's number is its place in the list, from 0.
@@ -18,21 +19,21 @@ pub(super) struct Plan<'a> {
     pub(super) clock: Clock,
     /// Names of the jobs, where there are several.
     pub(super) jobs: Numbered<&'a str>,
-    /// Names of the machines, each in a job: two jobs may have been on one.
+    /// Names of the machines, each within a job; the same machine in two jobs is listed twice.
     pub(super) nodes: Numbered<(Option<u32>, &'a str)>,
     /// Location groups: the names of the processes, and the numbers of their machines.
     pub(super) groups: Vec<(&'a str, u32)>,
-    /// Threads and asynchronous metrics.
+    /// Threads, lanes and asynchronous metrics.
     pub(super) locations: Vec<Location<'a>>,
-    /// Regions; processes share those that are equal.
+    /// Regions; processes share equal regions.
     pub(super) regions: Numbered<Region<'a>>,
-    /// Metrics; processes share those that are equal.
+    /// Metrics; processes share equal metrics.
     pub(super) members: Numbered<&'a Metric>,
-    /// Metric classes and instances, which OTF2 counts together.
+    /// Metric classes and instances, which OTF2 numbers together.
     pub(super) sets: Numbered<MetricSet>,
-    /// Attributes of lanes; processes share those that are equal.
+    /// Attributes of lanes; processes share equal attributes.
     pub(super) attributes: Numbered<&'a Attribute>,
-    /// Strings that events name by number. They come first in the archive.
+    /// Strings that events name by number; they are the archive's first strings.
     pub(super) strings: Numbered<&'a str>,
 }
 
@@ -40,13 +41,13 @@ pub(super) struct Plan<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Clock {
     pub(super) ticks_per_second: u64,
-    /// No time is less.
+    /// Earliest time.
     pub(super) offset: u64,
-    /// No time is greater than the offset plus this.
+    /// Latest time minus the offset.
     pub(super) length: u64,
 }
 
-/// A stream of events.
+/// A location with its events.
 pub(super) struct Location<'a> {
     pub(super) name: &'a str,
     /// Number of its process.
@@ -54,11 +55,12 @@ pub(super) struct Location<'a> {
     pub(super) records: Records<'a>,
 }
 
-/// What is recorded on a location.
+/// The events of a location.
 pub(super) enum Records<'a> {
-    /// A thread's enter and leave events, each with the number of its region; `counters` is none without counters.
+    /// A thread's enter and leave events, each with the number of its region. `counters` is `None` for a process
+    /// without counters.
     Moments { moments: Vec<(&'a Moment, u32)>, counters: Option<Values> },
-    /// What a lane holds, with the archive's numbers for what its process' lanes name by number.
+    /// A lane's events, with the archive's numbers for the definitions that they name.
     Lane { records: &'a [LaneRecord], numbers: Rc<Numbers> },
     /// The values of one asynchronous metric.
     Points { points: &'a [(u64, u64)], series: Values },
@@ -73,12 +75,12 @@ pub(super) enum MetricSet {
     Asynchronous(u32),
     /// Class of one metric (by number) that lanes record.
     Gpu(u32),
-    /// An asynchronous class as `recorder`, a location, records it for the process `group`.
+    /// Instance of an asynchronous class, which the location `recorder` records for the process `group`.
     Instance { class: u32, recorder: u64, group: u32 },
 }
 
 impl<'a> Plan<'a> {
-    /// Numbers everything; refuses what one archive cannot hold.
+    /// Numbers everything. Returns an error for traces that one archive cannot hold.
     pub(super) fn new(processes: &'a [ProcessTrace]) -> Result<Self, Otf2Error> {
         let mut plan = Self {
             clock: Clock::of(processes)?,
@@ -119,7 +121,7 @@ impl<'a> Plan<'a> {
         Ok(())
     }
 
-    /// The class of a process' counters, if it has any.
+    /// Returns the class of a process' counters, if it has any.
     fn counters(&mut self, process: &'a ProcessTrace) -> Result<Option<Values>, Otf2Error> {
         if process.counters.is_empty() {
             return Ok(None);
@@ -171,7 +173,8 @@ impl<'a> Plan<'a> {
 }
 
 impl Clock {
-    /// One clock for all processes, which spans their measurements and, should one lie outside, every event.
+    /// Returns the clock of all processes. It spans their measurements, and every event even if it lies outside of
+    /// them.
     fn of(processes: &[ProcessTrace]) -> Result<Self, Otf2Error> {
         let first = processes.first().ok_or(Otf2Error::NoProcess)?;
         let (mut begin, mut end) = (u64::MAX, 0);

@@ -1,9 +1,9 @@
-//! Score-P's numbers for regions, in OTF2's.
+//! Conversion of Score-P's numbers for regions to OTF2's.
 
 use super::abi;
 use crate::trace::LaneRegion;
 
-/// A region as the archive has it.
+/// A region of the archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Region<'a> {
     pub(super) name: &'a str,
@@ -14,13 +14,14 @@ pub(super) struct Region<'a> {
 }
 
 impl<'a> Region<'a> {
-    /// A function of NCCL's API that a thread calls; role and paradigm are those that Score-P gives functions of a
-    /// wrapped library.
+    /// Returns the region of an NCCL function that a thread calls. Role and paradigm are those that Score-P gives to
+    /// functions of a wrapped library.
     pub(super) fn of_thread(name: &'a str) -> Self {
         Self { name, role: abi::ROLE_WRAPPER, paradigm: abi::PARADIGM_NONE }
     }
 
-    /// One of a lane: translates `SCOREP_RegionType` and `SCOREP_ParadigmType`, as far as lanes have them.
+    /// Returns the region of a lane; translates the values of `SCOREP_RegionType` and `SCOREP_ParadigmType` that lanes
+    /// have.
     pub(super) fn of_lane(region: &'a LaneRegion) -> Self {
         let role = match region.kind {
             11 => abi::ROLE_ONE_TO_ALL,

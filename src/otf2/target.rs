@@ -1,4 +1,4 @@
-//! The directory in which an archive appears.
+//! The directory in which a finished archive appears.
 
 use std::ffi::OsStr;
 use std::fs::{self, Permissions};
@@ -12,17 +12,17 @@ use super::archive::ANCHOR;
 use super::error::Otf2Error;
 use crate::output::leftovers;
 
-/// A place to write an archive to, and where it shall be when it is complete. What was written is removed if that never
-/// happens.
+/// A temporary place to write an archive to, and the place where the complete archive will be. An archive that is not
+/// completed is removed.
 pub(super) struct Target {
     directory: PathBuf,
-    /// On the same file system as `directory`: inside if that is there, else beside it.
+    /// On the same file system as `directory`: inside it if it exists, otherwise beside it.
     staging: TempDir,
     exists: bool,
 }
 
 impl Target {
-    /// `directory` must be empty, or missing in a directory that can be written to.
+    /// Creates the temporary place. `directory` must be empty, or missing in a writable parent directory.
     pub(super) fn prepare(directory: &Path) -> Result<Self, Otf2Error> {
         let failed = |source| Otf2Error::Directory { directory: directory.to_owned(), source };
         let exists = match fs::metadata(directory) {
@@ -41,19 +41,20 @@ impl Target {
             Some(parent) if parent != Path::new("") => parent,
             _ => Path::new("."),
         };
-        // The mode of any new directory; that of a temporary one would keep others from reading the archive.
+        // The usual mode of a new directory; the mode of a temporary directory would keep others from reading the
+        // archive.
         let mut builder = tempfile::Builder::new();
         builder.prefix(".traces-").permissions(Permissions::from_mode(0o777));
         let staging = leftovers::make(|| builder.tempdir_in(place)).map_err(failed)?;
         Ok(Self { directory: directory.to_owned(), staging, exists })
     }
 
-    /// Where to write.
+    /// Returns the directory to write the archive to.
     pub(super) fn staging(&self) -> &Path {
         self.staging.path()
     }
 
-    /// Moves what was written to the target; answers the anchor file.
+    /// Moves the archive to its target; returns the anchor file.
     pub(super) fn publish(self) -> Result<PathBuf, Otf2Error> {
         let moved = leftovers::undisturbed(|| match self.exists {
             true => self.move_into(),
@@ -62,14 +63,14 @@ impl Target {
         moved.map_err(|source| Otf2Error::Directory { directory: self.directory.clone(), source })?;
         let anchor = self.directory.join(ANCHOR);
         if !self.exists {
-            // It went to its target; there is nothing to remove.
+            // The staging directory has become the target, so it is not removed.
             let _ = self.staging.keep();
         }
         Ok(anchor)
     }
 
-    /// A directory that is there stays, with its owner and mode; the anchor file comes last, for it is what readers
-    /// open.
+    /// Moves the archive into an existing directory, which keeps its owner and mode. The anchor file comes last,
+    /// because readers open it.
     fn move_into(&self) -> io::Result<()> {
         let entries = fs::read_dir(self.staging.path())?.map(|entry| Ok(entry?.file_name()));
         let mut names = entries.collect::<io::Result<Vec<_>>>()?;

@@ -1,4 +1,4 @@
-//! Archives of two small processes: what is refused, what is planned, and what lies in the directory afterwards.
+//! Archives of two small processes: errors, plans, and the resulting directory.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -53,7 +53,7 @@ fn processes() -> Vec<ProcessTrace> {
     vec![process("collectives.r0", 1000), process("collectives.r1", 1010)]
 }
 
-/// Whether OTF2 is missing; a test that needs it says so and ends.
+/// Returns whether OTF2 is missing. A test that needs it prints a message and ends.
 fn skipped() -> bool {
     match library::opened() {
         Ok(_) => false,
@@ -71,7 +71,7 @@ fn names(directory: &Path) -> Vec<String> {
     names
 }
 
-/// The error for processes that cannot be written; nothing may lie in the directory then.
+/// Returns the error for processes that cannot be written; checks that the directory stays empty.
 fn refusal(processes: &[ProcessTrace]) -> String {
     let directory = tempfile::tempdir().unwrap();
     let error = write(&directory.path().join("archive"), processes).unwrap_err();
@@ -132,7 +132,7 @@ fn definitions_are_shared() {
     assert_eq!(sets, expected);
 }
 
-/// OTF2 demands a thread of every process, and its clock must span all events.
+/// OTF2 requires a thread in every process, and its clock must span all events.
 #[test]
 fn an_idle_process_has_a_thread() {
     let mut idle = process("idle", 1000);
@@ -193,10 +193,10 @@ fn an_archive_appears_in_a_new_directory() {
     let target = directory.path().join("archive");
     let anchor = write(&target, &processes()).unwrap();
     assert_eq!(anchor, target.join("traces.otf2"));
-    // Nothing temporary stays, neither beside the archive nor in it.
+    // No temporary file stays, neither beside the archive nor in it.
     assert_eq!(names(directory.path()), ["archive"]);
     assert_eq!(names(&target), ["traces", "traces.def", "traces.otf2"]);
-    // Two files for each of eight locations, and others may read them if new directories are for them to read.
+    // Two files for each of eight locations. Others may read them if the umask lets them read new directories.
     assert_eq!(names(&target.join("traces")).len(), 16);
     let usual = directory.path().join("usual");
     fs::create_dir(&usual).unwrap();
@@ -219,7 +219,7 @@ fn an_empty_directory_is_kept() {
     assert_eq!(names(directory.path()), ["traces", "traces.def", "traces.otf2"]);
 }
 
-/// This is found when most of the archive is written.
+/// The error occurs when most of the archive is written.
 #[test]
 fn nothing_stays_of_a_failure() {
     if skipped() {
@@ -230,7 +230,7 @@ fn nothing_stays_of_a_failure() {
     assert_eq!(refusal(&wrong), "\"B\\0\" holds a zero byte, which OTF2 cannot store");
 }
 
-/// OTF2's own refusals come back as errors with OTF2's words.
+/// Errors of OTF2 come back with OTF2's description.
 #[test]
 fn a_failing_call_is_named() {
     let Ok(library) = library::opened() else {

@@ -1,4 +1,4 @@
-//! What a signal that ends this program would leave behind: temporary files and directories, which are removed first.
+//! Removes temporary files and directories when a signal ends this program.
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -7,56 +7,56 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::{fs, io};
 
-/// Signals that end a program of which somebody has had enough.
+/// Signals that end a program on a user's or a system's wish.
 const SIGNALS: [i32; 3] = [SIGHUP, SIGINT, SIGTERM];
-/// How often a directory is removed into which a child, or another thread, may write meanwhile.
+/// Tries to remove a directory into which a child or another thread may still write.
 const TRIES: usize = 100;
 
-/// Paths that were made under names that nobody else has. Those that are gone meanwhile do no harm.
+/// Paths of temporary files and directories. Their names are unique, so a path that is gone already does no harm.
 static MADE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 fn made() -> MutexGuard<'static, Vec<PathBuf>> {
     MADE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Makes a temporary file or directory that a signal removes. Where it is not there any more, nothing is done.
+/// Creates a temporary file or directory that a signal will remove, if it still exists then.
 ///
 /// # Errors
-/// When it cannot be made.
+/// When it cannot be created.
 pub(crate) fn make<T: AsRef<Path>>(make: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-    // a signal comes before or after both
+    // holding the lock, so that no signal comes between the creation and the note of its path
     let mut paths = made();
     let temporary = make()?;
     paths.push(temporary.as_ref().to_path_buf());
     Ok(temporary)
 }
 
-/// Does something that a signal ends before or after, and not amid: a file gets its name.
+/// Runs an action that a signal must not interrupt, such as giving a file its name.
 pub(crate) fn undisturbed<T>(act: impl FnOnce() -> T) -> T {
     let _paths = made();
     act()
 }
 
-/// From here on a signal removes what was made, and then ends this program as it would have. Child processes end with
-/// it (`offspring`).
+/// Makes signals remove the temporary files, and then end this program as they would have. Child processes end with it
+/// (see `offspring`).
 ///
 /// # Errors
-/// When there is no room for a thread.
+/// When the thread for the signals cannot be started.
 pub(crate) fn remove_on_signals() -> io::Result<()> {
-    // one that is ignored, as by nohup, stays so
+    // an ignored signal, as under nohup, stays ignored
     let mut signals = Signals::new(SIGNALS.into_iter().filter(|&signal| !is_ignored(signal)))?;
     std::thread::Builder::new().name("signals".into()).spawn(move || {
         signals.forever().for_each(end_by);
     })?;
-    // who writes into a pipe that nobody reads is told by an error, and ends likewise: see `output`
-    // SAFETY: no handler is installed; the system takes the action.
+    // a write into a closed pipe gives an error instead, on which `output` removes the temporary files
+    // SAFETY: SIG_IGN is no handler; the system carries out the action.
     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
     Ok(())
 }
 
-/// Removes what was made, and ends this program as the signal does.
+/// Removes the temporary files, and ends this program as the signal does.
 pub(crate) fn end_by(signal: i32) {
-    // held to the end: nothing new is made
+    // the lock is held to the end, so that nothing new is created
     let paths = made();
     paths.iter().for_each(|path| remove(path));
     let _ = emulate_default_handler(signal);
@@ -73,8 +73,7 @@ fn remove(path: &Path) {
 
 fn is_ignored(signal: i32) -> bool {
     let mut action = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: sigaction fills in the structure, which is valid as zeros besides, and changes nothing without a new
-    // action.
+    // SAFETY: sigaction fills in the structure, for which zeros are valid, and without a new action it changes nothing.
     unsafe {
         libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr()) == 0
             && action.assume_init().sa_sigaction == libc::SIG_IGN

@@ -1,4 +1,4 @@
-//! Standard output and standard error: what cannot be written is an error or is lost, and never a panic.
+//! Writes to standard output and standard error. A failed write is an error or is ignored, and never a panic.
 
 pub(crate) mod leftovers;
 pub(crate) mod place;
@@ -9,22 +9,22 @@ use std::io::{ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
 use textwrap::{WordSeparator, WordSplitter};
 
-/// Writes all of a text to standard output.
+/// Writes a text to standard output.
 ///
 /// # Errors
-/// When it is full or closed: what is said of that.
+/// When standard output is full or closed; in words.
 pub(crate) fn write(text: impl AsRef<[u8]>) -> Result<(), String> {
     let mut output = std::io::stdout().lock();
     let written = output.write_all(text.as_ref()).and_then(|()| output.flush());
     if written.as_ref().is_err_and(|error| error.kind() == ErrorKind::BrokenPipe) {
-        // a reader that has seen enough (head) ends this program quietly, as it does any other
+        // a reader that closes the pipe early (head) ends this program quietly, as it ends other programs
         leftovers::end_by(libc::SIGPIPE);
     }
     written.map_err(|error| format!("standard output: {error}"))
 }
 
-/// The same of a text for a person, which may hold names that others have chosen. Its lines, those of tables apart, are
-/// broken between words where the terminal is narrower; those that follow are indented as the first.
+/// Writes a text for a person, which may hold foreign names, as [`write()`] does. Control characters are shown as
+/// escapes. Lines that are too long for the terminal are broken between words and indented, except lines of tables.
 ///
 /// # Errors
 /// As [`write()`].
@@ -32,7 +32,7 @@ pub(crate) fn text(text: &str) -> Result<(), String> {
     write(wrapped(&printable(text), width()))
 }
 
-/// Begins of lines under which those that follow are indented: what [`text`] is given has its signs in front.
+/// Beginnings of lines; the rest of a broken line is indented below the text behind them.
 const SIGNS: [&str; 6] = ["ok      ", "note    ", "WARNING ", "FAILS   ", "        -> ", "note: "];
 
 fn wrapped(text: &str, width: Option<u16>) -> String {
@@ -51,20 +51,20 @@ fn wrapped(text: &str, width: Option<u16>) -> String {
     lines.join("\n")
 }
 
-/// What lines of tables begin with.
+/// First characters of lines of tables.
 const TABLE: [char; 5] = ['┌', '│', '╞', '├', '└'];
 
-/// A message to standard error, behind this program's name.
+/// Writes a message to standard error, after this program's name.
 pub(crate) fn say(message: impl Display) {
     line(format_args!("scorep-nccl: {message}"));
 }
 
-/// A line to standard error. Where nobody can be reached, nobody is.
+/// Writes a line to standard error. A failed write is ignored.
 pub(crate) fn line(line: impl Display) {
     let _ = std::io::stderr().write_all(printable(&format!("{line}\n")).as_bytes());
 }
 
-/// The status of a child that was to write something.
+/// Returns the exit status of a child that had to write its output.
 pub(crate) fn answered(written: Result<(), String>) -> ExitCode {
     match written {
         Ok(()) => ExitCode::SUCCESS,
@@ -75,12 +75,13 @@ pub(crate) fn answered(written: Result<(), String>) -> ExitCode {
     }
 }
 
-/// A text without characters that steer a terminal, but line ends: those are written as `\u{1b}`.
+/// Returns the text with control characters shown as escapes such as `\u{1b}`; line ends stay.
 pub(crate) fn printable(text: &str) -> String {
     text.split('\n').map(visible).collect::<Vec<_>>().join("\n")
 }
 
-/// Columns of the terminal that standard output is, or of `COLUMNS` there; `None` where it is none.
+/// Returns the number of the terminal's columns, or `COLUMNS` if that is set; `None` where standard output is no
+/// terminal.
 pub(crate) fn width() -> Option<u16> {
     if !std::io::stdout().is_terminal() {
         return None;

@@ -1,35 +1,35 @@
-//! A place that a file is to be written to, looked at before the work that the file is made of.
+//! Checks the place of an output file before the work that produces the file.
 
 use common::files;
 use std::io;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-/// Why nothing can be written there.
+/// Why nothing can be written to a place.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unfit {
-    /// A name is needed.
+    /// The place is a directory, and a file is needed.
     #[error("{0}: it is a directory: name a file in it")]
     Directory(PathBuf),
-    /// Who writes there makes no directory.
+    /// The directory is missing, and nothing creates it.
     #[error("{0}: there is no such directory, and none is made")]
     Missing(PathBuf),
-    /// Neither made nor written to.
+    /// The directory cannot be created or written to.
     #[error("{place}: nothing can be written into {directory}: {error}", place = .place.display(), directory = .directory.display())]
     Closed {
-        /// What was asked for.
+        /// The requested place.
         place: PathBuf,
-        /// Where it is to lie.
+        /// Directory that cannot be written to.
         directory: PathBuf,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
     },
 }
 
-/// Makes the directory of a file that will be written there, and tries whether one can be.
+/// Creates the directory of an output file, and checks that files can be created in it.
 ///
 /// # Errors
-/// When none can.
+/// When no file can be created there.
 pub(crate) fn prepare(place: &Path) -> Result<(), Unfit> {
     if let Some(directory) = needed(place)? {
         let closed = |error| Unfit::Closed { place: place.into(), directory: directory.into(), error };
@@ -39,7 +39,8 @@ pub(crate) fn prepare(place: &Path) -> Result<(), Unfit> {
     Ok(())
 }
 
-/// The same, and makes no directory: whether one can be made, the nearest above it that is there says.
+/// Checks a place as [`prepare`] does, but creates no directory. If the directory is missing, its nearest existing
+/// ancestor is checked instead.
 ///
 /// # Errors
 /// As [`prepare`].
@@ -47,7 +48,7 @@ pub(crate) fn check(place: &Path) -> Result<(), Unfit> {
     needed(place)?.map_or(Ok(()), |directory| check_directory(place, directory))
 }
 
-/// Whether files can be made in a directory, or it could be made.
+/// Checks that files can be created in a directory, or that it can be created.
 ///
 /// # Errors
 /// As [`prepare`].
@@ -58,15 +59,15 @@ pub(crate) fn check_directory(place: &Path, directory: &Path) -> Result<(), Unfi
     tempfile::tempfile_in(existing).map(drop).map_err(closed)
 }
 
-/// The same of one that nobody makes.
+/// Checks a directory that nothing will create.
 ///
 /// # Errors
-/// As [`prepare`], and where it is missing.
+/// As [`prepare`], and when the directory is missing.
 pub(crate) fn check_existing(directory: &Path) -> Result<(), Unfit> {
     if directory.is_dir() { check_directory(directory, directory) } else { Err(Unfit::Missing(directory.into())) }
 }
 
-/// The directory that a file there needs; none where a device, a pipe or a descriptor is written into.
+/// Returns the directory that a file at this place needs; `None` for a device, a pipe or a descriptor.
 fn needed(place: &Path) -> Result<Option<&Path>, Unfit> {
     match std::fs::metadata(place).map(|there| there.file_type()) {
         Ok(there) if there.is_dir() => Err(Unfit::Directory(place.into())),

@@ -1,5 +1,5 @@
-//! A picture of one pair of ranks: size against time, every transfer, the median service time of each size, and the
-//! fitted line.
+//! Draws the transfers of one pair of ranks, time over size, with the median service time of each size and the fitted
+//! line.
 
 use super::sizes::Sizes;
 use common::config::Regression;
@@ -72,7 +72,7 @@ fn draw_on(
     Ok(())
 }
 
-/// Enough points that a straight line looks right on a logarithmic axis.
+/// Returns enough points that a straight line looks right on a logarithmic axis.
 fn line(fit: FittedLine, largest: f64) -> impl Iterator<Item = (f64, f64)> {
     (0..=200).map(move |step| {
         let size = largest * f64::from(step) / 200.0;

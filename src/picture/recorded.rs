@@ -1,13 +1,14 @@
-//! Operations and transfers as a capture has them, by the same rules as the library's lanes: an operation lasts from
-//! the first start to the last stop that the GPU stamped, a transfer from the moment its data goes to the network to
-//! the end of its step.
+//! Operations and transfers of a capture, by the rules of the library's lanes. An operation lasts from its first start
+//! to its last stop in the GPU's stamps. A transfer lasts from the moment its data goes to the network to the end of
+//! its step.
 
 use crate::capture::{Call, Capture, Event, What};
 use common::gpu_track::GpuTrack;
 use nccl_plugin::kind::state;
 use std::collections::{BTreeMap, HashMap};
 
-/// States as captures number them: with the transfer's size, and with the GPU's stamp.
+/// States by their numbers in captures: the one that carries a transfer's size, and the one that carries the GPU's
+/// stamp.
 const SEND_WAIT: u32 = state::PROXY_STEP_SEND_WAIT as u32;
 const KERNEL_CHANNEL_STOP: u32 = state::KERNEL_CH_STOP as u32;
 
@@ -28,7 +29,7 @@ pub(crate) struct Operation {
     pub(crate) stop: u64,
 }
 
-/// A transfer over the network, seen from the sender; times likewise.
+/// A transfer over the network, at its sender; times in nanoseconds of the host's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Transfer {
     pub(crate) of: Rank,
@@ -39,7 +40,7 @@ pub(crate) struct Transfer {
     pub(crate) stop: u64,
 }
 
-/// An operation whose kernel channels are still coming, and the stamps so far.
+/// An operation with the stamps of its kernel channels so far.
 struct Stamped {
     of: Rank,
     region: String,
@@ -48,8 +49,8 @@ struct Stamped {
     last: Option<u64>,
 }
 
-/// All operations with stamps, in the order of their enqueues. Stamps are taken for the operation's own, which holds
-/// for captures that stay in step.
+/// Returns all operations with stamps, in the order in which they were enqueued. Every stamp is taken as its
+/// operation's own, which holds for captures in which NCCL has missed no kernel.
 pub(crate) fn operations(capture: &Capture) -> Vec<Operation> {
     let mut places: HashMap<u64, usize> = HashMap::new();
     let mut stamped: Vec<Stamped> = Vec::new();
@@ -98,7 +99,7 @@ pub(crate) fn operations(capture: &Capture) -> Vec<Operation> {
     stamped.into_iter().filter_map(placed).collect()
 }
 
-/// All transfers, in the order of their ends.
+/// Returns all transfers, in the order of their ends.
 pub(crate) fn transfers(capture: &Capture) -> Vec<Transfer> {
     let ranks = ranks(capture);
     let mut sends: HashMap<u64, (Rank, i32, u8)> = HashMap::new();
@@ -132,7 +133,7 @@ pub(crate) fn transfers(capture: &Capture) -> Vec<Transfer> {
     transfers
 }
 
-/// The ranks that contexts stand for.
+/// Returns the ranks by context.
 fn ranks(capture: &Capture) -> HashMap<u32, Rank> {
     let rank = |call: &Call| match call.what {
         What::Init { ctx, comm, rank, .. } => Some((ctx, Rank { comm, rank })),
@@ -141,7 +142,7 @@ fn ranks(capture: &Capture) -> HashMap<u32, Rank> {
     capture.lines.iter().filter_map(rank).collect()
 }
 
-/// When a callback was made, on the clock of its host.
+/// Returns the time of a callback on the clock of its host.
 pub(crate) fn time(capture: &Capture, call: &Call) -> u64 {
     capture.meta.mono0.saturating_add(call.t)
 }

@@ -1,10 +1,10 @@
-//! Which operation or transfer goes to which row: a row for each location that the library would make in Score-P's
-//! trace, under the same name.
+//! Assigns operations and transfers to rows. Each location that the library would have in Score-P's trace is a row,
+//! with the same name.
 
 use super::recorded::{Operation, Rank, Transfer};
 use std::collections::BTreeMap;
 
-/// The region of time with at least one transfer under way.
+/// Name of the region that covers the time with at least one transfer under way.
 pub(crate) const TRANSFERS: &str = "transfers";
 
 /// A region on a row; times in nanoseconds.
@@ -15,15 +15,15 @@ pub(crate) struct Bar {
     pub(crate) stop: u64,
 }
 
-/// A location.
+/// A row of the picture, for one location.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Row {
     pub(crate) name: String,
     pub(crate) bars: Vec<Bar>,
 }
 
-/// The rows of a process: its ranks' operations, where they overlap in further rows, and then its rank pairs'
-/// transfers.
+/// Returns the rows of a process: the operations of its ranks, with further rows where they overlap, and then the
+/// transfers of its rank pairs.
 pub(crate) fn of_process(operations: &[Operation], transfers: &[Transfer]) -> Vec<Row> {
     let mut ranks: BTreeMap<Rank, Vec<&Operation>> = BTreeMap::new();
     for operation in operations {
@@ -38,7 +38,7 @@ pub(crate) fn of_process(operations: &[Operation], transfers: &[Transfer]) -> Ve
     lanes.chain(pairs).collect()
 }
 
-/// Each operation goes to the first row whose last one has ended.
+/// Puts each operation into the first row whose last operation has ended.
 fn lanes(of: Rank, mut operations: Vec<&Operation>) -> Vec<Row> {
     operations.sort_by_key(|operation| (operation.start, operation.stop));
     let mut rows: Vec<Row> = Vec::new();
@@ -58,7 +58,7 @@ fn lanes(of: Rank, mut operations: Vec<&Operation>) -> Vec<Row> {
     rows
 }
 
-/// Transfers that overlap or touch are one bar.
+/// Merges transfers that overlap or touch into one bar.
 fn pair(of: Rank, peer: i32, mut transfers: Vec<&Transfer>) -> Row {
     transfers.sort_by_key(|transfer| transfer.start);
     let mut bars: Vec<Bar> = Vec::new();

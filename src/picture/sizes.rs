@@ -1,13 +1,13 @@
-//! An axis of sizes in bytes, with marks at round ones.
+//! An axis of sizes in bytes, with marks at round sizes.
 
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 use plotters::coord::types::RangedCoordf64;
 use std::ops::Range;
 
-/// Most steps between marks.
+/// Largest number of steps between marks.
 const STEPS: i32 = 10;
 
-/// From the first size to the second.
+/// The axis' range of sizes, bytes.
 pub(super) struct Sizes(pub(super) Range<f64>);
 
 impl Ranged for Sizes {
@@ -18,7 +18,7 @@ impl Ranged for Sizes {
         RangedCoordf64::from(self.0.clone()).map(size, limit)
     }
 
-    /// Multiples of a power of two.
+    /// Returns multiples of a power of two.
     fn key_points<Hint: KeyPointHint>(&self, _hint: Hint) -> Vec<f64> {
         let step = (self.0.end / f64::from(STEPS)).max(1.0).log2().ceil().exp2();
         (0..=STEPS).map(|number| f64::from(number) * step).filter(|size| self.0.contains(size)).collect()
@@ -30,7 +30,7 @@ impl Ranged for Sizes {
 }
 
 impl ValueFormatter<f64> for Sizes {
-    /// In the largest unit that makes it a whole number.
+    /// Formats a size in the largest unit in which it is a whole number.
     fn format(size: &f64) -> String {
         let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
         let whole = units.into_iter().find(|&(unit, _)| *size > 0.0 && size % f64::from(unit) == 0.0);

@@ -1,4 +1,4 @@
-//! Rows of regions over time, as a viewer of traces shows them.
+//! Draws rows of regions over time, as a trace viewer does.
 
 use super::rows::{Row, TRANSFERS};
 use plotters::prelude::*;
@@ -14,21 +14,21 @@ pub(crate) struct Group {
     pub(crate) rows: Vec<Row>,
 }
 
-/// What is drawn.
+/// Contents of the picture.
 #[derive(Debug)]
 pub(crate) struct Timeline<'a> {
     pub(crate) title: &'a str,
     pub(crate) groups: &'a [Group],
-    /// The clock's time from which the axis counts, nanoseconds.
+    /// Time at which the axis begins to count, nanoseconds.
     pub(crate) zero: u64,
-    /// What is shown of it, nanoseconds.
+    /// Range of times that is drawn, nanoseconds of the same clock.
     pub(crate) shown: Range<u64>,
 }
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 type Drawn = Result<(), Box<dyn Error + Send + Sync>>;
 
-/// Pixels.
+/// Sizes in pixels.
 const WIDTH: i32 = 1200;
 const LEFT: i32 = 236;
 const RIGHT: i32 = WIDTH - 24;
@@ -39,7 +39,7 @@ const HEADING: i32 = 26;
 const AXIS: i32 = 52;
 const LETTER: f64 = 6.6;
 
-/// Colours that people with any colour vision tell apart (Okabe and Ito); light and dark ones alternate.
+/// Colours for people with any colour vision (Okabe and Ito); light and dark colours alternate.
 const COLOURS: [(&str, RGBColor); 9] = [
     ("ncclAllReduce", RGBColor(0, 114, 178)),
     ("ncclAllGather", RGBColor(86, 180, 233)),
@@ -54,7 +54,7 @@ const COLOURS: [(&str, RGBColor); 9] = [
 const GRID: RGBColor = RGBColor(222, 222, 222);
 const GROUND: RGBColor = RGBColor(246, 246, 246);
 
-/// Place of a region's colour.
+/// Returns the place of a region's colour.
 fn colour(region: &str) -> usize {
     COLOURS.iter().position(|(name, _)| *name == region).unwrap_or(COLOURS.len() - 1)
 }
@@ -90,7 +90,7 @@ impl Timeline<'_> {
         Ok(())
     }
 
-    /// Where a time lies.
+    /// Returns the horizontal position of a time.
     fn x(&self, time: u64) -> i32 {
         let time = time.clamp(self.shown.start, self.shown.end) - self.shown.start;
         LEFT + (time as f64 / (self.shown.end - self.shown.start).max(1) as f64 * f64::from(RIGHT - LEFT)).round()
@@ -126,7 +126,7 @@ impl Timeline<'_> {
             seen[colour] = true;
             let begin = self.x(bar.start);
             let next = (begin, self.x(bar.stop).max(begin + 1), colour);
-            // bars in the same pixels are drawn once
+            // bars that share pixels are drawn as one
             last = match last {
                 Some((first, end, before)) if before == colour && next.0 <= end && bar.region == TRANSFERS => {
                     Some((first, end.max(next.1), colour))
@@ -147,7 +147,7 @@ fn fill(area: &Area<'_>, (begin, end, colour): (i32, i32, usize), top: i32, bott
     Ok(())
 }
 
-/// The colours that the picture has.
+/// Draws the legend of the colours that occur.
 fn legend(area: &Area<'_>, seen: &[bool; COLOURS.len()]) -> Drawn {
     let y = 56;
     let mut x = LEFT;
@@ -160,7 +160,7 @@ fn legend(area: &Area<'_>, seen: &[bool; COLOURS.len()]) -> Drawn {
     Ok(())
 }
 
-/// Text in the middle of a line at `y`.
+/// Writes a text whose line is vertically centred at `at`.
 fn write(area: &Area<'_>, text: &str, at: (i32, i32), size: i32, horizontal: HPos) -> Drawn {
     let style = TextStyle::from(("sans-serif", size).into_font()).pos(Pos::new(horizontal, VPos::Center));
     area.draw(&Text::new(text.to_owned(), at, style))?;

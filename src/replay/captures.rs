@@ -1,12 +1,12 @@
-//! The captures that a person names: files, and those in directories.
+//! The captures that the command line names: files, and the captures in directories.
 
 use super::error::ReplayError;
 use crate::capture::ENDING;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The captures in the order of their names, numbers in them as numbers: r2 before r10. Those that cannot be looked for
-/// are told apart.
+/// Returns the captures in the order of their names, with numbers compared as numbers: r2 before r10. The second list
+/// has the errors of sources without captures.
 pub(crate) fn of(sources: &[PathBuf]) -> (Vec<PathBuf>, Vec<ReplayError>) {
     let (mut captures, mut missing) = (Vec::new(), Vec::new());
     for source in sources {
@@ -18,7 +18,7 @@ pub(crate) fn of(sources: &[PathBuf]) -> (Vec<PathBuf>, Vec<ReplayError>) {
     (captures, missing)
 }
 
-/// Of a file or a directory.
+/// Returns the captures of one source, a file or a directory.
 pub(crate) fn of_one(source: &Path) -> Result<Vec<PathBuf>, ReplayError> {
     if !source.is_dir() {
         return Ok(vec![source.to_path_buf()]);
@@ -34,7 +34,7 @@ pub(crate) fn of_one(source: &Path) -> Result<Vec<PathBuf>, ReplayError> {
     Ok(found)
 }
 
-/// Text and numbers of a name in turn.
+/// Splits a name into pairs of text and number, for sorting.
 fn natural(name: &str) -> Vec<(String, u64)> {
     let mut parts = vec![(String::new(), 0_u64)];
     let mut in_number = false;

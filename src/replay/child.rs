@@ -1,5 +1,5 @@
-//! The child process of a replay: reads one capture, plays it, leaves the trace where the parent wants it. The library
-//! itself writes the summary, to the file that the environment names.
+//! The child process of a replay: reads one capture, plays it, and writes the trace to the file that the parent names.
+//! The library itself writes the summary, to the file that the environment names.
 
 use crate::capture::{self, Recording, Survey};
 use crate::host::HostError;
@@ -10,7 +10,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// The hidden command that a child is started with.
+/// Name of the hidden subcommand that starts a child.
 pub(crate) const COMMAND: &str = "replay-one";
 
 /// What a child is told.
@@ -29,7 +29,7 @@ pub(crate) struct Arguments {
     interface: Option<u32>,
 }
 
-/// Replays one capture; what is wrong goes to standard error, the numbers of calls to standard output.
+/// Replays one capture. Errors go to standard error, the numbers of calls to standard output.
 pub(crate) fn run(arguments: &Arguments) -> ExitCode {
     offspring::leave_signals_to_parent();
     match replay_one(arguments) {
@@ -41,10 +41,10 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
     }
 }
 
-/// The environment says what NCCL was told in the recorded process, not what it is told here.
+/// Sets NCCL's variable as the recorded process had it: the library reads it, and must not see this process' own value.
 fn play_as_recorded(survey: &Survey) {
     let told = if survey.broadcasts { "0" } else { "1" };
-    // SAFETY: there is no other thread yet, and nothing else has been loaded.
+    // SAFETY: no other thread runs yet, and no library has been loaded that might read the environment.
     unsafe { std::env::set_var("NCCL_ALLGATHERV_ENABLE", told) };
 }
 
@@ -61,7 +61,7 @@ fn replay_one(arguments: &Arguments) -> Result<(), String> {
     play_as_recorded(survey);
     let links = Links::of(&arguments.links);
     let tell = |number: usize| {
-        // nobody need listen
+        // the parent may have stopped reading
         let _ = writeln!(std::io::stdout(), "{number}");
     };
     tell(survey.calls);

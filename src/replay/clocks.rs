@@ -1,7 +1,8 @@
-//! How the clocks of recorded processes stand to each other, and what that tells of who was late.
+//! Relates the clocks of recorded processes to each other, and computes from that which ranks were late.
 //!
-//! Processes of one machine read one clock. Those of several are brought together by the time of day that each machine
-//! had when its recording began, and then by the operations that they share, by the library's own means.
+//! Processes of one machine read one clock. Clocks of several machines are related first by the time of day at the
+//! start of each recording, and then more closely by the operations that their processes share. The library's own
+//! functions do the latter.
 
 use crate::capture::{self, Meta};
 use crate::replay::hosts;
@@ -11,18 +12,18 @@ use common::clock_tree::{ClockOffset, ClockTree, Link};
 use common::summary::{self, Summary};
 use std::path::PathBuf;
 
-/// By how much the time of day at a machine's boot may differ between recordings of one boot, nanoseconds: it is slewed
-/// meanwhile.
+/// Largest difference between the times of day at boot, nanoseconds, by which recordings still count as of one boot.
+/// The system slews the time of day between the recordings.
 const ONE_BOOT: i128 = 1_000_000_000;
-/// By how much two machines may disagree on the time of day, nanoseconds: a day. Operations bound their clocks much
-/// closer.
+/// Largest assumed difference between two machines' times of day, nanoseconds: a day. Shared operations bound the
+/// clocks much closer.
 const TIME_OF_DAY: u64 = 86_400_000_000_000;
-/// Moments of a recording, evenly apart, at which the error is looked at.
+/// Number of evenly spaced moments of a recording at which the clock's error is read.
 const LOOKS: u64 = 16;
 
-/// Puts the traces of recordings on one clock and on their machines, and adds to the summary how well that clock is
-/// known; with `lateness` also what a job's has besides. `arrivals` are the files with when ranks began their
-/// collectives, by recording.
+/// Converts the traces of recordings to one clock, names their machines, and adds the accuracy of that clock to the
+/// summary. With `lateness`, adds the lateness and the bandwidth of each rank's collectives, as a job's summary has
+/// them. `arrivals` are the files with the times at which ranks began their collectives, by recording.
 pub(crate) fn bring_together(
     summary: &mut Summary,
     traces: &mut [ProcessTrace],
@@ -48,26 +49,26 @@ pub(crate) fn bring_together(
     hosts::place(traces, &clocks.machines);
 }
 
-/// A recording's machine: its name, where that is known, and a number for each clock.
+/// A recording's machine: its host name, where that is known, and a number for its clock.
 pub(crate) type Machine = (Option<String>, usize);
 
-/// The clocks of recordings, by their place in the tree. Its first is that of the machine that was booted first, so
-/// that no time lies before 0.
+/// The clocks of recordings, by their place in the clock tree. The machine that booted first has the tree's first
+/// place, so that no time lies before 0.
 #[derive(Debug)]
 struct Clocks {
-    /// Which recording has the first place; the first recording has its place.
+    /// Recording that has the first place; the first recording has this recording's place.
     root: usize,
-    /// By recording.
+    /// Machines by recording.
     machines: Vec<Machine>,
-    /// By the time of day.
+    /// Clock links by the time of day, by place.
     told: Vec<Option<Link>>,
     day: ClockTree,
-    /// As the operations have it.
+    /// Tree with the links by shared operations.
     tree: ClockTree,
 }
 
 impl Clocks {
-    /// By the time of day alone.
+    /// Relates the clocks of recordings by the time of day alone.
     fn of(recordings: &[PathBuf]) -> Self {
         let metas: Vec<Option<Meta>> = recordings.iter().map(|recording| capture::read_meta(recording).ok()).collect();
         let boot =
@@ -75,7 +76,7 @@ impl Clocks {
         let boots: Vec<i128> = metas.iter().map(boot).collect();
         let host = |(recording, meta): (&PathBuf, &Option<Meta>)| hosts::of_recording(recording, meta.as_ref()?);
         let hosts: Vec<Option<String>> = recordings.iter().zip(&metas).map(host).collect();
-        // the kernel's own number of the boot, where the recording has it
+        // the kernel's id of the boot, where the recording has it
         let number = |recording: usize| metas[recording].as_ref().and_then(|meta| meta.origin.boot.as_ref());
         let is_one = |one: usize, other: usize| match (number(one), number(other)) {
             (Some(one), Some(other)) => one == other,
@@ -92,7 +93,7 @@ impl Clocks {
             }
         };
         let link = |own: usize| {
-            // places and recordings are exchanged alike
+            // the swap that maps recordings to places also maps places to recordings
             let first = (0..boots.len()).find(|&other| is_one(place(other), place(own))).unwrap_or(own);
             let (parent, parents, error) = if first == own {
                 (0, u64::try_from(boots[place(own)].checked_sub(boots[root])?).ok()?, TIME_OF_DAY)
@@ -108,12 +109,12 @@ impl Clocks {
         Self { root, machines, tree: day.clone(), day, told }
     }
 
-    /// Whether there is more than one.
+    /// Returns whether there is more than one clock.
     fn are_several(&self) -> bool {
         self.day.clocks(1.0).is_some()
     }
 
-    /// What belongs to recordings, by place.
+    /// Reorders a list by recording into a list by place.
     fn in_order<T>(&self, mut items: Vec<T>) -> Vec<T> {
         if self.root < items.len() {
             items.swap(0, self.root);
@@ -121,7 +122,7 @@ impl Clocks {
         items
     }
 
-    /// Puts the traces on one clock, and says in the summary how well it is known.
+    /// Converts the traces to one clock, and adds the clock's accuracy to the summary.
     fn unite(&self, summary: &mut Summary, traces: &mut [ProcessTrace]) {
         if !self.are_several() {
             return;

@@ -1,4 +1,4 @@
-//! `scorep-nccl replay` as a person calls it: what may be said, and what is printed.
+//! `scorep-nccl replay` on the command line: its arguments, and what it prints.
 
 use super::request::WINDOW_SECONDS;
 use super::{Request, replay, to_json};
@@ -47,7 +47,7 @@ pub(crate) struct Arguments {
     library: Option<PathBuf>,
 }
 
-/// A positive number of seconds.
+/// Parses a positive number of seconds.
 fn seconds(text: &str) -> Result<f64, String> {
     let seconds = text.parse().ok().filter(|seconds: &f64| seconds.is_finite() && *seconds > 0.0);
     seconds.ok_or_else(|| "not a positive number of seconds".into())
@@ -86,10 +86,10 @@ impl From<Sort> for Order {
     }
 }
 
-/// Replays, and prints the figures.
+/// Replays the captures and prints the figures.
 ///
 /// # Errors
-/// What is wrong, in words; also where figures were printed that are not those of all captures, or were not sent.
+/// In words. An error also comes after the figures, where they lack captures or were not sent.
 pub(crate) fn run(arguments: Arguments) -> Result<(), String> {
     let Arguments { sources, summary, otf2, otlp, lateness, mut format, top, sort, window, interface, library } =
         arguments;
@@ -129,7 +129,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), String> {
         Format::Json => output::write(to_json(&outcome.summary).map_err(|error| error.to_string())?)?,
     }
     outcome.lacking.iter().for_each(output::say);
-    // the figures are there; who has them made of all captures, or sent, wants to know that they were not
+    // the figures are printed; a caller that needs all captures, or the sending, must still see an error
     match (left_out, outcome.sent) {
         (0, true) => Ok(()),
         (0, false) => Err("not all figures were sent, as said above".into()),

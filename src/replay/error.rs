@@ -1,4 +1,4 @@
-//! What can be wrong with a replay, in words.
+//! Errors of a replay, in words.
 
 use crate::capture::ENDING;
 use crate::installed::library;
@@ -8,7 +8,7 @@ use crate::replay::recordings::Repeated;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why there is no outcome.
+/// Why a replay failed, or why a capture was left out.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ReplayError {
     #[error("{path}: {source}")]
@@ -19,7 +19,7 @@ pub(crate) enum ReplayError {
     Library(#[from] library::NotFound),
     #[error("{0}")]
     Child(String),
-    /// No capture could be replayed, each for its reason.
+    /// No capture could be replayed; the errors of all captures.
     #[error("{}", lines(.0))]
     None(Vec<ReplayError>),
     #[error(
@@ -34,7 +34,7 @@ pub(crate) enum ReplayError {
     Repeated(#[from] Repeated),
 }
 
-/// Each on a line of its own.
+/// Joins the errors, each on a line of its own.
 fn lines(errors: &[ReplayError]) -> String {
     errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }

@@ -1,4 +1,4 @@
-//! The machines that recorded processes ran on, as the archive's system tree has them.
+//! The machines of recorded processes, for the archive's system tree.
 
 use crate::capture::Meta;
 use crate::capture::process_name;
@@ -7,12 +7,12 @@ use crate::trace::{Member, ProcessTrace};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The host of a recording; of older ones it is in the name.
+/// Returns the host of a recording. Older recordings have it in their file name only.
 pub(crate) fn of_recording(recording: &Path, meta: &Meta) -> Option<String> {
     meta.origin.host.clone().or_else(|| in_name(recording, meta.pid))
 }
 
-/// What stands before the process' id, as in `<host>.<pid>.jsonl.gz`.
+/// Returns the host in a file name: the part before the process id, as in `<host>.<pid>.jsonl.gz`.
 fn in_name(recording: &Path, pid: i32) -> Option<String> {
     let name = process_name(recording);
     let pid = format!(".{pid}");
@@ -22,11 +22,10 @@ fn in_name(recording: &Path, pid: i32) -> Option<String> {
     name.get(..place).filter(|host| !host.is_empty()).map(str::to_owned)
 }
 
-/// Names the machine of each process: its host, where that is known, otherwise a number for each node that NCCL tells
-/// of.
+/// Names the machine of each process: by its host, where that is known, otherwise by a number for each of NCCL's nodes.
 pub(crate) fn place(traces: &mut [ProcessTrace], machines: &[Machine]) {
     let nodes = nodes(traces);
-    // several machines of one name are told apart by their clocks
+    // machines of the same name are told apart by their clocks
     let mut names: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     let mut numbers = Vec::new();
     for ((trace, node), (host, clock)) in traces.iter_mut().zip(nodes).zip(machines) {
@@ -41,7 +40,7 @@ pub(crate) fn place(traces: &mut [ProcessTrace], machines: &[Machine]) {
     }
 }
 
-/// The place of an item in a list, to which it is added where it is new.
+/// Returns the place of an item in a list; adds a new item to the list.
 fn position<T: PartialEq>(list: &mut Vec<T>, item: T) -> usize {
     list.iter().position(|other| *other == item).unwrap_or_else(|| {
         list.push(item);
@@ -49,10 +48,12 @@ fn position<T: PartialEq>(list: &mut Vec<T>, item: T) -> usize {
     })
 }
 
-/// A number for the node of each process, by what NCCL has told its communicators: on how many nodes they are.
-/// Launchers fill one node after the other, so the ranks of a communicator are taken to be spread evenly, in their
-/// order; where that cannot be, processes share a node only where NCCL says that all of a communicator do. Processes of
-/// which it tells nothing are taken to share one.
+/// Returns a number for the node of each process, derived from the number of nodes that NCCL gives for each
+/// communicator.
+///
+/// Launchers fill one node after the other, so the ranks of a communicator are assumed to be spread evenly over its
+/// nodes, in their order. Where a communicator contradicts that, processes share a node only if they share a
+/// communicator of one node. Processes without a communicator that has a number of nodes are assumed to share one node.
 fn nodes(traces: &[ProcessTrace]) -> Vec<usize> {
     let mut communicators: BTreeMap<u64, Vec<(usize, Member)>> = BTreeMap::new();
     for (process, trace) in traces.iter().enumerate() {
@@ -79,7 +80,7 @@ fn nodes(traces: &[ProcessTrace]) -> Vec<usize> {
             member.nranks.checked_div(member.nnodes).filter(|each| *each > 0 && member.nranks % member.nnodes == 0)?;
         Some(member.rank / each)
     });
-    // each rank of these has a node to itself
+    // each rank of such a communicator has a node to itself
     let is_wrong = |members: &Vec<(usize, Member)>| {
         let mut nodes: Vec<usize> =
             members.iter().filter(|(_, it)| it.nnodes == it.nranks).map(|(process, _)| evenly[*process]).collect();
@@ -94,7 +95,7 @@ mod tests {
     use super::*;
     use crate::trace::Lanes;
 
-    /// Processes by their members: communicator, rank, ranks, nodes.
+    /// Returns processes with these members: communicator, rank, number of ranks, number of nodes.
     fn traces(processes: &[&[(u64, i32, i32, i32)]]) -> Vec<ProcessTrace> {
         let member = |&(comm, rank, nranks, nnodes): &_| Member { comm, rank, nranks, nnodes };
         let trace = |members: &&[_]| ProcessTrace {
@@ -144,7 +145,7 @@ mod tests {
             placed(&evenly, &[(None, 0), (None, 0), (None, 2), (None, 3)]),
             ["node 0", "node 0", "node 1", "node 2"]
         );
-        // one after the other: the pairs are on a node each, so the ranks of the world are not in blocks
+        // round robin: each pair's ranks share a node, so the world's ranks are not in blocks
         let in_turn: [&[_]; 4] = [
             &[world(0), (2, 0, 2, 1)],
             &[world(1), (3, 0, 2, 1)],

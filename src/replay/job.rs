@@ -1,4 +1,4 @@
-//! One capture's replay: the child process, and what it says and leaves.
+//! The replay of one capture: starts the child process, and collects its messages and files.
 
 use super::error::ReplayError;
 use super::request::Request;
@@ -13,40 +13,40 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What comes of a capture: its summary, and its trace where one is wanted.
+/// Results of a capture's replay: the summary, and the trace where one is wanted.
 pub(super) type Part = (Summary, Option<ProcessTrace>);
 
-/// Bytes of a child's standard error that are passed on: a second plugin may say much.
+/// Bytes of a child's standard error that are passed on: another plugin in it may print much.
 const MOST_SAID: u64 = 1 << 20;
 
-/// What the library says where it does not send.
+/// The library's messages for figures that were not sent.
 const UNSENT: [&str; 2] = ["nothing is exported", "could not be exported"];
 
-/// One capture's replay.
+/// The replay of one capture.
 pub(super) struct Job<'a> {
     pub(super) capture: &'a Path,
     pub(super) request: &'a Request,
-    /// Where the links to the library are, too.
+    /// Directory of the job's files and of the links to the library.
     pub(super) scratch: &'a Path,
     pub(super) number: usize,
     pub(super) bar: &'a ProgressBar,
-    /// Set where figures were not sent.
+    /// Set when figures were not sent.
     pub(super) unsent: &'a AtomicBool,
-    /// Settings that mean nothing, a line each, which begins with the name.
+    /// One line for each setting that was not understood; it begins with the setting's name and `=`.
     pub(super) not_understood: &'a [String],
 }
 
 impl Job<'_> {
-    /// Where its arrivals are to be.
+    /// Path of the file with the arrivals.
     pub(super) fn arrivals(&self) -> PathBuf {
         self.scratch.join(format!("{}.arrivals", self.number))
     }
 
-    /// Replays it, and gives what came of it.
+    /// Runs the child and returns its results.
     pub(super) fn run(&self) -> Result<Part, ReplayError> {
         let summary = self.scratch.join(format!("{}.summary.json", self.number));
         let trace = self.request.otf2.is_some().then(|| self.scratch.join(format!("{}.trace.json", self.number)));
-        // what it says goes to a file: a pipe that nobody reads meanwhile may be full
+        // standard error goes to a file: a pipe that is not read meanwhile could fill up and block the child
         let said = tempfile::tempfile_in(self.scratch).and_then(|file| Ok((file.try_clone()?, file)));
         let (mut said, stderr) = said.map_err(|error| ReplayError::io(self.scratch, error))?;
         let mut child = self.spawn(&summary, trace.as_deref(), stderr)?;
@@ -77,7 +77,7 @@ impl Job<'_> {
         if let Some(interface) = self.request.interface {
             command.args(["--interface".into(), interface.to_string()]);
         }
-        // of which is told once, and not by each process
+        // the parent has reported these settings once; the children must not report them again
         for (name, _) in self.not_understood.iter().filter_map(|line| line.split_once('=')) {
             command.env_remove(name);
         }
@@ -85,7 +85,7 @@ impl Job<'_> {
         command.env("NCCL_SCOREP_TICK_RATE", crate::host::clock::TICKS_PER_SECOND.to_string());
         command.env("NCCL_SCOREP_WINDOW_SECONDS", self.request.window_seconds.to_string());
         if std::env::var_os("NCCL_SCOREP_SETTLE_SECONDS").is_none() {
-            // nothing is decided by waiting: how often the collector comes by must not show in the figures
+            // nothing is settled by time: the figures must not depend on how often the collector runs
             command.env("NCCL_SCOREP_SETTLE_SECONDS", "1e6");
         }
         if self.request.otf2.is_none() {
@@ -94,18 +94,18 @@ impl Job<'_> {
         if !self.request.needs_timeline() {
             command.env("NCCL_SCOREP_GATHER_KB", "0");
         } else if std::env::var_os("NCCL_SCOREP_LANE_MB").is_none() {
-            // no job needs the memory, and the capture takes more
+            // no job competes for the memory, and the capture takes more
             command.env("NCCL_SCOREP_LANE_MB", "65536");
         }
         command.env_remove("SCOREP_METRIC_PLUGINS").env_remove("SCOREP_SUBSTRATE_PLUGINS");
-        // the recorded callbacks come whatever is asked for, and there is no job that could hang
+        // recorded callbacks come whatever the plugin asks NCCL for, and no job can hang
         command.env("NCCL_SCOREP_TRUST_NCCL", "on");
         if let Some(endpoint) = &self.request.otlp {
             command.env("NCCL_SCOREP_OTEL", "on").env("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint);
             command.env_remove("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT");
         }
         if std::env::var_os("NCCL_SCOREP_LOG").is_none() {
-            // what is to be known of a replay stands in its summary, but for what could not be exported
+            // the summary has all remarks on a replay except failed exports
             let is_set = |name| std::env::var_os(name).is_some();
             let exports = self.request.otlp.is_some() || is_set("NCCL_SCOREP_OTEL") || is_set("NCCL_SCOREP_PROM_DIR");
             command.env("NCCL_SCOREP_LOG", if exports { "warn" } else { "off" });
@@ -114,7 +114,7 @@ impl Job<'_> {
         command.spawn().map_err(|error| ReplayError::io(self.capture, error))
     }
 
-    /// Moves the bar as the child tells: its number of calls first, then how many of them are made.
+    /// Moves the progress bar by the child's output: first its number of calls, then how many calls are made.
     fn follow(&self, child: &mut Child) {
         let Some(stdout) = child.stdout.take() else { return };
         let mut made = 0;
@@ -129,7 +129,7 @@ impl Job<'_> {
         }
     }
 
-    /// What the child said, or how it died.
+    /// Returns the error for a failed child: the child's own message, or how it ended.
     fn failed(&self, message: &str, status: std::process::ExitStatus) -> ReplayError {
         match message.trim_end() {
             said if status.code() == Some(1) && !said.is_empty() => ReplayError::Child(said.into()),
@@ -141,7 +141,7 @@ impl Job<'_> {
     }
 }
 
-/// The beginning of what a child has said.
+/// Reads the beginning of a child's standard error.
 fn message(said: &mut File) -> io::Result<String> {
     said.rewind()?;
     let mut bytes = Vec::new();

@@ -1,4 +1,4 @@
-//! `scorep-nccl replay`: recorded callbacks through the shipped library, one child process a capture.
+//! `scorep-nccl replay`: plays recorded callbacks through the shipped library, each capture in a child process.
 
 pub(crate) mod captures;
 pub(crate) mod child;
@@ -30,33 +30,34 @@ use tempfile::TempDir;
 pub(crate) use error::ReplayError;
 pub(crate) use request::Request;
 
-/// What came of it.
+/// Results of a replay.
 #[derive(Debug)]
 pub(crate) struct Outcome {
-    /// All processes.
+    /// Summary of all processes.
     pub(crate) summary: Summary,
-    /// Those of each job, where they are of several.
+    /// Summary of each job, where the processes are of several jobs.
     pub(crate) jobs: Vec<Summary>,
-    /// What the recordings lack, in words.
+    /// Remark on recordings that lack callbacks.
     pub(crate) lacking: Option<String>,
-    /// The trace's anchor file.
+    /// Anchor file of the trace.
     pub(crate) trace: Option<PathBuf>,
-    /// Whether all figures were sent that were to be.
+    /// Whether all figures were sent; true where no sending was asked for.
     pub(crate) sent: bool,
-    /// How many captures were asked for; a directory without any counts as one.
+    /// Number of captures asked for; a directory without captures counts as one.
     pub(crate) asked: usize,
-    /// Why some of them are not in the summary.
+    /// Errors of the captures that are not in the summary.
     pub(crate) left_out: Vec<ReplayError>,
 }
 
-/// Replays all captures; those that cannot be are left out. Output files appear at the end, whole, or not at all.
+/// Replays all captures and leaves out those that cannot be replayed. Output files appear at the end, complete, or not
+/// at all.
 ///
 /// # Errors
-/// When no capture can be replayed: what is wrong with each. The first thing that is wrong with the library or a place
-/// to write to.
+/// When no capture can be replayed: the error of each capture. Otherwise the first problem with the library or with an
+/// output place.
 pub(crate) fn replay(request: &Request) -> Result<Outcome, ReplayError> {
     let library = library::find(request.library.as_deref())?;
-    // what cannot be had is said before the work, not after it
+    // missing requirements are reported before the work, not after it
     if request.otlp.is_some() {
         sending::check(&library)?;
     }
@@ -131,18 +132,19 @@ pub(crate) fn replay(request: &Request) -> Result<Outcome, ReplayError> {
     Ok(Outcome { summary, jobs, lacking: recordings.lacking(), trace, sent, asked, left_out })
 }
 
-/// The summary as it is written: indented, with a line end.
+/// Returns the summary as it is written to files: indented, with a line end.
 ///
 /// # Errors
-/// Never for summaries of this program, whose numbers are finite.
+/// None for summaries of this program, whose numbers are finite.
 pub(crate) fn to_json(summary: &Summary) -> io::Result<String> {
     Ok(serde_json::to_string_pretty(summary)? + "\n")
 }
 
-/// Names the job of each process in the traces, where there are several; the traces are in the order of the processes.
+/// Sets the job's name in the trace of each process, where there are several jobs. The traces are in the order of the
+/// processes.
 fn name_jobs(summary: &Summary, traces: &mut [ProcessTrace]) {
     for (job, number) in summary.jobs.iter().zip(1..).filter(|_| summary.jobs.len() > 1) {
-        // several may have no name
+        // a job may have no name, so a number tells the jobs apart
         let name = job.name.as_ref().map_or_else(|| format!("job {number}"), |name| format!("job {number}: {name}"));
         for &process in &job.processes {
             if let Some(trace) = traces.get_mut(process as usize) {
@@ -152,7 +154,7 @@ fn name_jobs(summary: &Summary, traces: &mut [ProcessTrace]) {
     }
 }
 
-/// Drawn on a terminal only.
+/// Returns the progress bar, which is drawn on a terminal only.
 fn progress_bar() -> ProgressBar {
     let bar = ProgressBar::new(0);
     let style = ProgressStyle::with_template("replaying {wide_bar} {human_pos} of {human_len} callbacks, {eta}");
@@ -162,7 +164,7 @@ fn progress_bar() -> ProgressBar {
     bar
 }
 
-/// As many at a time as there are processors. The figures do not depend on it.
+/// Runs the jobs on as many threads as there are processors. The figures do not depend on their number.
 fn run_all(jobs: &[Job<'_>]) -> Vec<Result<Part, ReplayError>> {
     let next = AtomicUsize::new(0);
     let results: Mutex<Vec<Option<Result<Part, ReplayError>>>> = Mutex::new(jobs.iter().map(|_| None).collect());
@@ -176,11 +178,11 @@ fn run_all(jobs: &[Job<'_>]) -> Vec<Result<Part, ReplayError>> {
     };
     std::thread::scope(|scope| {
         for _ in 1..workers {
-            // one that the system refuses leaves its work to the others
+            // if the system refuses a thread, the other threads do its work
             let _ = std::thread::Builder::new().spawn_scoped(scope, work);
         }
         work();
     });
-    // each has its result, since each was run
+    // every job was run, so every job has a result
     results.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().flatten().collect()
 }

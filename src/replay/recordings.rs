@@ -1,7 +1,7 @@
-//! The recordings of a replay beside each other: each process once, and what they lack.
+//! Checks over all recordings of a replay: each process occurs once, and which callbacks they lack.
 //!
-//! What stands in their first lines is known before the replay. One that cannot be read is passed over here: its replay
-//! says what is wrong with it.
+//! The checks use the first lines, which are known before the replay. A recording that cannot be read is passed over
+//! here; its replay reports the error.
 
 use crate::capture::{self, Meta};
 use common::summary::Summary;
@@ -9,16 +9,16 @@ use common::visible::visible;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-/// Recordings that lack callbacks, by name.
+/// Largest number of incomplete recordings that are named.
 const MOST: usize = 5;
 
-/// One process twice: figures would count twice.
+/// Two recordings of one process: its figures would count twice.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Repeated {
-    /// Two files of one process.
+    /// Two files have the same process in their first lines.
     #[error("{} and {} are recordings of one process ({of}): its figures would count twice. Leave one of them out", one.display(), other.display())]
     Process { one: PathBuf, other: PathBuf, of: String },
-    /// Two files that say they are one rank.
+    /// Two files have the same rank of a communicator.
     #[error(
         "rank {rank} of communicator {comm} is in {} and in {}: its figures would count twice. Leave one of them out",
         one.display(),
@@ -27,25 +27,25 @@ pub(crate) enum Repeated {
     Rank { comm: String, rank: i32, one: PathBuf, other: PathBuf },
 }
 
-/// A recording, by its first line.
+/// A recording with its first line, where that can be read.
 #[derive(Debug)]
 struct Recording {
     path: PathBuf,
     meta: Option<Meta>,
 }
 
-/// All recordings of a replay, in their order.
+/// All recordings of a replay, in the replay's order.
 #[derive(Debug)]
 pub(crate) struct Recordings(Vec<Recording>);
 
-/// What tells a process from all others.
+/// Identity of a process.
 #[derive(Debug, PartialEq, Eq, Hash)]
 enum Process {
-    /// Its own number.
+    /// The process' own id, from the recorder.
     Number(String),
-    /// Of an older recorder, which gave none: process id and both clocks at its begin.
+    /// Process id and both clocks at the start, for older recorders, which give no id.
     Begin(i32, u64, u64),
-    /// Of a file that says neither.
+    /// The file itself, where its first line has neither.
     File(PathBuf),
 }
 
@@ -60,7 +60,7 @@ impl Recording {
         }
     }
 
-    /// The process as a person knows it.
+    /// Returns the process in words for messages.
     fn called(&self) -> String {
         let Some(meta) = &self.meta else { return "the same file".into() };
         let host = meta.origin.host.as_ref().map_or_else(String::new, |host| format!(" on {}", visible(host)));
@@ -75,11 +75,11 @@ impl Recordings {
         Self(captures.iter().map(recording).collect())
     }
 
-    /// Whether each process is there once, as the first lines have it. Of two files of one process, one that cannot be
-    /// replayed does not count: its replay leaves it out.
+    /// Checks by the first lines that each process occurs once. If one of two files of a process cannot be replayed, it
+    /// does not count: its replay leaves it out.
     ///
     /// # Errors
-    /// Two files of one process.
+    /// When two files are of one process.
     pub(crate) fn check_processes(&self) -> Result<(), Repeated> {
         let mut seen: HashMap<Process, &Path> = HashMap::new();
         for recording in &self.0 {
@@ -88,7 +88,7 @@ impl Recordings {
                 seen.insert(process, path);
                 continue;
             };
-            // one without a first line may be a pipe, which can be read once
+            // a file without a first line may be a pipe, which can be read only once
             let is_good = |path: &Path| recording.meta.is_none() || capture::Recording::open(path).is_ok();
             if !is_good(one) {
                 seen.insert(process, path);
@@ -103,11 +103,11 @@ impl Recordings {
         Ok(())
     }
 
-    /// The same by what they hold: no two processes have one rank of a communicator. `place` is that of a process'
-    /// recording here.
+    /// Checks by the replayed contents that no two processes have the same rank of a communicator. `place` maps a
+    /// process of the summary to the place of its recording.
     ///
     /// # Errors
-    /// Two files with the same rank.
+    /// When two files have the same rank.
     pub(crate) fn check_ranks(
         &self,
         summary: &Summary,
@@ -121,13 +121,13 @@ impl Recordings {
         Err(Repeated::Rank { comm: repeated.comm, rank: repeated.rank, one, other })
     }
 
-    /// What is to be said last, where recordings lack callbacks.
+    /// Returns the remark on recordings that lack callbacks, or `None` if none does.
     pub(crate) fn lacking(&self) -> Option<String> {
         let lacking = self.0.iter().filter_map(|recording| {
             let meta = recording.meta.as_ref().filter(|meta| meta.dropped > 0)?;
             let full = |at: u64| format!(", full after {:.1} s", at as f64 / 1e9);
             let name = visible(&recording.path.display().to_string());
-            // the head of a process that was killed has no end, and its count is as old as the head
+            // a killed process has written no end, and the count in its first line is older than its last callbacks
             let at_least = if meta.origin.id.is_some() && meta.origin.ended.is_none() { "at least " } else { "" };
             Some(format!("{name} ({at_least}{}{})", meta.dropped, meta.full.map_or_else(String::new, full)))
         });

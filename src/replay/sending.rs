@@ -1,14 +1,14 @@
-//! Whether the library can send what a replay is to send: a variable for all jobs, which says nothing of this replay,
-//! has a line of the library's own.
+//! Checks that the library can send what `--otlp` asks for. A variable that asks all jobs to send is not checked: the
+//! library itself reports that it cannot.
 
 use super::error::ReplayError;
 use crate::installed::loader::{self, Loaded};
 use std::path::Path;
 
-/// Loads the library, and looks at what it was built with.
+/// Loads the library and checks its features.
 ///
 /// # Errors
-/// When it cannot send.
+/// When the library cannot send.
 pub(super) fn check(library: &Path) -> Result<(), ReplayError> {
     match loader::load(library) {
         Loaded::Ours { features, path, .. } if features.otel() && !features.otel_grpc() && asks_for_grpc() => {
@@ -29,7 +29,7 @@ pub(super) fn check(library: &Path) -> Result<(), ReplayError> {
     }
 }
 
-/// Whether OpenTelemetry's variables ask for another protocol than HTTP.
+/// Returns whether OpenTelemetry's variables ask for gRPC.
 fn asks_for_grpc() -> bool {
     let names = ["OTEL_EXPORTER_OTLP_METRICS_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"];
     let protocol = names.into_iter().filter_map(std::env::var_os).find(|protocol| !protocol.is_empty());

@@ -1,5 +1,5 @@
-//! The library in a real Score-P: an application in C (tests/c/programs/replay_app.c), compiled with Score-P when the tests run,
-//! plays recorded callbacks at their pace; trace, profile and summary must show what the recordings hold.
+//! The library in a real Score-P: an application in C (tests/c/programs/replay_app.c), compiled with Score-P when the
+//! tests run, plays recorded callbacks at their pace; trace, profile and summary must show what the recordings hold.
 //!
 //! Score-P is the one whose `scorep-config` is in `SCOREP_PREFIX/bin` or on `PATH`.
 

@@ -117,7 +117,8 @@ pub struct Kernels {
     kept: BTreeMap<u64, Kept>,
     /// Whether NCCL's kernel launches are reported, so that operations are looked up by their kernel.
     launches: bool,
-    /// Whether NCCL may report launches: then a kernel of one operation is kept, too, since its launch may be heard of later.
+    /// Whether NCCL may report launches: then a kernel of one operation is kept, too, since its launch may be heard of
+    /// later.
     may_report: bool,
 }
 

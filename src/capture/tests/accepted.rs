@@ -1,11 +1,11 @@
-//! What is read, and as what.
+//! Captures and lines that the reader accepts, and what it makes of them.
 
 use std::path::{Path, PathBuf};
 
 use super::*;
 use common::origin::Origin;
 
-/// The event of a capture whose fourth line starts handle 2 as this type, with these fields.
+/// Reads a capture whose fourth line starts handle 2 as this type with these fields, and returns that event.
 fn event(kind: &str, fields: &str) -> Event {
     let line = start(kind, fields);
     let capture = read_lines(&[META, INIT, GROUP, &line]).unwrap();
@@ -38,7 +38,7 @@ fn every_recorded_capture_is_read() {
 #[test]
 fn a_capture_is_read_as_it_stands() {
     let state = r#"{"t":4,"tid":1,"cb":"state","h":1,"state":23}"#;
-    // of a newer NCCL
+    // a state that only a newer NCCL has
     let state_with = r#"{"t":5,"tid":1,"cb":"state","h":1,"state":99,"arg":4096,"later":[{"x":1.5}]}"#;
     let stop = r#"{"t":6,"tid":3,"cb":"stop","h":1}"#;
     let finalize = r#"{"t":7,"tid":1,"cb":"finalize","ctx":1}"#;

@@ -1,5 +1,5 @@
-//! The reader on every recorded capture, and on everything that can be wrong with one. Here: how the small captures are
-//! made.
+//! Tests of the reader with every recorded capture, and with every error that a capture can have. This file makes the
+//! small captures.
 
 mod accepted;
 mod refused;
@@ -22,7 +22,7 @@ fn gzip(text: &str) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Reads these bytes as the file `c.gz`; an error without its folder.
+/// Reads these bytes as the file `c.gz`; an error comes without the folder of the file.
 fn read_bytes(bytes: &[u8]) -> Result<Capture, String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("c.gz");

@@ -1,8 +1,8 @@
-//! What is refused, with which words and at which line.
+//! Captures and lines that the reader refuses, with the words and the line of the error.
 
 use super::*;
 
-/// The error of a capture whose first lines are in order and whose last is `line`, which is line 4.
+/// Reads a capture whose fourth and last line is `line` and whose other lines are right, and returns the error.
 fn error_at_4(line: &str) -> String {
     let error = read_lines(&[META, INIT, GROUP, line]).unwrap_err();
     error.strip_prefix("c.gz:4: ").unwrap_or_else(|| panic!("not at line 4: {error}")).to_owned()
@@ -26,7 +26,8 @@ fn files_that_are_no_captures() {
 
 #[test]
 fn cut_off_and_damaged_gzip() {
-    // Random enough that gzip cannot keep all of it back to the last block: lines come out before the cut.
+    // The handles are random enough that gzip does not hold all of the text back to its last block: lines come out
+    // before the cut.
     let mut text = format!("{META}\n{INIT}\n");
     let mut h: u64 = 1;
     for t in 0..4000 {
@@ -100,7 +101,7 @@ fn lines_that_do_not_parse() {
 
 #[test]
 fn unknown_callbacks_types_and_states() {
-    // a newer recorder's line has a word, a time, a thread, and tells of what the file knows
+    // a newer recorder's line has a word, a time and a thread, and names only known handles and contexts
     let escape = error_at_4(r#"{"t":3,"tid":1,"cb":"\u001b]0;x\u0007"}"#);
     assert!(escape.starts_with(r#"callback "\u{1b}]0;x\u{7}" is not known"#), "{escape}");
     let callback =

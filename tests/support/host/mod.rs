@@ -1,5 +1,5 @@
-//! The conformance host (tests/c/nccl/nccl_host.c) as tests run it: one process a scenario. It says what the figures must
-//! be; they are compared with the summary that the library writes.
+//! The conformance host (tests/c/nccl/nccl_host.c) as tests run it: one process a scenario. It says what the figures
+//! must be; they are compared with the summary that the library writes.
 #![allow(dead_code, reason = "each test target uses a part of its own")]
 
 mod account;

@@ -1,5 +1,6 @@
-//! Jobs of the Score-P host (tests/c/score_p/scorep_host.c) as tests run them: one process a rank, each with the stand-in for
-//! Score-P around the shipped library. What they say is read here; Score-P's own variables say what they load.
+//! Jobs of the Score-P host (tests/c/score_p/scorep_host.c) as tests run them: one process a rank, each with the
+//! stand-in for Score-P around the shipped library. What they say is read here; Score-P's own variables say what they
+//! load.
 #![allow(
     dead_code,
     clippy::panic,
