@@ -64,6 +64,13 @@ impl OfOperation {
         [bytes, number, u64::from(shape) | since_launch << 32, place.pack()]
     }
 
+    /// Returns the packed words of an operation without a launch and a place, with both: they are known last, and a
+    /// callback has no registers for all other fields until then.
+    #[inline(always)]
+    pub(crate) fn placed([bytes, number, shape, _]: Payload, since_launch: u64, place: Place) -> Payload {
+        [bytes, number, shape | since_launch << 32, place.pack()]
+    }
+
     pub(crate) fn unpack([bytes, number, shape, place]: Payload) -> Self {
         let [function, algorithm, protocol, channels] = (shape as u32).to_le_bytes();
         let [function, algorithm, protocol] = [function, algorithm, protocol].map(Name::from_bits);
@@ -104,6 +111,12 @@ impl OfCall {
     pub(crate) fn pack(self) -> Payload {
         let Self { bytes, function, captured, silent, place } = self;
         [bytes, u64::from(captured) | u64::from(silent) << 1, u64::from(function.bits()), place.pack()]
+    }
+
+    /// Returns the packed words of a call without a place, with its place, as [`OfOperation::placed`].
+    #[inline(always)]
+    pub(crate) fn placed([bytes, flags, function, _]: Payload, place: Place) -> Payload {
+        [bytes, flags, function, place.pack()]
     }
 
     pub(crate) fn unpack([bytes, flags, function, place]: Payload) -> Self {
@@ -190,14 +203,14 @@ impl OfStep {
 
 /// Payload of a KernelCh. Its stop on the GPU's clock is written later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct OfKernel {
+pub(crate) struct OfKernelChannel {
     /// Start on the GPU's clock, as NCCL passed it; 0 where NCCL passed none.
     pub start: u64,
     /// Channel id.
     pub channel: u8,
 }
 
-impl OfKernel {
+impl OfKernelChannel {
     #[inline(always)]
     pub(crate) fn pack(self) -> Payload {
         [self.start, 0, u64::from(self.channel), 0]
@@ -224,10 +237,13 @@ mod tests {
         let operation =
             OfOperation { bytes: u64::MAX, number, function, algorithm, protocol, channels, since_launch, place };
         assert_eq!((OfOperation::unpack(operation.pack()), operation.peer()), (operation, -2));
+        let without = OfOperation { since_launch: 0, place: Place::default(), ..operation };
+        assert_eq!(OfOperation::placed(without.pack(), since_launch, place), operation.pack());
         assert_eq!(OfOperation::number(None, 5), 5);
         for (captured, silent) in [(true, false), (false, true)] {
             let call = OfCall { bytes: 9, function, captured, silent, place };
             assert_eq!(OfCall::unpack(call.pack()), call);
+            assert_eq!(OfCall::placed(OfCall { place: Place::default(), ..call }.pack(), place), call.pack());
         }
         for (peer, channel, sends) in [(-1, 255, true), (i32::MAX, 0, false)] {
             let proxy = OfProxyOp { connection: Connection::new(peer, channel, sends), steps: -3 };
@@ -241,6 +257,6 @@ mod tests {
             }
         }
         assert_eq!(OfStep::unpack(OfStep { number: 4 }.pack()), OfStep { number: 4 });
-        assert_eq!(OfKernel { start: 6, channel: 8 }.pack(), [6, 0, 8, 0]);
+        assert_eq!(OfKernelChannel { start: 6, channel: 8 }.pack(), [6, 0, 8, 0]);
     }
 }

@@ -16,7 +16,7 @@ impl Listener for Assembly {
             Kind::ProxyStep => self.step_begun(pool, event),
             Kind::KernelCh => {
                 self.child_begun(pool, event.parent, event.start);
-                self.steps.clear(event.parent);
+                self.in_step.clear(event.parent);
             }
         }
     }
@@ -30,7 +30,7 @@ impl Listener for Assembly {
                 if let Some(operation) = self.child_passed(pool, event.parent, event.start, stop) {
                     operation.kernel_ended(stamps);
                 }
-                self.steps.clear(event.parent);
+                self.in_step.clear(event.parent);
             }
             _ => {
                 self.begun(pool, event);

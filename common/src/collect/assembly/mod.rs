@@ -48,7 +48,7 @@ pub(crate) struct Assembly {
     /// Number of calls that no operation will follow.
     invisible: u64,
     orphans: u64,
-    steps: InStep,
+    in_step: InStep,
     kernels: Kernels,
     /// Number of calls that NCCL launches without reporting an operation.
     silent: u64,
@@ -164,7 +164,7 @@ impl Assembly {
 
     /// Returns why stamps are no longer believed, if they are not.
     pub(crate) fn out_of_step(&self) -> Option<Cause> {
-        self.steps.cause()
+        self.in_step.cause()
     }
 
     /// Takes the transfers since the last call.
@@ -180,7 +180,7 @@ impl Assembly {
     /// Returns whether nothing is under way and nothing is in doubt, as far as is known without waiting.
     pub(crate) fn looks_done(&self) -> bool {
         let complete = |operation: &Operation| operation.is_complete(operation.kernel(&self.kernels));
-        self.undecided.is_empty() && self.steps.has_no_doubts() && self.operations.iter().all(complete)
+        self.undecided.is_empty() && self.in_step.has_no_doubts() && self.operations.iter().all(complete)
     }
 
     /// Returns whether the end of an operation is still to come, as far as is known without waiting.
@@ -199,7 +199,7 @@ impl Assembly {
     /// Passes on the operations heard of since the last call, with what is known of their GPU time.
     pub(crate) fn touched(&mut self, mut each: impl FnMut(&mut Operation, Judged)) {
         let many = self.is_crowded();
-        let Self { touched, complete, operations, steps, clock, nanoseconds_per_tick, kernels, .. } = self;
+        let Self { touched, complete, operations, in_step, clock, nanoseconds_per_tick, kernels, .. } = self;
         if !many {
             complete.clear();
             complete.shrink_to(FEW);
@@ -209,7 +209,7 @@ impl Assembly {
             if let Some(operation) = operations.get_mut(handle) {
                 operation.heard = false;
                 let kernel = operation.kernel(kernels);
-                let verdict = judge(steps, clock, *nanoseconds_per_tick, operation);
+                let verdict = judge(in_step, clock, *nanoseconds_per_tick, operation);
                 let unheard = kernels.cause_of_silence(self.news_lost);
                 each(operation, Judged { verdict, kernel, unheard });
                 if many && operation.is_complete(kernel) {
@@ -241,7 +241,7 @@ impl Assembly {
 
     /// Notes that operations or calls from this order on may be missing.
     pub(crate) fn lost_from(&mut self, order: u64) {
-        self.steps.condemn(order, Cause::Dropped);
+        self.in_step.condemn(order, Cause::Dropped);
     }
 
     /// Reads a living event of this communicator and of a wanted kind.
@@ -254,7 +254,7 @@ impl Assembly {
 
     fn operation_begun(&mut self, pool: &Pool, event: &Recorded) {
         let mut operation = Operation::new(event);
-        if !self.steps.seen(operation.order) {
+        if !self.in_step.seen(operation.order) {
             return;
         }
         let mut call = self.calls.remove(event.parent);
@@ -266,9 +266,9 @@ impl Assembly {
         }
         operation.not_begun = operation.not_begun.max(call.and_then(|call| moment(call.time)));
         if call.is_some_and(|call| !call.captured) && !self.no_kernel_events {
-            self.steps.launched(operation.order);
+            self.in_step.launched(operation.order);
         }
-        self.steps.clear(event.parent);
+        self.in_step.clear(event.parent);
         let is_skipped = event.kind == Kind::Skipped;
         let function = (!is_skipped).then_some(operation.function);
         self.kernels.begun(operation.first_of_kernel(), operation.distance, event.handle, function);
@@ -276,7 +276,7 @@ impl Assembly {
             return;
         }
         if operation.peer() == Some(self.rank) && !self.no_kernel_events {
-            self.steps.suspect(operation.order, event.handle, false, Cause::ToOneself);
+            self.in_step.suspect(operation.order, event.handle, false, Cause::ToOneself);
         }
         self.lag.began(operation.channels);
         self.operations.insert(event.handle, operation);
@@ -286,22 +286,22 @@ impl Assembly {
         let call = OfCall::unpack(event.payload());
         let (OfCall { function, captured, silent, .. }, order) = (call, call.place.order);
         if captured {
-            self.steps.captured(order);
+            self.in_step.captured(order);
         }
-        if !self.steps.seen(order) {
+        if !self.in_step.seen(order) {
             return;
         }
         if silent {
             let operation = Operation::of_call(event, &call, self.silent);
             self.silent += 1;
             self.kernels.begun(operation.first_of_kernel(), operation.distance, event.handle, Some(function));
-            self.steps.condemn(order, Cause::Unfollowed(function));
+            self.in_step.condemn(order, Cause::Unfollowed(function));
             self.operations.insert(event.handle, operation);
             return;
         }
         self.calls.insert(event.handle, Call { order, time: event.start, captured });
         if event.kind == Kind::CollApi && !self.no_kernel_events {
-            self.steps.suspect(order, event.handle, captured, Cause::Unfollowed(function));
+            self.in_step.suspect(order, event.handle, captured, Cause::Unfollowed(function));
         }
     }
 }

@@ -54,7 +54,7 @@ impl Assembly {
             self.completed.pop_front();
         }
         let witness = self.witness;
-        self.steps.expire(witness);
+        self.in_step.expire(witness);
         // the operation of a captured call comes with a replay, however late
         self.invisible += self.calls.drop_over(|call| !call.captured && call.order < witness);
         self.limit_calls();
@@ -86,7 +86,7 @@ impl Assembly {
     /// Forgets the kernels all of whose operations are settled.
     fn forget_kernels(&mut self) {
         let under_way = self.operations.iter().chain(self.undecided.values()).map(Operation::first_of_kernel);
-        self.kernels.forget_before(under_way.min().unwrap_or(u64::MAX).min(self.steps.seen_before()));
+        self.kernels.forget_before(under_way.min().unwrap_or(u64::MAX).min(self.in_step.seen_before()));
     }
 
     /// Settles the complete operations heard of while many are under way, without a look at all operations; see
@@ -105,16 +105,16 @@ impl Assembly {
     fn settle_those(&mut self, those: Chosen, mut take: impl FnMut(&mut Operation, Judged)) {
         let no_kernels = self.no_kernel_events;
         let unheard = self.kernels.cause_of_silence(self.news_lost);
-        let Self { operations, undecided, completed, steps, clock, track, kernels, .. } = self;
+        let Self { operations, undecided, completed, in_step, clock, track, kernels, .. } = self;
         let apart = (1e8 / self.nanoseconds_per_tick) as u64;
         let mut deciding =
-            Deciding { steps, clock, track, kernels, unheard, nanoseconds_per_tick: self.nanoseconds_per_tick };
+            Deciding { in_step, clock, track, kernels, unheard, nanoseconds_per_tick: self.nanoseconds_per_tick };
         operations.take_out(those, |operation| {
             pulse::beat();
             if no_kernels || operation.is_complete(operation.kernel(deciding.kernels)) {
                 note_completed(completed, apart, operation);
             }
-            if undecided.is_empty() && deciding.steps.verdict(operation.order) != Verdict::Undecided {
+            if undecided.is_empty() && deciding.in_step.verdict(operation.order) != Verdict::Undecided {
                 deciding.hand_on(operation, &mut take);
             } else {
                 undecided.insert(operation.order, operation.clone());
@@ -122,7 +122,7 @@ impl Assembly {
         });
         self.decide(&mut take);
         while self.undecided.len() > MOST_UNDECIDED {
-            self.steps.give_up();
+            self.in_step.give_up();
             self.decide(&mut take);
         }
     }
@@ -157,7 +157,7 @@ impl Assembly {
     /// Settles all operations: nothing more will come at all.
     pub(crate) fn end(&mut self, mut take: impl FnMut(&mut Operation, Judged)) {
         self.invisible += self.calls.drop_over(|_| true);
-        self.steps.end();
+        self.in_step.end();
         for mut operation in self.operations.take() {
             pulse::beat();
             operation.unfinished |= !operation.is_quiet();
@@ -169,11 +169,11 @@ impl Assembly {
     /// Passes on the operations that can be decided, in the order of starts.
     fn decide(&mut self, take: &mut impl FnMut(&mut Operation, Judged)) {
         let unheard = self.kernels.cause_of_silence(self.news_lost);
-        let Self { undecided, steps, clock, track, kernels, nanoseconds_per_tick, .. } = self;
+        let Self { undecided, in_step, clock, track, kernels, nanoseconds_per_tick, .. } = self;
         let mut deciding =
-            Deciding { steps, clock, track, kernels, unheard, nanoseconds_per_tick: *nanoseconds_per_tick };
+            Deciding { in_step, clock, track, kernels, unheard, nanoseconds_per_tick: *nanoseconds_per_tick };
         while let Some(entry) = undecided.first_entry() {
-            if deciding.steps.verdict(*entry.key()) == Verdict::Undecided {
+            if deciding.in_step.verdict(*entry.key()) == Verdict::Undecided {
                 break;
             }
             pulse::beat();
@@ -195,7 +195,7 @@ fn note_completed(completed: &mut VecDeque<(u64, u64)>, apart: u64, operation: &
 
 /// The state needed to decide about operations' stamps.
 struct Deciding<'a> {
-    steps: &'a mut InStep,
+    in_step: &'a mut InStep,
     clock: &'a GpuClock,
     track: &'a mut Option<GpuTrack>,
     kernels: &'a Kernels,
@@ -206,7 +206,7 @@ struct Deciding<'a> {
 impl Deciding<'_> {
     /// Passes on an operation whose stamps are decided.
     fn hand_on(&mut self, operation: &mut Operation, take: &mut impl FnMut(&mut Operation, Judged)) {
-        let verdict = judge(self.steps, self.clock, self.nanoseconds_per_tick, operation);
+        let verdict = judge(self.in_step, self.clock, self.nanoseconds_per_tick, operation);
         let kernel = operation.kernel(self.kernels);
         if let (Timing::Stamps { start, .. }, Some(not_begun), Some(track)) =
             (operation.timing(verdict, kernel), operation.not_begun, self.track.as_mut())
@@ -219,14 +219,19 @@ impl Deciding<'_> {
 
 /// Returns the verdict on an operation's stamps. Stamps of the operation that lie before its enqueue condemn it and all
 /// later operations.
-pub(super) fn judge(steps: &mut InStep, clock: &GpuClock, nanoseconds_per_tick: f64, operation: &Operation) -> Verdict {
-    let verdict = steps.verdict(operation.order);
+pub(super) fn judge(
+    in_step: &mut InStep,
+    clock: &GpuClock,
+    nanoseconds_per_tick: f64,
+    operation: &Operation,
+) -> Verdict {
+    let verdict = in_step.verdict(operation.order);
     let first = operation.span().map(|(first, _)| first).filter(|_| verdict == Verdict::InStep);
     let early = first.and_then(|first| clock.nanoseconds_before(first, operation.start, nanoseconds_per_tick));
     if early.is_none_or(|early| early <= EARLY) {
         return verdict;
     }
-    steps.condemn(operation.order, Cause::EarlyStamp);
+    in_step.condemn(operation.order, Cause::EarlyStamp);
     Verdict::OutOfStep
 }
 
@@ -236,7 +241,7 @@ mod tests {
     use crate::collect::reader::Listener;
     use crate::event::handle::Handle;
     use crate::event::kind::Kind;
-    use crate::record::payload::{OfKernel, OfOperation, Place};
+    use crate::record::payload::{OfKernelChannel, OfOperation, Place};
     use crate::record::pool::{BLOCK_SLOTS, Pool};
 
     /// Has the assembly hear of operations on one channel each: each operation is enqueued, and has a kernel channel if
@@ -270,7 +275,7 @@ mod tests {
                     Kind::KernelCh,
                     operation,
                     1002 + 10 * order,
-                    OfKernel { start: 1002 + 10 * order, channel: 0 }.pack(),
+                    OfKernelChannel { start: 1002 + 10 * order, channel: 0 }.pack(),
                 );
             }
         }

@@ -5,7 +5,7 @@ use super::{Started, refuse};
 use crate::event::ProxyOp;
 use crate::event::handle::Handle;
 use crate::event::kind::Kind;
-use crate::record::payload::{Connection, OfKernel, OfProxyOp, OfStep, Payload};
+use crate::record::payload::{Connection, OfKernelChannel, OfProxyOp, OfStep, Payload};
 use crate::record::recorder::Recorder;
 use crate::record::thread::ThreadCell;
 use crate::record::window::WINDOWS;
@@ -13,7 +13,7 @@ use crate::record::window::WINDOWS;
 impl Recorder {
     #[inline(always)]
     pub(super) fn kernel_channel(&self, started: Started<'_>, channel: u8, ptimer: Option<u64>) -> u64 {
-        let payload = OfKernel { start: ptimer.unwrap_or(0), channel };
+        let payload = OfKernelChannel { start: ptimer.unwrap_or(0), channel };
         // the stop reports the offset between the GPU's clock and this one as well, and comes no earlier
         self.child(started, started.cell.recently(), payload.pack())
     }
@@ -50,7 +50,12 @@ impl Recorder {
     /// Records an event in its parent's window, or in the window that its communicator fills.
     #[inline(always)]
     fn child(&self, started: Started<'_>, now: u64, payload: Payload) -> u64 {
-        let Some(window) = self.beside(started.parent).or_else(|| self.window_for_child(started)) else { return 0 };
+        let Some(window) = self
+            .beside(started.parent)
+            .or_else(|| self.window_for_child(started.cell, started.kind, started.context, started.parent))
+        else {
+            return 0;
+        };
         self.write(started, window, now, || payload).unwrap_or_else(|| {
             started.cell.dropped.add(1);
             0
@@ -67,7 +72,7 @@ impl Recorder {
     /// Returns the window for a child that cannot join its parent's. `None` if its parent or its communicator is not
     /// recorded; the child is counted then.
     #[cold]
-    fn window_for_child(&self, Started { cell, kind, context, parent }: Started<'_>) -> Option<u32> {
+    fn window_for_child(&self, cell: &ThreadCell, kind: Kind, context: u64, parent: u64) -> Option<u32> {
         if parent == 0 && kind != Kind::ProxyOp {
             // NULL stands for an operation that was skipped, or that found no room and counts as dropped
             let is_small = self.settings.min_bytes > 0;

@@ -9,6 +9,7 @@ use crate::event::name::Name;
 use crate::event::text::Text;
 use crate::event::{Call, Identity, Operation};
 use crate::launch::KernelId;
+use crate::record::context::Context;
 use crate::record::news::News;
 use crate::record::payload::{OfCall, OfOperation, Payload, Place};
 use crate::record::recorder::Recorder;
@@ -25,12 +26,12 @@ impl Recorder {
     #[inline(always)]
     pub(super) fn operation(&self, started: Started<'_>, operation: &Operation<'_>) -> u64 {
         let bytes = bytes(operation.count, operation.datatype);
-        let Some(home) = self.home(started) else { return 0 };
-        let (Started { cell, kind, .. }, Home { context, raw, .. }) = (started, home);
+        let Some(Home { context, index, raw }) = self.home(started) else { return 0 };
+        let Started { cell, kind, .. } = started;
         if let Some(identity) = operation.identity
             && context.rank().is_none()
         {
-            self.tell(home, &identity);
+            self.tell(context, index, &identity);
         }
         if !context.has_api_calls() {
             cell.enqueued_ops.add(1);
@@ -42,19 +43,21 @@ impl Recorder {
         let kind = if skipped { Kind::Skipped } else { kind };
         let [function, algorithm, protocol] =
             [Name::of(operation.function), Name::of(operation.algorithm), Name::of(operation.protocol)];
-        // not within the closure: the whole operation would have to be in memory for it
-        let channels = operation.channels;
         let number = OfOperation::number(operation.peer, operation.sequence);
+        // not within the closure below: the whole operation would have to be in memory for it
+        let (channels, since_launch, place) = (operation.channels, 0, Place::default());
+        let words = OfOperation { bytes, number, function, algorithm, protocol, channels, since_launch, place }.pack();
         let is_copied = kind == Kind::CeColl;
         let payload = |order, now| {
             let distance = if is_copied { 0 } else { cell.launching.distance(order) };
             let since_launch = if is_copied { 0 } else { cell.launching.since_launch(raw, now) };
-            let place = Place::new(order, distance);
-            OfOperation { bytes, number, function, algorithm, protocol, channels, since_launch, place }.pack()
+            OfOperation::placed(words, since_launch, Place::new(order, distance))
         };
-        let (handle, order) = self.ordered(Started { kind, ..started }, home, payload);
+        // made anew for each call: what a function that is not inlined takes by address is in memory for all others, too
+        let home = || Home { context, index, raw };
+        let (handle, order) = self.ordered(Started { kind, ..started }, home(), payload);
         if self.launches.are_timed() && !is_copied && handle != 0 {
-            self.follow(cell, home, order, operation.peer, algorithm);
+            self.follow(cell, home(), order, operation.peer, algorithm);
         }
         if !skipped {
             return handle;
@@ -70,7 +73,7 @@ impl Recorder {
     /// Notes what the first operation says of its communicator, up to interface v3. This is the only allocation after
     /// init, once for each communicator.
     #[cold]
-    fn tell(&self, Home { context, index, .. }: Home<'_>, identity: &Identity<'_>) {
+    fn tell(&self, context: &Context, index: u32, identity: &Identity<'_>) {
         if context.tell(identity.rank) {
             let name = identity.name.map(|name| name.c_str().to_string_lossy().into_owned()).unwrap_or_default();
             self.send(News::Told { index, id: identity.id, name, rank: identity.rank });
@@ -79,17 +82,20 @@ impl Recorder {
 
     #[inline(always)]
     pub(super) fn call(&self, started: Started<'_>, call: &Call<'_>) -> u64 {
-        let cell = started.cell;
+        let Started { cell, kind, parent, .. } = started;
         let bytes = bytes(call.count, call.datatype);
         cell.enqueued_ops.add(1);
         cell.enqueued_bytes.add(bytes);
-        let Some(home) = self.home(started) else { return 0 };
-        let payload = OfCall { bytes, function: Name::of(call.function), captured: call.captured, ..OfCall::default() };
+        let Some(Home { context, index, raw }) = self.home(started) else { return 0 };
+        let (function, captured) = (Name::of(call.function), call.captured);
+        let words = OfCall { bytes, function, captured, ..OfCall::default() }.pack();
+        let home = || Home { context, index, raw };
         let handle = if self.launches.are_timed() {
-            self.timed_call(started, home, payload, call.stream)
+            let started = Started { cell, kind, context: raw, parent };
+            self.timed_call(started, home(), OfCall::unpack(words), call.stream)
         } else {
-            let payload = |order, _| OfCall { place: Place::new(order, 0), ..payload }.pack();
-            self.ordered(started, home, payload).0
+            let started = Started { cell, kind, context: raw, parent };
+            self.ordered(started, home(), |order, _| OfCall::placed(words, Place::new(order, 0))).0
         };
         if handle != 0 {
             // NCCL reports no stop of an event without a handle; the start has read the clock just now

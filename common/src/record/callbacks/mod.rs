@@ -323,6 +323,7 @@ impl Recorder {
         self.under_way(handle).filter(|_| self.pool.find(Handle::known(handle)).is_some())
     }
 
+    #[inline(always)]
     fn home(&self, started: Started<'_>) -> Option<Home<'_>> {
         let Some((context, index)) = self.contexts.find(started.context) else {
             refuse(started.cell, started.context);

@@ -2,7 +2,7 @@
 //!
 //! The structures have the order and types of NCCL's plugin interface (repository NVIDIA/nccl,
 //! src/include/plugin/profiler); the names are scorep-nccl's own. A version's descriptor contains a union of its
-//! structures. tests/layouts.rs of the workspace proves that the fields lie where a C compiler lays them.
+//! structures. tests/layouts of the workspace proves that the fields lie where a C compiler lays them.
 
 mod api;
 mod arguments;
