@@ -113,8 +113,8 @@ fn tell_dropped() {
     if left > 0 {
         TOLD_OF_LEFT.call_once(|| {
             log::warn(&format!(
-                "signal handlers have left {left} callbacks (siglongjmp), whose events are not recorded: figures are too small. A \
-                 program may block these signals around its calls of NCCL"
+                "{left} callbacks did not end (signal handlers have left them, or they were under way at the end), and their \
+                 events are not recorded: figures are too small. A program may block signals around its calls of NCCL"
             ));
         });
     }

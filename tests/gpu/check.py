@@ -69,7 +69,7 @@ def check(rank):
 
 
 def check_second(rank, seen):
-    """What the chained plugin of tests/hosts wrote down: everything was its own and right, and it heard of each operation."""
+    """What the chained plugin of tests/c/programs wrote down: everything was its own and right, and it heard of each operation."""
     with open(f"{DIRECTORY}/second.{rank}.json") as file:
         second = json.load(file)
     heard, ours = second["start"][1] + second["start"][2], sum(entry[0] for entry in seen.values())

@@ -96,11 +96,11 @@ fixed! {
     /// Enqueued operations.
     EnqueuedOps = "nccl_enqueued_ops", c"#", Thread, "Operations enqueued by calls of this thread, graph replays apart";
     /// Enqueued bytes.
-    EnqueuedBytes = "nccl_enqueued_bytes", c"B", Thread, "Bytes of the buffers of those operations: elements times their size";
+    EnqueuedBytes = "nccl_enqueued_bytes", c"B", Thread, "Bytes of the operations enqueued by calls of this thread";
     /// API time.
     ApiTime = "nccl_api_time", c"ns", Thread, "Time this thread spent inside NCCL's API";
     /// Incomplete.
-    Incomplete = "nccl_incomplete", c"#", Process, "Events, calls and operations that are missing or lack a GPU time";
+    Incomplete = "nccl_incomplete", c"#", Process, "What is missing, and operations without a requested GPU time";
     /// Proxy time.
     ProxyTime = "nccl_proxy_time", c"ns", Process, "Without GPU times: sum of the times from enqueue to last proxy stop";
     /// Enqueue time.

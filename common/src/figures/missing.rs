@@ -72,8 +72,8 @@ pub fn tell_of_full_recording() {
 static LEFT: AtomicU64 = AtomicU64::new(0);
 
 /// Counts an event that is not recorded, since a signal handler has left its callback (`siglongjmp`).
-pub(crate) fn leave_behind() {
-    LEFT.fetch_add(1, Ordering::Relaxed);
+pub(crate) fn leave_behind(callbacks: u64) {
+    LEFT.fetch_add(callbacks, Ordering::Relaxed);
 }
 
 /// Returns the number of callbacks that signal handlers have left.

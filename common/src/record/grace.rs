@@ -69,8 +69,8 @@ pub struct Graces {
     /// Number of periods that have begun.
     begun: u64,
     asked: bool,
-    /// Whether waiting is given up: all periods count as over.
-    given_up: bool,
+    /// Callbacks that nobody waits for any more, by their threads' marks.
+    given_up: Vec<(&'static ThreadCell, u64)>,
 }
 
 impl Graces {
@@ -94,25 +94,36 @@ impl Graces {
         true
     }
 
-    /// Lets all periods count as over until [`Graces::resume`], because a callback that a signal handler has left never
-    /// ends. The caller guarantees that no other callback is under way, or that nothing is recorded any more with which
-    /// its event could mix.
-    pub fn give_up(&mut self) {
-        self.given_up = true;
-    }
-
-    /// Lets periods last again until the callbacks under way have ended.
-    pub fn resume(&mut self) {
-        self.given_up = false;
+    /// Waits no more for the callbacks that the periods under way have waited for until now, since a callback that a
+    /// signal handler has left never ends. All other callbacks are waited for as ever. Returns how many callbacks are
+    /// given up. The caller guarantees that they have had their time, or that nothing is recorded any more with which
+    /// their events could mix.
+    pub fn give_up(&mut self) -> usize {
+        let marks = self.under_way.iter().flat_map(|grace| grace.inside.iter());
+        let inside: Vec<_> = marks.filter(|(cell, section)| cell.section() == *section).copied().collect();
+        let before = self.given_up.len();
+        for (cell, section) in inside {
+            if !self.given_up.iter().any(|given_up| std::ptr::eq(given_up.0, cell) && given_up.1 == section) {
+                self.given_up.push((cell, section));
+            }
+        }
+        self.given_up.len() - before
     }
 
     /// Returns true once the period of that number is over.
     pub fn is_over(&mut self, number: u64) -> bool {
-        if self.given_up {
-            return true;
-        }
-        while self.under_way.front_mut().is_some_and(Grace::is_over) {
-            self.under_way.pop_front();
+        let Self { under_way, given_up, .. } = self;
+        let is_given_up = |(cell, section): &(&ThreadCell, u64)| {
+            given_up.iter().any(|given_up| std::ptr::eq(given_up.0, *cell) && given_up.1 == *section)
+        };
+        while let Some(grace) = under_way.front_mut() {
+            if !given_up.is_empty() {
+                grace.inside.retain(|mark| !is_given_up(mark));
+            }
+            if !grace.is_over() {
+                break;
+            }
+            under_way.pop_front();
         }
         number <= self.begun - self.under_way.len() as u64
     }
@@ -136,6 +147,30 @@ mod tests {
             std::thread::yield_now();
         }
         assert!(!graces.is_over(later));
+    }
+
+    #[test]
+    fn a_callback_that_is_given_up_is_not_waited_for_and_all_others_are() {
+        prepare();
+        let [left, other] = [(); 2].map(|()| ThreadCell::new().unwrap());
+        std::mem::forget(left.enter());
+        let mut graces = Graces::default();
+        let inside = |cells: &[&'static ThreadCell]| Grace {
+            inside: cells.iter().map(|&cell| (cell, cell.section())).collect(),
+            not_before: 0,
+        };
+        graces.under_way.push_back(inside(&[left]));
+        graces.begun = 1;
+        assert!(!graces.is_over(1));
+        assert_eq!((graces.give_up(), graces.give_up()), (1, 0));
+        assert!(graces.is_over(1));
+        // a period that begins later waits for the other callback alone
+        let section = other.enter();
+        graces.under_way.push_back(inside(&[left, other]));
+        graces.begun = 2;
+        assert!(!graces.is_over(2));
+        drop(section);
+        assert!(graces.is_over(2));
     }
 
     #[test]

@@ -141,7 +141,7 @@ impl Reader {
                     coming.fetch();
                 }
                 let Some(event) = slot.read(cursor.generation) else {
-                    missing::leave_behind();
+                    missing::leave_behind(1);
                     cursor.next += 1;
                     continue;
                 };

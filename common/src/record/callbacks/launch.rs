@@ -43,8 +43,9 @@ impl Recorder {
     /// Begins the events around a launch. Returns whether there are any.
     fn begin_events(&self, cell: &ThreadCell, context: u64, stream: usize) -> bool {
         let Some((context, index)) = self.contexts.find(context) else { return false };
-        context.ask_for_stamps(self.stamps.are_wanted());
         let launching = &cell.launching;
+        launching.launch_stamped(context.has_stamps());
+        context.ask_for_stamps(self.stamps.are_wanted());
         let begun =
             if self.needs_events(cell, context, index) { self.events(cell, stream, None) } else { (None, None) };
         let is_begun = begun.0.is_some();

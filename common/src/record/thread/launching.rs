@@ -14,6 +14,11 @@ const NO_GROUP: u64 = 0;
 /// A Group has begun, and none of its operations has started.
 const NO_OPERATION: u64 = u64::MAX;
 
+/// Nobody knows.
+const UNKNOWN: u8 = 0;
+const ASKED: u8 = 1;
+const NOT_ASKED: u8 = 2;
+
 /// A launch that its thread holds, or none.
 #[derive(Debug, Default)]
 struct Held(AtomicPtr<Launch>);
@@ -74,8 +79,10 @@ pub(crate) struct Launching {
     launch: Held,
     /// Why the kernel has no events; 0 where no events were wanted.
     untimed: AtomicU8,
-    /// Set if the GPU's stamps were not asked for when the group of calls began. Clear where that is not known.
-    unstamped: AtomicBool,
+    /// Whether the GPU's stamps were asked for when the group of calls began: [`UNKNOWN`], [`ASKED`] or [`NOT_ASKED`].
+    group_stamps: AtomicU8,
+    /// Whether they were asked for when the last kernel was launched.
+    stamped: AtomicBool,
     calls: Calls,
     /// The first silent call of the group: its place in the order of starts plus one (0 for none), its context, stream
     /// and handle.
@@ -125,7 +132,11 @@ impl Launching {
 
     /// Begins a group of API calls. `stamps` says whether the GPU's stamps are asked for.
     pub(crate) fn begin_group(&self, stamps: bool) {
-        self.unstamped.store(!stamps, Ordering::Relaxed);
+        self.group(if stamps { ASKED } else { NOT_ASKED });
+    }
+
+    fn group(&self, stamps: u8) {
+        self.group_stamps.store(stamps, Ordering::Relaxed);
         self.calls.count.store(0, Ordering::Relaxed);
         self.silent[0].store(0, Ordering::Relaxed);
     }
@@ -137,13 +148,25 @@ impl Launching {
         self.launched(0, 0);
         self.untimed.store(0, Ordering::Relaxed);
         self.recorded[1].store(0, Ordering::Relaxed);
-        self.begin_group(true);
+        self.group(UNKNOWN);
         [self.launch.take(), self.around_silent.take()]
     }
 
-    /// Returns whether the GPU's stamps were asked for when the group began, as far as that is known.
+    /// Notes whether the GPU's stamps are asked for at a kernel's launch: as when its group began, or `now` if this
+    /// thread has seen no group. NCCL launches the kernels of a communicator that does not block on a thread of its
+    /// own.
+    pub(crate) fn launch_stamped(&self, now: bool) {
+        let stamped = match self.group_stamps.load(Ordering::Relaxed) {
+            ASKED => true,
+            NOT_ASKED => false,
+            _ => now,
+        };
+        self.stamped.store(stamped, Ordering::Relaxed);
+    }
+
+    /// Returns whether the GPU's stamps were asked for at the last kernel's launch.
     pub(crate) fn has_stamps(&self) -> bool {
-        !self.unstamped.load(Ordering::Relaxed)
+        self.stamped.load(Ordering::Relaxed)
     }
 
     /// Notes an API call.
@@ -266,6 +289,23 @@ impl Launching {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_thread_that_has_seen_no_group_has_the_stamps_of_the_moment() {
+        let launching = Launching::default();
+        for asked in [true, false, true] {
+            launching.launch_stamped(asked);
+            assert_eq!(launching.has_stamps(), asked);
+        }
+        for asked in [true, false] {
+            launching.begin_group(asked);
+            launching.launch_stamped(!asked);
+            assert_eq!(launching.has_stamps(), asked);
+        }
+        launching.forget();
+        launching.launch_stamped(true);
+        assert!(launching.has_stamps());
+    }
 
     #[test]
     fn a_launch_is_known_to_the_operations_of_its_context() {
