@@ -1,7 +1,7 @@
 //! The documentation's tables equal the code's.
 
 use common::config::SETTINGS;
-use common::metric::{DEFAULT, Fixed, Owner, SERIES, counters};
+use common::metric::{DEFAULT, GENERAL, Owner, SERIES, counters};
 use common::name::FUNCTIONS;
 
 const METRICS: &str = include_str!("../docs/metrics.md");
@@ -10,7 +10,7 @@ const LANES: &str = include_str!("../scorep-substrate/src/lanes/writer.rs");
 
 #[test]
 fn every_general_counter_is_among_the_metrics_as_the_code_tells_it() {
-    let (general, of_functions) = counters().split_at(Fixed::UntimedNotBelieved as usize + 1);
+    let (general, of_functions) = counters().split_at(GENERAL);
     for counter in general {
         let owner = if counter.owner == Owner::Thread { "thread" } else { "process" };
         let row = format!("| `{}` | {} | {owner} |", counter.name, counter.unit.to_string_lossy());

@@ -66,6 +66,8 @@ macro_rules! fixed {
     };
 }
 
+// The order is visible: the token `*` shows the first 20. Causes of a missing GPU time stay together, in the order of
+// their numbers, and last.
 fixed! {
     /// Operations.
     Ops = "nccl_ops", c"#", Process, "Collective and point-to-point operations done";
@@ -149,6 +151,9 @@ const PER_FUNCTION: [(&str, &CStr, &str); 3] = [
     ("bytes", c"B", "bytes of the buffers of the operations done, no traffic"),
     ("time", c"ns", "sum of the GPU times, waits included, each kernel once for each function"),
 ];
+
+/// Number of counters that are of no function.
+pub const GENERAL: usize = FIXED.len();
 
 /// Number of counters.
 pub const COUNTERS: usize = FIXED.len() + FUNCTIONS.len() * PER_FUNCTION.len();
