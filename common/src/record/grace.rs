@@ -34,10 +34,33 @@ fn membarrier(command: libc::c_int) -> libc::c_long {
     unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) }
 }
 
+/// A callback under way, by the mark of its thread.
+#[derive(Debug, Clone, Copy)]
+struct Inside {
+    cell: &'static ThreadCell,
+    section: u64,
+}
+
+impl Inside {
+    fn now(cell: &'static ThreadCell) -> Self {
+        Self { cell, section: cell.section() }
+    }
+
+    fn is_still(&self) -> bool {
+        self.cell.section() == self.section
+    }
+}
+
+impl PartialEq for Inside {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self.cell, other.cell) && self.section == other.section
+    }
+}
+
 /// A grace period: waits, without blocking, for the callbacks that were under way when it began.
 #[derive(Debug)]
 pub struct Grace {
-    inside: Vec<(&'static ThreadCell, u64)>,
+    inside: Vec<Inside>,
     /// Earliest end, set if the kernel refused to fence. Callbacks that do not fence themselves yet have ended by then.
     not_before: u64,
 }
@@ -50,13 +73,13 @@ impl Grace {
         if membarrier(PRIVATE_EXPEDITED) != 0 && ThreadCell::fence_yourselves() {
             not_before = monotonic().saturating_add(UNFENCED);
         }
-        let inside = ThreadCell::all().map(|cell| (cell, cell.section()));
-        Self { inside: inside.filter(|(_, section)| section % 2 == 1).collect(), not_before }
+        let inside = ThreadCell::all().map(Inside::now).filter(|inside| inside.section % 2 == 1);
+        Self { inside: inside.collect(), not_before }
     }
 
     /// Returns true once all those callbacks have ended.
     pub fn is_over(&mut self) -> bool {
-        self.inside.retain(|(cell, section)| cell.section() == *section);
+        self.inside.retain(Inside::is_still);
         self.inside.is_empty() && (self.not_before == 0 || monotonic() >= self.not_before)
     }
 }
@@ -70,7 +93,7 @@ pub struct Graces {
     begun: u64,
     asked: bool,
     /// Callbacks that nobody waits for any more, by their threads' marks.
-    given_up: Vec<(&'static ThreadCell, u64)>,
+    given_up: Vec<Inside>,
 }
 
 impl Graces {
@@ -85,13 +108,19 @@ impl Graces {
         if !std::mem::take(&mut self.asked) {
             return false;
         }
-        let mut grace = Grace::begin();
+        self.follow(Grace::begin());
+        true
+    }
+
+    /// Waits for a period, except for callbacks that are given up.
+    fn follow(&mut self, mut grace: Grace) {
+        self.given_up.retain(Inside::is_still);
+        grace.inside.retain(|inside| !self.given_up.contains(inside));
         if let Some(before) = self.under_way.back() {
             grace.not_before = grace.not_before.max(before.not_before);
         }
         self.under_way.push_back(grace);
         self.begun += 1;
-        true
     }
 
     /// Waits no more for the callbacks that the periods under way have waited for until now, since a callback that a
@@ -99,12 +128,10 @@ impl Graces {
     /// given up. The caller guarantees that they have had their time, or that nothing is recorded any more with which
     /// their events could mix.
     pub fn give_up(&mut self) -> usize {
-        let marks = self.under_way.iter().flat_map(|grace| grace.inside.iter());
-        let inside: Vec<_> = marks.filter(|(cell, section)| cell.section() == *section).copied().collect();
         let before = self.given_up.len();
-        for (cell, section) in inside {
-            if !self.given_up.iter().any(|given_up| std::ptr::eq(given_up.0, cell) && given_up.1 == section) {
-                self.given_up.push((cell, section));
+        for inside in self.under_way.iter_mut().flat_map(|grace| grace.inside.drain(..)) {
+            if inside.is_still() && !self.given_up.contains(&inside) {
+                self.given_up.push(inside);
             }
         }
         self.given_up.len() - before
@@ -112,18 +139,8 @@ impl Graces {
 
     /// Returns true once the period of that number is over.
     pub fn is_over(&mut self, number: u64) -> bool {
-        let Self { under_way, given_up, .. } = self;
-        let is_given_up = |(cell, section): &(&ThreadCell, u64)| {
-            given_up.iter().any(|given_up| std::ptr::eq(given_up.0, *cell) && given_up.1 == *section)
-        };
-        while let Some(grace) = under_way.front_mut() {
-            if !given_up.is_empty() {
-                grace.inside.retain(|mark| !is_given_up(mark));
-            }
-            if !grace.is_over() {
-                break;
-            }
-            under_way.pop_front();
+        while self.under_way.front_mut().is_some_and(Grace::is_over) {
+            self.under_way.pop_front();
         }
         number <= self.begun - self.under_way.len() as u64
     }
@@ -156,18 +173,16 @@ mod tests {
         std::mem::forget(left.enter());
         let mut graces = Graces::default();
         let inside = |cells: &[&'static ThreadCell]| Grace {
-            inside: cells.iter().map(|&cell| (cell, cell.section())).collect(),
+            inside: cells.iter().map(|&cell| Inside::now(cell)).collect(),
             not_before: 0,
         };
-        graces.under_way.push_back(inside(&[left]));
-        graces.begun = 1;
+        graces.follow(inside(&[left]));
         assert!(!graces.is_over(1));
         assert_eq!((graces.give_up(), graces.give_up()), (1, 0));
         assert!(graces.is_over(1));
         // a period that begins later waits for the other callback alone
         let section = other.enter();
-        graces.under_way.push_back(inside(&[left, other]));
-        graces.begun = 2;
+        graces.follow(inside(&[left, other]));
         assert!(!graces.is_over(2));
         drop(section);
         assert!(graces.is_over(2));
@@ -176,7 +191,7 @@ mod tests {
     #[test]
     fn one_is_not_kept_waiting_by_those_that_begin_after_it() {
         let cell = ThreadCell::new().unwrap();
-        let inside = || Grace { inside: vec![(cell, cell.section())], not_before: 0 };
+        let inside = || Grace { inside: vec![Inside::now(cell)], not_before: 0 };
         let first = cell.enter();
         let mut graces = Graces { under_way: [inside()].into(), begun: 1, ..Graces::default() };
         assert!(!graces.is_over(1));
