@@ -89,13 +89,14 @@ impl Recorder {
         let Some(Home { context, index, raw }) = self.home(started) else { return 0 };
         let (function, captured) = (Name::of(call.function), call.captured);
         let words = OfCall { bytes, function, captured, ..OfCall::default() }.pack();
-        let home = || Home { context, index, raw };
+        // made anew for each call, as in `operation`
+        let origin = || (Started { cell, kind, context: raw, parent }, Home { context, index, raw });
         let handle = if self.launches.are_timed() {
-            let started = Started { cell, kind, context: raw, parent };
-            self.timed_call(started, home(), OfCall::unpack(words), call.stream)
+            let (started, home) = origin();
+            self.timed_call(started, home, OfCall::unpack(words), call.stream)
         } else {
-            let started = Started { cell, kind, context: raw, parent };
-            self.ordered(started, home(), |order, _| OfCall::placed(words, Place::new(order, 0))).0
+            let (started, home) = origin();
+            self.ordered(started, home, |order, _| OfCall::placed(words, Place::new(order, 0))).0
         };
         if handle != 0 {
             // NCCL reports no stop of an event without a handle; the start has read the clock just now
