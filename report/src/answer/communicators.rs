@@ -1,0 +1,63 @@
+//! The communicators.
+
+use serde::{Deserialize, Serialize};
+
+/// The communicators.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Communicators {
+    /// In the order in which they were made.
+    pub rows: Vec<Made>,
+}
+
+/// Where a dimension is from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// A file of the user's.
+    File,
+    /// The communicator's name.
+    Name,
+    /// The communicators' structure: guessed.
+    Guessed,
+    /// Nothing says.
+    #[default]
+    Unknown,
+}
+
+/// The dimension of parallelism that a communicator serves.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dimension {
+    /// `DP`, `TP`, `PP`, `EP`, `CP`, the user's own word, or `unknown`.
+    pub name: String,
+    /// Where it is from.
+    pub origin: Origin,
+}
+
+/// A communicator.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Made {
+    /// Id, 16 hexadecimal digits.
+    pub comm: String,
+    /// Name, or empty.
+    pub name: String,
+    /// Number of ranks.
+    pub nranks: i32,
+    /// Ranks that were found.
+    pub here: u64,
+    /// Number of nodes; 0 where it is unknown.
+    pub nnodes: i32,
+    /// GPUs of its ranks as ranges of places in [`super::Report::gpus`], in the order of ranks: `0-3`, `0,8,16`.
+    pub members: String,
+    /// When the first rank made it, microseconds since the job's first call; `None` where it is unknown.
+    pub made_us: Option<f64>,
+    /// From the first to the last rank's init, microseconds.
+    pub init_us: Option<f64>,
+    /// The communicator that it was split from, where that is known.
+    pub parent: Option<String>,
+    /// What it is for.
+    pub dimension: Dimension,
+    /// Operations of all ranks.
+    pub operations: u64,
+    /// Bytes of all ranks.
+    pub bytes: u64,
+}

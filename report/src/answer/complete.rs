@@ -1,0 +1,69 @@
+//! Whether all is there.
+
+use serde::{Deserialize, Serialize};
+
+/// What was read, what is missing, and how well clocks are known.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Complete {
+    /// The inputs.
+    pub inputs: Vec<Input>,
+    /// Ranks that were found.
+    pub ranks_here: u64,
+    /// Ranks that there should be, where that is known: of the largest communicator, or by the launcher's variables.
+    pub ranks: Option<u64>,
+    /// Communicators that lack ranks or have one twice.
+    pub communicators: Vec<MissingRanks>,
+    /// Operations in the tables, of all ranks.
+    pub operations: u64,
+    /// Operations without a GPU time, of all ranks.
+    pub untimed: u64,
+    /// Operations that were matched over all of their ranks, and those that were not. Counted once for each
+    /// communicator.
+    pub matched: u64,
+    /// Operations of which a rank is missing.
+    pub unmatched: u64,
+    /// Operations whose ranks' times could be compared.
+    pub compared: u64,
+    /// Events that were not recorded.
+    pub dropped: u64,
+    /// Operations of which something never ended.
+    pub unfinished: u64,
+    /// Calls of which NCCL reports no operation.
+    pub invisible: u64,
+    /// Machines whose clocks were compared.
+    pub nodes: u64,
+    /// Largest guaranteed error of a clock, microseconds; `None` where clocks are not connected.
+    pub clock_error_us: Option<f64>,
+    /// Median over compared operations of the error of a wait that 19 of 20 do not exceed, microseconds.
+    pub wait_error_us: Option<f64>,
+    /// Remarks for people, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// An input.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Input {
+    /// The path as it was given.
+    pub path: String,
+    /// What it is: `recording`, `table`, `archive`, `summary`, `kernels`.
+    pub kind: String,
+    /// Number of processes in it.
+    pub processes: u64,
+    /// Why it was left out: file, place and cause.
+    pub problem: Option<String>,
+}
+
+/// A communicator that lacks ranks, or has one twice.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct MissingRanks {
+    /// Id, 16 hexadecimal digits.
+    pub comm: String,
+    /// Number of ranks.
+    pub nranks: i32,
+    /// Ranks that were found.
+    pub here: u64,
+    /// The missing ones, as ranges: `0-3,7`.
+    pub missing: String,
+    /// Ranks that two processes claim, as ranges.
+    pub repeated: String,
+}

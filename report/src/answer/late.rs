@@ -1,0 +1,71 @@
+//! Who is late.
+
+use serde::{Deserialize, Serialize};
+
+/// Waits, and for whom.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Late {
+    /// By GPU, in the order of [`super::Report::gpus`].
+    pub ranks: Vec<RankLate>,
+    /// Operations whose ranks' times were compared.
+    pub compared: u64,
+    /// Those of `compared` whose last rank is known.
+    pub resolved: u64,
+    /// The operations that made others wait longest, longest first.
+    pub worst: Vec<WorstOperation>,
+    /// Waits over time.
+    pub map: WaitMap,
+}
+
+/// Waits of one GPU, and of others for it. Times are sums in microseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct RankLate {
+    /// Its calls that were compared.
+    pub calls: u64,
+    /// How long it waited for others.
+    pub wait_us: f64,
+    /// How often it was last by more than the error.
+    pub last: u64,
+    /// What others waited for it then: its delay cost.
+    pub cost_us: f64,
+    /// The part of the cost that began with this GPU.
+    pub own_us: f64,
+    /// The part that it passed on: its call before had waited for at least as long as it was late.
+    pub propagated_us: f64,
+}
+
+/// An operation that others waited in.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WorstOperation {
+    /// Communicator, 16 hexadecimal digits.
+    pub comm: String,
+    /// Function.
+    pub function: String,
+    /// NCCL's number and the replay, for a collective.
+    pub sequence: Option<(u64, u32)>,
+    /// Bytes.
+    pub bytes: u64,
+    /// Latest begin, microseconds since the job's first operation.
+    pub time_us: f64,
+    /// The GPU that came last.
+    pub gpu: usize,
+    /// How much later than the next one it began, microseconds.
+    pub late_us: f64,
+    /// The others' waits, microseconds.
+    pub cost_us: f64,
+    /// Whether it was late because it had waited itself.
+    pub propagated: bool,
+    /// Function and communicator of its call before, and how long that call had waited, microseconds.
+    pub before: Option<(String, String, f64)>,
+}
+
+/// Waits by GPU and time. Bins are equally long; GPUs beyond 256 are put together.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct WaitMap {
+    /// Length of a bin, microseconds.
+    pub bin_us: f64,
+    /// Number of neighbouring GPUs in a row.
+    pub gpus_in_row: u64,
+    /// Share of each bin that a row's GPUs waited, 0 to 1, row by row.
+    pub rows: Vec<Vec<f32>>,
+}

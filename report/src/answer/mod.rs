@@ -1,0 +1,88 @@
+//! The answer: the figures of a report, in eight parts. All forms of output read these and nothing else.
+//!
+//! Times are in nanoseconds (`_ns`) or microseconds (`_us`), rates in GB/s (10^9 bytes per second). A part that the
+//! inputs cannot give is absent, with the reason.
+
+mod budget;
+mod communicators;
+mod complete;
+mod late;
+mod pairs;
+mod phases;
+mod speed;
+mod steps;
+mod swim;
+mod unfinished;
+
+pub use budget::{Budget, DimensionShare, GpuBudget, Utilisation};
+pub use communicators::{Communicators, Dimension, Made, Origin};
+pub use complete::{Complete, Input, MissingRanks};
+pub use late::{Late, RankLate, WaitMap, WorstOperation};
+pub use pairs::{Pair, Pairs};
+pub use phases::{PhaseWindow, Phases};
+pub use speed::{Speed, SpeedRow};
+pub use steps::{Shift, SlowStep, StepSource, Steps};
+pub use swim::{Swim, SwimBar, SwimLane};
+pub use unfinished::{Behind, Difference, Unfinished, Whereabouts};
+
+use serde::{Deserialize, Serialize};
+
+/// Name of the report's schema.
+pub const SCHEMA: &str = "scorep-nccl-report-1";
+
+/// A part of the report, or the reason why it is absent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Part<T> {
+    /// The part.
+    Known(T),
+    /// Why it is absent, in one sentence for people.
+    Absent(String),
+}
+
+impl<T> Part<T> {
+    /// Returns the part, where it is known.
+    pub fn known(&self) -> Option<&T> {
+        match self {
+            Self::Known(part) => Some(part),
+            Self::Absent(_) => None,
+        }
+    }
+
+    /// Returns the reason for its absence.
+    pub fn absent(&self) -> Option<&str> {
+        match self {
+            Self::Known(_) => None,
+            Self::Absent(reason) => Some(reason),
+        }
+    }
+}
+
+/// A report.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// Names of the GPUs; other parts refer to GPUs by place in this list.
+    pub gpus: Vec<String>,
+    /// Whether all is there, and how well clocks are known.
+    pub complete: Complete,
+    /// The steps of the job.
+    pub steps: Part<Steps>,
+    /// Where the time goes.
+    pub budget: Part<Budget>,
+    /// Windows between phases of communication.
+    pub phases: Part<Phases>,
+    /// Who is late.
+    pub late: Part<Late>,
+    /// How fast operations are.
+    pub speed: Part<Speed>,
+    /// Transfers between pairs of ranks.
+    pub pairs: Part<Pairs>,
+    /// The communicators.
+    pub communicators: Part<Communicators>,
+    /// Operations that are not over.
+    pub unfinished: Part<Unfinished>,
+    /// One step in detail.
+    pub swim: Part<Swim>,
+}

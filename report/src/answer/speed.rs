@@ -1,0 +1,59 @@
+//! How fast operations are.
+
+use serde::{Deserialize, Serialize};
+
+/// The speed of operations by function, communicator, size, algorithm and protocol.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Speed {
+    /// Rows in the order of function, communicator, size.
+    pub rows: Vec<SpeedRow>,
+    /// Where the link's rate is from; `None` without one.
+    pub link: Option<String>,
+}
+
+/// A row. Times are of the transfer (from the latest begin to the latest end of all ranks), microseconds.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SpeedRow {
+    /// Function; `Exchange` and `AlltoAll` for sends and receives in groups.
+    pub function: String,
+    /// Communicator, 16 hexadecimal digits.
+    pub comm: String,
+    /// Number of its ranks.
+    pub nranks: i32,
+    /// Dimension of the communicator, or `unknown`.
+    pub dimension: String,
+    /// Smallest and largest bytes of the row: one size, or from a power of two to below the next.
+    pub from_bytes: u64,
+    /// Largest bytes.
+    pub to_bytes: u64,
+    /// Algorithm; empty where it is unknown.
+    pub algorithm: String,
+    /// Protocol; empty where it is unknown.
+    pub protocol: String,
+    /// Operations.
+    pub count: u64,
+    /// Those whose ranks' times were compared; the times are theirs.
+    pub compared: u64,
+    /// Least time of the transfer.
+    pub min_us: Option<f64>,
+    /// Median.
+    pub median_us: Option<f64>,
+    /// 95th percentile.
+    pub p95_us: Option<f64>,
+    /// Longest.
+    pub max_us: Option<f64>,
+    /// Mean duration over ranks and operations, with waiting.
+    pub mean_us: Option<f64>,
+    /// Bytes over the mean transfer, GB/s.
+    pub algbw: Option<f64>,
+    /// nccl-tests' bus bandwidth of the transfer, GB/s.
+    pub busbw: Option<f64>,
+    /// nccl-tests' bus bandwidth of the mean duration, GB/s.
+    pub busbw_mean: Option<f64>,
+    /// Largest bytes of a rank over the mean of the ranks, where they differ.
+    pub imbalance: Option<f64>,
+    /// Bytes of the busiest rank over the mean transfer, GB/s, where the ranks' bytes differ.
+    pub busiest: Option<f64>,
+    /// `busbw` over the link's rate, 0 to 1.
+    pub utilisation: Option<f64>,
+}

@@ -1,0 +1,50 @@
+//! Processes and their GPUs.
+
+use serde::{Deserialize, Serialize};
+
+/// A process of the job.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Process {
+    /// Random number of the process, 16 hexadecimal digits; another unique text where the input has no such number.
+    pub id: String,
+    /// The input that it is from, as a person names it.
+    pub file: String,
+    /// Name of the machine, where it is known.
+    pub host: Option<String>,
+    /// The kernel's random number of the machine's boot, where it is known: processes with the same one read one clock.
+    pub boot: Option<String>,
+    /// Rank in the job by the launcher's variables.
+    pub rank: Option<u32>,
+    /// Number of ranks in the job by the launcher's variables.
+    pub ranks: Option<u32>,
+    /// Time of day at which the process' clock showed `mono0`, nanoseconds since 1970; 0 where it is unknown.
+    pub real0: u64,
+    /// What the process' clock showed then, nanoseconds.
+    pub mono0: u64,
+    /// First and last time of the recording on the process' clock, nanoseconds.
+    pub span: [u64; 2],
+    /// Events that were not recorded.
+    pub dropped: u64,
+    /// Operations of which something never ended.
+    pub unfinished: u64,
+    /// Operations that NCCL reports no further.
+    pub invisible: u64,
+    /// Whether the recording reaches the process' end.
+    pub complete: bool,
+}
+
+/// A GPU of a process: the unit that waits, transfers and computes.
+///
+/// A process that has several ranks of one communicator has several GPUs. The i-th rank of each of its communicators is
+/// taken for its i-th GPU.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gpu {
+    /// Place of its process.
+    pub process: usize,
+    /// Place among the GPUs of its process.
+    pub index: usize,
+    /// Name for people: `rank 3`, or `rank 3 GPU 1` where its process has several; `process 3` without a rank.
+    pub name: String,
+    /// Place of its machine among the machines of the job.
+    pub node: usize,
+}

@@ -1,0 +1,28 @@
+//! Where the operations of a process come from.
+
+use super::Operation;
+use thiserror::Error;
+
+/// An input that cannot be read, or not further.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{file}{}: {cause}", .place.as_ref().map(|place| format!(", {place}")).unwrap_or_default())]
+pub struct Unreadable {
+    /// The file.
+    pub file: String,
+    /// The place in it: a line, a row group, a column.
+    pub place: Option<String>,
+    /// The cause, in words.
+    pub cause: String,
+}
+
+/// Operations of one process, in the order in which its host enqueued them.
+pub type Operations<'a> = Box<dyn Iterator<Item = Result<Operation, Unreadable>> + 'a>;
+
+/// The operations' tables of a job. They may be read several times.
+pub trait Table {
+    /// Returns the operations of the process at this place in [`super::Job::processes`].
+    ///
+    /// # Errors
+    /// The process' table cannot be opened.
+    fn operations(&self, process: usize) -> Result<Operations<'_>, Unreadable>;
+}

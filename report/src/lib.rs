@@ -1,0 +1,14 @@
+//! Answers from a job's NCCL operations: which rank is late, what communication costs a step, and whether the network
+//! is as fast as it should be.
+//!
+//! ```text
+//! recordings, archives ──► table ──► clocks, stream ──► analysis ──► answer ──► output
+//!                          (Parquet)  (all ranks together)            (figures)   (terminal, files, page)
+//! ```
+//! A [`table`] has one row for each operation and rank. The `stream` reads the tables of all processes at once, matches
+//! operations over ranks and compares their times on one clock. Each part of `analysis` listens to that stream and makes
+//! a part of the [`answer`]. Memory is bounded by the operations under way, not by the length of the job.
+
+pub mod answer;
+pub mod job;
+pub mod stream;

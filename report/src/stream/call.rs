@@ -1,0 +1,73 @@
+//! A call: a collective of one rank, or an exchange of one rank.
+
+use crate::job::{Source, Time};
+use common::name::Name;
+
+/// The kind of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    /// A collective that NCCL knows as one.
+    Collective,
+    /// Sends and receives of one group.
+    Exchange,
+    /// An exchange that sends to and receives from every other rank of its communicator.
+    AllToAll,
+}
+
+/// A send or receive of an exchange.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Message {
+    /// The other rank.
+    pub peer: i32,
+    /// Whether this rank sends.
+    pub is_send: bool,
+    /// Bytes.
+    pub bytes: u64,
+    /// Number of earlier messages of this rank in the same direction with the same peer in the communicator: the k-th
+    /// send belongs to the peer's k-th receive.
+    pub number: u64,
+}
+
+/// A call of one rank.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Call {
+    /// Place of its communicator in the job.
+    pub communicator: usize,
+    /// Its rank in the communicator.
+    pub rank: i32,
+    /// Place of its GPU in the job.
+    pub gpu: usize,
+    /// Kind.
+    pub kind: Kind,
+    /// Function of a collective; `Exchange` or `AlltoAll` of an exchange; `Send` or `Recv` of a lone one.
+    pub function: Name,
+    /// NCCL's number of a collective, and the number of its earlier replays.
+    pub sequence: Option<(u64, u32)>,
+    /// Bytes of a collective as NCCL reports them; of an exchange, what this rank sends or receives, the larger of both.
+    pub bytes: u64,
+    /// Number of elements and their type, where they are known.
+    pub count: Option<u64>,
+    /// Type of the elements.
+    pub datatype: Name,
+    /// Root, where it is known.
+    pub root: Option<i32>,
+    /// Messages of an exchange; empty for a collective.
+    pub messages: Box<[Message]>,
+    /// Algorithm of a collective.
+    pub algorithm: Name,
+    /// Protocol of a collective.
+    pub protocol: Name,
+    /// Begin of the enqueue, nanoseconds of the common clock.
+    pub enqueued: i64,
+    /// Source of its time.
+    pub source: Source,
+    /// How long it took by its source, nanoseconds. Of an exchange, from the first begin to the last end of its
+    /// messages, where all have a GPU time.
+    pub duration: u64,
+    /// When it ran on the GPU, on its process' clock.
+    pub time: Option<Time>,
+    /// Whether it shares its kernel with another call.
+    pub is_fused: bool,
+    /// Whether something of it never ended.
+    pub unfinished: bool,
+}

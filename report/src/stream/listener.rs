@@ -1,0 +1,42 @@
+//! Those who listen to the stream.
+
+use super::call::Call;
+use super::occurrence::{Occurrence, Part};
+use crate::job::Job;
+
+/// A call of a GPU, with the verdict of comparing it with the other ranks' calls.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judged {
+    /// The rank's part.
+    pub part: Part,
+    /// Number of its occurrence.
+    pub occurrence: u64,
+    /// Latest begin and latest end of all ranks, where the occurrence was compared: the wait ends at the first, the
+    /// transfer at the second.
+    pub latest: Option<[i64; 2]>,
+    /// What the other ranks waited for this rank: the sum of their waits, if this rank came last by more than the error;
+    /// `None` if it did not, or nobody knows.
+    pub cost: Option<i64>,
+    /// How much later than the next-latest rank it began, if it came last by more than the error; 0 otherwise.
+    pub lateness: i64,
+}
+
+impl Judged {
+    /// Returns the call.
+    pub fn call(&self) -> &Call {
+        &self.part.call
+    }
+}
+
+/// A listener to the stream.
+pub trait Listener {
+    /// An occurrence was matched and compared. It comes before the calls that it judges.
+    fn occurrence(&mut self, job: &Job, occurrence: &Occurrence) {
+        let _ = (job, occurrence);
+    }
+
+    /// The next call of a GPU, in the order in which its host enqueued them.
+    fn call(&mut self, job: &Job, judged: &Judged) {
+        let _ = (job, judged);
+    }
+}
