@@ -5,12 +5,14 @@
     deny(clippy::print_stdout, clippy::print_stderr, reason = "they panic where nothing can be written")
 )]
 
+mod archive;
 mod bench;
 mod capture;
 mod demo;
 mod doctor;
 mod host;
 mod installed;
+mod kernels;
 mod launch;
 mod offspring;
 pub mod otf2;

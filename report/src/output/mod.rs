@@ -1,0 +1,3 @@
+//! Forms of a report.
+
+pub mod perfetto;
