@@ -11,4 +11,6 @@
 
 pub mod answer;
 pub mod job;
+#[cfg(any(test, feature = "made"))]
+pub mod made;
 pub mod stream;
