@@ -93,10 +93,10 @@ impl Exchange {
         }
     }
 
-    /// Returns whether a send or receive belongs to this exchange.
+    /// Returns whether an operation is a send or receive of this exchange.
     pub(super) fn has(&self, place: Place, operation: &Operation) -> bool {
         let together = Together::of(operation);
-        self.place == place && self.together == together && together != Together::Alone
+        operation.is_message() && self.place == place && self.together == together && together != Together::Alone
     }
 
     /// Returns whether nothing can be added any more once this operation has come.

@@ -31,3 +31,6 @@ pub use in_memory::InMemory;
 pub use listener::{Judged, Listener};
 pub use merge::run;
 pub use occurrence::{Compared, Occurrence, Part};
+
+#[cfg(test)]
+mod tests;
