@@ -11,5 +11,7 @@
 
 pub mod answer;
 pub mod job;
+#[cfg(any(test, feature = "made"))]
+pub mod made;
 pub mod output;
 pub mod stream;
