@@ -12,3 +12,4 @@
 pub mod answer;
 pub mod job;
 pub mod stream;
+pub mod table;
