@@ -153,7 +153,7 @@ fn a_damaged_file_is_an_error_that_names_it() {
         if let Err(error) = &result {
             assert!(error.to_string().starts_with(&damaged.display().to_string()), "{error}");
         }
-        let opened = Tables::open(&[damaged.clone()]);
+        let opened = Tables::open(std::slice::from_ref(&damaged));
         assert_eq!(opened.inputs.len(), 1);
         assert_eq!(opened.inputs[0].problem.is_none(), opened.job.processes.len() == 1);
         result.is_err()
