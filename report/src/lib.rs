@@ -15,3 +15,4 @@ pub mod job;
 pub mod made;
 pub mod output;
 pub mod stream;
+pub mod table;

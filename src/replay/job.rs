@@ -10,7 +10,7 @@ use indicatif::ProgressBar;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Results of a capture's replay: the summary, and the trace where one is wanted.
@@ -50,11 +50,11 @@ impl Job<'_> {
         let said = tempfile::tempfile_in(self.scratch).and_then(|file| Ok((file.try_clone()?, file)));
         let (mut said, stderr) = said.map_err(|error| ReplayError::io(self.scratch, error))?;
         let mut child = self.spawn(&summary, trace.as_deref(), stderr)?;
-        self.follow(&mut child);
+        follow(&mut child, self.bar);
         let status = child.wait().map_err(|error| ReplayError::io(self.capture, error))?;
         let message = message(&mut said).map_err(|error| ReplayError::io(self.scratch, error))?;
         if !status.success() {
-            return Err(self.failed(&message, status));
+            return Err(failed(self.capture, &message, status));
         }
         message.lines().for_each(output::line);
         if UNSENT.iter().any(|words| message.contains(words)) {
@@ -77,17 +77,7 @@ impl Job<'_> {
         if let Some(interface) = self.request.interface {
             command.args(["--interface".into(), interface.to_string()]);
         }
-        // the parent has reported these settings once; the children must not report them again
-        for (name, _) in self.not_understood.iter().filter_map(|line| line.split_once('=')) {
-            command.env_remove(name);
-        }
-        command.env("NCCL_SCOREP_SUMMARY", summary);
-        command.env("NCCL_SCOREP_TICK_RATE", crate::host::clock::TICKS_PER_SECOND.to_string());
-        command.env("NCCL_SCOREP_WINDOW_SECONDS", self.request.window_seconds.to_string());
-        if std::env::var_os("NCCL_SCOREP_SETTLE_SECONDS").is_none() {
-            // nothing is settled by time: the figures must not depend on how often the collector runs
-            command.env("NCCL_SCOREP_SETTLE_SECONDS", "1e6");
-        }
+        settings(&mut command, summary, self.request.window_seconds, self.not_understood);
         if self.request.otf2.is_none() {
             command.env("NCCL_SCOREP_LANES", "off");
         }
@@ -97,9 +87,6 @@ impl Job<'_> {
             // no job competes for the memory, and the capture takes more
             command.env("NCCL_SCOREP_LANE_MB", "65536");
         }
-        command.env_remove("SCOREP_METRIC_PLUGINS").env_remove("SCOREP_SUBSTRATE_PLUGINS");
-        // recorded callbacks come whatever the plugin asks NCCL for, and no job can hang
-        command.env("NCCL_SCOREP_TRUST_NCCL", "on");
         if let Some(endpoint) = &self.request.otlp {
             command.env("NCCL_SCOREP_OTEL", "on").env("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint);
             command.env_remove("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT");
@@ -113,36 +100,51 @@ impl Job<'_> {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(stderr);
         command.spawn().map_err(|error| ReplayError::io(self.capture, error))
     }
+}
 
-    /// Moves the progress bar by the child's output: first its number of calls, then how many calls are made.
-    fn follow(&self, child: &mut Child) {
-        let Some(stdout) = child.stdout.take() else { return };
-        let mut made = 0;
-        let numbers = BufReader::new(stdout).lines().map_while(Result::ok).filter_map(|line| line.parse::<u64>().ok());
-        for (place, number) in numbers.enumerate() {
-            if place == 0 {
-                self.bar.inc_length(number);
-            } else {
-                self.bar.inc(number.saturating_sub(made));
-                made = number;
-            }
-        }
+/// Sets what the library reads in every child that plays a recording.
+pub(crate) fn settings(command: &mut Command, summary: &Path, window_seconds: f64, not_understood: &[String]) {
+    // the parent has reported these settings once; the children must not report them again
+    for (name, _) in not_understood.iter().filter_map(|line| line.split_once('=')) {
+        command.env_remove(name);
     }
+    command.env("NCCL_SCOREP_SUMMARY", summary);
+    command.env("NCCL_SCOREP_TICK_RATE", crate::host::clock::TICKS_PER_SECOND.to_string());
+    command.env("NCCL_SCOREP_WINDOW_SECONDS", window_seconds.to_string());
+    if std::env::var_os("NCCL_SCOREP_SETTLE_SECONDS").is_none() {
+        // nothing is settled by time: the figures must not depend on how often the collector runs
+        command.env("NCCL_SCOREP_SETTLE_SECONDS", "1e6");
+    }
+    command.env_remove("SCOREP_METRIC_PLUGINS").env_remove("SCOREP_SUBSTRATE_PLUGINS");
+    // recorded callbacks come whatever the plugin asks NCCL for, and no job can hang
+    command.env("NCCL_SCOREP_TRUST_NCCL", "on");
+}
 
-    /// Returns the error for a failed child: the child's own message, or how it ended.
-    fn failed(&self, message: &str, status: std::process::ExitStatus) -> ReplayError {
-        match message.trim_end() {
-            said if status.code() == Some(1) && !said.is_empty() => ReplayError::Child(said.into()),
-            said => ReplayError::Child(format!(
-                "{}: the replay process ended with {status}\n{said}",
-                self.capture.display()
-            )),
+/// Moves the progress bar by the child's output: first its number of calls, then how many calls are made.
+pub(crate) fn follow(child: &mut Child, bar: &ProgressBar) {
+    let Some(stdout) = child.stdout.take() else { return };
+    let mut made = 0;
+    let numbers = BufReader::new(stdout).lines().map_while(Result::ok).filter_map(|line| line.parse::<u64>().ok());
+    for (place, number) in numbers.enumerate() {
+        if place == 0 {
+            bar.inc_length(number);
+        } else {
+            bar.inc(number.saturating_sub(made));
+            made = number;
         }
     }
 }
 
+/// Returns the error for a failed child: the child's own message, or how it ended.
+pub(crate) fn failed(capture: &Path, message: &str, status: ExitStatus) -> ReplayError {
+    match message.trim_end() {
+        said if status.code() == Some(1) && !said.is_empty() => ReplayError::Child(said.into()),
+        said => ReplayError::Child(format!("{}: the replay process ended with {status}\n{said}", capture.display())),
+    }
+}
+
 /// Reads the beginning of a child's standard error.
-fn message(said: &mut File) -> io::Result<String> {
+pub(crate) fn message(said: &mut File) -> io::Result<String> {
     said.rewind()?;
     let mut bytes = Vec::new();
     said.take(MOST_SAID).read_to_end(&mut bytes)?;
