@@ -1,7 +1,8 @@
 //! The sentences that answer the report's questions. All forms of output use these.
 
 use super::names::Names;
-use super::units::{bytes, count, counted, part_of, rate, share, sizes, time};
+use super::pace::Pace;
+use super::units::{count, counted, part_of, rate, share, sizes, time};
 use crate::answer::{Budget, Late, Pair, RankLate, Report, SpeedRow};
 
 /// Returns whether all ranks and operations are here, and how well clocks are known.
@@ -13,7 +14,9 @@ pub fn complete(report: &Report) -> String {
         Some(ranks) if ranks != complete.ranks_here => ("Not complete", format!("{here} of {} ranks", count(ranks))),
         _ if !lacks.is_empty() => ("Not complete", counted(complete.ranks_here, "rank")),
         Some(ranks) => ("Complete", format!("all {}", counted(ranks, "rank"))),
-        None => ("Complete as far as is known", format!("{} of an unknown number", counted(complete.ranks_here, "rank"))),
+        None => {
+            ("Complete as far as is known", format!("{} of an unknown number", counted(complete.ranks_here, "rank")))
+        }
     };
     let mut text = format!("{verdict}: {ranks} with {}", counted(complete.operations, "operation"));
     for lack in &lacks {
@@ -70,20 +73,24 @@ pub fn late(report: &Report) -> String {
     let all: f64 = late.ranks.iter().map(|rank| rank.cost_us).sum();
     let (place, rank) = first;
     let mut text = if rank.own_us > 0.0 {
+        let (pace, name) = (Pace::of(report), names.gpu(place));
+        let cost = pace.a_step_of_others(rank.cost_us);
+        let of = pace.share(cost).map_or_else(String::new, |part| format!(", {} of it", share(part)));
         format!(
-            "{} is late most: others waited {} because of its own delays, {} of all such waits; \
-             it came last in {} of {}.",
-            capital(&names.gpu(place)),
-            time(rank.own_us),
-            share(part_of(rank.own_us, own)),
+            "{} is late most: each other rank waited for it {} {} on average{of}; {} of that began with {name} itself. \
+             It came last in {} of {}.",
+            capital(&name),
+            time(cost),
+            if pace.of_steps { "a step" } else { "in the whole recording" },
+            share(part_of(rank.own_us, rank.cost_us)),
             count(rank.last),
-            counted(late.resolved, "operation")
+            counted(late.compared, "compared operation")
         )
     } else {
         format!("No rank is late by itself: all {} that others waited for a last rank were passed on.", time(all))
     };
     if let Some((next, rank)) = latest(late).get(1).filter(|(_, rank)| rank.own_us > 0.0) {
-        text += &format!(" Next is {} with {}.", names.gpu(*next), share(part_of(rank.own_us, own)));
+        text += &format!(" Next is {}, with {} of all own delays.", names.gpu(*next), share(part_of(rank.own_us, own)));
     }
     text
 }
@@ -92,7 +99,9 @@ pub fn late(report: &Report) -> String {
 /// largest delay cost where these are equal.
 pub(crate) fn latest(late: &Late) -> Vec<(usize, &RankLate)> {
     let mut ranks: Vec<_> = late.ranks.iter().enumerate().filter(|(_, rank)| rank.cost_us > 0.0).collect();
-    ranks.sort_by(|(_, a), (_, b)| (b.own_us, b.cost_us).partial_cmp(&(a.own_us, a.cost_us)).unwrap_or(std::cmp::Ordering::Equal));
+    ranks.sort_by(|(_, a), (_, b)| {
+        (b.own_us, b.cost_us).partial_cmp(&(a.own_us, a.cost_us)).unwrap_or(std::cmp::Ordering::Equal)
+    });
     ranks
 }
 
@@ -108,8 +117,11 @@ pub fn cost(report: &Report) -> String {
     }
     let of_whole = |ns: u64| share(part_of(ns as f64, whole.total_ns as f64));
     let period = if budget.of_steps { "a step" } else { "the recording" };
-    let parts =
-        format!("{} waiting for other ranks, {} transferring", of_whole(whole.waiting_ns), of_whole(whole.transferring_ns));
+    let parts = format!(
+        "{} waiting for other ranks, {} transferring",
+        of_whole(whole.waiting_ns),
+        of_whole(whole.transferring_ns)
+    );
     let (all, mine) = (time(mean_us(budget, whole.total_ns)), time(mean_us(budget, communication_ns(budget))));
     let mut text = if budget.with_kernels {
         format!(
@@ -126,7 +138,10 @@ pub fn cost(report: &Report) -> String {
         )
     };
     if budget.timed < 1.0 {
-        text += &format!(" {} of the operations have no GPU time and count as time without NCCL.", share(1.0 - budget.timed));
+        text += &format!(
+            " {} of the operations have no GPU time and count as time without NCCL.",
+            share(1.0 - budget.timed)
+        );
     }
     text
 }
@@ -149,7 +164,8 @@ pub fn network(report: &Report) -> String {
             Some(row) => {
                 let dimension = if row.dimension == "unknown" { String::new() } else { format!("{}, ", row.dimension) };
                 let of = sizes(row.from_bytes, row.to_bytes);
-                let size = format!("{} of {of} ({dimension}{})", row.function, counted(row.nranks.max(0) as u64, "rank"));
+                let size =
+                    format!("{} of {of} ({dimension}{})", row.function, counted(row.nranks.max(0) as u64, "rank"));
                 let reached = rate(row.busbw.unwrap_or_default());
                 match (row.utilisation, &speed.link) {
                     (Some(part), _) => format!("{size} reaches {reached} bus bandwidth, {} of its link.", share(part)),
