@@ -3,7 +3,7 @@
 use super::super::names::Names;
 use super::super::units::{UNKNOWN, bytes, count, counted, known as or_unknown, time};
 use super::cell;
-use super::sheet::{View, known, prose, sheet};
+use super::fitted::{View, fitted, known, prose};
 use crate::answer::{Behind, Report, Whereabouts};
 use common::report::Table;
 
@@ -43,7 +43,7 @@ pub(super) fn complete(report: &Report, view: &View) -> String {
             ]
         });
         let heading = ["communicator", "ranks", "found", "missing", "repeated"];
-        text += &sheet(Table::new(heading, 1, &[]), rows, view, "");
+        text += &fitted(Table::new(heading, 1, &[]), rows, view, "");
     }
     text
 }
@@ -83,7 +83,7 @@ pub(super) fn communicators(report: &Report, view: &View) -> String {
             "bytes",
         ];
         let dispensable = ["parent", "made", "bytes", "operations", "from", "first to last init", "nodes", "name"];
-        sheet(Table::new(heading, 6, &dispensable), rows, view, "")
+        fitted(Table::new(heading, 6, &dispensable), rows, view, "")
     })
 }
 
@@ -96,7 +96,7 @@ pub(super) fn unfinished(report: &Report, view: &View) -> String {
             text += &prose(&about(behind, &names), view);
             let rows = behind.ranks.iter().map(|row| whereabouts(row, &names));
             let heading = ["rank", "GPU", "begun", "ended", "last begun", "last ended"];
-            text += &sheet(Table::new(heading, 0, &["GPU", "ended"]), rows, view, "");
+            text += &fitted(Table::new(heading, 0, &["GPU", "ended"]), rows, view, "");
         }
         let more = unfinished.communicators.len().saturating_sub(view.top);
         if more > 0 {

@@ -7,20 +7,20 @@
 //! | `waits.rs` | tables about time: steps, budget, phases, late ranks |
 //! | `network.rs` | tables about the network: speed, pairs |
 //! | `members.rs` | tables about ranks: what is missing, communicators, what is not over |
-//! | `sheet.rs` | a table with its heading, its rows counted |
+//! | `fitted.rs` | a table in the room for it, with a line about the rest |
 //! | `cell.rs` | texts that fit a cell, and times that the clocks resolve |
 
 mod cell;
+mod fitted;
 mod grouped;
 mod members;
 mod network;
 mod questions;
-mod sheet;
 mod waits;
 
 use super::{Chapter, sentences};
 use crate::answer::Report;
-use sheet::{View, prose};
+use fitted::{View, prose};
 
 /// Writes whether all is there, in the first line, and then the answers to the three questions, each in at most 15
 /// lines of 80 characters. `width` is the width of the lines, `top` the largest number of rows of a table.

@@ -4,7 +4,7 @@ use super::super::names::Names;
 use super::super::sentences::pair as pair_name;
 use super::super::units::{UNKNOWN, bytes, count, known as or_unknown, number, time};
 use super::cell;
-use super::sheet::{View, known, prose, sheet};
+use super::fitted::{View, fitted, known, prose};
 use crate::answer::{Pair, Report, SpeedRow};
 use common::report::Table;
 
@@ -49,7 +49,7 @@ pub(super) fn speed(report: &Report, view: &View) -> String {
             Some(link) => format!("The link's rate is from {link}."),
             None => "The link's rate is not given (--link-gbps).".into(),
         };
-        prose(&text, view) + &sheet(Table::new(heading, 2, &dispensable), rows, view, "")
+        prose(&text, view) + &fitted(Table::new(heading, 2, &dispensable), rows, view, "")
     })
 }
 
@@ -139,6 +139,6 @@ pub(super) fn pairs(report: &Report, view: &View) -> String {
             "fitted GB/s",
             "class",
         ];
-        sheet(Table::new(heading, 4, &dispensable), rows, view, "")
+        fitted(Table::new(heading, 4, &dispensable), rows, view, "")
     })
 }

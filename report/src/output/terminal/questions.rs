@@ -5,8 +5,8 @@ use super::super::pace::Pace;
 use super::super::sentences::{self, latest};
 use super::super::units::{UNKNOWN, part_of, share, time};
 use super::cell::{self, NOT_RESOLVED};
+use super::fitted::{View, fitted, prose};
 use super::grouped::groups;
-use super::sheet::{View, prose, sheet};
 use crate::answer::{Budget, GpuBudget, Report};
 use common::report::Table;
 
@@ -48,7 +48,7 @@ pub(super) fn late(report: &Report, view: &View) -> String {
                 wait(report, rank.calls, rank.wait_us, pace.a_step(rank.wait_us)),
             ]
         });
-        sheet(Table::new(heading, 1, &[heading[2], heading[4]]), rows, view, ": --part late")
+        fitted(Table::new(heading, 1, &[heading[2], heading[4]]), rows, view, ": --part late")
     };
     answered("Which rank is late?", &sentences::late(report), view, table)
 }
@@ -86,7 +86,7 @@ pub(super) fn cost(report: &Report, view: &View) -> String {
         let heading = if budget.of_steps { "a step" } else { "in all" };
         let heading = ["time", heading, "share", "least", "least of", "most", "most of"];
         let rows = entries.iter().map(|&(name, of)| entry(budget, &names, name, of));
-        sheet(Table::new(heading, 1, &["least of", "least", "most of"]), rows, view, "")
+        fitted(Table::new(heading, 1, &["least of", "least", "most of"]), rows, view, "")
     };
     answered("What does communication cost a step?", &sentences::cost(report), view, table)
 }
@@ -147,7 +147,7 @@ pub(super) fn network(report: &Report, view: &View) -> String {
             "of link",
         ];
         let of_no_use = ["dimension", "comms", "median", "ranks"];
-        sheet(Table::new(heading, 2, &of_no_use), rows, view, ": --part speed")
+        fitted(Table::new(heading, 2, &of_no_use), rows, view, ": --part speed")
     };
     answered("Is the network as fast as it should be?", &sentences::network(report), view, table)
 }

@@ -1,7 +1,7 @@
 //! Tests of whole texts: their first line, their length and width, and absent parts.
 
 use super::super::Chapter;
-use super::{chapters, questions, sheet::View, tables};
+use super::{chapters, fitted::View, questions, tables};
 use crate::answer::{Part, Report, sample::sample};
 
 const REASON: &str = "the inputs are summaries, which have no single operations.";

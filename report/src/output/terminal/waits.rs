@@ -5,8 +5,8 @@ use super::super::pace::Pace;
 use super::super::sentences::latest;
 use super::super::units::{UNKNOWN, bytes, count, counted, known as or_unknown, number, part_of, share, time};
 use super::cell;
+use super::fitted::{View, fitted, known, prose};
 use super::questions::wait;
-use super::sheet::{View, known, prose, sheet};
 use crate::answer::{GpuBudget, Report, StepSource, Steps, Utilisation};
 use common::report::Table;
 
@@ -33,7 +33,7 @@ pub(super) fn steps(report: &Report, view: &View) -> String {
             ]
         });
         let heading = ["slowest", "length", "mean wait", "most for", "in", "its cost"];
-        text += &sheet(Table::new(heading, 0, &["its cost", "in"]), rows, view, ": --json has all that are kept");
+        text += &fitted(Table::new(heading, 0, &["its cost", "in"]), rows, view, ": --json has all that are kept");
         text
     })
 }
@@ -107,7 +107,7 @@ pub(super) fn budget(report: &Report, view: &View) -> String {
                 share(1.0 - budget.timed)
             );
         }
-        prose(&text, view) + &sheet(Table::new(heading, 1, &dispensable), rows, view, "")
+        prose(&text, view) + &fitted(Table::new(heading, 1, &dispensable), rows, view, "")
     })
 }
 
@@ -147,7 +147,7 @@ pub(super) fn dimensions(report: &Report, view: &View) -> String {
         ];
         let dispensable = ["p95 of step", "p95 while active", "link of step", "wait", "operations"];
         let period = if budget.of_steps { "Means of a rank and step." } else { "Means of a rank." };
-        prose(period, view) + &sheet(Table::new(heading, 2, &dispensable), rows, view, "")
+        prose(period, view) + &fitted(Table::new(heading, 2, &dispensable), rows, view, "")
     })
 }
 
@@ -169,7 +169,7 @@ pub(super) fn phases(report: &Report, view: &View) -> String {
             ]
         });
         let heading = ["from", "to", "windows", "mean", "median", "p95", "overlapping"];
-        sheet(Table::new(heading, 2, &["mean", "windows"]), rows, view, "")
+        fitted(Table::new(heading, 2, &["mean", "windows"]), rows, view, "")
     })
 }
 
@@ -199,7 +199,7 @@ pub(super) fn late(report: &Report, view: &View) -> String {
             count(late.resolved),
             counted(late.compared, "compared operation")
         );
-        prose(&about, view) + &sheet(Table::new(heading, 1, &["calls", "of the time", "last in"]), rows, view, "")
+        prose(&about, view) + &fitted(Table::new(heading, 1, &["calls", "of the time", "last in"]), rows, view, "")
     })
 }
 
@@ -241,7 +241,7 @@ pub(super) fn worst(report: &Report, view: &View) -> String {
         let heading =
             ["function", "communicator", "number", "bytes", "at", "last", "late by", "cost", "of its rank's", "cause"];
         let dispensable = ["of its rank's", "bytes", "number", "cause", "communicator"];
-        sheet(Table::new(heading, 2, &dispensable), rows, view, ": --json has all that are kept")
+        fitted(Table::new(heading, 2, &dispensable), rows, view, ": --json has all that are kept")
     })
 }
 

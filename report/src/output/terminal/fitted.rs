@@ -30,7 +30,7 @@ pub(super) fn prose(text: &str, view: &View) -> String {
 
 /// Lays out the first rows, with a line that says how many more there are, and one that names columns left out.
 /// `more` is how to see the rest.
-pub(super) fn sheet<const N: usize>(
+pub(super) fn fitted<const N: usize>(
     table: Table<N>,
     rows: impl ExactSizeIterator<Item = [String; N]>,
     view: &View,
@@ -61,9 +61,9 @@ mod tests {
     fn the_rest_is_counted_and_named() {
         let rows = || (0..7).map(|row| [row.to_string(), "a".repeat(12)]);
         let table = || Table::new(["row", "letters"], 1, &["letters"]);
-        let text = sheet(table(), rows(), &View { width: 80, top: 5 }, ": --top 7");
+        let text = fitted(table(), rows(), &View { width: 80, top: 5 }, ": --top 7");
         assert!(text.ends_with("\n2 more: --top 7\n") && text.lines().count() == 10, "{text}");
-        let text = sheet(table(), rows(), &View { width: 12, top: 7 }, "");
+        let text = fitted(table(), rows(), &View { width: 12, top: 7 }, "");
         assert!(text.ends_with("left out at\nthis width:\nletters\n"), "{text}");
     }
 }
