@@ -9,19 +9,22 @@ use crate::answer::{Budget, Late, Pair, RankLate, Report, SpeedRow};
 pub fn complete(report: &Report) -> String {
     let complete = &report.complete;
     let lacks = lacks(report);
-    let here = count(complete.ranks_here);
-    let (verdict, ranks) = match complete.ranks {
-        Some(ranks) if ranks != complete.ranks_here => ("Not complete", format!("{here} of {} ranks", count(ranks))),
-        _ if !lacks.is_empty() => ("Not complete", counted(complete.ranks_here, "rank")),
-        Some(ranks) => ("Complete", format!("all {}", counted(ranks, "rank"))),
-        None => {
-            ("Complete as far as is known", format!("{} of an unknown number", counted(complete.ranks_here, "rank")))
-        }
+    let verdict = match complete.ranks {
+        Some(ranks) if ranks != complete.ranks_here => "Not complete",
+        _ if !lacks.is_empty() => "Not complete",
+        Some(_) => "Complete",
+        None => "Complete as far as is known",
     };
-    let mut text = format!("{verdict}: {ranks} with {}", counted(complete.operations, "operation"));
-    for lack in &lacks {
-        text += "; ";
-        text += lack;
+    let ranks = match complete.ranks {
+        Some(ranks) if ranks == complete.ranks_here => format!("all {}", counted(ranks, "rank")),
+        Some(ranks) => format!("{} of {}", count(complete.ranks_here), counted(ranks, "rank")),
+        None => format!("{} of an unknown number", counted(complete.ranks_here, "rank")),
+    };
+    let are = if complete.ranks_here == 1 { "is" } else { "are" };
+    let mut text = format!("{verdict}: {ranks} {are} here with {}", counted(complete.operations, "operation"));
+    if !lacks.is_empty() {
+        text += ", but ";
+        text += &lacks.join(", ");
     }
     text += &match complete.clock_error_us {
         Some(us) => format!("; clocks agree to within {}", time(us)),
@@ -89,7 +92,7 @@ pub fn late(report: &Report) -> String {
     } else {
         format!("No rank is late by itself: all {} that others waited for a last rank were passed on.", time(all))
     };
-    if let Some((next, rank)) = latest(late).get(1).filter(|(_, rank)| rank.own_us > 0.0) {
+    if let Some((next, rank)) = latest(late).get(1).filter(|(_, rank)| part_of(rank.own_us, own) >= 0.01) {
         text += &format!(" Next is {}, with {} of all own delays.", names.gpu(*next), share(part_of(rank.own_us, own)));
     }
     text
