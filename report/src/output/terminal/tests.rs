@@ -66,9 +66,9 @@ fn whether_all_is_there_comes_first() {
     (report.complete.unmatched, report.complete.unfinished) = (0, 0);
     let first = |report: &Report| tables(report, 200, 5).lines().next().unwrap().to_owned();
     let clocks = "; clocks agree to within 12.0 us, waits are known to 4.00 us.";
-    assert_eq!(first(&report), format!("Complete: all 8 ranks with 9,120 operations{clocks}"));
+    assert_eq!(first(&report), format!("Complete: all 8 ranks are here with 9,120 operations{clocks}"));
     report.complete.ranks_here = 7;
-    assert_eq!(first(&report), format!("Not complete: 7 of 8 ranks with 9,120 operations{clocks}"));
+    assert_eq!(first(&report), format!("Not complete: 7 of 8 ranks are here with 9,120 operations{clocks}"));
 }
 
 #[test]
