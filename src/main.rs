@@ -10,6 +10,7 @@ mod capture;
 mod demo;
 mod doctor;
 mod host;
+mod inherited;
 mod installed;
 mod launch;
 mod offspring;

@@ -326,6 +326,13 @@ fn a_person_reads_a_line_and_a_way_out_for_each_finding() {
     assert_eq!(printed.matches("FAILS").count(), 1, "{printed}");
 }
 
+/// Before the job is started through `run`, so that it need not be asked again.
+#[test]
+fn what_the_installed_library_lacks_is_said_though_no_host_finds_it() {
+    let (report, _) = examine(&Site::new(), &[("LD_LIBRARY_PATH", "/nowhere"), ("NCCL_SCOREP_OTEL", "on")]);
+    assert!(["library-not-found", "otel-missing"].iter().all(|code| codes(&report).contains(code)), "{report:#}");
+}
+
 #[test]
 fn names_do_not_steer_the_terminal() {
     let site = Site::new();

@@ -78,6 +78,30 @@ fn a_setting_that_means_nothing_is_told_once() {
     }
 }
 
+/// A setting of blanks is not set, and a wrong one leaves the replay's own default.
+#[test]
+fn what_a_setting_asks_for_and_does_not_get_is_told_once() {
+    let said = |settings: &[(&str, &str)]| {
+        let (_, said, status) = output(replay("nodes2x1_comms").envs(settings.iter().copied()));
+        assert_eq!(status, Some(0), "{said}");
+        said
+    };
+    for (setting, part) in [
+        (("NCCL_SCOREP_CHAIN", "no-such-plugin"), "no second plugin: "),
+        (("NCCL_SCOREP_RECORD", "/dev/null/place"), "no recording in /dev/null/place"),
+        (("NCCL_SCOREP_OTEL", "on"), "nothing is exported"),
+    ] {
+        for log in [None, Some(" ")] {
+            let settings: Vec<_> = [setting].into_iter().chain(log.map(|log| ("NCCL_SCOREP_LOG", log))).collect();
+            let said = said(&settings);
+            assert!(said.lines().count() == 1 && said.contains(part), "{settings:?}: {said}");
+        }
+    }
+    assert_eq!(said(&[("NCCL_SCOREP_CHAIN", " "), ("NCCL_SCOREP_RECORD", "\t"), ("NCCL_SCOREP_OTEL", "")]), "");
+    let wrong = said(&[("NCCL_SCOREP_LOG", "loud"), ("NCCL_SCOREP_MEMORY_MB", " ")]);
+    assert!(wrong.lines().count() == 1 && wrong.contains("NCCL_SCOREP_LOG=loud is not understood"), "{wrong}");
+}
+
 #[test]
 fn the_summary_may_be_printed_and_its_directory_is_made() {
     // the process differs each time
@@ -113,8 +137,10 @@ fn the_demo_needs_no_repository() {
     let directory = tempfile::tempdir().unwrap();
     let mut command = tool::tool();
     command.arg("demo").current_dir(directory.path()).env("TMPDIR", directory.path());
-    let (printed, said, status) = output(&mut command);
-    assert_eq!((said.as_str(), status), ("", Some(0)));
+    let (printed, said, status) = output(command.env("NCCL_SCOREP_PRESET", "bogus"));
+    // one line for both runs
+    assert!(said.starts_with("scorep-nccl: NCCL_SCOREP_PRESET=bogus is not understood"), "{said}");
+    assert_eq!((said.lines().count(), status), (1, Some(0)), "{said}");
     assert_eq!(printed.matches("picture: ").count(), 2, "{printed}");
     // no other file is left
     let left: Vec<_> = directory.path().read_dir().unwrap().map(|entry| entry.unwrap().file_name()).collect();

@@ -27,7 +27,8 @@ pub(crate) fn check(
     score_p: Option<&Path>,
 ) -> (Vec<Finding>, Option<Features>) {
     let (mut findings, mut built_with) = (Vec::new(), None);
-    if let Err(missing) = library::installed(named) {
+    let installed = library::installed(named);
+    if let Err(missing) = &installed {
         findings.push(Finding::new(
             Code::LibraryMissing,
             missing.to_string(),
@@ -87,7 +88,12 @@ pub(crate) fn check(
         }
     }
     findings.extend(one_image(&images));
-    (findings, built_with)
+    // where the hosts do not find the library, it is the one that `run` would let them find
+    let of_installed = || match loader::load(&installed.ok()?) {
+        Loaded::Ours { features, .. } => Some(features),
+        _ => None,
+    };
+    (findings, built_with.or_else(of_installed))
 }
 
 /// Returns the cure for a wrong file under a name of the library.
