@@ -326,6 +326,13 @@ fn a_person_reads_a_line_and_a_way_out_for_each_finding() {
     assert_eq!(printed.matches("FAILS").count(), 1, "{printed}");
 }
 
+/// A program without it aborts, whatever plugin NCCL loads.
+#[test]
+fn the_page_on_score_p_begins_with_the_thread_model() {
+    let first = include_str!("../docs/score-p.md").split("\n\n").nth(1).unwrap();
+    assert!(first.contains("--thread=pthread") && first.contains("aborts the program"), "{first}");
+}
+
 /// Before the job is started through `run`, so that it need not be asked again.
 #[test]
 fn what_the_installed_library_lacks_is_said_though_no_host_finds_it() {

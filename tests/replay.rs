@@ -62,6 +62,21 @@ fn operations_of_an_old_nccl_have_times() {
 }
 
 #[test]
+fn notes_name_communicators_and_releases() {
+    for (run, release) in
+        [("nvlink2_collectives", "(up to 2.30; cured in 2.31)"), ("v232_nodes2x1_defaults", "NCCL_ALLGATHERV_ENABLE=0")]
+    {
+        let summary = tool::summary(replay(run).args(["--format", "json"]));
+        let known: Vec<&str> =
+            summary["communicators"].as_array().unwrap().iter().map(|row| row["comm"].as_str().unwrap()).collect();
+        let text = tool::succeed(&mut replay(run));
+        let mut notes = text.lines().filter_map(|line| line.strip_prefix("note: operations of communicator "));
+        let is_named = |note: &str| known.iter().any(|comm| note.starts_with(comm)) && note.contains(release);
+        assert!(notes.clone().count() > 0 && notes.all(is_named) && !text.contains("interface v"), "{run}: {text}");
+    }
+}
+
+#[test]
 fn a_setting_that_means_nothing_is_told_once() {
     let sound = tool::succeed(&mut replay("nodes2x1_comms"));
     for log in [None, Some("warn")] {
