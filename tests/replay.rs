@@ -117,6 +117,18 @@ fn what_a_setting_asks_for_and_does_not_get_is_told_once() {
     assert!(wrong.lines().count() == 1 && wrong.contains("NCCL_SCOREP_LOG=loud is not understood"), "{wrong}");
 }
 
+/// The setting is about what processes of a job send to each other.
+#[test]
+fn ranks_are_compared_though_a_job_would_gather_nothing() {
+    let lateness = |gather: &str| {
+        let mut command = replay("nodes2x2_train");
+        command.args(["--lateness", "--format", "json"]).env("NCCL_SCOREP_GATHER_KB", gather);
+        tool::summary(&mut command)["lateness"].take()
+    };
+    let compared = lateness("1024");
+    assert!(compared.as_array().is_some_and(|rows| !rows.is_empty()) && lateness("0") == compared, "{compared}");
+}
+
 #[test]
 fn the_summary_may_be_printed_and_its_directory_is_made() {
     // the process differs each time

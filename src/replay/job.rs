@@ -95,9 +95,13 @@ impl Job<'_> {
         }
         if !self.request.needs_timeline() {
             command.env("NCCL_SCOREP_GATHER_KB", "0");
-        } else if !self.settings.has("NCCL_SCOREP_LANE_MB") {
-            // no job competes for the memory, and the capture takes more
-            command.env("NCCL_SCOREP_LANE_MB", "65536");
+        } else {
+            // nothing is sent, and 0 would leave the ranks and their clocks uncompared
+            command.env_remove("NCCL_SCOREP_GATHER_KB");
+            if !self.settings.has("NCCL_SCOREP_LANE_MB") {
+                // no job competes for the memory, and the capture takes more
+                command.env("NCCL_SCOREP_LANE_MB", "65536");
+            }
         }
         command.env_remove("SCOREP_METRIC_PLUGINS").env_remove("SCOREP_SUBSTRATE_PLUGINS");
         // recorded callbacks come whatever the plugin asks NCCL for, and no job can hang
