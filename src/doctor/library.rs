@@ -2,7 +2,7 @@
 
 use super::finding::{Code, Finding};
 use super::surroundings::Surroundings;
-use crate::installed::library::{self, FILE, Links};
+use crate::installed::library::{self, FILE, Links, NotInstalled};
 use crate::installed::loader::{self, Features, Loaded};
 use std::path::{Path, PathBuf};
 
@@ -28,13 +28,7 @@ pub(crate) fn check(
 ) -> (Vec<Finding>, Option<Features>) {
     let (mut findings, mut built_with) = (Vec::new(), None);
     let installed = library::installed(named);
-    if let Err(missing) = &installed {
-        findings.push(Finding::new(
-            Code::LibraryMissing,
-            missing.to_string(),
-            "install both together: `cmake --install`",
-        ));
-    }
+    let mut links = Vec::new();
     let mut images: Vec<(String, usize, PathBuf)> = Vec::new();
     for Name { file, host } in names(around, ours) {
         let mut loaded = loader::load(Path::new(&file));
@@ -65,6 +59,7 @@ pub(crate) fn check(
                 findings.push(match link_without_end(around, &file) {
                     Some((link, end)) => {
                         let what = format!("{}, which {host} loads, is a symbolic link to {end}", link.display());
+                        links.push(link);
                         Finding::new(Code::LibraryBroken, what, format!("make it a symbolic link to {FILE}"))
                     }
                     None => {
@@ -88,6 +83,19 @@ pub(crate) fn check(
         }
     }
     findings.extend(one_image(&images));
+    // a link that leads nowhere is there: one finding says so
+    let leads_nowhere = |missing: &Path| {
+        let directory = |path: &Path| path.parent().and_then(|parent| parent.canonicalize().ok());
+        links.iter().any(|link| link.file_name() == missing.file_name() && directory(link) == directory(missing))
+    };
+    match &installed {
+        Err(NotInstalled::Link { link }) if leads_nowhere(link) => {}
+        Err(missing) => {
+            let cure = "install both together: `cmake --install`";
+            findings.insert(0, Finding::new(Code::LibraryMissing, missing.to_string(), cure));
+        }
+        Ok(_) => {}
+    }
     // where the hosts do not find the library, it is the one that `run` would let them find
     let of_installed = || match loader::load(&installed.ok()?) {
         Loaded::Ours { features, .. } => Some(features),
