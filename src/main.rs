@@ -11,6 +11,7 @@ mod capture;
 mod demo;
 mod doctor;
 mod host;
+mod inherited;
 mod installed;
 mod kernels;
 mod launch;

@@ -11,12 +11,12 @@ pub(crate) mod recordings;
 pub(crate) mod request;
 mod sending;
 
+use crate::inherited::Inherited;
 use crate::installed::library;
+use crate::otf2;
 use crate::output::{leftovers, place};
 use crate::replay::recordings::Recordings;
 use crate::trace::ProcessTrace;
-use crate::{otf2, output};
-use common::config::Settings;
 use common::files;
 use common::summary::Summary;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -74,8 +74,7 @@ pub(crate) fn replay(request: &Request) -> Result<Outcome, ReplayError> {
     if let Some(directory) = &request.otf2 {
         otf2::check(directory)?;
     }
-    let not_understood = Settings::from_environment().1;
-    not_understood.iter().for_each(output::say);
+    let settings = Inherited::read();
     let scratch = leftovers::make(|| TempDir::with_prefix("scorep-nccl-"))
         .map_err(|error| ReplayError::io(&std::env::temp_dir(), error))?;
     library::Links::of(scratch.path()).make(&library).map_err(|error| ReplayError::io(scratch.path(), error))?;
@@ -92,7 +91,7 @@ pub(crate) fn replay(request: &Request) -> Result<Outcome, ReplayError> {
             number,
             bar: &bar,
             unsent: &unsent,
-            not_understood: &not_understood,
+            settings: &settings,
         })
         .collect();
     let results = run_all(&jobs, None, Job::run);

@@ -1,6 +1,7 @@
 //! The table of one recording: starts the child process, and gives its file the final name.
 
 use super::child;
+use crate::inherited::Inherited;
 use crate::output::leftovers;
 use crate::replay::job::{failed, follow, message, settings};
 use crate::replay::{ReplayError, request::WINDOW_SECONDS};
@@ -21,8 +22,8 @@ pub(super) struct Job<'a> {
     pub(super) scratch: &'a Path,
     pub(super) number: usize,
     pub(super) bar: &'a ProgressBar,
-    /// One line for each setting that was not understood.
-    pub(super) not_understood: &'a [String],
+    /// Settings that the child inherits.
+    pub(super) settings: &'a Inherited,
 }
 
 impl Job<'_> {
@@ -43,10 +44,10 @@ impl Job<'_> {
         let (mut said, stderr) = said.map_err(|error| ReplayError::io(own, error))?;
         let mut command = offspring::of_own(child::COMMAND).map_err(on_capture)?;
         command.arg(self.scratch).arg(self.capture).arg(&summary).arg(own);
-        settings(&mut command, &summary, WINDOW_SECONDS, self.not_understood);
+        settings(&mut command, &summary, WINDOW_SECONDS, self.settings);
         // neither lanes nor arrivals: the operations themselves come out
         command.env("NCCL_SCOREP_LANES", "off").env("NCCL_SCOREP_GATHER_KB", "0");
-        if std::env::var_os("NCCL_SCOREP_LOG").is_none() {
+        if !self.settings.has("NCCL_SCOREP_LOG") {
             // the summary has all remarks on a replay
             command.env("NCCL_SCOREP_LOG", "off");
         }
@@ -58,7 +59,8 @@ impl Job<'_> {
         if !status.success() {
             return Err(failed(self.capture, &message, status));
         }
-        message.lines().for_each(output::line);
+        // all children may say the same
+        message.lines().for_each(output::once);
         Ok(())
     }
 

@@ -19,12 +19,11 @@ mod open_files;
 mod replays;
 mod sorter;
 
+use crate::inherited::Inherited;
 use crate::installed::library;
-use crate::output;
 use crate::output::{leftovers, place};
 use crate::replay::recordings::Recordings;
 use crate::replay::{ReplayError, captures, progress_bar, run_all};
-use common::config::Settings;
 use job::Job;
 use std::path::{Path, PathBuf};
 
@@ -70,8 +69,7 @@ pub(crate) fn write(recordings: &[PathBuf], to: &Path, how: &How) -> Result<Outc
     recordings.check_processes()?;
     place::check_directory(to, to)?;
     std::fs::create_dir_all(to).map_err(|error| ReplayError::io(to, error))?;
-    let not_understood = Settings::from_environment().1;
-    not_understood.iter().for_each(output::say);
+    let settings = Inherited::read();
     // beside the tables: what the system keeps for temporary files may be memory
     let scratch = leftovers::make(|| tempfile::Builder::new().prefix(".scorep-nccl-").tempdir_in(to));
     let scratch = scratch.map_err(|error| ReplayError::io(to, error))?;
@@ -87,7 +85,7 @@ pub(crate) fn write(recordings: &[PathBuf], to: &Path, how: &How) -> Result<Outc
         scratch,
         number,
         bar: bar_of_all,
-        not_understood: &not_understood,
+        settings: &settings,
     });
     let jobs: Vec<Job<'_>> = jobs.collect();
     let results = run_all(&jobs, how.jobs, Job::run);
