@@ -11,4 +11,5 @@
 
 pub mod answer;
 pub mod job;
+pub mod output;
 pub mod stream;

@@ -1,0 +1,55 @@
+//! Names of GPUs and communicators for people.
+
+use crate::answer::{Made, Report};
+use rustc_hash::FxHashMap;
+
+/// Number of first digits of a communicator's id, of 16, that distinguish the communicators of most jobs.
+const DIGITS: usize = 8;
+
+/// The names of a report.
+#[derive(Debug)]
+pub(crate) struct Names<'a> {
+    gpus: &'a [String],
+    communicators: FxHashMap<&'a str, &'a Made>,
+    /// Number of digits of ids that distinguishes the communicators.
+    digits: usize,
+}
+
+impl<'a> Names<'a> {
+    /// Takes the names of a report.
+    pub(crate) fn of(report: &'a Report) -> Self {
+        let rows = report.communicators.known().map_or(&[][..], |communicators| &communicators.rows);
+        let communicators: FxHashMap<_, _> = rows.iter().map(|made| (made.comm.as_str(), made)).collect();
+        let mut short: Vec<&str> = communicators.keys().map(|comm| first(comm, DIGITS)).collect();
+        short.sort_unstable();
+        short.dedup();
+        let digits = if short.len() == communicators.len() { DIGITS } else { usize::MAX };
+        Self { gpus: &report.gpus, communicators, digits }
+    }
+
+    /// Returns the name of the GPU at this place.
+    pub(crate) fn gpu(&self, place: usize) -> String {
+        self.gpus.get(place).cloned().unwrap_or_else(|| format!("GPU {place}"))
+    }
+
+    /// Returns the names of neighbouring GPUs from this place on: one name, or the first and the last.
+    pub(crate) fn gpus(&self, from: usize, number: usize) -> String {
+        let last = (from + number).min(self.gpus.len()).saturating_sub(1);
+        if last <= from { self.gpu(from) } else { format!("{} to {}", self.gpu(from), self.gpu(last)) }
+    }
+
+    /// Returns the communicator's dimension, if it is known, and its name, or else its id.
+    pub(crate) fn communicator(&self, comm: &str) -> String {
+        let Some(made) = self.communicators.get(comm) else { return first(comm, DIGITS).to_owned() };
+        let name = if made.name.is_empty() { first(comm, self.digits) } else { &made.name };
+        match made.dimension.name.as_str() {
+            "" | "unknown" => name.to_owned(),
+            dimension => format!("{dimension} {name}"),
+        }
+    }
+}
+
+/// Returns the first digits of an id.
+fn first(id: &str, digits: usize) -> &str {
+    id.get(..digits).unwrap_or(id)
+}

@@ -1,0 +1,215 @@
+//! The sentences that answer the report's questions. All forms of output use these.
+
+use super::names::Names;
+use super::units::{bytes, count, counted, part_of, rate, share, sizes, time};
+use crate::answer::{Budget, Late, Pair, RankLate, Report, SpeedRow};
+
+/// Returns whether all ranks and operations are here, and how well clocks are known.
+pub fn complete(report: &Report) -> String {
+    let complete = &report.complete;
+    let lacks = lacks(report);
+    let here = count(complete.ranks_here);
+    let (verdict, ranks) = match complete.ranks {
+        Some(ranks) if ranks != complete.ranks_here => ("Not complete", format!("{here} of {} ranks", count(ranks))),
+        _ if !lacks.is_empty() => ("Not complete", counted(complete.ranks_here, "rank")),
+        Some(ranks) => ("Complete", format!("all {}", counted(ranks, "rank"))),
+        None => ("Complete as far as is known", format!("{} of an unknown number", counted(complete.ranks_here, "rank"))),
+    };
+    let mut text = format!("{verdict}: {ranks} with {}", counted(complete.operations, "operation"));
+    for lack in &lacks {
+        text += "; ";
+        text += lack;
+    }
+    text += &match complete.clock_error_us {
+        Some(us) => format!("; clocks agree to within {}", time(us)),
+        None => "; clocks are not connected, so times of different machines are not compared".into(),
+    };
+    if let Some(us) = complete.wait_error_us {
+        text += &format!(", waits are known to {}", time(us));
+    }
+    text + "."
+}
+
+/// Returns the deficiencies of the data, each in a few words.
+fn lacks(report: &Report) -> Vec<String> {
+    let complete = &report.complete;
+    let unread = complete.inputs.iter().filter(|input| input.problem.is_some()).count();
+    let lack = |number: u64, noun: &str, what: &str| (number > 0).then(|| format!("{} {what}", counted(number, noun)));
+    let lacking = complete.communicators.len();
+    [
+        lack(unread as u64, "input", "left out"),
+        lack(lacking as u64, "communicator", "with missing or repeated ranks"),
+        lack(complete.dropped, "event", "not recorded"),
+        lack(complete.untimed, "operation", "without a GPU time"),
+        lack(complete.unmatched, "operation", "not matched over all ranks"),
+        lack(complete.unfinished, "operation", "never ended"),
+        lack(complete.invisible, "call", "that NCCL reports no operation of"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// Returns which rank is late.
+pub fn late(report: &Report) -> String {
+    let late = match (report.late.known(), report.late.absent()) {
+        (Some(late), _) => late,
+        (None, reason) => return absent(reason),
+    };
+    let Some(first) = latest(late).first().copied() else {
+        return match late.compared {
+            0 => "Not known: no operation's times could be compared over its ranks.".into(),
+            compared => format!(
+                "No rank is late: in none of {} did a rank begin later than the others by more than the clocks' error.",
+                counted(compared, "compared operation")
+            ),
+        };
+    };
+    let names = Names::of(report);
+    let own: f64 = late.ranks.iter().map(|rank| rank.own_us).sum();
+    let all: f64 = late.ranks.iter().map(|rank| rank.cost_us).sum();
+    let (place, rank) = first;
+    let mut text = if rank.own_us > 0.0 {
+        format!(
+            "{} is late most: others waited {} because of its own delays, {} of all such waits; \
+             it came last in {} of {}.",
+            capital(&names.gpu(place)),
+            time(rank.own_us),
+            share(part_of(rank.own_us, own)),
+            count(rank.last),
+            counted(late.resolved, "operation")
+        )
+    } else {
+        format!("No rank is late by itself: all {} that others waited for a last rank were passed on.", time(all))
+    };
+    if let Some((next, rank)) = latest(late).get(1).filter(|(_, rank)| rank.own_us > 0.0) {
+        text += &format!(" Next is {} with {}.", names.gpu(*next), share(part_of(rank.own_us, own)));
+    }
+    text
+}
+
+/// Returns the places of the GPUs that others waited for, and their waits: the largest own delay cost first, and the
+/// largest delay cost where these are equal.
+pub(crate) fn latest(late: &Late) -> Vec<(usize, &RankLate)> {
+    let mut ranks: Vec<_> = late.ranks.iter().enumerate().filter(|(_, rank)| rank.cost_us > 0.0).collect();
+    ranks.sort_by(|(_, a), (_, b)| (b.own_us, b.cost_us).partial_cmp(&(a.own_us, a.cost_us)).unwrap_or(std::cmp::Ordering::Equal));
+    ranks
+}
+
+/// Returns what communication costs a step.
+pub fn cost(report: &Report) -> String {
+    let budget = match (report.budget.known(), report.budget.absent()) {
+        (Some(budget), _) => budget,
+        (None, reason) => return absent(reason),
+    };
+    let whole = &budget.whole;
+    if whole.total_ns == 0 {
+        return "Not known: no GPU has any time.".into();
+    }
+    let of_whole = |ns: u64| share(part_of(ns as f64, whole.total_ns as f64));
+    let period = if budget.of_steps { "a step" } else { "the recording" };
+    let parts =
+        format!("{} waiting for other ranks, {} transferring", of_whole(whole.waiting_ns), of_whole(whole.transferring_ns));
+    let (all, mine) = (time(mean_us(budget, whole.total_ns)), time(mean_us(budget, communication_ns(budget))));
+    let mut text = if budget.with_kernels {
+        format!(
+            "Communication beside which nothing is computed takes {} of {period}, {mine} of {all}: {parts}. \
+             Another {} of {period} is communication beside computation.",
+            of_whole(communication_ns(budget)),
+            of_whole(whole.overlapped_ns)
+        )
+    } else {
+        format!(
+            "NCCL is under way in {} of {period}, {mine} of {all}: {parts}. Whether computation runs beside it is not \
+             known without kernels (--kernels).",
+            of_whole(communication_ns(budget))
+        )
+    };
+    if budget.timed < 1.0 {
+        text += &format!(" {} of the operations have no GPU time and count as time without NCCL.", share(1.0 - budget.timed));
+    }
+    text
+}
+
+/// Returns the time in NCCL of all GPUs without computation beside it, nanoseconds.
+pub(crate) fn communication_ns(budget: &Budget) -> u64 {
+    budget.whole.waiting_ns.saturating_add(budget.whole.transferring_ns)
+}
+
+/// Returns a time of all GPUs as the mean of a GPU and step, microseconds.
+fn mean_us(budget: &Budget, ns: u64) -> f64 {
+    ns as f64 / 1e3 / budget.gpus.len().max(1) as f64 / budget.steps.max(1) as f64
+}
+
+/// Returns whether the network is as fast as it should be.
+pub fn network(report: &Report) -> String {
+    let names = Names::of(report);
+    let mut text = match (report.speed.known(), report.speed.absent()) {
+        (Some(speed), _) => match heaviest(&speed.rows) {
+            Some(row) => {
+                let dimension = if row.dimension == "unknown" { String::new() } else { format!("{}, ", row.dimension) };
+                let of = sizes(row.from_bytes, row.to_bytes);
+                let size = format!("{} of {of} ({dimension}{})", row.function, counted(row.nranks.max(0) as u64, "rank"));
+                let reached = rate(row.busbw.unwrap_or_default());
+                match (row.utilisation, &speed.link) {
+                    (Some(part), _) => format!("{size} reaches {reached} bus bandwidth, {} of its link.", share(part)),
+                    (None, Some(_)) => format!("{size} reaches {reached} bus bandwidth; no rate of its link is given."),
+                    (None, None) => format!(
+                        "{size} reaches {reached} bus bandwidth; whether the link allows more is not known without its \
+                         rate (--link-gbps)."
+                    ),
+                }
+            }
+            None => "Not known: no operation has a bus bandwidth.".into(),
+        },
+        (None, reason) => absent(reason),
+    };
+    text += " ";
+    text += &match report.pairs.known() {
+        Some(pairs) => slow(&pairs.rows, &names),
+        None => "Pairs of ranks are not known.".into(),
+    };
+    text
+}
+
+/// Says which pairs are slow.
+fn slow(pairs: &[Pair], names: &Names<'_>) -> String {
+    let compared = pairs.iter().filter(|pair| pair.z.is_some()).count();
+    let mut slow: Vec<&Pair> = pairs.iter().filter(|pair| pair.slow).collect();
+    slow.sort_by(|a, b| a.z.partial_cmp(&b.z).unwrap_or(std::cmp::Ordering::Equal));
+    match slow.first() {
+        _ if compared == 0 => "No pair of ranks could be compared with others of its class.".into(),
+        None => format!("None of {} is slow beside others of its class.", counted(compared as u64, "compared pair")),
+        Some(worst) => format!(
+            "{} of {} {} slow beside others of {} class, first {}.",
+            count(slow.len() as u64),
+            counted(compared as u64, "compared pair"),
+            if slow.len() == 1 { "is" } else { "are" },
+            if slow.len() == 1 { "its" } else { "their" },
+            pair(worst, names)
+        ),
+    }
+}
+
+/// Returns the names of a pair: `rank 2 to rank 5`.
+pub(crate) fn pair(pair: &Pair, names: &Names<'_>) -> String {
+    let name = |gpu: Option<usize>, rank: i32| gpu.map_or_else(|| format!("rank {rank}"), |gpu| names.gpu(gpu));
+    format!("{} to {}", name(pair.from, pair.rank), name(pair.to, pair.peer))
+}
+
+/// Returns the row that most time of transfers is in, among those with a bus bandwidth.
+pub(crate) fn heaviest(rows: &[SpeedRow]) -> Option<&SpeedRow> {
+    let time = |row: &&SpeedRow| row.median_us.unwrap_or_default() * row.compared as f64;
+    rows.iter().filter(|row| row.busbw.is_some()).max_by(|a, b| time(a).total_cmp(&time(b)))
+}
+
+/// Says that an answer is absent.
+fn absent(reason: Option<&str>) -> String {
+    format!("Not known: {}", reason.unwrap_or("the report does not have this part."))
+}
+
+/// Returns the text with a capital first letter.
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
