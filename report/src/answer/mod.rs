@@ -9,6 +9,8 @@ mod complete;
 mod late;
 mod pairs;
 mod phases;
+#[cfg(any(test, feature = "sample"))]
+pub mod sample;
 mod speed;
 mod steps;
 mod swim;

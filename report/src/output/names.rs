@@ -3,7 +3,7 @@
 use crate::answer::{Made, Report};
 use rustc_hash::FxHashMap;
 
-/// Number of first digits of a communicator's id, of 16, that distinguish the communicators of most jobs.
+/// Least number of first digits of a communicator's id, of 16; they distinguish the communicators of most jobs.
 const DIGITS: usize = 8;
 
 /// The names of a report.
@@ -11,7 +11,7 @@ const DIGITS: usize = 8;
 pub(crate) struct Names<'a> {
     gpus: &'a [String],
     communicators: FxHashMap<&'a str, &'a Made>,
-    /// Number of digits of ids that distinguishes the communicators.
+    /// Number of first digits of ids that distinguishes the communicators without a name.
     digits: usize,
 }
 
@@ -20,10 +20,9 @@ impl<'a> Names<'a> {
     pub(crate) fn of(report: &'a Report) -> Self {
         let rows = report.communicators.known().map_or(&[][..], |communicators| &communicators.rows);
         let communicators: FxHashMap<_, _> = rows.iter().map(|made| (made.comm.as_str(), made)).collect();
-        let mut short: Vec<&str> = communicators.keys().map(|comm| first(comm, DIGITS)).collect();
-        short.sort_unstable();
-        short.dedup();
-        let digits = if short.len() == communicators.len() { DIGITS } else { usize::MAX };
+        let nameless: Vec<&str> =
+            rows.iter().filter(|made| made.name.is_empty()).map(|made| made.comm.as_str()).collect();
+        let digits = (DIGITS..2 * DIGITS).find(|digits| are_distinct(&nameless, *digits)).unwrap_or(2 * DIGITS);
         Self { gpus: &report.gpus, communicators, digits }
     }
 
@@ -40,7 +39,7 @@ impl<'a> Names<'a> {
 
     /// Returns the communicator's dimension, if it is known, and its name, or else its id.
     pub(crate) fn communicator(&self, comm: &str) -> String {
-        let Some(made) = self.communicators.get(comm) else { return first(comm, DIGITS).to_owned() };
+        let Some(made) = self.communicators.get(comm) else { return first(comm, self.digits).to_owned() };
         let name = if made.name.is_empty() { first(comm, self.digits) } else { &made.name };
         match made.dimension.name.as_str() {
             "" | "unknown" => name.to_owned(),
@@ -52,4 +51,12 @@ impl<'a> Names<'a> {
 /// Returns the first digits of an id.
 fn first(id: &str, digits: usize) -> &str {
     id.get(..digits).unwrap_or(id)
+}
+
+/// Returns whether ids differ in their first digits.
+fn are_distinct(ids: &[&str], digits: usize) -> bool {
+    let mut short: Vec<&str> = ids.iter().map(|id| first(id, digits)).collect();
+    short.sort_unstable();
+    short.dedup();
+    short.len() == ids.len()
 }

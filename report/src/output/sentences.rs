@@ -1,24 +1,29 @@
 //! The sentences that answer the report's questions. All forms of output use these.
 
 use super::names::Names;
-use super::units::{bytes, count, counted, part_of, rate, share, sizes, time};
+use super::units::{count, counted, part_of, rate, share, sizes, time};
 use crate::answer::{Budget, Late, Pair, RankLate, Report, SpeedRow};
 
 /// Returns whether all ranks and operations are here, and how well clocks are known.
 pub fn complete(report: &Report) -> String {
     let complete = &report.complete;
     let lacks = lacks(report);
-    let here = count(complete.ranks_here);
-    let (verdict, ranks) = match complete.ranks {
-        Some(ranks) if ranks != complete.ranks_here => ("Not complete", format!("{here} of {} ranks", count(ranks))),
-        _ if !lacks.is_empty() => ("Not complete", counted(complete.ranks_here, "rank")),
-        Some(ranks) => ("Complete", format!("all {}", counted(ranks, "rank"))),
-        None => ("Complete as far as is known", format!("{} of an unknown number", counted(complete.ranks_here, "rank"))),
+    let verdict = match complete.ranks {
+        Some(ranks) if ranks != complete.ranks_here => "Not complete",
+        _ if !lacks.is_empty() => "Not complete",
+        Some(_) => "Complete",
+        None => "Complete as far as is known",
     };
-    let mut text = format!("{verdict}: {ranks} with {}", counted(complete.operations, "operation"));
-    for lack in &lacks {
-        text += "; ";
-        text += lack;
+    let ranks = match complete.ranks {
+        Some(ranks) if ranks == complete.ranks_here => format!("all {}", counted(ranks, "rank")),
+        Some(ranks) => format!("{} of {}", count(complete.ranks_here), counted(ranks, "rank")),
+        None => format!("{} of an unknown number", counted(complete.ranks_here, "rank")),
+    };
+    let are = if complete.ranks_here == 1 { "is" } else { "are" };
+    let mut text = format!("{verdict}: {ranks} {are} here with {}", counted(complete.operations, "operation"));
+    if !lacks.is_empty() {
+        text += ", but ";
+        text += &lacks.join(", ");
     }
     text += &match complete.clock_error_us {
         Some(us) => format!("; clocks agree to within {}", time(us)),
@@ -82,7 +87,7 @@ pub fn late(report: &Report) -> String {
     } else {
         format!("No rank is late by itself: all {} that others waited for a last rank were passed on.", time(all))
     };
-    if let Some((next, rank)) = latest(late).get(1).filter(|(_, rank)| rank.own_us > 0.0) {
+    if let Some((next, rank)) = latest(late).get(1).filter(|(_, rank)| part_of(rank.own_us, own) >= 0.01) {
         text += &format!(" Next is {} with {}.", names.gpu(*next), share(part_of(rank.own_us, own)));
     }
     text
@@ -92,7 +97,9 @@ pub fn late(report: &Report) -> String {
 /// largest delay cost where these are equal.
 pub(crate) fn latest(late: &Late) -> Vec<(usize, &RankLate)> {
     let mut ranks: Vec<_> = late.ranks.iter().enumerate().filter(|(_, rank)| rank.cost_us > 0.0).collect();
-    ranks.sort_by(|(_, a), (_, b)| (b.own_us, b.cost_us).partial_cmp(&(a.own_us, a.cost_us)).unwrap_or(std::cmp::Ordering::Equal));
+    ranks.sort_by(|(_, a), (_, b)| {
+        (b.own_us, b.cost_us).partial_cmp(&(a.own_us, a.cost_us)).unwrap_or(std::cmp::Ordering::Equal)
+    });
     ranks
 }
 
@@ -108,8 +115,11 @@ pub fn cost(report: &Report) -> String {
     }
     let of_whole = |ns: u64| share(part_of(ns as f64, whole.total_ns as f64));
     let period = if budget.of_steps { "a step" } else { "the recording" };
-    let parts =
-        format!("{} waiting for other ranks, {} transferring", of_whole(whole.waiting_ns), of_whole(whole.transferring_ns));
+    let parts = format!(
+        "{} waiting for other ranks, {} transferring",
+        of_whole(whole.waiting_ns),
+        of_whole(whole.transferring_ns)
+    );
     let (all, mine) = (time(mean_us(budget, whole.total_ns)), time(mean_us(budget, communication_ns(budget))));
     let mut text = if budget.with_kernels {
         format!(
@@ -126,7 +136,10 @@ pub fn cost(report: &Report) -> String {
         )
     };
     if budget.timed < 1.0 {
-        text += &format!(" {} of the operations have no GPU time and count as time without NCCL.", share(1.0 - budget.timed));
+        text += &format!(
+            " {} of the operations have no GPU time and count as time without NCCL.",
+            share(1.0 - budget.timed)
+        );
     }
     text
 }
@@ -149,7 +162,8 @@ pub fn network(report: &Report) -> String {
             Some(row) => {
                 let dimension = if row.dimension == "unknown" { String::new() } else { format!("{}, ", row.dimension) };
                 let of = sizes(row.from_bytes, row.to_bytes);
-                let size = format!("{} of {of} ({dimension}{})", row.function, counted(row.nranks.max(0) as u64, "rank"));
+                let size =
+                    format!("{} of {of} ({dimension}{})", row.function, counted(row.nranks.max(0) as u64, "rank"));
                 let reached = rate(row.busbw.unwrap_or_default());
                 match (row.utilisation, &speed.link) {
                     (Some(part), _) => format!("{size} reaches {reached} bus bandwidth, {} of its link.", share(part)),

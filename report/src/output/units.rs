@@ -38,6 +38,13 @@ pub(crate) fn number(value: f64) -> String {
     }
 }
 
+/// Writes a round number, as at the marks of an axis, without zeros at its end.
+pub(crate) fn round(value: f64) -> String {
+    // a mark is a multiple of its step, and that has rounding errors
+    let text = format!("{:.6}", if value.abs() < 1e-9 { 0.0 } else { value });
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
 /// Writes a time in microseconds with its unit.
 pub(crate) fn time(us: f64) -> String {
     if us == 0.0 {
@@ -146,6 +153,7 @@ mod tests {
         assert_eq!(count(1_234_567), "1,234,567");
         assert_eq!([counted(1, "rank"), counted(2, "delay"), counted(0, "entry")], ["1 rank", "2 delays", "0 entries"]);
         assert_eq!(number(-123_456.0), "-123,456");
+        assert_eq!([0.0, 20.0, 0.2, 3.0 * 0.1, -15.0, 100.0].map(round), ["0", "20", "0.2", "0.3", "-15", "100"]);
     }
 
     #[test]
