@@ -100,15 +100,15 @@ fn chart(pairs: &Pairs, measure: &Measure, names: &Names<'_>, gpus: usize) -> Ch
             }
         }
         @for (from, to) in marked.iter().take(MARKS) {
-            (mark(area, edge, (from / together, to / together), format!("slow: {} to {}", names.gpu(*from), names.gpu(*to))))
+            (mark(area, edge, (from / together, to / together), &format!("slow: {} to {}", names.gpu(*from), names.gpu(*to))))
         }
     };
     let slow = pairs.rows.iter().filter(|pair| pair.slow).count();
     Chart {
         id: "pairs-chart",
         title: if measure.is_sum { "Bytes from rank to rank" } else { "Rate from rank to rank" },
-        look: "Look for boxes with a cross: these pairs are slow beside others of their class. A whole row or column of \
-               them points to one rank's adapter or cable.",
+        look: "Look for frames with a filled corner, which are pairs slow beside others of their class, and for whole rows \
+               or columns of them, which point to one rank's adapter or cable.",
         description: format!(
             "Matrix of senders (rows) and receivers (columns), {}. {} in {}; {} slow.",
             measure.name,
@@ -136,19 +136,16 @@ fn chart(pairs: &Pairs, measure: &Measure, names: &Names<'_>, gpus: usize) -> Ch
     }
 }
 
-/// Marks a slow pair's cell with a box and a cross.
-fn mark(area: Area, edge: f64, (from, to): (usize, usize), text: String) -> Markup {
+/// Marks a slow pair's cell with a frame and a filled corner.
+fn mark(area: Area, edge: f64, (from, to): (usize, usize), text: &str) -> Markup {
     let half = (edge / 2.0 - 1.0).max(5.0);
     let (x, y) = (area.left + (to as f64 + 0.5) * edge, area.top + (from as f64 + 0.5) * edge);
-    let corner = half * 0.35;
+    let corner = (half * 0.6).clamp(4.0, 12.0);
     html! {
         g.slow {
             title { (text) }
             rect x=(Px(x - half)) y=(Px(y - half)) width=(Px(2.0 * half)) height=(Px(2.0 * half)) {}
-            path d={
-                "M" (Px(x + half - corner)) " " (Px(y - half)) "l" (Px(corner)) " " (Px(corner))
-                "M" (Px(x + half)) " " (Px(y - half)) "l" (Px(-corner)) " " (Px(corner))
-            } {}
+            path d={ "M" (Px(x + half - corner)) " " (Px(y - half)) "h" (Px(corner)) "v" (Px(corner)) "z" } {}
         }
     }
 }
@@ -178,7 +175,7 @@ impl Levels {
     }
 
     fn texts(&self, text: impl Fn(f64) -> String) -> Vec<String> {
-        (1..=8).map(|level| format!("from {}", text(self.bound(level)))).collect()
+        (1..=8).map(|level| format!("≥ {}", text(self.bound(level)))).collect()
     }
 }
 

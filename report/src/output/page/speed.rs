@@ -12,6 +12,9 @@ use std::collections::BTreeMap;
 /// Largest number of curves; those with most bytes are drawn.
 const CURVES: usize = 8;
 
+/// Largest number of lines for the links' rates.
+const LINKS: usize = 4;
+
 const AREA: Area = Area { left: 64.0, top: 34.0, right: 850.0, bottom: 320.0 };
 
 /// A curve: the means over communicators, algorithms and protocols, weighted by operations.
@@ -92,6 +95,7 @@ fn links(speed: &Speed) -> Vec<f64> {
     let mut links: Vec<f64> = speed.rows.iter().filter_map(link).collect();
     links.sort_by(f64::total_cmp);
     links.dedup_by(|a, b| (*a - *b).abs() < 1e-3 * b.abs());
+    links.truncate(LINKS);
     links
 }
 

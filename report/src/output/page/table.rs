@@ -6,6 +6,9 @@ use maud::{Markup, Render, html};
 /// Largest number of rows of a table; more are in the tables of `--csv` and `--parquet`.
 const ROWS: usize = 1024;
 
+/// Number of letters from which on a text may be broken into lines.
+const LONG: usize = 28;
+
 /// A table. The first column heads its rows.
 #[derive(Debug, Clone)]
 pub(super) struct Table {
@@ -79,7 +82,7 @@ impl Render for Table {
                     } } }
                     tbody { @for row in &self.rows { tr { @for (column, cell) in row.iter().enumerate() {
                         @if column == 0 { th.t[self.texts > 0] scope="row" { (cell) } }
-                        @else if column < self.texts { td.t { (cell) } }
+                        @else if column < self.texts { td.t.wide[cell.chars().count() > LONG] { (cell) } }
                         @else { td { (cell) } }
                     } } } }
                 }
