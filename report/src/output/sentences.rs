@@ -194,12 +194,15 @@ fn slow(pairs: &[Pair], names: &Names<'_>) -> String {
     match slow.first() {
         _ if compared == 0 => "No pair of ranks could be compared with others of its class.".into(),
         None => format!("None of {} is slow beside others of its class.", counted(compared as u64, "compared pair")),
+        Some(worst) if slow.len() == 1 => format!(
+            "1 of {} is slow beside others of its class: {}.",
+            counted(compared as u64, "compared pair"),
+            pair(worst, names)
+        ),
         Some(worst) => format!(
-            "{} of {} {} slow beside others of {} class, first {}.",
+            "{} of {} are slow beside others of their class; the worst is {}.",
             count(slow.len() as u64),
             counted(compared as u64, "compared pair"),
-            if slow.len() == 1 { "is" } else { "are" },
-            if slow.len() == 1 { "its" } else { "their" },
             pair(worst, names)
         ),
     }
@@ -354,7 +357,7 @@ mod tests {
             rows: vec![pair(2, Some(-4.0)), pair(3, Some(-9.0)), pair(4, Some(0.1)), pair(5, None)],
         });
         let expected = "AllReduce of 64 MiB (DP, 8 ranks) reaches 45.0 GB/s bus bandwidth, 90 % of its link. 2 of 3 \
-                        compared pairs are slow beside others of their class, first rank 1 to rank 3.";
+                        compared pairs are slow beside others of their class; the worst is rank 1 to rank 3.";
         assert_eq!(network(&report), expected);
         report.speed = Part::Known(Speed { rows: vec![row("AllReduce", 9.0, None)], link: None });
         report.pairs = Part::Absent("no proxy operations.".into());

@@ -1,7 +1,7 @@
 //! The section on where the time goes: a bar or column for each GPU, and the dimensions' shares.
 
 use super::super::names::Names;
-use super::super::units::{bytes, known, number, part_of, round, share, time};
+use super::super::units::{bytes, counted, known, number, part_of, round, share, time};
 use super::draw::{Area, Chart, Key, Mark, Path, Px, Scale, across, bars_beside, upright};
 use super::section::part;
 use super::table::Table;
@@ -71,8 +71,8 @@ fn chart(budget: &Budget, kinds: &[Kind], names: &Names<'_>) -> Chart<'static> {
         look: "Look for a GPU whose hatched waits are shorter than all others': those wait for it, and no faster network \
                would shorten them.",
         description: format!(
-            "Shares of the time of {} GPUs, stacked. As a whole: {}.",
-            budget.gpus.len(),
+            "Shares of the time of {}, stacked. As a whole: {}.",
+            counted(budget.gpus.len() as u64, "GPU"),
             whole(budget, kinds)
         ),
         size,

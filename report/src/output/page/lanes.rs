@@ -2,7 +2,7 @@
 
 use super::super::names::Names;
 use super::super::units::{TimeUnit, bytes, known, round, time};
-use super::draw::{Area, Key, Mark, Path, Px, Scale, across};
+use super::draw::{Area, Key, Mark, Path, Px, Scale, across, shortened};
 use crate::answer::{Swim, SwimBar, SwimLane};
 use maud::{Markup, html};
 use std::collections::BTreeMap;
@@ -34,7 +34,7 @@ impl<'a> Lanes<'a> {
     pub(super) fn of(swim: &'a Swim, names: &'a Names<'a>) -> Self {
         let bars = || swim.lanes.iter().flat_map(|lane| &lane.bars);
         let height = (900.0 / swim.lanes.len().max(1) as f64).clamp(7.0, 24.0);
-        let area = Area { left: 152.0, top: 10.0, right: 866.0, bottom: 10.0 + height * swim.lanes.len() as f64 };
+        let area = Area { left: 176.0, top: 10.0, right: 866.0, bottom: 10.0 + height * swim.lanes.len() as f64 };
         let first_us = bars().map(|bar| bar.enqueued_us).fold(0.0, f64::min).max(-0.1 * swim.length_us);
         let last_us = bars().map(|bar| bar.stop_us).fold(swim.length_us, f64::max);
         let unit = TimeUnit::of(last_us);
@@ -89,9 +89,9 @@ impl<'a> Lanes<'a> {
         let mut label = |lane: &SwimLane, y: f64| {
             let is_new = gpu.replace(lane.gpu) != Some(lane.gpu);
             let text = match (is_new, self.are_named()) {
-                (true, true) => format!("{} {}", self.names.gpu(lane.gpu), short(lane, self.names)),
-                (true, false) => self.names.gpu(lane.gpu),
-                (false, true) => short(lane, self.names),
+                (true, true) => format!("{} {}", shortened(&self.names.gpu(lane.gpu)), group(lane, self.names)),
+                (true, false) => shortened(&self.names.gpu(lane.gpu)),
+                (false, true) => group(lane, self.names),
                 (false, false) => return (is_new, None),
             };
             let fits = y >= free;
@@ -100,7 +100,7 @@ impl<'a> Lanes<'a> {
             }
             (is_new, fits.then_some(text))
         };
-        let edge = self.area.left - 146.0;
+        let edge = self.area.left - 170.0;
         html! {
             g.axis {
                 @for (place, lane) in self.swim.lanes.iter().enumerate() {
@@ -194,7 +194,7 @@ fn colours(swim: &Swim) -> BTreeMap<&str, usize> {
 }
 
 /// Returns the dimension of a lane's communicator, or the beginning of its name where that is unknown.
-fn short(lane: &SwimLane, names: &Names<'_>) -> String {
+fn group(lane: &SwimLane, names: &Names<'_>) -> String {
     match lane.dimension.as_str() {
         "" | "unknown" => names.communicator(&lane.comm).chars().take(8).collect(),
         dimension => dimension.to_owned(),

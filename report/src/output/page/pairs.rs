@@ -3,7 +3,7 @@
 use super::super::names::Names;
 use super::super::sentences;
 use super::super::units::{bytes, count, counted, known, number, rate, time};
-use super::draw::{Area, Cells, Chart, Px, Scale, across, bars_beside};
+use super::draw::{Area, Cells, Chart, Px, Scale, across, bars_beside, shortened};
 use super::section::{absent, part};
 use super::table::Table;
 use crate::answer::{Pair, Pairs, Part};
@@ -87,7 +87,7 @@ fn chart(pairs: &Pairs, measure: &Measure, names: &Names<'_>, gpus: usize) -> Ch
     let is_numbered = gpus <= NUMBERED;
     let marked: Vec<(usize, usize)> = pairs.rows.iter().filter(|pair| pair.slow).filter_map(place).collect();
     let drawing = html! {
-        (across(area, &x, "receiver", texts.iter().enumerate().map(|(cell, name)| (cell as f64 + 0.5, name.clone()))))
+        (across(area, &x, "receiver", texts.iter().enumerate().map(|(cell, name)| (cell as f64 + 0.5, shortened(name)))))
         (bars_beside(area, &texts, edge))
         rect.frame x=(Px(area.left)) y=(Px(area.top)) width=(Px(area.width())) height=(Px(area.height())) {}
         (Cells::new(rows).draw([area.left, area.top], [edge, edge]))

@@ -1,6 +1,6 @@
 //! A table behind a chart, closed at first.
 
-use super::super::units::count;
+use super::super::units::{UNKNOWN, count};
 use maud::{Markup, Render, html};
 
 /// Largest number of rows of a table; more are in the tables of `--csv` and `--parquet`.
@@ -45,7 +45,7 @@ impl Table {
     /// Leaves out the columns in which no row has anything.
     pub(super) fn without_unknown(mut self) -> Self {
         let is_known = |column: usize| {
-            self.rows.iter().filter_map(|row| row.get(column)).any(|cell| !matches!(cell.as_str(), "" | super::UNKNOWN))
+            self.rows.iter().filter_map(|row| row.get(column)).any(|cell| !matches!(cell.as_str(), "" | UNKNOWN))
         };
         let kept: Vec<bool> = (0..self.columns.len()).map(is_known).collect();
         let keep = |column: usize| kept.get(column).copied().unwrap_or(true);
