@@ -1,7 +1,7 @@
 //! The section on where the time goes: a bar or column for each GPU, and the dimensions' shares.
 
 use super::super::names::Names;
-use super::super::units::{bytes, known, number, part_of, round, share, time};
+use super::super::units::{bytes, counted, known, number, part_of, round, share, time};
 use super::draw::{Area, Chart, Key, Mark, Path, Px, Scale, across, bars_beside, upright};
 use super::section::part;
 use super::table::Table;
@@ -68,11 +68,11 @@ fn chart(budget: &Budget, kinds: &[Kind], names: &Names<'_>) -> Chart<'static> {
     Chart {
         id: "budget-chart",
         title: "Budget of each GPU",
-        look: "Look for a GPU that waits less than all others: the others wait for it. Hatched time is waiting, which a \
-               faster network does not shorten.",
+        look: "Look for a GPU whose hatched waits are shorter than all others': those wait for it, and no faster network \
+               would shorten them.",
         description: format!(
-            "Shares of the time of {} GPUs, stacked. As a whole: {}.",
-            budget.gpus.len(),
+            "Shares of the time of {}, stacked. As a whole: {}.",
+            counted(budget.gpus.len() as u64, "GPU"),
             whole(budget, kinds)
         ),
         size,
@@ -237,8 +237,8 @@ fn dimensions(budget: &Budget) -> Markup {
     html! {
         @if !budget.dimensions.is_empty() {
             h3 { "By dimension of parallelism" }
-            p.look { "Look for the dimension with the longest time: its transfers are the ones to hide or to make faster. Figures are means of a GPU and step." }
-            (Table::new("Dimensions of parallelism", &columns, 2, budget.dimensions.iter().map(row)).without_unknown().open())
+            p.look { "Look for the dimension with the longest time, since its transfers are the ones to hide or to make faster." }
+            (Table::new("Dimensions of parallelism, means of a GPU and step", &columns, 2, budget.dimensions.iter().map(row)).without_unknown().open())
         }
         @if let Some(overlap) = budget.overlap {
             p { "Of the time with NCCL under way, " b { (share(overlap)) } " is beside computation." }

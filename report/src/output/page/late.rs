@@ -2,7 +2,7 @@
 
 use super::super::names::Names;
 use super::super::sentences::latest;
-use super::super::units::{TimeUnit, bytes, count, counted, part_of, round, share, time};
+use super::super::units::{TimeUnit, UNKNOWN, bytes, count, counted, part_of, round, share, time};
 use super::draw::{Area, Cells, Chart, Key, Mark, Px, Scale, across, bars_beside};
 use super::section::{absent, part};
 use super::table::Table;
@@ -72,8 +72,8 @@ fn costs(late: &Late, names: &Names<'_>) -> Markup {
         title: "For whom others waited",
         look: "Look for a long solid bar: that GPU begins its operations late without having waited itself.",
         description: format!(
-            "Delay cost of the {} GPUs that others waited for longest, own and passed on. {} has the largest own cost, {}.",
-            shown.len(),
+            "Delay cost, own and passed on, of {} that others waited for longest. The largest own cost is that of {}, {}.",
+            counted(shown.len() as u64, "GPU"),
             texts.first().map_or("", String::as_str),
             time(shown.first().map_or(0.0, |(_, rank)| rank.own_us))
         ),
@@ -81,6 +81,7 @@ fn costs(late: &Late, names: &Names<'_>) -> Markup {
         key: Key::draw(&keys),
         drawing,
         below: html! {
+            p.note { "Shares are of the delay cost of all GPUs." }
             @if order.len() > shown.len() { p.note { "Others waited less for " (counted((order.len() - shown.len()) as u64, "further GPU")) "; these are in the table alone." } }
             (below)
         },
@@ -137,8 +138,8 @@ fn map(map: &WaitMap, names: &Names<'_>) -> Markup {
     Chart {
         id: "waits-chart",
         title: "Waits over time",
-        look: "Look for a pale row among dark ones, which is the GPU that the others wait for, and for dark columns, when \
-               all wait for one that is late just then.",
+        look: "Look for a blank row among coloured ones, which is the GPU that the others wait for, and for strong columns, \
+               where all wait for one that is late just then.",
         description: format!(
             "Share of the time that GPUs waited in NCCL, by GPU and in bins of {}. The largest share of a bin is {}.",
             time(bin_us),
@@ -173,7 +174,7 @@ fn worst(worst: &[WorstOperation], names: &Names<'_>) -> Markup {
             None => String::new(),
         };
         let before = it.before.as_ref().map_or_else(
-            || super::UNKNOWN.into(),
+            || UNKNOWN.into(),
             |(function, comm, us)| format!("{function} of {}, waited {}", names.communicator(comm), time(*us)),
         );
         vec![

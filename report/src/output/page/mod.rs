@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `opening.rs` | the first line and the three questions |
 //! | `completeness.rs` to `unfinished.rs` | a section for each part of the report |
+//! | `lanes.rs` | draws the calls of one step |
 //! | `section.rs`, `table.rs` | the frames of a section and of a table |
 //! | `draw` | scales, axes, and the frame of a chart |
 //! | `style.css` | all colours and sizes |
@@ -15,6 +16,7 @@ mod budget;
 mod communicators;
 mod completeness;
 mod draw;
+mod lanes;
 mod late;
 mod opening;
 mod pairs;
@@ -24,6 +26,8 @@ mod speed;
 mod steps;
 mod swim;
 mod table;
+#[cfg(test)]
+mod tests;
 mod unfinished;
 
 use super::names::Names;

@@ -10,6 +10,9 @@ use maud::{Markup, html};
 /// Largest number of communicators that are described.
 const COMMUNICATORS: usize = 50;
 
+/// Largest number of ranks whose table is shown from the beginning.
+const OPEN: usize = 16;
+
 /// Writes the section.
 pub(super) fn of(unfinished: &Part<Unfinished>, names: &Names<'_>) -> Markup {
     part("unfinished", "Not over", unfinished, |unfinished| {
@@ -18,7 +21,7 @@ pub(super) fn of(unfinished: &Part<Unfinished>, names: &Names<'_>) -> Markup {
             p {
                 @if not_over == 0 { "In all communicators the ranks stand at the same operation, and all have ended." }
                 @else {
-                    (counted(not_over as u64, "communicator")) " not over; "
+                    (counted(not_over as u64, "communicator")) @if not_over == 1 { " is" } @else { " are" } " not over; "
                     (counted(unfinished.over, "communicator")) " over."
                 }
             }
@@ -39,7 +42,7 @@ fn one(behind: &Behind, names: &Names<'_>) -> Markup {
                 ", rank " (differs.other.0) " has " b { (differs.other.1) } "."
             }
         }
-        (table(behind, &name, names))
+        @if behind.ranks.len() <= OPEN { (table(behind, &name, names).open()) } @else { (table(behind, &name, names)) }
     }
 }
 
