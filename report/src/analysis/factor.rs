@@ -14,7 +14,8 @@ pub fn size_factor(function: &str, nranks: i32) -> Option<f64> {
     })
 }
 
-/// Returns the factor of a collective: nccl-tests' bus bandwidth is this times the bytes that NCCL reports over the time.
+/// Returns the factor of a collective: nccl-tests' bus bandwidth is this times the bytes that NCCL reports over the
+/// time.
 ///
 /// `None` where the number of ranks is unknown, and for functions without a bus bandwidth: the root of a broadcast and
 /// the senders of a reduce fill buffers and leave before others have come, so the time from the last begin to the last
@@ -29,8 +30,8 @@ pub fn bus_factor(function: &str, nranks: i32) -> Option<f64> {
     size_factor(function, nranks).map(|size| size * factor)
 }
 
-/// Returns the bytes of a call that its bandwidths are proportional to: of a collective, the bytes that NCCL reports; of
-/// an exchange, the bytes that the rank sends to or receives from other ranks, the larger of both.
+/// Returns the bytes of a call that its bandwidths are proportional to: of a collective, the bytes that NCCL reports;
+/// of an exchange, the bytes that the rank sends to or receives from other ranks, the larger of both.
 pub fn moved(call: &Call) -> u64 {
     if call.kind == Kind::Collective {
         return call.bytes;

@@ -9,7 +9,8 @@ pub(super) fn name(text: &str) -> Name {
     Name::of(Some(CString::new(text).unwrap().as_c_str()))
 }
 
-/// Returns a job of GPUs on these nodes, a process each, with communicators of these GPUs. Their ids are 1, 2 and so on.
+/// Returns a job of GPUs on these nodes, a process each, with communicators of these GPUs. Their ids are 1, 2 and so
+/// on.
 pub(super) fn job(nodes: &[usize], communicators: &[&[usize]]) -> Job {
     let process = |(rank, node): (usize, &usize)| Process {
         id: format!("{rank:016x}"),

@@ -12,4 +12,5 @@ pub mod series;
 pub mod sizes;
 pub mod sketch;
 pub mod speed;
+pub mod summaries;
 pub mod unfinished;

@@ -1,7 +1,7 @@
 //! Median transfers by step, for the comparison of two jobs.
 //!
-//! Without steps, a hundred equal slices of the job stand for them. A row of a communicator keeps the medians of at most
-//! 512 steps. When there are more, every second one is given up: which ones, a hash of the step's number says, so that
+//! Without steps, a hundred equal slices of the job stand for them. A row of a communicator keeps the medians of at
+//! most 512 steps. When there are more, every second one is given up: which ones, a hash of the step's number says, so that
 //! all rows keep the same steps and no pattern of the job decides.
 
 use super::factor::moved;
@@ -53,8 +53,8 @@ impl Transfers {
         Self { division: Division::Slices(slice.max(1), None), rows: FxHashMap::default() }
     }
 
-    /// Adds an occurrence of this step; `None` for one that lies in no step. Steps are ignored if the job is divided into
-    /// slices.
+    /// Adds an occurrence of this step; `None` for one that lies in no step. Steps are ignored if the job is divided
+    /// into slices.
     pub fn add(&mut self, occurrence: &Occurrence, step: Option<u64>) {
         let (Some(compared), Some(function)) = (occurrence.compared, Function::of(occurrence)) else { return };
         let Some(first) = occurrence.parts.first().map(|part| &part.call) else { return };

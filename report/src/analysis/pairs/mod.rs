@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
 /// Most pairs that are kept, of all communicators.
-const MOST: usize = 1 << 20;
+pub const MOST: usize = 1 << 20;
 
 /// Sums of the messages of a pair.
 #[derive(Debug, Clone, Copy, Default)]
@@ -43,6 +43,11 @@ impl Messages {
         Self::default()
     }
 
+    /// Counts transfers of pairs that found no room elsewhere.
+    pub fn leave_out(&mut self, transfers: u64) {
+        self.left_out = self.left_out.saturating_add(transfers);
+    }
+
     /// Returns the part of the answer, with the transfers over the network by the summaries of the job's processes.
     pub fn finish(self, job: &Job, transfers: &[Transfers]) -> Part<Pairs> {
         let mut rows: BTreeMap<Key, Pair> = BTreeMap::new();
@@ -70,7 +75,8 @@ impl Messages {
                 "There are no pairs: NCCL reported no sends and receives, and no transfers over the network.".into(),
             );
         }
-        let mut rows: Vec<Pair> = rows.into_iter().map(|(key, row)| placed(job, key, row)).collect();
+        let nodes = names(job);
+        let mut rows: Vec<Pair> = rows.into_iter().map(|(key, row)| placed(job, &nodes, key, row)).collect();
         outlier::mark(&mut rows);
         Part::Known(Pairs { rows, left_out })
     }
@@ -102,24 +108,28 @@ fn add(row: &mut Pair, of_pair: &Transfers) {
 }
 
 /// Returns a row with its keys, GPUs and class.
-fn placed(job: &Job, (comm, rank, peer): Key, row: Pair) -> Pair {
+fn placed(job: &Job, nodes: &BTreeMap<usize, String>, (comm, rank, peer): Key, row: Pair) -> Pair {
     let [from, to] = [rank, peer].map(|rank| job.gpu(comm, rank));
     let node = |gpu: Option<usize>| gpu.and_then(|gpu| job.gpus.get(gpu)).map(|gpu| gpu.node);
     let class = match (node(from), node(to)) {
         (Some(one), Some(other)) if one == other => "same node".into(),
         (Some(one), Some(other)) => {
-            format!("{}, {}", called(job, one.min(other)), called(job, one.max(other)))
+            let called = |node: usize| nodes.get(&node).map_or("", String::as_str);
+            format!("{}, {}", called(one.min(other)), called(one.max(other)))
         }
         _ => "other".into(),
     };
     Pair { comm: format!("{comm:016x}"), rank, peer, from, to, class, ..row }
 }
 
-/// Returns the name of a node.
-fn called(job: &Job, node: usize) -> String {
-    let gpu = job.gpus.iter().find(|gpu| gpu.node == node);
-    let host = gpu.and_then(|gpu| job.processes.get(gpu.process)).and_then(|process| process.host.clone());
-    host.unwrap_or_else(|| format!("node {node}"))
+/// Returns the names of the nodes.
+fn names(job: &Job) -> BTreeMap<usize, String> {
+    let mut names: BTreeMap<usize, String> = BTreeMap::new();
+    for gpu in &job.gpus {
+        let host = || job.processes.get(gpu.process).and_then(|process| process.host.clone());
+        names.entry(gpu.node).or_insert_with(|| host().unwrap_or_else(|| format!("node {}", gpu.node)));
+    }
+    names
 }
 
 impl Listener for Messages {
