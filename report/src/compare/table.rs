@@ -32,7 +32,7 @@ impl Subject {
     /// Returns the bytes: one size, or a power of two to below the next, such as `1-2 MiB`.
     fn bytes(&self) -> String {
         let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
-        let whole = |unit: &&(u64, &str)| self.from_bytes > 0 && self.from_bytes % unit.0 == 0;
+        let whole = |unit: &&(u64, &str)| self.from_bytes > 0 && self.from_bytes.is_multiple_of(unit.0);
         let (unit, called) = units.iter().find(whole).copied().unwrap_or((1, "B"));
         let [from, to] = [self.from_bytes / unit, self.to_bytes.saturating_add(1) / unit];
         match (self.from_bytes == self.to_bytes, unit) {
