@@ -1,7 +1,8 @@
 //! Summaries as they are gathered, file by file.
 
-use super::sums::Sums;
-use super::{Dimensions, OfJob, parts, read};
+use super::of_job::{Dimensions, OfJob};
+use super::sums::{Sums, is_others};
+use super::{parts, read};
 use crate::analysis::pairs;
 use crate::answer::Input;
 use crate::job::Links;
@@ -33,11 +34,6 @@ fn identity(process: &Process) -> Option<String> {
     let origin = &process.origin;
     let older = || Some(format!("{} {} {}", origin.host.as_ref()?, process.pid, origin.started.as_ref()?));
     origin.id.clone().or_else(older)
-}
-
-/// Returns whether an id stands for communicators that are summed up.
-pub(super) fn is_others(comm: &str) -> bool {
-    comm.bytes().all(|digit| digit == b'0')
 }
 
 impl Gathered {

@@ -4,29 +4,19 @@
 //! length of the job.
 
 mod gathered;
-mod made;
+mod job;
+mod of_job;
 mod parts;
 mod read;
 mod sums;
 #[cfg(test)]
 mod tests;
 
-use crate::answer::{Dimension, Input, Report};
-use crate::job::{Job, Links};
+use crate::answer::Input;
+use crate::job::Links;
 use gathered::Gathered;
+pub use of_job::{Dimensions, OfJob};
 use std::path::PathBuf;
-
-/// The report of one of the jobs that the summaries are of.
-#[derive(Debug, Clone, PartialEq)]
-pub struct OfJob {
-    /// Name of the job by scheduler and launcher, where a process has it.
-    pub name: Option<String>,
-    /// The report.
-    pub report: Report,
-}
-
-/// Returns the dimensions of a job's communicators, by place.
-pub type Dimensions<'a> = dyn Fn(&Job) -> Vec<Dimension> + 'a;
 
 /// Reads summaries and returns a report for each job that they are of. Processes are of one job as `Summary` has it.
 ///

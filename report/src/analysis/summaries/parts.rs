@@ -1,7 +1,8 @@
 //! The parts of a report from the sums of one job.
 
+use super::job;
+use super::of_job::Dimensions;
 use super::sums::Sums;
-use super::{Dimensions, made};
 use crate::analysis::communicators::Usage;
 use crate::analysis::complete::{Clocks, Found};
 use crate::analysis::pairs::Messages;
@@ -35,7 +36,7 @@ fn absent<T>(subject: &str) -> Part<T> {
 impl Parts<'_> {
     /// Returns the report.
     pub(super) fn report(&self, dimensions: &Dimensions<'_>) -> Report {
-        let job = made::job(self.summary, self.cut);
+        let job = job::of(self.summary, self.cut);
         let dimensions = dimensions(&job);
         let mut usage = Usage::new(&job);
         let mut found = Found::new();

@@ -23,6 +23,11 @@ struct Sum {
     is_longest_unknown: bool,
 }
 
+/// Returns whether a communicator's id stands for ended communicators that are summed up.
+pub(super) fn is_others(comm: &str) -> bool {
+    comm.bytes().all(|digit| digit == b'0')
+}
+
 /// Sums by function.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Sums(BTreeMap<String, Sum>);
