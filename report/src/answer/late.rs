@@ -44,7 +44,7 @@ pub struct RankLateness {
 /// Waits of one GPU, and of others for it. Times are sums in microseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct RankLate {
-    /// Its calls that were compared.
+    /// Its calls that were compared; those that share a kernel count once.
     pub calls: u64,
     /// How long it waited for others.
     pub wait_us: f64,

@@ -3,7 +3,8 @@
 //! The others' waits for the rank that came last are its **delay cost**. The cost is **propagated** if the rank's call
 //! before, on any communicator, had waited for at least as long as the rank is late now; else the delay is its **own**.
 //! So a delay is charged once, to the rank where it began. The call before is the one of the GPU that ended last before
-//! this one began. A wait is known within its error, which counts in favour of "propagated".
+//! this one began. A wait is known within its error, which counts in favour of "propagated"; a wait that is unknown
+//! explains nothing. Calls of one kernel have one time: the kernel waits once, and delays others once.
 
 mod map;
 mod recent;
@@ -117,7 +118,12 @@ impl Listener for Waits {
     fn call(&mut self, _job: &Job, judged: &Judged) {
         let Some([start, stop]) = judged.part.span else { return };
         self.first = Some(self.first.map_or(start, |first| first.min(start)));
-        let gpu = judged.call().gpu;
+        let call = judged.call();
+        let gpu = call.gpu;
+        let is_again = |recent: &Recent| call.is_fused && recent.has(call.communicator, [start, stop]);
+        if self.recent.get(gpu).is_some_and(is_again) {
+            return;
+        }
         let wait = judged.part.wait.map(|wait| wait.max(0));
         if let (Some(wait), Some(sums)) = (wait, self.sums.get_mut(gpu)) {
             sums.calls += 1;
@@ -126,8 +132,8 @@ impl Listener for Waits {
         }
         let Some(recent) = self.recent.get_mut(gpu) else { return };
         let before = Before {
-            function: judged.call().function,
-            communicator: judged.call().communicator,
+            function: call.function,
+            communicator: call.communicator,
             wait: wait.unwrap_or(0),
             likely: judged.part.likely,
         };

@@ -77,6 +77,11 @@ pub(super) struct Recent {
 }
 
 impl Recent {
+    /// Returns whether a call of this communicator had this time.
+    pub(super) fn has(&self, communicator: usize, span: [i64; 2]) -> bool {
+        self.calls.iter().any(|call| call.before.communicator == communicator && [call.start, call.stop] == span)
+    }
+
     /// Adds the next call. Returns the delay that can be judged now, if there is one, with the call before it.
     pub(super) fn add(&mut self, call: Recently) -> Option<(Delay, Option<Before>)> {
         self.calls.push_back(call);

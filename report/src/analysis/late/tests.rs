@@ -100,6 +100,19 @@ fn the_worst_operations_are_few_and_in_order() {
     assert_eq!(worst, [(Some((2, 0)), 70.0), (Some((3, 0)), 70.0), (Some((7, 0)), 70.0)]);
 }
 
+/// Two all-reduces of one group share a kernel: it waits once.
+#[test]
+fn a_shared_kernel_waits_once() {
+    let job = job(&[0; 2], &[&[0, 1]]);
+    let mut both = [0, 1].map(|number| collective(&job, number, 0, "AllReduce", 64, &[100_000, 0], 110_000));
+    let apart = late(&job, &both);
+    assert_eq!((apart.ranks[0].cost_us, apart.ranks[1].wait_us, apart.ranks[1].calls), (200.0, 200.0, 2));
+    both.iter_mut().flat_map(|it| &mut it.parts).for_each(|part| part.call.is_fused = true);
+    let fused = late(&job, &both);
+    assert_eq!((fused.ranks[0].cost_us, fused.ranks[1].wait_us, fused.ranks[1].calls), (100.0, 100.0, 1));
+    assert_eq!((fused.ranks[0].last, fused.worst.len(), fused.compared), (1, 1, 2));
+}
+
 #[test]
 fn nothing_compared_is_said() {
     let job = job(&[0; 2], &[&[0, 1]]);
