@@ -21,6 +21,7 @@ mod output;
 mod pages;
 mod picture;
 mod replay;
+mod report;
 mod table;
 pub mod trace;
 
@@ -45,6 +46,10 @@ enum Command {
     Doctor(doctor::Arguments),
     /// Replays recorded NCCL callbacks through the plugin, with stand-ins for NCCL and Score-P.
     Replay(replay::command::Arguments),
+    /// Answers which rank is late, what communication costs a step, and whether the network is as fast as it should be.
+    Report(report::command::Arguments),
+    /// Compares two runs: what takes longer, and what less.
+    Compare(report::compare::Arguments),
     /// Writes the operations of recordings as tables: a Parquet file for each process.
     Table(table::command::Arguments),
     /// Replays two recorded runs, prints their figures, and leaves a trace and a picture.
@@ -97,6 +102,8 @@ fn main() -> ExitCode {
         Command::Env(arguments) => done(launch::env::run(&arguments)),
         Command::Bench(arguments) => done(catching_signals().and_then(|()| bench::run(&arguments))),
         Command::Replay(arguments) => done(catching_signals().and_then(|()| replay::command::run(arguments))),
+        Command::Report(arguments) => done(catching_signals().and_then(|()| report::command::run(arguments))),
+        Command::Compare(arguments) => catching_signals().map(|()| report::compare::run(arguments)),
         Command::Table(arguments) => done(catching_signals().and_then(|()| table::command::run(&arguments))),
         Command::Demo(arguments) => done(catching_signals().and_then(|()| demo::run(&arguments))),
         Command::Pages(arguments) => done(pages::run(&arguments)),
