@@ -6,11 +6,11 @@
 
 /// Words of names, by dimension. A name in which words of one dimension stand has that dimension.
 const WORDS: [(&str, &[&str]); 5] = [
-    ("TP", &["TENSOR", "TP", "ETP", "TENSORPARALLEL"]),
+    ("TP", &["TENSOR", "TP", "ETP"]),
     ("PP", &["PIPELINE", "PIPE", "PP"]),
     ("DP", &["DATA", "DP", "FSDP", "DDP", "HSDP", "REPLICATE", "SHARD"]),
-    ("CP", &["CONTEXT", "CP", "SEQUENCE", "SP", "ULYSSES"]),
-    ("EP", &["EXPERT", "EP", "MOE"]),
+    ("CP", &["CONTEXT", "CP"]),
+    ("EP", &["EXPERT", "EP"]),
 ];
 
 /// Returns the dimension of a name; `None` if it names none, or several.

@@ -5,8 +5,8 @@
 //!
 //! - sends and receives: PP; to all others: EP.
 //! - collectives in neighbours on one node, at least twice as many as in the other family of collectives: TP, and the
-//!   other is DP. If each reduce-scatter of the neighbours has an all-reduce of the others, both are DP (a sharded model
-//!   with replicas).
+//!   other is DP. If the neighbours' reduce-scatters are as large as the others' all-reduces, both are DP (a sharded
+//!   model with replicas).
 //! - collectives in one family alone that is no neighbours: DP.
 //! - one communicator of all ranks and no family: DP if it reduces at least 1 MiB at a time.
 //!
@@ -21,6 +21,9 @@ use std::collections::{BTreeMap, BTreeSet};
 const GRADIENTS: u64 = 1 << 20;
 /// How many times as many operations as DP a rank has in TP, at least.
 const MORE_OFTEN: u64 = 2;
+
+/// A family of collectives with less than this part of another one's bytes is for control alone.
+const SMALL: u64 = 1000;
 
 /// A family.
 #[derive(Debug)]
@@ -56,6 +59,10 @@ pub(super) fn guess(job: &Job, positions: &[u32], tallies: &Tallies) -> BTreeMap
             give(family, name);
         }
     }
+    // sums of losses and norms over other groups
+    let size = |family: &Family| family.tally.bytes();
+    let most = collectives.iter().map(size).max().unwrap_or(0);
+    let collectives: Vec<Family> = collectives.into_iter().filter(|family| size(family) >= most / SMALL).collect();
     match &collectives[..] {
         [one] if one.stride > 1 => give(one, "DP"),
         [near, far] if near.stride == 1 && far.stride > 1 => {
@@ -137,8 +144,10 @@ fn sums_gradients(tally: &Tally) -> bool {
     count > 0 && bytes / count >= GRADIENTS && tally.exchanges == 0
 }
 
-/// Returns whether each part that the neighbours reduce is reduced again over replicas.
+/// Returns whether the parts that the neighbours reduce have the mean size of what is reduced over replicas. They need
+/// not be as many: gradients may be reduced over replicas once in several times.
 fn is_sharded(near: &Tally, far: &Tally) -> bool {
-    let (parts, replicas) = (near.function("ReduceScatter"), far.function("AllReduce"));
-    parts[0] > 0 && parts == replicas
+    let ([parts, of_parts], [replicas, of_replicas]) = (near.function("ReduceScatter"), far.function("AllReduce"));
+    let [one, other] = [(of_parts, replicas), (of_replicas, parts)].map(|(sum, by)| u128::from(sum) * u128::from(by));
+    parts > 0 && replicas > 0 && one == other
 }

@@ -22,6 +22,11 @@ impl Tally {
         self.collectives.values().map(|[count, _]| count).sum()
     }
 
+    /// Returns the bytes of the collectives.
+    pub fn bytes(&self) -> u64 {
+        self.collectives.values().fold(0, |sum, [_, bytes]| sum.saturating_add(*bytes))
+    }
+
     /// Returns the number and the bytes of the collectives of a function.
     pub fn function(&self, text: &str) -> [u64; 2] {
         self.collectives.iter().find(|(name, _)| name.text() == text).map_or([0; 2], |(_, of)| *of)

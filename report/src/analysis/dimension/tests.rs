@@ -58,6 +58,24 @@ fn a_grid_of_tp_dp_and_pp_is_guessed() {
     }
 }
 
+/// Sums of a loss over all pairs of stages are no dimension.
+#[test]
+fn small_sums_over_other_groups_do_not_confuse() {
+    let mut job = grid();
+    for (at, gpus) in [[0, 1, 2, 3], [4, 5, 6, 7]].into_iter().enumerate() {
+        let member = |(rank, gpu): (usize, usize)| crate::job::Member { rank: rank as i32, gpu, made: 0 };
+        let members = gpus.into_iter().enumerate().map(member).collect();
+        let comm = 20 + at as u64;
+        job.places.insert(comm, job.communicators.len());
+        job.communicators.push(crate::job::Communicator { comm, nranks: 4, members, ..Default::default() });
+    }
+    let sums = collectives("AllReduce", 400, 1 << 20);
+    let mut tallies = tallies_of_grid(&sums, &collectives("AllReduce", 20, 1 << 24), &exchanges(100));
+    tallies.0.extend([collectives("AllReduce", 20, 4), collectives("AllReduce", 20, 4)]);
+    let found = guessed(&job, &tallies);
+    assert_eq!([&found[1].0, &found[5].0, &found[9].0, &found[13].0], ["TP", "DP", "PP", "unknown"]);
+}
+
 #[test]
 fn a_message_to_itself_tells_an_all_to_all_of_two() {
     let experts = Tally { to_itself: 100, ..exchanges(100) };
@@ -81,8 +99,15 @@ fn shards_and_replicas_are_both_dp() {
     let mut shards = collectives("AllGather", 200, 1 << 20);
     shards.add(&collectives("ReduceScatter", 100, 1 << 20));
     let replicas = collectives("AllReduce", 100, 1 << 20);
-    let tallies = Tallies(vec![shards.clone(), shards, replicas.clone(), replicas]);
+    let tallies = Tallies(vec![shards.clone(), shards.clone(), replicas.clone(), replicas]);
     assert!(guessed(&job, &tallies).iter().all(|it| it.0 == "DP"));
+    // replicas are summed up once in four times, or it is something else
+    for (bytes, names) in [(1 << 20, ["DP", "DP"]), (1 << 22, ["TP", "DP"])] {
+        let seldom = collectives("AllReduce", 25, bytes);
+        let tallies = Tallies(vec![shards.clone(), shards.clone(), seldom.clone(), seldom]);
+        let found = guessed(&job, &tallies);
+        assert_eq!([&found[0].0, &found[2].0], names);
+    }
 }
 
 #[test]

@@ -36,6 +36,8 @@ pub struct Stepwise<'a> {
     top: usize,
     /// Step that is shown in detail, counted behind the warm-up.
     shown: Option<u64>,
+    /// Whether it was chosen for its length.
+    is_slowest_shown: bool,
     /// Sum of its lengths over GPUs in nanoseconds, and their number.
     shown_length: (i64, u32),
     events: Vec<Event>,
@@ -54,6 +56,7 @@ impl<'a> Stepwise<'a> {
         let warm_up = plan.warm_up();
         // without steps, the recording is one
         let shown = if plan.has_steps() { options.step.or(plan.slowest()) } else { Some(0) };
+        let is_slowest_shown = plan.has_steps() && options.step.is_none();
         Self {
             dimensions,
             budgets: Budgets::new(job, dimensions, &options.links, kernels, common, warm_up),
@@ -63,6 +66,7 @@ impl<'a> Stepwise<'a> {
             chosen: Chosen::new(job.gpus.len(), shown.map(|step| step.saturating_add(warm_up))),
             top: options.top,
             shown,
+            is_slowest_shown,
             shown_length: (0, 0),
             events: vec![],
         }
@@ -86,6 +90,10 @@ impl<'a> Stepwise<'a> {
             _ => self.budgets.answer(self.dimensions, has_plan, count),
         };
         notes.extend(of_budget);
+        let slowest = steps.known().and_then(|steps| steps.slowest.first()).map(|slow| slow.step);
+        if self.is_slowest_shown && slowest != self.shown {
+            notes.push("The step in detail is the slowest one of each GPU's first 262,144 operations.".into());
+        }
         let warm_up = has_plan.then(|| self.follower.plan().warm_up());
         let (sum, gpus) = self.shown_length;
         let length = (gpus > 0).then(|| sum as f64 / 1e3 / f64::from(gpus));
