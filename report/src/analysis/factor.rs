@@ -1,57 +1,74 @@
-//! Bytes on the bus, as nccl-tests define them.
+//! Bytes that cross the bus: nccl-tests' S and factor of each function.
 //!
-//! Source: <https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md>. Bus bandwidth is S x factor / time.
-//! NCCL reports the size of one rank's buffer, so S of the functions that give every rank a part is n times as much.
+//! Source: <https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md>. NCCL reports the count of one rank
+//! for an all-gather, reduce-scatter, all-to-all, gather and scatter, so S is as many times as much as there are ranks.
 
 use crate::stream::{Call, Kind};
 
-/// Returns S x factor for a collective of `bytes` as NCCL reports them, among `n` ranks; `None` for a function without a
-/// definition.
-pub fn bus_bytes(function: &str, bytes: u64, n: i32) -> Option<f64> {
-    let n = f64::from(Some(n).filter(|&n| n > 0)?);
-    let bytes = bytes as f64;
+/// Returns nccl-tests' S of a collective over the bytes that NCCL reports. `None` where the number of ranks is unknown.
+pub fn size_factor(function: &str, nranks: i32) -> Option<f64> {
+    let n = f64::from(Some(nranks).filter(|&nranks| nranks > 0)?);
     Some(match function {
-        "AllReduce" => bytes * 2.0 * (n - 1.0) / n,
-        // S is n x bytes, the factor (n - 1) / n
-        "AllGather" | "ReduceScatter" | "AlltoAll" | "Gather" | "Scatter" => bytes * (n - 1.0),
-        "Broadcast" | "Reduce" | "Send" | "Recv" => bytes,
-        _ => return None,
+        "AllGather" | "ReduceScatter" | "AlltoAll" | "Gather" | "Scatter" => n,
+        _ => 1.0,
     })
 }
 
-/// Returns S x factor of a call in a communicator of `n` ranks. Of an exchange: the bytes to or from other ranks, the
-/// larger of both. An all-to-all of equal messages has S (n - 1) / n by that, S with the message to itself.
-pub fn bus_bytes_of(call: &Call, n: i32) -> Option<f64> {
-    if call.kind == Kind::Collective {
-        return bus_bytes(&call.function.text(), call.bytes, n);
-    }
-    let sum = |is_send| {
-        let others = call.messages.iter().filter(|message| message.is_send == is_send && message.peer != call.rank);
-        others.map(|message| message.bytes).sum::<u64>()
+/// Returns the factor of a collective: nccl-tests' bus bandwidth is this times the bytes that NCCL reports over the
+/// time.
+///
+/// `None` where the number of ranks is unknown, and for functions without a bus bandwidth: the root of a broadcast and
+/// the senders of a reduce fill buffers and leave before others have come, so the time from the last begin to the last
+/// end leaves out a part of the transfer.
+pub fn bus_factor(function: &str, nranks: i32) -> Option<f64> {
+    let others = f64::from(nranks - 1) / f64::from(nranks);
+    let factor = match function {
+        "AllReduce" => 2.0 * others,
+        "AllGather" | "ReduceScatter" | "AlltoAll" | "Gather" | "Scatter" => others,
+        _ => return None,
     };
-    Some(sum(true).max(sum(false)) as f64)
+    size_factor(function, nranks).map(|size| size * factor)
+}
+
+/// Returns the bytes of a call that its bandwidths are proportional to: of a collective, the bytes that NCCL reports;
+/// of an exchange, the bytes that the rank sends to or receives from other ranks, the larger of both.
+pub fn moved(call: &Call) -> u64 {
+    if call.kind == Kind::Collective {
+        return call.bytes;
+    }
+    let sum = |is_send: bool| -> u64 {
+        let of = call.messages.iter().filter(|message| message.is_send == is_send && message.peer != call.rank);
+        of.fold(0, |sum, message| sum.saturating_add(message.bytes))
+    };
+    sum(true).max(sum(false))
+}
+
+/// Returns S and the bytes on the bus over [`moved`], for a kind of call and a function.
+///
+/// What an all-to-all of sends and receives moves is S (n - 1) / n already. The factor of any other exchange is 1.
+pub fn factors(kind: Kind, function: &str, nranks: i32) -> (Option<f64>, Option<f64>) {
+    match kind {
+        Kind::Collective => (size_factor(function, nranks), bus_factor(function, nranks)),
+        Kind::Exchange => (Some(1.0), Some(1.0)),
+        Kind::AllToAll if nranks > 1 => (Some(f64::from(nranks) / f64::from(nranks - 1)), Some(1.0)),
+        Kind::AllToAll => (None, None),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::maker;
 
     #[test]
     fn factors_are_those_of_nccl_tests() {
-        let expected = [("AllReduce", 1500.0), ("AllGather", 3000.0), ("ReduceScatter", 3000.0), ("AlltoAll", 3000.0)];
-        for (function, bytes) in expected {
-            assert_eq!(bus_bytes(function, 1000, 4), Some(bytes), "{function}");
-        }
-        assert_eq!(bus_bytes("Broadcast", 1000, 4), Some(1000.0));
-        assert_eq!((bus_bytes("AllGatherV", 1000, 4), bus_bytes("AllReduce", 1000, 0)), (None, None));
-    }
-
-    #[test]
-    fn an_exchange_has_the_bytes_to_other_ranks() {
-        let job = maker::job(&[(0, &[0, 1, 2, 3])]);
-        let messages = [(0, true, 10), (1, true, 10), (2, true, 10), (3, true, 10), (1, false, 7)];
-        let call = maker::exchange(&job, 0, 0, &messages).judged().part.call;
-        assert_eq!(bus_bytes_of(&call, 4), Some(30.0));
+        assert_eq!(bus_factor("AllReduce", 4), Some(1.5));
+        assert_eq!(bus_factor("AllGather", 4), Some(3.0));
+        assert_eq!(bus_factor("ReduceScatter", 8), Some(7.0));
+        assert_eq!(bus_factor("AlltoAll", 4), Some(3.0));
+        assert_eq!(["Broadcast", "Reduce", "AllGatherV"].map(|function| bus_factor(function, 4)), [None; 3]);
+        assert_eq!([0, -1].map(|nranks| bus_factor("AllReduce", nranks)), [None; 2]);
+        assert_eq!(bus_factor("AllReduce", 1), Some(0.0));
+        assert_eq!(factors(Kind::AllToAll, "AlltoAll", 4), (Some(4.0 / 3.0), Some(1.0)));
+        assert_eq!(factors(Kind::Exchange, "Exchange", 0), (Some(1.0), Some(1.0)));
     }
 }

@@ -202,3 +202,49 @@ impl Ended {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Calls whose times go backwards by less than 128 calls lose nothing; one that comes later counts from then on.
+    #[test]
+    fn calls_wait_for_their_place_in_time() {
+        let mut lane = Lane::new(1, Computation::default());
+        let mut ended = vec![];
+        lane.event(Event::Begin(0, 0), &mut ended);
+        for call in (0..1000i64).map(|number| number ^ 63) {
+            lane.call([10 * call, 10 * call + 4], Some(1), 0, &mut ended);
+        }
+        lane.event(Event::Begin(1, 10_500), &mut ended);
+        lane.event(Event::Begin(2, 11_000), &mut ended);
+        (1100..1400).for_each(|call| lane.call([10 * call, 10 * call + 4], Some(1), 0, &mut ended));
+        lane.call([10_400, 10_404], Some(1), 0, &mut ended);
+        lane.event(Event::Complete(2, 13_994), &mut ended);
+        lane.finish(&mut ended);
+        let budgets: Vec<_> =
+            ended.iter().map(|of| (of.length, of.budget.waiting_ns, of.budget.transferring_ns)).collect();
+        assert_eq!(budgets, [(10_500, 1000, 3000), (500, 0, 0), (2994, 300, 900)]);
+        assert_eq!((lane.late, ended[0].dimensions[0]), (1, Spent { time: 4000, wait: 1000 }));
+        assert!(ended.iter().all(|of| of.budget.total_ns == of.length as u64));
+    }
+
+    /// What belongs to no complete step is in no figure.
+    #[test]
+    fn a_step_that_is_not_complete_does_not_count() {
+        let (mut lane, mut ended) = (Lane::new(1, Computation::default()), vec![]);
+        lane.call([0, 50], None, 0, &mut ended);
+        lane.event(Event::Begin(0, 100), &mut ended);
+        lane.call([100, 150], None, 0, &mut ended);
+        lane.event(Event::Leave(200), &mut ended);
+        lane.call([200, 250], None, 0, &mut ended);
+        lane.event(Event::Begin(1, 300), &mut ended);
+        lane.call([300, 350], None, 0, &mut ended);
+        lane.finish(&mut ended);
+        let [only] = &ended[..] else { panic!("one step: {ended:?}") };
+        assert_eq!(
+            (only.step, only.length, only.budget.transferring_ns, only.budget.not_compared_ns),
+            (0, 100, 50, 50)
+        );
+    }
+}

@@ -9,11 +9,11 @@ mod sweep;
 pub(crate) use lane::Ended;
 
 use crate::analysis::dimension::Dimensions;
-use crate::analysis::factor::bus_bytes_of;
+use crate::analysis::factor::{factors, moved};
 use crate::analysis::steps::Event;
 use crate::answer::{Budget, GpuBudget, Part};
 use crate::job::{Job, Kernels, Links};
-use crate::stream::Judged;
+use crate::stream::{Call, Judged};
 use computation::Computation;
 use lane::Lane;
 use shares::{Counted, DimensionShares};
@@ -87,10 +87,10 @@ impl Budgets {
             self.calls += 1;
             self.timed += u64::from(part.span.is_some());
             let communicator = job.communicators.get(call.communicator);
-            let rated = communicator.and_then(|of| Some((bus_bytes_of(call, of.nranks)?, self.links.of(of.comm)?)));
+            let rated = communicator.and_then(|of| self.links.of(of.comm).zip(bus_bytes(call, of.nranks)));
             let (is_timed, is_compared) = (part.span.is_some(), part.wait.is_some());
             // GB/s are bytes per nanosecond
-            let at_full_rate = rated.map(|(bytes, rate)| bytes / rate);
+            let at_full_rate = rated.map(|(rate, bytes)| bytes / rate);
             self.shares.call(step, dimension, Counted { bytes: call.bytes, is_timed, is_compared, at_full_rate });
         }
         if let (Some(span), Some(lane)) = (part.span, self.lanes.get_mut(call.gpu)) {
@@ -159,6 +159,14 @@ impl Budgets {
         }
         (Part::Known(budget), notes)
     }
+}
+
+/// Returns the bytes on the bus. A broadcast and a reduce have nccl-tests' factor 1: they have no bandwidth of their own,
+/// because some ranks leave early, but their bytes use the link.
+fn bus_bytes(call: &Call, nranks: i32) -> Option<f64> {
+    let function = call.function.text();
+    let early = || matches!(function.as_str(), "Broadcast" | "Reduce").then_some(1.0);
+    factors(call.kind, &function, nranks).1.or_else(early).map(|factor| factor * moved(call) as f64)
 }
 
 impl GpuBudget {

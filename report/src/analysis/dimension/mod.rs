@@ -57,6 +57,11 @@ impl Dimensions {
         self.distinct.get(self.number(communicator)).cloned().unwrap_or_else(unknown)
     }
 
+    /// Returns the dimensions by place of the communicator.
+    pub fn by_communicator(&self) -> Vec<Dimension> {
+        (0..self.places.len()).map(|place| self.at(place)).collect()
+    }
+
     /// Returns the place of a communicator's dimension in [`Dimensions::distinct`].
     pub fn number(&self, communicator: usize) -> usize {
         self.places.get(communicator).copied().unwrap_or(0)

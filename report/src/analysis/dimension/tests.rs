@@ -43,8 +43,7 @@ fn tallies_of_grid(near: &Tally, middle: &Tally, far: &Tally) -> Tallies {
 }
 
 fn guessed(job: &Job, tallies: &Tallies) -> Vec<(String, Origin)> {
-    let found = Dimensions::of(job, &[], tallies);
-    (0..job.communicators.len()).map(|place| found.at(place)).map(|it| (it.name, it.origin)).collect()
+    Dimensions::of(job, &[], tallies).by_communicator().into_iter().map(|it| (it.name, it.origin)).collect()
 }
 
 #[test]

@@ -56,7 +56,7 @@ impl Windows {
             && present.is_counted
         {
             let window = self.by_dimensions.entry((last.dimension, present.dimension)).or_default();
-            window.add(present.start - last.stop);
+            window.add(present.start.saturating_sub(last.stop));
         }
         (*last, *present) = (*present, next);
     }

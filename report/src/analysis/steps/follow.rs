@@ -172,3 +172,33 @@ impl State {
         is_inside
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::maker::{collective, job};
+    use crate::analysis::steps::Survey;
+    use crate::job::StepRegions;
+
+    /// Regions without calls begin when the host enters them, others with their first call on the GPU.
+    #[test]
+    fn regions_without_calls_are_steps_too() {
+        let job = job(&[(1, &[0])]);
+        let by_process = vec![vec![[100, 200], [200, 300], [300, 400], [500, 600], [700, 800]]];
+        let regions = StepRegions { name: "step".into(), is_file: true, by_process };
+        let plan = Plan::of(&job, Survey::new(&job), Some(&regions), &|_, time| time as i64);
+        let mut follower = Follower::new(&job, plan);
+        let mut events = vec![];
+        let steps = [50, 110, 190, 310, 450, 520].map(|enqueued| {
+            let call = collective(&job, 1, 0, "AllReduce", 1).at(enqueued, enqueued + 5, enqueued + 30).judged();
+            follower.call(&job, &call, &mut events)
+        });
+        follower.finish(&job, 0, &mut events);
+        assert_eq!(steps, [None, Some(0), Some(0), Some(2), None, Some(3)]);
+        use Event::{Begin, Complete, Leave};
+        let expected = [Begin(0, 115), Begin(1, 200), Begin(2, 315), Leave(455), Begin(3, 525), Begin(4, 700)];
+        assert_eq!(events[..6], expected);
+        assert_eq!(events[6..], [Complete(4, 800)]);
+        assert_eq!(follower.covered(), 4.0 / 5.0);
+    }
+}

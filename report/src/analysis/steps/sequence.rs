@@ -141,3 +141,41 @@ fn close(open: &Open, job: &Job, tallies: &mut Tallies) {
     tally.all_to_all += u64::from(others > 0 && open.peers.iter().all(|peers| peers.len() == others as usize));
     tally.to_itself += u64::from(open.to_itself);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::maker::{collective, exchange, job, name, rows};
+    use crate::analysis::steps::token::{Own, of_call};
+
+    /// Two exchanges of one group whose rows mix, a collective among them, and two lone sends.
+    #[test]
+    fn rows_and_calls_have_the_same_tokens() {
+        let job = job(&[(1, &[0, 1, 2]), (2, &[2, 1, 0])]);
+        let calls = [
+            exchange(&job, 1, 0, &[(1, true, 10), (2, true, 20), (0, true, 5), (1, false, 10), (2, false, 9)]).judged(),
+            exchange(&job, 2, 0, &[(1, true, 10), (1, false, 10)]).judged(),
+            collective(&job, 2, 0, "AllReduce", 4).judged(),
+            exchange(&job, 1, 0, &[(1, true, 1)]).judged(),
+            exchange(&job, 1, 0, &[(1, true, 1)]).judged(),
+        ];
+        let [first, second, sum, one, other] = calls.each_ref().map(|judged| rows(&job, judged, 5));
+        let mut mixed = vec![first[0], second[0], first[3], first[2], second[1], first[4], first[1]];
+        mixed.extend(sum);
+        mixed.extend([one, other].concat().into_iter().map(|row| Operation { group: None, alone: true, ..row }));
+        let (own, mut tallies, mut sequence) = (Own::of(&job), Tallies::new(2), Sequence::default());
+        for row in &mixed {
+            let communicator = job.places[&row.comm];
+            sequence.add(row, communicator, own.place(0, communicator), &job, &mut tallies);
+        }
+        sequence.finish(&job, &mut tallies);
+        let expected = calls.each_ref().map(|judged| of_call(&own, &job, judged.call()));
+        let found: Vec<[Token; 2]> =
+            (0..sequence.len()).map(|at| [sequence.tokens[0][at], sequence.tokens[1][at]]).collect();
+        assert_eq!(found, expected);
+        let [first, second] = &tallies.0[..] else { panic!("two communicators") };
+        assert_eq!((first.exchanges, first.all_to_all, first.to_itself, first.collectives()), (3, 1, 1, 0));
+        assert_eq!((second.exchanges, second.all_to_all, second.function("AllReduce")), (1, 0, [1, 16]));
+        assert_eq!(mixed[0].function, name("Send"));
+    }
+}

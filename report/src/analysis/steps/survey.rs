@@ -48,7 +48,12 @@ impl Survey {
             let key = (row.comm, row.rank);
             let place = *known.entry(key).or_insert_with(|| {
                 let place = job.places.get(&row.comm).copied()?;
-                let gpu = job.gpu(row.comm, row.rank)?;
+                // a rank that two processes claim belongs to each, as in the stream
+                let members = &job.communicators.get(place)?.members;
+                let is_here = |gpu: &usize| gpus.contains(gpu);
+                let own =
+                    members.iter().filter(|member| member.rank == row.rank).map(|member| member.gpu).find(is_here);
+                let gpu = own.or(gpus.first().copied())?;
                 Some((gpu, place, self.own.place(gpu, place)))
             });
             let Some((gpu, place, own)) = place else { continue };
