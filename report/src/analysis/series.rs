@@ -33,6 +33,17 @@ enum Division {
     Slices(i64, Option<i64>),
 }
 
+/// The transfer of an occurrence.
+#[derive(Debug, Clone, Copy)]
+pub struct Transfer {
+    communicator: usize,
+    function: Function,
+    bytes: u64,
+    /// Latest begin on the common clock, and the time from there to the latest end, nanoseconds.
+    begin: i64,
+    time: i64,
+}
+
 /// Collects transfers by step.
 #[derive(Debug)]
 pub struct Transfers {
@@ -53,25 +64,31 @@ impl Transfers {
         Self { division: Division::Slices(slice.max(1), None), rows: FxHashMap::default() }
     }
 
-    /// Adds an occurrence of this step; `None` for one that lies in no step. Steps are ignored if the job is divided
-    /// into slices.
-    pub fn add(&mut self, occurrence: &Occurrence, step: Option<u64>) {
-        let (Some(compared), Some(function)) = (occurrence.compared, Function::of(occurrence)) else { return };
-        let Some(first) = occurrence.parts.first().map(|part| &part.call) else { return };
+    /// Returns the transfer of an occurrence; `None` where it was not compared, or shared a kernel.
+    pub fn of(occurrence: &Occurrence) -> Option<Transfer> {
+        let (compared, function) = (occurrence.compared?, Function::of(occurrence)?);
+        let communicator = occurrence.parts.first()?.call.communicator;
         if occurrence.parts.iter().any(|part| part.call.is_fused) {
-            return;
+            return None;
         }
+        let bytes = occurrence.parts.iter().map(|part| moved(&part.call)).max().unwrap_or(0);
+        let (begin, time) = (compared.latest_start, compared.transfer());
+        Some(Transfer { communicator, function, bytes, begin, time })
+    }
+
+    /// Adds a transfer of this step; `None` for one that lies in no step. Steps are ignored if the job is divided into
+    /// slices.
+    pub fn add(&mut self, transfer: &Transfer, step: Option<u64>) {
         let step = match &mut self.division {
             Division::Steps => step,
             Division::Slices(length, begin) => {
-                let begin = *begin.get_or_insert(compared.latest_start);
-                u64::try_from((compared.latest_start - begin).div_euclid(*length)).ok()
+                let begin = *begin.get_or_insert(transfer.begin);
+                u64::try_from((transfer.begin - begin).div_euclid(*length)).ok()
             }
         };
         let Some(step) = step else { return };
-        let bytes = occurrence.parts.iter().map(|part| moved(&part.call)).max().unwrap_or(0);
-        let transfer = compared.transfer() as f32 / 1e3;
-        self.rows.entry((first.communicator, function)).or_default().of(bytes).add(step, transfer);
+        let row = self.rows.entry((transfer.communicator, transfer.function)).or_default();
+        row.of(transfer.bytes).add(step, transfer.time as f32 / 1e3);
     }
 
     /// Returns the series. Dimensions are by place of the communicator.
@@ -217,12 +234,17 @@ mod tests {
         let mut transfers = Transfers::of_steps();
         for step in 0..4 {
             for (number, time) in [(0, 10_000), (1, 20_000), (2, 60_000)] {
-                transfers.add(&collective(&job, number, 0, "AllReduce", 64, &[0, 0], time), Some(step));
+                transfers.add(
+                    &Transfers::of(&collective(&job, number, 0, "AllReduce", 64, &[0, 0], time)).unwrap(),
+                    Some(step),
+                );
             }
-            transfers.add(&collective(&job, 3, 1, "AllReduce", 64, &[0, 0], 40_000), Some(step));
-            transfers.add(&collective(&job, 3, 2, "AllReduce", 64, &[0, 0], 1_000), Some(step));
+            transfers
+                .add(&Transfers::of(&collective(&job, 3, 1, "AllReduce", 64, &[0, 0], 40_000)).unwrap(), Some(step));
+            transfers
+                .add(&Transfers::of(&collective(&job, 3, 2, "AllReduce", 64, &[0, 0], 1_000)).unwrap(), Some(step));
         }
-        transfers.add(&collective(&job, 4, 0, "AllReduce", 64, &[0, 0], 1), None);
+        transfers.add(&Transfers::of(&collective(&job, 4, 0, "AllReduce", 64, &[0, 0], 1)).unwrap(), None);
         let dimension = |name: &str| Dimension { name: name.into(), ..Dimension::default() };
         let series = transfers.finish(&job, &[dimension("DP"), dimension("DP"), dimension("TP")]);
         let [dp, tp] = series.rows.as_slice() else { panic!("two dimensions: {series:?}") };
@@ -237,7 +259,10 @@ mod tests {
         let job = job(&[0; 2], &[&[0, 1]]);
         let mut transfers = Transfers::of_steps();
         for step in 0..100_000 {
-            transfers.add(&collective(&job, 0, 0, "AllReduce", 64, &[0, 0], step as i64 * 1000), Some(step));
+            transfers.add(
+                &Transfers::of(&collective(&job, 0, 0, "AllReduce", 64, &[0, 0], step as i64 * 1000)).unwrap(),
+                Some(step),
+            );
         }
         let series = transfers.finish(&job, &[]);
         let kept = &series.rows[0].medians_us;
@@ -256,7 +281,10 @@ mod tests {
         for number in 0..1000 {
             let begin = number as i64 * 1000;
             let time = if number < 500 { 100 } else { 200 };
-            transfers.add(&collective(&job, number, 0, "AllReduce", 64, &[begin, begin], begin + time), None);
+            transfers.add(
+                &Transfers::of(&collective(&job, number, 0, "AllReduce", 64, &[begin, begin], begin + time)).unwrap(),
+                None,
+            );
         }
         let series = transfers.finish(&job, &[]);
         assert!(!series.of_steps);

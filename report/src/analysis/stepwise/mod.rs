@@ -41,6 +41,8 @@ pub struct Stepwise<'a> {
     /// Sum of its lengths over GPUs in nanoseconds, and their number.
     shown_length: (i64, u32),
     events: Vec<Event>,
+    /// Step of the last call, counted behind the warm-up.
+    last: Option<u64>,
 }
 
 impl<'a> Stepwise<'a> {
@@ -69,7 +71,13 @@ impl<'a> Stepwise<'a> {
             is_slowest_shown,
             shown_length: (0, 0),
             events: vec![],
+            last: None,
         }
+    }
+
+    /// Returns the step of the last call, counted behind the warm-up; `None` if it was in no such step.
+    pub fn step(&self) -> Option<u64> {
+        self.last
     }
 
     /// Ends the stream, and makes the answers.
@@ -126,6 +134,7 @@ impl Listener for Stepwise<'_> {
         let step = self.follower.call(job, judged, &mut events);
         self.pass(call.gpu, &mut events);
         let counted = step.and_then(|step| step.checked_sub(self.follower.plan().warm_up()));
+        self.last = counted;
         let dimension = self.dimensions.number(call.communicator);
         let (records, length, shown) = (&mut self.records, &mut self.shown_length, self.shown);
         records.call(call.gpu, counted, call.function, judged.cost.unwrap_or(0), judged.part.wait.is_some());
