@@ -12,4 +12,6 @@
 pub mod analysis;
 pub mod answer;
 pub mod job;
+#[cfg(any(test, feature = "made"))]
+pub mod made;
 pub mod stream;
