@@ -3,7 +3,7 @@
 use super::super::*;
 use crate::analysis::steps::Survey;
 use crate::answer::{Origin, StepSource};
-use crate::made::{Changes, Made, random, steps, two_by_two_by_two};
+use crate::made::{self, Changes, Made, random, steps, two_by_two_by_two};
 use crate::stream::{Clocks, run};
 
 fn by_step(made: &Made) -> (ByStep, Dimensions) {
@@ -68,5 +68,41 @@ fn three_dimensions_are_guessed_or_read() {
         let window = |from: &str, to: &str| windows.iter().find(|it| it.from == from && it.to == to).unwrap();
         assert_eq!((window("PP", "DP").count, window("PP", "DP").median_us), (80, 900.0));
         assert_eq!((window("DP", "TP").count, window("DP", "TP").median_us), (72, 600.0));
+    }
+}
+
+/// Missing, repeated and foreign ranks, replays, exchanges, clocks apart: whatever the job, the parts of each GPU's time
+/// add up.
+#[test]
+fn budgets_of_all_made_jobs_add_up() {
+    let jobs = [
+        made::delayed(4, 2, 500 * made::US),
+        made::late_sender(300 * made::US),
+        made::late_receiver(300 * made::US),
+        made::all_to_all(4, |from, to| 1000 * (1 + from + to) as u64),
+        made::ring(5),
+        made::throttled(4, 50),
+        made::apart(30),
+        made::missing_rank(60),
+        made::rank_without_operations(60),
+        made::repeated_rank(60),
+        made::foreign_rank(60),
+        made::graph_replays(60),
+        random(300, 8),
+        steps(30, Changes { outlier: Some(7), ..Changes::default() }),
+        two_by_two_by_two(5, false),
+    ];
+    for (at, job) in jobs.iter().enumerate() {
+        let (found, _) = by_step(job);
+        let budget = found.budget.known().unwrap();
+        let mut active = 0;
+        for gpu in &budget.gpus {
+            let parts = gpu.waiting_ns + gpu.transferring_ns + gpu.overlapped_ns + gpu.computing_ns + gpu.idle_ns;
+            assert_eq!(parts, gpu.total_ns, "job {at}");
+            active += gpu.waiting_ns + gpu.transferring_ns;
+        }
+        assert!(active > 0, "job {at}");
+        let operations: f64 = budget.dimensions.iter().map(|share| share.operations).sum();
+        assert!(operations > 0.0 && budget.timed > 0.0, "job {at}");
     }
 }
