@@ -69,7 +69,8 @@ impl Transfers {
             Division::Steps => step,
             Division::Slices(length, begin) => {
                 let begin = *begin.get_or_insert(latest_start);
-                u64::try_from((latest_start - begin).div_euclid(*length)).ok()
+                // calls of other GPUs may have begun before the first one that came
+                u64::try_from((latest_start - begin).max(0) / *length).ok()
             }
         };
         let Some(step) = step else { return };
