@@ -9,7 +9,7 @@ use super::sizes::{BySize, Merge};
 use super::speed::Function;
 use crate::answer::{Dimension, Series, SeriesRow};
 use crate::job::Job;
-use crate::stream::Occurrence;
+use crate::stream::{Judged, Kind};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
@@ -33,17 +33,6 @@ enum Division {
     Slices(i64, Option<i64>),
 }
 
-/// The transfer of an occurrence.
-#[derive(Debug, Clone, Copy)]
-pub struct Transfer {
-    communicator: usize,
-    function: Function,
-    bytes: u64,
-    /// Latest begin on the common clock, and the time from there to the latest end, nanoseconds.
-    begin: i64,
-    time: i64,
-}
-
 /// Collects transfers by step.
 #[derive(Debug)]
 pub struct Transfers {
@@ -64,31 +53,30 @@ impl Transfers {
         Self { division: Division::Slices(slice.max(1), None), rows: FxHashMap::default() }
     }
 
-    /// Returns the transfer of an occurrence; `None` where it was not compared, or shared a kernel.
-    pub fn of(occurrence: &Occurrence) -> Option<Transfer> {
-        let (compared, function) = (occurrence.compared?, Function::of(occurrence)?);
-        let communicator = occurrence.parts.first()?.call.communicator;
-        if occurrence.parts.iter().any(|part| part.call.is_fused) {
-            return None;
+    /// Adds the call of a GPU, with the number of its step behind the warm-up; `None` for one that lies in no step. The
+    /// steps are ignored if the job is divided into slices.
+    ///
+    /// A collective counts once, with the call of the first rank. Sends and receives count with each rank's exchange.
+    pub fn call(&mut self, job: &Job, judged: &Judged, step: Option<u64>) {
+        let call = judged.call();
+        let Some([latest_start, latest_stop]) = judged.latest.filter(|_| !call.is_fused) else { return };
+        let Some(communicator) = job.communicators.get(call.communicator) else { return };
+        let is_first = communicator.members.first().is_some_and(|member| member.rank == call.rank);
+        if call.kind == Kind::Collective && !is_first {
+            return;
         }
-        let bytes = occurrence.parts.iter().map(|part| moved(&part.call)).max().unwrap_or(0);
-        let (begin, time) = (compared.latest_start, compared.transfer());
-        Some(Transfer { communicator, function, bytes, begin, time })
-    }
-
-    /// Adds a transfer of this step; `None` for one that lies in no step. Steps are ignored if the job is divided into
-    /// slices.
-    pub fn add(&mut self, transfer: &Transfer, step: Option<u64>) {
         let step = match &mut self.division {
             Division::Steps => step,
             Division::Slices(length, begin) => {
-                let begin = *begin.get_or_insert(transfer.begin);
-                u64::try_from((transfer.begin - begin).div_euclid(*length)).ok()
+                let begin = *begin.get_or_insert(latest_start);
+                // calls of other GPUs may have begun before the first one that came
+                u64::try_from((latest_start - begin).max(0) / *length).ok()
             }
         };
         let Some(step) = step else { return };
-        let row = self.rows.entry((transfer.communicator, transfer.function)).or_default();
-        row.of(transfer.bytes).add(step, transfer.time as f32 / 1e3);
+        let transfer = (latest_stop - latest_start).max(0) as f32 / 1e3;
+        let sizes = self.rows.entry((call.communicator, Function::of_call(call))).or_default();
+        sizes.of(moved(call)).add(step, transfer);
     }
 
     /// Returns the series. Dimensions are by place of the communicator.
@@ -226,7 +214,12 @@ impl Joined {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::made::{collective, job};
+    use crate::analysis::made::{collective, job, judged};
+    use crate::stream::Occurrence;
+
+    fn add(transfers: &mut Transfers, job: &Job, occurrence: &Occurrence, step: Option<u64>) {
+        judged(occurrence).iter().for_each(|judged| transfers.call(job, judged, step));
+    }
 
     #[test]
     fn a_step_has_its_median_over_operations_and_communicators() {
@@ -234,17 +227,12 @@ mod tests {
         let mut transfers = Transfers::of_steps();
         for step in 0..4 {
             for (number, time) in [(0, 10_000), (1, 20_000), (2, 60_000)] {
-                transfers.add(
-                    &Transfers::of(&collective(&job, number, 0, "AllReduce", 64, &[0, 0], time)).unwrap(),
-                    Some(step),
-                );
+                add(&mut transfers, &job, &collective(&job, number, 0, "AllReduce", 64, &[0, 0], time), Some(step));
             }
-            transfers
-                .add(&Transfers::of(&collective(&job, 3, 1, "AllReduce", 64, &[0, 0], 40_000)).unwrap(), Some(step));
-            transfers
-                .add(&Transfers::of(&collective(&job, 3, 2, "AllReduce", 64, &[0, 0], 1_000)).unwrap(), Some(step));
+            add(&mut transfers, &job, &collective(&job, 3, 1, "AllReduce", 64, &[0, 0], 40_000), Some(step));
+            add(&mut transfers, &job, &collective(&job, 3, 2, "AllReduce", 64, &[0, 0], 1_000), Some(step));
         }
-        transfers.add(&Transfers::of(&collective(&job, 4, 0, "AllReduce", 64, &[0, 0], 1)).unwrap(), None);
+        add(&mut transfers, &job, &collective(&job, 4, 0, "AllReduce", 64, &[0, 0], 1), None);
         let dimension = |name: &str| Dimension { name: name.into(), ..Dimension::default() };
         let series = transfers.finish(&job, &[dimension("DP"), dimension("DP"), dimension("TP")]);
         let [dp, tp] = series.rows.as_slice() else { panic!("two dimensions: {series:?}") };
@@ -259,8 +247,10 @@ mod tests {
         let job = job(&[0; 2], &[&[0, 1]]);
         let mut transfers = Transfers::of_steps();
         for step in 0..100_000 {
-            transfers.add(
-                &Transfers::of(&collective(&job, 0, 0, "AllReduce", 64, &[0, 0], step as i64 * 1000)).unwrap(),
+            add(
+                &mut transfers,
+                &job,
+                &collective(&job, 0, 0, "AllReduce", 64, &[0, 0], step as i64 * 1000),
                 Some(step),
             );
         }
@@ -281,8 +271,10 @@ mod tests {
         for number in 0..1000 {
             let begin = number as i64 * 1000;
             let time = if number < 500 { 100 } else { 200 };
-            transfers.add(
-                &Transfers::of(&collective(&job, number, 0, "AllReduce", 64, &[begin, begin], begin + time)).unwrap(),
+            add(
+                &mut transfers,
+                &job,
+                &collective(&job, number, 0, "AllReduce", 64, &[begin, begin], begin + time),
                 None,
             );
         }

@@ -10,7 +10,7 @@ use super::complete::{self, Found};
 use super::dimension::Dimensions;
 use super::late::Waits;
 use super::pairs::Messages;
-use super::series::{Transfer, Transfers};
+use super::series::Transfers;
 use super::speed::Speeds;
 use super::steps::{Plan, Survey};
 use super::stepwise::Stepwise;
@@ -19,7 +19,6 @@ use crate::answer::{Input, Report, SCHEMA};
 use crate::job::{Job, Kernels, Options, StepRegions, Table, Unreadable};
 use crate::stream::{self, Clocks, Judged, Listener, Occurrence};
 use common::summary;
-use rustc_hash::FxHashMap;
 
 /// What is known of a job beside its operations.
 #[derive(Debug, Clone, Default)]
@@ -72,7 +71,6 @@ pub fn report(
         courses: Courses::new(job),
         stepwise: Stepwise::new(job, plan, &dimensions, &options, kernels, &common),
         series,
-        waiting: FxHashMap::default(),
     };
     watch(Pass::Stream);
     let mut listeners: Vec<&mut dyn Listener> = vec![&mut parts];
@@ -132,8 +130,6 @@ struct Parts<'a> {
     courses: Courses,
     stepwise: Stepwise<'a>,
     series: Transfers,
-    /// Transfers whose step is not known yet, by occurrence: the first call of the occurrence has it.
-    waiting: FxHashMap<u64, Transfer>,
 }
 
 impl Listener for Parts<'_> {
@@ -144,9 +140,6 @@ impl Listener for Parts<'_> {
         self.pairs.occurrence(job, occurrence);
         self.usage.occurrence(job, occurrence);
         self.courses.occurrence(job, occurrence);
-        if let Some(transfer) = Transfers::of(occurrence) {
-            self.waiting.insert(occurrence.number, transfer);
-        }
     }
 
     fn call(&mut self, job: &Job, judged: &Judged) {
@@ -157,8 +150,6 @@ impl Listener for Parts<'_> {
         self.usage.call(job, judged);
         self.courses.call(job, judged);
         self.stepwise.call(job, judged);
-        if let Some(transfer) = self.waiting.remove(&judged.occurrence) {
-            self.series.add(&transfer, self.stepwise.step());
-        }
+        self.series.call(job, judged, self.stepwise.step());
     }
 }
