@@ -5,10 +5,9 @@
 //! tables, archives ───────────────────────────────┴──► Tables::open ──► Clocks ──► stream::run ──► analysis ──► Report
 //! ```
 
-use super::compare::Comparison;
 use super::inputs::Kind;
 use super::progress::Progress;
-use super::request::{Outcome, Request, StepChoice};
+use super::request::{Comparison, Outcome, Request, StepChoice};
 use crate::output::leftovers;
 use report::job::{Options, Process, StepRegions, Unreadable};
 use report::output::{csv, parquet};
