@@ -39,19 +39,6 @@ fn percent(text: &str) -> Result<f64, String> {
     percent.ok_or_else(|| "not a number of percent".into())
 }
 
-/// A comparison as it was made.
-#[derive(Debug)]
-pub(super) struct Comparison {
-    /// The tables.
-    pub(super) text: String,
-    /// The comparison as JSON.
-    pub(super) json: String,
-    /// Whether something is worse by more than the threshold, and its interval leaves out 0.
-    pub(super) is_worse: bool,
-    /// Inputs that are left out, in words.
-    pub(super) left_out: Vec<String>,
-}
-
 /// Compares two runs. The exit status is 0 where nothing is worse, 1 where something is, and 2 where the runs could not
 /// be compared, or inputs are left out.
 pub(crate) fn run(arguments: Arguments) -> ExitCode {

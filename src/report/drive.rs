@@ -8,9 +8,9 @@
 //! ```
 
 use super::archives::{self, Archived};
-use super::compare::Comparison;
 use super::inputs::Kind;
 use super::progress::Progress;
+use super::request::Comparison;
 use super::request::{Outcome, Request, StepChoice};
 use crate::kernels;
 use crate::output::leftovers;
