@@ -179,7 +179,7 @@ impl<'a> Lanes<'a> {
 
 /// Returns the time at which a call's wait ends and its transfer begins, microseconds since the step's begin.
 pub(super) fn transfer_us(bar: &SwimBar) -> f64 {
-    bar.wait_until_us.map_or(bar.start_us, |us| us.clamp(bar.start_us, bar.stop_us.max(bar.start_us)))
+    bar.wait_until_us.map_or(bar.start_us, |us| us.min(bar.stop_us).max(bar.start_us))
 }
 
 /// Gives each function a colour, those with most calls first.

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `opening.rs` | the first line and the three questions |
 //! | `completeness.rs` to `unfinished.rs` | a section for each part of the report |
+//! | `costs.rs` | delay costs by GPU, in the section on late ranks |
 //! | `lanes.rs` | draws the calls of one step |
 //! | `section.rs`, `table.rs` | the frames of a section and of a table |
 //! | `draw` | scales, axes, and the frame of a chart |
@@ -15,6 +16,7 @@
 mod budget;
 mod communicators;
 mod completeness;
+mod costs;
 mod draw;
 mod lanes;
 mod late;
@@ -31,6 +33,7 @@ mod tests;
 mod unfinished;
 
 use super::names::Names;
+use super::pace::Pace;
 use super::units::{UNKNOWN, counted};
 use crate::answer::Report;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -82,7 +85,7 @@ pub fn html(report: &Report) -> String {
                     (steps::of(&report.steps, &names))
                     (budget::of(&report.budget, &names))
                     (phases::of(&report.phases))
-                    (late::of(&report.late, &names))
+                    (late::of(&report.late, &names, &Pace::of(report)))
                     (swim::of(&report.swim, &names))
                     (speed::of(&report.speed, &names))
                     (pairs::of(&report.pairs, &names, report.gpus.len()))

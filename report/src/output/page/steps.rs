@@ -47,7 +47,7 @@ fn lengths(steps: &Steps, names: &Names<'_>) -> Markup {
     }
     // a chart that shows the longest step of a job that hung once shows nothing of the others
     let longest = steps.lengths_us.iter().copied().fold(0.0, f64::max);
-    let top = longest.min((2.0 * steps.p99_us).clamp(1.5 * steps.median_us, 3.0 * steps.median_us)).max(1e-3) * 1.06;
+    let top = longest.min((2.0 * steps.p99_us).min(3.0 * steps.median_us).max(1.5 * steps.median_us)).max(1e-3) * 1.06;
     let unit = TimeUnit::of(top);
     let y = Scale::linear([0.0, top / unit.us], [AREA.bottom, AREA.top]);
     let x = Scale::linear([0.0, steps.count.max(2) as f64 - 1.0], [AREA.left + 6.0, AREA.right - 6.0]);
