@@ -1,9 +1,9 @@
-//! Delay costs by GPU: what the others waited for it, because of its own delays or of those that it passed on.
+//! Delay costs by GPU: the others' waits for it, because of its own delays or of those that it passed on.
 
 use super::super::names::Names;
 use super::super::pace::Pace;
 use super::super::sentences::latest;
-use super::super::units::{TimeUnit, count, counted, round, share, time};
+use super::super::units::{TimeUnit, count, counted, share, time};
 use super::draw::{Area, Chart, Key, Mark, Px, Scale, across, bars_beside};
 use super::table::Table;
 use crate::answer::{Late, RankLate};
@@ -35,7 +35,7 @@ pub(super) fn costs(late: &Late, names: &Names<'_>, pace: &Pace) -> Markup {
         title: "For whom others waited",
         look: "Look for a long solid bar: that GPU begins its operations late without having waited itself.",
         description: format!(
-            "Delay cost, own and passed on, of {} that others waited for longest, as the mean wait of each other rank {}. \
+            "Delay cost, own and passed on, of {} that others waited for longest: the mean wait of each other rank {}. \
              The largest own cost is that of {}, {}.",
             counted(shown.len() as u64, "GPU"),
             period(pace),
@@ -47,7 +47,9 @@ pub(super) fn costs(late: &Late, names: &Names<'_>, pace: &Pace) -> Markup {
         drawing: bars(&shown, names, pace),
         below: html! {
             @if further > 0 {
-                p.note { "Others waited less for " (counted(further as u64, "further GPU")) "; the table has them all." }
+                p.note {
+                    "Others waited less for " (counted(further as u64, "further GPU")) "; the table has them all."
+                }
             }
             (below)
         },
@@ -76,7 +78,7 @@ fn bars(shown: &[(usize, &RankLate)], names: &Names<'_>, pace: &Pace) -> Markup 
         _ => time(us),
     };
     html! {
-        (across(area, &x, &title, x.marks(8).into_iter().map(|it| (it, round(it)))))
+        (across(area, &x, &title, x.numbers(8)))
         (bars_beside(area, &texts, ROW))
         @for (place, ((_, rank), name)) in shown.iter().zip(&texts).enumerate() {
             @let y = area.top + ROW * (place as f64 + 0.14);

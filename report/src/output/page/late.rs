@@ -2,7 +2,7 @@
 
 use super::super::names::Names;
 use super::super::pace::Pace;
-use super::super::units::{TimeUnit, UNKNOWN, bytes, count, round, share, time};
+use super::super::units::{TimeUnit, UNKNOWN, bytes, count, share, time};
 use super::costs::costs;
 use super::draw::{Area, Cells, Chart, Px, Scale, across, bars_beside};
 use super::section::{absent, part};
@@ -51,7 +51,7 @@ fn map(map: &WaitMap, names: &Names<'_>) -> Markup {
     let level = |share: &f32| BOUNDS.iter().take_while(|bound| share * 100.0 >= **bound).count() as u8;
     let cells = Cells::new(rows.iter().map(|row| row.iter().map(level).collect()).collect());
     let drawing = html! {
-        (across(area, &x, &format!("time, {}", unit.name), x.marks(8).into_iter().map(|it| (it, round(it)))))
+        (across(area, &x, &format!("time, {}", unit.name), x.numbers(8)))
         (bars_beside(area, &texts, height))
         rect.frame x=(Px(area.left)) y=(Px(area.top)) width=(Px(area.width())) height=(Px(area.height())) {}
         (cells.draw([area.left, area.top], [area.width() / columns as f64, height]))
@@ -61,8 +61,8 @@ fn map(map: &WaitMap, names: &Names<'_>) -> Markup {
     Chart {
         id: "waits-chart",
         title: "Waits over time",
-        look: "Look for a blank row among coloured ones, which is the GPU that the others wait for, and for strong columns, \
-               where all wait for one that is late just then.",
+        look: "Look for a blank row among coloured ones, which is the GPU that the others wait for, and for strong \
+               columns, where all wait for one that is late just then.",
         description: format!(
             "Share of the time that GPUs waited in NCCL, by GPU and in bins of {}. The largest share of a bin is {}.",
             time(bin_us),

@@ -1,7 +1,7 @@
 //! The report as one HTML page: self-contained, for screens light and dark, for paper, keyboards and screen readers.
 //!
-//! Charts are inline SVG with a title and a description; the table behind each has the same figures as text. Colours are
-//! never alone: waits are hatched, series have markers, slow pairs have a cross.
+//! Charts are inline SVG with a title and a description; the table behind each has the same figures as text. Colours
+//! are never alone: waits are hatched, series have markers, slow pairs have a frame.
 //!
 //! | file | task |
 //! |---|---|
@@ -94,7 +94,8 @@ pub fn html(report: &Report) -> String {
                 }
                 footer {
                     p {
-                        "Made by scorep-nccl " (env!("CARGO_PKG_VERSION")) ". In tables, " (UNKNOWN) " stands for an unknown figure. "
+                        "Made by scorep-nccl " (env!("CARGO_PKG_VERSION")) ". In tables, "
+                        (UNKNOWN) " stands for an unknown figure. "
                         "1 GB/s is 10^9 bytes per second; 1 MiB is 2^20 bytes."
                     }
                 }
@@ -111,6 +112,10 @@ fn patterns() -> Markup {
             pattern #hatch patternUnits="userSpaceOnUse" width="6" height="6" patternTransform="rotate(45)" {
                 rect.ground width="6" height="6" {}
                 rect.bar width="2.6" height="6" {}
+            }
+            pattern #fine patternUnits="userSpaceOnUse" width="3.2" height="3.2" patternTransform="rotate(45)" {
+                rect.ground width="3.2" height="3.2" {}
+                rect.bar width="1.5" height="3.2" {}
             }
             pattern #dots patternUnits="userSpaceOnUse" width="5" height="5" {
                 rect.ground width="5" height="5" {}
