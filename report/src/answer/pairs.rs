@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 pub struct Pairs {
     /// All pairs, by communicator, sender, receiver.
     pub rows: Vec<Pair>,
+    /// Messages and transfers of pairs that found no room: more than a million pairs.
+    #[serde(default)]
+    pub left_out: u64,
 }
 
 /// A pair of ranks. A fitted rate and one of bytes over active time are never in one column.
@@ -22,7 +25,7 @@ pub struct Pair {
     pub from: Option<usize>,
     /// The receiver's GPU, where it was found.
     pub to: Option<usize>,
-    /// Class of the pair: `same node`, or the two nodes.
+    /// Class of the pair: `same node`, the two nodes, or `other` where a node is unknown.
     pub class: String,
     /// Transfers over the network (proxy steps), and their bytes; 0 where NCCL used no network.
     pub transfers: u64,

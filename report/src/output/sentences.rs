@@ -353,7 +353,7 @@ mod tests {
             ..SpeedRow::default()
         };
         let rows = vec![row("AllGather", 5.0, Some(0.5)), row("AllReduce", 9.0, Some(0.9))];
-        report.speed = Part::Known(Speed { rows, link: Some("--link-gbps 400".into()) });
+        report.speed = Part::Known(Speed { rows, link: Some("--link-gbps 400".into()), of_sums: false });
         let pair = |to: usize, z: Option<f64>| Pair {
             from: Some(1),
             to: Some(to),
@@ -362,12 +362,13 @@ mod tests {
             ..Pair::default()
         };
         report.pairs = Part::Known(Pairs {
+            left_out: 0,
             rows: vec![pair(2, Some(-4.0)), pair(3, Some(-9.0)), pair(4, Some(0.1)), pair(5, None)],
         });
         let expected = "AllReduce of 64 MiB (DP, 8 ranks) reaches 45.0 GB/s bus bandwidth, 90 % of its link. 2 of 3 \
                         compared pairs are slow beside others of their class; the worst is rank 1 to rank 3.";
         assert_eq!(network(&report), expected);
-        report.speed = Part::Known(Speed { rows: vec![row("AllReduce", 9.0, None)], link: None });
+        report.speed = Part::Known(Speed { rows: vec![row("AllReduce", 9.0, None)], link: None, of_sums: false });
         report.pairs = Part::Absent("no proxy operations.".into());
         let expected = "AllReduce of 64 MiB (DP, 8 ranks) reaches 45.0 GB/s bus bandwidth; whether the link allows \
                         more is not known without its rate (--link-gbps). Pairs of ranks are not known.";

@@ -7,9 +7,30 @@
 //! Nothing here keeps more than the calls whose occurrences are not complete yet.
 
 mod call;
+mod clocks;
+mod collectives;
+mod counts;
+mod day;
+mod exchange;
+mod exchanges;
+mod held;
+mod in_memory;
+mod judge;
 mod listener;
+mod merge;
 mod occurrence;
+mod order;
+mod places;
+mod reading;
+mod sample;
 
 pub use call::{Call, Kind, Message};
+pub use clocks::Clocks;
+pub use counts::{Counts, Errors};
+pub use in_memory::InMemory;
 pub use listener::{Judged, Listener};
+pub use merge::run;
 pub use occurrence::{Compared, Occurrence, Part};
+
+#[cfg(test)]
+mod tests;
