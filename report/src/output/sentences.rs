@@ -1,6 +1,7 @@
 //! The sentences that answer the report's questions. All forms of output use these.
 
 use super::names::Names;
+use super::pace::Pace;
 use super::units::{count, counted, part_of, rate, share, sizes, time};
 use crate::answer::{Budget, Late, Pair, RankLate, Report, SpeedRow};
 
@@ -39,7 +40,7 @@ pub fn complete(report: &Report) -> String {
 fn lacks(report: &Report) -> Vec<String> {
     let complete = &report.complete;
     let unread = complete.inputs.iter().filter(|input| input.problem.is_some()).count();
-    let lack = |number: u64, noun: &str, what: &str| (number > 0).then(|| format!("{} {what}", counted(number, noun)));
+    let lack = |number: u64, noun: &str, fate: &str| (number > 0).then(|| format!("{} {fate}", counted(number, noun)));
     let lacking = complete.communicators.len();
     [
         lack(unread as u64, "input", "left out"),
@@ -75,20 +76,24 @@ pub fn late(report: &Report) -> String {
     let all: f64 = late.ranks.iter().map(|rank| rank.cost_us).sum();
     let (place, rank) = first;
     let mut text = if rank.own_us > 0.0 {
+        let (pace, name) = (Pace::of(report), names.gpu(place));
+        let cost = pace.a_step_of_others(rank.cost_us);
+        let of = pace.share(cost).map_or_else(String::new, |part| format!(", {} of it", share(part)));
         format!(
-            "{} is late most: others waited {} because of its own delays, {} of all such waits; \
-             it came last in {} of {}.",
-            capital(&names.gpu(place)),
-            time(rank.own_us),
-            share(part_of(rank.own_us, own)),
+            "{} is late most: each other rank waited for it {} {} on average{of}; {} of that began with {name} itself. \
+             It came last in {} of {}.",
+            capital(&name),
+            time(cost),
+            if pace.of_steps { "a step" } else { "in the whole recording" },
+            share(part_of(rank.own_us, rank.cost_us)),
             count(rank.last),
-            counted(late.resolved, "operation")
+            counted(late.compared, "compared operation")
         )
     } else {
         format!("No rank is late by itself: all {} that others waited for a last rank were passed on.", time(all))
     };
     if let Some((next, rank)) = latest(late).get(1).filter(|(_, rank)| part_of(rank.own_us, own) >= 0.01) {
-        text += &format!(" Next is {} with {}.", names.gpu(*next), share(part_of(rank.own_us, own)));
+        text += &format!(" Next is {}, with {} of all own delays.", names.gpu(*next), share(part_of(rank.own_us, own)));
     }
     text
 }
@@ -103,7 +108,7 @@ pub(crate) fn latest(late: &Late) -> Vec<(usize, &RankLate)> {
     ranks
 }
 
-/// Returns what communication costs a step.
+/// Returns the cost of communication in a step.
 pub fn cost(report: &Report) -> String {
     let budget = match (report.budget.known(), report.budget.absent()) {
         (Some(budget), _) => budget,
@@ -253,14 +258,15 @@ mod tests {
 
     #[test]
     fn complete_counts_ranks_and_names_each_lack() {
-        let expected = "Complete: all 8 ranks are here with 4,000 operations; clocks agree to within 5.20 us, waits are \
-                        known to 1.90 us.";
+        let expected = "Complete: all 8 ranks are here with 4,000 operations; clocks agree to within 5.20 us, waits \
+                        are known to 1.90 us.";
         assert_eq!(complete(&whole()), expected);
         let mut report = whole();
         (report.complete.ranks, report.complete.dropped, report.complete.untimed) = (Some(9), 1, 40);
         (report.complete.clock_error_us, report.complete.wait_error_us) = (None, None);
-        let expected = "Not complete: 8 of 9 ranks are here with 4,000 operations, but 1 event not recorded, 40 operations \
-                        without a GPU time; clocks are not connected, so times of different machines are not compared.";
+        let expected = "Not complete: 8 of 9 ranks are here with 4,000 operations, but 1 event not recorded, 40 \
+                        operations without a GPU time; clocks are not connected, so times of different \
+                        machines are not compared.";
         assert_eq!(complete(&report), expected);
         report = whole();
         report.complete.ranks = None;
@@ -278,10 +284,12 @@ mod tests {
             ..RankLate::default()
         };
         let Part::Known(it) = &mut report.late else { unreachable!() };
-        it.resolved = 900;
-        it.ranks = vec![rank(0.0, 5e6, 70), rank(250e3, 0.0, 10), rank(750e3, 0.0, 800)];
-        let expected = "Rank 2 is late most: others waited 750 ms because of its own delays, 75 % of all such waits; it \
-                        came last in 800 of 900 operations. Next is rank 1 with 25 %.";
+        it.compared = 900;
+        it.ranks = vec![rank(0.0, 5e6, 70), rank(250e3, 0.0, 10), rank(600e3, 150e3, 800)];
+        // 57 steps and 3 of warm-up, seven other ranks
+        let expected = "Rank 2 is late most: each other rank waited for it 1.79 ms a step on average, 8.6 % of it; \
+                        80 % of that began with rank 2 itself. It came last in 800 of 900 compared operations. Next \
+                        is rank 1, with 29 % of all own delays.";
         assert_eq!(late(&report), expected);
         let Part::Known(it) = &mut report.late else { unreachable!() };
         it.ranks = vec![rank(0.0, 5e6, 70), RankLate::default()];
@@ -362,8 +370,8 @@ mod tests {
         assert_eq!(network(&report), expected);
         report.speed = Part::Known(Speed { rows: vec![row("AllReduce", 9.0, None)], link: None, of_sums: false });
         report.pairs = Part::Absent("no proxy operations.".into());
-        let expected = "AllReduce of 64 MiB (DP, 8 ranks) reaches 45.0 GB/s bus bandwidth; whether the link allows more \
-                        is not known without its rate (--link-gbps). Pairs of ranks are not known.";
+        let expected = "AllReduce of 64 MiB (DP, 8 ranks) reaches 45.0 GB/s bus bandwidth; whether the link allows \
+                        more is not known without its rate (--link-gbps). Pairs of ranks are not known.";
         assert_eq!(network(&report), expected);
     }
 

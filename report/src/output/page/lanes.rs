@@ -1,7 +1,7 @@
 //! The lanes of a step: each call with its wait, its transfer, and a mark where its host enqueued it.
 
 use super::super::names::Names;
-use super::super::units::{TimeUnit, bytes, known, round, time};
+use super::super::units::{TimeUnit, bytes, known, time};
 use super::draw::{Area, Key, Mark, Path, Px, Scale, across, shortened};
 use crate::answer::{Swim, SwimBar, SwimLane};
 use maud::{Markup, html};
@@ -75,7 +75,7 @@ impl<'a> Lanes<'a> {
         let calls: usize = self.swim.lanes.iter().map(|lane| lane.bars.len()).sum();
         let title = format!("time since the step's begin, {}", self.unit.name);
         html! {
-            (across(self.area, &self.x, &title, self.x.marks(8).into_iter().map(|it| (it, round(it)))))
+            (across(self.area, &self.x, &title, self.x.numbers(8)))
             (self.labels())
             @if calls <= SINGLE { (self.single()) } @else { (self.together()) }
         }
@@ -107,8 +107,12 @@ impl<'a> Lanes<'a> {
                     @let top = self.area.top + place as f64 * self.height;
                     @let y = top + self.height / 2.0 + 4.0;
                     @let (is_new, text) = label(lane, y);
-                    @if is_new && place > 0 { path.grid d={ "M" (Px(edge)) " " (Px(top)) "H" (Px(self.area.right)) } {} }
-                    @if let Some(text) = text { text x=(Px(self.area.left - 6.0)) y=(Px(y)) text-anchor="end" { (text) } }
+                    @if is_new && place > 0 {
+                        path.grid d={ "M" (Px(edge)) " " (Px(top)) "H" (Px(self.area.right)) } {}
+                    }
+                    @if let Some(text) = text {
+                        text x=(Px(self.area.left - 6.0)) y=(Px(y)) text-anchor="end" { (text) }
+                    }
                 }
             }
         }
@@ -116,6 +120,11 @@ impl<'a> Lanes<'a> {
 
     fn at(&self, us: f64) -> f64 {
         self.x.at(us / self.unit.us)
+    }
+
+    /// Returns where a call begins, where its transfer begins, and where it ends.
+    fn times(&self, bar: &SwimBar) -> [f64; 3] {
+        [bar.start_us, transfer_us(bar), bar.stop_us].map(|us| self.at(us))
     }
 
     fn colour(&self, bar: &SwimBar) -> usize {
@@ -129,16 +138,19 @@ impl<'a> Lanes<'a> {
             @for (place, lane) in self.swim.lanes.iter().enumerate() {
                 @let top = self.area.top + self.height * (place as f64 + 0.15);
                 @for bar in &lane.bars {
-                    @let (start, transfer, stop) = (self.at(bar.start_us), self.at(transfer_us(bar)), self.at(bar.stop_us));
+                    @let [start, transfer, stop] = self.times(bar);
                     g.call {
-                        title { (self.names.gpu(lane.gpu)) ", " (self.names.communicator(&lane.comm)) ": " (facts(bar)) }
+                        title {
+                            (self.names.gpu(lane.gpu)) ", " (self.names.communicator(&lane.comm)) ": " (facts(bar))
+                        }
                         @if transfer > start {
                             rect.waiting x=(Px(start)) y=(Px(top)) width=(Px(transfer - start)) height=(Px(height)) {}
                         }
                         rect class={ "f" (self.colour(bar)) } x=(Px(transfer)) y=(Px(top))
                             width=(Px((stop - transfer).max(0.6))) height=(Px(height)) {}
                         @if bar.enqueued_us >= self.first_us {
-                            path.enqueue d={ "M" (Px(self.at(bar.enqueued_us))) " " (Px(top - 1.5)) "v" (Px(height + 3.0)) } {}
+                            @let enqueued = self.at(bar.enqueued_us);
+                            path.enqueue d={ "M" (Px(enqueued)) " " (Px(top - 1.5)) "v" (Px(height + 3.0)) } {}
                         }
                     }
                 }
@@ -153,7 +165,7 @@ impl<'a> Lanes<'a> {
         for (place, lane) in self.swim.lanes.iter().enumerate() {
             let middle = self.area.top + self.height * (place as f64 + 0.5);
             for bar in &lane.bars {
-                let (start, transfer, stop) = (self.at(bar.start_us), self.at(transfer_us(bar)), self.at(bar.stop_us));
+                let [start, transfer, stop] = self.times(bar);
                 if transfer - start >= 0.1 {
                     waits.stroke(start, middle, transfer - start);
                 }
@@ -179,7 +191,7 @@ impl<'a> Lanes<'a> {
 
 /// Returns the time at which a call's wait ends and its transfer begins, microseconds since the step's begin.
 pub(super) fn transfer_us(bar: &SwimBar) -> f64 {
-    bar.wait_until_us.map_or(bar.start_us, |us| us.clamp(bar.start_us, bar.stop_us.max(bar.start_us)))
+    bar.wait_until_us.map_or(bar.start_us, |us| us.min(bar.stop_us).max(bar.start_us))
 }
 
 /// Gives each function a colour, those with most calls first.

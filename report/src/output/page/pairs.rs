@@ -84,10 +84,11 @@ fn chart(pairs: &Pairs, measure: &Measure, names: &Names<'_>, gpus: usize) -> Ch
     let area = Area { left: 132.0, top: 14.0, right: 132.0 + edge * side as f64, bottom: 14.0 + edge * side as f64 };
     let x = Scale::linear([0.0, side as f64], [area.left, area.right]);
     let texts: Vec<String> = (0..side).map(|cell| names.gpu(cell * together)).collect();
+    let receivers = texts.iter().map(|name| shortened(name));
     let is_numbered = gpus <= NUMBERED;
     let marked: Vec<(usize, usize)> = pairs.rows.iter().filter(|pair| pair.slow).filter_map(place).collect();
     let drawing = html! {
-        (across(area, &x, "receiver", texts.iter().enumerate().map(|(cell, name)| (cell as f64 + 0.5, shortened(name)))))
+        (across(area, &x, "receiver", (0..).map(|cell| f64::from(cell) + 0.5).zip(receivers)))
         (bars_beside(area, &texts, edge))
         rect.frame x=(Px(area.left)) y=(Px(area.top)) width=(Px(area.width())) height=(Px(area.height())) {}
         (Cells::new(rows).draw([area.left, area.top], [edge, edge]))
@@ -100,15 +101,16 @@ fn chart(pairs: &Pairs, measure: &Measure, names: &Names<'_>, gpus: usize) -> Ch
             }
         }
         @for (from, to) in marked.iter().take(MARKS) {
-            (mark(area, edge, (from / together, to / together), &format!("slow: {} to {}", names.gpu(*from), names.gpu(*to))))
+            @let text = format!("slow: {} to {}", names.gpu(*from), names.gpu(*to));
+            (mark(area, edge, (from / together, to / together), &text))
         }
     };
     let slow = pairs.rows.iter().filter(|pair| pair.slow).count();
     Chart {
         id: "pairs-chart",
         title: if measure.is_sum { "Bytes from rank to rank" } else { "Rate from rank to rank" },
-        look: "Look for frames with a filled corner, which are pairs slow beside others of their class, and for whole rows \
-               or columns of them, which point to one rank's adapter or cable.",
+        look: "Look for frames with a filled corner, which are pairs slow beside others of their class, and for whole \
+               rows or columns of them, which point to one rank's adapter or cable.",
         description: format!(
             "Matrix of senders (rows) and receivers (columns), {}. {} in {}; {} slow.",
             measure.name,

@@ -20,8 +20,8 @@ pub(super) fn of(phases: &Part<Phases>) -> Markup {
         html! {
             @if order.is_empty() { (absent("no rank has two phases of different dimensions.")) }
             p {
-                "A phase is consecutive operations of one dimension on a GPU; a window is the time from the end of a phase \
-                 to the begin of the next one. It is negative where the two overlap."
+                "A phase is consecutive operations of one dimension on a GPU; a window is the time from the end of a \
+                 phase to the begin of the next one. It is negative where the two overlap."
             }
             div.multiples { @for (place, window) in order.iter().take(CHARTS).enumerate() {
                 (chart(window, &format!("phases-chart-{}", place + 1)))
@@ -55,10 +55,11 @@ fn chart(window: &PhaseWindow, id: &str) -> Markup {
     };
     let drawing = html! {
         (across(AREA, &x, &format!("window, {}", unit.name), marks))
-        (upright(AREA, &y, "number of windows", y.marks(4).into_iter().filter(|it| it.fract() == 0.0).map(|it| (it, count(it as u64)))))
+        (upright(AREA, &y, "number of windows", y.counts(4)))
         @for (bin, (from, windows)) in window.bins.iter().enumerate().filter(|(_, (_, windows))| *windows > 0) {
+            @let top = y.at(*windows as f64);
             rect class=(if *from < 0.0 { "before" } else { "behind" }) x=(Px(x.at(bin as f64) + 0.5))
-                y=(Px(y.at(*windows as f64))) width=(Px((width - 1.0).max(0.5))) height=(Px(AREA.bottom - y.at(*windows as f64))) {
+                y=(Px(top)) width=(Px((width - 1.0).max(0.5))) height=(Px(AREA.bottom - top)) {
                 title { "from " (time(*from)) " on: " (counted(*windows, "window")) }
             }
         }

@@ -1,7 +1,7 @@
 //! The section on how fast operations are: bus bandwidth over size, and all figures by size, algorithm and protocol.
 
 use super::super::names::Names;
-use super::super::units::{UNKNOWN, bytes, count, counted, known, number, rate, round, share, sizes, time};
+use super::super::units::{UNKNOWN, bytes, count, counted, known, number, rate, share, sizes, time};
 use super::draw::{Area, Chart, Key, Mark, Path, Px, Scale, across, marker, upright};
 use super::section::{absent, part};
 use super::table::Table;
@@ -110,7 +110,7 @@ fn chart(speed: &Speed, curves: &[Curve], more: usize, names: &Names<'_>) -> Cha
     let marks = x.marks(10).into_iter().map(|size| (size, bytes(size)));
     let drawing = html! {
         (across(AREA, &x, "size of an operation, bytes", marks))
-        (upright(AREA, &y, "bus bandwidth, GB/s", y.marks(6).into_iter().map(|it| (it, round(it)))))
+        (upright(AREA, &y, "bus bandwidth, GB/s", y.numbers(6)))
         @for link in &links {
             path.link d={ "M" (Px(AREA.left)) " " (Px(y.at(*link))) "H" (Px(AREA.right)) } {}
             text.on-link x=(Px(AREA.right)) y=(Px(y.at(*link) - 4.0)) text-anchor="end" { "link, " (rate(*link)) }
@@ -165,8 +165,11 @@ fn chart(speed: &Speed, curves: &[Curve], more: usize, names: &Names<'_>) -> Cha
                     Some(link) => { "Rate of the links: " (link) ". " }
                     None => { "The link's rate is not known (--link-gbps). " }
                 }
-                "Points are means over algorithms and protocols; upright lines reach from the slowest to the fastest of them and of the communicators."
-                @if more > 0 { " Functions with fewer bytes are in the table alone: " (counted(more as u64, "further curve")) "." }
+                "Points are means over algorithms and protocols; upright lines reach from the slowest to the fastest \
+                 of them and of the communicators."
+                @if more > 0 {
+                    " Functions with fewer bytes are in the table alone: " (counted(more as u64, "further curve")) "."
+                }
             }
             (table(speed, names))
         },

@@ -1,6 +1,6 @@
 //! A table behind a chart, closed at first.
 
-use super::super::units::{UNKNOWN, count};
+use super::super::units::{UNKNOWN, count, counted};
 use maud::{Markup, Render, html};
 
 /// Largest number of rows of a table; more are in the tables of `--csv` and `--parquet`.
@@ -95,7 +95,7 @@ impl Render for Table {
             @if rows > 0 && self.is_open { (table) }
             @else if rows > 0 {
                 details {
-                    summary { "Table: " (self.caption) " (" (count(rows as u64)) @if rows == 1 { " row" } @else { " rows" } ")" }
+                    summary { "Table: " (self.caption) " (" (counted(rows as u64, "row")) ")" }
                     (table)
                 }
             }

@@ -233,3 +233,20 @@ fn a_long_list_of_members_is_shortened_between_two() {
     let page = html(&report);
     assert!(page.contains("0,16,32,48,64,80,96,112,128,144,160,176, …"), "no rank is cut");
 }
+
+/// Figures that no analysis makes, but that a file with a report may have.
+#[test]
+fn impossible_figures_do_not_stop_the_page() {
+    let mut report = sample(4);
+    let Part::Known(steps) = &mut report.steps else { unreachable!() };
+    (steps.median_us, steps.p99_us, steps.count) = (-1.0, f64::NAN, 0);
+    let Part::Known(swim) = &mut report.swim else { unreachable!() };
+    (swim.length_us, swim.lanes[0].bars[0].start_us, swim.lanes[0].gpu) = (0.0, f64::NAN, 99);
+    let Part::Known(pairs) = &mut report.pairs else { unreachable!() };
+    (pairs.rows[0].from, pairs.rows[0].rank, pairs.rows[0].typical) = (None, -5, Some(0.0));
+    let Part::Known(phases) = &mut report.phases else { unreachable!() };
+    phases.windows[0].bins = vec![(0.0, 0), (0.0, 3)];
+    let Part::Known(late) = &mut report.late else { unreachable!() };
+    (late.map.gpus_in_row, late.map.bin_us, late.ranks[0].cost_us) = (0, 0.0, f64::NAN);
+    parsed(&body(&html(&report)));
+}

@@ -21,7 +21,8 @@ pub(super) fn of(unfinished: &Part<Unfinished>, names: &Names<'_>) -> Markup {
             p {
                 @if not_over == 0 { "In all communicators the ranks stand at the same operation, and all have ended." }
                 @else {
-                    (counted(not_over as u64, "communicator")) @if not_over == 1 { " is" } @else { " are" } " not over; "
+                    (counted(not_over as u64, "communicator"))
+                    @if not_over == 1 { " is" } @else { " are" } " not over; "
                     (counted(unfinished.over, "communicator")) " over."
                 }
             }
@@ -38,7 +39,8 @@ fn one(behind: &Behind, names: &Names<'_>) -> Markup {
         @if !behind.behind.is_empty() { p { "Behind the others: rank " (behind.behind) "." } }
         @if let Some(differs) = &behind.differs {
             p {
-                "Operation " (count(differs.order)) " differs first: rank " (differs.one.0) " has " b { (differs.one.1) }
+                "Operation " (count(differs.order)) " differs first: rank " (differs.one.0) " has "
+                b { (differs.one.1) }
                 ", rank " (differs.other.0) " has " b { (differs.other.1) } "."
             }
         }

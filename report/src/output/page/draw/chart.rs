@@ -1,4 +1,4 @@
-//! The frame of a chart: heading, a sentence that says what to look for, key, and the drawing with its title and
+//! The frame of a chart: heading, a sentence on the sign to look for, key, and the drawing with its title and
 //! description for screen readers.
 
 use super::path::Px;
@@ -11,13 +11,13 @@ pub(in crate::output::page) struct Chart<'a> {
     pub(in crate::output::page) id: &'a str,
     /// Heading.
     pub(in crate::output::page) title: &'a str,
-    /// A sentence that says what to look for.
+    /// A sentence on the sign to look for.
     pub(in crate::output::page) look: &'a str,
-    /// What the drawing shows, in words, for those who do not see it.
+    /// The drawing in words, for those who do not see it.
     pub(in crate::output::page) description: String,
     /// Width and height of the drawing.
     pub(in crate::output::page) size: [f64; 2],
-    /// What colours and signs mean.
+    /// The meanings of colours and signs.
     pub(in crate::output::page) key: Markup,
     /// The drawing.
     pub(in crate::output::page) drawing: Markup,
