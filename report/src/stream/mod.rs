@@ -1,8 +1,8 @@
 //! All operations of the job in one stream: matched over ranks, on one clock, and compared.
 //!
 //! A **call** is an operation as the report counts it: a collective of one rank, or all sends and receives that a rank
-//! enqueued in one group on one stream (an **exchange**). An **occurrence** is one operation of a communicator, with the
-//! calls of all of its ranks.
+//! enqueued in one group on one stream (an **exchange**). An **occurrence** is one operation of a communicator, with
+//! the calls of all of its ranks.
 //!
 //! ```text
 //! rows of each process ──► reading ──► collectives, exchanges ──► judge ──► order ──► listeners
