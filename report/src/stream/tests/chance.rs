@@ -5,7 +5,8 @@ use crate::job::Operation;
 use crate::made::{MS, Made, Maker, Start, US};
 use fastrand::Rng;
 
-/// Makes a job of up to 6 ranks, this many on a node, with some communicators of some of them, and collectives and exchanges by chance.
+/// Makes a job of up to 6 ranks, this many on a node, with some communicators of some of them, and collectives and
+/// exchanges by chance.
 fn job(random: &mut Rng, on_each_node: usize) -> Made {
     let ranks = random.usize(1..7);
     let mut maker = Maker::new(ranks, on_each_node);
