@@ -11,7 +11,10 @@
 
 pub mod analysis;
 pub mod answer;
+pub mod compare;
 pub mod job;
 #[cfg(any(test, feature = "made"))]
 pub mod made;
+pub mod output;
 pub mod stream;
+pub mod table;

@@ -35,7 +35,7 @@ pub(crate) fn of_one(source: &Path) -> Result<Vec<PathBuf>, ReplayError> {
 }
 
 /// Splits a name into pairs of text and number, for sorting.
-fn natural(name: &str) -> Vec<(String, u64)> {
+pub(crate) fn natural(name: &str) -> Vec<(String, u64)> {
     let mut parts = vec![(String::new(), 0_u64)];
     let mut in_number = false;
     for character in name.chars() {

@@ -84,24 +84,29 @@ impl<const N: usize> Table<N> {
 
     /// Lays the table out in this many characters, with a line below that names the columns left out.
     pub fn shown(&self, width: Option<u16>) -> String {
+        let (mut text, left_out) = self.fitted(width);
+        if !left_out.is_empty() {
+            text += &format!("left out at this width: {}; --format json has all\n", left_out.join(", "));
+        }
+        text
+    }
+
+    /// Lays the table out in this many characters, and returns the headings of the columns that are left out.
+    pub fn fitted(&self, width: Option<u16>) -> (String, &[&'static str]) {
         let fits =
             |table: &str| width.is_none_or(|width| table.lines().all(|line| line.chars().count() <= width.into()));
         let whole = self.laid_out(Shape::default());
         if fits(&whole) {
-            return whole;
+            return (whole, &[]);
         }
         let broken = Shape { has_broken_headings: true, ..Shape::default() };
         let narrower = |left_out| Shape { has_short_communicators: self.is_shortened, left_out, ..broken };
         let mut shapes = std::iter::once(broken).chain((0..=self.dispensable.len()).map(narrower));
         let narrowest = narrower(self.dispensable.len());
-        let (shape, mut text) = shapes
+        let (shape, text) = shapes
             .find_map(|shape| Some((shape, self.laid_out(shape))).filter(|(_, table)| fits(table)))
             .unwrap_or_else(|| (narrowest, self.laid_out(narrowest)));
-        if shape.left_out > 0 {
-            let named = self.dispensable[..shape.left_out].join(", ");
-            text += &format!("left out at this width: {named}; --format json has all\n");
-        }
-        text
+        (text, &self.dispensable[..shape.left_out])
     }
 
     fn laid_out(&self, shape: Shape) -> String {

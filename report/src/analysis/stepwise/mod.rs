@@ -41,6 +41,8 @@ pub struct Stepwise<'a> {
     /// Sum of its lengths over GPUs in nanoseconds, and their number.
     shown_length: (i64, u32),
     events: Vec<Event>,
+    /// Step of the last call, counted behind the warm-up.
+    last: Option<u64>,
 }
 
 impl<'a> Stepwise<'a> {
@@ -69,7 +71,13 @@ impl<'a> Stepwise<'a> {
             is_slowest_shown,
             shown_length: (0, 0),
             events: vec![],
+            last: None,
         }
+    }
+
+    /// Returns the step of the last call, counted behind the warm-up; `None` if it was in no such step.
+    pub fn step(&self) -> Option<u64> {
+        self.last
     }
 
     /// Ends the stream, and makes the answers.
@@ -132,6 +140,7 @@ impl Listener for Stepwise<'_> {
         let step = self.follower.call(job, judged, &mut events);
         self.pass(call.gpu, &mut events);
         let counted = step.and_then(|step| self.follower.plan().counted(step));
+        self.last = counted;
         let dimension = self.dimensions.number(call.communicator);
         let cost = judged.cost.unwrap_or(0);
         self.records.call(call.gpu, counted, call.function, cost, judged.part.wait.is_some());

@@ -1,0 +1,102 @@
+//! A report with all parts, for tests of the outputs: invented figures of a job of any number of ranks.
+//!
+//! The job has 57 steps of 20 ms behind 3 steps of warm-up, eight GPUs a node and links of 400 Gbit/s. Its ranks form
+//! groups of tensor parallelism among neighbours, and groups of data parallelism across these. [`LATE`] is late in
+//! each step. One pair of neighbours is slow, and one communicator is not over. Equal numbers of ranks give equal
+//! reports.
+
+mod groups;
+mod network;
+mod time;
+
+use super::{Complete, Input, Part, Report, SCHEMA};
+use groups::Groups;
+
+/// The rank that is late, in jobs that have it; the last one in smaller jobs.
+pub const LATE: usize = 3;
+/// Number of steps behind the warm-up.
+pub const STEPS: u64 = 57;
+/// Length of a step, microseconds.
+pub const STEP_US: f64 = 20_000.0;
+/// Calls of a GPU in a step: 16 in its tensor group, 2 in its data group, 1 of all ranks.
+const CALLS: u64 = 19;
+
+/// Makes the report of a job of this many ranks, at least 1.
+pub fn sample(ranks: usize) -> Report {
+    let groups = Groups::of(ranks.max(1));
+    Report {
+        series: Default::default(),
+        schema: SCHEMA.to_owned(),
+        gpus: (0..groups.ranks).map(|rank| format!("rank {rank}")).collect(),
+        complete: complete(&groups),
+        steps: Part::Known(time::steps(&groups)),
+        budget: Part::Known(time::budget(&groups)),
+        phases: Part::Known(time::phases(&groups)),
+        late: Part::Known(time::late(&groups)),
+        speed: Part::Known(network::speed(&groups)),
+        pairs: Part::Known(network::pairs(&groups)),
+        communicators: Part::Known(groups.communicators()),
+        unfinished: Part::Known(groups.unfinished()),
+        swim: Part::Known(groups.swim()),
+    }
+}
+
+fn complete(groups: &Groups) -> Complete {
+    let ranks = groups.ranks as u64;
+    let input = |rank: usize| Input {
+        path: format!("node{:02}.{}.jsonl.gz", groups.node(rank), 1000 + rank),
+        kind: "recording".to_owned(),
+        processes: 1,
+        problem: None,
+    };
+    let occurrences: u64 = groups.list.iter().map(|group| group.calls * (STEPS + 3)).sum();
+    Complete {
+        inputs: (0..groups.ranks).map(input).collect(),
+        ranks_here: ranks,
+        ranks: Some(ranks),
+        communicators: Vec::new(),
+        operations: ranks * CALLS * (STEPS + 3),
+        matched: occurrences - 1,
+        unmatched: 1,
+        compared: occurrences - 1,
+        unfinished: 1,
+        nodes: groups.node(groups.ranks - 1) as u64 + 1,
+        clock_error_us: Some(12.0),
+        wait_error_us: Some(4.0),
+        notes: vec!["The first 3 steps are warm-up.".to_owned()],
+        ..Complete::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_times_of_each_gpu_add_up() {
+        for ranks in [1, 2, 4, 8, 1024] {
+            let report = sample(ranks);
+            let budget = report.budget.known().unwrap();
+            assert_eq!((budget.gpus.len(), report.gpus.len()), (ranks, ranks));
+            for gpu in budget.gpus.iter().chain([&budget.whole]) {
+                let parts = [gpu.waiting_ns, gpu.transferring_ns, gpu.overlapped_ns, gpu.computing_ns, gpu.idle_ns];
+                assert_eq!(parts.iter().sum::<u64>(), gpu.total_ns);
+            }
+            let late = report.late.known().unwrap();
+            for rank in &late.ranks {
+                assert!((rank.own_us + rank.propagated_us - rank.cost_us).abs() < 1e-3, "{rank:?}");
+            }
+            assert_eq!(sample(ranks), report);
+        }
+    }
+
+    #[test]
+    fn it_survives_json() {
+        let report = sample(4);
+        let text = serde_json::to_string(&report).unwrap();
+        let read: Report = serde_json::from_str(&text).unwrap();
+        // a number may come back with another last digit
+        assert_eq!((read.complete, read.pairs.known().unwrap().rows.len()), (report.complete, 8));
+        assert_eq!(read.communicators.known().unwrap().rows[1].members, "0-1");
+    }
+}

@@ -1,0 +1,97 @@
+//! The tables of a report, by name: the same on the terminal, in CSV and in Parquet.
+
+/// A table of the report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Chapter {
+    /// Inputs and communicators that lack something.
+    Complete,
+    /// The steps of the job.
+    Steps,
+    /// Where the time goes, by rank.
+    Budget,
+    /// Where the time goes, by dimension of parallelism.
+    Dimensions,
+    /// Windows between phases of communication.
+    Phases,
+    /// Waits and delay costs by rank.
+    Late,
+    /// The operations that others waited for longest.
+    Worst,
+    /// Times and rates by function, communicator and size.
+    Speed,
+    /// Transfers between pairs of ranks.
+    Pairs,
+    /// The communicators.
+    Communicators,
+    /// Where ranks stand in communicators that are not over.
+    Unfinished,
+}
+
+impl Chapter {
+    /// All tables, in the order of the report.
+    pub const ALL: [Self; 11] = [
+        Self::Complete,
+        Self::Steps,
+        Self::Budget,
+        Self::Dimensions,
+        Self::Phases,
+        Self::Late,
+        Self::Worst,
+        Self::Speed,
+        Self::Pairs,
+        Self::Communicators,
+        Self::Unfinished,
+    ];
+
+    /// Returns its name on the command line and in file names.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::Steps => "steps",
+            Self::Budget => "budget",
+            Self::Dimensions => "dimensions",
+            Self::Phases => "phases",
+            Self::Late => "late",
+            Self::Worst => "worst",
+            Self::Speed => "speed",
+            Self::Pairs => "pairs",
+            Self::Communicators => "communicators",
+            Self::Unfinished => "unfinished",
+        }
+    }
+
+    /// Returns the table of a name.
+    pub fn of(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|chapter| chapter.name() == name)
+    }
+
+    /// Returns its heading for people.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Complete => "Is all there?",
+            Self::Steps => "Steps",
+            Self::Budget => "Budget by rank",
+            Self::Dimensions => "Budget by dimension of parallelism",
+            Self::Phases => "Windows between phases",
+            Self::Late => "Late by rank",
+            Self::Worst => "Operations that others waited for longest",
+            Self::Speed => "Speed by function, communicator and size",
+            Self::Pairs => "Pairs of ranks",
+            Self::Communicators => "Communicators",
+            Self::Unfinished => "Not over",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_has_a_name_of_its_own() {
+        for chapter in Chapter::ALL {
+            assert_eq!(Chapter::of(chapter.name()), Some(chapter));
+        }
+        assert_eq!(Chapter::of("swim"), None);
+    }
+}

@@ -1,0 +1,80 @@
+//! Tables as CSV (RFC 4180, UTF-8): the first line has the names of the columns, an absent value is empty.
+
+use super::part_file::Place;
+use super::sheet::{OPERATIONS, Operations, Sheet, Unwritten, Values, Writer, sheets};
+use crate::answer::Report;
+use std::path::Path;
+use tempfile::NamedTempFile;
+
+/// Writes the tables of a report into a directory, each as `NAME.csv`.
+///
+/// # Errors
+/// The first file that cannot be written.
+pub fn write(report: &Report, directory: &Path) -> Result<(), Unwritten> {
+    sheets(report).iter().try_for_each(|sheet| {
+        let mut file = CsvFile::create(directory, sheet.name)?;
+        file.add(sheet)?;
+        file.close()
+    })
+}
+
+/// Returns a listener that writes the operations' table into a directory, as `operations.csv`.
+///
+/// # Errors
+/// The directory or the file cannot be made.
+pub fn operations(directory: &Path) -> Result<Operations<CsvFile>, Unwritten> {
+    CsvFile::create(directory, OPERATIONS).map(Operations::new)
+}
+
+/// A table that is being written as CSV.
+#[derive(Debug)]
+pub struct CsvFile {
+    place: Place,
+    file: csv::Writer<NamedTempFile>,
+    has_names: bool,
+}
+
+impl CsvFile {
+    /// Begins `NAME.csv` in a directory, which is made where it is missing.
+    ///
+    /// # Errors
+    /// The directory or the file cannot be made.
+    pub fn create(directory: &Path, name: &str) -> Result<Self, Unwritten> {
+        let (place, part) = Place::begin(directory, name, "csv")?;
+        Ok(Self { place, file: csv::Writer::from_writer(part), has_names: false })
+    }
+}
+
+impl Writer for CsvFile {
+    fn add(&mut self, sheet: &Sheet) -> Result<(), Unwritten> {
+        let mut write = || -> csv::Result<()> {
+            if !self.has_names {
+                self.file.write_record(sheet.columns.iter().map(|column| column.name))?;
+                self.has_names = true;
+            }
+            (0..sheet.len()).try_for_each(|row| {
+                self.file.write_record(sheet.columns.iter().map(|column| cell(&column.values, row)))
+            })
+        };
+        write().map_err(|error| self.place.unwritten(error))
+    }
+
+    fn close(self) -> Result<(), Unwritten> {
+        let Self { place, file, .. } = self;
+        let part = file.into_inner().map_err(|error| place.unwritten(error.into_error()))?;
+        place.appear(part)
+    }
+}
+
+/// Writes a value with all its digits; an absent one is empty.
+fn cell(values: &Values, row: usize) -> String {
+    fn text<T: ToString>(values: &[Option<T>], row: usize) -> String {
+        values.get(row).and_then(Option::as_ref).map_or_else(String::new, T::to_string)
+    }
+    match values {
+        Values::Text(values) => text(values, row),
+        Values::Integer(values) => text(values, row),
+        Values::Real(values) => text(values, row),
+        Values::Flag(values) => text(values, row),
+    }
+}

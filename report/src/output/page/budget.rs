@@ -1,0 +1,260 @@
+//! The section on where the time goes: a bar or column for each GPU, and the dimensions' shares.
+
+use super::super::names::Names;
+use super::super::units::{bytes, counted, known, number, part_of, round, share, time};
+use super::draw::{Area, Chart, Key, Mark, Path, Px, Scale, across, bars_beside, upright};
+use super::section::part;
+use super::table::Table;
+use crate::answer::{Budget, DimensionShare, GpuBudget, Origin, Part, Utilisation};
+use maud::{Markup, html};
+
+/// Largest number of GPUs that have a bar each; of more, each has a column.
+const BARS: usize = 32;
+/// Largest number of columns; of more GPUs, neighbours share one.
+const COLUMNS: usize = 1024;
+
+/// The kinds of time: class, name, and the field.
+type Kind = (&'static str, &'static str, fn(&GpuBudget) -> u64);
+
+/// Returns the kinds of time that the budget tells apart.
+fn kinds(budget: &Budget) -> Vec<Kind> {
+    let (nothing, all): (&str, [Kind; 4]) = (
+        if budget.with_kernels { "idle" } else { "no NCCL under way" },
+        [
+            ("waiting", "waiting in NCCL", |gpu| gpu.waiting_ns),
+            ("transferring", "transferring in NCCL", |gpu| gpu.transferring_ns),
+            ("overlapped", "NCCL beside computation", |gpu| gpu.overlapped_ns),
+            ("computing", "computing alone", |gpu| gpu.computing_ns),
+        ],
+    );
+    let told = all.into_iter().take(if budget.with_kernels { 4 } else { 2 });
+    told.chain([("idle", nothing, (|gpu: &GpuBudget| gpu.idle_ns) as fn(&GpuBudget) -> u64)]).collect()
+}
+
+/// Writes the section.
+pub(super) fn of(budget: &Part<Budget>, names: &Names<'_>) -> Markup {
+    part("budget", "Where the time goes", budget, |budget| {
+        let kinds = kinds(budget);
+        html! {
+            @if !budget.of_steps { p { "There are no steps, so this is the whole recording." } }
+            (chart(budget, &kinds, names))
+            (dimensions(budget))
+        }
+    })
+}
+
+fn of_total(gpu: &GpuBudget, kind: &Kind) -> f64 {
+    part_of(kind.2(gpu) as f64, gpu.total_ns as f64)
+}
+
+/// Returns the whole in words: `waiting in NCCL 3.1 %, ...`.
+fn whole(budget: &Budget, kinds: &[Kind]) -> String {
+    let texts: Vec<_> =
+        kinds.iter().map(|kind| format!("{} {}", kind.1, share(of_total(&budget.whole, kind)))).collect();
+    texts.join(", ")
+}
+
+fn chart(budget: &Budget, kinds: &[Kind], names: &Names<'_>) -> Chart<'static> {
+    let (size, drawing, note) =
+        if budget.gpus.len() <= BARS { bars(budget, kinds, names) } else { columns(budget, kinds, names) };
+    let keys: Vec<_> = kinds
+        .iter()
+        .map(|kind| Key {
+            class: kind.0,
+            mark: Mark::Box,
+            text: format!("{}, {}", kind.1, share(of_total(&budget.whole, kind))),
+        })
+        .collect();
+    Chart {
+        id: "budget-chart",
+        title: "Budget of each GPU",
+        look: "Look for a GPU whose hatched waits are shorter than all others': those wait for it, and no faster network \
+               would shorten them.",
+        description: format!(
+            "Shares of the time of {}, stacked. As a whole: {}.",
+            counted(budget.gpus.len() as u64, "GPU"),
+            whole(budget, kinds)
+        ),
+        size,
+        key: Key::draw(&keys),
+        drawing,
+        below: html! {
+            @if let Some(text) = extremes(budget, names) { p { (text) } }
+            @if let Some(note) = note { p.note { (note) } }
+            @if !budget.with_kernels {
+                p.note { "Computation is unknown: no kernels were given (--kernels)." }
+            }
+            (table(budget, kinds, names))
+        },
+    }
+}
+
+/// Names the GPUs that wait least and most.
+fn extremes(budget: &Budget, names: &Names<'_>) -> Option<String> {
+    let waiting = |gpu: &GpuBudget| part_of(gpu.waiting_ns as f64, gpu.total_ns as f64);
+    let gpus = || budget.gpus.iter().map(waiting).enumerate();
+    let (least, most) =
+        (gpus().min_by(|(_, a), (_, b)| a.total_cmp(b))?, gpus().max_by(|(_, a), (_, b)| a.total_cmp(b))?);
+    (least.0 != most.0).then(|| {
+        let text = |(place, part): (usize, f64)| format!("{} ({})", names.gpu(place), share(part));
+        format!("Waiting takes least of {} and most of {}.", text(least), text(most))
+    })
+}
+
+type Drawn = ([f64; 2], Markup, Option<String>);
+
+/// Draws a bar for each GPU, with the whole above.
+fn bars(budget: &Budget, kinds: &[Kind], names: &Names<'_>) -> Drawn {
+    let row = if budget.gpus.len() <= 8 { 30.0 } else { 20.0 };
+    let rows: Vec<(String, &GpuBudget)> = [("all".to_owned(), &budget.whole)]
+        .into_iter()
+        .chain(budget.gpus.iter().enumerate().map(|(place, gpu)| (names.gpu(place), gpu)))
+        .collect();
+    let bottom = 12.0 + row * rows.len() as f64;
+    let area = Area { left: 132.0, top: 12.0, right: 860.0, bottom };
+    let x = Scale::linear([0.0, 100.0], [area.left, area.right]);
+    let texts: Vec<String> = rows.iter().map(|(name, _)| name.clone()).collect();
+    let drawing = html! {
+        (across(area, &x, if budget.of_steps { "share of the steps, %" } else { "share of the recording, %" }, x.marks(10).into_iter().map(|it| (it, round(it)))))
+        (bars_beside(area, &texts, row))
+        @for (place, (name, gpu)) in rows.iter().enumerate() {
+            @let y = area.top + row * place as f64 + row * 0.12;
+            @for (left, kind) in stacked(gpu, kinds) {
+                @let part = of_total(gpu, kind);
+                @let width = part * area.width();
+                rect class=(kind.0) x=(Px(area.left + left * area.width())) y=(Px(y)) width=(Px(width)) height=(Px(row * 0.76)) {
+                    title { (name) ": " (kind.1) " " (share(part)) }
+                }
+                @if width > 46.0 {
+                    text class={ "inside on-" (kind.0) } text-anchor="middle"
+                        x=(Px(area.left + left * area.width() + width / 2.0)) y=(Px(y + row * 0.38 + 4.0)) { (share(part)) }
+                }
+            }
+        }
+    };
+    ([880.0, bottom + 46.0], drawing, None)
+}
+
+/// Returns the kinds of a GPU's time with the share that lies before each.
+fn stacked<'a>(gpu: &GpuBudget, kinds: &'a [Kind]) -> Vec<(f64, &'a Kind)> {
+    let mut before = 0.0;
+    kinds
+        .iter()
+        .map(|kind| {
+            let left = before;
+            before += of_total(gpu, kind);
+            (left, kind)
+        })
+        .collect()
+}
+
+/// Draws a column for each GPU in their order.
+fn columns(budget: &Budget, kinds: &[Kind], names: &Names<'_>) -> Drawn {
+    let gpus_in_column = budget.gpus.len().div_ceil(COLUMNS);
+    let columns: Vec<GpuBudget> = budget.gpus.chunks(gpus_in_column).map(sum).collect();
+    let area = Area { left: 64.0, top: 34.0, right: 866.0, bottom: 290.0 };
+    let width = area.width() / columns.len() as f64;
+    let y = Scale::linear([0.0, 100.0], [area.bottom, area.top]);
+    let x = Scale::linear([0.0, budget.gpus.len() as f64], [area.left, area.right]);
+    let mut paths = vec![Path::default(); kinds.len()];
+    for (place, gpu) in columns.iter().enumerate() {
+        for ((before, kind), path) in stacked(gpu, kinds).into_iter().zip(&mut paths) {
+            let height = of_total(gpu, kind) * area.height();
+            path.rise(area.left + (place as f64 + 0.5) * width, area.bottom - before * area.height() - height, height);
+        }
+    }
+    let marks = x.marks(8).into_iter().filter(|it| it.fract() == 0.0 && *it < budget.gpus.len() as f64);
+    let drawing = html! {
+        (across(area, &x, "GPU, in the order of ranks", marks.map(|it| (it, names.gpu(it as usize)))))
+        (upright(area, &y, if budget.of_steps { "share of the steps, %" } else { "share of the recording, %" }, y.marks(5).into_iter().map(|it| (it, round(it)))))
+        g.columns stroke-width=(Px(width + 0.1)) {
+            @for (path, kind) in paths.into_iter().zip(kinds) { path class=(kind.0) d=(path.data()) {} }
+        }
+    };
+    let note = (gpus_in_column > 1).then(|| format!("Each column is the sum of {gpus_in_column} neighbouring GPUs."));
+    ([880.0, area.bottom + 46.0], drawing, note)
+}
+
+fn sum(gpus: &[GpuBudget]) -> GpuBudget {
+    gpus.iter().fold(GpuBudget::default(), |sum, gpu| GpuBudget {
+        total_ns: sum.total_ns.saturating_add(gpu.total_ns),
+        waiting_ns: sum.waiting_ns.saturating_add(gpu.waiting_ns),
+        transferring_ns: sum.transferring_ns.saturating_add(gpu.transferring_ns),
+        overlapped_ns: sum.overlapped_ns.saturating_add(gpu.overlapped_ns),
+        computing_ns: sum.computing_ns.saturating_add(gpu.computing_ns),
+        idle_ns: sum.idle_ns.saturating_add(gpu.idle_ns),
+        not_compared_ns: sum.not_compared_ns.saturating_add(gpu.not_compared_ns),
+    })
+}
+
+fn table(budget: &Budget, kinds: &[Kind], names: &Names<'_>) -> Table {
+    let per_step = |ns: u64| time(ns as f64 / 1e3 / budget.steps.max(1) as f64);
+    let mut order: Vec<(usize, &GpuBudget)> = budget.gpus.iter().enumerate().collect();
+    order.sort_by_key(|(_, gpu)| gpu.waiting_ns);
+    let rows = order.into_iter().map(|(place, gpu)| {
+        let figures = kinds.iter().map(|kind| format!("{} ({})", per_step(kind.2(gpu)), share(of_total(gpu, kind))));
+        [names.gpu(place), per_step(gpu.total_ns)]
+            .into_iter()
+            .chain(figures)
+            .chain([per_step(gpu.not_compared_ns)])
+            .collect()
+    });
+    let columns: Vec<_> = ["GPU", "length"]
+        .into_iter()
+        .chain(kinds.iter().map(|kind| kind.1))
+        .chain(["of which waits unknown"])
+        .collect();
+    let of = if budget.of_steps { "a step" } else { "the recording" };
+    Table::new(format!("Budget of {of} by GPU, least waiting first"), &columns, 1, rows)
+}
+
+fn dimensions(budget: &Budget) -> Markup {
+    let row = |it: &DimensionShare| {
+        let used = |share_of_link: Option<Utilisation>| {
+            known(share_of_link, |it| format!("{} ({})", share(it.mean), share(it.p95)))
+        };
+        vec![
+            it.dimension.clone(),
+            origin(it.origin).to_owned(),
+            time(it.time_us),
+            known(it.wait_us, time),
+            bytes(it.bytes.round()),
+            number(it.operations),
+            used(it.while_active),
+            used(it.of_step),
+        ]
+    };
+    let columns = [
+        "dimension",
+        "known from",
+        "time with its operations",
+        "of which waiting",
+        "bytes",
+        "operations",
+        "link used while it transfers, mean (p95)",
+        "link used of the step, mean (p95)",
+    ];
+    html! {
+        @if !budget.dimensions.is_empty() {
+            h3 { "By dimension of parallelism" }
+            p.look { "Look for the dimension with the longest time, since its transfers are the ones to hide or to make faster." }
+            (Table::new("Dimensions of parallelism, means of a GPU and step", &columns, 2, budget.dimensions.iter().map(row)).without_unknown().open())
+        }
+        @if let Some(overlap) = budget.overlap {
+            p { "Of the time with NCCL under way, " b { (share(overlap)) } " is beside computation." }
+        }
+        @if budget.timed < 1.0 {
+            p.note { (share(budget.timed)) " of the operations have a GPU time; the others count as time without NCCL." }
+        }
+    }
+}
+
+/// Returns where a dimension is from, in words.
+pub(super) fn origin(origin: Origin) -> &'static str {
+    match origin {
+        Origin::File => "the user's file",
+        Origin::Name => "the communicator's name",
+        Origin::Guessed => "structure (guessed)",
+        Origin::Unknown => "unknown",
+    }
+}

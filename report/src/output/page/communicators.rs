@@ -1,0 +1,78 @@
+//! The section on communicators.
+
+use super::super::names::Names;
+use super::super::units::{UNKNOWN, bytes, count, counted, known, time};
+use super::budget::origin;
+use super::section::part;
+use super::table::Table;
+use crate::answer::{Communicators, Made, Part};
+use maud::{Markup, html};
+
+/// Largest number of rows that are shown from the beginning.
+const OPEN: usize = 12;
+
+/// Writes the section.
+pub(super) fn of(communicators: &Part<Communicators>, names: &Names<'_>) -> Markup {
+    part("communicators", "Communicators", communicators, |communicators| {
+        let table = table(&communicators.rows, names);
+        let init = communicators.rows.iter().filter_map(|made| made.init_us).fold(0.0, f64::max);
+        html! {
+            p {
+                (counted(communicators.rows.len() as u64, "communicator")) ", in the order in which they were made."
+                @if init > 0.0 { " The slowest took " (time(init)) " from the first to the last rank's init." }
+            }
+            @if communicators.rows.len() <= OPEN { (table.open()) } @else { (table) }
+        }
+    })
+}
+
+fn table(rows: &[Made], names: &Names<'_>) -> Table {
+    let text = |text: &str| if text.is_empty() { UNKNOWN.to_owned() } else { text.to_owned() };
+    let row = |made: &Made| {
+        vec![
+            text(&made.name),
+            made.comm.clone(),
+            text(&made.dimension.name),
+            origin(made.dimension.origin).to_owned(),
+            members(&made.members),
+            made.parent.as_deref().map_or_else(|| UNKNOWN.into(), |parent| names.communicator(parent)),
+            if made.here == made.nranks.max(0) as u64 {
+                count(made.here)
+            } else {
+                format!("{} of {}", count(made.here), made.nranks)
+            },
+            known((made.nnodes > 0).then_some(made.nnodes), |nodes| nodes.to_string()),
+            known(made.made_us, time),
+            known(made.init_us, time),
+            count(made.operations),
+            bytes(made.bytes as f64),
+        ]
+    };
+    let columns = [
+        "name",
+        "id",
+        "dimension",
+        "known from",
+        "GPUs",
+        "split from",
+        "ranks",
+        "nodes",
+        "made at",
+        "init, first to last",
+        "operations",
+        "bytes",
+    ];
+    Table::new("Communicators", &columns, 6, rows.iter().map(row)).without_unknown()
+}
+
+/// Shortens a long list of members.
+fn members(members: &str) -> String {
+    const LETTERS: usize = 40;
+    match members.char_indices().nth(LETTERS) {
+        None => members.to_owned(),
+        Some((end, _)) => {
+            let kept = members.get(..end).and_then(|kept| kept.rsplit_once(',')).map_or("", |(kept, _)| kept);
+            format!("{kept}, …")
+        }
+    }
+}

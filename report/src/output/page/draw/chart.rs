@@ -1,0 +1,112 @@
+//! The frame of a chart: heading, a sentence that says what to look for, key, and the drawing with its title and
+//! description for screen readers.
+
+use super::path::Px;
+use maud::{Markup, Render, html};
+
+/// A chart.
+#[derive(Debug, Clone)]
+pub(in crate::output::page) struct Chart<'a> {
+    /// Id in the page.
+    pub(in crate::output::page) id: &'a str,
+    /// Heading.
+    pub(in crate::output::page) title: &'a str,
+    /// A sentence that says what to look for.
+    pub(in crate::output::page) look: &'a str,
+    /// What the drawing shows, in words, for those who do not see it.
+    pub(in crate::output::page) description: String,
+    /// Width and height of the drawing.
+    pub(in crate::output::page) size: [f64; 2],
+    /// What colours and signs mean.
+    pub(in crate::output::page) key: Markup,
+    /// The drawing.
+    pub(in crate::output::page) drawing: Markup,
+    /// Tables and remarks below the drawing.
+    pub(in crate::output::page) below: Markup,
+}
+
+impl Render for Chart<'_> {
+    fn render(&self) -> Markup {
+        let [width, height] = self.size;
+        let wide = if width > 600.0 { "wide" } else { "narrow" };
+        html! {
+            figure id=(self.id) aria-labelledby={ (self.id) "-heading" } {
+                h3 id={ (self.id) "-heading" } { (self.title) }
+                p.look { (self.look) }
+                (self.key)
+                div class={ "scroll " (wide) } role="region" aria-label={ "Chart: " (self.title) } tabindex="0" {
+                    svg.chart role="img" aria-labelledby={ (self.id) "-title" } aria-describedby={ (self.id) "-desc" }
+                        viewBox={ "0 0 " (Px(width)) " " (Px(height)) } style={ "--w:" (Px(width)) "px" } {
+                        title id={ (self.id) "-title" } { (self.title) }
+                        desc id={ (self.id) "-desc" } { (self.description) }
+                        (self.drawing)
+                    }
+                }
+                (self.below)
+            }
+        }
+    }
+}
+
+/// A sign of a series. Series differ by sign and by colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::output::page) enum Mark {
+    /// A box with the fill of a class.
+    Box,
+    /// A line with the series' marker.
+    Line(usize),
+    /// A line alone.
+    Plain,
+    /// An upright line.
+    Upright,
+    /// A ring.
+    Ring,
+}
+
+/// An entry of a key.
+#[derive(Debug, Clone)]
+pub(in crate::output::page) struct Key<'a> {
+    /// Class that gives the colour.
+    pub(in crate::output::page) class: &'a str,
+    /// Sign.
+    pub(in crate::output::page) mark: Mark,
+    /// Text.
+    pub(in crate::output::page) text: String,
+}
+
+impl Key<'_> {
+    /// Draws a key.
+    pub(in crate::output::page) fn draw(keys: &[Self]) -> Markup {
+        html! { ul.key { @for key in keys { li { (key.swatch()) " " (key.text) } } } }
+    }
+
+    fn swatch(&self) -> Markup {
+        html! {
+            svg.swatch width="22" height="12" aria-hidden="true" {
+                @match self.mark {
+                    Mark::Box => rect class=(self.class) x="0.5" y="0.5" width="21" height="11" {},
+                    Mark::Plain => path class=(self.class) d="M0 6h22" {},
+                    Mark::Upright => path class=(self.class) d="M11 0v12" {},
+                    Mark::Ring => circle class=(self.class) cx="11" cy="6" r="4.6" {},
+                    Mark::Line(series) => {
+                        path class=(self.class) d="M0 6h22" {}
+                        path class={ (self.class) " marker" } d=(marker(series, 11.0, 6.0)) {}
+                    },
+                }
+            }
+        }
+    }
+}
+
+/// Returns the outline of a series' marker around a point: a disc, square, triangle, rhomb and so on.
+pub(in crate::output::page) fn marker(series: usize, x: f64, y: f64) -> String {
+    let at = format!("M{x:.1} {y:.1}");
+    at + match series % 6 {
+        0 => "m-3.2 0a3.2 3.2 0 1 0 6.4 0a3.2 3.2 0 1 0 -6.4 0z",
+        1 => "m-3-3h6v6h-6z",
+        2 => "m0-4l4 7h-8z",
+        3 => "m0-4.4l4 4.4l-4 4.4l-4-4.4z",
+        4 => "m0 4l4-7h-8z",
+        _ => "m-1.2-4h2.4v2.8h2.8v2.4h-2.8v2.8h-2.4v-2.8h-2.8v-2.4h2.8z",
+    }
+}

@@ -1,0 +1,253 @@
+//! The section on pairs of ranks: a matrix of their rates or bytes, with the slow ones marked.
+
+use super::super::names::Names;
+use super::super::sentences;
+use super::super::units::{bytes, count, counted, known, number, rate, time};
+use super::draw::{Area, Cells, Chart, Px, Scale, across, bars_beside, shortened};
+use super::section::{absent, part};
+use super::table::Table;
+use crate::answer::{Pair, Pairs, Part};
+use maud::{Markup, html};
+use std::collections::BTreeMap;
+
+/// Largest number of cells in a row of the matrix; of more GPUs, neighbours share one.
+const CELLS: usize = 128;
+/// Largest number of GPUs whose cells have their numbers in them.
+const NUMBERED: usize = 16;
+/// Largest number of marks for slow pairs.
+const MARKS: usize = 300;
+
+/// A figure of a pair: its name with the unit, and how its values are taken and written.
+struct Measure {
+    name: &'static str,
+    value: fn(&Pair) -> Option<f64>,
+    text: fn(f64) -> String,
+    /// Whether pairs in one cell are added up; else the least one is taken.
+    is_sum: bool,
+}
+
+const MEASURES: [Measure; 4] = [
+    Measure { name: "rate at a typical transfer, GB/s", value: |pair| pair.typical, text: rate, is_sum: false },
+    Measure { name: "sustained rate, GB/s", value: |pair| pair.sustained, text: rate, is_sum: false },
+    Measure { name: "bytes over the network", value: |pair| positive(pair.bytes), text: bytes, is_sum: true },
+    Measure { name: "bytes of sends", value: |pair| positive(pair.message_bytes), text: bytes, is_sum: true },
+];
+
+fn positive(bytes: u64) -> Option<f64> {
+    (bytes > 0).then_some(bytes as f64)
+}
+
+/// Writes the section.
+pub(super) fn of(pairs: &Part<Pairs>, names: &Names<'_>, gpus: usize) -> Markup {
+    part("pairs", "Pairs of ranks", pairs, |pairs| {
+        let measure = MEASURES.iter().find(|measure| pairs.rows.iter().any(|pair| (measure.value)(pair).is_some()));
+        html! {
+            @match measure {
+                Some(measure) => (chart(pairs, measure, names, gpus)),
+                None => { (absent("no pair has a rate or bytes.")) (table(pairs, names)) }
+            }
+        }
+    })
+}
+
+/// Returns the matrix' row and column of a pair: places of its GPUs, or its ranks where these were not found.
+fn place(pair: &Pair) -> Option<(usize, usize)> {
+    let rank = |rank: i32| usize::try_from(rank).ok();
+    Some((pair.from.or(rank(pair.rank))?, pair.to.or(rank(pair.peer))?))
+}
+
+/// Returns the value of each cell that has one.
+fn cells(pairs: &Pairs, measure: &Measure, together: usize) -> BTreeMap<(usize, usize), f64> {
+    let mut cells = BTreeMap::new();
+    for pair in &pairs.rows {
+        let (Some((from, to)), Some(value)) = (place(pair), (measure.value)(pair)) else { continue };
+        let join = |old: &mut f64| *old = if measure.is_sum { *old + value } else { old.min(value) };
+        cells.entry((from / together, to / together)).and_modify(join).or_insert(value);
+    }
+    cells
+}
+
+fn chart(pairs: &Pairs, measure: &Measure, names: &Names<'_>, gpus: usize) -> Chart<'static> {
+    let beyond = pairs.rows.iter().filter_map(place).map(|(from, to)| from.max(to) + 1).max().unwrap_or(0);
+    let gpus = gpus.max(beyond);
+    let together = gpus.div_ceil(CELLS);
+    let side = gpus.div_ceil(together);
+    let cells = cells(pairs, measure, together);
+    let levels = Levels::of(cells.values().copied());
+    let mut rows = vec![vec![0_u8; side]; side];
+    for ((from, to), value) in &cells {
+        if let Some(cell) = rows.get_mut(*from).and_then(|row| row.get_mut(*to)) {
+            *cell = levels.level(*value);
+        }
+    }
+    let edge = (if side <= 4 { 320.0 } else { 520.0 }) / side as f64;
+    let area = Area { left: 132.0, top: 14.0, right: 132.0 + edge * side as f64, bottom: 14.0 + edge * side as f64 };
+    let x = Scale::linear([0.0, side as f64], [area.left, area.right]);
+    let texts: Vec<String> = (0..side).map(|cell| names.gpu(cell * together)).collect();
+    let is_numbered = gpus <= NUMBERED;
+    let marked: Vec<(usize, usize)> = pairs.rows.iter().filter(|pair| pair.slow).filter_map(place).collect();
+    let drawing = html! {
+        (across(area, &x, "receiver", texts.iter().enumerate().map(|(cell, name)| (cell as f64 + 0.5, shortened(name)))))
+        (bars_beside(area, &texts, edge))
+        rect.frame x=(Px(area.left)) y=(Px(area.top)) width=(Px(area.width())) height=(Px(area.height())) {}
+        (Cells::new(rows).draw([area.left, area.top], [edge, edge]))
+        @if is_numbered {
+            @for ((from, to), value) in &cells {
+                text class={ "inside cell" (levels.level(*value)) } text-anchor="middle"
+                    x=(Px(area.left + (*to as f64 + 0.5) * edge)) y=(Px(area.top + (*from as f64 + 0.5) * edge + 4.0)) {
+                    @if measure.is_sum { ((measure.text)(*value)) } @else { (number(*value)) }
+                }
+            }
+        }
+        @for (from, to) in marked.iter().take(MARKS) {
+            (mark(area, edge, (from / together, to / together), &format!("slow: {} to {}", names.gpu(*from), names.gpu(*to))))
+        }
+    };
+    let slow = pairs.rows.iter().filter(|pair| pair.slow).count();
+    Chart {
+        id: "pairs-chart",
+        title: if measure.is_sum { "Bytes from rank to rank" } else { "Rate from rank to rank" },
+        look: "Look for frames with a filled corner, which are pairs slow beside others of their class, and for whole rows \
+               or columns of them, which point to one rank's adapter or cable.",
+        description: format!(
+            "Matrix of senders (rows) and receivers (columns), {}. {} in {}; {} slow.",
+            measure.name,
+            counted(pairs.rows.len() as u64, "pair"),
+            counted(cells.len() as u64, "cell"),
+            count(slow as u64)
+        ),
+        size: [if area.right > 600.0 { 660.0 } else { 560.0 }, area.bottom + 46.0],
+        key: html! {
+            p.note { "Rows send, columns receive; " (measure.name) ":" }
+            (Cells::key(&levels.texts(measure.text)))
+        },
+        drawing,
+        below: html! {
+            @if together > 1 {
+                p.note {
+                    "Each cell is " (together) " x " (together) " neighbouring GPUs, named after the first: "
+                    @if measure.is_sum { "the sum of their pairs." } @else { "the slowest of their pairs." }
+                }
+            }
+            @if slow > MARKS { p.note { "Of " (count(slow as u64)) " slow pairs " (MARKS) " are marked." } }
+            (slowest(pairs, names).open())
+            (table(pairs, names))
+        },
+    }
+}
+
+/// Marks a slow pair's cell with a frame and a filled corner.
+fn mark(area: Area, edge: f64, (from, to): (usize, usize), text: &str) -> Markup {
+    let half = (edge / 2.0 - 1.0).max(5.0);
+    let (x, y) = (area.left + (to as f64 + 0.5) * edge, area.top + (from as f64 + 0.5) * edge);
+    let corner = (half * 0.6).clamp(4.0, 12.0);
+    html! {
+        g.slow {
+            title { (text) }
+            rect x=(Px(x - half)) y=(Px(y - half)) width=(Px(2.0 * half)) height=(Px(2.0 * half)) {}
+            path d={ "M" (Px(x + half - corner)) " " (Px(y - half)) "h" (Px(corner)) "v" (Px(corner)) "z" } {}
+        }
+    }
+}
+
+/// Levels of colour between the least and the largest value: equal steps, or equal factors where values differ widely.
+struct Levels {
+    least: f64,
+    most: f64,
+    is_log: bool,
+}
+
+impl Levels {
+    fn of(values: impl Iterator<Item = f64> + Clone) -> Self {
+        let least = values.clone().fold(f64::MAX, f64::min);
+        let most = values.fold(0.0, f64::max);
+        Self { least, most, is_log: least > 0.0 && most > 10.0 * least }
+    }
+
+    /// Returns the lower bound of a level from 1.
+    fn bound(&self, level: usize) -> f64 {
+        let part = (level - 1) as f64 / 8.0;
+        if self.is_log { self.least * (self.most / self.least).powf(part) } else { self.most * part }
+    }
+
+    fn level(&self, value: f64) -> u8 {
+        (2..=8).take_while(|level| value >= self.bound(*level)).count() as u8 + 1
+    }
+
+    fn texts(&self, text: impl Fn(f64) -> String) -> Vec<String> {
+        (1..=8).map(|level| format!("≥ {}", text(self.bound(level)))).collect()
+    }
+}
+
+const COLUMNS: [&str; 14] = [
+    "pair",
+    "communicator",
+    "class",
+    "z",
+    "sustained, GB/s",
+    "typical, GB/s",
+    "fitted, GB/s",
+    "fitted latency",
+    "transfers",
+    "bytes",
+    "messages",
+    "bytes of messages",
+    "late sender",
+    "late receiver",
+];
+
+fn row(pair: &Pair, names: &Names<'_>) -> Vec<String> {
+    let some = |number: u64, text: fn(u64) -> String| known((number > 0).then_some(number), text);
+    vec![
+        sentences::pair(pair, names),
+        names.communicator(&pair.comm),
+        pair.class.clone(),
+        known(pair.z, |z| format!("{z:.1}")),
+        known(pair.sustained, number),
+        known(pair.typical, number),
+        known(pair.fitted, number),
+        known(pair.latency_us, time),
+        some(pair.transfers, count),
+        some(pair.bytes, |it| bytes(it as f64)),
+        some(pair.messages, count),
+        some(pair.message_bytes, |it| bytes(it as f64)),
+        known(pair.late_sender_us, time),
+        known(pair.late_receiver_us, time),
+    ]
+}
+
+fn slowest(pairs: &Pairs, names: &Names<'_>) -> Table {
+    let mut slow: Vec<&Pair> = pairs.rows.iter().filter(|pair| pair.slow).collect();
+    slow.sort_by(|a, b| a.z.partial_cmp(&b.z).unwrap_or(std::cmp::Ordering::Equal));
+    let rows = slow.into_iter().take(20).map(|pair| row(pair, names));
+    Table::new("Slow pairs, slowest first", &COLUMNS, 3, rows).without_unknown()
+}
+
+fn table(pairs: &Pairs, names: &Names<'_>) -> Table {
+    let mut order: Vec<&Pair> = pairs.rows.iter().collect();
+    order.sort_by_key(|pair| std::cmp::Reverse(pair.bytes.max(pair.message_bytes)));
+    Table::new("All pairs, most bytes first", &COLUMNS, 3, order.into_iter().map(|pair| row(pair, names)))
+        .without_unknown()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_are_equal_steps_or_equal_factors() {
+        let levels = Levels::of([4.0, 8.0].into_iter());
+        assert_eq!([0.0, 0.9, 1.0, 4.0, 8.0].map(|value| levels.level(value)), [1, 1, 2, 5, 8]);
+        let levels = Levels::of([1.0, 256.0].into_iter());
+        assert_eq!([1.0, 2.0, 17.0, 256.0].map(|value| levels.level(value)), [1, 2, 5, 8]);
+    }
+
+    #[test]
+    fn pairs_in_one_cell_add_their_bytes_or_show_the_slowest() {
+        let pair =
+            |from, to, rate| Pair { from: Some(from), to: Some(to), typical: Some(rate), bytes: 5, ..Pair::default() };
+        let pairs = Pairs { rows: vec![pair(0, 2, 40.0), pair(1, 3, 30.0), pair(2, 0, 20.0)], left_out: 0 };
+        assert_eq!(cells(&pairs, &MEASURES[0], 2), BTreeMap::from([((0, 1), 30.0), ((1, 0), 20.0)]));
+        assert_eq!(cells(&pairs, &MEASURES[2], 2), BTreeMap::from([((0, 1), 10.0), ((1, 0), 5.0)]));
+    }
+}

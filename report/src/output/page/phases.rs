@@ -1,0 +1,110 @@
+//! The section on windows between phases: a distribution for each two dimensions.
+
+use super::super::units::{TimeUnit, count, counted, round, share, time};
+use super::draw::{Area, Chart, Px, Scale, across, upright};
+use super::section::{absent, part};
+use super::table::Table;
+use crate::answer::{Part, PhaseWindow, Phases};
+use maud::{Markup, Render, html};
+
+/// Largest number of distributions.
+const CHARTS: usize = 12;
+
+const AREA: Area = Area { left: 52.0, top: 34.0, right: 406.0, bottom: 180.0 };
+
+/// Writes the section.
+pub(super) fn of(phases: &Part<Phases>) -> Markup {
+    part("phases", "Windows between phases", phases, |phases| {
+        let mut order: Vec<&PhaseWindow> = phases.windows.iter().collect();
+        order.sort_by(|a, b| (b.mean_us * b.count as f64).total_cmp(&(a.mean_us * a.count as f64)));
+        html! {
+            @if order.is_empty() { (absent("no rank has two phases of different dimensions.")) }
+            p {
+                "A phase is consecutive operations of one dimension on a GPU; a window is the time from the end of a phase \
+                 to the begin of the next one. It is negative where the two overlap."
+            }
+            div.multiples { @for (place, window) in order.iter().take(CHARTS).enumerate() {
+                (chart(window, &format!("phases-chart-{}", place + 1)))
+            } }
+            @if order.len() > CHARTS { p.note { "The other " (order.len() - CHARTS) " are in the table alone." } }
+            (table(&order))
+        }
+    })
+}
+
+fn chart(window: &PhaseWindow, id: &str) -> Markup {
+    let title = format!("From {} to {}", window.from, window.to);
+    let look = format!("Look right of zero for time without communication between {} and {}.", window.from, window.to);
+    let bins = window.bins.len();
+    let most = window.bins.iter().map(|(_, windows)| *windows).max().unwrap_or(0).max(1) as f64;
+    let largest = window.bins.iter().map(|(from, _)| from.abs()).fold(0.0, f64::max);
+    let unit = TimeUnit::of(largest);
+    let x = Scale::linear([0.0, bins.max(1) as f64], [AREA.left, AREA.right]);
+    let y = Scale::linear([0.0, most], [AREA.bottom, AREA.top]);
+    let width = AREA.width() / bins.max(1) as f64;
+    // of the bins' lower bounds, zero has a text if it is one
+    let every = bins.div_ceil(6).max(1);
+    let zero = window.bins.iter().position(|(from, _)| *from == 0.0).unwrap_or(0);
+    let bounds = window.bins.iter().enumerate().skip(zero % every).step_by(every);
+    let marks = bounds.map(|(bin, (from, _))| (bin as f64, round(from / unit.us)));
+    // bins may have any bounds, so zero and the median lie between the bounds of their bins
+    let bin_of = |us: f64| {
+        let bin = window.bins.iter().take_while(|(from, _)| *from <= us).count().checked_sub(1)?;
+        let (from, to) = (window.bins.get(bin)?.0, window.bins.get(bin + 1).map(|(to, _)| *to));
+        Some(bin as f64 + to.map_or(0.5, |to| (us - from) / (to - from)))
+    };
+    let drawing = html! {
+        (across(AREA, &x, &format!("window, {}", unit.name), marks))
+        (upright(AREA, &y, "number of windows", y.marks(4).into_iter().filter(|it| it.fract() == 0.0).map(|it| (it, count(it as u64)))))
+        @for (bin, (from, windows)) in window.bins.iter().enumerate().filter(|(_, (_, windows))| *windows > 0) {
+            rect class=(if *from < 0.0 { "before" } else { "behind" }) x=(Px(x.at(bin as f64) + 0.5))
+                y=(Px(y.at(*windows as f64))) width=(Px((width - 1.0).max(0.5))) height=(Px(AREA.bottom - y.at(*windows as f64))) {
+                title { "from " (time(*from)) " on: " (counted(*windows, "window")) }
+            }
+        }
+        @if let Some(bin) = bin_of(0.0) {
+            path.zero d={ "M" (Px(x.at(bin))) " " (Px(AREA.top)) "V" (Px(AREA.bottom)) } {}
+            text.over x=(Px(x.at(bin) + 4.0)) y=(Px(AREA.top + 28.0)) { "0" }
+        }
+        @if let Some(bin) = bin_of(window.median_us) {
+            path.median d={ "M" (Px(x.at(bin))) " " (Px(AREA.top)) "V" (Px(AREA.bottom)) } {}
+            @let is_left = x.at(bin) < (AREA.left + AREA.right) / 2.0;
+            text.over x=(Px(x.at(bin) + if is_left { 5.0 } else { -5.0 })) y=(Px(AREA.top + 10.0))
+                text-anchor=(if is_left { "start" } else { "end" }) { "median " (time(window.median_us)) }
+        }
+    };
+    Chart {
+        id,
+        title: &title,
+        look: &look,
+        description: format!(
+            "Distribution of {}. Median {}, mean {}, 95th percentile {}; {} are negative.",
+            counted(window.count, "window"),
+            time(window.median_us),
+            time(window.mean_us),
+            time(window.p95_us),
+            share(window.negative)
+        ),
+        size: [420.0, 226.0],
+        key: html! {},
+        drawing,
+        below: html! {},
+    }
+    .render()
+}
+
+fn table(order: &[&PhaseWindow]) -> Table {
+    let rows = order.iter().map(|window| {
+        vec![
+            window.from.clone(),
+            window.to.clone(),
+            count(window.count),
+            time(window.mean_us),
+            time(window.median_us),
+            time(window.p95_us),
+            share(window.negative),
+        ]
+    });
+    let columns = ["from", "to", "windows", "mean", "median", "p95", "negative"];
+    Table::new("Windows between phases", &columns, 2, rows)
+}

@@ -1,0 +1,153 @@
+//! The section on steps: their lengths with outliers and shifts, and the slowest ones.
+
+use super::super::names::Names;
+use super::super::units::{TimeUnit, UNKNOWN, count, counted, known, round, share, time};
+use super::draw::{Area, Chart, Key, Mark, Path, Px, Scale, across, upright};
+use super::section::{absent, part};
+use super::table::Table;
+use crate::answer::{Part, StepSource, Steps};
+use maud::{Markup, Render, html};
+
+const AREA: Area = Area { left: 64.0, top: 34.0, right: 866.0, bottom: 250.0 };
+
+/// Writes the section.
+pub(super) fn of(steps: &Part<Steps>, names: &Names<'_>) -> Markup {
+    part("steps", "Steps", steps, |steps| {
+        html! {
+            p { (found(steps)) }
+            (lengths(steps, names))
+        }
+    })
+}
+
+/// Says how the steps were found.
+fn found(steps: &Steps) -> String {
+    let source = match &steps.source {
+        StepSource::Region(name) => format!("by the region {name}"),
+        StepSource::File(name) => format!("by the times in {name}"),
+        StepSource::Repetition => "as the operations' smallest period".into(),
+        StepSource::RepetitionWithoutCounts => "as the operations' smallest period without their counts".into(),
+    };
+    let period = steps.period.map_or_else(String::new, |number| format!(" of {} a GPU", counted(number, "operation")));
+    format!(
+        "{} behind {} of warm-up, found {source}{period}; {} of the operations lie in steps. A step takes {} (median; \
+         mean {}, 99th percentile {}).",
+        counted(steps.count, "step"),
+        counted(steps.warm_up, "step"),
+        share(steps.covered),
+        time(steps.median_us),
+        time(steps.mean_us),
+        time(steps.p99_us)
+    )
+}
+
+fn lengths(steps: &Steps, names: &Names<'_>) -> Markup {
+    if steps.lengths_us.is_empty() {
+        return absent("no step has a length.");
+    }
+    // a chart that shows the longest step of a job that hung once shows nothing of the others
+    let longest = steps.lengths_us.iter().copied().fold(0.0, f64::max);
+    let top = longest.min((2.0 * steps.p99_us).clamp(1.5 * steps.median_us, 3.0 * steps.median_us)).max(1e-3) * 1.06;
+    let unit = TimeUnit::of(top);
+    let y = Scale::linear([0.0, top / unit.us], [AREA.bottom, AREA.top]);
+    let x = Scale::linear([0.0, steps.count.max(2) as f64 - 1.0], [AREA.left + 6.0, AREA.right - 6.0]);
+    let in_bin = (steps.count as f64 / steps.lengths_us.len() as f64).ceil().max(1.0);
+    let at = |place: usize| place as f64 * in_bin;
+    let height = |step: u64| steps.lengths_us.get((step as f64 / in_bin) as usize).copied();
+    let point = |(place, us): (usize, &f64)| (x.at(at(place)), y.at(us / unit.us));
+    let mut line = Path::default();
+    line.line(steps.lengths_us.iter().enumerate().map(point));
+    let median = y.at(steps.median_us / unit.us);
+    let cut = steps.lengths_us.iter().filter(|us| **us > top).count();
+    let drawing = html! {
+        (across(AREA, &x, "step behind the warm-up, number", x.marks(10).into_iter().filter(|it| it.fract() == 0.0).map(|it| (it, count(it as u64)))))
+        (upright(AREA, &y, &format!("length of a step, mean over GPUs, {}", unit.name), y.marks(5).into_iter().map(|it| (it, round(it)))))
+        @for shift in &steps.shifts {
+            path.shift d={ "M" (Px(x.at(shift.step as f64))) " " (Px(AREA.top)) "V" (Px(AREA.bottom)) } {
+                title { "from step " (shift.step) " on: " (time(shift.from_us)) " to " (time(shift.to_us)) }
+            }
+        }
+        path.median d={ "M" (Px(AREA.left)) " " (Px(median)) "H" (Px(AREA.right)) } {}
+        path.length d=(line.data()) {}
+        @if steps.lengths_us.len() <= 200 {
+            @for (place, us) in steps.lengths_us.iter().enumerate() {
+                circle.dot cx=(Px(x.at(at(place)))) cy=(Px(y.at(us / unit.us))) r="2" { title { "step " (at(place)) ": " (time(*us)) } }
+            }
+        }
+        @for (step, us) in steps.outliers.iter().take(500).filter_map(|step| Some((*step, height(*step)?))) {
+            circle.outlier cx=(Px(x.at(step as f64))) cy=(Px(y.at(us / unit.us))) r="6" { title { "outlier: step " (step) ", " (time(us)) } }
+        }
+    };
+    let keys = [
+        Key { class: "length", mark: Mark::Plain, text: "length".into() },
+        Key { class: "median", mark: Mark::Plain, text: format!("median, {}", time(steps.median_us)) },
+        Key { class: "outlier", mark: Mark::Ring, text: counted(steps.outliers.len() as u64, "outlier") },
+        Key { class: "shift", mark: Mark::Upright, text: counted(steps.shifts.len() as u64, "shift") },
+    ];
+    Chart {
+        id: "steps-chart",
+        title: "Length of the steps",
+        look: "Look for rings, steps far longer than the others, and for dashed upright lines, from which on all steps \
+               take longer or shorter.",
+        description: format!(
+            "Lengths of {} in their order. Median {}, longest {}. {} and {}.",
+            counted(steps.count, "step"),
+            time(steps.median_us),
+            time(longest),
+            counted(steps.outliers.len() as u64, "outlier"),
+            counted(steps.shifts.len() as u64, "shift")
+        ),
+        size: [880.0, 294.0],
+        key: Key::draw(&keys),
+        drawing,
+        below: html! {
+            @if in_bin > 1.0 { p.note { "Each point is the longest of " (count(in_bin as u64)) " neighbouring steps." } }
+            @if cut > 0 { p.note { (counted(cut as u64, "point")) " above the chart's upper edge; the longest is " (time(longest)) "." } }
+            (slowest(steps, names).open()) (shifts(steps)) (table(steps, in_bin))
+        },
+    }
+    .render()
+}
+
+fn slowest(steps: &Steps, names: &Names<'_>) -> Table {
+    let rows = steps.slowest.iter().map(|slow| {
+        vec![
+            count(slow.step),
+            slow.waited_for
+                .as_ref()
+                .map_or_else(|| UNKNOWN.into(), |(gpu, function)| format!("{}, {function}", names.gpu(*gpu))),
+            time(slow.length_us),
+            known(slow.wait_us, time),
+            known(slow.cost_us, time),
+        ]
+    });
+    let columns = ["step", "waited for most", "length", "mean wait of a GPU", "waits for that GPU"];
+    Table::new("The slowest steps", &columns, 2, rows)
+}
+
+fn shifts(steps: &Steps) -> Table {
+    let rows = steps.shifts.iter().map(|shift| {
+        let change = shift.to_us / shift.from_us - 1.0;
+        let sign = if change < 0.0 { "-" } else { "+" };
+        vec![count(shift.step), time(shift.from_us), time(shift.to_us), format!("{sign}{}", share(change.abs()))]
+    });
+    Table::new(
+        "Shifts of the steps' length",
+        &["from step", "median of 10 before", "median of 10 from it on", "change"],
+        0,
+        rows,
+    )
+}
+
+fn table(steps: &Steps, in_bin: f64) -> Table {
+    let rows = steps.lengths_us.iter().enumerate().map(|(place, us)| {
+        let first = (place as f64 * in_bin) as u64;
+        let kind = if steps.outliers.iter().any(|step| (first..first + in_bin as u64).contains(step)) {
+            "outlier"
+        } else {
+            ""
+        };
+        vec![count(first), kind.to_owned(), time(*us)]
+    });
+    Table::new("Length of the steps", &["step", "kind", "length"], 2, rows)
+}

@@ -1,0 +1,133 @@
+//! A table behind a chart, closed at first.
+
+use super::super::units::{UNKNOWN, count};
+use maud::{Markup, Render, html};
+
+/// Largest number of rows of a table; more are in the tables of `--csv` and `--parquet`.
+const ROWS: usize = 1024;
+
+/// Number of letters from which on a text may be broken into lines.
+const LONG: usize = 28;
+
+/// A table. The first column heads its rows.
+#[derive(Debug, Clone)]
+pub(super) struct Table {
+    caption: String,
+    columns: Vec<&'static str>,
+    /// Number of columns at the left that are text; the others are numbers.
+    texts: usize,
+    rows: Vec<Vec<String>>,
+    /// Number of rows that did not fit.
+    more: usize,
+    is_open: bool,
+}
+
+impl Table {
+    /// Takes rows until the table is full. The first `texts` columns are text.
+    pub(super) fn new(
+        caption: impl Into<String>,
+        columns: &[&'static str],
+        texts: usize,
+        rows: impl IntoIterator<Item = Vec<String>>,
+    ) -> Self {
+        let mut rows = rows.into_iter();
+        let kept = rows.by_ref().take(ROWS).collect();
+        Self {
+            caption: caption.into(),
+            columns: columns.to_vec(),
+            texts,
+            rows: kept,
+            more: rows.count(),
+            is_open: false,
+        }
+    }
+
+    /// Leaves out the columns in which no row has anything.
+    pub(super) fn without_unknown(mut self) -> Self {
+        let is_known = |column: usize| {
+            self.rows.iter().filter_map(|row| row.get(column)).any(|cell| !matches!(cell.as_str(), "" | UNKNOWN))
+        };
+        let kept: Vec<bool> = (0..self.columns.len()).map(is_known).collect();
+        let keep = |column: usize| kept.get(column).copied().unwrap_or(true);
+        let texts = (0..self.texts).filter(|column| keep(*column)).count();
+        self.columns =
+            self.columns.into_iter().enumerate().filter(|(column, _)| keep(*column)).map(|(_, it)| it).collect();
+        for row in &mut self.rows {
+            *row = std::mem::take(row)
+                .into_iter()
+                .enumerate()
+                .filter(|(column, _)| keep(*column))
+                .map(|(_, it)| it)
+                .collect();
+        }
+        self.texts = texts;
+        self
+    }
+
+    /// Shows the table from the beginning.
+    pub(super) fn open(self) -> Self {
+        Self { is_open: true, ..self }
+    }
+}
+
+impl Render for Table {
+    fn render(&self) -> Markup {
+        let rows = self.rows.len() + self.more;
+        let table = html! {
+            div.scroll role="region" aria-label={ "Table: " (self.caption) } tabindex="0" {
+                table {
+                    caption { (self.caption) }
+                    thead { tr { @for (column, heading) in self.columns.iter().enumerate() {
+                        th.t[column < self.texts] scope="col" { (heading) }
+                    } } }
+                    tbody { @for row in &self.rows { tr { @for (column, cell) in row.iter().enumerate() {
+                        @if column == 0 { th.t[self.texts > 0] scope="row" { (cell) } }
+                        @else if column < self.texts { td.t.wide[cell.chars().count() > LONG] { (cell) } }
+                        @else { td { (cell) } }
+                    } } } }
+                }
+            }
+            @if self.more > 0 {
+                p.note { (count(self.more as u64)) " more rows are in the tables of --csv and --parquet." }
+            }
+        };
+        html! {
+            @if rows > 0 && self.is_open { (table) }
+            @else if rows > 0 {
+                details {
+                    summary { "Table: " (self.caption) " (" (count(rows as u64)) @if rows == 1 { " row" } @else { " rows" } ")" }
+                    (table)
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_has_a_caption_and_scopes_and_escapes_its_text() {
+        let table = Table::new("Waits", &["GPU", "wait"], 1, [vec!["<b>".into(), "1 us".into()]]).render().0;
+        for part in
+            ["<caption>Waits</caption>", r#"scope="col""#, r#"<th class="t" scope="row">&lt;b&gt;</th>"#, "(1 row)"]
+        {
+            assert!(table.contains(part), "{part}: {table}");
+        }
+    }
+
+    #[test]
+    fn rows_that_do_not_fit_are_counted() {
+        let table = Table::new("Waits", &["GPU"], 1, (0..2000).map(|row| vec![row.to_string()])).render().0;
+        assert_eq!(table.matches(r#"scope="row""#).count(), 1024);
+        assert!(table.contains("976 more rows"), "{table}");
+    }
+
+    #[test]
+    fn columns_of_unknown_figures_are_left_out() {
+        let rows = [vec!["a".to_owned(), "-".into(), "1".into()], vec!["b".into(), "".into(), "-".into()]];
+        let table = Table::new("Waits", &["GPU", "nothing", "time"], 1, rows).without_unknown().render().0;
+        assert!(!table.contains("nothing") && table.contains("time"), "{table}");
+    }
+}

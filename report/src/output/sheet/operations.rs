@@ -1,0 +1,198 @@
+//! The operations' table: one row a call of a rank, with its place on the common clock and what the comparison of the
+//! ranks says about it.
+
+use super::rows::Rows;
+use super::{Sheet, Unwritten, Writer};
+use crate::job::Job;
+use crate::stream::{Judged, Kind, Listener};
+use common::name::Name;
+
+/// Name of the operations' table.
+pub const NAME: &str = "operations";
+/// Rows that are kept before they are written.
+const ROWS: usize = 1 << 16;
+
+/// A row.
+#[derive(Debug, Clone)]
+struct Row {
+    judged: Judged,
+    comm: u64,
+    gpu: String,
+}
+
+/// A listener that writes the calls of all ranks as they come. It keeps at most 65,536 rows.
+///
+/// An exchange is one row. Its number of messages is the number of operations that NCCL counts.
+#[derive(Debug)]
+pub struct Operations<W> {
+    rows: Vec<Row>,
+    writer: W,
+    /// The first error; no row is written behind it.
+    failed: Option<Unwritten>,
+}
+
+impl<W: Writer> Operations<W> {
+    /// Makes a listener that writes into a file.
+    pub fn new(writer: W) -> Self {
+        Self { rows: Vec::new(), writer, failed: None }
+    }
+
+    /// Writes the last rows and completes the file.
+    ///
+    /// # Errors
+    /// The first problem with the file, also an earlier one.
+    pub fn finish(mut self) -> Result<(), Unwritten> {
+        self.flush();
+        match self.failed {
+            Some(error) => Err(error),
+            None => self.writer.close(),
+        }
+    }
+
+    fn flush(&mut self) {
+        if self.failed.is_none() {
+            self.failed = self.writer.add(&sheet(&self.rows)).err();
+        }
+        self.rows.clear();
+    }
+}
+
+impl<W: Writer> Listener for Operations<W> {
+    fn call(&mut self, job: &Job, judged: &Judged) {
+        if self.failed.is_some() {
+            return;
+        }
+        let call = judged.call();
+        let comm = job.communicators.get(call.communicator).map_or(0, |communicator| communicator.comm);
+        let gpu = job.gpus.get(call.gpu).map(|gpu| gpu.name.clone()).unwrap_or_default();
+        self.rows.push(Row { judged: judged.clone(), comm, gpu });
+        if self.rows.len() >= ROWS {
+            self.flush();
+        }
+    }
+}
+
+fn sheet(rows: &[Row]) -> Sheet {
+    let name = |name: Name| (name != Name::none()).then(|| name.text());
+    let span = |row: &Row, place: usize| row.judged.part.span.map(|span| span[place]);
+    Rows::new(NAME, rows)
+        .count("occurrence", |row| row.judged.occurrence)
+        .known_text("communicator", |row| Some(format!("{:016x}", row.comm)))
+        .integer("rank", |row| Some(row.judged.call().rank.into()))
+        .text("gpu", |row| &row.gpu)
+        .known_text("function", |row| Some(row.judged.call().function.text()))
+        .text("kind", |row| kind(row.judged.call().kind))
+        .known_count("sequence", |row| row.judged.call().sequence.map(|(number, _)| number))
+        .known_count("replay", |row| row.judged.call().sequence.map(|(_, replay)| replay.into()))
+        .count("messages", |row| row.judged.call().messages.len() as u64)
+        .count("bytes", |row| row.judged.call().bytes)
+        .known_count("count", |row| row.judged.call().count)
+        .known_text("type", |row| name(row.judged.call().datatype))
+        .integer("root", |row| row.judged.call().root.map(i64::from))
+        .known_text("algorithm", |row| name(row.judged.call().algorithm))
+        .known_text("protocol", |row| name(row.judged.call().protocol))
+        .text("source", |row| row.judged.call().source.text())
+        .integer("enqueued_ns", |row| Some(row.judged.call().enqueued))
+        .integer("start_ns", |row| span(row, 0))
+        .integer("stop_ns", |row| span(row, 1))
+        .count("duration_ns", |row| row.judged.call().duration)
+        .integer("wait_ns", |row| row.judged.part.wait)
+        .integer("wait_error_ns", |row| row.judged.part.wait.map(|_| row.judged.part.likely))
+        .integer("transfer_ns", |row| row.judged.latest.map(|[start, stop]| (stop - start).max(0)))
+        .integer("cost_ns", |row| row.judged.cost)
+        .integer("lateness_ns", |row| row.judged.latest.map(|_| row.judged.lateness))
+        .flag("fused", |row| row.judged.call().is_fused)
+        .flag("unfinished", |row| row.judged.call().unfinished)
+        .sheet()
+}
+
+fn kind(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Collective => "collective",
+        Kind::Exchange => "exchange",
+        Kind::AllToAll => "all-to-all",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::{csv, parquet};
+    use super::*;
+    use crate::job::{Communicator, Gpu, Source};
+    use crate::stream::{Call, Part};
+    use ::parquet::file::reader::{FileReader, SerializedFileReader};
+    use std::fs::File;
+
+    fn job() -> Job {
+        let communicator = Communicator { comm: 0xab, ..Communicator::default() };
+        let gpu = Gpu { name: "rank 3".into(), ..Gpu::default() };
+        Job { gpus: vec![gpu], communicators: vec![communicator], ..Job::default() }
+    }
+
+    fn judged(number: u64) -> Judged {
+        let call = Call {
+            communicator: 0,
+            rank: 3,
+            gpu: 0,
+            kind: Kind::Collective,
+            function: Name::of(Some(c"AllReduce")),
+            sequence: Some((number, 0)),
+            bytes: 64,
+            count: None,
+            datatype: Name::none(),
+            root: None,
+            messages: [].into(),
+            algorithm: Name::of(Some(c"RING")),
+            protocol: Name::none(),
+            enqueued: -5,
+            source: Source::Stamps,
+            duration: 90,
+            time: None,
+            is_fused: false,
+            unfinished: false,
+        };
+        let span = [100 * number as i64, 100 * number as i64 + 90];
+        let part = Part { call, span: Some(span), wait: Some(30), likely: 4, error: 9 };
+        let latest = Some([span[0] + 30, span[0] + 95]);
+        Judged { part, occurrence: number, latest, cost: None, lateness: 0 }
+    }
+
+    #[test]
+    fn all_rows_come_back_in_parts_of_bounded_length() {
+        let directory = tempfile::tempdir().unwrap();
+        let place = directory.path().join("new");
+        let (mut text, mut binary) = (csv::operations(&place).unwrap(), parquet::operations(&place).unwrap());
+        let all = ROWS as u64 + 7;
+        for number in 0..all {
+            text.call(&job(), &judged(number));
+            binary.call(&job(), &judged(number));
+            assert!(text.rows.len() < ROWS);
+        }
+        text.finish().unwrap();
+        binary.finish().unwrap();
+        let text = std::fs::read_to_string(place.join("operations.csv")).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len() as u64, all + 1);
+        assert!(lines[0].starts_with("occurrence,communicator,rank,gpu,function,kind,sequence"), "{}", lines[0]);
+        let second = "1,00000000000000ab,3,rank 3,AllReduce,collective,1,0,0,64,,,,RING,,stamps,-5,100,190,90,30,4,65,,0,false,\
+                      false";
+        assert_eq!(lines[2], second);
+        let file = SerializedFileReader::new(File::open(place.join("operations.parquet")).unwrap()).unwrap();
+        let groups: Vec<i64> = file.metadata().row_groups().iter().map(|group| group.num_rows()).collect();
+        assert_eq!(groups, [ROWS as i64, 7]);
+        let row = file.get_row_iter(None).unwrap().nth(2).unwrap().unwrap().to_string();
+        assert!(row.contains("rank: 3, gpu: \"rank 3\"") && row.contains("transfer_ns: 65, cost_ns: null"), "{row}");
+        // no incomplete file stays
+        assert_eq!(place.read_dir().unwrap().count(), 2);
+    }
+
+    #[test]
+    fn a_stream_without_calls_gives_a_table_without_rows() {
+        let directory = tempfile::tempdir().unwrap();
+        parquet::operations(directory.path()).unwrap().finish().unwrap();
+        let file = File::open(directory.path().join("operations.parquet")).unwrap();
+        let meta = SerializedFileReader::new(file).unwrap();
+        let meta = meta.metadata().file_metadata();
+        assert_eq!((meta.num_rows(), meta.schema_descr().num_columns()), (0, 27));
+    }
+}

@@ -1,0 +1,124 @@
+//! `scorep-nccl report` on the command line.
+
+use super::inputs::Inputs;
+use super::request::Request;
+use super::{drive, facts, outputs};
+use crate::output;
+use std::path::PathBuf;
+
+/// What a person may say.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Recordings (*.jsonl.gz), datasets of tables, experiments of Score-P or OTF2 archives, summaries, or directories
+    /// of them.
+    #[arg(required = true, value_name = "INPUT")]
+    inputs: Vec<PathBuf>,
+    #[command(flatten)]
+    facts: facts::Given,
+    #[command(flatten)]
+    outputs: outputs::Forms,
+    /// Number of the step that the page shows in detail, from 0 behind the warm-up. Without it, the slowest one.
+    #[arg(long, value_name = "N")]
+    show_step: Option<u64>,
+}
+
+/// Makes the report, writes it and prints it.
+///
+/// # Errors
+/// In words. An error also comes after the report, where it lacks inputs.
+pub(crate) fn run(arguments: Arguments) -> Result<(), String> {
+    let Arguments { inputs, facts, outputs, show_step } = arguments;
+    let facts = facts.read()?;
+    outputs.prepare()?;
+    let inputs = inputs_of(&inputs)?;
+    let request = Request {
+        inputs,
+        facts,
+        top: outputs.rows(),
+        shown_step: show_step,
+        csv: outputs.csv.clone(),
+        parquet: outputs.parquet.clone(),
+        perfetto: outputs.perfetto.clone(),
+    };
+    let outcome = drive::make(&request)?;
+    // before the tables, which are long
+    outcome.left_out.iter().for_each(output::say);
+    outputs.write(&outcome.report)?;
+    // the report is printed; a caller that needs all inputs must still see an error
+    match outcome.left_out.len() {
+        0 => Ok(()),
+        left_out => Err(format!("{left_out} of {} inputs are not in the report, as said above", outcome.asked)),
+    }
+}
+
+/// Looks at the inputs.
+///
+/// # Errors
+/// When there is none: the problem of each path.
+pub(super) fn inputs_of(paths: &[PathBuf]) -> Result<Inputs, String> {
+    let inputs = Inputs::of(paths);
+    if inputs.found.is_empty() {
+        return Err(inputs.left_out.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"));
+    }
+    Ok(inputs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        arguments: Arguments,
+    }
+
+    fn parsed(line: &str) -> Result<Arguments, String> {
+        let words = std::iter::once("report").chain(line.split_whitespace());
+        Line::try_parse_from(words).map(|line| line.arguments).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn all_options_of_the_line_are_understood() {
+        let line = "a b --html r.html --json - --csv c --parquet p --perfetto t --step train --dimensions d \
+                    --link-gbps 400 --top 5 --part steps late,worst --show-step 3 --kernels k0.json k1.json";
+        let arguments = parsed(line).unwrap();
+        assert_eq!(arguments.inputs, [PathBuf::from("a"), PathBuf::from("b")]);
+        assert_eq!((arguments.outputs.rows(), arguments.show_step), (5, Some(3)));
+        assert!(parsed("a --all").is_ok());
+    }
+
+    #[test]
+    fn a_line_that_is_wrong_is_refused_with_its_cause() {
+        for (line, cause) in [
+            ("", "<INPUT>"),
+            ("a --top 0", "0 is not in 1.."),
+            ("a --part swim", "possible values: complete, steps, budget"),
+            ("a --step x --steps y", "cannot be used with"),
+            ("a --all --part steps", "cannot be used with"),
+            ("a --show-step last", "invalid digit"),
+            ("a --html", "a value is required"),
+            ("a --csv", "a value is required"),
+            ("a --kernels", "value"),
+        ] {
+            let error = parsed(line).unwrap_err();
+            assert!(error.contains(cause), "{line}: {error}");
+        }
+    }
+
+    #[test]
+    fn files_of_facts_that_cannot_be_read_are_named() {
+        for option in ["--steps", "--dimensions", "--link-gbps"] {
+            let error = run(parsed(&format!("a {option} no/such/file")).unwrap()).unwrap_err();
+            assert!(error.starts_with("no/such/file: No such file"), "{option}: {error}");
+        }
+    }
+
+    #[test]
+    fn inputs_that_are_all_bad_are_all_named() {
+        let error = run(parsed("no/such/a no/such/b").unwrap()).unwrap_err();
+        let lines: Vec<&str> = error.lines().collect();
+        assert!(lines[0].starts_with("no/such/a: No such file") && lines[1].starts_with("no/such/b: "), "{error}");
+    }
+}

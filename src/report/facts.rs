@@ -1,0 +1,55 @@
+//! The arguments of `report` and `compare` that add facts to a job.
+
+use super::links;
+use super::request::{Facts, StepChoice};
+use super::step_times::StepTimes;
+use report::job::Links;
+use std::path::PathBuf;
+
+/// Facts that a person knows about the job.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct Given {
+    /// Traces of PyTorch's profiler (Kineto's JSON), one for each rank, for computation beside NCCL.
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    kernels: Vec<PathBuf>,
+    /// Region of the user's, in Score-P's trace, that is a step. Without it, steps are found by repetition.
+    #[arg(long, value_name = "NAME", conflicts_with = "steps")]
+    step: Option<String>,
+    /// File with lines "[RANK] BEGIN END" of steps, in seconds since 1970.
+    #[arg(long, value_name = "FILE")]
+    steps: Option<PathBuf>,
+    /// File that says which communicators serve which dimension of parallelism: DP, TP, PP, EP, CP.
+    #[arg(long, value_name = "FILE")]
+    dimensions: Option<PathBuf>,
+    /// Rate of a GPU's link to other GPUs, Gbit/s, or a file with lines "COMMUNICATOR RATE", with * for all others.
+    #[arg(long, value_name = "N|FILE")]
+    link_gbps: Option<String>,
+    /// The shipped library, where it is not beside this program; it reads recordings.
+    #[arg(long, value_name = "FILE")]
+    library: Option<PathBuf>,
+}
+
+impl Given {
+    /// Reads the files of facts.
+    ///
+    /// # Errors
+    /// File, place and cause, in words.
+    pub(crate) fn read(self) -> Result<Facts, String> {
+        let Self { kernels, step, steps, dimensions, link_gbps, library } = self;
+        let step = match (step, steps) {
+            (Some(name), _) => StepChoice::Region(name),
+            (None, Some(file)) => StepChoice::Times(StepTimes::read(&file).map_err(|error| error.to_string())?),
+            (None, None) => StepChoice::Found,
+        };
+        let links = link_gbps.as_deref().map(links::parse).transpose().map_err(|error| error.to_string())?;
+        // the name of the rate's source in the report
+        let link = link_gbps.map(|given| format!("--link-gbps {given}"));
+        let links: Links = links.unwrap_or_default();
+        let text = |file: &PathBuf| {
+            let text = std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
+            Ok::<_, String>((file.display().to_string(), text))
+        };
+        let dimensions = dimensions.as_ref().map(text).transpose()?;
+        Ok(Facts { kernels, step, dimensions, links, link, library })
+    }
+}

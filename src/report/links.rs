@@ -1,0 +1,94 @@
+//! Rates of links: one for all communicators, or a file with a line for each.
+
+use report::job::{Links, Unreadable};
+use std::path::Path;
+
+/// Largest rate that a link may have, Gbit/s.
+const MOST: f64 = 1e6;
+
+/// Returns the rates that `--link-gbps` gives: a number of Gbit/s, or a file with lines `<communicator> <Gbit/s>`, where
+/// the communicator is an id of 16 hexadecimal digits, or `*` for all others. Empty lines and `#` comments are passed
+/// over.
+///
+/// # Errors
+/// The file, the line and the cause.
+pub(super) fn parse(text: &str) -> Result<Links, Unreadable> {
+    if let Ok(rate) = text.parse() {
+        let others = Some(checked(rate).map_err(|cause| wrong("--link-gbps", None, cause))?);
+        return Ok(Links { others, ..Links::default() });
+    }
+    let content = std::fs::read_to_string(Path::new(text))
+        .map_err(|error| wrong(text, None, format!("{error}; --link-gbps needs a number of Gbit/s or a file")))?;
+    of_file(text, &content)
+}
+
+fn of_file(file: &str, content: &str) -> Result<Links, Unreadable> {
+    let mut links = Links::default();
+    for (number, line) in content.lines().enumerate() {
+        let wrong = |cause: String| wrong(file, Some(number + 1), cause);
+        let line = line.split('#').next().unwrap_or_default();
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let (comm, rate) = match words[..] {
+            [] => continue,
+            [comm, rate] => (comm, rate),
+            _ => return Err(wrong("it needs a communicator and a rate in Gbit/s".into())),
+        };
+        let rate = rate.parse().map_err(|_| format!("{rate} is no number of Gbit/s"));
+        let rate = rate.and_then(checked).map_err(&wrong)?;
+        let before = if comm == "*" {
+            links.others.replace(rate)
+        } else {
+            let id = u64::from_str_radix(comm, 16)
+                .map_err(|_| wrong(format!("{comm} is no communicator's id of hexadecimal digits, and not *")))?;
+            links.by_comm.insert(id, rate)
+        };
+        if before.is_some() {
+            return Err(wrong(format!("{comm} has a rate already")));
+        }
+    }
+    if links == Links::default() {
+        return Err(wrong(file, None, "it has no rates: give lines of a communicator and a rate in Gbit/s".into()));
+    }
+    Ok(links)
+}
+
+fn checked(rate: f64) -> Result<f64, String> {
+    if rate > 0.0 && rate <= MOST { Ok(rate) } else { Err(format!("{rate} is no rate of a link, Gbit/s")) }
+}
+
+fn wrong(file: &str, line: Option<usize>, cause: String) -> Unreadable {
+    Unreadable { file: file.into(), place: line.map(|line| format!("line {line}")), cause }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_for_all_and_a_file_for_each() {
+        assert_eq!(parse("400").unwrap(), Links { others: Some(400.0), ..Links::default() });
+        // GB/s
+        assert_eq!(parse("400").unwrap().of(7), Some(50.0));
+        let links = of_file("links", "# node to node\n00000000000000ab 200\n\n*\t100 # the others\n").unwrap();
+        assert_eq!([links.of(0xab), links.of(0xac)], [Some(25.0), Some(12.5)]);
+    }
+
+    #[test]
+    fn errors_name_the_file_the_line_and_the_cause() {
+        let errors = ["ab", "ab 1 2", "xy 1", "ab fast", "ab -1", "ab 1\nab 2", "# nothing", "ab NaN"]
+            .map(|text| of_file("links", text).unwrap_err().to_string());
+        let expected = [
+            "links, line 1: it needs a communicator and a rate in Gbit/s",
+            "links, line 1: it needs a communicator and a rate in Gbit/s",
+            "links, line 1: xy is no communicator's id of hexadecimal digits, and not *",
+            "links, line 1: fast is no number of Gbit/s",
+            "links, line 1: -1 is no rate of a link, Gbit/s",
+            "links, line 2: ab has a rate already",
+            "links: it has no rates: give lines of a communicator and a rate in Gbit/s",
+            "links, line 1: NaN is no rate of a link, Gbit/s",
+        ];
+        assert_eq!(errors, expected);
+        assert_eq!(parse("0").unwrap_err().to_string(), "--link-gbps: 0 is no rate of a link, Gbit/s");
+        assert!(parse("no/such/file").unwrap_err().to_string().starts_with("no/such/file: No such file"));
+    }
+}

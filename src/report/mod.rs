@@ -1,0 +1,27 @@
+//! `scorep-nccl report` and `scorep-nccl compare`: their command lines, and the way from inputs to a report.
+//!
+//! | file | task |
+//! |---|---|
+//! | `command.rs` | the arguments of `report`, and its outputs |
+//! | `compare.rs` | the arguments of `compare`, and its exit status |
+//! | `facts.rs` | the arguments of both that add facts to a job |
+//! | `inputs.rs` | the inputs, told apart by content |
+//! | `links.rs` | rates of links |
+//! | `step_times.rs` | the user's file of steps |
+//! | `outputs.rs` | the files of a report, and the tables |
+//! | `request.rs` | a report as it was asked for |
+//! | `drive.rs` | from inputs to a report |
+//! | `archives.rs` | archives as tables |
+//! | `progress.rs` | a bar for work that takes longer than a second |
+
+mod archives;
+pub(crate) mod command;
+pub(crate) mod compare;
+mod drive;
+mod facts;
+mod inputs;
+mod links;
+mod outputs;
+mod progress;
+mod request;
+mod step_times;

@@ -1,0 +1,65 @@
+//! A report as it was asked for, and as it was made.
+
+use super::inputs::Inputs;
+use super::step_times::StepTimes;
+use report::answer::Report;
+use report::job::{Links, Unreadable};
+use std::path::PathBuf;
+
+/// Where the steps are from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum StepChoice {
+    /// From repetition.
+    Found,
+    /// From regions of this name.
+    Region(String),
+    /// From the user's file.
+    Times(StepTimes),
+}
+
+/// Facts that the user adds.
+#[derive(Debug, Clone)]
+pub(crate) struct Facts {
+    /// Traces of PyTorch's profiler.
+    pub(crate) kernels: Vec<PathBuf>,
+    /// Where the steps are from.
+    pub(crate) step: StepChoice,
+    /// Name and text of the file of dimensions.
+    pub(crate) dimensions: Option<(String, String)>,
+    /// Rates of links.
+    pub(crate) links: Links,
+    /// Where the rates are from, for the report.
+    pub(crate) link: Option<String>,
+    /// The shipped library.
+    pub(crate) library: Option<PathBuf>,
+}
+
+/// A report as it was asked for.
+#[derive(Debug, Clone)]
+pub(crate) struct Request {
+    /// The inputs.
+    pub(crate) inputs: Inputs,
+    /// Facts that the user adds.
+    pub(crate) facts: Facts,
+    /// Rows of lists such as the worst operations.
+    pub(crate) top: usize,
+    /// Number of the step that is shown in detail; the slowest one without a choice.
+    pub(crate) shown_step: Option<u64>,
+    /// Directory for the operations' table as CSV.
+    pub(crate) csv: Option<PathBuf>,
+    /// Directory for the operations' table as Parquet.
+    pub(crate) parquet: Option<PathBuf>,
+    /// File for Perfetto's trace.
+    pub(crate) perfetto: Option<PathBuf>,
+}
+
+/// A report as it was made.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    /// The report.
+    pub(crate) report: Report,
+    /// Number of the inputs, with those left out.
+    pub(crate) asked: usize,
+    /// The inputs that are not in the report, with file, place and cause.
+    pub(crate) left_out: Vec<Unreadable>,
+}
