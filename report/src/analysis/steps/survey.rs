@@ -9,7 +9,7 @@ use crate::job::{Job, Table, Unreadable};
 use rustc_hash::FxHashMap;
 
 /// Calls of a GPU in which a repetition is looked for.
-const PREFIX: usize = 1 << 18;
+const PREFIX: usize = if cfg!(test) { 1 << 12 } else { 1 << 18 };
 
 /// What the tables' beginnings say. Of each GPU the first 262,144 calls are looked at, one process after the other.
 #[derive(Debug)]
