@@ -33,8 +33,8 @@ pub(super) fn make(request: &Request) -> Result<Outcome, String> {
     let operations = request.csv.as_deref().map(csv::operations).transpose().map_err(|error| error.to_string())?;
     let as_parquet =
         request.parquet.as_deref().map(parquet::operations).transpose().map_err(|error| error.to_string())?;
-    // the seams of the steps that are still to come: `Opened { job, tables, inputs, notes }` of `Tables::open(&tables)`,
-    // `Clocks::of(&job, &tables)`, `stream::run` with `operations` and `as_parquet` among its listeners, then
+    // the seams of the steps that are still to come: `Tables::open(&tables)` gives the job, its tables, inputs and notes;
+    // then `Clocks::of(&job, &tables)`, `stream::run` with `operations` and `as_parquet` among its listeners, then
     // `operations.finish()`
     let kinds: Vec<&str> = request.inputs.found.iter().map(|found| found.kind.text()).collect();
     let _ = (kinds, tables, options, regions, operations, as_parquet, left_out);
