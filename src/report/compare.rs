@@ -5,6 +5,7 @@ use super::request::Request;
 use super::{drive, facts};
 use crate::output::{self, leftovers};
 use common::files;
+use common::report::ROWS;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -29,7 +30,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     /// Rows of the table.
-    #[arg(long, value_name = "N", default_value_t = common::report::ROWS, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = ROWS, value_parser = clap::value_parser!(u64).range(1..))]
     top: u64,
 }
 

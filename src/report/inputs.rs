@@ -116,8 +116,8 @@ fn of_directory(directory: &Path) -> Result<Vec<Found>, Unreadable> {
         }
     }
     if found.is_empty() {
-        let cause = "there is no recording (*.jsonl.gz), table (process=*/operations.parquet), archive (traces.otf2) or \
-                     summary (*.json) in this directory";
+        let cause = "there is no recording (*.jsonl.gz), table (process=*/operations.parquet), archive (traces.otf2) \
+                     or summary (*.json) in this directory";
         return Err(unreadable(directory, cause));
     }
     Ok(found)

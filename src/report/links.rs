@@ -6,8 +6,8 @@ use std::path::Path;
 /// Largest rate that a link may have, Gbit/s.
 const MOST: f64 = 1e6;
 
-/// Returns the rates that `--link-gbps` gives: a number of Gbit/s, or a file with lines `<communicator> <Gbit/s>`, where
-/// the communicator is an id of 16 hexadecimal digits, or `*` for all others. Empty lines and `#` comments are passed
+/// Returns the rates that `--link-gbps` gives: a number of Gbit/s, or a file with lines `<communicator> <Gbit/s>`. The
+/// communicator is an id of 16 hexadecimal digits, or `*` for all others. Empty lines and `#` comments are passed
 /// over.
 ///
 /// # Errors

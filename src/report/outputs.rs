@@ -2,6 +2,7 @@
 
 use crate::output::{self, leftovers, place};
 use common::files;
+use common::report::ROWS;
 use report::answer::Report;
 use report::output::{Chapter, csv, json, page, parquet, terminal};
 use std::path::{Path, PathBuf};
@@ -34,7 +35,7 @@ pub(super) struct Forms {
     #[arg(long, value_name = "NAME", num_args = 1.., value_delimiter = ',', value_parser = chapters())]
     part: Vec<String>,
     /// Rows of each table.
-    #[arg(long, value_name = "N", default_value_t = common::report::ROWS, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = ROWS, value_parser = clap::value_parser!(u64).range(1..))]
     top: u64,
 }
 

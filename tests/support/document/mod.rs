@@ -35,8 +35,8 @@ pub(crate) fn page(name: &str) -> Page {
 }
 
 impl Page {
-    /// What is set as it is typed or printed. A fence that says `text` holds what is printed; lines that end with a
-    /// backslash go on.
+    /// What is set as it is typed or printed. A fence that says `text` holds what is printed, and those of queries are
+    /// for a test of their own; lines that end with a backslash go on.
     pub(crate) fn blocks(&self) -> Vec<Block> {
         let mut blocks: Vec<Block> = vec![vec![]];
         let (mut fence, mut was_blank) = (None, true);
@@ -49,7 +49,7 @@ impl Page {
             }
             let block = blocks.last_mut().unwrap();
             let code = match fence {
-                Some(language) => (language != "text").then_some(line),
+                Some(language) => (!matches!(language, "text" | "sql" | "python")).then_some(line),
                 // a line that goes on from a paragraph or an item of a list is none
                 None => line.strip_prefix("    ").filter(|_| was_blank || !block.is_empty()),
             };

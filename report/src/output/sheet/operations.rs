@@ -174,8 +174,8 @@ mod tests {
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len() as u64, all + 1);
         assert!(lines[0].starts_with("occurrence,communicator,rank,gpu,function,kind,sequence"), "{}", lines[0]);
-        let second = "1,00000000000000ab,3,rank 3,AllReduce,collective,1,0,0,64,,,,RING,,stamps,-5,100,190,90,30,4,65,,0,false,\
-                      false";
+        let second = "1,00000000000000ab,3,rank 3,AllReduce,collective,1,0,0,64,,,,RING,,stamps,\
+                      -5,100,190,90,30,4,65,,0,false,false";
         assert_eq!(lines[2], second);
         let file = SerializedFileReader::new(File::open(place.join("operations.parquet")).unwrap()).unwrap();
         let groups: Vec<i64> = file.metadata().row_groups().iter().map(|group| group.num_rows()).collect();

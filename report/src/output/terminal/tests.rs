@@ -45,6 +45,48 @@ fn each_question_has_at_most_15_lines_of_80_characters() {
 }
 
 #[test]
+fn long_names_and_missing_facts_leave_room_for_the_answers() {
+    for ranks in [4, 4096] {
+        let mut report = sample(ranks);
+        report.steps = Part::Absent(REASON.into());
+        for gpu in &mut report.gpus {
+            *gpu = format!("{gpu} of a job that somebody gave a very long name, with words and withoutAnySpaceInIt");
+        }
+        if let Part::Known(budget) = &mut report.budget {
+            (budget.of_steps, budget.steps, budget.with_kernels, budget.timed) = (false, 1, false, 0.5);
+        }
+        if let Part::Known(speed) = &mut report.speed {
+            speed.link = None;
+            speed.rows.iter_mut().for_each(|row| row.utilisation = None);
+        }
+        for question in [questions::late, questions::cost, questions::network] {
+            let text = question(&report, &View { width: 80, top: 100 });
+            assert!(text.lines().count() <= questions::LINES && widest(&text) <= 80, "{ranks}:\n{text}");
+            assert!(text.contains('╞'), "{ranks}:\n{text}");
+        }
+        let text = flat(&tables(&report, 80, 5));
+        for said in
+            ["in the whole recording on average", "known without kernels", "50 % of the operations have no GPU time"]
+        {
+            assert!(text.contains(said), "{said}: {text}");
+        }
+        assert!(text.contains("not known without its rate (--link-gbps)"), "{text}");
+    }
+}
+
+#[test]
+fn a_job_in_which_nobody_is_late_says_so() {
+    let mut report = sample(4);
+    if let Part::Known(late) = &mut report.late {
+        late.ranks.iter_mut().for_each(|rank| (rank.last, rank.cost_us, rank.own_us) = (0, 0.0, 0.0));
+    }
+    let text = flat(&questions::late(&report, &View { width: 80, top: 5 }));
+    let none = "No rank is late: in none of 2,109 compared operations did a rank begin later than the others by \
+                more than the clocks' error.";
+    assert!(text.ends_with(none), "{text}");
+}
+
+#[test]
 fn no_line_is_wider_than_the_screen() {
     for ranks in [4, 4096] {
         let mut report = sample(ranks);
