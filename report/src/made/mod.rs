@@ -6,6 +6,7 @@
 
 mod clock;
 mod incomplete;
+mod large;
 mod maker;
 mod parallel;
 mod single;
@@ -13,6 +14,7 @@ mod steps;
 
 pub use clock::Clock;
 pub use incomplete::{foreign_rank, graph_replays, missing_rank, rank_without_operations, repeated_rank};
+pub use large::Large;
 pub use maker::{Comm, Made, Maker, Start, Truth};
 pub use parallel::{DATA, PIPELINE, TENSOR, two_by_two_by_two};
 pub use single::{all_to_all, apart, delayed, exchanged, late_receiver, late_sender, ring, throttled};
