@@ -5,12 +5,15 @@
     deny(clippy::print_stdout, clippy::print_stderr, reason = "they panic where nothing can be written")
 )]
 
+mod archive;
 mod bench;
 mod capture;
 mod demo;
 mod doctor;
 mod host;
+mod inherited;
 mod installed;
+mod kernels;
 mod launch;
 mod offspring;
 pub mod otf2;
@@ -19,6 +22,7 @@ mod pages;
 mod picture;
 mod replay;
 mod report;
+mod table;
 pub mod trace;
 
 use clap::{Parser, Subcommand, ValueEnum};
@@ -46,6 +50,8 @@ enum Command {
     Report(report::command::Arguments),
     /// Compares two runs: what takes longer, and what less.
     Compare(report::compare::Arguments),
+    /// Writes the operations of recordings as tables: a Parquet file for each process.
+    Table(table::command::Arguments),
     /// Replays two recorded runs, prints their figures, and leaves a trace and a picture.
     Demo(demo::Arguments),
     /// Measures what a profiler plugin costs, beside an empty one and the least that recording can cost.
@@ -58,6 +64,8 @@ enum Command {
     WhatIs(installed::loader::Arguments),
     #[command(name = replay::child::COMMAND, hide = true)]
     ReplayOne(replay::child::Arguments),
+    #[command(name = table::child::COMMAND, hide = true)]
+    TableOne(table::child::Arguments),
     #[command(name = pages::COMMAND, hide = true)]
     Pages(pages::Arguments),
 }
@@ -85,6 +93,7 @@ fn main() -> ExitCode {
     };
     let ended = match command {
         Command::ReplayOne(arguments) => return replay::child::run(&arguments),
+        Command::TableOne(arguments) => return table::child::run(&arguments),
         Command::BenchOne(arguments) => return bench::measure::run(&arguments),
         Command::WhatIs(arguments) => return installed::loader::run(&arguments),
         Command::ReleaseOf(arguments) => return installed::nccl_files::run(&arguments),
@@ -95,6 +104,7 @@ fn main() -> ExitCode {
         Command::Replay(arguments) => done(catching_signals().and_then(|()| replay::command::run(arguments))),
         Command::Report(arguments) => done(catching_signals().and_then(|()| report::command::run(arguments))),
         Command::Compare(arguments) => catching_signals().map(|()| report::compare::run(arguments)),
+        Command::Table(arguments) => done(catching_signals().and_then(|()| table::command::run(&arguments))),
         Command::Demo(arguments) => done(catching_signals().and_then(|()| demo::run(&arguments))),
         Command::Pages(arguments) => done(pages::run(&arguments)),
     };

@@ -84,6 +84,24 @@ fn a_table_names_every_plugin() {
     }
 }
 
+/// As if it were not set.
+#[test]
+fn a_setting_that_means_nothing_is_told_once() {
+    let capture = capture("nvlink4_ring", "ring.r0.jsonl.gz");
+    let run = |preset: &str| {
+        let mut bench = tool();
+        bench.args(["bench", "--rounds", "1", "--repeat", "1", "--format", "json"]).arg(&capture);
+        let output = bench.env("NCCL_SCOREP_PRESET", preset).output().unwrap();
+        let rows: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let events = rows[2]["rounds"][0]["recorded"]["events"].as_u64().unwrap();
+        (events, String::from_utf8(output.stderr).unwrap())
+    };
+    let ((full, silent), (none, _)) = (run(" "), run("full"));
+    assert_eq!((full, silent.as_str()), (none, ""));
+    let (events, said) = run("bogus");
+    assert!(events == full && said.lines().count() == 1 && said.contains("PRESET=bogus is not understood"), "{said}");
+}
+
 #[test]
 fn what_is_wrong_is_named() {
     let capture = capture("nvlink4_ring", "ring.r0.jsonl.gz");

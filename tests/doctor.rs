@@ -292,7 +292,9 @@ fn what_is_under_the_librarys_name_is_said() {
         }
         let (report, _) = examine(&site, &[]);
         let findings = report["findings"].as_array().unwrap();
-        assert!(!codes(&report).contains(&"library-not-found"), "{part}: {report:#}");
+        for other in ["library-not-found", "library-missing"] {
+            assert!(!codes(&report).contains(&other), "{part}: {report:#}");
+        }
         let said =
             |finding: &&Value| finding["code"] == "library-broken" && finding["what"].as_str().unwrap().contains(part);
         let finding = findings.iter().find(said).unwrap_or_else(|| panic!("{part}: {report:#}"));
@@ -324,6 +326,20 @@ fn a_person_reads_a_line_and_a_way_out_for_each_finding() {
     }
     // all symptoms have one cause: the job was not started through `run`
     assert_eq!(printed.matches("FAILS").count(), 1, "{printed}");
+}
+
+/// A program without it aborts, whatever plugin NCCL loads.
+#[test]
+fn the_page_on_score_p_begins_with_the_thread_model() {
+    let first = include_str!("../docs/score-p.md").split("\n\n").nth(1).unwrap();
+    assert!(first.contains("--thread=pthread") && first.contains("aborts the program"), "{first}");
+}
+
+/// Before the job is started through `run`, so that it need not be asked again.
+#[test]
+fn what_the_installed_library_lacks_is_said_though_no_host_finds_it() {
+    let (report, _) = examine(&Site::new(), &[("LD_LIBRARY_PATH", "/nowhere"), ("NCCL_SCOREP_OTEL", "on")]);
+    assert!(["library-not-found", "otel-missing"].iter().all(|code| codes(&report).contains(code)), "{report:#}");
 }
 
 #[test]

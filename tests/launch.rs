@@ -96,6 +96,19 @@ fn a_summary_of_the_environment_is_looked_at_as_well() {
     assert_eq!((run(&fine), site.path("work/new").exists()), (("here\n".into(), String::new()), false));
 }
 
+/// The library reads them so, too.
+#[test]
+fn a_setting_of_blanks_is_not_set() {
+    let blank = [("NCCL_SCOREP_SUMMARY", " "), ("NCCL_SCOREP_CHAIN", "\t"), ("RANK", "0"), ("WORLD_SIZE", "8")];
+    let (_, said) = Site::new().environment_of_job(&blank, &[]);
+    assert_eq!(said, "");
+    // NCCL's own plugin is kept
+    let set = [&blank[..], &[("NCCL_PROFILER_PLUGIN", "inspector")]].concat();
+    let (job, said) = Site::new().environment_of_job(&set, &[]);
+    assert_eq!(value(&job, "NCCL_SCOREP_CHAIN"), Some("inspector"));
+    assert!(said.lines().count() == 1 && said.contains("it gets every callback, too"), "{said}");
+}
+
 #[test]
 fn other_libraries_beside_this_one_hide_none_of_the_programs() {
     let site = Site::new();

@@ -62,6 +62,21 @@ fn operations_of_an_old_nccl_have_times() {
 }
 
 #[test]
+fn notes_name_communicators_and_releases() {
+    for (run, release) in
+        [("nvlink2_collectives", "(up to 2.30; cured in 2.31)"), ("v232_nodes2x1_defaults", "NCCL_ALLGATHERV_ENABLE=0")]
+    {
+        let summary = tool::summary(replay(run).args(["--format", "json"]));
+        let known: Vec<&str> =
+            summary["communicators"].as_array().unwrap().iter().map(|row| row["comm"].as_str().unwrap()).collect();
+        let text = tool::succeed(&mut replay(run));
+        let mut notes = text.lines().filter_map(|line| line.strip_prefix("note: operations of communicator "));
+        let is_named = |note: &str| known.iter().any(|comm| note.starts_with(comm)) && note.contains(release);
+        assert!(notes.clone().count() > 0 && notes.all(is_named) && !text.contains("interface v"), "{run}: {text}");
+    }
+}
+
+#[test]
 fn a_setting_that_means_nothing_is_told_once() {
     let sound = tool::succeed(&mut replay("nodes2x1_comms"));
     for log in [None, Some("warn")] {
@@ -76,6 +91,42 @@ fn a_setting_that_means_nothing_is_told_once() {
         assert_eq!(lines.len(), 2, "{said}");
         assert!(lines[0].starts_with("scorep-nccl: NCCL_SCOREP_PRESET=bogus is not understood"), "{said}");
     }
+}
+
+/// A setting of blanks is not set, and a wrong one leaves the replay's own default.
+#[test]
+fn what_a_setting_asks_for_and_does_not_get_is_told_once() {
+    let said = |settings: &[(&str, &str)]| {
+        let (_, said, status) = output(replay("nodes2x1_comms").envs(settings.iter().copied()));
+        assert_eq!(status, Some(0), "{said}");
+        said
+    };
+    for (setting, part) in [
+        (("NCCL_SCOREP_CHAIN", "no-such-plugin"), "no second plugin: "),
+        (("NCCL_SCOREP_RECORD", "/dev/null/place"), "no recording in /dev/null/place"),
+        (("NCCL_SCOREP_OTEL", "on"), "nothing is exported"),
+    ] {
+        for log in [None, Some(" ")] {
+            let settings: Vec<_> = [setting].into_iter().chain(log.map(|log| ("NCCL_SCOREP_LOG", log))).collect();
+            let said = said(&settings);
+            assert!(said.lines().count() == 1 && said.contains(part), "{settings:?}: {said}");
+        }
+    }
+    assert_eq!(said(&[("NCCL_SCOREP_CHAIN", " "), ("NCCL_SCOREP_RECORD", "\t"), ("NCCL_SCOREP_OTEL", "")]), "");
+    let wrong = said(&[("NCCL_SCOREP_LOG", "loud"), ("NCCL_SCOREP_MEMORY_MB", " ")]);
+    assert!(wrong.lines().count() == 1 && wrong.contains("NCCL_SCOREP_LOG=loud is not understood"), "{wrong}");
+}
+
+/// The setting is about what processes of a job send to each other.
+#[test]
+fn ranks_are_compared_though_a_job_would_gather_nothing() {
+    let lateness = |gather: &str| {
+        let mut command = replay("nodes2x2_train");
+        command.args(["--lateness", "--format", "json"]).env("NCCL_SCOREP_GATHER_KB", gather);
+        tool::summary(&mut command)["lateness"].take()
+    };
+    let compared = lateness("1024");
+    assert!(compared.as_array().is_some_and(|rows| !rows.is_empty()) && lateness("0") == compared, "{compared}");
 }
 
 #[test]
@@ -113,8 +164,10 @@ fn the_demo_needs_no_repository() {
     let directory = tempfile::tempdir().unwrap();
     let mut command = tool::tool();
     command.arg("demo").current_dir(directory.path()).env("TMPDIR", directory.path());
-    let (printed, said, status) = output(&mut command);
-    assert_eq!((said.as_str(), status), ("", Some(0)));
+    let (printed, said, status) = output(command.env("NCCL_SCOREP_PRESET", "bogus"));
+    // one line for both runs
+    assert!(said.starts_with("scorep-nccl: NCCL_SCOREP_PRESET=bogus is not understood"), "{said}");
+    assert_eq!((said.lines().count(), status), (1, Some(0)), "{said}");
     assert_eq!(printed.matches("picture: ").count(), 2, "{printed}");
     // no other file is left
     let left: Vec<_> = directory.path().read_dir().unwrap().map(|entry| entry.unwrap().file_name()).collect();

@@ -174,6 +174,21 @@ fn processes_are_on_their_machines() {
     assert_eq!(machines(&definitions), hosts);
     // two machines, whatever their clocks show
     assert_eq!(summary["clocks"]["nodes"], 2);
+
+    // newer recordings name their host themselves
+    let captures = tool::captures(&tool::run("nodes2x2_train"));
+    let named: Vec<Edited> = captures
+        .iter()
+        .zip(["b", "a", "b", "a"])
+        .map(|(capture, host)| {
+            Edited::of(capture, |line| {
+                if line["cb"] == "meta" {
+                    line["process"] = serde_json::json!({"host": host});
+                }
+            })
+        })
+        .collect();
+    assert_eq!(machines(&replayed(&paths(&named)).2), ["b", "a", "b", "a"]);
 }
 
 /// Names, regions, counters and attributes are those that the library gives to Score-P. A region that lasts as long as
@@ -194,7 +209,18 @@ fn lanes_are_as_long_as_the_summary_says() {
             let mut begun = 0;
             for event in &lane.events {
                 match &event.what {
-                    What::Enter(_) => begun = event.time,
+                    What::Enter(region) => {
+                        begun = event.time;
+                        // a collective of a communicator has a number
+                        let timing = event.attributes.get("nccl_timing").map_or("", String::as_str);
+                        let is_on_gpu = ["stamps", "events"].contains(&timing);
+                        let is_told = is_on_gpu || ["proxy", "enqueue"].contains(&timing);
+                        assert!(is_told && is_on_gpu != region.ends_with(" (not GPU-timed)"), "{region}: {event:?}");
+                        let is_numbered = event.attributes.contains_key("nccl_sequence");
+                        let is_p2p = ["ncclSend", "ncclRecv"].iter().any(|name| region.starts_with(name));
+                        assert_ne!(is_numbered, is_p2p, "{region}: {event:?}");
+                        assert_eq!(event.attributes.contains_key("nccl_peer"), is_p2p, "{region}: {event:?}");
+                    }
                     What::Leave(region) if !region.ends_with(" (not GPU-timed)") => {
                         let key = (comm.to_owned(), rank, region.strip_prefix("nccl").unwrap().to_owned());
                         let sum = shown.entry(key).or_default();

@@ -9,7 +9,12 @@
 //! operations over ranks and compares their times on one clock. Each part of `analysis` listens to that stream and makes
 //! a part of the [`answer`]. Memory is bounded by the operations under way, not by the length of the job.
 
+pub mod analysis;
 pub mod answer;
+pub mod compare;
 pub mod job;
+#[cfg(any(test, feature = "made"))]
+pub mod made;
 pub mod output;
 pub mod stream;
+pub mod table;

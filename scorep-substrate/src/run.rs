@@ -7,7 +7,7 @@ use crate::{host_regions, lanes, stand_ins};
 use common::arrivals::Arrivals;
 use common::clock::CLOCK;
 use common::missing::Missing;
-use common::timeline::{self, History};
+use common::timeline::{self, History, Timeline};
 use common::{config, control, log, notes, process};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
@@ -19,6 +19,8 @@ static MAIN: AtomicI64 = AtomicI64::new(0);
 static PROGRAM_ENDS: AtomicBool = AtomicBool::new(false);
 /// When ranks began their collectives; held from the measurement's end until the job summary is gathered.
 static ARRIVALS: Mutex<Option<Arrivals>> = Mutex::new(None);
+/// The timeline, if its operations went to a file, as a replay may ask; held from the measurement's end until it is taken.
+static SPOOLED: Mutex<Option<Timeline>> = Mutex::new(None);
 
 fn this_thread() -> i64 {
     // SAFETY: gettid takes nothing.
@@ -105,6 +107,10 @@ fn end(end: u64, measurement: Option<Measurement>) {
     ONCE.call_once(|| {
         process::finish();
         let timeline = control::timeline();
+        if timeline.as_ref().is_some_and(Timeline::is_spooled) {
+            *SPOOLED.lock().unwrap_or_else(PoisonError::into_inner) = timeline;
+            return;
+        }
         // without Score-P's clock, operations have times of the library's own clock
         let end = if CLOCK.is_score_p() { end } else { CLOCK.now() };
         let begin = measurement.map_or(0, |measurement| measurement.begin());
@@ -151,4 +157,9 @@ fn write_lanes(measurement: &Measurement, history: Option<&History>) {
 /// Takes the times at which ranks began their collectives; `None` after the first call.
 pub(crate) fn take_arrivals() -> Option<Arrivals> {
     ARRIVALS.lock().unwrap_or_else(PoisonError::into_inner).take()
+}
+
+/// Takes the timeline whose operations went to a file; `None` after the first call, or without such a timeline.
+pub(crate) fn take_spooled() -> Option<Timeline> {
+    SPOOLED.lock().unwrap_or_else(PoisonError::into_inner).take()
 }

@@ -10,6 +10,7 @@ mod process;
 mod script;
 mod table;
 
+use crate::inherited::Inherited;
 use crate::installed::library;
 use crate::output::leftovers;
 use crate::{offspring, output};
@@ -95,9 +96,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
     // dlopen would look for a name without a directory elsewhere
     let plain = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone()).display().to_string();
     plugins.extend(arguments.plugins.iter().map(plain));
+    let settings = Inherited::read();
     let mut rows = Vec::new();
     for capture in &captures {
-        rows.extend(measure_all(arguments, capture, &plugins)?);
+        rows.extend(measure_all(arguments, &settings, capture, &plugins)?);
     }
     match arguments.format {
         crate::Format::Table => output::text(&table::of(&rows, output::width())),
@@ -108,11 +110,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
 }
 
 /// Returns a capture's rows: empty, limit, and the plugins.
-fn measure_all(arguments: &Arguments, capture: &Path, plugins: &[String]) -> Result<Vec<Row>, String> {
+fn measure_all(
+    arguments: &Arguments,
+    settings: &Inherited,
+    capture: &Path,
+    plugins: &[String],
+) -> Result<Vec<Row>, String> {
     let mut rounds: Vec<Vec<Measured>> = vec![Vec::new(); plugins.len()];
     for _ in 0..arguments.rounds {
         for (plugin, rounds) in plugins.iter().zip(&mut rounds) {
-            rounds.push(measure_one(arguments, capture, plugin, false)?);
+            rounds.push(measure_one(arguments, settings, capture, plugin, false)?);
         }
     }
     let times = |rounds: &[Measured]| {
@@ -134,13 +141,19 @@ fn measure_all(arguments: &Arguments, capture: &Path, plugins: &[String]) -> Res
             times_limit: is_comparable.then_some(fastest_ns / limit),
             above_empty_ns: is_comparable.then_some(fastest_ns - empty),
             rounds,
-            timed: measure_one(arguments, capture, plugin, true)?,
+            timed: measure_one(arguments, settings, capture, plugin, true)?,
         })
     };
     plugins.iter().zip(rounds).map(row).collect()
 }
 
-fn measure_one(arguments: &Arguments, capture: &Path, plugin: &str, latency: bool) -> Result<Measured, String> {
+fn measure_one(
+    arguments: &Arguments,
+    settings: &Inherited,
+    capture: &Path,
+    plugin: &str,
+    latency: bool,
+) -> Result<Measured, String> {
     let mut command = offspring::of_own(measure::COMMAND).map_err(|error| error.to_string())?;
     command.arg(plugin).arg(capture);
     for (name, number) in
@@ -154,7 +167,8 @@ fn measure_one(arguments: &Arguments, capture: &Path, plugin: &str, latency: boo
     if latency {
         command.arg("--latency");
     }
-    if std::env::var_os("NCCL_SCOREP_PRESET").is_none() {
+    settings.give(&mut command);
+    if !settings.has("NCCL_SCOREP_PRESET") {
         command.env("NCCL_SCOREP_PRESET", "full");
     }
     // the calls come whatever the plugin asks NCCL for, and no job can hang

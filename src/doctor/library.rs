@@ -2,7 +2,7 @@
 
 use super::finding::{Code, Finding};
 use super::surroundings::Surroundings;
-use crate::installed::library::{self, FILE, Links};
+use crate::installed::library::{self, FILE, Links, NotInstalled};
 use crate::installed::loader::{self, Features, Loaded};
 use std::path::{Path, PathBuf};
 
@@ -27,13 +27,8 @@ pub(crate) fn check(
     score_p: Option<&Path>,
 ) -> (Vec<Finding>, Option<Features>) {
     let (mut findings, mut built_with) = (Vec::new(), None);
-    if let Err(missing) = library::installed(named) {
-        findings.push(Finding::new(
-            Code::LibraryMissing,
-            missing.to_string(),
-            "install both together: `cmake --install`",
-        ));
-    }
+    let installed = library::installed(named);
+    let mut links = Vec::new();
     let mut images: Vec<(String, usize, PathBuf)> = Vec::new();
     for Name { file, host } in names(around, ours) {
         let mut loaded = loader::load(Path::new(&file));
@@ -64,6 +59,7 @@ pub(crate) fn check(
                 findings.push(match link_without_end(around, &file) {
                     Some((link, end)) => {
                         let what = format!("{}, which {host} loads, is a symbolic link to {end}", link.display());
+                        links.push(link);
                         Finding::new(Code::LibraryBroken, what, format!("make it a symbolic link to {FILE}"))
                     }
                     None => {
@@ -87,7 +83,25 @@ pub(crate) fn check(
         }
     }
     findings.extend(one_image(&images));
-    (findings, built_with)
+    // a link that leads nowhere is there: one finding says so
+    let leads_nowhere = |missing: &Path| {
+        let directory = |path: &Path| path.parent().and_then(|parent| parent.canonicalize().ok());
+        links.iter().any(|link| link.file_name() == missing.file_name() && directory(link) == directory(missing))
+    };
+    match &installed {
+        Err(NotInstalled::Link { link }) if leads_nowhere(link) => {}
+        Err(missing) => {
+            let cure = "install both together: `cmake --install`";
+            findings.insert(0, Finding::new(Code::LibraryMissing, missing.to_string(), cure));
+        }
+        Ok(_) => {}
+    }
+    // where the hosts do not find the library, it is the one that `run` would let them find
+    let of_installed = || match loader::load(&installed.ok()?) {
+        Loaded::Ours { features, .. } => Some(features),
+        _ => None,
+    };
+    (findings, built_with.or_else(of_installed))
 }
 
 /// Returns the cure for a wrong file under a name of the library.

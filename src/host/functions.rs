@@ -8,10 +8,13 @@ use common::origin::Origin;
 use libloading::os::unix::Library;
 use std::ffi::{CString, c_char, c_void};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Longest wait for the collector to catch up, milliseconds.
 const PATIENCE: u32 = 60_000;
+
+/// What a library of an earlier version lacks.
+const TOO_OLD: &str = "this library gives out no operations: install the one of this tool's version";
 
 /// Type of the function that returns the stand-in for a Score-P function of this name.
 type Lookup = unsafe extern "C" fn(*const c_char) -> *mut c_void;
@@ -26,7 +29,20 @@ pub(super) struct Functions {
     recorded_process: Option<unsafe extern "C" fn(u32, *const c_char)>,
     stand_ins: Option<unsafe extern "C" fn(Lookup)>,
     recording_is_cut: Option<unsafe extern "C" fn()>,
+    keep_operations: Option<unsafe extern "C" fn(*const c_char)>,
+    operations: Option<unsafe extern "C" fn(*const c_char) -> i32>,
+    /// The library's path, for messages.
+    path: PathBuf,
     _library: Library,
+}
+
+/// Files for the operations of a playing.
+#[derive(Debug)]
+pub(crate) struct OperationFiles {
+    /// Where the library keeps operations meanwhile.
+    pub(crate) spool: PathBuf,
+    /// Operations with their times (`common::timeline::Settled`).
+    pub(crate) settled: PathBuf,
 }
 
 impl Functions {
@@ -64,6 +80,16 @@ impl Functions {
         let stand_ins =
             unsafe { symbol::<unsafe extern "C" fn(Lookup)>(&library, &links.counters, "scorep_nccl_stand_ins") };
         let stand_ins = stand_ins.ok().map(|found| *found);
+        // SAFETY: every library that exports this symbol gives it this type.
+        let keep = unsafe {
+            symbol::<unsafe extern "C" fn(*const c_char)>(&library, &links.counters, "scorep_nccl_keep_operations")
+        };
+        let keep_operations = keep.ok().map(|found| *found);
+        // SAFETY: every library that exports this symbol gives it this type.
+        let operations = unsafe {
+            symbol::<unsafe extern "C" fn(*const c_char) -> i32>(&library, &links.counters, "scorep_nccl_operations")
+        };
+        let operations = operations.ok().map(|found| *found);
         Ok(Self {
             flush,
             kernel_events,
@@ -72,6 +98,9 @@ impl Functions {
             recorded_process,
             stand_ins,
             recording_is_cut,
+            keep_operations,
+            operations,
+            path: links.counters.clone(),
             _library: library,
         })
     }
@@ -115,6 +144,36 @@ impl Functions {
             // SAFETY: the argument is a C string that lives during the call.
             unsafe { arrivals(path.as_ptr()) };
         }
+    }
+
+    /// Makes the library keep the operations of the process in a file, before its first communicator.
+    ///
+    /// # Errors
+    /// An older library cannot.
+    pub(super) fn keep_operations(&self, files: &OperationFiles) -> Result<(), HostError> {
+        let what = || HostError::Refused { path: self.path.clone(), what: TOO_OLD.into() };
+        let keep = self.keep_operations.filter(|_| self.operations.is_some()).ok_or_else(what)?;
+        let spool = CString::new(files.spool.as_os_str().as_bytes()).map_err(|_| what())?;
+        // SAFETY: the argument is a C string that lives during the call.
+        unsafe { keep(spool.as_ptr()) };
+        Ok(())
+    }
+
+    /// Makes the library write the operations with their times.
+    ///
+    /// # Errors
+    /// The library could not write them.
+    pub(super) fn write_operations(&self, files: &OperationFiles) -> Result<(), HostError> {
+        let written = self.operations.zip(CString::new(files.settled.as_os_str().as_bytes()).ok());
+        // SAFETY: the argument is a C string that lives during the call.
+        let is_written = written.is_some_and(|(operations, path)| unsafe { operations(path.as_ptr()) } == 1);
+        // the spool may be as large as the recording
+        let _ = std::fs::remove_file(&files.spool);
+        if is_written {
+            return Ok(());
+        }
+        let path = files.settled.parent().unwrap_or(&files.settled).to_owned();
+        Err(HostError::Refused { path, what: "the library could not write the operations here".into() })
     }
 
     /// Waits until the library's collector has processed all callbacks so far.

@@ -15,6 +15,8 @@ mod stage;
 pub(crate) mod table;
 mod visits;
 
+pub(crate) use functions::OperationFiles;
+
 use crate::capture::CaptureError;
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW, Symbol};
 use std::path::{Path, PathBuf};

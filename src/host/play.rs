@@ -1,7 +1,7 @@
 //! Plays a capture. Each recorded thread has a thread of its own; the calls keep the recorded order, and the clock
 //! shows their recorded times.
 
-use super::functions::Functions;
+use super::functions::{Functions, OperationFiles};
 use super::kernels::Kernels;
 use super::nccl::Nccl;
 use super::scorep::MetricPlugin;
@@ -32,6 +32,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) trace: bool,
     /// File for the times at which ranks began their collectives.
     pub(crate) arrivals: Option<&'a Path>,
+    /// Files for the operations; then there are no arrivals.
+    pub(crate) operations: Option<&'a OperationFiles>,
     /// Version of the interface to speak, where it is given.
     pub(crate) interface: Option<u32>,
     /// Called now and then with the number of calls made so far.
@@ -71,6 +73,7 @@ pub(crate) fn play(recording: &mut Recording, name: &str, plan: &Plan<'_>) -> Re
     let series_ids = series.add_counters()?;
     let library = Functions::find(plan.links)?;
     library.stand_in_for_score_p(begin);
+    plan.operations.map_or(Ok(()), |files| library.keep_operations(files))?;
     series.begin();
     counters.begin();
 
@@ -97,6 +100,7 @@ pub(crate) fn play(recording: &mut Recording, name: &str, plan: &Plan<'_>) -> Re
     if let Some(path) = plan.arrivals {
         library.write_arrivals(path);
     }
+    plan.operations.map_or(Ok(()), |files| library.write_operations(files))?;
     if let Some(main) = visits.first_mut() {
         main.visit(end, false, PROGRAM);
     }

@@ -3,7 +3,7 @@
 use crate::installed::{library, nccl_files, program};
 use crate::launch::ranks;
 use crate::output::place;
-use common::config::{Preset, Settings};
+use common::config::{self, Preset, Settings};
 use common::files;
 use nccl_plugin::asked;
 use nccl_plugin::release::{TROUBLES, Trouble};
@@ -97,7 +97,7 @@ pub(crate) fn of(
     }
     let summary = match &choice.summary {
         Some(summary) => Some(place_of(summary)?),
-        None => raw("NCCL_SCOREP_SUMMARY"),
+        None => lookup("NCCL_SCOREP_SUMMARY").filter(|value| config::is_set(value)),
     };
     if let Some(summary) = &summary {
         set("NCCL_SCOREP_SUMMARY", summary.clone());
@@ -114,7 +114,8 @@ pub(crate) fn of(
     }
     let is_another = plugin.is_some_and(|plugin| !is_ours(&plugin, &library) && !plugin.eq_ignore_ascii_case("none"));
     let other = raw("NCCL_PROFILER_PLUGIN").filter(|_| is_another);
-    made.keep_other_plugin(other, text("NCCL_SCOREP_CHAIN"));
+    let chained = text("NCCL_SCOREP_CHAIN").filter(|value| config::is_set(OsStr::new(value)));
+    made.keep_other_plugin(other, chained);
     made.cure_nccl(choice, command, lookup);
     Ok(made)
 }

@@ -24,7 +24,59 @@ handles! {
     GlobalDefinitionWriter;
     /// `OTF2_AttributeList`.
     AttributeList;
+    /// `OTF2_Reader`.
+    Reader;
+    /// `OTF2_GlobalDefReader`.
+    GlobalDefinitionReader;
+    /// `OTF2_GlobalDefReaderCallbacks`.
+    GlobalDefinitionCallbacks;
+    /// `OTF2_DefReader`, of one location.
+    LocalDefinitionReader;
+    /// `OTF2_EvtReader`, of one location.
+    EventReader;
+    /// `OTF2_EvtReaderCallbacks`.
+    EventCallbacks;
 }
+
+/// `OTF2_CallbackCode`: 0 goes on.
+pub(super) type CallbackCode = c_int;
+/// `OTF2_CALLBACK_SUCCESS`.
+pub(super) const GO_ON: CallbackCode = 0;
+
+/// `OTF2_GlobalDefReaderCallback_ClockProperties`: ticks per second, offset, length, time of day.
+pub(super) type ClockCallback = extern "C" fn(*mut c_void, u64, u64, u64, u64) -> CallbackCode;
+/// `OTF2_GlobalDefReaderCallback_String`.
+pub(super) type StringCallback = unsafe extern "C" fn(*mut c_void, u32, *const c_char) -> CallbackCode;
+/// `OTF2_GlobalDefReaderCallback_SystemTreeNode`: number, name, class, parent.
+pub(super) type NodeCallback = extern "C" fn(*mut c_void, u32, u32, u32, u32) -> CallbackCode;
+/// `OTF2_GlobalDefReaderCallback_LocationGroup`: number, name, type, node, creator.
+pub(super) type GroupCallback = extern "C" fn(*mut c_void, u32, u32, u8, u32, u32) -> CallbackCode;
+/// `OTF2_GlobalDefReaderCallback_Location`: number, name, type, events, group.
+pub(super) type LocationCallback = extern "C" fn(*mut c_void, u64, u32, u8, u64, u32) -> CallbackCode;
+/// `OTF2_GlobalDefReaderCallback_Region`: number, name, canonical name, description, role, paradigm, flags, file, lines.
+pub(super) type RegionCallback =
+    extern "C" fn(*mut c_void, u32, u32, u32, u32, u8, u8, u32, u32, u32, u32) -> CallbackCode;
+/// `OTF2_GlobalDefReaderCallback_Attribute`: number, name, description, type.
+pub(super) type AttributeCallback = extern "C" fn(*mut c_void, u32, u32, u32, u8) -> CallbackCode;
+/// `OTF2_GlobalDefReaderCallback_MetricMember`: number, name, description, type, mode, value type, base, exponent, unit.
+pub(super) type MemberCallback = extern "C" fn(*mut c_void, u32, u32, u32, u8, u8, u8, u8, i64, u32) -> CallbackCode;
+/// `OTF2_GlobalDefReaderCallback_MetricClass`: number, count, members, occurrence, recorder kind.
+pub(super) type ClassCallback = unsafe extern "C" fn(*mut c_void, u32, u8, *const u32, u8, u8) -> CallbackCode;
+/// `OTF2_EvtReaderCallback_Enter` and `_Leave`: location, time, position, data, attributes, region.
+pub(super) type RegionEventCallback =
+    unsafe extern "C" fn(u64, u64, u64, *mut c_void, *mut AttributeList, u32) -> CallbackCode;
+/// `OTF2_EvtReaderCallback_Metric`: location, time, position, data, attributes, metric, count, types, values as bits.
+pub(super) type MetricEventCallback = unsafe extern "C" fn(
+    u64,
+    u64,
+    u64,
+    *mut c_void,
+    *mut AttributeList,
+    u32,
+    u8,
+    *const u8,
+    *const u64,
+) -> CallbackCode;
 
 /// `OTF2_ErrorCode`: 0 is success, negative numbers are warnings.
 pub(super) type ErrorCode = c_int;

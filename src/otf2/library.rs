@@ -148,6 +148,79 @@ functions! {
         define_metric_recorder = "OTF2_GlobalDefWriter_WriteMetricClassRecorder" (
             writer: *mut abi::GlobalDefinitionWriter, class: u32, recorder: u64,
         );
+        set_serial_reading = "OTF2_Reader_SetSerialCollectiveCallbacks" (reader: *mut abi::Reader);
+        close_reader = "OTF2_Reader_Close" (reader: *mut abi::Reader);
+        register_definition_callbacks = "OTF2_Reader_RegisterGlobalDefCallbacks" (
+            reader: *mut abi::Reader, definitions: *mut abi::GlobalDefinitionReader,
+            callbacks: *const abi::GlobalDefinitionCallbacks, data: *mut c_void,
+        );
+        read_definitions = "OTF2_Reader_ReadAllGlobalDefinitions" (
+            reader: *mut abi::Reader, definitions: *mut abi::GlobalDefinitionReader, read: *mut u64,
+        );
+        close_definition_reader = "OTF2_Reader_CloseGlobalDefReader" (
+            reader: *mut abi::Reader, definitions: *mut abi::GlobalDefinitionReader,
+        );
+        on_clock = "OTF2_GlobalDefReaderCallbacks_SetClockPropertiesCallback" (
+            callbacks: *mut abi::GlobalDefinitionCallbacks, callback: abi::ClockCallback,
+        );
+        on_string = "OTF2_GlobalDefReaderCallbacks_SetStringCallback" (
+            callbacks: *mut abi::GlobalDefinitionCallbacks, callback: abi::StringCallback,
+        );
+        on_node = "OTF2_GlobalDefReaderCallbacks_SetSystemTreeNodeCallback" (
+            callbacks: *mut abi::GlobalDefinitionCallbacks, callback: abi::NodeCallback,
+        );
+        on_group = "OTF2_GlobalDefReaderCallbacks_SetLocationGroupCallback" (
+            callbacks: *mut abi::GlobalDefinitionCallbacks, callback: abi::GroupCallback,
+        );
+        on_location = "OTF2_GlobalDefReaderCallbacks_SetLocationCallback" (
+            callbacks: *mut abi::GlobalDefinitionCallbacks, callback: abi::LocationCallback,
+        );
+        on_region = "OTF2_GlobalDefReaderCallbacks_SetRegionCallback" (
+            callbacks: *mut abi::GlobalDefinitionCallbacks, callback: abi::RegionCallback,
+        );
+        on_attribute = "OTF2_GlobalDefReaderCallbacks_SetAttributeCallback" (
+            callbacks: *mut abi::GlobalDefinitionCallbacks, callback: abi::AttributeCallback,
+        );
+        on_metric_member = "OTF2_GlobalDefReaderCallbacks_SetMetricMemberCallback" (
+            callbacks: *mut abi::GlobalDefinitionCallbacks, callback: abi::MemberCallback,
+        );
+        on_metric_class = "OTF2_GlobalDefReaderCallbacks_SetMetricClassCallback" (
+            callbacks: *mut abi::GlobalDefinitionCallbacks, callback: abi::ClassCallback,
+        );
+        select_location = "OTF2_Reader_SelectLocation" (reader: *mut abi::Reader, location: u64);
+        open_local_definitions = "OTF2_Reader_OpenDefFiles" (reader: *mut abi::Reader);
+        read_local_definitions = "OTF2_Reader_ReadAllLocalDefinitions" (
+            reader: *mut abi::Reader, definitions: *mut abi::LocalDefinitionReader, read: *mut u64,
+        );
+        close_local_definition_reader = "OTF2_Reader_CloseDefReader" (
+            reader: *mut abi::Reader, definitions: *mut abi::LocalDefinitionReader,
+        );
+        close_local_definitions = "OTF2_Reader_CloseDefFiles" (reader: *mut abi::Reader);
+        open_events = "OTF2_Reader_OpenEvtFiles" (reader: *mut abi::Reader);
+        close_events = "OTF2_Reader_CloseEvtFiles" (reader: *mut abi::Reader);
+        register_event_callbacks = "OTF2_Reader_RegisterEvtCallbacks" (
+            reader: *mut abi::Reader, events: *mut abi::EventReader, callbacks: *const abi::EventCallbacks,
+            data: *mut c_void,
+        );
+        read_events = "OTF2_Reader_ReadLocalEvents" (
+            reader: *mut abi::Reader, events: *mut abi::EventReader, count: u64, read: *mut u64,
+        );
+        close_event_reader = "OTF2_Reader_CloseEvtReader" (reader: *mut abi::Reader, events: *mut abi::EventReader);
+        on_enter = "OTF2_EvtReaderCallbacks_SetEnterCallback" (
+            callbacks: *mut abi::EventCallbacks, callback: abi::RegionEventCallback,
+        );
+        on_leave = "OTF2_EvtReaderCallbacks_SetLeaveCallback" (
+            callbacks: *mut abi::EventCallbacks, callback: abi::RegionEventCallback,
+        );
+        on_metric = "OTF2_EvtReaderCallbacks_SetMetricCallback" (
+            callbacks: *mut abi::EventCallbacks, callback: abi::MetricEventCallback,
+        );
+        number_of = "OTF2_AttributeList_GetUint64" (
+            attributes: *const abi::AttributeList, attribute: u32, value: *mut u64,
+        );
+        string_of = "OTF2_AttributeList_GetStringRef" (
+            attributes: *const abi::AttributeList, attribute: u32, string: *mut u32,
+        );
         define_metric_instance = "OTF2_GlobalDefWriter_WriteMetricInstance" (
             writer: *mut abi::GlobalDefinitionWriter, number: u32, class: u32, recorder: u64, scope_kind: u8, scope: u64,
         );
@@ -163,10 +236,21 @@ functions! {
             archive: *mut abi::Archive, location: u64,
         ) -> abi::LocalDefinitionWriter;
         definition_writer = "OTF2_Archive_GetGlobalDefWriter" (archive: *mut abi::Archive) -> abi::GlobalDefinitionWriter;
+        open_reader = "OTF2_Reader_Open" (anchor: *const c_char) -> abi::Reader;
+        definition_reader = "OTF2_Reader_GetGlobalDefReader" (reader: *mut abi::Reader) -> abi::GlobalDefinitionReader;
+        new_definition_callbacks = "OTF2_GlobalDefReaderCallbacks_New" () -> abi::GlobalDefinitionCallbacks;
+        local_definition_reader = "OTF2_Reader_GetDefReader" (
+            reader: *mut abi::Reader, location: u64,
+        ) -> abi::LocalDefinitionReader;
+        event_reader = "OTF2_Reader_GetEvtReader" (reader: *mut abi::Reader, location: u64) -> abi::EventReader;
+        new_event_callbacks = "OTF2_EvtReaderCallbacks_New" () -> abi::EventCallbacks;
     }
     other {
         describe = "OTF2_Error_GetDescription" (abi::ErrorCode) -> *const c_char;
         set_error_callback = "OTF2_Error_RegisterCallback" (abi::ErrorCallback, *mut c_void) -> Option<abi::ErrorCallback>;
+        delete_definition_callbacks = "OTF2_GlobalDefReaderCallbacks_Delete" (*mut abi::GlobalDefinitionCallbacks) -> ();
+        delete_event_callbacks = "OTF2_EvtReaderCallbacks_Delete" (*mut abi::EventCallbacks) -> ();
+        has_attribute = "OTF2_AttributeList_TestAttributeByID" (*const abi::AttributeList, u32) -> bool;
     }
 }
 
@@ -218,6 +302,36 @@ impl Library {
             return Ok(value);
         }
         Err(Otf2Error::Call { function, reason: self.description(code) })
+    }
+
+    /// Returns whether a list has an attribute.
+    ///
+    /// # Safety
+    ///
+    /// The list must be OTF2's.
+    pub(super) unsafe fn has(&self, attributes: *const abi::AttributeList, attribute: u32) -> bool {
+        // SAFETY: the caller guarantees the list.
+        unsafe { (self.functions.has_attribute)(attributes, attribute) }
+    }
+
+    /// Frees the callbacks of definitions, which OTF2 has copied.
+    ///
+    /// # Safety
+    ///
+    /// The callbacks must be OTF2's, and are not used again.
+    pub(super) unsafe fn free_definition_callbacks(&self, callbacks: *mut abi::GlobalDefinitionCallbacks) {
+        // SAFETY: the caller guarantees the callbacks.
+        unsafe { (self.functions.delete_definition_callbacks)(callbacks) }
+    }
+
+    /// Frees the callbacks of events, which OTF2 has copied.
+    ///
+    /// # Safety
+    ///
+    /// The callbacks must be OTF2's, and are not used again.
+    pub(super) unsafe fn free_event_callbacks(&self, callbacks: *mut abi::EventCallbacks) {
+        // SAFETY: the caller guarantees the callbacks.
+        unsafe { (self.functions.delete_event_callbacks)(callbacks) }
     }
 
     fn description(&self, code: abi::ErrorCode) -> String {

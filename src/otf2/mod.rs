@@ -26,6 +26,7 @@ mod library;
 mod metric;
 mod numbered;
 mod plan;
+pub(crate) mod reader;
 mod region;
 mod target;
 #[cfg(test)]

@@ -4,9 +4,11 @@ pub(crate) mod leftovers;
 pub(crate) mod place;
 
 use common::visible::visible;
+use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
 use textwrap::{WordSeparator, WordSplitter};
 
 /// Writes a text to standard output.
@@ -57,6 +59,15 @@ const TABLE: [char; 5] = ['┌', '│', '╞', '├', '└'];
 /// Writes a message to standard error, after this program's name.
 pub(crate) fn say(message: impl Display) {
     line(format_args!("scorep-nccl: {message}"));
+}
+
+/// Writes a line to standard error. A line of this library or program is written once.
+pub(crate) fn once(message: &str) {
+    static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let is_new = || SAID.lock().unwrap_or_else(PoisonError::into_inner).insert(message.to_owned());
+    if !message.starts_with("scorep-nccl: ") || is_new() {
+        line(message);
+    }
 }
 
 /// Writes a line to standard error. A failed write is ignored.

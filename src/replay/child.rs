@@ -42,33 +42,40 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
 }
 
 /// Sets NCCL's variable as the recorded process had it: the library reads it, and must not see this process' own value.
-fn play_as_recorded(survey: &Survey) {
+pub(crate) fn play_as_recorded(survey: &Survey) {
     let told = if survey.broadcasts { "0" } else { "1" };
     // SAFETY: no other thread runs yet, and no library has been loaded that might read the environment.
     unsafe { std::env::set_var("NCCL_ALLGATHERV_ENABLE", told) };
 }
 
-fn replay_one(arguments: &Arguments) -> Result<(), String> {
-    let at = |path: &PathBuf, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-    let mut recording = Recording::open(&arguments.capture).map_err(|error| error.to_string())?;
-    let survey = &recording.survey;
-    if let (count, Some((cb, line))) = (survey.skipped.count, &survey.skipped.first) {
-        let path = arguments.capture.display();
+/// Names the lines that were skipped.
+pub(crate) fn say_skipped(recording: &Recording) {
+    if let (count, Some((cb, line))) = (recording.survey.skipped.count, &recording.survey.skipped.first) {
+        let path = recording.path.display();
         output::line(format_args!(
             "{path}:{line}: \"{cb}\" is not known to this version; lines of such kinds that were skipped: {count}"
         ));
     }
-    play_as_recorded(survey);
+}
+
+/// Gives the parent a number of calls: first of all calls, then of those that are made.
+pub(crate) fn tell(number: usize) {
+    // the parent may have stopped reading
+    let _ = writeln!(std::io::stdout(), "{number}");
+}
+
+fn replay_one(arguments: &Arguments) -> Result<(), String> {
+    let at = |path: &PathBuf, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    let mut recording = Recording::open(&arguments.capture).map_err(|error| error.to_string())?;
+    say_skipped(&recording);
+    play_as_recorded(&recording.survey);
     let links = Links::of(&arguments.links);
-    let tell = |number: usize| {
-        // the parent may have stopped reading
-        let _ = writeln!(std::io::stdout(), "{number}");
-    };
-    tell(survey.calls);
+    tell(recording.survey.calls);
     let plan = Plan {
         links: &links,
         trace: arguments.trace.is_some(),
         arrivals: arguments.arrivals.as_deref(),
+        operations: None,
         interface: arguments.interface,
         progress: &tell,
     };

@@ -40,7 +40,7 @@ fn lines(errors: &[ReplayError]) -> String {
 }
 
 impl ReplayError {
-    pub(super) fn io(path: &Path, source: io::Error) -> Self {
+    pub(crate) fn io(path: &Path, source: io::Error) -> Self {
         Self::Io { path: path.into(), source }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::error::ReplayError;
 use super::request::Request;
+use crate::inherited::Inherited;
 use crate::replay::child;
 use crate::trace::ProcessTrace;
 use crate::{offspring, output};
@@ -10,7 +11,7 @@ use indicatif::ProgressBar;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Results of a capture's replay: the summary, and the trace where one is wanted.
@@ -22,6 +23,10 @@ const MOST_SAID: u64 = 1 << 20;
 /// The library's messages for figures that were not sent.
 const UNSENT: [&str; 2] = ["nothing is exported", "could not be exported"];
 
+/// Settings that ask for more than figures. The library's warnings say what came of that.
+const BESIDE_FIGURES: [&str; 4] =
+    ["NCCL_SCOREP_OTEL", "NCCL_SCOREP_PROM_DIR", "NCCL_SCOREP_RECORD", "NCCL_SCOREP_CHAIN"];
+
 /// The replay of one capture.
 pub(super) struct Job<'a> {
     pub(super) capture: &'a Path,
@@ -32,8 +37,7 @@ pub(super) struct Job<'a> {
     pub(super) bar: &'a ProgressBar,
     /// Set when figures were not sent.
     pub(super) unsent: &'a AtomicBool,
-    /// One line for each setting that was not understood; it begins with the setting's name and `=`.
-    pub(super) not_understood: &'a [String],
+    pub(super) settings: &'a Inherited,
 }
 
 impl Job<'_> {
@@ -50,13 +54,14 @@ impl Job<'_> {
         let said = tempfile::tempfile_in(self.scratch).and_then(|file| Ok((file.try_clone()?, file)));
         let (mut said, stderr) = said.map_err(|error| ReplayError::io(self.scratch, error))?;
         let mut child = self.spawn(&summary, trace.as_deref(), stderr)?;
-        self.follow(&mut child);
+        follow(&mut child, self.bar);
         let status = child.wait().map_err(|error| ReplayError::io(self.capture, error))?;
         let message = message(&mut said).map_err(|error| ReplayError::io(self.scratch, error))?;
         if !status.success() {
-            return Err(self.failed(&message, status));
+            return Err(failed(self.capture, &message, status));
         }
-        message.lines().for_each(output::line);
+        // all children may say the same
+        message.lines().for_each(output::once);
         if UNSENT.iter().any(|words| message.contains(words)) {
             self.unsent.store(true, Ordering::Relaxed);
         }
@@ -77,72 +82,74 @@ impl Job<'_> {
         if let Some(interface) = self.request.interface {
             command.args(["--interface".into(), interface.to_string()]);
         }
-        // the parent has reported these settings once; the children must not report them again
-        for (name, _) in self.not_understood.iter().filter_map(|line| line.split_once('=')) {
-            command.env_remove(name);
-        }
-        command.env("NCCL_SCOREP_SUMMARY", summary);
-        command.env("NCCL_SCOREP_TICK_RATE", crate::host::clock::TICKS_PER_SECOND.to_string());
-        command.env("NCCL_SCOREP_WINDOW_SECONDS", self.request.window_seconds.to_string());
-        if std::env::var_os("NCCL_SCOREP_SETTLE_SECONDS").is_none() {
-            // nothing is settled by time: the figures must not depend on how often the collector runs
-            command.env("NCCL_SCOREP_SETTLE_SECONDS", "1e6");
-        }
+        settings(&mut command, summary, self.request.window_seconds, self.settings);
         if self.request.otf2.is_none() {
             command.env("NCCL_SCOREP_LANES", "off");
         }
         if !self.request.needs_timeline() {
             command.env("NCCL_SCOREP_GATHER_KB", "0");
-        } else if std::env::var_os("NCCL_SCOREP_LANE_MB").is_none() {
-            // no job competes for the memory, and the capture takes more
-            command.env("NCCL_SCOREP_LANE_MB", "65536");
+        } else {
+            // nothing is sent, and 0 would leave the ranks and their clocks uncompared
+            command.env_remove("NCCL_SCOREP_GATHER_KB");
+            if !self.settings.has("NCCL_SCOREP_LANE_MB") {
+                // no job competes for the memory, and the capture takes more
+                command.env("NCCL_SCOREP_LANE_MB", "65536");
+            }
         }
-        command.env_remove("SCOREP_METRIC_PLUGINS").env_remove("SCOREP_SUBSTRATE_PLUGINS");
-        // recorded callbacks come whatever the plugin asks NCCL for, and no job can hang
-        command.env("NCCL_SCOREP_TRUST_NCCL", "on");
         if let Some(endpoint) = &self.request.otlp {
             command.env("NCCL_SCOREP_OTEL", "on").env("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint);
             command.env_remove("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT");
         }
-        if std::env::var_os("NCCL_SCOREP_LOG").is_none() {
-            // the summary has all remarks on a replay except failed exports
-            let is_set = |name| std::env::var_os(name).is_some();
-            let exports = self.request.otlp.is_some() || is_set("NCCL_SCOREP_OTEL") || is_set("NCCL_SCOREP_PROM_DIR");
-            command.env("NCCL_SCOREP_LOG", if exports { "warn" } else { "off" });
+        if !self.settings.has("NCCL_SCOREP_LOG") {
+            // the summary has all remarks on a replay, except those on what these settings ask for
+            let asks = self.request.otlp.is_some() || BESIDE_FIGURES.iter().any(|name| self.settings.has(name));
+            command.env("NCCL_SCOREP_LOG", if asks { "warn" } else { "off" });
         }
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(stderr);
         command.spawn().map_err(|error| ReplayError::io(self.capture, error))
     }
+}
 
-    /// Moves the progress bar by the child's output: first its number of calls, then how many calls are made.
-    fn follow(&self, child: &mut Child) {
-        let Some(stdout) = child.stdout.take() else { return };
-        let mut made = 0;
-        let numbers = BufReader::new(stdout).lines().map_while(Result::ok).filter_map(|line| line.parse::<u64>().ok());
-        for (place, number) in numbers.enumerate() {
-            if place == 0 {
-                self.bar.inc_length(number);
-            } else {
-                self.bar.inc(number.saturating_sub(made));
-                made = number;
-            }
-        }
+/// Sets what the library reads in every child that plays a recording.
+pub(crate) fn settings(command: &mut Command, summary: &Path, window_seconds: f64, inherited: &Inherited) {
+    inherited.give(command);
+    command.env("NCCL_SCOREP_SUMMARY", summary);
+    command.env("NCCL_SCOREP_TICK_RATE", crate::host::clock::TICKS_PER_SECOND.to_string());
+    command.env("NCCL_SCOREP_WINDOW_SECONDS", window_seconds.to_string());
+    if !inherited.has("NCCL_SCOREP_SETTLE_SECONDS") {
+        // nothing is settled by time: the figures must not depend on how often the collector runs
+        command.env("NCCL_SCOREP_SETTLE_SECONDS", "1e6");
     }
+    command.env_remove("SCOREP_METRIC_PLUGINS").env_remove("SCOREP_SUBSTRATE_PLUGINS");
+    // recorded callbacks come whatever the plugin asks NCCL for, and no job can hang
+    command.env("NCCL_SCOREP_TRUST_NCCL", "on");
+}
 
-    /// Returns the error for a failed child: the child's own message, or how it ended.
-    fn failed(&self, message: &str, status: std::process::ExitStatus) -> ReplayError {
-        match message.trim_end() {
-            said if status.code() == Some(1) && !said.is_empty() => ReplayError::Child(said.into()),
-            said => ReplayError::Child(format!(
-                "{}: the replay process ended with {status}\n{said}",
-                self.capture.display()
-            )),
+/// Moves the progress bar by the child's output: first its number of calls, then how many calls are made.
+pub(crate) fn follow(child: &mut Child, bar: &ProgressBar) {
+    let Some(stdout) = child.stdout.take() else { return };
+    let mut made = 0;
+    let numbers = BufReader::new(stdout).lines().map_while(Result::ok).filter_map(|line| line.parse::<u64>().ok());
+    for (place, number) in numbers.enumerate() {
+        if place == 0 {
+            bar.inc_length(number);
+        } else {
+            bar.inc(number.saturating_sub(made));
+            made = number;
         }
     }
 }
 
+/// Returns the error for a failed child: the child's own message, or how it ended.
+pub(crate) fn failed(capture: &Path, message: &str, status: ExitStatus) -> ReplayError {
+    match message.trim_end() {
+        said if status.code() == Some(1) && !said.is_empty() => ReplayError::Child(said.into()),
+        said => ReplayError::Child(format!("{}: the replay process ended with {status}\n{said}", capture.display())),
+    }
+}
+
 /// Reads the beginning of a child's standard error.
-fn message(said: &mut File) -> io::Result<String> {
+pub(crate) fn message(said: &mut File) -> io::Result<String> {
     said.rewind()?;
     let mut bytes = Vec::new();
     said.take(MOST_SAID).read_to_end(&mut bytes)?;

@@ -6,21 +6,21 @@ pub(crate) mod clocks;
 pub(crate) mod command;
 mod error;
 pub(crate) mod hosts;
-mod job;
+pub(crate) mod job;
 pub(crate) mod recordings;
 pub(crate) mod request;
 mod sending;
 
+use crate::inherited::Inherited;
 use crate::installed::library;
+use crate::otf2;
 use crate::output::{leftovers, place};
 use crate::replay::recordings::Recordings;
 use crate::trace::ProcessTrace;
-use crate::{otf2, output};
-use common::config::Settings;
 use common::files;
 use common::summary::Summary;
 use indicatif::{ProgressBar, ProgressStyle};
-use job::{Job, Part};
+use job::Job;
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -74,13 +74,12 @@ pub(crate) fn replay(request: &Request) -> Result<Outcome, ReplayError> {
     if let Some(directory) = &request.otf2 {
         otf2::check(directory)?;
     }
-    let not_understood = Settings::from_environment().1;
-    not_understood.iter().for_each(output::say);
+    let settings = Inherited::read();
     let scratch = leftovers::make(|| TempDir::with_prefix("scorep-nccl-"))
         .map_err(|error| ReplayError::io(&std::env::temp_dir(), error))?;
     library::Links::of(scratch.path()).make(&library).map_err(|error| ReplayError::io(scratch.path(), error))?;
 
-    let bar = progress_bar();
+    let bar = progress_bar("replaying");
     let unsent = AtomicBool::new(false);
     let jobs: Vec<Job<'_>> = captures
         .iter()
@@ -92,10 +91,10 @@ pub(crate) fn replay(request: &Request) -> Result<Outcome, ReplayError> {
             number,
             bar: &bar,
             unsent: &unsent,
-            not_understood: &not_understood,
+            settings: &settings,
         })
         .collect();
-    let results = run_all(&jobs);
+    let results = run_all(&jobs, None, Job::run);
     bar.finish_and_clear();
     let (mut replayed, mut summaries, mut traces): (Vec<&Job<'_>>, Vec<Summary>, Vec<Option<ProcessTrace>>) =
         Default::default();
@@ -155,25 +154,28 @@ fn name_jobs(summary: &Summary, traces: &mut [ProcessTrace]) {
 }
 
 /// Returns the progress bar, which is drawn on a terminal only.
-fn progress_bar() -> ProgressBar {
-    let bar = ProgressBar::new(0);
-    let style = ProgressStyle::with_template("replaying {wide_bar} {human_pos} of {human_len} callbacks, {eta}");
+pub(crate) fn progress_bar(doing: &'static str) -> ProgressBar {
+    let bar = ProgressBar::new(0).with_prefix(doing);
+    let style = ProgressStyle::with_template("{prefix} {wide_bar} {human_pos} of {human_len} callbacks, {eta}");
     if let Ok(style) = style {
         bar.set_style(style);
     }
     bar
 }
 
-/// Runs the jobs on as many threads as there are processors. The figures do not depend on their number.
-fn run_all(jobs: &[Job<'_>]) -> Vec<Result<Part, ReplayError>> {
+/// Runs the jobs on `most` threads, or on as many as there are processors, and returns their results in the jobs' order.
+/// The results do not depend on the number of threads.
+pub(crate) fn run_all<T: Sync, R: Send>(jobs: &[T], most: Option<usize>, run: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
-    let results: Mutex<Vec<Option<Result<Part, ReplayError>>>> = Mutex::new(jobs.iter().map(|_| None).collect());
+    let results: Mutex<Vec<Option<R>>> = Mutex::new(jobs.iter().map(|_| None).collect());
     let locked = || results.lock().unwrap_or_else(PoisonError::into_inner);
-    let workers = std::thread::available_parallelism().map_or(1, usize::from).min(jobs.len());
+    let workers = most.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)).min(jobs.len());
     let work = || {
-        while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let result = job.run();
-            locked()[job.number] = Some(result);
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            let Some(job) = jobs.get(number) else { return };
+            let result = run(job);
+            locked()[number] = Some(result);
         }
     };
     std::thread::scope(|scope| {

@@ -66,7 +66,11 @@ fn compared(arguments: Arguments) -> Result<ExitCode, String> {
             perfetto: None,
         })
     };
-    let comparison = drive::compare(&request(before)?, &request(after)?, threshold / 100.0)?;
+    let names = [&before, &after].map(|path| path.display().to_string());
+    let requests = [request(before)?, request(after)?];
+    let rows = usize::try_from(top).unwrap_or(usize::MAX);
+    let width = output::width().unwrap_or(super::outputs::WIDTH);
+    let comparison = drive::compare(names, requests.each_ref(), (threshold / 100.0, rows, width))?;
     comparison.left_out.iter().for_each(output::say);
     match json.as_deref() {
         Some(place) if place == Path::new("-") => output::write(&comparison.json)?,

@@ -11,8 +11,10 @@
 //! | `outputs.rs` | the files of a report, and the tables |
 //! | `request.rs` | a report as it was asked for, and as it was made |
 //! | `drive.rs` | from inputs to a report |
+//! | `archives.rs` | archives as tables |
 //! | `progress.rs` | a bar for work that takes longer than a second |
 
+mod archives;
 pub(crate) mod command;
 pub(crate) mod compare;
 mod drive;

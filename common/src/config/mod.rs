@@ -52,8 +52,8 @@ impl Settings {
     }
 }
 
-/// Returns whether a variable has a value. An empty or blank value counts as not set.
-fn is_set(value: &OsStr) -> bool {
+/// Returns whether the value of a setting counts as set. An empty or blank value does not.
+pub fn is_set(value: &OsStr) -> bool {
     !value.to_string_lossy().trim().is_empty()
 }
 

@@ -3,7 +3,7 @@
 use crate::event::text::{Text, Words};
 
 /// The types of nccl.h under all their names, with the size of an element in bytes.
-const TYPES: [(&str, u64); 17] = [
+const TYPES: [(&str, u8); 17] = [
     ("ncclInt8", 1),
     ("ncclChar", 1),
     ("ncclUint8", 1),
@@ -23,15 +23,8 @@ const TYPES: [(&str, u64); 17] = [
     ("ncclDouble", 8),
 ];
 
-static NAMES: Words<{ TYPES.len() }> = {
-    let mut names = [""; TYPES.len()];
-    let mut number = 0;
-    while number < names.len() {
-        names[number] = TYPES[number].0;
-        number += 1;
-    }
-    Words::new(names)
-};
+/// The sizes, to be looked up by name.
+static SIZES: Words = Words::new(TYPES);
 
 /// Returns the size in bytes of an element of the named type, or `None` for a name that no NCCL so far has used.
 ///
@@ -39,8 +32,8 @@ static NAMES: Words<{ TYPES.len() }> = {
 #[inline(always)]
 pub(crate) fn element_bytes<'a>(name: Option<impl Into<Text<'a>>>) -> Option<u64> {
     let name = name?.into();
-    match NAMES.number(name) {
-        Some(number) => Some(TYPES[number].1),
+    match SIZES.number(name) {
+        Some(bytes) => Some(bytes.into()),
         None => without_prefix(name.c_str().to_bytes()),
     }
 }
@@ -49,7 +42,7 @@ pub(crate) fn element_bytes<'a>(name: Option<impl Into<Text<'a>>>) -> Option<u64
 #[cold]
 fn without_prefix(name: &[u8]) -> Option<u64> {
     let (_, bytes) = TYPES.iter().find(|(known, _)| known.as_bytes().strip_prefix(b"nccl") == Some(name))?;
-    Some(*bytes)
+    Some(u64::from(*bytes))
 }
 
 #[cfg(test)]

@@ -28,8 +28,16 @@ pub const UNKNOWN: &str = "unknown";
 const ROOM: usize = 64;
 const LENGTH: usize = 64;
 
-/// The known names. The first one has the number 1.
-static KNOWN: Words<{ FUNCTIONS.len() + OTHERS.len() }> = Words::new(KNOWN_TEXTS);
+/// The numbers of the known names, to be looked up by name. The first one has the number 1.
+static KNOWN: Words = {
+    let mut numbered = [("", 0); KNOWN_TEXTS.len()];
+    let mut index = 0;
+    while index < numbered.len() {
+        numbered[index] = (KNOWN_TEXTS[index], index as u8 + 1);
+        index += 1;
+    }
+    Words::new(numbered)
+};
 const KNOWN_TEXTS: [&str; FUNCTIONS.len() + OTHERS.len()] = {
     let mut texts = [""; FUNCTIONS.len() + OTHERS.len()];
     let mut number = 0;
@@ -53,7 +61,7 @@ impl Name {
         let Some(name) = name else { return Self::default() };
         let name = name.into();
         match KNOWN.number(name) {
-            Some(number) => Self(number as u8 + 1),
+            Some(number) => Self(number),
             None => Self::remember(name.c_str().to_bytes()),
         }
     }

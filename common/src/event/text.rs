@@ -76,6 +76,14 @@ impl Eq for Text<'_> {}
 pub struct Word([u64; 2]);
 
 impl Word {
+    /// What no string makes: the last byte of a word is zero.
+    const NONE: Self = Self([u64::MAX; 2]);
+
+    const fn is_none(self) -> bool {
+        let [_, high] = self.0;
+        high == u64::MAX
+    }
+
     /// Makes a word; `None` for strings of 16 bytes or more.
     const fn of(text: &[u8]) -> Option<Self> {
         if text.len() >= WORD {
@@ -95,7 +103,7 @@ impl Word {
         Self([number as u64, (number >> 64) as u64])
     }
 
-    /// Returns one of 64 places, which depends on the factor.
+    /// Returns one of the [`PLACES`], which depends on the factor.
     #[inline(always)]
     const fn place(self, factor: u64) -> usize {
         let [low, high] = self.0;
@@ -103,35 +111,32 @@ impl Word {
     }
 }
 
-/// A table of up to 64 different words, each found by one look: no two words share a place.
+/// Places of a table of words.
+const PLACES: usize = 64;
+
+/// A table of different words, each with a number. A word is found by one look: no two words share a place.
 #[derive(Debug)]
-pub struct Words<const N: usize> {
-    words: [Word; N],
-    /// Number of the word at each place; 255 where there is none.
-    numbers: [u8; 64],
+pub struct Words {
+    /// The word at each place; [`Word::NONE`] where there is none.
+    words: [Word; PLACES],
+    /// Number of the word at each place.
+    numbers: [u8; PLACES],
     factor: u64,
 }
 
-impl<const N: usize> Words<N> {
-    /// Makes the table; words are numbered in their order. To be called at compile time: it tries factors until one
-    /// keeps all words apart.
+impl Words {
+    /// Makes the table of these words and their numbers. To be called at compile time: it tries factors until one keeps
+    /// all words apart.
     ///
     /// # Panics
     /// Panics when a text is too long for a word, or when none of 10,000 factors keeps the words apart.
-    pub const fn new(texts: [&str; N]) -> Self {
-        let mut words = [Word([0; 2]); N];
-        let mut number = 0;
-        while number < N {
-            assert!(texts[number].len() < WORD, "longer than a word");
-            words[number] = Word::of_short(texts[number].as_bytes());
-            number += 1;
-        }
+    pub const fn new<const N: usize>(numbered: [(&str, u8); N]) -> Self {
         let mut factor: u64 = 0x9E37_79B9_7F4A_7C15;
         let mut tries = 0;
         loop {
             assert!(tries < 10_000, "no factor keeps the words apart: change how a word's place is worked out");
-            if let Some(numbers) = Self::apart(&words, factor) {
-                return Self { words, numbers, factor };
+            if let Some(table) = Self::apart(&numbered, factor) {
+                return table;
             }
             // the multiplier of Knuth's MMIX generator
             factor = factor.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(2);
@@ -139,26 +144,29 @@ impl<const N: usize> Words<N> {
         }
     }
 
-    const fn apart(words: &[Word; N], factor: u64) -> Option<[u8; 64]> {
-        let mut numbers = [u8::MAX; 64];
-        let mut number = 0;
-        while number < N {
-            let place = words[number].place(factor);
-            if numbers[place] != u8::MAX {
+    const fn apart<const N: usize>(numbered: &[(&str, u8); N], factor: u64) -> Option<Self> {
+        let mut table = Self { words: [Word::NONE; PLACES], numbers: [0; PLACES], factor };
+        let mut next = 0;
+        while next < N {
+            let (text, number) = numbered[next];
+            assert!(text.len() < WORD, "longer than a word");
+            let word = Word::of_short(text.as_bytes());
+            let place = word.place(factor);
+            if !table.words[place].is_none() {
                 return None;
             }
-            numbers[place] = number as u8;
-            number += 1;
+            (table.words[place], table.numbers[place]) = (word, number);
+            next += 1;
         }
-        Some(numbers)
+        Some(table)
     }
 
     /// Returns the number of the string, if it is in the table.
     #[inline(always)]
-    pub fn number(&self, text: Text<'_>) -> Option<usize> {
+    pub fn number(&self, text: Text<'_>) -> Option<u8> {
         let word = text.word()?;
-        let number = usize::from(self.numbers[word.place(self.factor)]);
-        (*self.words.get(number)? == word).then_some(number)
+        let place = word.place(self.factor);
+        (self.words[place] == word).then_some(self.numbers[place])
     }
 }
 
@@ -282,9 +290,9 @@ mod tests {
 
     #[test]
     fn words_are_found_by_all_of_their_bytes() {
-        const WORDS: Words<4> = Words::new(["LL", "LL128", "RING", "COLLNET_DIRECT"]);
+        const WORDS: Words = Words::new([("LL", 7), ("LL128", 1), ("RING", 255), ("COLLNET_DIRECT", 0)]);
         let number = |text: &str| WORDS.number(Text::from(CString::new(text).unwrap().as_c_str()));
-        assert_eq!(["LL", "LL128", "RING", "COLLNET_DIRECT"].map(number), [0, 1, 2, 3].map(Some));
+        assert_eq!(["LL", "LL128", "RING", "COLLNET_DIRECT"].map(number), [7, 1, 255, 0].map(Some));
         for text in ["", "L", "LL1", "LL129", "RINH", "COLLNET_DIRECU", "DOLLNET_DIRECT", "COLLNET_DIRECTX"] {
             assert_eq!(number(text), None, "{text}");
         }

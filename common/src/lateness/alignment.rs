@@ -6,14 +6,15 @@
 //! bounds the offset from one side; a transfer the other way bounds it from the other. The offset is the middle of the
 //! bounds, its error half of their width.
 
+use super::begins::Begins;
 use super::causality::{earliest, is_together};
+use super::gathered::Gathered;
 use super::matching::{self, Member, Moment};
-use super::{Begins, for_each_communicator};
 use crate::clock::gpu_track::GpuTrack;
-use crate::event::name::Name;
 use crate::figures::arrivals::Arrivals;
 use crate::lateness::clock_tree::{ClockOffset, ClockTree, Link};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Number of parts of the time from the first to the last operation of two clocks. Only the closest bounds of each part
 /// are used.
@@ -40,39 +41,61 @@ pub fn aligned(
     spans: &[[u64; 2]],
     nanoseconds_per_tick: f64,
 ) -> Vec<Option<Link>> {
-    let tree = ClockTree::new(told);
-    let shared = |process: u32| {
-        told.get(process as usize).copied().flatten().filter(|link| process != 0 && link.is_of_one_clock())
-    };
-    let clock = |process: u32| shared(process).map_or(process, |link| link.parent);
+    Gathered::of(processes).aligned(told, spans, nanoseconds_per_tick)
+}
+
+impl Gathered {
+    /// See [`aligned`].
+    pub fn aligned(
+        &mut self,
+        told: &[Option<Link>],
+        spans: &[[u64; 2]],
+        nanoseconds_per_tick: f64,
+    ) -> Vec<Option<Link>> {
+        let shared = |process: u32| {
+            told.get(process as usize).copied().flatten().filter(|link| process != 0 && link.is_of_one_clock())
+        };
+        let clock = |process: u32| shared(process).map_or(process, |link| link.parent);
+        let pairs = pairs(self, &Arc::new(ClockTree::new(told)), clock, nanoseconds_per_tick);
+        let to_day = |clock: Clock| {
+            told.get(clock as usize).copied().flatten().filter(|_| clock != 0).map_or(0, |link| since(link.end))
+        };
+        let span = |process: Clock| spans.get(process as usize).copied();
+        let links =
+            pairs.iter().filter_map(|(&pair, track)| Some((pair, link(pair, track, to_day, span(pair.1))?))).collect();
+        let mut reached = reached(links);
+        let link = |process| {
+            shared(process).or_else(|| reached.remove(&process)).or(told
+                .first()
+                .copied()
+                .flatten()
+                .filter(|_| process == 0))
+        };
+        (0..).take(told.len()).map(link).collect()
+    }
+}
+
+/// Collects the bounds of each pair of clocks. `clock` names a process' clock.
+fn pairs(
+    gathered: &mut Gathered,
+    tree: &Arc<ClockTree>,
+    clock: impl Fn(u32) -> Clock,
+    nanoseconds_per_tick: f64,
+) -> Pairs {
     let mut pairs = Pairs::new();
-    for_each_communicator(processes, |_, mut members| {
+    for (_, members) in gathered.communicators() {
         let clocks: Vec<Clock> = members.iter().map(|member| clock(member.process)).collect();
-        let Some(begins) = Begins::of(&members, &tree, nanoseconds_per_tick) else { return };
+        let Some(begins) = Begins::of(members, tree, nanoseconds_per_tick) else { continue };
         if clocks.iter().any(|&other| other != clocks[0]) {
-            add_transfers(&mut pairs, &clocks, &members, &begins);
-            matching::for_each(&mut members, |arrivals| {
+            add_transfers(&mut pairs, &clocks, members, &begins);
+            matching::for_each(members, |arrivals| {
                 if let Some(moments) = begins.moments(arrivals) {
                     add(&mut pairs, &clocks, &moments);
                 }
             });
         }
-    });
-    let to_day = |clock: Clock| {
-        told.get(clock as usize).copied().flatten().filter(|_| clock != 0).map_or(0, |link| since(link.end))
-    };
-    let span = |process: Clock| spans.get(process as usize).copied();
-    let links =
-        pairs.iter().filter_map(|(&pair, track)| Some((pair, link(pair, track, to_day, span(pair.1))?))).collect();
-    let mut reached = reached(links);
-    let link = |process| {
-        shared(process).or_else(|| reached.remove(&process)).or(told
-            .first()
-            .copied()
-            .flatten()
-            .filter(|_| process == 0))
-    };
-    (0..).take(told.len()).map(link).collect()
+    }
+    pairs
 }
 
 /// Returns the ticks of the parent's clock when the process' own clock showed 0.
@@ -100,33 +123,22 @@ fn add(pairs: &mut Pairs, clocks: &[Clock], moments: &[Moment]) {
     }
 }
 
-/// Adds the bounds of the sends and receives of members that read these clocks. The k-th send to a rank belongs to that
-/// rank's k-th receive from the sender.
-fn add_transfers(pairs: &mut Pairs, clocks: &[Clock], members: &[Member], begins: &Begins<'_>) {
-    let [send, receive] = [c"Send", c"Recv"].map(|name| Name::of(Some(name)));
-    for (place, sender) in members.iter().enumerate() {
-        for sent in sender.arrivals().iter().filter(|arrival| arrival.function == send) {
-            let peer = i32::try_from(sent.sequence)
-                .ok()
-                .and_then(|peer| members.binary_search_by_key(&peer, |it| it.rank).ok());
-            let Some(other) = peer.filter(|&other| clocks[other] != clocks[place]) else { continue };
-            let received = u64::try_from(sender.rank)
-                .ok()
-                .and_then(|rank| members[other].part_in((receive, rank, sent.occurrence)));
-            let Some((sent, received)) =
-                begins.moment(place, sent).zip(received.and_then(|it| begins.moment(other, it)))
-            else {
-                continue;
-            };
-            let ((begin, _), (_, end)) = (span(&sent), span(&received));
-            let track = pairs.entry((clocks[place].min(clocks[other]), clocks[place].max(clocks[other]))).or_default();
-            if clocks[place] < clocks[other] {
-                track.enqueued(begin, end);
-            } else {
-                track.told(end, begin);
-            }
+/// Adds the bounds of the sends and receives of members that read these clocks.
+fn add_transfers(pairs: &mut Pairs, clocks: &[Clock], members: &[Member], begins: &Begins) {
+    matching::for_each_message(members, |[sender, receiver], [sent, received]| {
+        let (from, to) = (clocks[sender], clocks[receiver]);
+        if from == to {
+            return;
         }
-    }
+        let Some((sent, received)) = begins.moment(sender, sent).zip(begins.moment(receiver, received)) else { return };
+        let ((begin, _), (_, end)) = (span(&sent), span(&received));
+        let track = pairs.entry((from.min(to), from.max(to))).or_default();
+        if from < to {
+            track.enqueued(begin, end);
+        } else {
+            track.told(end, begin);
+        }
+    });
 }
 
 /// Returns a time at which the member had not begun yet, and a time at which it had certainly ended.
@@ -194,6 +206,7 @@ fn reached(links: BTreeMap<(Clock, Clock), Link>) -> BTreeMap<Clock, Link> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::name::Name;
     use crate::figures::arrivals::{Arrival, Collective, Known, RankArrivals};
     use crate::sums::run_sums::Rank;
     use std::ffi::CStr;

@@ -42,6 +42,19 @@ impl Seen {
         }
     }
 
+    /// Adds the places and moments of a message's sender and receiver: no receive ends before its send has begun.
+    /// Bounds are kept for messages from and to the first member.
+    pub(super) fn add_message(&mut self, [(sender, sent), (receiver, received)]: [(usize, &Moment); 2]) {
+        let (place, moment, first) = if sender == 0 { (receiver, received, sent) } else { (sender, sent, received) };
+        let Some(tracks) = self.tracks.get_mut(place).filter(|_| place > 0) else { return };
+        let track = &mut tracks[usize::from(moment.by_events)][usize::from(first.by_events)];
+        if sender == 0 {
+            track.told(received.stop, earliest(sent));
+        } else {
+            track.enqueued(earliest(sent), received.stop);
+        }
+    }
+
     /// Returns the bounds, once all operations were added.
     pub(super) fn bounds(&self) -> Bounds {
         // both times are in ticks of the same length
@@ -68,9 +81,9 @@ pub(super) struct Bounds(Vec<OfMember<Option<GpuMapping>>>);
 
 impl Bounds {
     /// Returns the least and the most that the clock of the member at this place may have shown when the first member's
-    /// clock showed the first member's begin.
-    pub(super) fn at(&self, place: usize, moment: &Moment, first: &Moment) -> Option<[u64; 2]> {
-        let mapping = &self.0.get(place)?[usize::from(moment.by_events)][usize::from(first.by_events)];
-        mapping.as_ref()?.bounds(first.time)
+    /// clock, that of its CUDA events or that of its stamps, showed `time`.
+    pub(super) fn at(&self, place: usize, moment: &Moment, (time, by_events): (u64, bool)) -> Option<[u64; 2]> {
+        let mapping = &self.0.get(place)?[usize::from(moment.by_events)][usize::from(by_events)];
+        mapping.as_ref()?.bounds(time)
     }
 }

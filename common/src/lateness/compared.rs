@@ -43,15 +43,17 @@ fn since(time: u64, zero: u64) -> f64 {
 }
 
 impl Compared {
-    /// Compares the moments of at least one member.
-    pub(super) fn new(moments: &[Moment], bounds: &Bounds, nanoseconds_per_tick: f64) -> Self {
+    /// Compares the moments of at least one member. `places` are the members' places in the communicator, ascending.
+    pub(super) fn new(moments: &[Moment], places: &[usize], bounds: &Bounds, nanoseconds_per_tick: f64) -> Self {
         let zero = moments.first().map_or(0, |first| first.time);
         let on_all = |moment: &Moment| {
             let at = since(moment.time, zero);
             let [earlier, later] = [0, 1].map(|side| moment.begin[side] + moment.clock[side] + moment.nodes);
             [at - earlier, at + later]
         };
-        let clocks = [moments.iter().map(on_all).collect(), on_the_firsts(moments, bounds)];
+        let on_one =
+            on_an_absent_firsts(moments, places, bounds).unwrap_or_else(|| on_the_firsts(moments, places, bounds));
+        let clocks = [moments.iter().map(on_all).collect(), on_one];
         let (begins, beside) =
             moments.iter().zip(&clocks[1]).map(|(moment, window)| within(since(moment.time, zero), *window)).unzip();
         let beside: Vec<f64> = beside;
@@ -59,6 +61,18 @@ impl Compared {
             moments.iter().zip(beside).map(|(moment, beside)| [LIKELY / nanoseconds_per_tick, moment.nodes + beside]);
         let likely = likely.collect();
         Self { begins, clocks, likely }
+    }
+
+    /// Returns the most likely begins, ticks after the first moment's time.
+    pub(super) fn begins(&self) -> &[f64] {
+        &self.begins
+    }
+
+    /// Returns by how much each member is earlier than the last one: the lateness if time ran backwards.
+    pub(super) fn waits(mut self) -> Vec<Late> {
+        self.begins.iter_mut().for_each(|begin| *begin = -*begin);
+        self.clocks.iter_mut().flatten().for_each(|window| *window = [-window[1], -window[0]]);
+        self.late()
     }
 
     /// Returns the least and the most by which `one` began after `other`.
@@ -133,19 +147,41 @@ fn two_least(numbers: impl Iterator<Item = f64>) -> [usize; 2] {
     if least[1].1.is_infinite() { [least[0].0; 2] } else { least.map(|(place, _)| place) }
 }
 
-/// Returns the members' windows on the first member's clock, counted from its begin.
-fn on_the_firsts(moments: &[Moment], bounds: &Bounds) -> Vec<Window> {
+/// Returns the members' windows on the clock of the first of them, counted from its begin. The operations bound clocks
+/// if it is the communicator's first member.
+fn on_the_firsts(moments: &[Moment], places: &[usize], bounds: &Bounds) -> Vec<Window> {
     let Some(first) = moments.first() else { return vec![] };
-    let of_others = moments.iter().enumerate().skip(1).map(|(place, moment)| {
+    let is_bounded = places.first() == Some(&0);
+    let of_others = moments.iter().zip(places).skip(1).map(|(moment, &place)| {
         let at = since(moment.time, first.time);
         let nodes = moment.nodes + first.nodes;
         let direct = [at - moment.clock[0] - first.clock[1] - nodes, at + moment.clock[1] + first.clock[0] + nodes];
-        let told =
-            bounds.at(place, moment, first).map(|[least, most]| [since(moment.time, most), since(moment.time, least)]);
+        let told = is_bounded.then(|| told(bounds, place, moment, (first.time, first.by_events))).flatten();
         // bounds that contradict the clocks are not believed
         let both = told.map(|told| [direct[0].max(told[0]), direct[1].min(told[1])]).filter(|both| both[0] <= both[1]);
         let [earliest, latest] = both.unwrap_or(direct);
         [earliest - moment.begin[0], latest + moment.begin[1]]
     });
     std::iter::once([-first.begin[0], first.begin[1]]).chain(of_others).collect()
+}
+
+/// Returns the members' windows on the clock of the communicator's first member, which takes no part in the operation,
+/// counted from the first moment. `None` if it takes part, or if its operations do not bound all clocks.
+fn on_an_absent_firsts(moments: &[Moment], places: &[usize], bounds: &Bounds) -> Option<Vec<Window>> {
+    let zero = moments.first().filter(|_| places.first() != Some(&0))?.time;
+    let on = |by_events: bool| {
+        let window = |(moment, &place): (&Moment, &usize)| {
+            let [earliest, latest] = told(bounds, place, moment, (zero, by_events))?;
+            Some([earliest - moment.begin[0], latest + moment.begin[1]])
+        };
+        moments.iter().zip(places).map(window).collect::<Option<Vec<_>>>()
+    };
+    on(false).or_else(|| on(true))
+}
+
+/// Returns the least and the most time of a moment's begin after `reference` on the first member's clock, as the
+/// operations bound it.
+fn told(bounds: &Bounds, place: usize, moment: &Moment, reference: (u64, bool)) -> Option<Window> {
+    let [least, most] = bounds.at(place, moment, reference)?;
+    Some([since(moment.time, most), since(moment.time, least)])
 }

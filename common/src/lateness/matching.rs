@@ -79,3 +79,19 @@ pub(super) fn for_each(members: &mut [Member], mut each: impl FnMut(&[Arrival]))
         }
     }
 }
+
+/// Passes the places of sender and receiver, and their arrivals, of each send and its receive to `each`. The k-th send
+/// to a rank belongs to that rank's k-th receive from the sender.
+pub(super) fn for_each_message(members: &[Member], mut each: impl FnMut([usize; 2], [&Arrival; 2])) {
+    let [send, receive] = [c"Send", c"Recv"].map(|name| Name::of(Some(name)));
+    for (place, sender) in members.iter().enumerate() {
+        for sent in sender.arrivals().iter().filter(|arrival| arrival.function == send) {
+            let peer = i32::try_from(sent.sequence).ok();
+            let peer = peer.and_then(|peer| members.binary_search_by_key(&peer, |it| it.rank).ok());
+            let Some((other, rank)) = peer.zip(u64::try_from(sender.rank).ok()) else { continue };
+            if let Some(received) = members[other].part_in((receive, rank, sent.occurrence)) {
+                each([place, other], [sent, received]);
+            }
+        }
+    }
+}

@@ -1,6 +1,6 @@
 use super::*;
 use crate::event::name::Name;
-use crate::figures::arrivals::{Arrival, Collective, Known};
+use crate::figures::arrivals::{Arrival, Collective, Known, RankArrivals};
 use crate::lateness::clock_tree::{ClockOffset, Link};
 use crate::sums::run_sums::Rank;
 use crate::sums::run_sums::hexadecimal;

@@ -61,6 +61,25 @@ pub(crate) fn begin() {
     OWN.get_or_init(|| Origin { started: Some(now()), ..Origin::of_process() });
 }
 
+/// Returns the first release of NCCL that uses a version of the profiler interface, in NCCL's numbering: 22907 is
+/// 2.29.7.
+pub fn first_release(interface: u32) -> i32 {
+    match interface {
+        0 | 1 => 22_300,
+        2 => 22_400,
+        3 => 22_600,
+        4 => 22_700,
+        5 => 22_800,
+        6 => 22_900,
+        _ => 23_102,
+    }
+}
+
+/// Returns a release as people write it: 2.29.7 for 22907.
+pub fn dotted(release: i32) -> String {
+    format!("{}.{}.{}", release / 10_000, release / 100 % 100, release % 100)
+}
+
 /// Notes that an NCCL has called: its release, where known, and its interface version. Not for the hot path.
 pub fn met(release: Option<String>, interface: u32) {
     let Some(mut callers) = lock::hold(&CALLERS) else { return };

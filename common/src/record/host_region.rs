@@ -39,12 +39,14 @@ pub fn watch(watcher: Watcher) {
 #[inline]
 pub(crate) fn started(handle: u64, region: impl FnOnce() -> Region) {
     if let (true, Some(watcher)) = (handle != 0, WATCHER.get()) {
-        enter(watcher, handle, region());
+        enter(watcher, handle, region);
     }
 }
 
 #[cold]
-fn enter(watcher: &Watcher, handle: u64, region: Region) {
+#[inline(never)]
+fn enter(watcher: &Watcher, handle: u64, region: impl FnOnce() -> Region) {
+    let region = region();
     let _ = INSIDE.try_with(|inside| {
         let (before, region_before) = inside.replace((0, Region::GroupEnd));
         if before != 0 {

@@ -3,6 +3,7 @@
 use super::launched::Launched;
 use super::{Communicator, Summary};
 use crate::base::visible::visible;
+use crate::origin::{self, Origin};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Largest number of communicators whose missing ranks get a note.
@@ -133,21 +134,28 @@ impl Summary {
     }
 
     /// Returns a note if processes of one job use different releases of NCCL, since NCCL makes communicators of one
-    /// release only.
+    /// release only. A release that is not known differs from those of other interface versions.
     fn note_of_releases(&self, of_job: &[u32]) -> Option<String> {
         let mut releases: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        let mut nccls: BTreeSet<(Option<&str>, Option<u32>)> = BTreeSet::new();
         for process in self.processes.iter().filter(|process| of_job.contains(&process.process)) {
-            let interface = || Some(format!("a release with profiler interface v{}", process.origin.interface?));
-            let release = process.origin.nccl.clone().or_else(interface);
-            if let Some(release) = release {
+            let Origin { nccl, interface, .. } = &process.origin;
+            nccls.insert((nccl.as_deref(), *interface));
+            let oldest = || Some(format!("{} or later", origin::dotted(origin::first_release((*interface)?))));
+            if let Some(release) = nccl.clone().or_else(oldest) {
                 releases.entry(release).or_default().push(process.process.to_string());
             }
         }
+        let differ = |one: &(Option<&str>, Option<u32>), other: &(Option<&str>, Option<u32>)| match (one, other) {
+            ((Some(one), _), (Some(other), _)) => one != other,
+            ((_, Some(one)), (_, Some(other))) => one != other,
+            _ => false,
+        };
         let say = |(release, processes): (String, Vec<String>)| {
             let more = if processes.len() > MOST_STRETCHES { ", ..." } else { "" };
             format!("{release} (process {}{more})", processes[..processes.len().min(MOST_STRETCHES)].join(", "))
         };
-        let is_mixed = releases.len() > 1;
+        let is_mixed = nccls.iter().any(|one| nccls.iter().any(|other| differ(one, other)));
         is_mixed.then(|| {
             format!(
                 "the processes of one job use different NCCLs: {}",
@@ -216,7 +224,7 @@ mod tests {
     fn different_nccls_are_said() {
         let mut summary = of(vec![]);
         for (number, nccl, interface) in
-            [(0, Some("2.28.9"), 5), (1, Some("2.30.7"), 6), (2, None, 6), (3, Some("2.28.9"), 5)]
+            [(0, Some("2.28.9"), 5), (1, Some("2.30.7"), 6), (2, None, 6), (3, Some("2.28.9"), 5), (4, None, 5)]
         {
             let mut process = Summary::of_nothing("").processes.remove(0);
             process.process = number;
@@ -230,6 +238,8 @@ mod tests {
         let note = |of: &[u32]| summary.note_of_releases(of);
         let expected = "the processes of one job use different NCCLs: 2.28.9 (process 0, 3); 2.30.7 (process 1)";
         assert_eq!((note(&[0, 3]), note(&[0, 1, 3]).as_deref()), (None, Some(expected)));
-        assert!(note(&[0, 2]).is_some_and(|note| note.contains("a release with profiler interface v6 (process 2)")));
+        assert!(note(&[0, 2]).is_some_and(|note| note.ends_with(": 2.28.9 (process 0); 2.29.0 or later (process 2)")));
+        // what is not known may be the same
+        assert_eq!([note(&[0, 4]), note(&[1, 2])], [None, None]);
     }
 }

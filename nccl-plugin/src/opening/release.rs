@@ -1,6 +1,7 @@
 //! Releases of NCCL: which one calls, and which event types cause trouble in it.
 
 use crate::interface::kind::event;
+use common::origin;
 use std::ffi::{CStr, c_int, c_void};
 
 /// A release in NCCL's numbering: 22907 is 2.29.7.
@@ -9,7 +10,7 @@ pub struct Release(pub i32);
 
 impl std::fmt::Display for Release {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "{}.{}.{}", self.0 / 10_000, self.0 / 100 % 100, self.0 % 100)
+        formatter.write_str(&origin::dotted(self.0))
     }
 }
 
@@ -72,15 +73,7 @@ pub const TROUBLES: [Trouble; 1] = [Trouble {
 
 /// Returns the oldest release that uses a version of the interface, for callers of unknown release.
 pub fn of_interface(version: u32) -> Release {
-    Release(match version {
-        0 | 1 => 22_300,
-        2 => 22_400,
-        3 => 22_600,
-        4 => 22_700,
-        5 => 22_800,
-        6 => 22_900,
-        _ => 23_102,
-    })
+    Release(origin::first_release(version))
 }
 
 /// Returns whether a release chooses that version of the interface if a plugin offers all versions: NCCL takes the

@@ -15,12 +15,36 @@ pub struct Late {
     pub worst: Vec<WorstOperation>,
     /// Waits over time.
     pub map: WaitMap,
+    /// Lateness by rank, of summaries alone. Summaries have no waits: `ranks`, `worst` and `map` are empty then.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lateness: Vec<RankLateness>,
+}
+
+/// Lateness of a rank at the collectives of a communicator: its arrival after the first rank's.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct RankLateness {
+    /// Its GPU, where it was found.
+    pub gpu: Option<usize>,
+    /// Communicator, 16 hexadecimal digits.
+    pub comm: String,
+    /// Rank.
+    pub rank: i32,
+    /// Operations that were compared.
+    pub operations: u64,
+    /// Mean, microseconds; `None` if these operations may not stand for all.
+    pub mean_us: Option<f64>,
+    /// 99th percentile, on the same condition.
+    pub p99_us: Option<f64>,
+    /// Mean of the error that 19 of 20 operations do not exceed, microseconds.
+    pub error_us: f64,
+    /// How often it was last by more than the error.
+    pub last: u64,
 }
 
 /// Waits of one GPU, and of others for it. Times are sums in microseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct RankLate {
-    /// Its calls that were compared.
+    /// Its calls that were compared; those that share a kernel count once.
     pub calls: u64,
     /// How long it waited for others.
     pub wait_us: f64,
@@ -62,6 +86,9 @@ pub struct WorstOperation {
 /// Waits by GPU and time. Bins are equally long; GPUs beyond 256 are put together.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct WaitMap {
+    /// Begin of the first bin, microseconds since the job's first operation.
+    #[serde(default)]
+    pub begin_us: f64,
     /// Length of a bin, microseconds.
     pub bin_us: f64,
     /// Number of neighbouring GPUs in a row.

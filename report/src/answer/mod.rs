@@ -11,6 +11,7 @@ mod pairs;
 mod phases;
 #[cfg(any(test, feature = "sample"))]
 pub mod sample;
+mod series;
 mod speed;
 mod steps;
 mod swim;
@@ -19,9 +20,10 @@ mod unfinished;
 pub use budget::{Budget, DimensionShare, GpuBudget, Utilisation};
 pub use communicators::{Communicators, Dimension, Made, Origin};
 pub use complete::{Complete, Input, MissingRanks};
-pub use late::{Late, RankLate, WaitMap, WorstOperation};
+pub use late::{Late, RankLate, RankLateness, WaitMap, WorstOperation};
 pub use pairs::{Pair, Pairs};
 pub use phases::{PhaseWindow, Phases};
+pub use series::{Series, SeriesRow};
 pub use speed::{Speed, SpeedRow};
 pub use steps::{Shift, SlowStep, StepSource, Steps};
 pub use swim::{Swim, SwimBar, SwimLane};
@@ -87,4 +89,7 @@ pub struct Report {
     pub unfinished: Part<Unfinished>,
     /// One step in detail.
     pub swim: Part<Swim>,
+    /// Transfers over the job, for a comparison with another one.
+    #[serde(default)]
+    pub series: Series,
 }

@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 pub struct Pairs {
     /// All pairs, by communicator, sender, receiver.
     pub rows: Vec<Pair>,
+    /// Messages and transfers of pairs that found no room: more than a million pairs.
+    #[serde(default)]
+    pub left_out: u64,
 }
 
 /// A pair of ranks. A fitted rate and one of bytes over active time are never in one column.
@@ -22,7 +25,7 @@ pub struct Pair {
     pub from: Option<usize>,
     /// The receiver's GPU, where it was found.
     pub to: Option<usize>,
-    /// Class of the pair: `same node`, or the two nodes.
+    /// Class of the pair: `same node`, the two nodes, or `other` where a node is unknown.
     pub class: String,
     /// Transfers over the network (proxy steps), and their bytes; 0 where NCCL used no network.
     pub transfers: u64,
@@ -44,6 +47,9 @@ pub struct Pair {
     pub late_sender_us: Option<f64>,
     /// Sum of the time that the sender waited for the receiver, microseconds.
     pub late_receiver_us: Option<f64>,
+    /// Bytes of the messages that were alone in their exchange over their transfers, GB/s.
+    #[serde(default)]
+    pub lone: Option<f64>,
     /// Robust z of the pair's rate among the pairs of its class; `None` for fewer than 4 of a class.
     pub z: Option<f64>,
     /// Whether z is below -3.

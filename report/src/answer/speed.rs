@@ -9,12 +9,19 @@ pub struct Speed {
     pub rows: Vec<SpeedRow>,
     /// Where the link's rate is from; `None` without one.
     pub link: Option<String>,
+    /// Whether the rows are sums of summaries. Then `count` and `compared` (those with a GPU time) are of all ranks, the
+    /// bytes are a mean, and `min_us` and `max_us` are of the durations, with waiting. Rows with a range of bytes are of
+    /// a job summary's `bandwidth`: their `busbw` is by the least time over the ranks.
+    #[serde(default)]
+    pub of_sums: bool,
 }
 
-/// A row. Times are of the transfer (from the latest begin to the latest end of all ranks), microseconds.
+/// A row. Times are of the transfer (from the latest begin to the latest end of all ranks), microseconds. Median and
+/// 95th percentile are within 1 %; the other figures are exact.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SpeedRow {
-    /// Function; `Exchange` and `AlltoAll` for sends and receives in groups.
+    /// Function; `Exchange` and `AlltoAll` for sends and receives in groups, `SendRecv` for a lone send and its
+    /// receive.
     pub function: String,
     /// Communicator, 16 hexadecimal digits.
     pub comm: String,
@@ -22,7 +29,9 @@ pub struct SpeedRow {
     pub nranks: i32,
     /// Dimension of the communicator, or `unknown`.
     pub dimension: String,
-    /// Smallest and largest bytes of the row: one size, or from a power of two to below the next.
+    /// Smallest and largest bytes of the row: one size, or from a power of two to below the next. Of a collective, as
+    /// NCCL reports them; of sends and receives, what the busiest rank sends to or receives from others, the larger of
+    /// both.
     pub from_bytes: u64,
     /// Largest bytes.
     pub to_bytes: u64,
@@ -32,7 +41,7 @@ pub struct SpeedRow {
     pub protocol: String,
     /// Operations.
     pub count: u64,
-    /// Those whose ranks' times were compared; the times are theirs.
+    /// Those whose ranks' times were compared and that shared no kernel with others; the times are theirs.
     pub compared: u64,
     /// Least time of the transfer.
     pub min_us: Option<f64>,
@@ -44,7 +53,7 @@ pub struct SpeedRow {
     pub max_us: Option<f64>,
     /// Mean duration over ranks and operations, with waiting.
     pub mean_us: Option<f64>,
-    /// Bytes over the mean transfer, GB/s.
+    /// nccl-tests' algorithm bandwidth of the mean transfer, GB/s.
     pub algbw: Option<f64>,
     /// nccl-tests' bus bandwidth of the transfer, GB/s.
     pub busbw: Option<f64>,

@@ -8,6 +8,7 @@ mod pace;
 pub mod page;
 pub mod parquet;
 mod part_file;
+pub mod perfetto;
 pub mod sentences;
 pub mod sheet;
 pub mod terminal;

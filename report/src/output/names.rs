@@ -60,3 +60,42 @@ fn are_distinct(ids: &[&str], digits: usize) -> bool {
     short.dedup();
     short.len() == ids.len()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::answer::sample::sample;
+    use crate::answer::{Communicators, Dimension, Part};
+
+    #[test]
+    fn communicators_have_their_dimension_and_name_or_enough_digits_of_their_id() {
+        let made = |comm: &str, name: &str, dimension: &str| Made {
+            comm: comm.to_owned(),
+            name: name.to_owned(),
+            dimension: Dimension { name: dimension.to_owned(), ..Dimension::default() },
+            ..Made::default()
+        };
+        let rows = vec![
+            made("00000000aaaa0001", "", "unknown"),
+            made("00000000aaab0002", "", "TP"),
+            made("00000000aaab0003", "dp_group", "DP"),
+            made("00000000aaab0004", "plain", ""),
+        ];
+        let report = Report { communicators: Part::Known(Communicators { rows }), ..sample(1) };
+        let names = Names::of(&report);
+        let of = |digits: &str| names.communicator(&format!("00000000{digits}"));
+        let texts = ["aaaa0001", "aaab0002", "aaab0003", "aaab0004", "ffff0000"].map(of);
+        assert_eq!(texts, ["00000000aaaa", "TP 00000000aaab", "DP dp_group", "plain", "00000000ffff"]);
+    }
+
+    #[test]
+    fn neighbouring_gpus_are_named_by_the_first_and_the_last() {
+        let report = sample(6);
+        let names = Names::of(&report);
+        assert_eq!(
+            [names.gpus(0, 4), names.gpus(4, 4), names.gpus(5, 4)],
+            ["rank 0 to rank 3", "rank 4 to rank 5", "rank 5"]
+        );
+        assert_eq!(names.gpu(9), "GPU 9", "a place without a name");
+    }
+}

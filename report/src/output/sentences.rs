@@ -40,7 +40,7 @@ pub fn complete(report: &Report) -> String {
 fn lacks(report: &Report) -> Vec<String> {
     let complete = &report.complete;
     let unread = complete.inputs.iter().filter(|input| input.problem.is_some()).count();
-    let lack = |number: u64, noun: &str, what: &str| (number > 0).then(|| format!("{} {what}", counted(number, noun)));
+    let lack = |number: u64, noun: &str, fate: &str| (number > 0).then(|| format!("{} {fate}", counted(number, noun)));
     let lacking = complete.communicators.len();
     [
         lack(unread as u64, "input", "left out"),
@@ -108,7 +108,7 @@ pub(crate) fn latest(late: &Late) -> Vec<(usize, &RankLate)> {
     ranks
 }
 
-/// Returns what communication costs a step.
+/// Returns the cost of communication in a step.
 pub fn cost(report: &Report) -> String {
     let budget = match (report.budget.known(), report.budget.absent()) {
         (Some(budget), _) => budget,
@@ -199,12 +199,15 @@ fn slow(pairs: &[Pair], names: &Names<'_>) -> String {
     match slow.first() {
         _ if compared == 0 => "No pair of ranks could be compared with others of its class.".into(),
         None => format!("None of {} is slow beside others of its class.", counted(compared as u64, "compared pair")),
+        Some(worst) if slow.len() == 1 => format!(
+            "1 of {} is slow beside others of its class: {}.",
+            counted(compared as u64, "compared pair"),
+            pair(worst, names)
+        ),
         Some(worst) => format!(
-            "{} of {} {} slow beside others of {} class, first {}.",
+            "{} of {} are slow beside others of their class; the worst is {}.",
             count(slow.len() as u64),
             counted(compared as u64, "compared pair"),
-            if slow.len() == 1 { "is" } else { "are" },
-            if slow.len() == 1 { "its" } else { "their" },
             pair(worst, names)
         ),
     }
@@ -231,4 +234,158 @@ fn absent(reason: Option<&str>) -> String {
 fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::answer::sample::sample;
+    use crate::answer::{Complete, GpuBudget, Pairs, Part, Speed};
+
+    fn whole() -> Report {
+        Report {
+            complete: Complete {
+                ranks_here: 8,
+                ranks: Some(8),
+                operations: 4000,
+                clock_error_us: Some(5.2),
+                wait_error_us: Some(1.9),
+                ..Complete::default()
+            },
+            ..sample(8)
+        }
+    }
+
+    #[test]
+    fn complete_counts_ranks_and_names_each_lack() {
+        let expected = "Complete: all 8 ranks are here with 4,000 operations; clocks agree to within 5.20 us, waits \
+                        are known to 1.90 us.";
+        assert_eq!(complete(&whole()), expected);
+        let mut report = whole();
+        (report.complete.ranks, report.complete.dropped, report.complete.untimed) = (Some(9), 1, 40);
+        (report.complete.clock_error_us, report.complete.wait_error_us) = (None, None);
+        let expected = "Not complete: 8 of 9 ranks are here with 4,000 operations, but 1 event not recorded, 40 \
+                        operations without a GPU time; clocks are not connected, so times of different \
+                        machines are not compared.";
+        assert_eq!(complete(&report), expected);
+        report = whole();
+        report.complete.ranks = None;
+        assert!(complete(&report).starts_with("Complete as far as is known: 8 ranks of an unknown number are here"));
+    }
+
+    #[test]
+    fn late_names_the_rank_with_the_largest_own_cost() {
+        let mut report = whole();
+        let rank = |own_us: f64, propagated_us: f64, last: u64| RankLate {
+            last,
+            cost_us: own_us + propagated_us,
+            own_us,
+            propagated_us,
+            ..RankLate::default()
+        };
+        let Part::Known(it) = &mut report.late else { unreachable!() };
+        it.compared = 900;
+        it.ranks = vec![rank(0.0, 5e6, 70), rank(250e3, 0.0, 10), rank(600e3, 150e3, 800)];
+        // 57 steps and 3 of warm-up, seven other ranks
+        let expected = "Rank 2 is late most: each other rank waited for it 1.79 ms a step on average, 8.6 % of it; \
+                        80 % of that began with rank 2 itself. It came last in 800 of 900 compared operations. Next \
+                        is rank 1, with 29 % of all own delays.";
+        assert_eq!(late(&report), expected);
+        let Part::Known(it) = &mut report.late else { unreachable!() };
+        it.ranks = vec![rank(0.0, 5e6, 70), RankLate::default()];
+        assert_eq!(
+            late(&report),
+            "No rank is late by itself: all 5.00 s that others waited for a last rank were passed on."
+        );
+        let Part::Known(it) = &mut report.late else { unreachable!() };
+        (it.ranks, it.compared) = (vec![RankLate::default(); 3], 7);
+        assert!(late(&report).starts_with("No rank is late: in none of 7 compared operations"));
+        let Part::Known(it) = &mut report.late else { unreachable!() };
+        it.compared = 0;
+        assert!(late(&report).starts_with("Not known"));
+    }
+
+    #[test]
+    fn cost_is_a_share_of_a_step_and_its_time() {
+        let mut report = whole();
+        let gpu = GpuBudget {
+            total_ns: 20_000_000,
+            waiting_ns: 1_000_000,
+            transferring_ns: 4_000_000,
+            overlapped_ns: 2_000_000,
+            computing_ns: 12_000_000,
+            idle_ns: 1_000_000,
+            not_compared_ns: 0,
+        };
+        let Part::Known(it) = &mut report.budget else { unreachable!() };
+        let whole = GpuBudget {
+            total_ns: 40_000_000,
+            waiting_ns: 2_000_000,
+            transferring_ns: 8_000_000,
+            overlapped_ns: 4_000_000,
+            ..GpuBudget::default()
+        };
+        (it.steps, it.gpus, it.whole) = (2, vec![gpu; 2], whole);
+        let expected = "Communication beside which nothing is computed takes 25 % of a step, 2.50 ms of 10.0 ms: 5.0 % \
+                        waiting for other ranks, 20 % transferring. Another 10 % of a step is communication beside \
+                        computation.";
+        assert_eq!(cost(&report), expected);
+        let Part::Known(it) = &mut report.budget else { unreachable!() };
+        (it.with_kernels, it.of_steps, it.timed) = (false, false, 0.5);
+        let text = cost(&report);
+        assert!(text.starts_with("NCCL is under way in 25 % of the recording, 2.50 ms of 10.0 ms:"), "{text}");
+        assert!(text.ends_with("50 % of the operations have no GPU time and count as time without NCCL."), "{text}");
+    }
+
+    #[test]
+    fn network_names_the_operation_with_most_time_and_the_slowest_pair() {
+        let mut report = whole();
+        let row = |function: &str, median_us: f64, utilisation: Option<f64>| SpeedRow {
+            function: function.to_owned(),
+            nranks: 8,
+            dimension: "DP".to_owned(),
+            from_bytes: 64 << 20,
+            to_bytes: 64 << 20,
+            compared: 10,
+            median_us: Some(median_us),
+            busbw: Some(45.0),
+            utilisation,
+            ..SpeedRow::default()
+        };
+        let rows = vec![row("AllGather", 5.0, Some(0.5)), row("AllReduce", 9.0, Some(0.9))];
+        report.speed = Part::Known(Speed { rows, link: Some("--link-gbps 400".into()), of_sums: false });
+        let pair = |to: usize, z: Option<f64>| Pair {
+            from: Some(1),
+            to: Some(to),
+            z,
+            slow: z.is_some_and(|z| z < -3.0),
+            ..Pair::default()
+        };
+        report.pairs = Part::Known(Pairs {
+            left_out: 0,
+            rows: vec![pair(2, Some(-4.0)), pair(3, Some(-9.0)), pair(4, Some(0.1)), pair(5, None)],
+        });
+        let expected = "AllReduce of 64 MiB (DP, 8 ranks) reaches 45.0 GB/s bus bandwidth, 90 % of its link. 2 of 3 \
+                        compared pairs are slow beside others of their class; the worst is rank 1 to rank 3.";
+        assert_eq!(network(&report), expected);
+        report.speed = Part::Known(Speed { rows: vec![row("AllReduce", 9.0, None)], link: None, of_sums: false });
+        report.pairs = Part::Absent("no proxy operations.".into());
+        let expected = "AllReduce of 64 MiB (DP, 8 ranks) reaches 45.0 GB/s bus bandwidth; whether the link allows \
+                        more is not known without its rate (--link-gbps). Pairs of ranks are not known.";
+        assert_eq!(network(&report), expected);
+    }
+
+    #[test]
+    fn an_absent_part_answers_with_its_reason() {
+        let reason = || "no process wrote operations.".to_owned();
+        let report = Report {
+            late: Part::Absent(reason()),
+            budget: Part::Absent(reason()),
+            speed: Part::Absent(reason()),
+            ..whole()
+        };
+        for text in [late(&report), cost(&report), network(&report)] {
+            assert!(text.starts_with("Not known: no process wrote operations."), "{text}");
+        }
+    }
 }

@@ -1,6 +1,8 @@
 //! A call: a collective of one rank, or an exchange of one rank.
 
-use crate::job::{Source, Time};
+use super::places::Place;
+use crate::job::{Operation, Source, Time};
+use common::arrivals::{Arrival, Known};
 use common::name::Name;
 
 /// The kind of a call.
@@ -43,7 +45,8 @@ pub struct Call {
     pub function: Name,
     /// NCCL's number of a collective, and the number of its earlier replays.
     pub sequence: Option<(u64, u32)>,
-    /// Bytes of a collective as NCCL reports them; of an exchange, what this rank sends or receives, the larger of both.
+    /// Bytes of a collective as NCCL reports them; of an exchange, the larger of the bytes that this rank sends and
+    /// receives.
     pub bytes: u64,
     /// Number of elements and their type, where they are known.
     pub count: Option<u64>,
@@ -70,4 +73,36 @@ pub struct Call {
     pub is_fused: bool,
     /// Whether something of it never ended.
     pub unfinished: bool,
+}
+
+/// Returns the begin and end on the GPU as the comparison of clocks takes them.
+pub(super) fn arrival(time: Option<Time>, source: Source) -> Option<Arrival> {
+    let Time { start, stop, clock, ahead } = time.filter(|_| source.is_gpu())?;
+    let (length, by_events) = (stop.saturating_sub(start), source == Source::Events);
+    Some(Arrival { known: Known::Begin, length, time: start, clock, ahead, by_events, ..Arrival::default() })
+}
+
+/// Makes the call of a collective, enqueued at this time of the common clock.
+pub(super) fn call(place: Place, operation: &Operation, enqueued: i64) -> Call {
+    Call {
+        communicator: place.communicator,
+        rank: place.rank,
+        gpu: place.gpu,
+        kind: Kind::Collective,
+        function: operation.function,
+        sequence: operation.sequence.map(|sequence| (sequence, operation.replay)),
+        bytes: operation.bytes,
+        count: operation.count,
+        datatype: operation.datatype,
+        root: operation.root,
+        messages: Box::default(),
+        algorithm: operation.algorithm,
+        protocol: operation.protocol,
+        enqueued,
+        source: operation.source,
+        duration: operation.duration,
+        time: operation.time,
+        is_fused: !operation.alone,
+        unfinished: operation.unfinished,
+    }
 }

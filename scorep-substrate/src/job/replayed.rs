@@ -1,10 +1,12 @@
-//! Functions for programs that replay recorded callbacks: lanes without Score-P, and the arrivals of the process.
+//! Functions for programs that replay recorded callbacks: lanes without Score-P, and the arrivals and the operations of
+//! the process.
 
 use crate::run;
 use crate::stand_ins::{self, Lookup};
 use common::guard::guard;
-use common::log;
+use common::{log, timeline};
 use std::ffi::{CStr, OsStr, c_char, c_int};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -16,19 +18,63 @@ use std::path::Path;
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn scorep_nccl_arrivals(path: *const c_char) -> c_int {
     guard("scorep_nccl_arrivals", 0, || {
-        if path.is_null() {
-            return 0;
-        }
         // SAFETY: the caller upholds the condition.
-        let path = unsafe { CStr::from_ptr(path) };
-        let path = Path::new(OsStr::from_bytes(path.to_bytes()));
+        let Some(path) = (unsafe { named(path) }) else { return 0 };
         let Some(arrivals) = run::take_arrivals() else { return 0 };
-        let written = std::fs::write(path, arrivals.encode());
-        if let Err(error) = &written {
-            log::warn(&format!("{}: {error}", path.display()));
-        }
-        c_int::from(written.is_ok())
+        told(path, std::fs::write(path, arrivals.encode()))
     })
+}
+
+/// Keeps the operations of the process in a file instead of memory, which must not exist yet, so that the length of a
+/// recording does not matter. Then there are neither lanes nor arrivals. Call this before the measurement begins.
+///
+/// # Safety
+/// `path` is NULL or a string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn scorep_nccl_keep_operations(path: *const c_char) {
+    guard("scorep_nccl_keep_operations", (), || {
+        // SAFETY: the caller upholds the condition.
+        if let Some(path) = unsafe { named(path) } {
+            timeline::spool_into(path.to_owned());
+        }
+    });
+}
+
+/// Writes the operations of the ended measurement to a file, with their times on the clock of the process
+/// (`common::timeline::Settled`). Returns 1 if they were written, 0 otherwise, also if they were not kept
+/// ([`scorep_nccl_keep_operations`]).
+///
+/// # Safety
+/// `path` is NULL or a string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn scorep_nccl_operations(path: *const c_char) -> c_int {
+    guard("scorep_nccl_operations", 0, || {
+        // SAFETY: the caller upholds the condition.
+        let Some(path) = (unsafe { named(path) }) else { return 0 };
+        let Some(mut timeline) = run::take_spooled() else { return 0 };
+        told(path, timeline.write_settled(path))
+    })
+}
+
+/// Returns the path that a caller names; `None` for NULL.
+///
+/// # Safety
+/// `path` is NULL or a string that lives as long as `'a`.
+unsafe fn named<'a>(path: *const c_char) -> Option<&'a Path> {
+    if path.is_null() {
+        return None;
+    }
+    // SAFETY: the caller upholds the condition.
+    let path = unsafe { CStr::from_ptr(path) };
+    Some(Path::new(OsStr::from_bytes(path.to_bytes())))
+}
+
+/// Returns 1 if a file was written; otherwise 0, with a warning.
+fn told(path: &Path, written: io::Result<()>) -> c_int {
+    if let Err(error) = &written {
+        log::warn(&format!("{}: {error}", path.display()));
+    }
+    c_int::from(written.is_ok())
 }
 
 /// Writes lanes through the caller's functions instead of Score-P's measurement library. Call this before the

@@ -206,7 +206,8 @@ impl Collector {
             static TOLD: Once = Once::new();
             TOLD.call_once(|| log::warn(obstacle));
         }
-        self.figures.timeline = timeline::is_wanted().then(|| Timeline::new(self.recorder.settings.lane_bytes));
+        self.figures.timeline =
+            timeline::is_wanted().then(|| Timeline::new(self.recorder.settings.lane_bytes).spooled());
     }
 
     /// Introduces a communicator from its first operation. Such an introduction never has the numbers of ranks and

@@ -116,10 +116,16 @@ impl RankArrivals {
                 Some((function, seed)) if function == arrival.function => seed,
                 _ => seed.insert((arrival.function, of_function(comm, arrival.function))).1,
             };
-            let operation = mixed(mixed(seed ^ arrival.sequence) ^ u64::from(arrival.occurrence));
-            operation & u64::from(one_in - 1) == 0
+            is_kept(seed, arrival.sequence, arrival.occurrence, one_in)
         });
     }
+}
+
+/// Returns whether an operation is one of those that stay when one in `one_in`, a power of two, does. `seed` is the same
+/// for all operations of a communicator and function.
+pub fn is_kept(seed: u64, sequence: u64, occurrence: u32, one_in: u32) -> bool {
+    let operation = mixed(mixed(seed ^ sequence) ^ u64::from(occurrence));
+    operation & u64::from(one_in.saturating_sub(1)) == 0
 }
 
 /// Returns a number for a communicator's function that is the same in every process. The number of a [`Name`] may

@@ -68,7 +68,7 @@ impl Timeline {
 }
 
 /// Returns what is known of an entry's begin and duration.
-fn arrival(entry: &Entry, [stamps, events]: &[Option<GpuMapping>; 2], nanoseconds_per_tick: f64) -> Arrival {
+pub(super) fn arrival(entry: &Entry, [stamps, events]: &[Option<GpuMapping>; 2], nanoseconds_per_tick: f64) -> Arrival {
     let by_events = entry.source == Source::Events;
     let arrival = Arrival { bytes: entry.bytes, is_fused: !entry.alone, known: Known::Nothing, ..Arrival::default() };
     if !entry.source.is_gpu() {

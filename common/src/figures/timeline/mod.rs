@@ -7,6 +7,8 @@ mod gpus;
 mod history;
 mod in_turn;
 mod left_out;
+mod settled;
+mod spool;
 
 use crate::clock::gpu_track::GpuTrack;
 use crate::launch::KernelTime;
@@ -16,11 +18,14 @@ use crate::sums::run_sums::{PairSum, Rank};
 use entry::{NO_PLACE, ahead};
 use left_out::LeftOut;
 use once_cell::sync::OnceCell;
+use spool::{Spool, Spooled};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use entry::Entry;
 pub use history::{History, RankHistory};
+pub use settled::{Begin, Head, Settled};
+pub use spool::spool_into;
 
 /// Transfers of a window between two ranks.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -58,7 +63,7 @@ const MOST_WINDOWS: usize = 1 << 16;
 const CHUNK: usize = 4096;
 
 /// The timeline of a process.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub struct Timeline {
     /// The ranks, by their place.
     pub ranks: Vec<RankLine>,
@@ -75,12 +80,24 @@ pub struct Timeline {
     pub windows_left_out: u64,
     /// Nanoseconds of a tick.
     pub nanoseconds_per_tick: f64,
+    /// The file that operations go to in place of memory, if a replay has asked for one.
+    spool: Option<Spool>,
 }
 
 impl Timeline {
     /// Makes a timeline whose operations take at most `bytes`.
     pub fn new(bytes: usize) -> Self {
         Self { most: bytes / size_of::<Entry>(), ..Self::default() }
+    }
+
+    /// Has operations leave memory for a file, if a replay has asked for it ([`spool_into`]).
+    pub fn spooled(self) -> Self {
+        Self { spool: Spool::wanted(), ..self }
+    }
+
+    /// Returns whether operations leave memory for a file.
+    pub fn is_spooled(&self) -> bool {
+        self.spool.is_some()
     }
 
     /// Adds a rank of a communicator. Returns its place; `None` if there are too many ranks.
@@ -102,7 +119,7 @@ impl Timeline {
         timing: Timing,
         (alone, nanoseconds_per_tick): (bool, f64),
     ) {
-        let Some(place) = place.filter(|_| self.count < self.most) else {
+        let Some(place) = place.filter(|_| self.count < self.most || self.is_spooled()) else {
             self.left_out += 1;
             if operation.is_collective() {
                 self.collectives_left_out.add(place, operation);
@@ -130,6 +147,9 @@ impl Timeline {
             source,
             alone,
         };
+        if let Some(spool) = &mut self.spool {
+            return spool.add(&Spooled::new(entry, operation));
+        }
         match self.chunks.last_mut().filter(|chunk| chunk.len() < CHUNK) {
             Some(chunk) => chunk.push(entry),
             None => {

@@ -93,7 +93,7 @@ impl Recorder {
         let origin = || (Started { cell, kind, context: raw, parent }, Home { context, index, raw });
         let handle = if self.launches.are_timed() {
             let (started, home) = origin();
-            self.timed_call(started, home, OfCall::unpack(words), call.stream)
+            self.timed_call(started, home, words, call.stream)
         } else {
             let (started, home) = origin();
             self.ordered(started, home, |order, _| OfCall::placed(words, Place::new(order, 0))).0
@@ -106,10 +106,12 @@ impl Recorder {
     }
 
     /// Like [`Recorder::call`], where launches are timed.
+    // takes the packed words: else `call` would keep their parts, too, also without events
     #[cold]
     #[inline(never)]
-    fn timed_call(&self, started: Started<'_>, home: Home<'_>, payload: OfCall, stream: usize) -> u64 {
+    fn timed_call(&self, started: Started<'_>, home: Home<'_>, words: Payload, stream: usize) -> u64 {
         let (Started { cell, kind, .. }, Home { context, index, raw }) = (started, home);
+        let payload = OfCall::unpack(words);
         let OfCall { bytes, function, captured, .. } = payload;
         cell.launching.call(index, function, bytes);
         let silent = kind == Kind::CollApi && !captured && context.has_silent_broadcasts() && function.is_broadcast();

@@ -15,7 +15,7 @@ use crate::clock::CLOCK;
 use crate::event::handle::{Handle, Shared};
 use crate::event::kind::Kind;
 use crate::event::name::Name;
-use crate::event::{Communicator, Event, State};
+use crate::event::{Call, Communicator, Event, State};
 use crate::launch::Recorded;
 use crate::record::context::Context;
 use crate::record::host_region::{self, Region};
@@ -36,8 +36,10 @@ pub fn start(context: u64, parent: u64, event: &Event<'_>) -> u64 {
     let Some(recorder) = begun() else { return 0 };
     let handle = recorder.start(context, parent, event);
     match event {
-        Event::CollApi(call) | Event::P2pApi(call) => {
-            host_region::started(handle, || Region::Call(Name::of(call.function)))
+        Event::CollApi(Call { function, .. }) | Event::P2pApi(Call { function, .. }) => {
+            // by value: by reference, the whole event would have to be in memory
+            let function = *function;
+            host_region::started(handle, move || Region::Call(Name::of(function)))
         }
         Event::KernelLaunch { .. } | Event::Group => launch::started(handle),
         _ => {}

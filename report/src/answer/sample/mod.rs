@@ -20,6 +20,7 @@ pub use scale::{LATE, STEP_US, STEPS};
 pub fn sample(ranks: usize) -> Report {
     let groups = Groups::of(ranks.max(1));
     Report {
+        series: Default::default(),
         schema: SCHEMA.to_owned(),
         gpus: (0..groups.ranks).map(|rank| format!("rank {rank}")).collect(),
         complete: complete(&groups),

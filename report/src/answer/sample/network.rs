@@ -45,7 +45,7 @@ pub(super) fn speed(groups: &Groups) -> Speed {
     let rows = groups.list.iter().flat_map(|group| group.functions.iter().map(move |&function| row(group, function)));
     let mut rows: Vec<SpeedRow> = rows.collect();
     rows.sort_by(|one, other| (&one.function, &one.comm).cmp(&(&other.function, &other.comm)));
-    Speed { rows, link: Some("--link-gbps 400".to_owned()) }
+    Speed { rows, link: Some("--link-gbps 400".to_owned()), of_sums: false }
 }
 
 /// Makes the pairs of neighbours in the rings of all communicators but the first, and all pairs of the tensor groups.
@@ -64,7 +64,7 @@ pub(super) fn pairs(groups: &Groups) -> Pairs {
         spoil(slow);
     }
     rows.sort_by(|one, other| (&one.comm, one.rank, one.peer).cmp(&(&other.comm, other.rank, other.peer)));
-    Pairs { rows }
+    Pairs { rows, left_out: 0 }
 }
 
 fn pair(groups: &Groups, group: &Group, from: usize, to: usize) -> Pair {

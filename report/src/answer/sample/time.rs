@@ -168,7 +168,9 @@ pub(super) fn late(groups: &Groups) -> Late {
         compared,
         resolved: compared / 3,
         worst: (0..TOP).map(worst).collect(),
+        lateness: Vec::new(),
         map: WaitMap {
+            begin_us: 0.0,
             bin_us: STEP_US * steps / 200.0,
             gpus_in_row: gpus_in_row as u64,
             rows: (0..groups.ranks.div_ceil(gpus_in_row)).map(row).collect(),

@@ -1,7 +1,7 @@
 //! The section on where the time goes: a bar or column for each GPU, and the dimensions' shares.
 
 use super::super::names::Names;
-use super::super::units::{bytes, known, number, part_of, round, share, time};
+use super::super::units::{bytes, counted, known, number, part_of, share, time};
 use super::draw::{Area, Chart, Key, Mark, Path, Px, Scale, across, bars_beside, upright};
 use super::section::part;
 use super::table::Table;
@@ -27,8 +27,8 @@ fn kinds(budget: &Budget) -> Vec<Kind> {
             ("computing", "computing alone", |gpu| gpu.computing_ns),
         ],
     );
-    let told = all.into_iter().take(if budget.with_kernels { 4 } else { 2 });
-    told.chain([("idle", nothing, (|gpu: &GpuBudget| gpu.idle_ns) as fn(&GpuBudget) -> u64)]).collect()
+    let known = all.into_iter().take(if budget.with_kernels { 4 } else { 2 });
+    known.chain([("idle", nothing, (|gpu: &GpuBudget| gpu.idle_ns) as fn(&GpuBudget) -> u64)]).collect()
 }
 
 /// Writes the section.
@@ -68,11 +68,11 @@ fn chart(budget: &Budget, kinds: &[Kind], names: &Names<'_>) -> Chart<'static> {
     Chart {
         id: "budget-chart",
         title: "Budget of each GPU",
-        look: "Look for a GPU that waits less than all others: the others wait for it. Hatched time is waiting, which a \
-               faster network does not shorten.",
+        look: "Look for a GPU whose hatched waits are shorter than all others': those wait for it, and no faster \
+               network would shorten them.",
         description: format!(
-            "Shares of the time of {} GPUs, stacked. As a whole: {}.",
-            budget.gpus.len(),
+            "Shares of the time of {}, stacked. As a whole: {}.",
+            counted(budget.gpus.len() as u64, "GPU"),
             whole(budget, kinds)
         ),
         size,
@@ -103,6 +103,11 @@ fn extremes(budget: &Budget, names: &Names<'_>) -> Option<String> {
 
 type Drawn = ([f64; 2], Markup, Option<String>);
 
+/// Returns the name of the axis of shares.
+fn share_of(budget: &Budget) -> &'static str {
+    if budget.of_steps { "share of the steps, %" } else { "share of the recording, %" }
+}
+
 /// Draws a bar for each GPU, with the whole above.
 fn bars(budget: &Budget, kinds: &[Kind], names: &Names<'_>) -> Drawn {
     let row = if budget.gpus.len() <= 8 { 30.0 } else { 20.0 };
@@ -115,19 +120,19 @@ fn bars(budget: &Budget, kinds: &[Kind], names: &Names<'_>) -> Drawn {
     let x = Scale::linear([0.0, 100.0], [area.left, area.right]);
     let texts: Vec<String> = rows.iter().map(|(name, _)| name.clone()).collect();
     let drawing = html! {
-        (across(area, &x, if budget.of_steps { "share of the steps, %" } else { "share of the recording, %" }, x.marks(10).into_iter().map(|it| (it, round(it)))))
+        (across(area, &x, share_of(budget), x.numbers(10)))
         (bars_beside(area, &texts, row))
         @for (place, (name, gpu)) in rows.iter().enumerate() {
             @let y = area.top + row * place as f64 + row * 0.12;
             @for (left, kind) in stacked(gpu, kinds) {
                 @let part = of_total(gpu, kind);
-                @let width = part * area.width();
-                rect class=(kind.0) x=(Px(area.left + left * area.width())) y=(Px(y)) width=(Px(width)) height=(Px(row * 0.76)) {
+                @let (x, width) = (area.left + left * area.width(), part * area.width());
+                rect class=(kind.0) x=(Px(x)) y=(Px(y)) width=(Px(width)) height=(Px(row * 0.76)) {
                     title { (name) ": " (kind.1) " " (share(part)) }
                 }
                 @if width > 46.0 {
                     text class={ "inside on-" (kind.0) } text-anchor="middle"
-                        x=(Px(area.left + left * area.width() + width / 2.0)) y=(Px(y + row * 0.38 + 4.0)) { (share(part)) }
+                        x=(Px(x + width / 2.0)) y=(Px(y + row * 0.38 + 4.0)) { (share(part)) }
                 }
             }
         }
@@ -166,7 +171,7 @@ fn columns(budget: &Budget, kinds: &[Kind], names: &Names<'_>) -> Drawn {
     let marks = x.marks(8).into_iter().filter(|it| it.fract() == 0.0 && *it < budget.gpus.len() as f64);
     let drawing = html! {
         (across(area, &x, "GPU, in the order of ranks", marks.map(|it| (it, names.gpu(it as usize)))))
-        (upright(area, &y, if budget.of_steps { "share of the steps, %" } else { "share of the recording, %" }, y.marks(5).into_iter().map(|it| (it, round(it)))))
+        (upright(area, &y, share_of(budget), y.numbers(5)))
         g.columns stroke-width=(Px(width + 0.1)) {
             @for (path, kind) in paths.into_iter().zip(kinds) { path class=(kind.0) d=(path.data()) {} }
         }
@@ -234,17 +239,24 @@ fn dimensions(budget: &Budget) -> Markup {
         "link used while it transfers, mean (p95)",
         "link used of the step, mean (p95)",
     ];
+    let rows = budget.dimensions.iter().map(row);
+    let table = Table::new("Dimensions of parallelism, means of a GPU and step", &columns, 2, rows);
     html! {
         @if !budget.dimensions.is_empty() {
             h3 { "By dimension of parallelism" }
-            p.look { "Look for the dimension with the longest time: its transfers are the ones to hide or to make faster. Figures are means of a GPU and step." }
-            (Table::new("Dimensions of parallelism", &columns, 2, budget.dimensions.iter().map(row)).without_unknown().open())
+            p.look {
+                "Look for the dimension with the longest time, since its transfers are the ones to hide or to make \
+                 faster."
+            }
+            (table.without_unknown().open())
         }
         @if let Some(overlap) = budget.overlap {
             p { "Of the time with NCCL under way, " b { (share(overlap)) } " is beside computation." }
         }
         @if budget.timed < 1.0 {
-            p.note { (share(budget.timed)) " of the operations have a GPU time; the others count as time without NCCL." }
+            p.note {
+                (share(budget.timed)) " of the operations have a GPU time; the others count as time without NCCL."
+            }
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The section on communicators.
 
 use super::super::names::Names;
-use super::super::units::{bytes, count, counted, known, time};
+use super::super::units::{UNKNOWN, bytes, count, counted, known, time};
 use super::budget::origin;
 use super::section::part;
 use super::table::Table;
@@ -27,7 +27,7 @@ pub(super) fn of(communicators: &Part<Communicators>, names: &Names<'_>) -> Mark
 }
 
 fn table(rows: &[Made], names: &Names<'_>) -> Table {
-    let text = |text: &str| if text.is_empty() { super::UNKNOWN.to_owned() } else { text.to_owned() };
+    let text = |text: &str| if text.is_empty() { UNKNOWN.to_owned() } else { text.to_owned() };
     let row = |made: &Made| {
         vec![
             text(&made.name),
@@ -35,7 +35,7 @@ fn table(rows: &[Made], names: &Names<'_>) -> Table {
             text(&made.dimension.name),
             origin(made.dimension.origin).to_owned(),
             members(&made.members),
-            made.parent.as_deref().map_or_else(|| super::UNKNOWN.into(), |parent| names.communicator(parent)),
+            made.parent.as_deref().map_or_else(|| UNKNOWN.into(), |parent| names.communicator(parent)),
             if made.here == made.nranks.max(0) as u64 {
                 count(made.here)
             } else {

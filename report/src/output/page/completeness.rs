@@ -1,4 +1,4 @@
-//! The section on what was read, what is missing, and how well clocks are known.
+//! The section on the inputs: ranks and operations that are here or missing, and how well clocks are known.
 
 use super::super::names::Names;
 use super::super::units::{count, known, time};
@@ -17,7 +17,9 @@ pub(super) fn of(complete: &Complete, names: &Names<'_>) -> Markup {
             (counts(complete))
             @if !unread.is_empty() {
                 h3 { "Inputs that were left out" }
-                ul.problems { @for (input, problem) in unread.iter().take(50) { li { b { (input.path) } ": " (problem) } } }
+                ul.problems {
+                @for (input, problem) in unread.iter().take(50) { li { b { (input.path) } ": " (problem) } }
+            }
                 @if unread.len() > 50 { p.note { "And " (count(unread.len() as u64 - 50)) " more." } }
             }
             @if !complete.notes.is_empty() {

@@ -1,109 +1,33 @@
 //! The section on who is late: delay costs by GPU, waits over time, and the worst operations.
 
 use super::super::names::Names;
-use super::super::sentences::latest;
-use super::super::units::{TimeUnit, bytes, count, counted, part_of, round, share, time};
-use super::draw::{Area, Cells, Chart, Key, Mark, Px, Scale, across, bars_beside};
+use super::super::pace::Pace;
+use super::super::units::{TimeUnit, UNKNOWN, bytes, count, share, time};
+use super::costs::costs;
+use super::draw::{Area, Cells, Chart, Px, Scale, across, bars_beside};
 use super::section::{absent, part};
 use super::table::Table;
-use crate::answer::{Late, Part, RankLate, WaitMap, WorstOperation};
+use crate::answer::{Late, Part, WaitMap, WorstOperation};
 use maud::{Markup, Render, html};
 
-/// Number of GPUs in the chart of delay costs.
-const TOP: usize = 12;
 /// Lower bounds of the heat map's levels, percent. They are the same in each report, so that two can be compared.
 const BOUNDS: [f32; 8] = [0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 40.0, 70.0];
 /// Largest number of columns of the heat map; of more bins, neighbours share one.
 const COLUMNS: usize = 400;
 
 /// Writes the section.
-pub(super) fn of(late: &Part<Late>, names: &Names<'_>) -> Markup {
+pub(super) fn of(late: &Part<Late>, names: &Names<'_>, pace: &Pace) -> Markup {
     part("late", "Who is late", late, |late| {
         html! {
             p {
                 "The ranks' times were compared in " (count(late.compared)) " operations; in " (count(late.resolved))
                 " of them the last rank is known beyond the clocks' error."
             }
-            (costs(late, names))
+            (costs(late, names, pace))
             (map(&late.map, names))
             (worst(&late.worst, names))
         }
     })
-}
-
-fn costs(late: &Late, names: &Names<'_>) -> Markup {
-    let order = latest(late);
-    // bars that could not be seen only take room
-    let visible = order.iter().map(|(_, rank)| rank.cost_us).fold(0.0, f64::max) / 500.0;
-    let shown: Vec<(usize, &RankLate)> =
-        order.iter().filter(|(_, rank)| rank.cost_us >= visible).take(TOP).copied().collect();
-    let below = table(late, names);
-    if shown.is_empty() {
-        return html! { p { "No rank was last by more than the clocks' error." } (below) };
-    }
-    let most = shown.iter().map(|(_, rank)| rank.cost_us).fold(0.0, f64::max);
-    let unit = TimeUnit::of(most);
-    let row = 24.0;
-    let area = Area { left: 132.0, top: 10.0, right: 740.0, bottom: 10.0 + row * shown.len() as f64 };
-    let x = Scale::linear([0.0, most / unit.us], [area.left, area.right]);
-    let texts: Vec<String> = shown.iter().map(|(place, _)| names.gpu(*place)).collect();
-    let all: f64 = order.iter().map(|(_, rank)| rank.cost_us).sum();
-    let drawing = html! {
-        (across(area, &x, &format!("waits of others for this GPU, {}", unit.name), x.marks(8).into_iter().map(|it| (it, round(it)))))
-        (bars_beside(area, &texts, row))
-        @for (place, ((_, rank), name)) in shown.iter().zip(&texts).enumerate() {
-            @let y = area.top + row * (place as f64 + 0.14);
-            @let (own, end) = (x.at(rank.own_us / unit.us), x.at(rank.cost_us / unit.us));
-            rect.own x=(Px(area.left)) y=(Px(y)) width=(Px(own - area.left)) height=(Px(row * 0.72)) {
-                title { (name) ": " (time(rank.own_us)) " because of its own delays" }
-            }
-            rect.passed x=(Px(own)) y=(Px(y)) width=(Px(end - own)) height=(Px(row * 0.72)) {
-                title { (name) ": " (time(rank.propagated_us)) " passed on" }
-            }
-            text x=(Px(end + 6.0)) y=(Px(y + row * 0.36 + 4.0)) { (time(rank.cost_us)) " (" (share(part_of(rank.cost_us, all))) ")" }
-        }
-    };
-    let keys = [
-        Key { class: "own", mark: Mark::Box, text: "own: the delay began with this GPU".into() },
-        Key { class: "passed", mark: Mark::Box, text: "passed on: the GPU had waited itself before".into() },
-    ];
-    Chart {
-        id: "late-chart",
-        title: "For whom others waited",
-        look: "Look for a long solid bar: that GPU begins its operations late without having waited itself.",
-        description: format!(
-            "Delay cost of the {} GPUs that others waited for longest, own and passed on. {} has the largest own cost, {}.",
-            shown.len(),
-            texts.first().map_or("", String::as_str),
-            time(shown.first().map_or(0.0, |(_, rank)| rank.own_us))
-        ),
-        size: [880.0, area.bottom + 46.0],
-        key: Key::draw(&keys),
-        drawing,
-        below: html! {
-            @if order.len() > shown.len() { p.note { "Others waited less for " (counted((order.len() - shown.len()) as u64, "further GPU")) "; these are in the table alone." } }
-            (below)
-        },
-    }
-    .render()
-}
-
-fn table(late: &Late, names: &Names<'_>) -> Table {
-    let mut order: Vec<(usize, &RankLate)> = late.ranks.iter().enumerate().collect();
-    order.sort_by(|(_, a), (_, b)| b.own_us.total_cmp(&a.own_us).then(b.cost_us.total_cmp(&a.cost_us)));
-    let rows = order.into_iter().map(|(place, rank)| {
-        vec![
-            names.gpu(place),
-            time(rank.own_us),
-            time(rank.propagated_us),
-            time(rank.cost_us),
-            count(rank.last),
-            time(rank.wait_us),
-            count(rank.calls),
-        ]
-    });
-    let columns = ["GPU", "own delay cost", "passed on", "delay cost", "times last", "its own waits", "calls compared"];
-    Table::new("Delay cost and waits by GPU, largest own cost first", &columns, 1, rows)
 }
 
 fn map(map: &WaitMap, names: &Names<'_>) -> Markup {
@@ -127,7 +51,7 @@ fn map(map: &WaitMap, names: &Names<'_>) -> Markup {
     let level = |share: &f32| BOUNDS.iter().take_while(|bound| share * 100.0 >= **bound).count() as u8;
     let cells = Cells::new(rows.iter().map(|row| row.iter().map(level).collect()).collect());
     let drawing = html! {
-        (across(area, &x, &format!("time, {}", unit.name), x.marks(8).into_iter().map(|it| (it, round(it)))))
+        (across(area, &x, &format!("time, {}", unit.name), x.numbers(8)))
         (bars_beside(area, &texts, height))
         rect.frame x=(Px(area.left)) y=(Px(area.top)) width=(Px(area.width())) height=(Px(area.height())) {}
         (cells.draw([area.left, area.top], [area.width() / columns as f64, height]))
@@ -137,8 +61,8 @@ fn map(map: &WaitMap, names: &Names<'_>) -> Markup {
     Chart {
         id: "waits-chart",
         title: "Waits over time",
-        look: "Look for a pale row among dark ones, which is the GPU that the others wait for, and for dark columns, when \
-               all wait for one that is late just then.",
+        look: "Look for a blank row among coloured ones, which is the GPU that the others wait for, and for strong \
+               columns, where all wait for one that is late just then.",
         description: format!(
             "Share of the time that GPUs waited in NCCL, by GPU and in bins of {}. The largest share of a bin is {}.",
             time(bin_us),
@@ -173,7 +97,7 @@ fn worst(worst: &[WorstOperation], names: &Names<'_>) -> Markup {
             None => String::new(),
         };
         let before = it.before.as_ref().map_or_else(
-            || super::UNKNOWN.into(),
+            || UNKNOWN.into(),
             |(function, comm, us)| format!("{function} of {}, waited {}", names.communicator(comm), time(*us)),
         );
         vec![

@@ -1,12 +1,14 @@
 //! The report as one HTML page: self-contained, for screens light and dark, for paper, keyboards and screen readers.
 //!
-//! Charts are inline SVG with a title and a description; the table behind each has the same figures as text. Colours are
-//! never alone: waits are hatched, series have markers, slow pairs have a cross.
+//! Charts are inline SVG with a title and a description; the table behind each has the same figures as text. Colours
+//! are never alone: waits are hatched, series have markers, slow pairs have a frame.
 //!
 //! | file | task |
 //! |---|---|
 //! | `opening.rs` | the first line and the three questions |
 //! | `completeness.rs` to `unfinished.rs` | a section for each part of the report |
+//! | `costs.rs` | delay costs by GPU, in the section on late ranks |
+//! | `lanes.rs` | draws the calls of one step |
 //! | `section.rs`, `table.rs` | the frames of a section and of a table |
 //! | `draw` | scales, axes, and the frame of a chart |
 //! | `style.css` | all colours and sizes |
@@ -14,7 +16,9 @@
 mod budget;
 mod communicators;
 mod completeness;
+mod costs;
 mod draw;
+mod lanes;
 mod late;
 mod opening;
 mod pairs;
@@ -24,9 +28,12 @@ mod speed;
 mod steps;
 mod swim;
 mod table;
+#[cfg(test)]
+mod tests;
 mod unfinished;
 
 use super::names::Names;
+use super::pace::Pace;
 use super::units::{UNKNOWN, counted};
 use crate::answer::Report;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -78,7 +85,7 @@ pub fn html(report: &Report) -> String {
                     (steps::of(&report.steps, &names))
                     (budget::of(&report.budget, &names))
                     (phases::of(&report.phases))
-                    (late::of(&report.late, &names))
+                    (late::of(&report.late, &names, &Pace::of(report)))
                     (swim::of(&report.swim, &names))
                     (speed::of(&report.speed, &names))
                     (pairs::of(&report.pairs, &names, report.gpus.len()))
@@ -87,7 +94,8 @@ pub fn html(report: &Report) -> String {
                 }
                 footer {
                     p {
-                        "Made by scorep-nccl " (env!("CARGO_PKG_VERSION")) ". In tables, " (UNKNOWN) " stands for an unknown figure. "
+                        "Made by scorep-nccl " (env!("CARGO_PKG_VERSION")) ". In tables, "
+                        (UNKNOWN) " stands for an unknown figure. "
                         "1 GB/s is 10^9 bytes per second; 1 MiB is 2^20 bytes."
                     }
                 }
@@ -104,6 +112,10 @@ fn patterns() -> Markup {
             pattern #hatch patternUnits="userSpaceOnUse" width="6" height="6" patternTransform="rotate(45)" {
                 rect.ground width="6" height="6" {}
                 rect.bar width="2.6" height="6" {}
+            }
+            pattern #fine patternUnits="userSpaceOnUse" width="3.2" height="3.2" patternTransform="rotate(45)" {
+                rect.ground width="3.2" height="3.2" {}
+                rect.bar width="1.5" height="3.2" {}
             }
             pattern #dots patternUnits="userSpaceOnUse" width="5" height="5" {
                 rect.ground width="5" height="5" {}

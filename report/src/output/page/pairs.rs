@@ -3,7 +3,7 @@
 use super::super::names::Names;
 use super::super::sentences;
 use super::super::units::{bytes, count, counted, known, number, rate, time};
-use super::draw::{Area, Cells, Chart, Px, Scale, across, bars_beside};
+use super::draw::{Area, Cells, Chart, Px, Scale, across, bars_beside, shortened};
 use super::section::{absent, part};
 use super::table::Table;
 use crate::answer::{Pair, Pairs, Part};
@@ -84,10 +84,11 @@ fn chart(pairs: &Pairs, measure: &Measure, names: &Names<'_>, gpus: usize) -> Ch
     let area = Area { left: 132.0, top: 14.0, right: 132.0 + edge * side as f64, bottom: 14.0 + edge * side as f64 };
     let x = Scale::linear([0.0, side as f64], [area.left, area.right]);
     let texts: Vec<String> = (0..side).map(|cell| names.gpu(cell * together)).collect();
+    let receivers = texts.iter().map(|name| shortened(name));
     let is_numbered = gpus <= NUMBERED;
     let marked: Vec<(usize, usize)> = pairs.rows.iter().filter(|pair| pair.slow).filter_map(place).collect();
     let drawing = html! {
-        (across(area, &x, "receiver", texts.iter().enumerate().map(|(cell, name)| (cell as f64 + 0.5, name.clone()))))
+        (across(area, &x, "receiver", (0..).map(|cell| f64::from(cell) + 0.5).zip(receivers)))
         (bars_beside(area, &texts, edge))
         rect.frame x=(Px(area.left)) y=(Px(area.top)) width=(Px(area.width())) height=(Px(area.height())) {}
         (Cells::new(rows).draw([area.left, area.top], [edge, edge]))
@@ -100,15 +101,16 @@ fn chart(pairs: &Pairs, measure: &Measure, names: &Names<'_>, gpus: usize) -> Ch
             }
         }
         @for (from, to) in marked.iter().take(MARKS) {
-            (mark(area, edge, (from / together, to / together), format!("slow: {} to {}", names.gpu(*from), names.gpu(*to))))
+            @let text = format!("slow: {} to {}", names.gpu(*from), names.gpu(*to));
+            (mark(area, edge, (from / together, to / together), &text))
         }
     };
     let slow = pairs.rows.iter().filter(|pair| pair.slow).count();
     Chart {
         id: "pairs-chart",
         title: if measure.is_sum { "Bytes from rank to rank" } else { "Rate from rank to rank" },
-        look: "Look for boxes with a cross: these pairs are slow beside others of their class. A whole row or column of \
-               them points to one rank's adapter or cable.",
+        look: "Look for frames with a filled corner, which are pairs slow beside others of their class, and for whole \
+               rows or columns of them, which point to one rank's adapter or cable.",
         description: format!(
             "Matrix of senders (rows) and receivers (columns), {}. {} in {}; {} slow.",
             measure.name,
@@ -136,19 +138,16 @@ fn chart(pairs: &Pairs, measure: &Measure, names: &Names<'_>, gpus: usize) -> Ch
     }
 }
 
-/// Marks a slow pair's cell with a box and a cross.
-fn mark(area: Area, edge: f64, (from, to): (usize, usize), text: String) -> Markup {
+/// Marks a slow pair's cell with a frame and a filled corner.
+fn mark(area: Area, edge: f64, (from, to): (usize, usize), text: &str) -> Markup {
     let half = (edge / 2.0 - 1.0).max(5.0);
     let (x, y) = (area.left + (to as f64 + 0.5) * edge, area.top + (from as f64 + 0.5) * edge);
-    let corner = half * 0.35;
+    let corner = (half * 0.6).clamp(4.0, 12.0);
     html! {
         g.slow {
             title { (text) }
             rect x=(Px(x - half)) y=(Px(y - half)) width=(Px(2.0 * half)) height=(Px(2.0 * half)) {}
-            path d={
-                "M" (Px(x + half - corner)) " " (Px(y - half)) "l" (Px(corner)) " " (Px(corner))
-                "M" (Px(x + half)) " " (Px(y - half)) "l" (Px(-corner)) " " (Px(corner))
-            } {}
+            path d={ "M" (Px(x + half - corner)) " " (Px(y - half)) "h" (Px(corner)) "v" (Px(corner)) "z" } {}
         }
     }
 }
@@ -178,7 +177,7 @@ impl Levels {
     }
 
     fn texts(&self, text: impl Fn(f64) -> String) -> Vec<String> {
-        (1..=8).map(|level| format!("from {}", text(self.bound(level)))).collect()
+        (1..=8).map(|level| format!("≥ {}", text(self.bound(level)))).collect()
     }
 }
 
@@ -249,7 +248,7 @@ mod tests {
     fn pairs_in_one_cell_add_their_bytes_or_show_the_slowest() {
         let pair =
             |from, to, rate| Pair { from: Some(from), to: Some(to), typical: Some(rate), bytes: 5, ..Pair::default() };
-        let pairs = Pairs { rows: vec![pair(0, 2, 40.0), pair(1, 3, 30.0), pair(2, 0, 20.0)] };
+        let pairs = Pairs { rows: vec![pair(0, 2, 40.0), pair(1, 3, 30.0), pair(2, 0, 20.0)], left_out: 0 };
         assert_eq!(cells(&pairs, &MEASURES[0], 2), BTreeMap::from([((0, 1), 30.0), ((1, 0), 20.0)]));
         assert_eq!(cells(&pairs, &MEASURES[2], 2), BTreeMap::from([((0, 1), 10.0), ((1, 0), 5.0)]));
     }

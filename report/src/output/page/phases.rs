@@ -20,8 +20,8 @@ pub(super) fn of(phases: &Part<Phases>) -> Markup {
         html! {
             @if order.is_empty() { (absent("no rank has two phases of different dimensions.")) }
             p {
-                "A phase is consecutive operations of one dimension on a GPU; a window is the time from the end of a phase \
-                 to the begin of the next one. It is negative where the two overlap."
+                "A phase is consecutive operations of one dimension on a GPU; a window is the time from the end of a \
+                 phase to the begin of the next one. It is negative where the two overlap."
             }
             div.multiples { @for (place, window) in order.iter().take(CHARTS).enumerate() {
                 (chart(window, &format!("phases-chart-{}", place + 1)))
@@ -42,12 +42,11 @@ fn chart(window: &PhaseWindow, id: &str) -> Markup {
     let x = Scale::linear([0.0, bins.max(1) as f64], [AREA.left, AREA.right]);
     let y = Scale::linear([0.0, most], [AREA.bottom, AREA.top]);
     let width = AREA.width() / bins.max(1) as f64;
-    let marks = window
-        .bins
-        .iter()
-        .enumerate()
-        .step_by(bins.div_ceil(6).max(1))
-        .map(|(bin, (from, _))| (bin as f64, round(from / unit.us)));
+    // of the bins' lower bounds, zero has a text if it is one
+    let every = bins.div_ceil(6).max(1);
+    let zero = window.bins.iter().position(|(from, _)| *from == 0.0).unwrap_or(0);
+    let bounds = window.bins.iter().enumerate().skip(zero % every).step_by(every);
+    let marks = bounds.map(|(bin, (from, _))| (bin as f64, round(from / unit.us)));
     // bins may have any bounds, so zero and the median lie between the bounds of their bins
     let bin_of = |us: f64| {
         let bin = window.bins.iter().take_while(|(from, _)| *from <= us).count().checked_sub(1)?;
@@ -56,20 +55,22 @@ fn chart(window: &PhaseWindow, id: &str) -> Markup {
     };
     let drawing = html! {
         (across(AREA, &x, &format!("window, {}", unit.name), marks))
-        (upright(AREA, &y, "number of windows", y.marks(4).into_iter().filter(|it| it.fract() == 0.0).map(|it| (it, count(it as u64)))))
+        (upright(AREA, &y, "number of windows", y.counts(4)))
         @for (bin, (from, windows)) in window.bins.iter().enumerate().filter(|(_, (_, windows))| *windows > 0) {
+            @let top = y.at(*windows as f64);
             rect class=(if *from < 0.0 { "before" } else { "behind" }) x=(Px(x.at(bin as f64) + 0.5))
-                y=(Px(y.at(*windows as f64))) width=(Px((width - 1.0).max(0.5))) height=(Px(AREA.bottom - y.at(*windows as f64))) {
+                y=(Px(top)) width=(Px((width - 1.0).max(0.5))) height=(Px(AREA.bottom - top)) {
                 title { "from " (time(*from)) " on: " (counted(*windows, "window")) }
             }
         }
         @if let Some(bin) = bin_of(0.0) {
-            path.zero d={ "M" (Px(x.at(bin))) " " (Px(AREA.top)) "V" (Px(AREA.bottom)) } { title { "0" } }
+            path.zero d={ "M" (Px(x.at(bin))) " " (Px(AREA.top)) "V" (Px(AREA.bottom)) } {}
+            text.over x=(Px(x.at(bin) + 4.0)) y=(Px(AREA.top + 28.0)) { "0" }
         }
         @if let Some(bin) = bin_of(window.median_us) {
             path.median d={ "M" (Px(x.at(bin))) " " (Px(AREA.top)) "V" (Px(AREA.bottom)) } {}
             @let is_left = x.at(bin) < (AREA.left + AREA.right) / 2.0;
-            text x=(Px(x.at(bin) + if is_left { 5.0 } else { -5.0 })) y=(Px(AREA.top + 10.0))
+            text.over x=(Px(x.at(bin) + if is_left { 5.0 } else { -5.0 })) y=(Px(AREA.top + 10.0))
                 text-anchor=(if is_left { "start" } else { "end" }) { "median " (time(window.median_us)) }
         }
     };

@@ -1,7 +1,7 @@
 //! The section on how fast operations are: bus bandwidth over size, and all figures by size, algorithm and protocol.
 
 use super::super::names::Names;
-use super::super::units::{bytes, count, known, number, rate, round, share, sizes, time};
+use super::super::units::{UNKNOWN, bytes, count, counted, known, number, rate, share, sizes, time};
 use super::draw::{Area, Chart, Key, Mark, Path, Px, Scale, across, marker, upright};
 use super::section::{absent, part};
 use super::table::Table;
@@ -11,6 +11,9 @@ use std::collections::BTreeMap;
 
 /// Largest number of curves; those with most bytes are drawn.
 const CURVES: usize = 8;
+
+/// Largest number of lines for the links' rates.
+const LINKS: usize = 4;
 
 const AREA: Area = Area { left: 64.0, top: 34.0, right: 850.0, bottom: 320.0 };
 
@@ -92,6 +95,7 @@ fn links(speed: &Speed) -> Vec<f64> {
     let mut links: Vec<f64> = speed.rows.iter().filter_map(link).collect();
     links.sort_by(f64::total_cmp);
     links.dedup_by(|a, b| (*a - *b).abs() < 1e-3 * b.abs());
+    links.truncate(LINKS);
     links
 }
 
@@ -106,7 +110,7 @@ fn chart(speed: &Speed, curves: &[Curve], more: usize, names: &Names<'_>) -> Cha
     let marks = x.marks(10).into_iter().map(|size| (size, bytes(size)));
     let drawing = html! {
         (across(AREA, &x, "size of an operation, bytes", marks))
-        (upright(AREA, &y, "bus bandwidth, GB/s", y.marks(6).into_iter().map(|it| (it, round(it)))))
+        (upright(AREA, &y, "bus bandwidth, GB/s", y.numbers(6)))
         @for link in &links {
             path.link d={ "M" (Px(AREA.left)) " " (Px(y.at(*link))) "H" (Px(AREA.right)) } {}
             text.on-link x=(Px(AREA.right)) y=(Px(y.at(*link) - 4.0)) text-anchor="end" { "link, " (rate(*link)) }
@@ -143,8 +147,8 @@ fn chart(speed: &Speed, curves: &[Curve], more: usize, names: &Names<'_>) -> Cha
         look: "Look for a curve that levels off far below the link, or dips at some size; lay it beside nccl-tests' on \
                the same nodes.",
         description: format!(
-            "{} curves of bus bandwidth over size. {}",
-            curves.len(),
+            "{} of bus bandwidth over size. {}",
+            counted(curves.len() as u64, "curve"),
             fastest.map_or_else(String::new, |((size, busbw, _), curve)| format!(
                 "The largest is {} for {} at {}.",
                 rate(*busbw),
@@ -161,8 +165,11 @@ fn chart(speed: &Speed, curves: &[Curve], more: usize, names: &Names<'_>) -> Cha
                     Some(link) => { "Rate of the links: " (link) ". " }
                     None => { "The link's rate is not known (--link-gbps). " }
                 }
-                "Points are means over algorithms and protocols; upright lines reach from the slowest to the fastest of them and of the communicators."
-                @if more > 0 { " " (more) " further curves with fewer bytes are in the table alone." }
+                "Points are means over algorithms and protocols; upright lines reach from the slowest to the fastest \
+                 of them and of the communicators."
+                @if more > 0 {
+                    " Functions with fewer bytes are in the table alone: " (counted(more as u64, "further curve")) "."
+                }
             }
             (table(speed, names))
         },
@@ -186,7 +193,7 @@ fn ranges(curve: &Curve, x: &Scale, y: &Scale) -> Markup {
 
 fn table(speed: &Speed, names: &Names<'_>) -> Table {
     let row = |row: &SpeedRow| {
-        let text = |text: &str| if text.is_empty() { super::UNKNOWN.to_owned() } else { text.to_owned() };
+        let text = |text: &str| if text.is_empty() { UNKNOWN.to_owned() } else { text.to_owned() };
         vec![
             row.function.clone(),
             names.communicator(&row.comm),

@@ -1,7 +1,7 @@
 //! The section on steps: their lengths with outliers and shifts, and the slowest ones.
 
 use super::super::names::Names;
-use super::super::units::{TimeUnit, count, counted, known, number, round, share, time};
+use super::super::units::{TimeUnit, UNKNOWN, count, counted, known, share, time};
 use super::draw::{Area, Chart, Key, Mark, Path, Px, Scale, across, upright};
 use super::section::{absent, part};
 use super::table::Table;
@@ -47,7 +47,7 @@ fn lengths(steps: &Steps, names: &Names<'_>) -> Markup {
     }
     // a chart that shows the longest step of a job that hung once shows nothing of the others
     let longest = steps.lengths_us.iter().copied().fold(0.0, f64::max);
-    let top = longest.min(3.0 * steps.median_us.max(steps.p99_us.min(2.0 * steps.median_us))).max(1e-3) * 1.06;
+    let top = longest.min((2.0 * steps.p99_us).min(3.0 * steps.median_us).max(1.5 * steps.median_us)).max(1e-3) * 1.06;
     let unit = TimeUnit::of(top);
     let y = Scale::linear([0.0, top / unit.us], [AREA.bottom, AREA.top]);
     let x = Scale::linear([0.0, steps.count.max(2) as f64 - 1.0], [AREA.left + 6.0, AREA.right - 6.0]);
@@ -60,8 +60,8 @@ fn lengths(steps: &Steps, names: &Names<'_>) -> Markup {
     let median = y.at(steps.median_us / unit.us);
     let cut = steps.lengths_us.iter().filter(|us| **us > top).count();
     let drawing = html! {
-        (across(AREA, &x, "step behind the warm-up, number", x.marks(10).into_iter().filter(|it| it.fract() == 0.0).map(|it| (it, count(it as u64)))))
-        (upright(AREA, &y, &format!("length of a step, mean over GPUs, {}", unit.name), y.marks(5).into_iter().map(|it| (it, round(it)))))
+        (across(AREA, &x, "step behind the warm-up, number", x.counts(10)))
+        (upright(AREA, &y, &format!("length of a step, mean over GPUs, {}", unit.name), y.numbers(5)))
         @for shift in &steps.shifts {
             path.shift d={ "M" (Px(x.at(shift.step as f64))) " " (Px(AREA.top)) "V" (Px(AREA.bottom)) } {
                 title { "from step " (shift.step) " on: " (time(shift.from_us)) " to " (time(shift.to_us)) }
@@ -71,11 +71,15 @@ fn lengths(steps: &Steps, names: &Names<'_>) -> Markup {
         path.length d=(line.data()) {}
         @if steps.lengths_us.len() <= 200 {
             @for (place, us) in steps.lengths_us.iter().enumerate() {
-                circle.dot cx=(Px(x.at(at(place)))) cy=(Px(y.at(us / unit.us))) r="2" { title { "step " (at(place)) ": " (time(*us)) } }
+                circle.dot cx=(Px(x.at(at(place)))) cy=(Px(y.at(us / unit.us))) r="2" {
+                    title { "step " (at(place)) ": " (time(*us)) }
+                }
             }
         }
         @for (step, us) in steps.outliers.iter().take(500).filter_map(|step| Some((*step, height(*step)?))) {
-            circle.outlier cx=(Px(x.at(step as f64))) cy=(Px(y.at(us / unit.us))) r="6" { title { "outlier: step " (step) ", " (time(us)) } }
+            circle.outlier cx=(Px(x.at(step as f64))) cy=(Px(y.at(us / unit.us))) r="6" {
+                title { "outlier: step " (step) ", " (time(us)) }
+            }
         }
     };
     let keys = [
@@ -101,8 +105,14 @@ fn lengths(steps: &Steps, names: &Names<'_>) -> Markup {
         key: Key::draw(&keys),
         drawing,
         below: html! {
-            @if in_bin > 1.0 { p.note { "Each point is the longest of " (number(in_bin)) " neighbouring steps." } }
-            @if cut > 0 { p.note { (counted(cut as u64, "point")) " above the chart's upper edge; the longest is " (time(longest)) "." } }
+            @if in_bin > 1.0 {
+                p.note { "Each point is the longest of " (count(in_bin as u64)) " neighbouring steps." }
+            }
+            @if cut > 0 {
+                p.note {
+                    (counted(cut as u64, "point")) " above the chart's upper edge; the longest is " (time(longest)) "."
+                }
+            }
             (slowest(steps, names).open()) (shifts(steps)) (table(steps, in_bin))
         },
     }
@@ -115,7 +125,7 @@ fn slowest(steps: &Steps, names: &Names<'_>) -> Table {
             count(slow.step),
             slow.waited_for
                 .as_ref()
-                .map_or_else(|| super::UNKNOWN.into(), |(gpu, function)| format!("{}, {function}", names.gpu(*gpu))),
+                .map_or_else(|| UNKNOWN.into(), |(gpu, function)| format!("{}, {function}", names.gpu(*gpu))),
             time(slow.length_us),
             known(slow.wait_us, time),
             known(slow.cost_us, time),

@@ -1,10 +1,13 @@
 //! A table behind a chart, closed at first.
 
-use super::super::units::count;
+use super::super::units::{UNKNOWN, count, counted};
 use maud::{Markup, Render, html};
 
 /// Largest number of rows of a table; more are in the tables of `--csv` and `--parquet`.
 const ROWS: usize = 1024;
+
+/// Number of letters from which on a text may be broken into lines.
+const LONG: usize = 28;
 
 /// A table. The first column heads its rows.
 #[derive(Debug, Clone)]
@@ -42,7 +45,7 @@ impl Table {
     /// Leaves out the columns in which no row has anything.
     pub(super) fn without_unknown(mut self) -> Self {
         let is_known = |column: usize| {
-            self.rows.iter().filter_map(|row| row.get(column)).any(|cell| !matches!(cell.as_str(), "" | super::UNKNOWN))
+            self.rows.iter().filter_map(|row| row.get(column)).any(|cell| !matches!(cell.as_str(), "" | UNKNOWN))
         };
         let kept: Vec<bool> = (0..self.columns.len()).map(is_known).collect();
         let keep = |column: usize| kept.get(column).copied().unwrap_or(true);
@@ -79,7 +82,7 @@ impl Render for Table {
                     } } }
                     tbody { @for row in &self.rows { tr { @for (column, cell) in row.iter().enumerate() {
                         @if column == 0 { th.t[self.texts > 0] scope="row" { (cell) } }
-                        @else if column < self.texts { td.t { (cell) } }
+                        @else if column < self.texts { td.t.wide[cell.chars().count() > LONG] { (cell) } }
                         @else { td { (cell) } }
                     } } } }
                 }
@@ -92,7 +95,7 @@ impl Render for Table {
             @if rows > 0 && self.is_open { (table) }
             @else if rows > 0 {
                 details {
-                    summary { "Table: " (self.caption) " (" (count(rows as u64)) @if rows == 1 { " row" } @else { " rows" } ")" }
+                    summary { "Table: " (self.caption) " (" (counted(rows as u64, "row")) ")" }
                     (table)
                 }
             }

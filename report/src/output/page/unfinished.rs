@@ -10,6 +10,9 @@ use maud::{Markup, html};
 /// Largest number of communicators that are described.
 const COMMUNICATORS: usize = 50;
 
+/// Largest number of ranks whose table is shown from the beginning.
+const OPEN: usize = 16;
+
 /// Writes the section.
 pub(super) fn of(unfinished: &Part<Unfinished>, names: &Names<'_>) -> Markup {
     part("unfinished", "Not over", unfinished, |unfinished| {
@@ -18,7 +21,8 @@ pub(super) fn of(unfinished: &Part<Unfinished>, names: &Names<'_>) -> Markup {
             p {
                 @if not_over == 0 { "In all communicators the ranks stand at the same operation, and all have ended." }
                 @else {
-                    (counted(not_over as u64, "communicator")) " not over; "
+                    (counted(not_over as u64, "communicator"))
+                    @if not_over == 1 { " is" } @else { " are" } " not over; "
                     (counted(unfinished.over, "communicator")) " over."
                 }
             }
@@ -35,11 +39,12 @@ fn one(behind: &Behind, names: &Names<'_>) -> Markup {
         @if !behind.behind.is_empty() { p { "Behind the others: rank " (behind.behind) "." } }
         @if let Some(differs) = &behind.differs {
             p {
-                "Operation " (count(differs.order)) " differs first: rank " (differs.one.0) " has " b { (differs.one.1) }
+                "Operation " (count(differs.order)) " differs first: rank " (differs.one.0) " has "
+                b { (differs.one.1) }
                 ", rank " (differs.other.0) " has " b { (differs.other.1) } "."
             }
         }
-        (table(behind, &name, names))
+        @if behind.ranks.len() <= OPEN { (table(behind, &name, names).open()) } @else { (table(behind, &name, names)) }
     }
 }
 

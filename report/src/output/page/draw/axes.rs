@@ -1,6 +1,7 @@
 //! The axes of a chart.
 
-use super::{Px, Scale};
+use super::path::Px;
+use super::scale::Scale;
 use maud::{Markup, html};
 
 /// The part of a drawing that data lies in.
@@ -94,7 +95,7 @@ pub(in crate::output::page) fn bars_beside(area: Area, names: &[String], height:
 }
 
 /// Returns a name that fits at the left of a chart, whole or without its middle.
-fn shortened(name: &str) -> String {
+pub(in crate::output::page) fn shortened(name: &str) -> String {
     const LETTERS: usize = 18;
     let letters = name.chars().count();
     if letters <= LETTERS {

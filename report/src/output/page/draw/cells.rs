@@ -1,6 +1,6 @@
 //! Cells of a matrix in some levels of colour: one path for each level, so that a page with many cells stays small.
 
-use super::{Path, Px};
+use super::path::{Path, Px};
 use maud::{Markup, html};
 
 /// Number of levels of colour, from 1; level 0 is empty.

@@ -1,7 +1,7 @@
-//! The frame of a chart: heading, a sentence that says what to look for, key, and the drawing with its title and
+//! The frame of a chart: heading, a sentence on the sign to look for, key, and the drawing with its title and
 //! description for screen readers.
 
-use super::Px;
+use super::path::Px;
 use maud::{Markup, Render, html};
 
 /// A chart.
@@ -11,13 +11,13 @@ pub(in crate::output::page) struct Chart<'a> {
     pub(in crate::output::page) id: &'a str,
     /// Heading.
     pub(in crate::output::page) title: &'a str,
-    /// A sentence that says what to look for.
+    /// A sentence on the sign to look for.
     pub(in crate::output::page) look: &'a str,
-    /// What the drawing shows, in words, for those who do not see it.
+    /// The drawing in words, for those who do not see it.
     pub(in crate::output::page) description: String,
     /// Width and height of the drawing.
     pub(in crate::output::page) size: [f64; 2],
-    /// What colours and signs mean.
+    /// The meanings of colours and signs.
     pub(in crate::output::page) key: Markup,
     /// The drawing.
     pub(in crate::output::page) drawing: Markup,
@@ -30,12 +30,12 @@ impl Render for Chart<'_> {
         let [width, height] = self.size;
         let wide = if width > 600.0 { "wide" } else { "narrow" };
         html! {
-            figure id=(self.id) {
-                h3 { (self.title) }
+            figure id=(self.id) aria-labelledby={ (self.id) "-heading" } {
+                h3 id={ (self.id) "-heading" } { (self.title) }
                 p.look { (self.look) }
                 (self.key)
                 div class={ "scroll " (wide) } role="region" aria-label={ "Chart: " (self.title) } tabindex="0" {
-                    svg.chart role="img" aria-labelledby={ (self.id) "-title " (self.id) "-desc" }
+                    svg.chart role="img" aria-labelledby={ (self.id) "-title" } aria-describedby={ (self.id) "-desc" }
                         viewBox={ "0 0 " (Px(width)) " " (Px(height)) } style={ "--w:" (Px(width)) "px" } {
                         title id={ (self.id) "-title" } { (self.title) }
                         desc id={ (self.id) "-desc" } { (self.description) }

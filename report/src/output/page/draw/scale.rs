@@ -1,5 +1,7 @@
 //! The scale of an axis: from values to coordinates.
 
+use crate::output::units::{count, round};
+
 /// A scale.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::output::page) struct Scale {
@@ -29,6 +31,17 @@ impl Scale {
         let value = if self.is_log { value.max(f64::MIN_POSITIVE).log2() } else { value };
         let part = ((value - self.values[0]) / (self.values[1] - self.values[0])).clamp(0.0, 1.0);
         self.pixels[0] + part * (self.pixels[1] - self.pixels[0])
+    }
+
+    /// Returns some `about` round values of the scale with their texts.
+    pub(in crate::output::page) fn numbers(&self, about: usize) -> Vec<(f64, String)> {
+        self.marks(about).into_iter().map(|value| (value, round(value))).collect()
+    }
+
+    /// Returns some `about` round values of the scale that are whole numbers, with their texts.
+    pub(in crate::output::page) fn counts(&self, about: usize) -> Vec<(f64, String)> {
+        let whole = self.marks(about).into_iter().filter(|value| value.fract() == 0.0 && *value >= 0.0);
+        whole.map(|value| (value, count(value as u64))).collect()
     }
 
     /// Returns some `about` round values of the scale.

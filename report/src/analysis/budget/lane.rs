@@ -1,0 +1,263 @@
+//! A GPU's time, as its calls come.
+//!
+//! Calls come in the order of the host, which is nearly that of their begins: streams run beside each other. So calls
+//! wait until 128 more have come, and leave by their begins. What comes later than that counts from the present place
+//! on.
+
+use super::computation::Computation;
+use super::sweep::{Doing, Stretch, Sweep};
+use crate::analysis::steps::Event;
+use crate::answer::GpuBudget;
+use std::collections::VecDeque;
+
+/// Calls and events that wait.
+const WAITING: usize = 128;
+
+/// What leaves the queue.
+#[derive(Debug, Clone, Copy)]
+enum What {
+    Call {
+        waits_until: Option<i64>,
+        stop: i64,
+        /// Number of its communicator's dimension.
+        dimension: usize,
+    },
+    Event(Event),
+}
+
+/// Times of a dimension in a step, nanoseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Spent {
+    /// With an operation under way.
+    pub(crate) time: i64,
+    /// Of `time`, waiting.
+    pub(crate) wait: i64,
+}
+
+/// A step that a GPU has ended.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Ended {
+    /// Number, warm-up included.
+    pub(crate) step: u64,
+    begin: i64,
+    /// Length, nanoseconds.
+    pub(crate) length: i64,
+    pub(super) budget: GpuBudget,
+    /// Time with a wait under way, also beside a computation.
+    pub(crate) wait: i64,
+    /// By number of the dimension.
+    pub(super) dimensions: Vec<Spent>,
+}
+
+/// A GPU on its way along time.
+#[derive(Debug, Default)]
+pub(super) struct Lane {
+    queue: VecDeque<(i64, What)>,
+    sweep: Sweep,
+    dimensions: Vec<Sweep>,
+    pub(super) computation: Computation,
+    open: Option<Ended>,
+    /// The open step as it was when all of its calls had ended.
+    complete: Option<Ended>,
+    /// Calls that came too late for their time.
+    pub(super) late: u64,
+}
+
+impl Lane {
+    pub(super) fn new(dimensions: usize, computation: Computation) -> Self {
+        Self { dimensions: vec![Sweep::default(); dimensions], computation, ..Self::default() }
+    }
+
+    /// Takes in what happens to the GPU's step. Steps that end with it are added to `ended`.
+    pub(super) fn event(&mut self, event: Event, ended: &mut Vec<Ended>) {
+        let (Event::Begin(_, at) | Event::Leave(at) | Event::Complete(_, at)) = event;
+        self.enter(at, What::Event(event), ended);
+    }
+
+    /// Takes in a call's time on the GPU.
+    pub(super) fn call(
+        &mut self,
+        [start, stop]: [i64; 2],
+        wait: Option<i64>,
+        dimension: usize,
+        ended: &mut Vec<Ended>,
+    ) {
+        let waits_until = wait.map(|wait| start.saturating_add(wait));
+        self.enter(start, What::Call { waits_until, stop: stop.max(start), dimension }, ended);
+    }
+
+    fn enter(&mut self, at: i64, what: What, ended: &mut Vec<Ended>) {
+        let place = self.queue.iter().rposition(|(other, _)| *other <= at).map_or(0, |place| place + 1);
+        self.queue.insert(place, (at, what));
+        if self.queue.len() > WAITING {
+            self.leave(ended);
+        }
+    }
+
+    /// Passes all that waits.
+    pub(super) fn finish(&mut self, ended: &mut Vec<Ended>) {
+        while !self.queue.is_empty() {
+            self.leave(ended);
+        }
+        ended.extend(self.complete.take().filter(|complete| complete.length > 0));
+        self.open = None;
+    }
+
+    fn leave(&mut self, ended: &mut Vec<Ended>) {
+        let Some((at, what)) = self.queue.pop_front() else { return };
+        match what {
+            What::Call { waits_until, stop, dimension } => {
+                if at < self.sweep.at() {
+                    self.late += 1;
+                }
+                if stop <= self.sweep.at() {
+                    return;
+                }
+                self.go(at);
+                self.sweep.add(waits_until, stop);
+                if let Some(sweep) = self.dimensions.get_mut(dimension) {
+                    let at = at.max(sweep.at());
+                    pass_dimension(sweep, dimension, at, self.open.as_mut());
+                    sweep.add(waits_until, stop);
+                }
+            }
+            What::Event(event) => self.pass(event, ended),
+        }
+    }
+
+    fn pass(&mut self, event: Event, ended: &mut Vec<Ended>) {
+        let (Event::Begin(_, at) | Event::Leave(at) | Event::Complete(_, at)) = event;
+        self.go(at);
+        for (dimension, sweep) in self.dimensions.iter_mut().enumerate() {
+            pass_dimension(sweep, dimension, at, self.open.as_mut());
+        }
+        // an event that came too late for its time is one of the present place
+        let at = at.max(self.sweep.at());
+        let is_complete = matches!(event, Event::Complete(..));
+        if let Some(open) = &mut self.open {
+            open.length = at - open.begin;
+            if let Event::Complete(step, _) = event {
+                if step == open.step {
+                    self.complete = Some(open.clone());
+                }
+            } else {
+                ended.extend(self.open.take());
+                self.complete = None;
+            }
+        }
+        if let (Event::Begin(step, _), false) = (event, is_complete) {
+            let dimensions = vec![Spent::default(); self.dimensions.len()];
+            self.open = Some(Ended { step, begin: at, dimensions, ..Ended::default() });
+        }
+    }
+
+    fn go(&mut self, to: i64) {
+        let (computation, open) = (&mut self.computation, &mut self.open);
+        self.sweep.go(to, |stretch| {
+            let computed = computation.between(stretch.from, stretch.to);
+            if let Some(open) = open {
+                open.add(stretch, computed);
+            }
+        });
+    }
+}
+
+fn pass_dimension(sweep: &mut Sweep, dimension: usize, to: i64, open: Option<&mut Ended>) {
+    let spent = open.and_then(|open| open.dimensions.get_mut(dimension));
+    let mut unused = Spent::default();
+    let spent = spent.unwrap_or(&mut unused);
+    sweep.go(to, |stretch| {
+        let length = stretch.to - stretch.from;
+        if stretch.doing != Doing::Nothing {
+            spent.time += length;
+        }
+        if stretch.doing == Doing::Waiting {
+            spent.wait += length;
+        }
+    });
+}
+
+impl Ended {
+    fn add(&mut self, stretch: Stretch, computed: i64) {
+        let length = stretch.to - stretch.from;
+        let [length_ns, computed_ns, unknown_ns] = [length, computed, stretch.not_compared].map(i64::unsigned_abs);
+        let alone = length_ns - computed_ns;
+        let budget = &mut self.budget;
+        budget.total_ns += length_ns;
+        budget.not_compared_ns += unknown_ns;
+        match stretch.doing {
+            Doing::Waiting => {
+                self.wait += length;
+                (budget.waiting_ns, budget.overlapped_ns) =
+                    (budget.waiting_ns + alone, budget.overlapped_ns + computed_ns);
+            }
+            Doing::Transferring => {
+                budget.transferring_ns += alone;
+                budget.overlapped_ns += computed_ns;
+            }
+            Doing::Nothing => {
+                budget.idle_ns += alone;
+                budget.computing_ns += computed_ns;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Calls whose times go backwards by less than 128 calls lose nothing; one that comes later counts from then on.
+    #[test]
+    fn calls_wait_for_their_place_in_time() {
+        let mut lane = Lane::new(1, Computation::default());
+        let mut ended = vec![];
+        lane.event(Event::Begin(0, 0), &mut ended);
+        for call in (0..1000i64).map(|number| number ^ 63) {
+            lane.call([10 * call, 10 * call + 4], Some(1), 0, &mut ended);
+        }
+        lane.event(Event::Begin(1, 10_500), &mut ended);
+        lane.event(Event::Begin(2, 11_000), &mut ended);
+        (1100..1400).for_each(|call| lane.call([10 * call, 10 * call + 4], Some(1), 0, &mut ended));
+        lane.call([10_400, 10_404], Some(1), 0, &mut ended);
+        lane.event(Event::Complete(2, 13_994), &mut ended);
+        lane.finish(&mut ended);
+        let budgets: Vec<_> =
+            ended.iter().map(|of| (of.length, of.budget.waiting_ns, of.budget.transferring_ns)).collect();
+        assert_eq!(budgets, [(10_500, 1000, 3000), (500, 0, 0), (2994, 300, 900)]);
+        assert_eq!((lane.late, ended[0].dimensions[0]), (1, Spent { time: 4000, wait: 1000 }));
+        assert!(ended.iter().all(|of| of.budget.total_ns == of.length as u64));
+    }
+
+    /// What belongs to no complete step is in no figure.
+    #[test]
+    fn a_step_that_is_not_complete_does_not_count() {
+        let (mut lane, mut ended) = (Lane::new(1, Computation::default()), vec![]);
+        lane.call([0, 50], None, 0, &mut ended);
+        lane.event(Event::Begin(0, 100), &mut ended);
+        lane.call([100, 150], None, 0, &mut ended);
+        lane.event(Event::Leave(200), &mut ended);
+        lane.call([200, 250], None, 0, &mut ended);
+        lane.event(Event::Begin(1, 300), &mut ended);
+        lane.call([300, 350], None, 0, &mut ended);
+        lane.finish(&mut ended);
+        let [only] = &ended[..] else { panic!("one step: {ended:?}") };
+        assert_eq!(
+            (only.step, only.length, only.budget.transferring_ns, only.budget.not_compared_ns),
+            (0, 100, 50, 50)
+        );
+    }
+
+    /// The last call of a step may end behind the next step's begin: the next step is not complete by that.
+    #[test]
+    fn a_step_is_complete_by_its_own_calls() {
+        let (mut lane, mut ended) = (Lane::new(1, Computation::default()), vec![]);
+        lane.event(Event::Begin(0, 0), &mut ended);
+        lane.call([0, 200], None, 0, &mut ended);
+        lane.event(Event::Complete(0, 200), &mut ended);
+        lane.event(Event::Begin(1, 100), &mut ended);
+        lane.call([100, 300], None, 0, &mut ended);
+        lane.finish(&mut ended);
+        assert_eq!(ended.iter().map(|of| (of.step, of.length)).collect::<Vec<_>>(), [(0, 100)]);
+    }
+}

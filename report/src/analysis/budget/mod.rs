@@ -1,0 +1,170 @@
+//! Where the time of a step goes: waiting, transferring, computing, nothing. The parts are disjoint, in whole
+//! nanoseconds, and add up to the steps' length.
+
+mod computation;
+mod lane;
+mod shares;
+mod sweep;
+
+pub(crate) use lane::Ended;
+
+use crate::analysis::dimension::Dimensions;
+use crate::analysis::factor::{factors, moved};
+use crate::analysis::steps::Event;
+use crate::answer::{Budget, GpuBudget, Part};
+use crate::job::{Job, Kernels, Links};
+use crate::stream::{Call, Judged};
+use computation::Computation;
+use lane::Lane;
+use shares::{Counted, DimensionShares};
+
+/// Sums of a GPU's steps.
+#[derive(Debug, Clone, Copy, Default)]
+struct Total {
+    now: GpuBudget,
+    /// Without the last step.
+    before: GpuBudget,
+    steps: u64,
+}
+
+/// The budgets of all GPUs on their way.
+#[derive(Debug)]
+pub(crate) struct Budgets {
+    lanes: Vec<Lane>,
+    totals: Vec<Total>,
+    shares: DimensionShares,
+    links: Links,
+    /// Calls in steps behind the warm-up, and those with a GPU time.
+    calls: u64,
+    timed: u64,
+    ended: Vec<Ended>,
+}
+
+impl Budgets {
+    pub(crate) fn new(
+        job: &Job,
+        dimensions: &Dimensions,
+        links: &Links,
+        kernels: Option<Kernels>,
+        common: &dyn Fn(usize, u64) -> i64,
+    ) -> Self {
+        let computations = Computation::of(job, kernels, common);
+        let lane = |computation| Lane::new(dimensions.distinct().len(), computation);
+        Self {
+            lanes: computations.into_iter().map(lane).collect(),
+            totals: vec![Total::default(); job.gpus.len()],
+            shares: DimensionShares::default(),
+            links: links.clone(),
+            calls: 0,
+            timed: 0,
+            ended: vec![],
+        }
+    }
+
+    /// Takes in what happens to a GPU's step.
+    pub(crate) fn event(&mut self, gpu: usize, event: Event) {
+        if let Some(lane) = self.lanes.get_mut(gpu) {
+            lane.event(event, &mut self.ended);
+        }
+    }
+
+    /// Takes in a call that belongs to a step that counts, or to none.
+    pub(crate) fn call(&mut self, job: &Job, judged: &Judged, step: Option<u64>, dimension: usize) {
+        let (part, call) = (&judged.part, judged.call());
+        if let Some(step) = step {
+            self.calls += 1;
+            self.timed += u64::from(part.span.is_some());
+            let communicator = job.communicators.get(call.communicator);
+            let rated = communicator.and_then(|of| self.links.of(of.comm).zip(bus_bytes(call, of.nranks)));
+            let (is_timed, is_compared) = (part.span.is_some(), part.wait.is_some());
+            // GB/s are bytes per nanosecond
+            let at_full_rate = rated.map(|(rate, bytes)| bytes / rate);
+            self.shares.call(step, dimension, Counted { bytes: call.bytes, is_timed, is_compared, at_full_rate });
+        }
+        if let (Some(span), Some(lane)) = (part.span, self.lanes.get_mut(call.gpu)) {
+            lane.call(span, part.wait, dimension, &mut self.ended);
+        }
+    }
+
+    /// Ends a GPU's way.
+    pub(crate) fn finish(&mut self, gpu: usize) {
+        if let Some(lane) = self.lanes.get_mut(gpu) {
+            lane.finish(&mut self.ended);
+        }
+    }
+
+    /// Returns the steps of the GPU that have ended since the last call or event, and forgets them.
+    pub(crate) fn ended(&mut self) -> Vec<Ended> {
+        std::mem::take(&mut self.ended)
+    }
+
+    /// Counts a step that a GPU has ended.
+    pub(crate) fn end(&mut self, gpu: usize, step: u64, ended: &Ended) {
+        self.shares.end(step, ended);
+        if let Some(total) = self.totals.get_mut(gpu) {
+            total.before = total.now;
+            total.now.add(&ended.budget);
+            total.steps += 1;
+        }
+    }
+
+    /// Makes the answer: of the first `steps` steps, or of the whole recording.
+    pub(crate) fn answer(&self, dimensions: &Dimensions, of_steps: bool, steps: u64) -> (Part<Budget>, Vec<String>) {
+        let late: u64 = self.lanes.iter().map(|lane| lane.late).sum();
+        let timed = self.timed.saturating_sub(late);
+        if timed == 0 || steps == 0 {
+            return (Part::Absent("no operation has a time of the GPU".into()), vec![]);
+        }
+        // a recording may end within a step of some GPUs
+        let of_gpu = |total: &Total| if total.steps > steps { total.before } else { total.now };
+        let gpus: Vec<GpuBudget> = self.totals.iter().map(of_gpu).collect();
+        let mut whole = GpuBudget::default();
+        gpus.iter().for_each(|gpu| whole.add(gpu));
+        let known = || self.lanes.iter().zip(&gpus).filter(|(lane, _)| lane.computation.is_known());
+        let in_nccl: u64 = known().map(|(_, gpu)| gpu.waiting_ns + gpu.transferring_ns + gpu.overlapped_ns).sum();
+        let overlapped: u64 = known().map(|(_, gpu)| gpu.overlapped_ns).sum();
+        let (with, all) = (known().count(), self.lanes.len());
+        let has_links = self.links.others.is_some() || !self.links.by_comm.is_empty();
+        let budget = Budget {
+            of_steps,
+            steps,
+            with_kernels: with > 0,
+            overlap: (in_nccl > 0).then(|| overlapped as f64 / in_nccl as f64),
+            dimensions: self.shares.answer(dimensions, steps, has_links),
+            timed: timed as f64 / self.calls.max(1) as f64,
+            whole,
+            gpus,
+        };
+        let mut notes = vec![];
+        if with > 0 && with < all {
+            notes.push(format!("Kernels of the computation are known of {with} of {all} GPUs; the overlap is theirs."));
+        }
+        if late > 0 {
+            notes.push(format!(
+                "{late} operations ran more than 128 operations before their place in the host's order; \
+                                their times are not in the budget."
+            ));
+        }
+        (Part::Known(budget), notes)
+    }
+}
+
+/// Returns the bytes on the bus. A broadcast and a reduce have nccl-tests' factor 1: they have no bandwidth of their own,
+/// because some ranks leave early, but their bytes use the link.
+fn bus_bytes(call: &Call, nranks: i32) -> Option<f64> {
+    let function = call.function.text();
+    let early = || matches!(function.as_str(), "Broadcast" | "Reduce").then_some(1.0);
+    factors(call.kind, &function, nranks).1.or_else(early).map(|factor| factor * moved(call) as f64)
+}
+
+impl GpuBudget {
+    fn add(&mut self, other: &Self) {
+        self.total_ns += other.total_ns;
+        self.waiting_ns += other.waiting_ns;
+        self.transferring_ns += other.transferring_ns;
+        self.overlapped_ns += other.overlapped_ns;
+        self.computing_ns += other.computing_ns;
+        self.idle_ns += other.idle_ns;
+        self.not_compared_ns += other.not_compared_ns;
+    }
+}

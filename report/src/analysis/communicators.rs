@@ -1,0 +1,162 @@
+//! The communicators: their members, their sizes, their operations.
+
+use super::ranges::ranges;
+use crate::answer::{Communicators, Dimension, Made, Part};
+use crate::job::{Communicator, Job};
+use crate::stream::{Judged, Listener};
+
+/// Operations of a communicator.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sum {
+    operations: u64,
+    bytes: u64,
+}
+
+/// Listens for the operations of communicators.
+#[derive(Debug)]
+pub struct Usage {
+    sums: Vec<Sum>,
+}
+
+/// Brings a time of a process' clock (its place, nanoseconds) to the common clock; `None` where that is unknown.
+pub type Clock<'a> = dyn Fn(usize, u64) -> Option<i64> + 'a;
+
+impl Usage {
+    /// Begins to listen.
+    pub fn new(job: &Job) -> Self {
+        Self { sums: vec![Sum::default(); job.communicators.len()] }
+    }
+
+    /// Adds operations of a communicator, by its place in the job.
+    pub fn add(&mut self, communicator: usize, operations: u64, bytes: u64) {
+        if let Some(sum) = self.sums.get_mut(communicator) {
+            sum.operations = sum.operations.saturating_add(operations);
+            sum.bytes = sum.bytes.saturating_add(bytes);
+        }
+    }
+
+    /// Returns the part of the answer. Dimensions are by place of the communicator; `begin` is the job's first call on
+    /// the common clock, where it is known.
+    pub fn finish(
+        self,
+        job: &Job,
+        dimensions: &[Dimension],
+        clock: &Clock<'_>,
+        begin: Option<i64>,
+    ) -> Part<Communicators> {
+        if job.communicators.is_empty() {
+            return Part::Absent("NCCL made no communicator.".into());
+        }
+        let row = |((place, communicator), sum): ((usize, &Communicator), Sum)| Made {
+            dimension: dimensions
+                .get(place)
+                .cloned()
+                .unwrap_or_else(|| Dimension { name: "unknown".into(), ..Dimension::default() }),
+            operations: sum.operations,
+            bytes: sum.bytes,
+            ..made(job, communicator, clock, begin)
+        };
+        Part::Known(Communicators { rows: job.communicators.iter().enumerate().zip(self.sums).map(row).collect() })
+    }
+}
+
+/// Returns a communicator without its operations.
+fn made(job: &Job, communicator: &Communicator, clock: &Clock<'_>, begin: Option<i64>) -> Made {
+    let process = |gpu: usize| job.gpus.get(gpu).map(|gpu| gpu.process);
+    let moments: Option<Vec<i64>> = communicator
+        .members
+        .iter()
+        .map(|member| clock(process(member.gpu)?, Some(member.made).filter(|&made| made > 0)?))
+        .collect();
+    let ends = moments.and_then(|moments| Some([*moments.iter().min()?, *moments.iter().max()?]));
+    Made {
+        comm: format!("{:016x}", communicator.comm),
+        name: communicator.name.clone(),
+        nranks: communicator.nranks,
+        here: communicator.members.len() as u64,
+        nnodes: communicator.nnodes,
+        members: ranges(communicator.members.iter().filter_map(|member| i64::try_from(member.gpu).ok())),
+        made_us: ends.zip(begin).map(|([first, _], begin)| (first - begin) as f64 / 1e3),
+        // a rank that is not here may have been the last one
+        init_us: ends.filter(|_| communicator.is_whole()).map(|[first, last]| (last - first) as f64 / 1e3),
+        ..Made::default()
+    }
+}
+
+impl Listener for Usage {
+    fn call(&mut self, _job: &Job, judged: &Judged) {
+        let call = judged.call();
+        let (operations, bytes) = match call.messages.len() {
+            0 => (1, call.bytes),
+            count => (count as u64, call.messages.iter().fold(0, |sum: u64, it| sum.saturating_add(it.bytes))),
+        };
+        self.add(call.communicator, operations, bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::made::{collective, exchange, job, occurrence, play};
+    use crate::answer::Origin;
+
+    #[test]
+    fn a_communicator_has_its_members_its_init_and_its_operations() {
+        let mut job = job(&[0; 32], &[&[0, 8, 16, 24], &[0, 1]]);
+        // clocks are an hour apart
+        const HOUR: u64 = 3_600_000_000_000;
+        for (rank, member) in (0..).zip(&mut job.communicators[0].members) {
+            member.made = (member.gpu as u64 + 1) * HOUR + [5_000, 2_000, 9_000, 7_000][rank];
+        }
+        job.communicators[0].name = "dp".into();
+        let mut usage = Usage::new(&job);
+        let all = [
+            collective(&job, 0, 0, "AllReduce", 100, &[0; 4], 10),
+            occurrence(
+                1,
+                vec![
+                    (exchange(&job, 1, 0, &[(1, true, 30), (1, false, 50)]), [0, 10]),
+                    (exchange(&job, 1, 1, &[(0, false, 30), (0, true, 50)]), [0, 10]),
+                ],
+                0,
+            ),
+        ];
+        play(&mut usage, &job, &all);
+        let clock = |process: usize, time: u64| Some((time - (process as u64 + 1) * HOUR) as i64);
+        let dimension = Dimension { name: "DP".into(), origin: Origin::Name };
+        let part = usage.finish(&job, std::slice::from_ref(&dimension), &clock, Some(1_000));
+        let [first, second] = part.known().unwrap().rows.as_slice() else { panic!("two communicators") };
+        let expected = Made {
+            comm: "0000000000000001".into(),
+            name: "dp".into(),
+            nranks: 4,
+            here: 4,
+            nnodes: 1,
+            members: "0-24:8".into(),
+            made_us: Some(1.0),
+            init_us: Some(7.0),
+            parent: None,
+            dimension,
+            operations: 4,
+            bytes: 400,
+        };
+        assert_eq!(*first, expected);
+        assert_eq!((second.members.as_str(), second.operations, second.bytes), ("0-1", 4, 160));
+        assert_eq!((second.made_us, second.init_us, second.dimension.name.as_str()), (None, None, "unknown"));
+    }
+
+    #[test]
+    fn unknown_clocks_leave_the_init_out() {
+        let mut job = job(&[0; 2], &[&[0, 1]]);
+        job.communicators[0].members[0].made = 5;
+        job.communicators[0].members[1].made = 6;
+        let part = Usage::new(&job).finish(&job, &[], &|process, time| (process == 0).then_some(time as i64), Some(0));
+        assert_eq!(part.known().unwrap().rows[0].init_us, None);
+        let clock = |_, time| Some(time as i64);
+        let init = |job: &Job| Usage::new(job).finish(job, &[], &clock, Some(0)).known().unwrap().rows[0].init_us;
+        assert_eq!(init(&job), Some(0.001));
+        job.communicators[0].nranks = 3;
+        assert_eq!(init(&job), None);
+        assert!(Usage::new(&Job::default()).finish(&Job::default(), &[], &|_, _| None, None).absent().is_some());
+    }
+}

@@ -1,0 +1,56 @@
+//! What is done in a communicator.
+
+use common::name::Name;
+use std::collections::BTreeMap;
+
+/// Operations of all ranks of a communicator.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Number and bytes of the collectives by function.
+    pub collectives: BTreeMap<Name, [u64; 2]>,
+    /// Number of exchanges: sends and receives of one group.
+    pub exchanges: u64,
+    /// Those of `exchanges` that go to every other rank.
+    pub all_to_all: u64,
+    /// Those of `exchanges` in which a rank sends to itself, as an all-to-all does.
+    pub to_itself: u64,
+}
+
+impl Tally {
+    /// Returns the number of collectives.
+    pub fn collectives(&self) -> u64 {
+        self.collectives.values().map(|[count, _]| count).sum()
+    }
+
+    /// Returns the bytes of the collectives.
+    pub fn bytes(&self) -> u64 {
+        self.collectives.values().fold(0, |sum, [_, bytes]| sum.saturating_add(*bytes))
+    }
+
+    /// Returns the number and the bytes of the collectives of a function.
+    pub fn function(&self, text: &str) -> [u64; 2] {
+        self.collectives.iter().find(|(name, _)| name.text() == text).map_or([0; 2], |(_, of)| *of)
+    }
+
+    /// Adds another tally.
+    pub fn add(&mut self, other: &Self) {
+        for (function, [count, bytes]) in &other.collectives {
+            let of = self.collectives.entry(*function).or_default();
+            *of = [of[0] + count, of[1].saturating_add(*bytes)];
+        }
+        self.exchanges += other.exchanges;
+        self.all_to_all += other.all_to_all;
+        self.to_itself += other.to_itself;
+    }
+}
+
+/// Tallies by place of the communicator in the job.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Tallies(pub Vec<Tally>);
+
+impl Tallies {
+    /// Makes empty tallies of so many communicators.
+    pub fn new(communicators: usize) -> Self {
+        Self(vec![Tally::default(); communicators])
+    }
+}

@@ -1,0 +1,144 @@
+//! Who is late: waits, delay costs and the operations that cost most.
+//!
+//! The others' waits for the rank that came last are its **delay cost**. The cost is **propagated** if the rank's call
+//! before, on any communicator, had waited for at least as long as the rank is late now; else the delay is its **own**.
+//! So a delay is charged once, to the rank where it began. The call before is the one of the GPU that ended last before
+//! this one began. A wait is known within its error, which counts in favour of "propagated"; a wait that is unknown
+//! explains nothing. Calls of one kernel have one time: the kernel waits once, and delays others once.
+
+mod map;
+mod recent;
+#[cfg(test)]
+mod tests;
+mod worst;
+
+use crate::answer::{Late, Part, RankLate};
+use crate::job::Job;
+use crate::stream::{Judged, Listener, Occurrence};
+use map::Map;
+use recent::{Before, Delay, Recent, Recently};
+use worst::Worst;
+
+/// Sums of one GPU, nanoseconds.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sums {
+    calls: u64,
+    wait: u64,
+    last: u64,
+    cost: u64,
+    propagated: u64,
+}
+
+impl Sums {
+    fn row(&self) -> RankLate {
+        let microseconds = |nanoseconds: u64| nanoseconds as f64 / 1e3;
+        RankLate {
+            calls: self.calls,
+            wait_us: microseconds(self.wait),
+            last: self.last,
+            cost_us: microseconds(self.cost),
+            own_us: microseconds(self.cost - self.propagated),
+            propagated_us: microseconds(self.propagated),
+        }
+    }
+}
+
+/// Listens for waits and delays.
+#[derive(Debug)]
+pub struct Waits {
+    sums: Vec<Sums>,
+    recent: Vec<Recent>,
+    worst: Worst,
+    map: Map,
+    compared: u64,
+    resolved: u64,
+    /// Begin of the job's first operation, nanoseconds of the common clock.
+    first: Option<i64>,
+}
+
+impl Waits {
+    /// Begins to listen. The answer will have this many of the worst operations.
+    pub fn new(job: &Job, top: usize) -> Self {
+        let gpus = job.gpus.len();
+        Self {
+            sums: vec![Sums::default(); gpus],
+            recent: vec![Recent::default(); gpus],
+            worst: Worst::new(top),
+            map: Map::new(gpus),
+            compared: 0,
+            resolved: 0,
+            first: None,
+        }
+    }
+
+    /// Returns the part of the answer, absent if no operation's ranks could be compared.
+    pub fn finish(mut self, job: &Job) -> Part<Late> {
+        for gpu in 0..self.recent.len() {
+            while let Some((delay, before)) = self.recent.get_mut(gpu).and_then(Recent::rest) {
+                self.charge(gpu, &delay, before);
+            }
+        }
+        let Some(first) = self.first.filter(|_| self.compared > 0) else {
+            return Part::Absent(
+                "Waits are unknown: no operation has a GPU time on all of its ranks with clocks that were compared."
+                    .into(),
+            );
+        };
+        Part::Known(Late {
+            ranks: self.sums.iter().map(Sums::row).collect(),
+            compared: self.compared,
+            resolved: self.resolved,
+            worst: self.worst.rows(job, first),
+            map: self.map.finish(first),
+            ..Late::default()
+        })
+    }
+
+    fn charge(&mut self, gpu: usize, delay: &Delay, before: Option<Before>) {
+        let is_propagated = before.is_some_and(|before| before.explains(delay.lateness));
+        if let Some(sums) = self.sums.get_mut(gpu) {
+            sums.last += 1;
+            sums.cost = sums.cost.saturating_add(delay.cost);
+            if is_propagated {
+                sums.propagated = sums.propagated.saturating_add(delay.cost);
+            }
+        }
+        self.worst.add(gpu, delay, before, is_propagated);
+    }
+}
+
+impl Listener for Waits {
+    fn occurrence(&mut self, _job: &Job, occurrence: &Occurrence) {
+        if let Some(compared) = occurrence.compared {
+            self.compared += 1;
+            self.resolved += u64::from(compared.last.is_some());
+        }
+    }
+
+    fn call(&mut self, _job: &Job, judged: &Judged) {
+        let Some([start, stop]) = judged.part.span else { return };
+        self.first = Some(self.first.map_or(start, |first| first.min(start)));
+        let call = judged.call();
+        let gpu = call.gpu;
+        let is_again = |recent: &Recent| call.is_fused && recent.has(call.communicator, [start, stop]);
+        if self.recent.get(gpu).is_some_and(is_again) {
+            return;
+        }
+        let wait = judged.part.wait.map(|wait| wait.max(0));
+        if let (Some(wait), Some(sums)) = (wait, self.sums.get_mut(gpu)) {
+            sums.calls += 1;
+            sums.wait = sums.wait.saturating_add(wait.unsigned_abs());
+            self.map.add(gpu, [start, stop], wait);
+        }
+        let Some(recent) = self.recent.get_mut(gpu) else { return };
+        let before = Before {
+            function: call.function,
+            communicator: call.communicator,
+            wait: wait.unwrap_or(0),
+            likely: judged.part.likely,
+        };
+        if let Some((delay, before)) = recent.add(Recently { start, stop, before, delay: Delay::of(judged) }) {
+            self.charge(gpu, &delay, before);
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! The recent calls of a GPU, among which is the call before a late one.
+//!
+//! Calls come in the order in which the host enqueued them. On another stream a later call may end earlier, so a late
+//! call is judged only when some more calls are known.
+
+use crate::stream::Judged;
+use common::name::Name;
+use std::collections::VecDeque;
+
+/// Number of calls behind a late one that are waited for, and of calls ahead of it that are kept.
+const AROUND: usize = 32;
+
+/// A delay of others by a call.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Delay {
+    pub(super) cost: u64,
+    pub(super) lateness: i64,
+    pub(super) occurrence: u64,
+    pub(super) communicator: usize,
+    pub(super) function: Name,
+    pub(super) sequence: Option<(u64, u32)>,
+    pub(super) bytes: u64,
+    /// Its begin, which is the latest of all ranks.
+    pub(super) start: i64,
+}
+
+impl Delay {
+    /// Returns the delay of a call that came last by more than the error.
+    pub(super) fn of(judged: &Judged) -> Option<Self> {
+        let call = judged.call();
+        Some(Self {
+            cost: u64::try_from(judged.cost?).unwrap_or(0),
+            lateness: judged.lateness,
+            occurrence: judged.occurrence,
+            communicator: call.communicator,
+            function: call.function,
+            sequence: call.sequence,
+            bytes: call.bytes,
+            start: judged.part.span?[0],
+        })
+    }
+}
+
+/// The call before a late one.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Before {
+    pub(super) function: Name,
+    pub(super) communicator: usize,
+    /// How long it waited, nanoseconds.
+    pub(super) wait: i64,
+    /// Error of the wait that 19 of 20 do not exceed.
+    pub(super) likely: i64,
+}
+
+impl Before {
+    /// Returns whether its wait is the cause of this lateness.
+    pub(super) fn explains(&self, lateness: i64) -> bool {
+        self.wait > 0 && self.wait.saturating_add(self.likely) >= lateness
+    }
+}
+
+/// A call with a GPU time.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Recently {
+    pub(super) start: i64,
+    pub(super) stop: i64,
+    pub(super) before: Before,
+    pub(super) delay: Option<Delay>,
+}
+
+/// The recent calls of a GPU.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Recent {
+    calls: VecDeque<Recently>,
+    /// Place of the first call that was not looked at.
+    next: usize,
+}
+
+impl Recent {
+    /// Returns whether a call of this communicator had this time.
+    pub(super) fn has(&self, communicator: usize, span: [i64; 2]) -> bool {
+        self.calls.iter().any(|call| call.before.communicator == communicator && [call.start, call.stop] == span)
+    }
+
+    /// Adds the next call. Returns the delay that can be judged now, if there is one, with the call before it.
+    pub(super) fn add(&mut self, call: Recently) -> Option<(Delay, Option<Before>)> {
+        self.calls.push_back(call);
+        if self.calls.len() - self.next <= AROUND {
+            return None;
+        }
+        let found = self.look();
+        if self.next > AROUND {
+            self.calls.pop_front();
+            self.next -= 1;
+        }
+        found
+    }
+
+    /// Returns the next delay when no more calls come.
+    pub(super) fn rest(&mut self) -> Option<(Delay, Option<Before>)> {
+        while self.next < self.calls.len() {
+            let found = self.look();
+            if found.is_some() {
+                return found;
+            }
+        }
+        None
+    }
+
+    fn look(&mut self) -> Option<(Delay, Option<Before>)> {
+        let call = *self.calls.get(self.next)?;
+        self.next += 1;
+        let delay = call.delay?;
+        // times are known within the error
+        let is_before = |it: &&Recently| it.start < call.start && it.stop <= call.start + call.before.likely;
+        let before = self.calls.iter().filter(is_before).max_by_key(|it| it.stop);
+        Some((delay, before.map(|it| it.before)))
+    }
+}

@@ -1,0 +1,125 @@
+//! Jobs of known delays.
+
+use super::*;
+use crate::analysis::made::{collective, job, play};
+use crate::stream::Occurrence;
+
+fn late(job: &Job, occurrences: &[Occurrence]) -> Late {
+    let mut waits = Waits::new(job, 3);
+    play(&mut waits, job, occurrences);
+    waits.finish(job).known().unwrap().clone()
+}
+
+/// GPUs 0 and 1 share communicator 0, GPUs 1 and 2 communicator 1, GPUs 2 and 3 communicator 2. GPU 0 is late by 100 us
+/// in the first one, and the delay runs through the others.
+#[test]
+fn a_delay_is_charged_once_and_not_again_downstream() {
+    let job = job(&[0; 4], &[&[0, 1], &[1, 2], &[2, 3]]);
+    let late = late(
+        &job,
+        &[
+            collective(&job, 0, 0, "AllReduce", 64, &[100_000, 0], 110_000),
+            collective(&job, 1, 1, "AllReduce", 64, &[112_000, 12_000], 122_000),
+            collective(&job, 2, 2, "AllReduce", 64, &[124_000, 24_000], 134_000),
+        ],
+    );
+    assert_eq!((late.compared, late.resolved), (3, 3));
+    let costs: Vec<_> = late.ranks.iter().map(|rank| (rank.cost_us, rank.own_us, rank.propagated_us)).collect();
+    assert_eq!(costs, [(100.0, 100.0, 0.0), (100.0, 0.0, 100.0), (100.0, 0.0, 100.0), (0.0, 0.0, 0.0)]);
+    let waits: Vec<_> = late.ranks.iter().map(|rank| (rank.calls, rank.wait_us, rank.last)).collect();
+    assert_eq!(waits, [(1, 0.0, 1), (2, 100.0, 1), (2, 100.0, 1), (1, 100.0, 0)]);
+    let [first, second, third] = late.worst.as_slice() else { panic!("three operations") };
+    assert_eq!((first.gpu, first.propagated, first.before.clone(), first.time_us), (0, false, None, 100.0));
+    let before = Some(("AllReduce".to_owned(), "0000000000000001".to_owned(), 100.0));
+    assert_eq!((second.gpu, second.propagated, second.late_us, second.before.clone()), (1, true, 100.0, before));
+    assert_eq!((third.comm.as_str(), third.cost_us), ("0000000000000003", 100.0));
+}
+
+/// A GPU that waited for 40 us and is late by 100 us is late by itself.
+#[test]
+fn a_short_wait_is_no_excuse() {
+    let job = job(&[0; 3], &[&[0, 1], &[1, 2]]);
+    let late = late(
+        &job,
+        &[
+            collective(&job, 0, 0, "AllReduce", 64, &[40_000, 0], 50_000),
+            collective(&job, 1, 1, "AllReduce", 64, &[150_000, 50_000], 160_000),
+        ],
+    );
+    assert_eq!((late.ranks[1].own_us, late.ranks[1].propagated_us), (100.0, 0.0));
+}
+
+/// Three others wait for 100, 70 and 40 us.
+#[test]
+fn the_cost_is_the_sum_of_the_others_waits() {
+    let job = job(&[0; 4], &[&[0, 1, 2, 3]]);
+    let late = late(&job, &[collective(&job, 0, 0, "AllGather", 64, &[0, 30_000, 60_000, 100_000], 120_000)]);
+    assert_eq!((late.ranks[3].cost_us, late.ranks[3].last, late.worst[0].late_us), (210.0, 1, 40.0));
+    assert_eq!(late.ranks.iter().map(|rank| rank.wait_us).sum::<f64>(), 210.0);
+}
+
+/// On another stream, a call that was enqueued later has ended before the late one began.
+#[test]
+fn the_call_before_may_have_been_enqueued_later() {
+    let job = job(&[0; 3], &[&[0, 1], &[1, 2]]);
+    let late = late(
+        &job,
+        &[
+            collective(&job, 0, 1, "AllReduce", 64, &[112_000, 12_000], 122_000),
+            collective(&job, 1, 0, "AllReduce", 64, &[100_000, 0], 110_000),
+        ],
+    );
+    assert_eq!((late.ranks[1].own_us, late.ranks[1].propagated_us), (0.0, 100.0));
+}
+
+/// The call that waited ended long before: another one, without a wait, came between.
+#[test]
+fn a_wait_before_the_call_before_does_not_count() {
+    let job = job(&[0; 3], &[&[0, 1], &[1, 2]]);
+    let mut occurrences = vec![collective(&job, 0, 0, "AllReduce", 64, &[100_000, 0], 110_000)];
+    for number in 1..=200 {
+        let start = number as i64 * 200_000;
+        occurrences.push(collective(&job, number, 0, "AllReduce", 64, &[start, start], start + 10_000));
+    }
+    occurrences.push(collective(&job, 201, 1, "AllReduce", 64, &[50_000_000, 49_900_000], 51_000_000));
+    let late = late(&job, &occurrences);
+    assert_eq!((late.ranks[1].own_us, late.ranks[1].propagated_us), (100.0, 0.0));
+    assert_eq!((late.compared, late.resolved), (202, 2));
+}
+
+#[test]
+fn the_worst_operations_are_few_and_in_order() {
+    let job = job(&[0; 2], &[&[0, 1]]);
+    let of = |number: u64| {
+        let begin = number as i64 * 1_000_000;
+        let delay = [50_000, 10_000, 70_000, 70_000, 20_000][number as usize % 5];
+        collective(&job, number, 0, "AllReduce", 64, &[begin, begin + delay], begin + 80_000)
+    };
+    let late = late(&job, &(0..50).map(of).collect::<Vec<_>>());
+    let worst: Vec<_> = late.worst.iter().map(|it| (it.sequence, it.cost_us)).collect();
+    assert_eq!(worst, [(Some((2, 0)), 70.0), (Some((3, 0)), 70.0), (Some((7, 0)), 70.0)]);
+}
+
+/// Two all-reduces of one group share a kernel: it waits once.
+#[test]
+fn a_shared_kernel_waits_once() {
+    let job = job(&[0; 2], &[&[0, 1]]);
+    let mut both = [0, 1].map(|number| collective(&job, number, 0, "AllReduce", 64, &[100_000, 0], 110_000));
+    let apart = late(&job, &both);
+    assert_eq!((apart.ranks[0].cost_us, apart.ranks[1].wait_us, apart.ranks[1].calls), (200.0, 200.0, 2));
+    both.iter_mut().flat_map(|it| &mut it.parts).for_each(|part| part.call.is_fused = true);
+    let fused = late(&job, &both);
+    assert_eq!((fused.ranks[0].cost_us, fused.ranks[1].wait_us, fused.ranks[1].calls), (100.0, 100.0, 1));
+    assert_eq!((fused.ranks[0].last, fused.worst.len(), fused.compared), (1, 1, 2));
+}
+
+#[test]
+fn nothing_compared_is_said() {
+    let job = job(&[0; 2], &[&[0, 1]]);
+    let mut occurrence = collective(&job, 0, 0, "AllReduce", 64, &[0, 5], 10);
+    occurrence.compared = None;
+    occurrence.parts.iter_mut().for_each(|part| part.wait = None);
+    let mut waits = Waits::new(&job, 3);
+    play(&mut waits, &job, &[occurrence]);
+    assert!(waits.finish(&job).absent().is_some_and(|reason| reason.starts_with("Waits are unknown")));
+}

@@ -1,0 +1,65 @@
+//! The operations that cost the others most.
+
+use super::recent::{Before, Delay};
+use crate::answer::WorstOperation;
+use crate::job::Job;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    gpu: usize,
+    delay: Delay,
+    before: Option<Before>,
+    is_propagated: bool,
+}
+
+/// The worst operations, longest cost first. Of two that cost the same, the earlier one is the worse.
+#[derive(Debug)]
+pub(super) struct Worst {
+    entries: BTreeMap<(Reverse<u64>, u64), Entry>,
+    most: usize,
+}
+
+impl Worst {
+    pub(super) fn new(most: usize) -> Self {
+        Self { entries: BTreeMap::new(), most }
+    }
+
+    pub(super) fn add(&mut self, gpu: usize, delay: &Delay, before: Option<Before>, is_propagated: bool) {
+        if delay.cost == 0 {
+            return;
+        }
+        let entry = Entry { gpu, delay: *delay, before, is_propagated };
+        self.entries.insert((Reverse(delay.cost), delay.occurrence), entry);
+        if self.entries.len() > self.most {
+            self.entries.pop_last();
+        }
+    }
+
+    /// Returns the rows, with times since the job's first operation.
+    pub(super) fn rows(&self, job: &Job, first: i64) -> Vec<WorstOperation> {
+        let comm = |place: usize| {
+            let communicator = job.communicators.get(place);
+            format!("{:016x}", communicator.map_or(0, |communicator| communicator.comm))
+        };
+        let row = |entry: &Entry| {
+            let delay = &entry.delay;
+            WorstOperation {
+                comm: comm(delay.communicator),
+                function: delay.function.text(),
+                sequence: delay.sequence,
+                bytes: delay.bytes,
+                time_us: (delay.start - first) as f64 / 1e3,
+                gpu: entry.gpu,
+                late_us: delay.lateness as f64 / 1e3,
+                cost_us: delay.cost as f64 / 1e3,
+                propagated: entry.is_propagated,
+                before: entry
+                    .before
+                    .map(|before| (before.function.text(), comm(before.communicator), before.wait as f64 / 1e3)),
+            }
+        };
+        self.entries.values().map(row).collect()
+    }
+}

@@ -1,0 +1,142 @@
+//! Jobs and occurrences made by hand, for tests.
+
+use crate::job::{Communicator, Gpu, Job, Member, Process, Source};
+use crate::stream::{Call, Compared, Judged, Kind, Listener, Message, Occurrence, Part};
+use common::name::Name;
+use std::ffi::CString;
+
+pub(super) fn name(text: &str) -> Name {
+    Name::of(Some(CString::new(text).unwrap().as_c_str()))
+}
+
+/// Returns a job of GPUs on these nodes, a process each, with communicators of these GPUs. Their ids are 1, 2 and so
+/// on.
+pub(super) fn job(nodes: &[usize], communicators: &[&[usize]]) -> Job {
+    let process = |(rank, node): (usize, &usize)| Process {
+        id: format!("{rank:016x}"),
+        file: format!("rank{rank}.bin"),
+        host: Some(format!("host{node}")),
+        rank: u32::try_from(rank).ok(),
+        ranks: u32::try_from(nodes.len()).ok(),
+        complete: true,
+        ..Process::default()
+    };
+    let gpu = |(process, &node): (usize, &usize)| Gpu { process, index: 0, name: format!("rank {process}"), node };
+    let communicator = |(place, gpus): (usize, &&[usize])| Communicator {
+        comm: place as u64 + 1,
+        nranks: gpus.len() as i32,
+        nnodes: 1,
+        members: (0..).zip(*gpus).map(|(rank, &gpu)| Member { rank, gpu, made: 0 }).collect(),
+        ..Communicator::default()
+    };
+    Job {
+        processes: nodes.iter().enumerate().map(process).collect(),
+        gpus: nodes.iter().enumerate().map(gpu).collect(),
+        communicators: communicators.iter().enumerate().map(communicator).collect(),
+        places: (0..communicators.len()).map(|place| (place as u64 + 1, place)).collect(),
+    }
+}
+
+/// Returns a call of a rank of a communicator, enqueued at time 0.
+pub(super) fn call(job: &Job, communicator: usize, rank: usize, function: &str, bytes: u64) -> Call {
+    Call {
+        communicator,
+        rank: rank as i32,
+        gpu: job.communicators[communicator].members[rank].gpu,
+        kind: Kind::Collective,
+        function: name(function),
+        sequence: None,
+        bytes,
+        count: Some(bytes / 4),
+        datatype: name("ncclFloat"),
+        root: None,
+        messages: Box::new([]),
+        algorithm: name("RING"),
+        protocol: name("SIMPLE"),
+        enqueued: 0,
+        source: Source::Stamps,
+        duration: 0,
+        time: None,
+        is_fused: false,
+        unfinished: false,
+    }
+}
+
+/// Returns a call that sends and receives these messages: peer, whether it sends, bytes.
+pub(super) fn exchange(job: &Job, communicator: usize, rank: usize, messages: &[(i32, bool, u64)]) -> Call {
+    let sum = |is_send| messages.iter().filter(|message| message.1 == is_send).map(|message| message.2).sum::<u64>();
+    let function = match messages {
+        [(_, true, _)] => "Send",
+        [(_, false, _)] => "Recv",
+        _ => "Exchange",
+    };
+    let message = |&(peer, is_send, bytes)| Message { peer, is_send, bytes, number: 0 };
+    let messages: Box<[Message]> = messages.iter().map(message).collect();
+    let bytes = sum(true).max(sum(false));
+    Call { kind: Kind::Exchange, messages, ..call(job, communicator, rank, function, bytes) }
+}
+
+/// Returns the occurrence of these calls with their begins and ends, compared with an error of `likely`.
+pub(super) fn occurrence(number: u64, calls: Vec<(Call, [i64; 2])>, likely: i64) -> Occurrence {
+    let latest_start = calls.iter().map(|(_, span)| span[0]).max().unwrap();
+    let latest_stop = calls.iter().map(|(_, span)| span[1]).max().unwrap();
+    let mut order: Vec<usize> = (0..calls.len()).collect();
+    order.sort_by_key(|&place| std::cmp::Reverse(calls[place].1[0]));
+    let last = match order.as_slice() {
+        [last, next, ..] => (calls[*last].1[0] - calls[*next].1[0] > likely).then_some(*last),
+        _ => None,
+    };
+    let part = |(call, span): (Call, [i64; 2])| Part {
+        call: Call { duration: (span[1] - span[0]) as u64, ..call },
+        span: Some(span),
+        wait: Some(latest_start - span[0]),
+        likely,
+        error: 2 * likely,
+    };
+    let parts = calls.into_iter().map(part).collect();
+    let compared = Some(Compared { latest_start, latest_stop, last });
+    Occurrence { number, parts, is_whole: true, compared }
+}
+
+/// Returns a collective of all ranks of a communicator, with their begins and the common end.
+pub(super) fn collective(
+    job: &Job,
+    number: u64,
+    communicator: usize,
+    function: &str,
+    bytes: u64,
+    starts: &[i64],
+    stop: i64,
+) -> Occurrence {
+    let calls = starts.iter().enumerate().map(|(rank, &start)| {
+        let sequence = Some((number, 0));
+        (Call { sequence, ..call(job, communicator, rank, function, bytes) }, [start, stop])
+    });
+    occurrence(number, calls.collect(), 0)
+}
+
+/// Returns the calls of an occurrence with the verdicts on them.
+pub(super) fn judged(occurrence: &Occurrence) -> Vec<Judged> {
+    let of = |(place, part): (usize, &Part)| {
+        let compared = occurrence.compared;
+        let last = compared.and_then(|compared| compared.last) == Some(place);
+        let others = || occurrence.parts.iter().enumerate().filter(move |(other, _)| *other != place).map(|it| it.1);
+        let next = others().filter_map(|part| part.span).map(|span| span[0]).max().unwrap_or(i64::MAX);
+        Judged {
+            part: part.clone(),
+            occurrence: occurrence.number,
+            latest: compared.map(|compared| [compared.latest_start, compared.latest_stop]),
+            cost: last.then(|| others().filter_map(|part| part.wait).sum()),
+            lateness: if last { part.span.unwrap()[0] - next } else { 0 },
+        }
+    };
+    occurrence.parts.iter().enumerate().map(of).collect()
+}
+
+/// Plays occurrences to a listener: each of them, and then its calls.
+pub(super) fn play(listener: &mut impl Listener, job: &Job, occurrences: &[Occurrence]) {
+    for occurrence in occurrences {
+        listener.occurrence(job, occurrence);
+        judged(occurrence).iter().for_each(|judged| listener.call(job, judged));
+    }
+}

@@ -1,0 +1,25 @@
+//! The parts of the answer, from the stream of the job's calls and from summaries of processes.
+
+pub mod budget;
+pub mod communicators;
+pub mod complete;
+pub mod dimension;
+pub mod factor;
+pub mod late;
+#[cfg(test)]
+mod made;
+#[cfg(test)]
+mod maker;
+pub mod pairs;
+pub mod phases;
+pub mod ranges;
+pub mod series;
+pub mod sizes;
+pub mod sketch;
+pub mod speed;
+pub mod steps;
+pub mod stepwise;
+pub mod summaries;
+pub mod swim;
+pub mod unfinished;
+pub mod whole;

@@ -1,0 +1,175 @@
+//! Transfers between pairs of ranks: over the network by the summaries' sums, and messages by the stream.
+
+mod outlier;
+#[cfg(test)]
+mod tests;
+
+use crate::answer::{Pair, Pairs, Part};
+use crate::job::Job;
+use crate::stream::{Listener, Message, Occurrence};
+use common::summary::Transfers;
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+
+/// Most pairs that are kept, of all communicators.
+pub const MOST: usize = 1 << 20;
+
+/// Sums of the messages of a pair.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sum {
+    messages: u64,
+    bytes: u64,
+    /// Messages both of whose times are known on one clock, and how long one side waited for the other, nanoseconds.
+    compared: u64,
+    late_sender: u64,
+    late_receiver: u64,
+    /// Bytes of those that were alone in their exchange, and the sum of their transfers in nanoseconds.
+    lone_bytes: u64,
+    lone_time: u64,
+}
+
+/// Listens for messages. Of a send and its receive, **late sender** is the begin of the send less that of the receive
+/// and **late receiver** the reverse, never below 0.
+#[derive(Debug, Default)]
+pub struct Messages {
+    /// By communicator, sender and receiver.
+    sums: FxHashMap<(usize, i32, i32), Sum>,
+    left_out: u64,
+}
+
+/// A communicator's id, a sender and a receiver.
+type Key = (u64, i32, i32);
+
+impl Messages {
+    /// Begins to listen.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Counts transfers of pairs that found no room elsewhere.
+    pub fn leave_out(&mut self, transfers: u64) {
+        self.left_out = self.left_out.saturating_add(transfers);
+    }
+
+    /// Returns the part of the answer, with the transfers over the network by the summaries of the job's processes.
+    pub fn finish(self, job: &Job, transfers: &[Transfers]) -> Part<Pairs> {
+        let mut rows: BTreeMap<Key, Pair> = BTreeMap::new();
+        for ((place, rank, peer), sum) in self.sums {
+            let Some(communicator) = job.communicators.get(place) else { continue };
+            let row = rows.entry((communicator.comm, rank, peer)).or_default();
+            let microseconds = |time: u64| (sum.compared > 0).then(|| time as f64 / 1e3);
+            row.messages = sum.messages;
+            row.message_bytes = sum.bytes;
+            row.late_sender_us = microseconds(sum.late_sender);
+            row.late_receiver_us = microseconds(sum.late_receiver);
+            row.lone = (sum.lone_time > 0).then(|| sum.lone_bytes as f64 / sum.lone_time as f64);
+        }
+        let mut left_out = self.left_out;
+        for of_pair in transfers {
+            let Ok(comm) = u64::from_str_radix(&of_pair.comm, 16) else { continue };
+            let key = (comm, of_pair.rank, of_pair.peer);
+            if rows.len() >= MOST && !rows.contains_key(&key) {
+                left_out = left_out.saturating_add(of_pair.transfers);
+                continue;
+            }
+            add(rows.entry(key).or_default(), of_pair);
+        }
+        if rows.is_empty() {
+            return Part::Absent(
+                "There are no pairs: NCCL reported no sends and receives, and no transfers over the network.".into(),
+            );
+        }
+        let nodes = names(job);
+        let mut rows: Vec<Pair> = rows.into_iter().map(|(key, row)| placed(job, &nodes, key, row)).collect();
+        outlier::mark(&mut rows);
+        Part::Known(Pairs { rows, left_out })
+    }
+
+    /// Adds a message, with the begins of its send and receive and, if it is alone, its transfer.
+    fn add(&mut self, key: (usize, i32, i32), bytes: u64, begins: Option<[i64; 2]>, lone: Option<u64>) {
+        if self.sums.len() >= MOST && !self.sums.contains_key(&key) {
+            self.left_out = self.left_out.saturating_add(1);
+            return;
+        }
+        let sum = self.sums.entry(key).or_default();
+        if let Some(transfer) = lone {
+            sum.lone_bytes = sum.lone_bytes.saturating_add(bytes);
+            sum.lone_time = sum.lone_time.saturating_add(transfer);
+        }
+        sum.messages += 1;
+        sum.bytes = sum.bytes.saturating_add(bytes);
+        let Some([send, receive]) = begins else { return };
+        sum.compared += 1;
+        sum.late_sender = sum.late_sender.saturating_add((send - receive).max(0).unsigned_abs());
+        sum.late_receiver = sum.late_receiver.saturating_add((receive - send).max(0).unsigned_abs());
+    }
+}
+
+/// Adds the transfers of a pair. Only one summary has a pair: that of the sender's process.
+fn add(row: &mut Pair, of_pair: &Transfers) {
+    let gigabytes = |rate: Option<f64>| rate.map(|rate| rate / 1e3);
+    row.transfers = row.transfers.saturating_add(of_pair.transfers);
+    row.bytes = row.bytes.saturating_add(of_pair.bytes);
+    row.sustained = gigabytes(of_pair.sustained_rate_mb_s);
+    row.typical = gigabytes(of_pair.typical_rate_mb_s);
+    row.fitted = of_pair.fit.as_ref().map(|fit| fit.rate_mb_s / 1e3);
+    row.latency_us = of_pair.fit.as_ref().and_then(|fit| fit.latency_us);
+}
+
+/// Returns a row with its keys, GPUs and class.
+fn placed(job: &Job, nodes: &BTreeMap<usize, String>, (comm, rank, peer): Key, row: Pair) -> Pair {
+    let [from, to] = [rank, peer].map(|rank| job.gpu(comm, rank));
+    let node = |gpu: Option<usize>| gpu.and_then(|gpu| job.gpus.get(gpu)).map(|gpu| gpu.node);
+    let class = match (node(from), node(to)) {
+        (Some(one), Some(other)) if one == other => "same node".into(),
+        (Some(one), Some(other)) => {
+            let called = |node: usize| nodes.get(&node).map_or("", String::as_str);
+            format!("{}, {}", called(one.min(other)), called(one.max(other)))
+        }
+        _ => "other".into(),
+    };
+    Pair { comm: format!("{comm:016x}"), rank, peer, from, to, class, ..row }
+}
+
+/// Returns the names of the nodes.
+fn names(job: &Job) -> BTreeMap<usize, String> {
+    let mut names: BTreeMap<usize, String> = BTreeMap::new();
+    for gpu in &job.gpus {
+        let host = || job.processes.get(gpu.process).and_then(|process| process.host.clone());
+        names.entry(gpu.node).or_insert_with(|| host().unwrap_or_else(|| format!("node {}", gpu.node)));
+    }
+    names
+}
+
+impl Listener for Messages {
+    fn occurrence(&mut self, _job: &Job, occurrence: &Occurrence) {
+        let parts = &occurrence.parts;
+        if parts.iter().all(|part| part.call.messages.is_empty()) {
+            return;
+        }
+        let received: Vec<Vec<(i32, u64)>> = parts.iter().map(|part| receives(&part.call.messages)).collect();
+        let is_compared = occurrence.compared.is_some();
+        let is_lone = parts.len() == 2 && parts.iter().all(|part| part.call.messages.len() == 1 && !part.call.is_fused);
+        let transfer = occurrence.compared.filter(|_| is_lone).map(|compared| compared.transfer().unsigned_abs());
+        for part in parts {
+            let is_of_pair = |message: &&Message| message.is_send && message.peer != part.call.rank;
+            for message in part.call.messages.iter().filter(is_of_pair) {
+                let Ok(place) = parts.binary_search_by_key(&message.peer, |part| part.call.rank) else { continue };
+                let (Some(other), Some(receives)) = (parts.get(place), received.get(place)) else { continue };
+                if receives.binary_search(&(part.call.rank, message.number)).is_err() {
+                    continue;
+                }
+                let begins = part.span.zip(other.span).filter(|_| is_compared).map(|(send, other)| [send[0], other[0]]);
+                self.add((part.call.communicator, part.call.rank, message.peer), message.bytes, begins, transfer);
+            }
+        }
+    }
+}
+
+/// Returns the senders and numbers of the messages that are received, sorted.
+fn receives(messages: &[Message]) -> Vec<(i32, u64)> {
+    let received = messages.iter().filter(|message| !message.is_send);
+    let mut received: Vec<(i32, u64)> = received.map(|message| (message.peer, message.number)).collect();
+    received.sort_unstable();
+    received
+}

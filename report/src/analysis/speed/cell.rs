@@ -1,0 +1,82 @@
+//! Sums of the operations of one row.
+
+use crate::analysis::factor::moved;
+use crate::analysis::sizes::Merge;
+use crate::analysis::sketch::Times;
+use crate::stream::Occurrence;
+use common::name::Name;
+use std::collections::BTreeMap;
+
+/// How NCCL does an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct How {
+    pub(super) algorithm: Name,
+    pub(super) protocol: Name,
+}
+
+/// Sums of operations. Bytes are those of `factor::moved`.
+#[derive(Default)]
+pub(super) struct Cell {
+    pub(super) count: u64,
+    /// Times from the latest begin to the latest end.
+    pub(super) transfers: Times,
+    /// Sum of the largest bytes of a rank, of the compared operations.
+    pub(super) largest: u64,
+    /// Sum of the mean bytes of the ranks, of the compared operations.
+    pub(super) mean: f64,
+    /// Whether the ranks' bytes differ in an operation.
+    pub(super) is_unequal: bool,
+    /// Calls that the GPU has timed, the sum of their durations in nanoseconds, and of their bytes.
+    pub(super) timed: u64,
+    pub(super) durations: u64,
+    pub(super) timed_bytes: u64,
+}
+
+impl Cell {
+    /// Adds an operation whose busiest rank has this many bytes.
+    ///
+    /// A kernel's time is that of all of its operations: those that share one count without a time.
+    pub(super) fn add(&mut self, occurrence: &Occurrence, largest: u64) {
+        self.count += 1;
+        let bytes = || occurrence.parts.iter().map(|part| moved(&part.call));
+        self.is_unequal |= bytes().any(|bytes| bytes != largest);
+        if occurrence.parts.iter().any(|part| part.call.is_fused) {
+            return;
+        }
+        for part in occurrence.parts.iter().filter(|part| part.call.source.is_gpu() && part.call.duration > 0) {
+            self.timed += 1;
+            self.durations = self.durations.saturating_add(part.call.duration);
+            self.timed_bytes = self.timed_bytes.saturating_add(moved(&part.call));
+        }
+        if let Some(compared) = occurrence.compared {
+            self.transfers.add(compared.transfer().unsigned_abs());
+            self.largest = self.largest.saturating_add(largest);
+            self.mean += bytes().map(|bytes| bytes as f64).sum::<f64>() / occurrence.parts.len() as f64;
+        }
+    }
+}
+
+impl Merge for Cell {
+    fn merge(&mut self, other: Self) {
+        self.count += other.count;
+        self.transfers.merge(other.transfers);
+        self.largest = self.largest.saturating_add(other.largest);
+        self.mean += other.mean;
+        self.is_unequal |= other.is_unequal;
+        self.timed += other.timed;
+        self.durations = self.durations.saturating_add(other.durations);
+        self.timed_bytes = self.timed_bytes.saturating_add(other.timed_bytes);
+    }
+}
+
+/// Cells by algorithm and protocol.
+#[derive(Default)]
+pub(super) struct Cells(pub(super) BTreeMap<How, Cell>);
+
+impl Merge for Cells {
+    fn merge(&mut self, other: Self) {
+        for (how, cell) in other.0 {
+            self.0.entry(how).or_default().merge(cell);
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! How fast operations are, by function, communicator, size, algorithm and protocol.
+
+mod cell;
+mod row;
+#[cfg(test)]
+mod tests;
+
+use super::factor::moved;
+use super::sizes::BySize;
+use crate::answer::{Dimension, Part, Speed, SpeedRow};
+use crate::job::{Job, Links};
+use crate::stream::{Call, Kind, Listener, Occurrence};
+use cell::{Cell, Cells, How};
+use common::name::Name;
+use rustc_hash::FxHashMap;
+
+/// Function of sends and receives in a table of occurrences.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Function {
+    /// A collective of this name.
+    Collective(Name),
+    /// A send and its receive, each alone.
+    SendRecv,
+    /// Sends and receives in groups.
+    Exchange,
+    /// Sends and receives in groups, with every peer.
+    AllToAll,
+}
+
+impl Function {
+    /// Returns the function of a call.
+    pub(super) fn of_call(call: &Call) -> Self {
+        match (call.kind, call.messages.len()) {
+            (Kind::Collective, _) => Self::Collective(call.function),
+            (Kind::AllToAll, _) => Self::AllToAll,
+            (Kind::Exchange, 1) => Self::SendRecv,
+            (Kind::Exchange, _) => Self::Exchange,
+        }
+    }
+
+    /// Returns the function of an occurrence. Ranks may send and receive in groups of different sizes.
+    fn of(occurrence: &Occurrence) -> Option<Self> {
+        let mut functions = occurrence.parts.iter().map(|part| Self::of_call(&part.call));
+        let first = functions.next()?;
+        Some(if functions.all(|function| function == first) { first } else { Self::Exchange })
+    }
+
+    /// Returns the kind of its calls.
+    pub(super) fn kind(self) -> Kind {
+        match self {
+            Self::Collective(_) => Kind::Collective,
+            Self::SendRecv | Self::Exchange => Kind::Exchange,
+            Self::AllToAll => Kind::AllToAll,
+        }
+    }
+
+    /// Returns its name.
+    pub(super) fn text(self) -> String {
+        match self {
+            Self::Collective(name) => name.text(),
+            Self::SendRecv => "SendRecv".into(),
+            Self::Exchange => "Exchange".into(),
+            Self::AllToAll => "AlltoAll".into(),
+        }
+    }
+}
+
+/// Listens for the times of operations.
+#[derive(Default)]
+pub struct Speeds {
+    /// By communicator and function.
+    cells: FxHashMap<(usize, Function), BySize<Cells>>,
+}
+
+impl Speeds {
+    /// Begins to listen.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Returns the part of the answer. Dimensions are by place of the communicator.
+    pub fn finish(self, job: &Job, dimensions: &[Dimension], links: &Links) -> Part<Speed> {
+        if self.cells.is_empty() {
+            return Part::Absent("There is no operation.".into());
+        }
+        let mut rows: Vec<SpeedRow> = vec![];
+        for ((place, function), sizes) in self.cells {
+            let Some(communicator) = job.communicators.get(place) else { continue };
+            let dimension = dimensions.get(place).map_or("unknown", |dimension| dimension.name.as_str());
+            let link = links.of(communicator.comm);
+            for (range, cells) in sizes.into_cells() {
+                let row = |(how, cell): (How, Cell)| {
+                    let known = row::Known { function, communicator, dimension, range, how, link };
+                    row::of(&known, &cell)
+                };
+                rows.extend(cells.0.into_iter().map(row));
+            }
+        }
+        rows.sort_by(|one, other| key(one).cmp(&key(other)));
+        let link = rows.iter().any(|row| row.utilisation.is_some()).then(|| "--link-gbps".into());
+        Part::Known(Speed { rows, link, ..Speed::default() })
+    }
+}
+
+fn key(row: &SpeedRow) -> (&str, &str, u64, &str, &str) {
+    (&row.function, &row.comm, row.from_bytes, &row.algorithm, &row.protocol)
+}
+
+impl Listener for Speeds {
+    fn occurrence(&mut self, _job: &Job, occurrence: &Occurrence) {
+        let (Some(function), Some(first)) = (Function::of(occurrence), occurrence.parts.first()) else { return };
+        let bytes = occurrence.parts.iter().map(|part| moved(&part.call)).max().unwrap_or(0);
+        let how = How { algorithm: first.call.algorithm, protocol: first.call.protocol };
+        let sizes = self.cells.entry((first.call.communicator, function)).or_default();
+        sizes.of(bytes).0.entry(how).or_default().add(occurrence, bytes);
+    }
+}

@@ -1,0 +1,24 @@
+//! The steps of the job: the user's regions, or what repeats.
+//!
+//! Three passes: a [`Survey`] looks at the tables' beginnings, a [`Plan`] decides what the steps are, and in the stream
+//! a follower finds each of them. A GPU's steps follow one another without a gap: a step ends with the begin of the next
+//! one's first call, the last step with the end of its own last call.
+
+mod figures;
+mod follow;
+mod pattern;
+mod patterns;
+mod per_step;
+mod plan;
+mod record;
+mod run;
+mod sequence;
+mod survey;
+mod token;
+
+pub(crate) use figures::quantile;
+pub(crate) use follow::{Event, Follower};
+pub(crate) use per_step::{Merge, PerStep};
+pub use plan::Plan;
+pub(crate) use record::Records;
+pub use survey::Survey;

@@ -1,0 +1,155 @@
+//! All parts of the answer that are counted by step: steps, budget, phases, and one step in detail.
+
+use super::budget::Budgets;
+use super::dimension::Dimensions;
+use super::phases::Windows;
+use super::steps::{Event, Follower, Plan, Records};
+use super::swim::Chosen;
+use crate::answer::{Budget, Part, Phases, Steps, Swim};
+use crate::job::{Job, Kernels, Options};
+use crate::stream::{Judged, Listener};
+
+/// What is made by step, and remarks for people.
+#[derive(Debug)]
+pub struct ByStep {
+    /// The steps.
+    pub steps: Part<Steps>,
+    /// Where their time goes.
+    pub budget: Part<Budget>,
+    /// Windows between phases of communication.
+    pub phases: Part<Phases>,
+    /// One step in detail.
+    pub swim: Part<Swim>,
+    /// Remarks, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// The listener that counts by step.
+#[derive(Debug)]
+pub struct Stepwise<'a> {
+    dimensions: &'a Dimensions,
+    follower: Follower,
+    budgets: Budgets,
+    records: Records,
+    windows: Windows,
+    chosen: Chosen,
+    top: usize,
+    /// Step that is shown in detail, counted behind the warm-up.
+    shown: Option<u64>,
+    /// Whether it was chosen for its length.
+    is_slowest_shown: bool,
+    /// Sum of its lengths over GPUs in nanoseconds, and their number.
+    shown_length: (i64, u32),
+    events: Vec<Event>,
+    /// Step of the last call, counted behind the warm-up.
+    last: Option<u64>,
+}
+
+impl<'a> Stepwise<'a> {
+    /// Prepares to count the steps of a plan. `common` returns a process' time on the common clock.
+    pub fn new(
+        job: &Job,
+        plan: Plan,
+        dimensions: &'a Dimensions,
+        options: &Options,
+        kernels: Option<Kernels>,
+        common: &dyn Fn(usize, u64) -> i64,
+    ) -> Self {
+        let warm_up = plan.warm_up();
+        // without steps, the recording is one
+        let shown = if plan.has_steps() { options.step.or(plan.slowest()) } else { Some(0) };
+        let is_slowest_shown = plan.has_steps() && options.step.is_none();
+        Self {
+            dimensions,
+            budgets: Budgets::new(job, dimensions, &options.links, kernels, common),
+            follower: Follower::new(job, plan),
+            records: Records::new(job.gpus.len()),
+            windows: Windows::new(job.gpus.len()),
+            chosen: Chosen::new(job.gpus.len(), shown.map(|step| step.saturating_add(warm_up))),
+            top: options.top,
+            shown,
+            is_slowest_shown,
+            shown_length: (0, 0),
+            events: vec![],
+            last: None,
+        }
+    }
+
+    /// Returns the step of the last call, counted behind the warm-up; `None` if it was in no such step.
+    pub fn step(&self) -> Option<u64> {
+        self.last
+    }
+
+    /// Ends the stream, and makes the answers.
+    pub fn finish(mut self, job: &Job) -> ByStep {
+        for gpu in 0..job.gpus.len() {
+            let mut events = std::mem::take(&mut self.events);
+            self.follower.finish(job, gpu, &mut events);
+            self.pass(gpu, &mut events);
+            self.budgets.finish(gpu);
+            self.end(gpu);
+        }
+        let (steps, mut notes) = self.records.answer(&self.follower, self.top);
+        let count = steps.known().map_or(1, |steps| steps.count);
+        let has_plan = self.follower.plan().has_steps();
+        let (budget, of_budget) = match (has_plan, steps.absent()) {
+            // the calls did not go on as the plan has it, and nothing was counted but by the plan
+            (true, Some(reason)) => (Part::Absent(reason.into()), vec![]),
+            _ => self.budgets.answer(self.dimensions, has_plan, count),
+        };
+        notes.extend(of_budget);
+        let slowest = steps.known().and_then(|steps| steps.slowest.first()).map(|slow| slow.step);
+        if self.is_slowest_shown && slowest != self.shown && !self.follower.plan().is_surveyed() {
+            notes.push("The step in detail is the slowest one of each GPU's first 262,144 operations.".into());
+        }
+        let warm_up = has_plan.then(|| self.follower.plan().warm_up());
+        let (sum, gpus) = self.shown_length;
+        let length = (gpus > 0).then(|| sum as f64 / 1e3 / f64::from(gpus));
+        let swim = self.chosen.answer(job, self.dimensions, warm_up, length);
+        ByStep { steps, budget, phases: self.windows.answer(self.dimensions), swim, notes }
+    }
+
+    /// Passes on what happens to a GPU's step.
+    fn pass(&mut self, gpu: usize, events: &mut Vec<Event>) {
+        for event in events.drain(..) {
+            self.chosen.event(event);
+            self.budgets.event(gpu, event);
+        }
+        self.events = std::mem::take(events);
+        self.end(gpu);
+    }
+
+    /// Counts the steps that a GPU has ended.
+    fn end(&mut self, gpu: usize) {
+        for ended in self.budgets.ended() {
+            let Some(step) = self.follower.plan().counted(ended.step) else { continue };
+            self.budgets.end(gpu, step, &ended);
+            self.records.end(gpu, step, ended.length, ended.wait);
+            if self.shown == Some(step) {
+                let (sum, gpus) = self.shown_length;
+                self.shown_length = (sum + ended.length, gpus + 1);
+            }
+        }
+    }
+}
+
+impl Listener for Stepwise<'_> {
+    fn call(&mut self, job: &Job, judged: &Judged) {
+        let call = judged.call();
+        let mut events = std::mem::take(&mut self.events);
+        let step = self.follower.call(job, judged, &mut events);
+        self.pass(call.gpu, &mut events);
+        let counted = step.and_then(|step| self.follower.plan().counted(step));
+        self.last = counted;
+        let dimension = self.dimensions.number(call.communicator);
+        let cost = judged.cost.unwrap_or(0);
+        self.records.call(call.gpu, counted, call.function, cost, judged.part.wait.is_some());
+        self.budgets.call(job, judged, counted, dimension);
+        self.end(call.gpu);
+        self.windows.call(judged, dimension, counted.is_some());
+        self.chosen.call(judged, step);
+    }
+}
+
+#[cfg(test)]
+mod tests;

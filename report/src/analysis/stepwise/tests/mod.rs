@@ -1,0 +1,64 @@
+//! Whole jobs with figures that are known in advance.
+
+mod budget;
+mod steps;
+mod stream;
+
+use super::*;
+use crate::analysis::maker::{Rows, collective, job};
+use crate::analysis::steps::Survey;
+use crate::job::{Links, StepRegions};
+
+/// A clock that all processes read.
+fn common(_: usize, time: u64) -> i64 {
+    time as i64
+}
+
+fn plan(job: &Job, calls: &[Judged], regions: Option<&StepRegions>) -> Plan {
+    let mut survey = Survey::new(job);
+    let rows = Rows::of(job, calls);
+    for process in 0..job.processes.len() {
+        survey.read(job, &rows, process).unwrap();
+    }
+    Plan::of(job, survey, regions, &common)
+}
+
+pub(super) fn answer(job: &Job, calls: &[Judged], regions: Option<&StepRegions>, kernels: Option<Kernels>) -> ByStep {
+    let rules = crate::analysis::dimension::rules("dimensions", "TP name tp\nDP name dp\n").unwrap();
+    let dimensions = Dimensions::of(job, &rules, Survey::new(job).tallies());
+    let links = Links { others: Some(80.0), ..Links::default() };
+    let options = Options { top: 3, links, ..Options::default() };
+    let mut stepwise = Stepwise::new(job, plan(job, calls, regions), &dimensions, &options, kernels, &common);
+    calls.iter().for_each(|judged| stepwise.call(job, judged));
+    stepwise.finish(job)
+}
+
+/// A call of `function` and `count` on both GPUs: begin, end.
+pub(super) fn both(job: &Job, comm: u64, function: &str, count: u64, at: [i64; 2]) -> [Judged; 2] {
+    [0, 1].map(|gpu| collective(job, comm, gpu, function, count).at(at[0] - 1, at[0], at[1]).wait(0).judged())
+}
+
+pub(super) fn two() -> Job {
+    let mut job = job(&[(7, &[0, 1]), (8, &[0, 1])]);
+    job.communicators[0].name = "tp".into();
+    job.communicators[1].name = "dp".into();
+    job
+}
+
+/// Steps of these lengths: 4 equal layers on `tp`, and a sum of 1,000 on `dp`; before them, other operations.
+pub(super) fn training(job: &Job, lengths: &[i64]) -> Vec<Judged> {
+    let mut calls = vec![];
+    let mut at = 1_000;
+    for count in [3, 5, 5, 64, 9] {
+        calls.extend(both(job, 8, "Broadcast", count, [at, at + 10]));
+        at += 10_000;
+    }
+    for length in lengths {
+        for layer in 0..4 {
+            calls.extend(both(job, 7, "AllReduce", 64, [at + 100 * layer, at + 100 * layer + 50]));
+        }
+        calls.extend(both(job, 8, "AllReduce", 1000, [at + 400, at + 900]));
+        at += length;
+    }
+    calls
+}

@@ -1,0 +1,159 @@
+//! Summaries as they are gathered, file by file.
+
+use super::of_job::{Dimensions, OfJob};
+use super::sums::{Sums, is_others};
+use super::{parts, read};
+use crate::analysis::pairs;
+use crate::answer::Input;
+use crate::job::Links;
+use common::summary::{Communicator, Process, Summary, Transfers};
+use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// What was gathered.
+#[derive(Debug, Default)]
+pub(super) struct Gathered {
+    inputs: Vec<Input>,
+    /// The inputs by the processes in them.
+    seen: FxHashMap<String, usize>,
+    /// Each process by itself, without its operations, transfers and counters.
+    processes: Vec<Summary>,
+    /// By communicator.
+    sums: BTreeMap<String, Sums>,
+    /// Sums of communicators that are not told apart, by the file's first process.
+    others: BTreeMap<u32, Sums>,
+    transfers: Vec<Transfers>,
+    left_out: u64,
+    /// Processes whose summary was not written at their end.
+    cut: BTreeSet<u32>,
+}
+
+/// Returns what identifies a process: its random number or, in older summaries, where and when it ran.
+fn identity(process: &Process) -> Option<String> {
+    let origin = &process.origin;
+    let older = || Some(format!("{} {} {}", origin.host.as_ref()?, process.pid, origin.started.as_ref()?));
+    origin.id.clone().or_else(older)
+}
+
+impl Gathered {
+    /// Adds a file.
+    pub(super) fn add(&mut self, path: &Path) {
+        let path_text = path.display().to_string();
+        let read = read::read(path).map_err(|error| error.to_string());
+        let read = read.and_then(|summary| self.check_processes(summary, &path_text));
+        let (processes, problem) = match read {
+            Ok(summary) => (self.take(summary), None),
+            Err(problem) => (0, Some(problem)),
+        };
+        self.inputs.push(Input { path: path_text, kind: "summary".into(), processes, problem });
+    }
+
+    /// Refuses a summary with a process of an earlier one.
+    fn check_processes(&mut self, summary: Summary, path: &str) -> Result<Summary, String> {
+        let identities: Vec<String> = summary.processes.iter().filter_map(identity).collect();
+        for (identity, process) in identities.iter().zip(&summary.processes) {
+            if let Some(earlier) = self.seen.get(identity).and_then(|&place| self.inputs.get(place)) {
+                let rank = process.origin.rank.map_or_else(String::new, |rank| format!(" (rank {rank})"));
+                return Err(format!("{path}: its process {}{rank} is already in {}", process.process, earlier.path));
+            }
+        }
+        let place = self.inputs.len();
+        self.seen.extend(identities.into_iter().map(|identity| (identity, place)));
+        Ok(summary)
+    }
+
+    /// Takes a summary apart. Returns the number of its processes.
+    fn take(&mut self, summary: Summary) -> u64 {
+        let first = u32::try_from(self.processes.len()).unwrap_or(u32::MAX);
+        for row in &summary.operations {
+            let sums = if is_others(&row.comm) {
+                self.others.entry(first).or_default()
+            } else {
+                self.sums.entry(row.comm.clone()).or_default()
+            };
+            sums.add(row);
+        }
+        for row in summary.transfers {
+            if self.transfers.len() < pairs::MOST {
+                self.transfers.push(row);
+            } else {
+                self.left_out = self.left_out.saturating_add(row.transfers);
+            }
+        }
+        let count = summary.processes.len() as u64;
+        let (communicators, mut rest) = (summary.communicators, Some((summary.clocks, summary.lateness)));
+        let (mut bandwidth, mut notes) = (summary.bandwidth, summary.notes);
+        for process in summary.processes {
+            let number = process.process;
+            let of_process = |communicator: &Communicator| {
+                let mut own = communicator.clone();
+                own.ranks.retain(|place| place.process == number);
+                (!own.ranks.is_empty()).then_some(own)
+            };
+            let communicators = communicators.iter().filter_map(of_process).collect();
+            let process = Process { counters: BTreeMap::new(), series: BTreeMap::new(), ..process };
+            if !summary.complete {
+                self.cut.extend(u32::try_from(self.processes.len()).ok());
+            }
+            // what is of all processes stays with the first one
+            let (clocks, lateness) = rest.take().unwrap_or_default();
+            self.processes.push(Summary {
+                processes: vec![process],
+                communicators,
+                clocks,
+                lateness,
+                bandwidth: std::mem::take(&mut bandwidth),
+                notes: std::mem::take(&mut notes),
+                ..Summary::merge(vec![])
+            });
+        }
+        count
+    }
+
+    /// Returns the reports.
+    pub(super) fn finish(mut self, dimensions: &Dimensions<'_>, links: &Links) -> Result<Vec<OfJob>, Vec<Input>> {
+        if self.processes.is_empty() {
+            return Err(self.inputs);
+        }
+        let merged = Summary::merge(self.processes.clone());
+        let mut jobs = merged.apart(std::mem::take(&mut self.processes));
+        if jobs.is_empty() {
+            jobs.push(merged);
+        }
+        let several = jobs.len() > 1;
+        let mut reports = vec![];
+        for mut summary in jobs {
+            if several {
+                let note = "The inputs are of several jobs: each has its own report.".to_owned();
+                summary.notes.insert(0, note);
+            }
+            let of_job = |sums: &mut BTreeMap<String, Sums>| -> BTreeMap<String, Sums> {
+                let comms = summary.communicators.iter().map(|communicator| communicator.comm.clone());
+                comms.filter_map(|comm| sums.remove(&comm).map(|sum| (comm, sum))).collect()
+            };
+            let sums = of_job(&mut self.sums);
+            let mut others = Sums::default();
+            for process in &summary.processes {
+                others.merge(self.others.remove(&process.process).unwrap_or_default());
+            }
+            let comms: BTreeSet<&str> = summary.communicators.iter().map(|row| row.comm.as_str()).collect();
+            let is_own = |row: &Transfers| !several || comms.contains(row.comm.as_str());
+            let (own, rest): (Vec<_>, Vec<_>) = std::mem::take(&mut self.transfers).into_iter().partition(is_own);
+            self.transfers = rest;
+            let name = summary.jobs.first().and_then(|job| job.name.clone());
+            let of_summaries = parts::Parts {
+                summary: &summary,
+                sums: &sums,
+                others: &others,
+                transfers: &own,
+                left_out: self.left_out,
+                cut: &self.cut,
+                inputs: &self.inputs,
+                links,
+            };
+            reports.push(OfJob { name, report: of_summaries.report(dimensions) });
+        }
+        Ok(reports)
+    }
+}

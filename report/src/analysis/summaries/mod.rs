@@ -1,0 +1,36 @@
+//! The parts of a report that summaries of processes can give: they hold sums, not single operations.
+//!
+//! Files are read one at a time. What is kept of each grows with its process' communicators and rank pairs, not with the
+//! length of the job.
+
+mod gathered;
+mod job;
+mod of_job;
+mod parts;
+mod read;
+mod sums;
+#[cfg(test)]
+mod tests;
+
+use crate::answer::Input;
+use crate::job::Links;
+use gathered::Gathered;
+pub use of_job::{Dimensions, OfJob};
+use std::path::PathBuf;
+
+/// Reads summaries and returns a report for each job that they are of. Processes are of one job as `Summary` has it.
+///
+/// A file that cannot be read, and one with a process that an earlier file has already, is left out:
+/// [`crate::answer::Complete::inputs`] has the reason.
+///
+/// # Errors
+/// The inputs with their problems, if none of them is a summary.
+pub fn report(
+    paths: impl IntoIterator<Item = PathBuf>,
+    dimensions: &Dimensions<'_>,
+    links: &Links,
+) -> Result<Vec<OfJob>, Vec<Input>> {
+    let mut gathered = Gathered::default();
+    paths.into_iter().for_each(|path| gathered.add(&path));
+    gathered.finish(dimensions, links)
+}

@@ -1,0 +1,169 @@
+//! The parts of a report from the sums of one job.
+
+use super::job;
+use super::of_job::Dimensions;
+use super::sums::Sums;
+use crate::analysis::communicators::Usage;
+use crate::analysis::complete::{Clocks, Found};
+use crate::analysis::pairs::Messages;
+use crate::answer::{Dimension, Input, Late, Part, RankLateness, Report, SCHEMA, Series, Speed, SpeedRow};
+use crate::job::{Job, Links};
+use common::summary::{Bandwidth, Lateness, Summary, Transfers};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Most notes of processes that a report has.
+const NOTES: usize = 20;
+
+/// What was gathered of one job.
+pub(super) struct Parts<'a> {
+    pub(super) summary: &'a Summary,
+    pub(super) sums: &'a BTreeMap<String, Sums>,
+    pub(super) others: &'a Sums,
+    pub(super) transfers: &'a [Transfers],
+    pub(super) left_out: u64,
+    pub(super) cut: &'a BTreeSet<u32>,
+    pub(super) inputs: &'a [Input],
+    pub(super) links: &'a Links,
+}
+
+/// Returns a part that single operations are needed for.
+fn absent<T>(subject: &str) -> Part<T> {
+    Part::Absent(format!(
+        "{subject} need single operations; summaries of processes hold sums. Give recordings or tables instead."
+    ))
+}
+
+impl Parts<'_> {
+    /// Returns the report.
+    pub(super) fn report(&self, dimensions: &Dimensions<'_>) -> Report {
+        let job = job::of(self.summary, self.cut);
+        let dimensions = dimensions(&job);
+        let mut usage = Usage::new(&job);
+        let mut found = Found::new();
+        for (comm, sums) in self.sums {
+            let (count, untimed, bytes) = sums.totals();
+            found.add(count, untimed);
+            let place = u64::from_str_radix(comm, 16).ok().and_then(|comm| job.places.get(&comm));
+            if let Some(&place) = place {
+                usage.add(place, count, bytes);
+            }
+        }
+        let (count, untimed, _) = self.others.totals();
+        found.add(count, untimed);
+        let clocks = self.summary.clocks.map_or_else(Clocks::default, |clocks| Clocks {
+            nodes: clocks.nodes.into(),
+            error: Some((clocks.error_us * 1e3).round() as u64),
+        });
+        let mut complete = found.finish(&job, self.inputs.to_vec(), &clocks);
+        complete.notes.extend(self.notes());
+        let mut messages = Messages::new();
+        messages.leave_out(self.left_out);
+        Report {
+            schema: SCHEMA.into(),
+            gpus: job.gpus.iter().map(|gpu| gpu.name.clone()).collect(),
+            complete,
+            steps: absent("Steps"),
+            budget: absent("Budgets"),
+            phases: absent("Phase windows"),
+            late: self.late(&job),
+            speed: self.speed(&job, &dimensions),
+            pairs: messages.finish(&job, self.transfers),
+            communicators: usage.finish(&job, &dimensions, &|_, _| None, None),
+            unfinished: absent("Last operations"),
+            swim: absent("Swim lanes"),
+            series: Series::default(),
+        }
+    }
+
+    /// Returns notes of the job and of its processes, each once.
+    fn notes(&self) -> Vec<String> {
+        let mut of_processes: BTreeMap<&str, u64> = BTreeMap::new();
+        for note in self.summary.processes.iter().flat_map(|process| &process.notes) {
+            *of_processes.entry(note).or_default() += 1;
+        }
+        let left_out = of_processes.len().saturating_sub(NOTES);
+        let mut notes = vec!["Summaries hold sums: their operations are not matched over ranks.".to_owned()];
+        notes.extend(self.summary.notes.iter().cloned());
+        notes.extend(of_processes.into_iter().take(NOTES).map(|(note, count)| match count {
+            1 => format!("1 process says: {note}"),
+            count => format!("{count} processes say: {note}"),
+        }));
+        if left_out > 0 {
+            notes.push(format!("{left_out} more notes of processes are in their summaries."));
+        }
+        notes
+    }
+
+    fn late(&self, job: &Job) -> Part<Late> {
+        let rows = &self.summary.lateness;
+        if rows.is_empty() {
+            return Part::Absent(
+                "Lateness is not in summaries of processes. The summary of a job and recordings have it.".into(),
+            );
+        }
+        let row = |row: &Lateness| RankLateness {
+            gpu: u64::from_str_radix(&row.comm, 16).ok().and_then(|comm| job.gpu(comm, row.rank)),
+            comm: row.comm.clone(),
+            rank: row.rank,
+            operations: row.operations,
+            mean_us: row.mean_us,
+            p99_us: row.p99_us,
+            error_us: row.estimated_error_us,
+            last: row.last,
+        };
+        // each rank of a communicator has the same operations
+        let mut operations: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+        for row in rows {
+            let most = operations.entry(&row.comm).or_default();
+            *most = (most.0.max(row.operations), most.1.max(row.resolved));
+        }
+        Part::Known(Late {
+            compared: operations.values().map(|(compared, _)| compared).sum(),
+            resolved: operations.values().map(|(_, resolved)| resolved).sum(),
+            lateness: rows.iter().map(row).collect(),
+            ..Late::default()
+        })
+    }
+
+    fn speed(&self, job: &Job, dimensions: &[Dimension]) -> Part<Speed> {
+        let place = |comm: &str| job.places.get(&u64::from_str_radix(comm, 16).ok()?).copied();
+        let placed = |comm: &str, row: SpeedRow| {
+            let place = place(comm);
+            let nranks = place.and_then(|place| job.communicators.get(place)).map_or(0, |found| found.nranks);
+            let dimension = place.and_then(|place| dimensions.get(place)).map(|dimension| dimension.name.clone());
+            let dimension = dimension.unwrap_or_else(|| "unknown".into());
+            SpeedRow { comm: comm.to_owned(), nranks, dimension, ..row }
+        };
+        let mut rows: Vec<SpeedRow> = vec![];
+        for (comm, sums) in self.sums {
+            let nranks = place(comm).and_then(|place| job.communicators.get(place)).map_or(0, |found| found.nranks);
+            rows.extend(sums.rows(nranks).map(|row| placed(comm, row)));
+        }
+        rows.extend(self.others.rows(0).map(|row| placed("0000000000000000", row)));
+        rows.extend(self.summary.bandwidth.iter().map(|row| placed(&row.comm, self.of_bandwidth(row))));
+        if rows.is_empty() {
+            return Part::Absent("There is no operation.".into());
+        }
+        rows.sort_by(|one, other| {
+            let key = |row: &SpeedRow| (row.function.clone(), row.comm.clone(), row.from_bytes, row.to_bytes);
+            key(one).cmp(&key(other))
+        });
+        let link = rows.iter().any(|row| row.utilisation.is_some()).then(|| "--link-gbps".into());
+        Part::Known(Speed { rows, link, of_sums: true })
+    }
+
+    /// Returns a row of the job summary's bus bandwidths, which are by the least time over the ranks.
+    fn of_bandwidth(&self, row: &Bandwidth) -> SpeedRow {
+        let link = u64::from_str_radix(&row.comm, 16).ok().and_then(|comm| self.links.of(comm));
+        SpeedRow {
+            function: row.func.clone(),
+            from_bytes: row.from_bytes,
+            to_bytes: row.from_bytes.saturating_add(row.from_bytes.saturating_sub(1)),
+            count: row.count,
+            compared: row.operations,
+            busbw: row.busbw_gb_s,
+            utilisation: row.busbw_gb_s.zip(link).filter(|(_, link)| *link > 0.0).map(|(busbw, link)| busbw / link),
+            ..SpeedRow::default()
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Operations that are not over: where the ranks of each communicator stand, and the first collective that differs.
+//!
+//! Ranks of a communicator call the same collectives in the same order, so a rank with fewer of them is behind, and the
+//! first one whose function, count or type differs is a fault of the program. Sends and receives may differ.
+
+mod course;
+#[cfg(test)]
+mod tests;
+
+use crate::answer::{Behind, Part, Unfinished, Whereabouts};
+use crate::job::{Communicator, Job};
+use crate::stream::{Judged, Kind, Listener};
+use common::name::Name;
+use course::Course;
+use std::collections::BTreeMap;
+
+use super::ranges::ranges;
+
+/// Most ranks of a communicator that are listed.
+const RANKS: usize = 64;
+
+/// An operation by which people recognise where a rank stands.
+#[derive(Debug, Clone, Copy)]
+struct Stand {
+    function: Name,
+    sequence: Option<u64>,
+    bytes: u64,
+}
+
+/// Where a rank stands.
+#[derive(Debug, Clone, Copy, Default)]
+struct Rank {
+    gpu: usize,
+    begun: u64,
+    ended: u64,
+    collectives: u64,
+    last_begun: Option<Stand>,
+    last_ended: Option<Stand>,
+}
+
+/// Listens for the courses of communicators.
+#[derive(Debug)]
+pub struct Courses {
+    /// By place of the communicator: its ranks, and the order of its collectives.
+    communicators: Vec<(BTreeMap<i32, Rank>, Course)>,
+}
+
+impl Courses {
+    /// Begins to listen.
+    pub fn new(job: &Job) -> Self {
+        let of = |communicator: &Communicator| {
+            let ranks = communicator.members.iter();
+            let ranks: BTreeMap<i32, Rank> =
+                ranks.map(|member| (member.rank, Rank { gpu: member.gpu, ..Rank::default() })).collect();
+            let course = Course::new(ranks.len());
+            (ranks, course)
+        };
+        Self { communicators: job.communicators.iter().map(of).collect() }
+    }
+
+    /// Returns the part of the answer.
+    pub fn finish(self, job: &Job) -> Part<Unfinished> {
+        let mut unfinished = Unfinished::default();
+        for (communicator, (ranks, course)) in job.communicators.iter().zip(self.communicators) {
+            match behind(communicator, &ranks, &course) {
+                Some(behind) => unfinished.communicators.push(behind),
+                None => unfinished.over += 1,
+            }
+        }
+        Part::Known(unfinished)
+    }
+}
+
+/// Returns a communicator that is not over; `None` for one that is.
+fn behind(communicator: &Communicator, ranks: &BTreeMap<i32, Rank>, course: &Course) -> Option<Behind> {
+    let most = ranks.values().map(|rank| rank.collectives).max().unwrap_or(0);
+    let is_behind = |rank: &Rank| rank.collectives < most;
+    let is_over = |rank: &Rank| !is_behind(rank) && rank.ended == rank.begun;
+    let differs = course.differs();
+    if differs.is_none() && ranks.values().all(is_over) {
+        return None;
+    }
+    let stand = |stand: Stand| (stand.function.text(), stand.sequence, stand.bytes);
+    let row = |(&number, rank): (&i32, &Rank)| Whereabouts {
+        rank: number,
+        gpu: rank.gpu,
+        begun: rank.begun,
+        ended: rank.ended,
+        last_begun: rank.last_begun.map(stand),
+        last_ended: rank.last_ended.map(stand),
+    };
+    // those that are behind first, then those that wait, then the others
+    let mut order: Vec<(&i32, &Rank)> = ranks.iter().collect();
+    order.sort_by_key(|(number, rank)| (!is_behind(rank), is_over(rank), **number));
+    order.truncate(RANKS);
+    order.sort_by_key(|(number, _)| **number);
+    let behind = ranks.iter().filter(|(_, rank)| is_behind(rank)).map(|(&number, _)| i64::from(number));
+    Some(Behind {
+        comm: format!("{:016x}", communicator.comm),
+        ranks: order.into_iter().map(row).collect(),
+        behind: ranges(behind),
+        differs,
+    })
+}
+
+impl Listener for Courses {
+    fn call(&mut self, _job: &Job, judged: &Judged) {
+        let call = judged.call();
+        let Some((ranks, course)) = self.communicators.get_mut(call.communicator) else { return };
+        let Some(rank) = ranks.get_mut(&call.rank) else { return };
+        let sequence = call.sequence.map(|(number, _)| number);
+        let stand = Some(Stand { function: call.function, sequence, bytes: call.bytes });
+        rank.begun += 1;
+        rank.last_begun = stand;
+        if !call.unfinished {
+            rank.ended += 1;
+            rank.last_ended = stand;
+        }
+        if call.kind == Kind::Collective {
+            course.add(rank.collectives, call);
+            rank.collectives += 1;
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! Transfers over the job, for a comparison of two jobs.
+
+use serde::{Deserialize, Serialize};
+
+/// Times of the operations of one function and size over the job.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// Whether a time is that of a step; else it is that of one of equally long slices of the job.
+    pub of_steps: bool,
+    /// Rows in the order of dimension, ranks, nodes, function, size.
+    pub rows: Vec<SeriesRow>,
+}
+
+/// Transfers of one function and size in the communicators of one dimension.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SeriesRow {
+    /// Dimension, or `unknown`.
+    pub dimension: String,
+    /// Number of ranks of each communicator.
+    pub nranks: i32,
+    /// Number of nodes of each communicator; 0 where it is unknown.
+    pub nnodes: i32,
+    /// Function.
+    pub function: String,
+    /// Smallest bytes of the row.
+    pub from_bytes: u64,
+    /// Largest bytes of the row.
+    pub to_bytes: u64,
+    /// Operations that were compared: a collective once, sends and receives once for each rank.
+    pub count: u64,
+    /// Median transfer of a step or slice, microseconds; of at most 512 of them, evenly chosen at random.
+    pub medians_us: Vec<f32>,
+}

@@ -1,0 +1,116 @@
+//! Delay costs by GPU: the others' waits for it, because of its own delays or of those that it passed on.
+
+use super::super::names::Names;
+use super::super::pace::Pace;
+use super::super::sentences::latest;
+use super::super::units::{TimeUnit, count, counted, share, time};
+use super::draw::{Area, Chart, Key, Mark, Px, Scale, across, bars_beside};
+use super::table::Table;
+use crate::answer::{Late, RankLate};
+use maud::{Markup, Render, html};
+
+/// Largest number of GPUs in the chart.
+const TOP: usize = 12;
+/// Height of a bar with the room around it.
+const ROW: f64 = 24.0;
+
+/// Writes the chart and its table.
+pub(super) fn costs(late: &Late, names: &Names<'_>, pace: &Pace) -> Markup {
+    let order = latest(late);
+    let below = table(late, names, pace);
+    // bars that could not be seen only take room
+    let visible = order.iter().map(|(_, rank)| rank.cost_us).fold(0.0, f64::max) / 500.0;
+    let shown: Vec<(usize, &RankLate)> =
+        order.iter().filter(|(_, rank)| rank.cost_us >= visible).take(TOP).copied().collect();
+    let Some((first, largest)) = shown.first() else {
+        return html! { p { "No rank was last by more than the clocks' error." } (below) };
+    };
+    let keys = [
+        Key { class: "own", mark: Mark::Box, text: "own: the delay began with this GPU".into() },
+        Key { class: "passed", mark: Mark::Box, text: "passed on: the GPU had waited itself before".into() },
+    ];
+    let further = order.len() - shown.len();
+    Chart {
+        id: "late-chart",
+        title: "For whom others waited",
+        look: "Look for a long solid bar: that GPU begins its operations late without having waited itself.",
+        description: format!(
+            "Delay cost, own and passed on, of {} that others waited for longest: the mean wait of each other rank {}. \
+             The largest own cost is that of {}, {}.",
+            counted(shown.len() as u64, "GPU"),
+            period(pace),
+            names.gpu(*first),
+            time(pace.a_step_of_others(largest.own_us))
+        ),
+        size: [880.0, bottom(&shown) + 46.0],
+        key: Key::draw(&keys),
+        drawing: bars(&shown, names, pace),
+        below: html! {
+            @if further > 0 {
+                p.note {
+                    "Others waited less for " (counted(further as u64, "further GPU")) "; the table has them all."
+                }
+            }
+            (below)
+        },
+    }
+    .render()
+}
+
+/// Returns the length of time that costs are written for.
+fn period(pace: &Pace) -> &'static str {
+    if pace.of_steps { "a step" } else { "in the whole recording" }
+}
+
+fn bottom(shown: &[(usize, &RankLate)]) -> f64 {
+    10.0 + ROW * shown.len() as f64
+}
+
+fn bars(shown: &[(usize, &RankLate)], names: &Names<'_>, pace: &Pace) -> Markup {
+    let most = shown.iter().map(|(_, rank)| pace.a_step_of_others(rank.cost_us)).fold(0.0, f64::max);
+    let unit = TimeUnit::of(most);
+    let area = Area { left: 132.0, top: 10.0, right: 710.0, bottom: bottom(shown) };
+    let x = Scale::linear([0.0, most / unit.us], [area.left, area.right]);
+    let texts: Vec<String> = shown.iter().map(|(place, _)| names.gpu(*place)).collect();
+    let title = format!("mean wait of each other rank for this GPU {}, {}", period(pace), unit.name);
+    let facts = |us: f64| match pace.share(us) {
+        Some(part) if pace.of_steps => format!("{} ({} of a step)", time(us), share(part)),
+        _ => time(us),
+    };
+    html! {
+        (across(area, &x, &title, x.numbers(8)))
+        (bars_beside(area, &texts, ROW))
+        @for (place, ((_, rank), name)) in shown.iter().zip(&texts).enumerate() {
+            @let y = area.top + ROW * (place as f64 + 0.14);
+            @let [own_us, cost_us] = [rank.own_us, rank.cost_us].map(|us| pace.a_step_of_others(us));
+            @let (own, end) = (x.at(own_us / unit.us), x.at(cost_us / unit.us));
+            rect.own x=(Px(area.left)) y=(Px(y)) width=(Px(own - area.left)) height=(Px(ROW * 0.72)) {
+                title { (name) ": " (facts(own_us)) " because of its own delays" }
+            }
+            rect.passed x=(Px(own)) y=(Px(y)) width=(Px(end - own)) height=(Px(ROW * 0.72)) {
+                title { (name) ": " (facts(cost_us - own_us)) " passed on" }
+            }
+            text x=(Px(end + 6.0)) y=(Px(y + ROW * 0.36 + 4.0)) { (facts(cost_us)) }
+        }
+    }
+}
+
+fn table(late: &Late, names: &Names<'_>, pace: &Pace) -> Table {
+    let mut order: Vec<(usize, &RankLate)> = late.ranks.iter().enumerate().collect();
+    order.sort_by(|(_, a), (_, b)| b.own_us.total_cmp(&a.own_us).then(b.cost_us.total_cmp(&a.cost_us)));
+    let rows = order.into_iter().map(|(place, rank)| {
+        vec![
+            names.gpu(place),
+            time(pace.a_step_of_others(rank.own_us)),
+            time(pace.a_step_of_others(rank.propagated_us)),
+            time(pace.a_step_of_others(rank.cost_us)),
+            time(pace.a_step(rank.wait_us)),
+            count(rank.last),
+            count(rank.calls),
+        ]
+    });
+    let columns = ["GPU", "own delay cost", "passed on", "delay cost", "its own waits", "times last", "calls compared"];
+    let caption =
+        format!("Delay cost and waits {}, largest own cost first; a cost is the mean of the others", period(pace));
+    Table::new(caption, &columns, 1, rows)
+}

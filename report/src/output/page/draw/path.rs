@@ -1,0 +1,89 @@
+//! Coordinates, and the data of paths.
+
+use maud::{Markup, PreEscaped, Render};
+use std::fmt::Write;
+
+/// A coordinate or length of a drawing, written with at most one digit after the point.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::output::page) struct Px(pub(in crate::output::page) f64);
+
+impl Render for Px {
+    fn render_to(&self, buffer: &mut String) {
+        let tenths = (self.0 * 10.0).round();
+        let written = if tenths % 10.0 == 0.0 {
+            write!(buffer, "{}", (tenths / 10.0) as i64)
+        } else {
+            write!(buffer, "{:.1}", tenths / 10.0)
+        };
+        debug_assert!(written.is_ok(), "a String takes all text");
+    }
+}
+
+/// The data of a path: horizontal strokes and lines, as short as they can be written.
+#[derive(Debug, Clone, Default)]
+pub(in crate::output::page) struct Path(String);
+
+impl Path {
+    /// Adds a horizontal stroke.
+    pub(in crate::output::page) fn stroke(&mut self, x: f64, y: f64, length: f64) {
+        self.0.push('M');
+        self.number(x);
+        self.0.push(' ');
+        self.number(y);
+        self.0.push('h');
+        self.number(length);
+    }
+
+    /// Adds a vertical stroke.
+    pub(in crate::output::page) fn rise(&mut self, x: f64, y: f64, length: f64) {
+        self.0.push('M');
+        self.number(x);
+        self.0.push(' ');
+        self.number(y);
+        self.0.push('v');
+        self.number(length);
+    }
+
+    /// Adds a line through these points.
+    pub(in crate::output::page) fn line(&mut self, points: impl IntoIterator<Item = (f64, f64)>) {
+        for (place, (x, y)) in points.into_iter().enumerate() {
+            self.0.push(if place == 0 { 'M' } else { 'L' });
+            self.number(x);
+            self.0.push(' ');
+            self.number(y);
+        }
+    }
+
+    /// Returns whether nothing was added.
+    pub(in crate::output::page) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns the path as an attribute's value.
+    pub(in crate::output::page) fn data(self) -> Markup {
+        PreEscaped(self.0)
+    }
+
+    fn number(&mut self, value: f64) {
+        Px(value).render_to(&mut self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn coordinates_are_short() {
+        let texts = [0.0, -0.04, 12.0, 12.04, 12.05001, -3.25].map(|value| Px(value).render().0);
+        assert_eq!(texts, ["0", "0", "12", "12", "12.1", "-3.3"]);
+    }
+
+    #[test]
+    fn a_path_has_strokes_and_lines() {
+        let mut path = Path::default();
+        path.stroke(1.0, 2.5, 10.0);
+        path.line([(0.0, 1.0), (2.0, 3.0)]);
+        assert_eq!(path.data().0, "M1 2.5h10M0 1L2 3");
+    }
+}

@@ -1,0 +1,107 @@
+//! The trace, decoded.
+
+use super::*;
+use crate::job::{Communicator, Gpu, Member, Source};
+use crate::stream::{Call, Kind, Part};
+use common::name::Name;
+
+/// `Trace`.
+#[derive(Clone, PartialEq, prost::Message)]
+struct Whole {
+    #[prost(message, repeated, tag = "1")]
+    packets: Vec<Packet>,
+}
+
+fn job() -> Job {
+    let gpu = |name: &str| Gpu { name: name.into(), ..Gpu::default() };
+    let members = (0..2).map(|rank| Member { rank, gpu: rank as usize, made: 0 }).collect();
+    Job {
+        gpus: vec![gpu("rank 0"), gpu("rank 1")],
+        communicators: vec![Communicator { comm: 0xaa, nranks: 2, members, ..Communicator::default() }],
+        ..Job::default()
+    }
+}
+
+fn judged(gpu: usize, span: Option<[i64; 2]>, latest: Option<[i64; 2]>) -> Judged {
+    let call = Call {
+        communicator: 0,
+        rank: gpu as i32,
+        gpu,
+        kind: Kind::Collective,
+        function: Name::of(Some(c"AllReduce")),
+        sequence: Some((7, 0)),
+        bytes: 64,
+        count: None,
+        datatype: Name::none(),
+        root: None,
+        messages: Box::default(),
+        algorithm: Name::of(Some(c"RING")),
+        protocol: Name::none(),
+        enqueued: 1_100,
+        source: if span.is_some() { Source::Stamps } else { Source::Enqueue },
+        duration: 0,
+        time: None,
+        is_fused: false,
+        unfinished: false,
+    };
+    let wait = latest.zip(span).map(|([latest, _], [start, _])| latest - start);
+    let part = Part { call, span, wait, likely: 10, error: 20 };
+    Judged { part, occurrence: 4, latest, cost: None, lateness: 0 }
+}
+
+fn written(all: &[Judged]) -> Vec<Packet> {
+    let mut trace = Trace::new(Vec::new());
+    all.iter().for_each(|judged| trace.call(&job(), judged));
+    Whole::decode(trace.finish().unwrap().as_slice()).unwrap().packets
+}
+
+fn events(packets: &[Packet]) -> Vec<(u64, i32, u64, Option<&str>)> {
+    let events = packets.iter().filter_map(|packet| Some((packet.timestamp?, packet.event.as_ref()?)));
+    events.map(|(time, event)| (time, event.kind, event.track, event.name.as_deref())).collect()
+}
+
+#[test]
+fn waits_and_transfers_lie_in_their_calls() {
+    let packets = written(&[judged(0, Some([2_000, 5_000]), Some([3_000, 5_000]))]);
+    let name = Some("AllReduce");
+    assert_eq!(
+        events(&packets),
+        [
+            (1_100, INSTANT, 1, name),
+            (2_000, BEGIN, 2, name),
+            (2_000, BEGIN, 2, Some("wait")),
+            (3_000, END, 2, None),
+            (3_000, BEGIN, 2, Some("transfer")),
+            (5_000, END, 2, None),
+            (5_000, END, 2, None)
+        ]
+    );
+    let tracks: Vec<_> = packets.iter().filter_map(|it| it.track.as_ref()).map(|it| (&*it.name, it.parent)).collect();
+    assert_eq!(tracks, [("rank 0", None), ("NCCL 00000000000000aa", Some(1))]);
+    let begin = packets.iter().filter_map(|it| it.event.as_ref()).find(|it| !it.flows.is_empty()).unwrap();
+    assert_eq!(begin.flows, [5]);
+    let wait = begin.annotations.iter().find(|it| it.name == "wait_ns").unwrap();
+    assert_eq!(wait.value, Some(Value::Signed(1_000)));
+}
+
+#[test]
+fn overlapping_calls_are_on_further_tracks() {
+    let span = |start, stop| judged(0, Some([start, stop]), None);
+    let packets = written(&[span(2_000, 5_000), span(3_000, 4_000), span(4_500, 6_000), span(5_000, 7_000)]);
+    let begins = events(&packets).into_iter().filter(|event| event.1 == BEGIN).map(|event| event.2);
+    assert_eq!(begins.collect::<Vec<_>>(), [2, 3, 3, 2]);
+}
+
+#[test]
+fn calls_without_a_gpu_time_are_marks() {
+    let packets = written(&[judged(1, None, None)]);
+    assert_eq!(events(&packets), [(1_100, INSTANT, 1, Some("AllReduce"))]);
+}
+
+#[test]
+fn a_disk_that_is_full_is_an_error() {
+    let mut short = [0_u8; 10];
+    let mut trace = Trace::new(&mut short[..]);
+    trace.call(&job(), &judged(0, None, None));
+    assert!(trace.finish().is_err());
+}

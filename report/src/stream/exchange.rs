@@ -1,0 +1,162 @@
+//! The sends and receives of one rank, as they become one exchange.
+
+use super::call::{Call, Kind, Message};
+use super::places::Place;
+use crate::job::{Operation, Time};
+use common::name::Name;
+
+/// The names of sends, receives and exchanges.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Names {
+    pub(super) send: Name,
+    pub(super) receive: Name,
+    exchange: Name,
+    pub(super) all_to_all: Name,
+}
+
+impl Names {
+    pub(super) fn new() -> Self {
+        let [send, receive, exchange, all_to_all] =
+            [c"Send", c"Recv", c"Exchange", c"AlltoAll"].map(|name| Name::of(Some(name)));
+        Self { send, receive, exchange, all_to_all }
+    }
+}
+
+/// A fact that sends and receives of one exchange have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Together {
+    /// Group of API calls, and CUDA stream.
+    Group(u64, u64),
+    /// The kernel, where no group is known.
+    Kernel(u64),
+    /// Nothing: it is alone.
+    Alone,
+}
+
+impl Together {
+    fn of(operation: &Operation) -> Self {
+        match operation.group {
+            Some(group) => Self::Group(group, operation.stream),
+            None if operation.alone => Self::Alone,
+            None => Self::Kernel(operation.kernel),
+        }
+    }
+
+    /// Returns whether an operation that the host enqueued later may still be followed by one that belongs here.
+    fn goes_on(self, operation: &Operation) -> bool {
+        match self {
+            Self::Group(group, _) => operation.group == Some(group),
+            Self::Kernel(kernel) => operation.kernel == kernel,
+            Self::Alone => false,
+        }
+    }
+}
+
+/// An exchange of a rank to which more sends and receives may come.
+#[derive(Debug)]
+pub(super) struct Exchange {
+    pub(super) place: Place,
+    /// Number of its call among those of its GPU.
+    pub(super) number: u64,
+    /// Number of the last of its operations in the process' table.
+    pub(super) last: u64,
+    together: Together,
+    call: Call,
+    messages: Vec<Message>,
+    sent: u64,
+    received: u64,
+    /// First and last kernel.
+    kernels: [u64; 2],
+    /// Whether all messages have a begin and an end.
+    is_timed: bool,
+}
+
+impl Exchange {
+    /// Begins an exchange with its first send or receive, enqueued at this time of the common clock.
+    pub(super) fn new(place: Place, number: u64, operation: &Operation, enqueued: i64) -> Self {
+        let mut call = super::call::call(place, operation, enqueued);
+        call.kind = Kind::Exchange;
+        // other operations share the first kernel if one of them began it
+        call.is_fused = !operation.alone && operation.kernel < operation.order;
+        call.duration = 0;
+        Self {
+            place,
+            number,
+            last: 0,
+            together: Together::of(operation),
+            call,
+            messages: Vec::new(),
+            sent: 0,
+            received: 0,
+            kernels: [operation.kernel; 2],
+            is_timed: true,
+        }
+    }
+
+    /// Returns whether an operation is a send or receive of this exchange.
+    pub(super) fn has(&self, place: Place, operation: &Operation) -> bool {
+        let together = Together::of(operation);
+        operation.is_message() && self.place == place && self.together == together && together != Together::Alone
+    }
+
+    /// Returns whether nothing can be added any more once this operation has come.
+    pub(super) fn is_ended_by(&self, place: Place, operation: &Operation) -> bool {
+        self.place == place && !self.together.goes_on(operation)
+    }
+
+    /// Notes that an operation of another call shares a kernel with this exchange, if so.
+    pub(super) fn meet(&mut self, place: Place, operation: &Operation) {
+        let [first, last] = self.kernels;
+        if self.place == place && !operation.alone && (first..=last).contains(&operation.kernel) {
+            self.call.is_fused = true;
+        }
+    }
+
+    /// Adds a send or receive, the operation of this number in the process' table.
+    pub(super) fn add(&mut self, operation: &Operation, number: u64, names: &Names) {
+        let Some(peer) = operation.peer else { return };
+        let is_send = operation.function == names.send;
+        self.messages.push(Message { peer, is_send, bytes: operation.bytes, number: 0 });
+        let sum = if is_send { &mut self.sent } else { &mut self.received };
+        *sum = sum.saturating_add(operation.bytes);
+        self.last = number;
+        self.kernels[1] = self.kernels[1].max(operation.kernel);
+        let call = &mut self.call;
+        call.count = call.count.filter(|&count| operation.count == Some(count));
+        if call.datatype != operation.datatype {
+            call.datatype = Name::none();
+        }
+        call.source = call.source.max(operation.source);
+        call.duration = call.duration.max(operation.duration);
+        call.unfinished |= operation.unfinished;
+        self.is_timed &= operation.time.is_some();
+        call.time = match (call.time, operation.time) {
+            (Some(one), Some(other)) => Some(united(one, other)),
+            (known, time) => known.or(time),
+        };
+    }
+
+    /// Ends the exchange.
+    pub(super) fn into_call(self, names: &Names) -> Call {
+        let Self { mut call, messages, sent, received, is_timed, .. } = self;
+        call.function = match messages[..] {
+            [Message { is_send: true, .. }] => names.send,
+            [_] => names.receive,
+            _ => names.exchange,
+        };
+        call.bytes = sent.max(received);
+        call.time = call.time.filter(|_| is_timed);
+        if let Some(time) = call.time {
+            call.duration = time.stop.saturating_sub(time.start);
+        }
+        call.messages = messages.into_boxed_slice();
+        call
+    }
+}
+
+/// Returns the time from the first begin to the last end.
+fn united(one: Time, other: Time) -> Time {
+    let first = if other.start < one.start { other } else { one };
+    let clock = [one.clock[0].max(other.clock[0]), one.clock[1].max(other.clock[1])];
+    Time { start: first.start, stop: one.stop.max(other.stop), clock, ahead: first.ahead }
+}

@@ -1,0 +1,37 @@
+//! A call that waits for the other ranks' calls.
+
+use super::call::Call;
+
+/// A call, and its place in the order of its GPU.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Held {
+    pub(super) call: Call,
+    /// Place of its process.
+    pub(super) process: usize,
+    /// Number of the call among those of its GPU, in the order in which the host enqueued them.
+    pub(super) number: u64,
+}
+
+/// A step towards the oldest operation that is not complete.
+#[derive(Debug)]
+pub(super) enum Next {
+    /// It lacks a call of this process.
+    Read(usize),
+    /// It is decided.
+    Decided(Group),
+}
+
+/// Calls that belong together, sorted by rank.
+#[derive(Debug)]
+pub(super) struct Group {
+    pub(super) calls: Vec<Held>,
+    /// Whether the calls of all ranks that take part are there.
+    pub(super) is_whole: bool,
+}
+
+impl Group {
+    /// Makes a group of a call whose partners nobody knows.
+    pub(super) fn alone(held: Held) -> Self {
+        Self { calls: vec![held], is_whole: false }
+    }
+}

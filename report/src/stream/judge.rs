@@ -1,0 +1,107 @@
+//! The verdict on an operation: who waited for whom, and for how long.
+
+use super::call::{Call, Kind, arrival};
+use super::clocks::Clocks;
+use super::exchange::Names;
+use super::listener::Judged;
+use super::occurrence::{Compared, Occurrence, Part};
+use super::places::Team;
+
+/// Makes an occurrence of the calls that belong together, and compares their times.
+pub(super) fn occurrence(number: u64, calls: Vec<Call>, is_whole: bool, team: &Team, names: &Names) -> Occurrence {
+    let mut occurrence = Occurrence { number, parts: calls.into_iter().map(part).collect(), is_whole, compared: None };
+    if is_whole && is_all_to_all(&occurrence.parts, team) {
+        for part in &mut occurrence.parts {
+            (part.call.kind, part.call.function) = (Kind::AllToAll, names.all_to_all);
+        }
+    }
+    occurrence
+}
+
+fn part(call: Call) -> Part {
+    Part { call, span: None, wait: None, likely: 0, error: 0 }
+}
+
+/// Fills in the times of an occurrence's parts. `processes` are those of the parts.
+pub(super) fn compare(occurrence: &mut Occurrence, processes: impl Iterator<Item = usize>, clocks: &Clocks) {
+    let parts = &mut occurrence.parts;
+    let communicator = parts.first().map(|part| part.call.communicator);
+    let arrivals: Option<Vec<_>> = parts
+        .iter()
+        .map(|part| Some((part.call.rank, arrival(part.call.time, part.call.source)?)))
+        .take_while(|_| occurrence.is_whole && parts.len() > 1)
+        .collect();
+    let waits = communicator.zip(arrivals).and_then(|(communicator, arrivals)| clocks.waits(communicator, &arrivals));
+    match waits {
+        Some(waits) => {
+            for (part, wait) in parts.iter_mut().zip(&waits.ranks) {
+                part.span = Some([wait.start, wait.stop]);
+                (part.likely, part.error) = (wait.likely.ceil() as i64, wait.error.ceil() as i64);
+            }
+            occurrence.compared = compared(parts, waits.last);
+        }
+        None => {
+            for (part, process) in parts.iter_mut().zip(processes) {
+                let time = part.call.time.filter(|_| part.call.source.is_gpu());
+                part.span = time.map(|time| [time.start, time.stop].map(|time| clocks.time(process, time)));
+            }
+            if occurrence.is_whole && parts.len() == 1 {
+                occurrence.compared = compared(parts, None);
+            }
+        }
+    }
+    if let Some(Compared { latest_start, .. }) = occurrence.compared {
+        for part in parts {
+            part.wait = part.span.map(|[start, _]| latest_start - start);
+        }
+    }
+}
+
+/// Returns the latest begin and end; `None` if one is unknown.
+fn compared(parts: &[Part], last: Option<usize>) -> Option<Compared> {
+    let spans = || parts.iter().map(|part| part.span);
+    let latest = |side: usize| spans().try_fold(i64::MIN, |latest, span| Some(latest.max(span?[side])));
+    Some(Compared { latest_start: latest(0)?, latest_stop: latest(1)?, last }).filter(|_| !parts.is_empty())
+}
+
+/// Returns whether every rank of the communicator sends to and receives from every other one.
+fn is_all_to_all(parts: &[Part], team: &Team) -> bool {
+    let is_exchange = |part: &Part| part.call.kind == Kind::Exchange;
+    team.is_whole
+        && team.ranks > 1
+        && parts.len() == team.ranks
+        && parts.iter().all(is_exchange)
+        && parts.windows(2).all(|pair| pair[0].call.rank < pair[1].call.rank)
+        && parts.iter().all(|part| has_all_peers(&part.call, team.ranks))
+}
+
+/// Returns whether an exchange sends to and receives from each of the other ranks, which are numbered from 0.
+fn has_all_peers(call: &Call, ranks: usize) -> bool {
+    if call.messages.len() < 2 * (ranks - 1) {
+        return false;
+    }
+    let mut peers = vec![[false; 2]; ranks];
+    for message in &call.messages {
+        let peer = usize::try_from(message.peer).ok().filter(|_| message.peer != call.rank);
+        if let Some(peer) = peer.and_then(|peer| peers.get_mut(peer)) {
+            peer[usize::from(message.is_send)] = true;
+        }
+    }
+    peers.iter().filter(|peer| **peer == [true; 2]).count() == ranks - 1
+}
+
+/// Returns the verdict on each part of an occurrence.
+pub(super) fn verdicts(occurrence: Occurrence) -> impl Iterator<Item = Judged> {
+    let Occurrence { number, parts, compared, .. } = occurrence;
+    let latest = compared.map(|compared| [compared.latest_start, compared.latest_stop]);
+    let last = compared.and_then(|compared| compared.last);
+    let waits = |place: usize| parts.iter().enumerate().filter(move |(other, _)| *other != place);
+    let cost = last.map(|last| waits(last).filter_map(|(_, part)| part.wait).sum());
+    // the next-latest rank waited least of the others
+    let lateness = last.and_then(|last| waits(last).filter_map(|(_, part)| part.wait).min()).unwrap_or(0);
+    parts.into_iter().enumerate().map(move |(place, part)| {
+        let is_last = last == Some(place);
+        let (cost, lateness) = if is_last { (cost, lateness) } else { (None, 0) };
+        Judged { part, occurrence: number, latest, cost, lateness }
+    })
+}

@@ -1,0 +1,105 @@
+//! Where an operation belongs: its communicator, its member, its GPU.
+
+use crate::job::{Communicator, Job};
+use rustc_hash::FxHashMap;
+
+/// Where an operation belongs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Place {
+    /// Place of the communicator in the job.
+    pub(super) communicator: usize,
+    /// Rank in the communicator.
+    pub(super) rank: i32,
+    /// Place among the communicator's members; `None` for a rank that two processes claim.
+    pub(super) member: Option<usize>,
+    /// Place of the GPU in the job.
+    pub(super) gpu: usize,
+}
+
+/// The members of a communicator that have operations to match.
+#[derive(Debug)]
+pub(super) struct Team {
+    /// Rank and process of each member, ascending; without a process if two claim the rank.
+    pub(super) members: Vec<(i32, Option<usize>)>,
+    /// Whether all ranks were found, each once.
+    pub(super) is_whole: bool,
+    /// Number of ranks.
+    pub(super) ranks: usize,
+}
+
+impl Team {
+    fn of(job: &Job, communicator: &Communicator) -> Self {
+        let process = |gpu: usize| job.gpus.get(gpu).map(|gpu| gpu.process);
+        let members = communicator
+            .members
+            .iter()
+            .map(|member| (member.rank, process(member.gpu).filter(|_| !communicator.repeated.contains(&member.rank))));
+        let mut members: Vec<_> = members.collect();
+        members.dedup_by_key(|(rank, _)| *rank);
+        let ranks = usize::try_from(communicator.nranks).unwrap_or(0);
+        Self { members, is_whole: communicator.is_whole(), ranks }
+    }
+
+    /// Returns the place of a rank among the members.
+    pub(super) fn member(&self, rank: i32) -> Option<usize> {
+        let guess = usize::try_from(rank).ok().filter(|&guess| self.members.get(guess).is_some_and(|it| it.0 == rank));
+        guess.or_else(|| self.members.binary_search_by_key(&rank, |it| it.0).ok())
+    }
+
+    /// Returns the process of the member at this place.
+    pub(super) fn process(&self, member: usize) -> Option<usize> {
+        self.members.get(member)?.1
+    }
+
+    /// Returns the process of a rank.
+    pub(super) fn process_of(&self, rank: i32) -> Option<usize> {
+        self.process(self.member(rank)?)
+    }
+}
+
+/// Where the operations of all processes belong.
+#[derive(Debug)]
+pub(super) struct Places {
+    pub(super) teams: Vec<Team>,
+    /// By process: places by communicator id and rank.
+    by_process: Vec<FxHashMap<(u64, i32), Place>>,
+    /// First GPU of each process.
+    first_gpus: Vec<Option<usize>>,
+    /// Places of the communicators by id.
+    communicators: FxHashMap<u64, usize>,
+}
+
+impl Places {
+    pub(super) fn of(job: &Job) -> Self {
+        let teams: Vec<Team> = job.communicators.iter().map(|communicator| Team::of(job, communicator)).collect();
+        let mut by_process = vec![FxHashMap::default(); job.processes.len()];
+        let mut first_gpus = vec![None; job.processes.len()];
+        for (gpu, of_gpu) in job.gpus.iter().enumerate() {
+            if let Some(first) = first_gpus.get_mut(of_gpu.process) {
+                first.get_or_insert(gpu);
+            }
+        }
+        for (communicator, (of, team)) in job.communicators.iter().zip(&teams).enumerate() {
+            for member in &of.members {
+                let Some(process) = job.gpus.get(member.gpu).map(|gpu| gpu.process) else { continue };
+                let Some(known) = by_process.get_mut(process) else { continue };
+                let place = team.member(member.rank).filter(|&place| team.process(place).is_some());
+                let place = Place { communicator, rank: member.rank, member: place, gpu: member.gpu };
+                known.insert((of.comm, member.rank), place);
+            }
+        }
+        let communicators = job.communicators.iter().zip(0..).map(|(of, place)| (of.comm, place)).collect();
+        Self { teams, by_process, first_gpus, communicators }
+    }
+
+    /// Returns where an operation of a process belongs; `None` if the job has no such communicator, or the process no
+    /// GPU.
+    pub(super) fn of_operation(&self, process: usize, comm: u64, rank: i32) -> Option<Place> {
+        let known = self.by_process.get(process)?.get(&(comm, rank)).copied();
+        // a rank that another process is taken for, too
+        known.or_else(|| {
+            let (communicator, gpu) = (*self.communicators.get(&comm)?, (*self.first_gpus.get(process)?)?);
+            Some(Place { communicator, rank, member: None, gpu })
+        })
+    }
+}

@@ -1,0 +1,95 @@
+//! The table of one process, as its rows become calls.
+
+use super::call::{self, Call};
+use super::clocks::Clocks;
+use super::exchange::{Exchange, Names};
+use super::held::Held;
+use super::order::Order;
+use super::places::{Place, Places};
+use crate::job::{Operation, Operations, Unreadable};
+
+/// Number of rows of a process after which nothing is added to an exchange any more. Threads of a process that enqueue
+/// at one time mix their rows; a rank's own rows follow one another.
+const MOST_BETWEEN: u64 = 32;
+
+/// The operations of a process that were not read yet.
+pub(super) struct Reading<'a> {
+    process: usize,
+    /// `None` once all were read.
+    rows: Option<Operations<'a>>,
+    count: u64,
+    /// Exchanges to which more may come, oldest first.
+    open: Vec<Exchange>,
+}
+
+/// A row, or the end of a table.
+pub(super) enum Row {
+    /// An operation; `false` if the job does not know its communicator.
+    Operation(Operation, bool),
+    /// There are no more.
+    End,
+}
+
+impl<'a> Reading<'a> {
+    pub(super) fn new(process: usize, rows: Operations<'a>) -> Self {
+        Self { process, rows: Some(rows), count: 0, open: Vec::new() }
+    }
+
+    /// Returns whether all operations were read.
+    pub(super) fn is_over(&self) -> bool {
+        self.rows.is_none()
+    }
+
+    /// Reads a row, and passes the calls that are complete now to `each`.
+    pub(super) fn read(
+        &mut self,
+        (places, clocks, names): (&Places, &Clocks, &Names),
+        order: &mut Order,
+        mut each: impl FnMut(&mut Order, Place, Held),
+    ) -> Result<Row, Unreadable> {
+        let Some(row) = self.rows.as_mut().and_then(Iterator::next) else {
+            self.rows = None;
+            for exchange in self.open.drain(..) {
+                each(order, exchange.place, ended(exchange, self.process, names));
+            }
+            return Ok(Row::End);
+        };
+        let row = row?;
+        self.count += 1;
+        let Some(place) = places.of_operation(self.process, row.comm, row.rank) else {
+            return Ok(Row::Operation(row, false));
+        };
+        let count = self.count;
+        if !self.open.is_empty() {
+            self.open.iter_mut().filter(|it| !it.has(place, &row)).for_each(|exchange| exchange.meet(place, &row));
+            let is_ended = |it: &mut Exchange| it.is_ended_by(place, &row) || count - it.last > MOST_BETWEEN;
+            for exchange in self.open.extract_if(.., is_ended) {
+                each(order, exchange.place, ended(exchange, self.process, names));
+            }
+        }
+        if row.is_message() {
+            let open = match self.open.iter_mut().position(|it| it.has(place, &row)) {
+                Some(open) => self.open.get_mut(open),
+                None => {
+                    let number = order.enter(self.process, place.gpu);
+                    let exchange = Exchange::new(place, number, &row, clocks.time(self.process, row.enqueued));
+                    self.open.push(exchange);
+                    self.open.last_mut()
+                }
+            };
+            if let Some(open) = open {
+                open.add(&row, count, names);
+            }
+        } else {
+            let number = order.enter(self.process, place.gpu);
+            let call: Call = call::call(place, &row, clocks.time(self.process, row.enqueued));
+            each(order, place, Held { call, process: self.process, number });
+        }
+        Ok(Row::Operation(row, true))
+    }
+}
+
+fn ended(exchange: Exchange, process: usize, names: &Names) -> Held {
+    let number = exchange.number;
+    Held { call: exchange.into_call(names), process, number }
+}

@@ -1,0 +1,87 @@
+//! Sends and receives that become exchanges.
+
+use super::hear;
+use crate::made::{self, MS, Maker, Start, US};
+use crate::stream::Kind;
+
+#[test]
+fn an_exchange_with_every_peer_is_an_all_to_all() {
+    let unequal = |from: usize, to: usize| ((from + 2 * to) % 5) as u64 * 1000;
+    for made in [made::all_to_all(6, |_, _| 4096), made::all_to_all(6, unequal)] {
+        let (heard, counts, _) = hear(&made);
+        assert_eq!((counts.operations, counts.matched, counts.unmatched, counts.compared), (50 * 72, 50, 0, 50));
+        for occurrence in &heard.occurrences {
+            assert_eq!(occurrence.parts.len(), 6);
+            for part in &occurrence.parts {
+                assert_eq!((part.call.kind, part.call.function.text().as_str()), (Kind::AllToAll, "AlltoAll"));
+                assert_eq!((part.call.messages.len(), part.call.is_fused), (12, false));
+            }
+            let transfer = occurrence.compared.unwrap().transfer();
+            assert!((transfer - 80_000).abs() <= 4_000, "{transfer}");
+        }
+    }
+    // rank 1 sends 2 x 0, 2 x 1, 3, 4 thousand... : the larger of both directions counts
+    let (heard, ..) = hear(&made::all_to_all(6, unequal));
+    let sent: u64 = (0..6).map(|to| unequal(1, to)).sum();
+    let received: u64 = (0..6).map(|from| unequal(from, 1)).sum();
+    assert_eq!((sent, received), (11_000, 12_000));
+    assert_eq!(heard.of(1)[0].bytes, 12_000);
+}
+
+#[test]
+fn a_ring_of_sends_is_one_exchange() {
+    let (heard, counts, _) = hear(&made::ring(8));
+    assert_eq!((heard.occurrences.len(), counts.matched, counts.operations), (50, 50, 800));
+    for occurrence in &heard.occurrences {
+        assert_eq!((occurrence.parts.len(), occurrence.is_whole), (8, true));
+        let ranks: Vec<i32> = occurrence.parts.iter().map(|part| part.call.rank).collect();
+        assert_eq!(ranks, [0, 1, 2, 3, 4, 5, 6, 7]);
+        assert!(occurrence.parts.iter().all(|it| it.call.kind == Kind::Exchange && it.call.bytes == 65_536));
+        assert!(occurrence.parts.iter().all(|it| it.call.function.text() == "Exchange"));
+    }
+    // the last one is the 50th of its messages
+    assert!(heard.occurrences[49].parts.iter().flat_map(|it| &it.call.messages).all(|it| it.number == 49));
+}
+
+#[test]
+fn messages_without_a_group_share_a_kernel_or_are_alone() {
+    let mut made = made::ring(4);
+    made.table.0.iter_mut().flatten().for_each(|row| row.group = None);
+    assert_eq!(hear(&made).0.occurrences.len(), 50);
+    // one kernel each: a send and the receive of the next rank
+    for row in made.table.0.iter_mut().flatten() {
+        (row.kernel, row.alone) = (row.order, true);
+    }
+    let (heard, counts, _) = hear(&made);
+    assert_eq!((heard.occurrences.len(), counts.unmatched), (200, 0));
+    assert!(heard.occurrences.iter().all(|it| it.parts.len() == 2));
+}
+
+#[test]
+fn a_collective_in_the_kernel_of_an_exchange_makes_both_fused() {
+    let mut maker = Maker::new(2, 2);
+    let world = maker.communicator("", &[0, 1]);
+    let end = maker.exchange(world, &[(0, 1, 8), (1, 0, 8)], Start::Together(MS), 10 * US);
+    maker.collective(world, "AllReduce", 8, Start::Together(MS), 10 * US);
+    maker.exchange(world, &[(0, 1, 8), (1, 0, 8)], Start::Together(end + MS), 10 * US);
+    let mut made = maker.finish();
+    for rows in &mut made.table.0 {
+        (rows[2].kernel, rows[2].alone, rows[2].group) = (0, false, rows[0].group);
+    }
+    let (heard, ..) = hear(&made);
+    let fused: Vec<bool> = heard.of(0).iter().map(|call| call.is_fused).collect();
+    assert_eq!(fused, [true, true, false]);
+}
+
+#[test]
+fn pairs_are_matched_one_by_one() {
+    let (heard, counts, _) = hear(&made::throttled(4, 5));
+    assert_eq!((heard.occurrences.len(), counts.matched), (60, 60));
+    for occurrence in &heard.occurrences {
+        let [one, other] = &occurrence.parts[..] else { panic!("two parts") };
+        let sender = if one.call.messages[0].is_send { one } else { other };
+        let slow = (sender.call.rank, sender.call.messages[0].peer) == (0, 1);
+        let transfer = occurrence.compared.unwrap().transfer();
+        assert!((transfer - if slow { 200_000 } else { 50_000 }).abs() <= 5_000, "{transfer}");
+    }
+}

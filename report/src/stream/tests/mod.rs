@@ -1,0 +1,49 @@
+//! Tests on made jobs, whose times are all known.
+
+mod chance;
+mod exchanges;
+mod incomplete;
+mod order;
+mod time;
+mod waits;
+
+use super::{Call, Clocks, Counts, InMemory, Judged, Listener, Occurrence, run};
+use crate::job::Job;
+use crate::made::Made;
+
+/// Keeps all that it hears.
+#[derive(Debug, Default)]
+struct Heard {
+    occurrences: Vec<Occurrence>,
+    calls: Vec<Judged>,
+}
+
+impl Listener for Heard {
+    fn occurrence(&mut self, _: &Job, occurrence: &Occurrence) {
+        self.occurrences.push(occurrence.clone());
+    }
+
+    fn call(&mut self, _: &Job, judged: &Judged) {
+        assert!(self.occurrences.iter().rev().any(|it| it.number == judged.occurrence), "judged before its occurrence");
+        self.calls.push(judged.clone());
+    }
+}
+
+impl Heard {
+    /// Returns the calls of a GPU.
+    fn of(&self, gpu: usize) -> Vec<&Call> {
+        self.calls.iter().map(Judged::call).filter(|call| call.gpu == gpu).collect()
+    }
+}
+
+/// Runs the stream over a made job.
+fn hear(made: &Made) -> (Heard, Counts, Clocks) {
+    hear_tables(&made.job, &made.table)
+}
+
+fn hear_tables(job: &Job, table: &InMemory) -> (Heard, Counts, Clocks) {
+    let clocks = Clocks::of(job, table).unwrap();
+    let mut heard = Heard::default();
+    let counts = run(job, table, &clocks, &mut [&mut heard]).unwrap();
+    (heard, counts, clocks)
+}

@@ -1,0 +1,98 @@
+//! The footer of a file: the process, its communicators and its summary, as key-value metadata.
+
+use super::FORMAT;
+use crate::job::{Process, Unreadable};
+use common::summary::Summary;
+use parquet::file::metadata::{FileMetaData, KeyValue};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+/// The keys, in the order of [`About::entries`].
+const KEYS: [&str; 4] =
+    ["scorep-nccl.format", "scorep-nccl.process", "scorep-nccl.communicators", "scorep-nccl.summary"];
+
+/// A communicator as the process made it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Made {
+    /// Id, 16 hexadecimal digits.
+    pub comm: String,
+    /// Name, or empty.
+    pub name: String,
+    /// Number of ranks; 0 where NCCL does not report it.
+    pub nranks: i32,
+    /// Number of nodes; 0 where NCCL does not report it.
+    pub nnodes: i32,
+    /// Rank of this process.
+    pub rank: i32,
+    /// When the process made it, nanoseconds of its clock; 0 where that is unknown.
+    pub made: u64,
+}
+
+/// Everything that a file says beside its rows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct About {
+    /// The process.
+    pub process: Process,
+    /// Its communicators, in the order in which they were made.
+    pub communicators: Vec<Made>,
+    /// Its summary, where there is one.
+    pub summary: Option<Summary>,
+}
+
+impl About {
+    /// Returns the entries for the footer.
+    ///
+    /// # Errors
+    /// None for values whose numbers are finite.
+    pub(super) fn entries(&self) -> serde_json::Result<Vec<KeyValue>> {
+        let values = [
+            FORMAT.to_string(),
+            serde_json::to_string(&self.process)?,
+            serde_json::to_string(&self.communicators)?,
+            serde_json::to_string(&self.summary)?,
+        ];
+        Ok(KEYS.iter().zip(values).map(|(key, value)| KeyValue::new((*key).to_owned(), value)).collect())
+    }
+
+    /// Reads the footer of a file, without the summary.
+    ///
+    /// # Errors
+    /// An entry is missing or damaged, or the format is newer.
+    pub(super) fn read(metadata: &FileMetaData, file: &str) -> Result<Self, Unreadable> {
+        let format: u32 = entry(metadata, KEYS[0], file)?;
+        if format > FORMAT {
+            let cause = format!("format {format} is newer than format {FORMAT} of this tool: use a newer scorep-nccl");
+            return Err(wrong(file, KEYS[0], cause));
+        }
+        let process = entry(metadata, KEYS[1], file)?;
+        let communicators: Vec<Made> = entry(metadata, KEYS[2], file)?;
+        if let Some(odd) = communicators.iter().find(|it| u64::from_str_radix(&it.comm, 16).is_err()) {
+            return Err(wrong(file, KEYS[2], format!("\"{}\" is no id of a communicator", odd.comm)));
+        }
+        Ok(Self { process, communicators, summary: None })
+    }
+
+    /// Reads the summary of a file; `None` where it has none.
+    ///
+    /// # Errors
+    /// The entry is missing or damaged.
+    pub(super) fn summary(metadata: &FileMetaData, file: &str) -> Result<Option<Summary>, Unreadable> {
+        entry(metadata, KEYS[3], file)
+    }
+}
+
+fn entry<T: DeserializeOwned>(metadata: &FileMetaData, key: &str, file: &str) -> Result<T, Unreadable> {
+    let mut entries = metadata.key_value_metadata().into_iter().flatten();
+    let Some(value) = entries.find(|it| it.key == key).and_then(|it| it.value.as_deref()) else {
+        return Err(wrong(
+            file,
+            key,
+            "the footer has no such entry: `scorep-nccl table` has not made this file".into(),
+        ));
+    };
+    serde_json::from_str(value).map_err(|error| wrong(file, key, error.to_string()))
+}
+
+fn wrong(file: &str, key: &str, cause: String) -> Unreadable {
+    Unreadable { file: file.into(), place: Some(format!("entry {key} of the footer")), cause }
+}

@@ -1,0 +1,191 @@
+//! Puts the processes of files together to a job.
+
+use super::{About, Made};
+use crate::job::{Communicator, Gpu, Job, Member, Process};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Largest difference between two machines' times of day at boot with which they count as one machine, where neither
+/// the boot's number nor the host is known. The system slews the time of day while it runs.
+const ONE_BOOT: i128 = 1_000_000_000;
+
+/// A rank as a process has made it.
+#[derive(Clone, Copy)]
+struct Claim<'a> {
+    process: usize,
+    made: &'a Made,
+}
+
+/// Returns the job of these processes, and remarks for people.
+pub(super) fn assemble(abouts: &[About]) -> (Job, Vec<String>) {
+    let processes: Vec<Process> = abouts.iter().map(|about| about.process.clone()).collect();
+    let mut notes = Vec::new();
+    let nodes = nodes(&processes, &mut notes);
+    let claims = claims(abouts);
+    // places of the GPUs, by process
+    let (mut gpus, mut firsts) = (Vec::new(), Vec::new());
+    for (process, of_process) in processes.iter().enumerate() {
+        let most = claims.values().map(|claims| claims.iter().filter(|it| it.process == process).count()).max();
+        let most = most.unwrap_or_default().max(1);
+        firsts.push(gpus.len());
+        let node = nodes.get(process).copied().unwrap_or_default();
+        gpus.extend((0..most).map(|index| Gpu { process, index, name: name(of_process, process, index, most), node }));
+    }
+    let mut communicators: Vec<(i128, Communicator)> = claims
+        .iter()
+        .map(|(&comm, claims)| {
+            let first = claims.iter().map(|it| time_of_day(&processes, it)).min().unwrap_or_default();
+            (first, communicator(comm, claims, &firsts))
+        })
+        .collect();
+    communicators.sort_by_key(|(first, communicator)| (*first, communicator.comm));
+    let communicators: Vec<Communicator> = communicators.into_iter().map(|(_, communicator)| communicator).collect();
+    notes.extend(repeated(&communicators, &claims, &processes));
+    notes.extend(foreign(&processes, &communicators, &gpus));
+    let places = communicators.iter().enumerate().map(|(place, it)| (it.comm, place)).collect();
+    (Job { processes, gpus, communicators, places }, notes)
+}
+
+/// Returns the ranks that processes have made, by communicator, sorted by rank. A rank that one process has made twice
+/// counts once, since its first time.
+fn claims(abouts: &[About]) -> BTreeMap<u64, Vec<Claim<'_>>> {
+    let mut claims: BTreeMap<u64, Vec<Claim<'_>>> = BTreeMap::new();
+    for (process, about) in abouts.iter().enumerate() {
+        for made in &about.communicators {
+            let Ok(comm) = u64::from_str_radix(&made.comm, 16) else { continue };
+            claims.entry(comm).or_default().push(Claim { process, made });
+        }
+    }
+    for claims in claims.values_mut() {
+        claims.sort_by_key(|it| (it.made.rank, it.process, it.made.made));
+        claims.dedup_by_key(|it| (it.made.rank, it.process));
+    }
+    claims
+}
+
+fn communicator(comm: u64, claims: &[Claim<'_>], firsts: &[usize]) -> Communicator {
+    let mut here: BTreeMap<usize, usize> = BTreeMap::new();
+    let (mut members, mut repeated): (Vec<Member>, BTreeSet<i32>) = Default::default();
+    for claim in claims {
+        let index = here.entry(claim.process).or_default();
+        let gpu = firsts.get(claim.process).copied().unwrap_or_default() + *index;
+        *index += 1;
+        if members.last().is_some_and(|last| last.rank == claim.made.rank) {
+            repeated.insert(claim.made.rank);
+        } else {
+            members.push(Member { rank: claim.made.rank, gpu, made: claim.made.made });
+        }
+    }
+    let name = claims.iter().map(|it| &it.made.name).find(|name| !name.is_empty()).cloned().unwrap_or_default();
+    let most = |number: fn(&Made) -> i32| claims.iter().map(|it| number(it.made)).max().unwrap_or_default();
+    let (nranks, nnodes) = (most(|it| it.nranks), most(|it| it.nnodes));
+    Communicator { comm, name, nranks, nnodes, members, repeated: repeated.into_iter().collect() }
+}
+
+/// Returns when a rank was made, nanoseconds since 1970, or of its process' clock where the time of day is unknown.
+fn time_of_day(processes: &[Process], claim: &Claim<'_>) -> i128 {
+    let process = processes.get(claim.process).filter(|it| it.real0 > 0);
+    i128::from(claim.made.made) + process.map_or(0, |it| i128::from(it.real0) - i128::from(it.mono0))
+}
+
+fn name(of_process: &Process, process: usize, index: usize, gpus: usize) -> String {
+    let name = of_process.rank.map_or_else(|| format!("process {process}"), |rank| format!("rank {rank}"));
+    if gpus > 1 { format!("{name} GPU {index}") } else { name }
+}
+
+/// Returns the place of each process' machine: by the boot's number, else by the host; where neither is known, by the
+/// time of day at boot.
+fn nodes(processes: &[Process], notes: &mut Vec<String>) -> Vec<usize> {
+    #[derive(PartialEq)]
+    enum Machine {
+        Boot(String),
+        Host(String),
+        BootTime(i128),
+    }
+    let machine = |process: &Process| match (&process.boot, &process.host) {
+        (Some(boot), _) => Machine::Boot(boot.clone()),
+        (None, Some(host)) => Machine::Host(host.clone()),
+        (None, None) => Machine::BootTime(i128::from(process.real0) - i128::from(process.mono0)),
+    };
+    let is_one = |one: &Machine, other: &Machine| match (one, other) {
+        (Machine::BootTime(one), Machine::BootTime(other)) => (one - other).abs() < ONE_BOOT,
+        (one, other) => one == other,
+    };
+    let mut machines: Vec<Machine> = Vec::new();
+    let mut exact: BTreeMap<String, usize> = BTreeMap::new();
+    let mut nodes = Vec::new();
+    for machine in processes.iter().map(machine) {
+        let key = match &machine {
+            Machine::Boot(key) | Machine::Host(key) => Some(key.clone()),
+            Machine::BootTime(_) => None,
+        };
+        let known = match &key {
+            Some(key) => exact.get(key).copied(),
+            None => machines.iter().position(|it| is_one(it, &machine)),
+        };
+        let node = known.unwrap_or(machines.len());
+        if node == machines.len() {
+            exact.extend(key.map(|key| (key, node)));
+            machines.push(machine);
+        }
+        nodes.push(node);
+    }
+    let unknown = processes.iter().filter(|it| it.boot.is_none() && it.host.is_none()).count();
+    if unknown > 0 {
+        notes.push(format!(
+            "{unknown} of {} processes name neither their machine nor its boot: those whose machines booted within a \
+             second of each other count as on one machine",
+            processes.len()
+        ));
+    }
+    nodes
+}
+
+fn repeated<'a>(
+    communicators: &'a [Communicator],
+    claims: &'a BTreeMap<u64, Vec<Claim<'_>>>,
+    processes: &'a [Process],
+) -> impl Iterator<Item = String> + 'a {
+    communicators.iter().filter_map(|communicator| {
+        let rank = *communicator.repeated.first()?;
+        let of_rank = claims.get(&communicator.comm)?.iter().filter(|it| it.made.rank == rank);
+        let files: Vec<&str> =
+            of_rank.filter_map(|it| processes.get(it.process)).map(|process| process.file.as_str()).collect();
+        Some(format!(
+            "rank {rank} of communicator {:016x} is in {}: leave all but one of them out{}",
+            communicator.comm,
+            files.join(" and in "),
+            if communicator.repeated.len() > 1 { " (and so are more of its ranks in several files)" } else { "" }
+        ))
+    })
+}
+
+/// Notes that processes share no communicators, not even over others: they may be of several jobs.
+fn foreign(processes: &[Process], communicators: &[Communicator], gpus: &[Gpu]) -> Option<String> {
+    let mut jobs: Vec<usize> = (0..processes.len()).collect();
+    for communicator in communicators {
+        let mut members = communicator.members.iter().filter_map(|it| Some(gpus.get(it.gpu)?.process));
+        let Some(first) = members.next().map(|first| root(&jobs, first)) else { continue };
+        for other in members {
+            let other = root(&jobs, other);
+            if let Some(job) = jobs.get_mut(other) {
+                *job = first;
+            }
+        }
+    }
+    let roots: BTreeSet<usize> = (0..processes.len()).map(|process| root(&jobs, process)).collect();
+    let alone = roots.iter().nth(1).and_then(|&process| processes.get(process))?;
+    Some(format!(
+        "the processes fall into {} parts that share no communicator, as of several jobs: {} is not in the first \
+         one's part",
+        roots.len(),
+        alone.file
+    ))
+}
+
+/// Returns the process that stands for the part of another one.
+fn root(jobs: &[usize], mut process: usize) -> usize {
+    while let Some(&job) = jobs.get(process).filter(|&&job| job != process) {
+        process = job;
+    }
+    process
+}

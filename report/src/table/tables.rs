@@ -1,0 +1,142 @@
+//! The files of a dataset as the operations' tables of a job.
+
+use super::assembly::assemble;
+use super::rows::{Rows, footer};
+use super::{About, FILE};
+use crate::answer::Input;
+use crate::job::{Job, Operations, Table, Unreadable};
+use common::summary::Summary;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// The tables of a job: a file for each process, in the order of [`Job::processes`].
+#[derive(Debug, Clone, Default)]
+pub struct Tables {
+    files: Vec<PathBuf>,
+    rows: u64,
+}
+
+/// What was found in datasets and files.
+#[derive(Debug, Clone, Default)]
+pub struct Opened {
+    /// The job.
+    pub job: Job,
+    /// Its tables.
+    pub tables: Tables,
+    /// The paths as they were given, and behind them the files of datasets that were left out, with their problems.
+    pub inputs: Vec<Input>,
+    /// Remarks for people, a sentence each.
+    pub notes: Vec<String>,
+}
+
+impl Tables {
+    /// Reads the footers of files and of datasets. A file that cannot be read is left out, and so is a second file of
+    /// one process.
+    pub fn open(paths: &[PathBuf]) -> Opened {
+        let (mut inputs, mut left_out) = (Vec::new(), Vec::new());
+        let (mut files, mut abouts): (Vec<PathBuf>, Vec<About>) = Default::default();
+        let mut seen: BTreeMap<String, PathBuf> = BTreeMap::new();
+        let mut rows = 0_u64;
+        for path in paths {
+            let before = files.len();
+            let (found, mut problem) = match files_of(path) {
+                Ok(found) => (found, None),
+                Err(error) => (Vec::new(), Some(error.to_string())),
+            };
+            for file in found {
+                match about(&file, &seen) {
+                    Ok((about, of_file)) => {
+                        rows = rows.saturating_add(of_file);
+                        seen.insert(about.process.id.clone(), file.clone());
+                        abouts.push(about);
+                        files.push(file);
+                    }
+                    Err(error) if file == *path => problem = Some(error.to_string()),
+                    Err(error) => left_out.push(input(&file, 0, Some(error.to_string()))),
+                }
+            }
+            inputs.push(input(path, files.len() - before, problem));
+        }
+        inputs.append(&mut left_out);
+        let (job, notes) = assemble(&abouts);
+        Opened { job, tables: Self { files, rows }, inputs, notes }
+    }
+
+    /// Returns the number of operations in all tables.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Returns the file of a process.
+    pub fn file(&self, process: usize) -> Option<&Path> {
+        self.files.get(process).map(PathBuf::as_path)
+    }
+
+    /// Reads the summary of a process; `None` where its file has none.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn summary(&self, process: usize) -> Result<Option<Summary>, Unreadable> {
+        let file = self.files.get(process).ok_or_else(|| unknown(process))?;
+        let (_, metadata) = footer(file)?;
+        About::summary(metadata.file_metadata(), &file.display().to_string())
+    }
+}
+
+impl Table for Tables {
+    fn operations(&self, process: usize) -> Result<Operations<'_>, Unreadable> {
+        Ok(Box::new(Rows::open(self.files.get(process).ok_or_else(|| unknown(process))?)?))
+    }
+}
+
+/// Reads the footer of a file and its number of rows, unless another file is of the same process.
+fn about(file: &Path, seen: &BTreeMap<String, PathBuf>) -> Result<(About, u64), Unreadable> {
+    let name = file.display().to_string();
+    let (_, metadata) = footer(file)?;
+    let about = About::read(metadata.file_metadata(), &name)?;
+    match seen.get(&about.process.id) {
+        None => Ok((about, u64::try_from(metadata.file_metadata().num_rows()).unwrap_or(0))),
+        Some(other) => {
+            let cause = format!(
+                "is of process {}, as {} is: its operations would count twice, so this file is left out",
+                about.process.id,
+                other.display()
+            );
+            Err(Unreadable { file: name, place: None, cause })
+        }
+    }
+}
+
+fn input(path: &Path, processes: usize, problem: Option<String>) -> Input {
+    Input { path: path.display().to_string(), kind: "table".into(), processes: processes as u64, problem }
+}
+
+fn unknown(process: usize) -> Unreadable {
+    let cause = "there is no table of this process".into();
+    Unreadable { file: format!("process {process}"), place: None, cause }
+}
+
+/// Returns the file itself, or the files of a dataset by name.
+fn files_of(path: &Path) -> Result<Vec<PathBuf>, Unreadable> {
+    let wrong = |cause: String| Unreadable { file: path.display().to_string(), place: None, cause };
+    if !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let own = path.join(FILE);
+    if own.is_file() {
+        return Ok(vec![own]);
+    }
+    let mut found = Vec::new();
+    for entry in path.read_dir().map_err(|error| wrong(error.to_string()))? {
+        let entry = entry.map_err(|error| wrong(error.to_string()))?;
+        let file = entry.path().join(FILE);
+        if entry.file_name().to_string_lossy().starts_with("process=") && file.is_file() {
+            found.push(file);
+        }
+    }
+    if found.is_empty() {
+        return Err(wrong(format!("there is no table (process=*/{FILE}) in this directory")));
+    }
+    found.sort();
+    Ok(found)
+}

@@ -1,0 +1,112 @@
+//! An OTF2 archive as an input of the report: the lanes become operations, CUDA's kernels computation, and regions of
+//! the user's steps.
+//!
+//! An archive has one clock. It does not say how well the GPUs' clocks are known, nor in which order the host enqueued
+//! operations: they are in the order of their begins.
+
+mod lane;
+mod process;
+mod rows;
+pub(crate) mod spans;
+#[cfg(test)]
+mod tests;
+
+use crate::otf2::Otf2Error;
+use crate::otf2::reader::{Definitions, Reader};
+use report::job::{Kernels, Process, StepRegions};
+use std::path::Path;
+
+pub(crate) use process::ArchivedRank;
+pub(crate) use rows::Rows;
+
+/// An archive.
+pub(crate) struct Archive {
+    reader: Reader,
+    definitions: Definitions,
+    /// Places of the location groups with lanes, threads or streams, in the order of their numbers.
+    groups: Vec<usize>,
+}
+
+impl Archive {
+    /// Opens an archive by its anchor file.
+    ///
+    /// # Errors
+    /// OTF2 is missing, or cannot read the archive.
+    pub(crate) fn open(anchor: &Path) -> Result<Self, Otf2Error> {
+        let mut reader = Reader::open(anchor)?;
+        let definitions = reader.definitions()?;
+        let with_events = definitions.locations.iter().filter(|location| location.events > 0);
+        reader.select(&with_events.map(|location| location.number).collect::<Vec<_>>())?;
+        let has_events =
+            |number: u32| definitions.locations.iter().any(|location| location.group == number && location.events > 0);
+        let groups = (0..definitions.groups.len()).filter(|&place| has_events(definitions.groups[place].number));
+        let groups = groups.collect();
+        Ok(Self { reader, definitions, groups })
+    }
+
+    /// Number of processes with events.
+    pub(crate) fn processes(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// Describes a process, with the ranks of its lanes.
+    pub(crate) fn process(&self, place: usize, file: &str) -> Option<(Process, Vec<ArchivedRank>)> {
+        let group = self.definitions.groups.get(*self.groups.get(place)?)?;
+        Some((
+            process::describe(&self.definitions, group, place, file),
+            process::ranks(&self.definitions, group.number),
+        ))
+    }
+
+    /// Returns the operations of a process, in the order of their begins.
+    ///
+    /// # Errors
+    /// OTF2 cannot read the lanes.
+    pub(crate) fn operations(&self, place: usize) -> Result<Rows<'_>, Otf2Error> {
+        let lanes =
+            self.locations_of(place).filter_map(|location| Some((lane::of_name(&location.name)?, location.number)));
+        Rows::open(&self.reader, &self.definitions, lanes)
+    }
+
+    /// Returns the kernels of the computation of all processes; `None` if the archive has no kernels at all.
+    ///
+    /// # Errors
+    /// OTF2 cannot read the streams.
+    pub(crate) fn kernels(&self) -> Result<Option<Kernels>, Otf2Error> {
+        let of = |place| {
+            let streams = self.locations_of(place).filter(|location| location.is_stream);
+            let streams = streams.filter(|location| !location.name.starts_with(lane::PREFIX));
+            let numbers: Vec<u64> = streams.map(|location| location.number).collect();
+            spans::united(&self.reader, &self.definitions, &numbers, |region| !spans::is_nccl(region))
+        };
+        let by_process = (0..self.processes()).map(of).collect::<Result<Vec<_>, _>>()?;
+        Ok(by_process.iter().any(|of| !of.is_empty()).then_some(Kernels { by_process }))
+    }
+
+    /// Returns the regions of this name; `None` if no process has one.
+    ///
+    /// # Errors
+    /// OTF2 cannot read the threads.
+    pub(crate) fn regions(&self, name: &str) -> Result<Option<StepRegions>, Otf2Error> {
+        let of = |place| {
+            let threads = self.locations_of(place).filter(|location| !location.is_stream);
+            let numbers: Vec<u64> = threads.map(|location| location.number).collect();
+            spans::of_region(&self.reader, &self.definitions, &numbers, name)
+        };
+        let by_process = (0..self.processes()).map(of).collect::<Result<Vec<_>, _>>()?;
+        let is_there = by_process.iter().any(|of| !of.is_empty());
+        Ok(is_there.then(|| StepRegions { name: name.to_owned(), is_file: false, by_process }))
+    }
+
+    fn locations_of(&self, place: usize) -> impl Iterator<Item = &crate::otf2::reader::Location> {
+        let group = self.groups.get(place).and_then(|&place| self.definitions.groups.get(place));
+        let number = group.map(|group| group.number);
+        self.definitions.locations.iter().filter(move |location| Some(location.group) == number && location.events > 0)
+    }
+}
+
+/// Converts ticks of an archive to nanoseconds since its begin, rounded down.
+fn nanoseconds(definitions: &Definitions, ticks: u64) -> u64 {
+    let since = u128::from(ticks.saturating_sub(definitions.begin));
+    (since * 1_000_000_000 / u128::from(definitions.ticks_per_second)).try_into().unwrap_or(u64::MAX)
+}

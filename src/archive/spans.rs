@@ -1,0 +1,114 @@
+//! Intervals of regions in an archive: kernels of the computation, and the user's steps.
+
+use super::nanoseconds;
+use crate::otf2::Otf2Error;
+use crate::otf2::reader::{Definitions, Event, Reader};
+
+/// Events that are read at a time.
+const PIECE: u64 = 4096;
+/// Intervals that are kept before touching ones are united.
+const MOST: usize = 1 << 16;
+
+/// Returns whether a kernel is NCCL's own.
+pub(crate) fn is_nccl(kernel: &str) -> bool {
+    kernel.contains("ncclDevKernel") || kernel.contains("ncclKernel") || kernel.contains("ncclSymDevKernel")
+}
+
+/// Returns the time in wanted regions of some locations, united over them.
+pub(super) fn united(
+    reader: &Reader,
+    definitions: &Definitions,
+    locations: &[u64],
+    is_wanted: impl Fn(&str) -> bool,
+) -> Result<Vec<[u64; 2]>, Otf2Error> {
+    let mut spans = Vec::new();
+    let mut limit = MOST;
+    for &location in locations {
+        each(reader, definitions, location, |region, span| {
+            if is_wanted(region) {
+                spans.push(span);
+                if spans.len() >= limit {
+                    unite(&mut spans);
+                    limit = spans.len() * 2 + MOST;
+                }
+            }
+        })?;
+    }
+    unite(&mut spans);
+    Ok(spans)
+}
+
+/// Returns the regions of a name, of the first location that has any.
+pub(super) fn of_region(
+    reader: &Reader,
+    definitions: &Definitions,
+    locations: &[u64],
+    name: &str,
+) -> Result<Vec<[u64; 2]>, Otf2Error> {
+    for &location in locations {
+        let mut spans = Vec::new();
+        each(reader, definitions, location, |region, span| {
+            if region == name {
+                spans.push(span);
+            }
+        })?;
+        if !spans.is_empty() {
+            spans.sort_unstable();
+            return Ok(spans);
+        }
+    }
+    Ok(Vec::new())
+}
+
+/// Passes each region of a location with its begin and end, when it ends.
+fn each(
+    reader: &Reader,
+    definitions: &Definitions,
+    location: u64,
+    mut pass: impl FnMut(&str, [u64; 2]),
+) -> Result<(), Otf2Error> {
+    let mut events = reader.events(location)?;
+    let mut open: Vec<(u32, u64)> = Vec::new();
+    while events.read(PIECE, &mut |ticks, event| match event {
+        Event::Enter(region, _) => open.push((region, nanoseconds(definitions, ticks))),
+        Event::Leave => {
+            if let Some((region, begin)) = open.pop() {
+                let name = definitions.regions.get(&region).map_or("", String::as_str);
+                pass(name, [begin, nanoseconds(definitions, ticks)]);
+            }
+        }
+        Event::Metric(..) => {}
+    })? {}
+    Ok(())
+}
+
+/// Sorts intervals, and unites those that touch.
+pub(crate) fn unite(spans: &mut Vec<[u64; 2]>) {
+    spans.sort_unstable();
+    let mut united: Vec<[u64; 2]> = Vec::with_capacity(spans.len());
+    for &[begin, end] in spans.iter() {
+        match united.last_mut() {
+            Some(last) if begin <= last[1] => last[1] = last[1].max(end),
+            _ => united.push([begin, end]),
+        }
+    }
+    *spans = united;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn touching_intervals_become_one() {
+        let mut spans = vec![[30, 40], [0, 10], [10, 20], [5, 7], [50, 50]];
+        unite(&mut spans);
+        assert_eq!(spans, [[0, 20], [30, 40], [50, 50]]);
+    }
+
+    #[test]
+    fn kernels_of_nccl_are_no_computation() {
+        assert!(is_nccl("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"));
+        assert!(!is_nccl("ampere_sgemm_128x64_nn"));
+    }
+}

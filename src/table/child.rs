@@ -1,0 +1,144 @@
+//! The child process of `scorep-nccl table`: plays one recording, and writes the operations' table of its process.
+
+use super::facts::Facts;
+use super::join::Joined;
+use super::lines::Lines;
+use super::sorter::Sorter;
+use crate::capture::{self, Content, Meta, Recording};
+use crate::host::play::{self, Plan};
+use crate::host::{HostError, OperationFiles};
+use crate::installed::library::Links;
+use crate::replay::child::{play_as_recorded, say_skipped, tell};
+use crate::replay::hosts;
+use crate::{offspring, output};
+use common::summary::Summary;
+use report::job::Process;
+use report::table::{About, Made, Writer};
+use std::fmt::Display;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Name of the hidden subcommand that starts a child.
+pub(crate) const COMMAND: &str = "table-one";
+
+/// What a child is told.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Where the links to the library are, and files may be made.
+    scratch: PathBuf,
+    capture: PathBuf,
+    /// File of the library's summary.
+    summary: PathBuf,
+    /// Dataset that the table is written into.
+    dataset: PathBuf,
+}
+
+/// Plays one recording. Errors go to standard error, the numbers of calls to standard output.
+pub(crate) fn run(arguments: &Arguments) -> ExitCode {
+    offspring::leave_signals_to_parent();
+    match table_one(arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            output::line(message);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn table_one(arguments: &Arguments) -> Result<(), String> {
+    let Arguments { scratch, capture, summary, dataset } = arguments;
+    let at = |path: &Path, error: &dyn Display| format!("{}: {error}", path.display());
+    let mut recording = Recording::open(capture).map_err(|error| error.to_string())?;
+    say_skipped(&recording);
+    play_as_recorded(&recording.survey);
+    tell(recording.survey.calls);
+    let beside = |ending: &str| {
+        let mut name = summary.clone().into_os_string();
+        name.push(ending);
+        PathBuf::from(name)
+    };
+    let files = OperationFiles { spool: beside(".spool"), settled: beside(".operations") };
+    let links = Links::of(scratch);
+    let plan = Plan {
+        links: &links,
+        trace: false,
+        arrivals: None,
+        operations: Some(&files),
+        interface: None,
+        progress: &tell,
+    };
+    let name = capture::process_name(capture);
+    play::play(&mut recording, &name, &plan).map_err(|error| match error {
+        HostError::Capture(error) => error.to_string(),
+        error => at(capture, &error),
+    })?;
+
+    let mut lines = Lines::new(&recording.survey);
+    let mut facts = Sorter::<{ Facts::RECORD }>::new(scratch);
+    let mut contents = recording.contents().map_err(|error| error.to_string())?;
+    while let Some(content) = contents.next().map_err(|error| error.to_string())? {
+        let Content::Call(call) = content else { continue };
+        if let Some(started) = lines.take(&call) {
+            let record = started.facts.record(started.start, started.rank, started.order);
+            facts.push(record).map_err(|error| at(scratch, &error))?;
+        }
+    }
+    let mut joined = Joined::of(&files.settled, facts, scratch).map_err(|error| at(scratch, &error))?;
+    if joined.unmatched + joined.left_out > 0 {
+        output::line(format_args!(
+            "{}: {} operations are not in the table, since the process has too many communicators, and {} have neither \
+             count, type, root nor group, since no line of the recording was found for them",
+            capture.display(),
+            joined.left_out,
+            joined.unmatched
+        ));
+    }
+    let about = about(&recording, lines.into_made(), summary).map_err(|error| at(capture, &error))?;
+    let mut writer = Writer::create(dataset, &about.process.id).map_err(|error| error.to_string())?;
+    while let Some(operation) = joined.next().map_err(|error| at(scratch, &error))? {
+        writer.push(&operation).map_err(|error| error.to_string())?;
+    }
+    writer.finish(&about).map_err(|error| error.to_string())?;
+    Ok(())
+}
+
+/// Returns what the table says of the process.
+fn about(recording: &Recording, communicators: Vec<Made>, summary: &Path) -> Result<About, String> {
+    let read = std::fs::read(summary).map_err(|_| "the library wrote no summary".to_owned())?;
+    let summary: Summary = serde_json::from_slice(&read).map_err(|error| error.to_string())?;
+    let survey = &recording.survey;
+    let Meta { real0, mono0, dropped, origin, .. } = &survey.meta;
+    let of_process = summary.processes.first();
+    let process = Process {
+        id: id(&recording.path, &survey.meta),
+        file: recording.path.display().to_string(),
+        host: hosts::of_recording(&recording.path, &survey.meta),
+        boot: origin.boot.clone(),
+        rank: origin.rank,
+        ranks: origin.ranks,
+        real0: *real0,
+        mono0: *mono0,
+        span: [survey.begin, survey.end].map(|t| mono0.saturating_add(t)),
+        // the summary's includes the recording's
+        dropped: of_process.map_or(*dropped, |process| process.dropped),
+        unfinished: of_process.map_or(0, |process| process.unfinished),
+        invisible: of_process.map_or(0, |process| process.invisible),
+        complete: survey.is_complete,
+    };
+    Ok(About { process, communicators, summary: Some(summary) })
+}
+
+/// Returns the process' own number. For older recorders, which give none: its id and the time of day at its begin; for
+/// the oldest, a number of the file's path.
+fn id(path: &Path, meta: &Meta) -> String {
+    if let Some(id) = &meta.origin.id {
+        return id.clone();
+    }
+    if meta.real0 > 0 {
+        return format!("{}-{}-{}", meta.pid, meta.real0, meta.mono0);
+    }
+    let mut number = DefaultHasher::new();
+    path.canonicalize().unwrap_or_else(|_| path.into()).hash(&mut number);
+    format!("{}-file-{:016x}", meta.pid, number.finish())
+}

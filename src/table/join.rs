@@ -1,0 +1,127 @@
+//! Joins the library's operations with the facts of the recording's lines, in the order in which the host enqueued them.
+
+use super::facts::Facts;
+use super::sorter::{Sorted, Sorter};
+use common::name::Name;
+use common::timeline::{Head, Settled};
+use report::job::{Operation, Source, Time};
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::Path;
+
+/// Bytes of the time that the joined operations are sorted by.
+const TIME: usize = 8;
+/// Bytes of a joined operation: the time of its enqueue, the operation, its facts.
+const JOINED: usize = TIME + Settled::BYTES + Facts::BYTES;
+
+/// The operations of a process with their facts.
+pub(super) struct Joined {
+    sorted: Sorted<JOINED>,
+    names: Vec<Name>,
+    /// Operations that the library has left out.
+    pub(super) left_out: u64,
+    /// Operations that no line of the recording has started.
+    pub(super) unmatched: u64,
+}
+
+impl Joined {
+    /// Joins the operations in the file `settled` with facts.
+    ///
+    /// # Errors
+    /// A file cannot be read or written.
+    pub(super) fn of(settled: &Path, facts: Sorter<{ Facts::RECORD }>, scratch: &Path) -> io::Result<Self> {
+        let mut file = BufReader::new(File::open(settled)?);
+        let (head, names) = Head::read(&mut file)?;
+        let mut operations = Sorter::<{ Settled::BYTES }>::new(scratch);
+        while let Some(record) = next(&mut file)? {
+            operations.push(record)?;
+        }
+        let (mut operations, mut facts) = (operations.sorted()?, facts.sorted()?);
+        let mut joined = Sorter::new(scratch);
+        let mut unmatched = 0;
+        while let Some(operation) = operations.take()? {
+            let key = &operation[..Settled::KEY];
+            while facts.peek().is_some_and(|facts| &facts[..Settled::KEY] < key) {
+                facts.take()?;
+            }
+            let is_same = facts.peek().is_some_and(|facts| &facts[..Settled::KEY] == key);
+            let mut of_line = [0; Facts::BYTES];
+            if let Some(found) = if is_same { facts.take()? } else { None } {
+                of_line.copy_from_slice(&found[Settled::KEY..]);
+            } else {
+                unmatched += 1;
+                of_line[..TIME].copy_from_slice(&operation[..TIME]);
+            }
+            let mut record = [0; JOINED];
+            record[..TIME].copy_from_slice(&of_line[..TIME]);
+            record[TIME..TIME + Settled::BYTES].copy_from_slice(&operation);
+            record[TIME + Settled::BYTES..].copy_from_slice(&of_line);
+            joined.push(record)?;
+        }
+        Ok(Self { sorted: joined.sorted()?, names, left_out: head.left_out, unmatched })
+    }
+
+    /// Returns the next operation; `None` behind the last.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub(super) fn next(&mut self) -> io::Result<Option<Operation>> {
+        let Some(record) = self.sorted.take()? else { return Ok(None) };
+        let (mut settled, mut facts) = ([0; Settled::BYTES], [0; Facts::BYTES]);
+        settled.copy_from_slice(&record[TIME..TIME + Settled::BYTES]);
+        facts.copy_from_slice(&record[TIME + Settled::BYTES..]);
+        Ok(Some(operation(&Settled::decode(&settled, &self.names), &Facts::decode(&facts))))
+    }
+}
+
+/// Reads the next record of a file; `None` at its end.
+fn next(file: &mut impl Read) -> io::Result<Option<[u8; Settled::BYTES]>> {
+    let mut record = [0; Settled::BYTES];
+    match file.read_exact(&mut record) {
+        Ok(()) => Ok(Some(record)),
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Returns an operation of the table. Without a line, facts have no type.
+fn operation(settled: &Settled, facts: &Facts) -> Operation {
+    use common::operation::Source as Theirs;
+    let time = settled.begin.map(|begin| Time {
+        start: begin.start,
+        stop: begin.start.saturating_add(settled.duration),
+        clock: begin.clock,
+        ahead: begin.ahead,
+    });
+    let is_message = settled.peer >= 0;
+    Operation {
+        comm: settled.rank.comm,
+        rank: settled.rank.rank,
+        function: settled.function,
+        sequence: (!is_message).then_some(settled.sequence),
+        replay: facts.replay,
+        order: settled.order,
+        peer: is_message.then_some(settled.peer),
+        root: facts.root,
+        count: (facts.datatype != Name::none()).then_some(facts.count),
+        datatype: facts.datatype,
+        bytes: settled.bytes,
+        algorithm: settled.algorithm,
+        protocol: settled.protocol,
+        channels: settled.channels.into(),
+        enqueued: facts.enqueued,
+        source: match settled.source {
+            Theirs::Stamps => Source::Stamps,
+            Theirs::Events => Source::Events,
+            Theirs::Proxy => Source::Proxy,
+            Theirs::Enqueue => Source::Enqueue,
+        },
+        duration: settled.duration,
+        time,
+        kernel: settled.kernel,
+        alone: settled.alone,
+        group: facts.group,
+        stream: facts.stream.into(),
+        unfinished: settled.unfinished,
+    }
+}

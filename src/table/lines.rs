@@ -1,0 +1,241 @@
+//! Reads the recording's own lines: what each operation was called with, by which API call, in which group.
+//!
+//! The library numbers the operations and API calls of a communicator in the order of their starts. The same is counted
+//! here, so that an operation of the library is found again among the lines, also if the library leaves others out.
+
+use super::facts::Facts;
+use super::replays::Replays;
+use crate::capture::{Call, Event, Survey, What};
+use common::name::Name;
+use common::run_sums::Rank;
+use report::table::Made;
+use std::collections::{HashMap, VecDeque};
+use std::ffi::CString;
+
+/// API calls that are kept in case an operation names them as its parent. Operations of calls that were captured in a
+/// CUDA graph may come at any time, so these calls are kept besides.
+const CALLS: usize = 1 << 16;
+/// Streams that get a number.
+const STREAMS: usize = 1 << 16;
+
+/// An API call, or a group of them.
+#[derive(Debug, Clone, Copy)]
+struct Api {
+    /// Handle of the group that it belongs to.
+    group: Option<u64>,
+    stream: u32,
+    /// Nanoseconds of the process' clock.
+    time: u64,
+    is_captured: bool,
+}
+
+/// A living communicator of the recording.
+#[derive(Debug, Clone, Copy)]
+struct Context {
+    rank: Rank,
+    /// Number of operations and API calls so far.
+    next: u64,
+}
+
+/// The lines so far.
+pub(super) struct Lines {
+    mono0: u64,
+    api: u32,
+    contexts: HashMap<u32, Context>,
+    made: Vec<Made>,
+    calls: HashMap<u64, Api>,
+    /// The calls that are forgotten one day, the oldest first.
+    passing: VecDeque<u64>,
+    /// The group that a thread has started and not stopped, by context and thread.
+    groups: HashMap<(u32, u32), u64>,
+    streams: HashMap<u64, u32>,
+    replays: Replays,
+    names: HashMap<String, Name>,
+}
+
+/// An operation of the lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Started {
+    /// When it started, nanoseconds of the process' clock.
+    pub(super) start: u64,
+    pub(super) rank: Rank,
+    /// Place in the communicator's order of starts.
+    pub(super) order: u64,
+    pub(super) facts: Facts,
+}
+
+/// What an operation was called with.
+struct Arguments<'a> {
+    function: Option<&'a str>,
+    count: u64,
+    datatype: Option<&'a str>,
+    root: Option<i32>,
+    /// Sequence number of a collective.
+    sequence: Option<u64>,
+}
+
+impl Lines {
+    pub(super) fn new(survey: &Survey) -> Self {
+        Self {
+            mono0: survey.meta.mono0,
+            api: survey.meta.api,
+            contexts: HashMap::new(),
+            made: Vec::new(),
+            calls: HashMap::new(),
+            passing: VecDeque::new(),
+            groups: HashMap::new(),
+            streams: HashMap::new(),
+            replays: Replays::default(),
+            names: HashMap::new(),
+        }
+    }
+
+    /// Returns the communicators in the order in which they were made.
+    pub(super) fn into_made(self) -> Vec<Made> {
+        self.made
+    }
+
+    /// Takes a line in. Returns the operation that it starts.
+    pub(super) fn take(&mut self, call: &Call) -> Option<Started> {
+        let time = self.mono0.saturating_add(call.t);
+        match &call.what {
+            What::Init { ctx, comm, name, nnodes, nranks, rank } => {
+                self.contexts.insert(*ctx, Context { rank: Rank { comm: *comm, rank: *rank }, next: 0 });
+                let (comm, name) = (format!("{comm:016x}"), name.as_deref().unwrap_or_default().to_owned());
+                self.made.push(Made { comm, name, nranks: *nranks, nnodes: *nnodes, rank: *rank, made: time });
+                None
+            }
+            What::Finalize { ctx } => {
+                self.contexts.remove(ctx);
+                None
+            }
+            What::Start { ctx, h, parent, rank, event } => {
+                self.start((*ctx, call.tid, time), (*h, *parent), *rank, event)
+            }
+            What::Stop { h } => {
+                self.groups.retain(|_, group| group != h);
+                None
+            }
+            What::State { .. } => None,
+        }
+    }
+
+    fn start(
+        &mut self,
+        (ctx, tid, time): (u32, u32, u64),
+        (h, parent): (u64, u64),
+        rank: i32,
+        event: &Event,
+    ) -> Option<Started> {
+        let (arguments, stream) = match event {
+            Event::Group => {
+                self.groups.insert((ctx, tid), h);
+                return None;
+            }
+            Event::GroupApi { graph, .. } => {
+                self.remember(h, Api { group: Some(h), stream: 0, time, is_captured: *graph });
+                return None;
+            }
+            Event::CollApi { func, count, dtype, root, stream, graph } => {
+                let stream = self.stream(*stream);
+                self.api_call(h, parent, Api { group: None, stream, time, is_captured: *graph });
+                let (function, datatype) = (func.as_deref(), dtype.as_deref());
+                // NCCL may report a broadcast no further, so the call itself is the library's operation
+                (Arguments { function, count: *count, datatype, root: Some(*root), sequence: None }, Some(stream))
+            }
+            Event::P2pApi { stream, graph, .. } => {
+                let stream = self.stream(*stream);
+                self.api_call(h, parent, Api { group: None, stream, time, is_captured: *graph });
+                self.contexts.get_mut(&ctx)?.next += 1;
+                return None;
+            }
+            Event::Coll { seq, func, count, dtype, root, .. } => {
+                let (function, datatype) = (func.as_deref(), dtype.as_deref());
+                (Arguments { function, count: *count, datatype, root: Some(*root), sequence: Some(*seq) }, None)
+            }
+            Event::CeColl { seq, func, count, dtype, root, stream } => {
+                let (function, datatype) = (func.as_deref(), dtype.as_deref());
+                let stream = self.stream(*stream);
+                (Arguments { function, count: *count, datatype, root: Some(*root), sequence: Some(*seq) }, Some(stream))
+            }
+            Event::P2p { func, count, dtype, .. } => {
+                let (function, datatype) = (func.as_deref(), dtype.as_deref());
+                (Arguments { function, count: *count, datatype, root: None, sequence: None }, None)
+            }
+            _ => return None,
+        };
+        let context = self.contexts.get_mut(&ctx)?;
+        let order = context.next;
+        context.next += 1;
+        // up to v3, NCCL gives the rank with the operations alone
+        let rank = if self.api > 3 { context.rank } else { Rank { rank, ..context.rank } };
+        let is_call = matches!(event, Event::CollApi { .. });
+        let called = self.calls.get(if is_call { &h } else { &parent }).copied();
+        let facts = self.facts(&arguments, rank, called, (ctx, tid, time), stream);
+        Some(Started { start: time, rank, order, facts })
+    }
+
+    fn facts(
+        &mut self,
+        arguments: &Arguments<'_>,
+        rank: Rank,
+        called: Option<Api>,
+        (ctx, tid, time): (u32, u32, u64),
+        stream: Option<u32>,
+    ) -> Facts {
+        // a captured call says nothing of the graph's replays: neither when nor where nor in which group they run
+        let called = called.filter(|called| !called.is_captured);
+        let function = self.name(arguments.function);
+        let has_root = matches!(arguments.function, Some("Broadcast" | "Reduce" | "Gather" | "Scatter"));
+        let replay = arguments.sequence.map_or(0, |sequence| self.replays.next(rank, function, sequence));
+        Facts {
+            enqueued: called.map_or(time, |called| called.time),
+            count: arguments.count,
+            root: arguments.root.filter(|_| has_root),
+            datatype: self.name(arguments.datatype),
+            group: called.and_then(|called| called.group).or_else(|| self.groups.get(&(ctx, tid)).copied()),
+            stream: called.map(|called| called.stream).or(stream).unwrap_or_default(),
+            replay,
+        }
+    }
+
+    /// Notes a call within its group.
+    fn api_call(&mut self, h: u64, parent: u64, api: Api) {
+        let parent = self.calls.get(&parent).copied();
+        let is_captured = api.is_captured || parent.is_some_and(|parent| parent.is_captured);
+        self.remember(h, Api { group: parent.and_then(|parent| parent.group), is_captured, ..api });
+    }
+
+    fn remember(&mut self, h: u64, api: Api) {
+        self.calls.insert(h, api);
+        if api.is_captured {
+            return;
+        }
+        self.passing.push_back(h);
+        if self.passing.len() > CALLS
+            && let Some(oldest) = self.passing.pop_front()
+        {
+            self.calls.remove(&oldest);
+        }
+    }
+
+    /// Returns the number of a stream: 1, 2, ... in the order in which they occur, the default stream included.
+    fn stream(&mut self, address: u64) -> u32 {
+        let next = u32::try_from(self.streams.len() + 1).unwrap_or_default();
+        match self.streams.get(&address) {
+            Some(&number) => number,
+            None if self.streams.len() < STREAMS => *self.streams.entry(address).or_insert(next),
+            None => 0,
+        }
+    }
+
+    fn name(&mut self, text: Option<&str>) -> Name {
+        let Some(text) = text else { return Name::none() };
+        if let Some(&name) = self.names.get(text) {
+            return name;
+        }
+        let name = CString::new(text).map_or(Name::none(), |text| Name::of(Some(text.as_c_str())));
+        self.names.insert(text.to_owned(), name);
+        name
+    }
+}

@@ -1,0 +1,104 @@
+//! `scorep-nccl table`: makes the operations' table of recordings, a Parquet file for each process.
+//!
+//! The library replays a recording and gives its operations out with their times. The recording's own lines say what the
+//! operations were called with. A child process for each recording joins both. Whatever grows with the recording's length
+//! lies in files.
+//!
+//! ```text
+//! recording ─► library: spool ─► settled operations ─► sorted ─┐
+//!          └─► lines: facts ─────────────────────────► sorted ─┴► joined ─► sorted by enqueue ─► Parquet
+//! ```
+
+pub(crate) mod child;
+pub(crate) mod command;
+mod facts;
+mod job;
+mod join;
+mod lines;
+mod open_files;
+mod replays;
+mod sorter;
+
+use crate::inherited::Inherited;
+use crate::installed::library;
+use crate::output::{leftovers, place};
+use crate::replay::recordings::Recordings;
+use crate::replay::{ReplayError, captures, progress_bar, run_all};
+use job::Job;
+use std::path::{Path, PathBuf};
+
+pub(crate) use open_files::raise_limit;
+
+/// How tables are made.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct How {
+    /// Recordings that are read at a time; as many as there are processors without it.
+    pub(crate) jobs: Option<usize>,
+    /// The library, where it is not beside this program.
+    pub(crate) library: Option<PathBuf>,
+}
+
+/// The tables that were made.
+#[derive(Debug, Default)]
+pub(crate) struct Outcome {
+    /// The recordings, each with the file of its table, in the order of the recordings' names.
+    pub(crate) written: Vec<(PathBuf, PathBuf)>,
+    /// Remark on recordings that lack callbacks.
+    pub(crate) lacking: Option<String>,
+    /// Number of recordings asked for; a directory without recordings counts as one.
+    pub(crate) asked: usize,
+    /// Errors of the recordings that have no table.
+    pub(crate) left_out: Vec<ReplayError>,
+}
+
+/// Writes the table of each recording into the dataset `to`, which is made where it is missing. `recordings` are files,
+/// and directories of files. A table of the same process is replaced; tables of other processes are left alone, so that
+/// several programs may write into one dataset.
+///
+/// # Errors
+/// When no recording can be replayed: the error of each. Otherwise the first problem with the library, with the dataset
+/// or with recordings of one process.
+pub(crate) fn write(recordings: &[PathBuf], to: &Path, how: &How) -> Result<Outcome, ReplayError> {
+    let library = library::find(how.library.as_deref())?;
+    let (captures, mut left_out) = captures::of(recordings);
+    let asked = captures.len() + left_out.len();
+    if captures.is_empty() {
+        return Err(ReplayError::None(left_out));
+    }
+    let recordings = Recordings::of(&captures);
+    recordings.check_processes()?;
+    place::check_directory(to, to)?;
+    std::fs::create_dir_all(to).map_err(|error| ReplayError::io(to, error))?;
+    let settings = Inherited::read();
+    // beside the tables: what the system keeps for temporary files may be memory
+    let scratch = leftovers::make(|| tempfile::Builder::new().prefix(".scorep-nccl-").tempdir_in(to));
+    let scratch = scratch.map_err(|error| ReplayError::io(to, error))?;
+    // a child may have another directory to work in
+    let scratch_path = scratch.path().canonicalize().map_err(|error| ReplayError::io(scratch.path(), error))?;
+    library::Links::of(&scratch_path).make(&library).map_err(|error| ReplayError::io(&scratch_path, error))?;
+
+    let bar = progress_bar("reading");
+    let (scratch, bar_of_all) = (scratch_path.as_path(), &bar);
+    let jobs = captures.iter().enumerate().map(|(number, capture)| Job {
+        capture,
+        to,
+        scratch,
+        number,
+        bar: bar_of_all,
+        settings: &settings,
+    });
+    let jobs: Vec<Job<'_>> = jobs.collect();
+    let results = run_all(&jobs, how.jobs, Job::run);
+    bar.finish_and_clear();
+    let mut written = Vec::new();
+    for (job, result) in jobs.iter().zip(results) {
+        match result {
+            Ok(table) => written.push((job.capture.to_path_buf(), table)),
+            Err(error) => left_out.push(error),
+        }
+    }
+    if written.is_empty() {
+        return Err(ReplayError::None(left_out));
+    }
+    Ok(Outcome { written, lacking: recordings.lacking(), asked, left_out })
+}
