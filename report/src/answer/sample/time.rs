@@ -1,7 +1,7 @@
 //! The parts of the sample that are about time: steps, budget, phases, and who is late.
 
 use super::groups::Groups;
-use super::{CALLS, LATE, STEP_US, STEPS};
+use super::scale::{CALLS, LATE, STEP_US, STEPS};
 use crate::answer::{
     Budget, DimensionShare, GpuBudget, Late, Origin, PhaseWindow, Phases, RankLate, Shift, SlowStep, StepSource, Steps,
     Utilisation, WaitMap, WorstOperation,
