@@ -14,7 +14,7 @@ mod tests;
 use crate::otf2::Otf2Error;
 use crate::otf2::reader::{Definitions, Reader};
 use report::job::{Kernels, Process, StepRegions};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 pub(crate) use process::ArchivedRank;
 pub(crate) use rows::Rows;
@@ -25,15 +25,6 @@ pub(crate) struct Archive {
     definitions: Definitions,
     /// Places of the location groups with lanes, threads or streams, in the order of their numbers.
     groups: Vec<usize>,
-}
-
-/// Returns the anchor file of an archive: the file itself, or that in a directory.
-pub(crate) fn anchor(path: &Path) -> Option<PathBuf> {
-    let inside = path.join("traces.otf2");
-    match path.is_dir() {
-        true => inside.is_file().then_some(inside),
-        false => path.extension().is_some_and(|it| it == "otf2").then(|| path.to_path_buf()),
-    }
 }
 
 impl Archive {

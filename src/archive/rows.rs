@@ -158,7 +158,7 @@ impl Lane<'_> {
                         operation.bytes = value;
                     }
                 }
-                Event::Leave(_) => {
+                Event::Leave => {
                     if let Some(mut operation) = open.take() {
                         operation.duration = time.saturating_sub(operation.enqueued);
                         let gpu = Time { start: operation.enqueued, stop: time, ..Time::default() };

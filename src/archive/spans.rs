@@ -71,7 +71,7 @@ fn each(
     let mut open: Vec<(u32, u64)> = Vec::new();
     while events.read(PIECE, &mut |ticks, event| match event {
         Event::Enter(region, _) => open.push((region, nanoseconds(definitions, ticks))),
-        Event::Leave(_) => {
+        Event::Leave => {
             if let Some((region, begin)) = open.pop() {
                 let name = definitions.regions.get(&region).map_or("", String::as_str);
                 pass(name, [begin, nanoseconds(definitions, ticks)]);

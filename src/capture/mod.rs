@@ -15,6 +15,7 @@
 //! | `call.rs` | the types of a recorded call, for the rest of the tool |
 //! | `meta.rs` | the first line |
 //! | `skipped.rs` | lines of unknown kinds |
+//! | `handles.rs` | a value for each handle |
 //! | `strings.rs` | the different strings, each kept once |
 //! | `text.rs` | gzip, and the text cut into lines |
 //! | `line.rs` | one line of JSON, field by field |
@@ -30,6 +31,7 @@ mod bounds;
 mod call;
 mod error;
 mod files;
+mod handles;
 mod line;
 mod lines;
 mod meta;
@@ -51,6 +53,7 @@ use std::path::{Path, PathBuf};
 pub(crate) use call::{Call, Event, Kernel, What};
 pub(crate) use error::{CaptureError, Problem};
 pub(crate) use files::{ENDING, process_name};
+pub(crate) use handles::Handles;
 pub(crate) use line::Content;
 pub(crate) use meta::{FORMAT, Meta};
 pub(crate) use recording::{Contents, Recording};

@@ -8,12 +8,13 @@ use std::collections::hash_map::Entry;
 
 use super::call::{Call, Kernel, What};
 use super::error::Problem;
+use super::handles::Handles;
 use super::line::{Content, Unknown};
 
-/// Handles and contexts given out so far, each with its line.
+/// Handles and contexts given out so far, each with its line. Lines count from 1, so 0 stands for no line.
 #[derive(Default)]
 pub(super) struct Seen {
-    handles: HashMap<u64, u32>,
+    handles: Handles<u32>,
     contexts: HashMap<u32, u32>,
 }
 
@@ -50,7 +51,7 @@ impl Seen {
 
     /// Checks a line of an unknown kind: no recorder writes a line with a handle or a context that was never given out.
     fn unknown(&self, unknown: &Unknown) -> Result<(), Problem> {
-        let known = unknown.h.is_none_or(|h| self.handles.contains_key(&h))
+        let known = unknown.h.is_none_or(|h| self.handles.get(h) > 0)
             && unknown.ctx.is_none_or(|ctx| self.contexts.contains_key(&ctx));
         if known { Ok(()) } else { Err(Problem::Callback(unknown.cb.clone())) }
     }
@@ -69,12 +70,12 @@ impl Seen {
         if h == 0 {
             return Err(Problem::NullHandle);
         }
-        match self.handles.entry(h) {
-            Entry::Occupied(first) => Err(Problem::HandleAgain { h, first: *first.get() }),
-            Entry::Vacant(free) => {
-                free.insert(line);
+        match self.handles.get(h) {
+            0 => {
+                self.handles.set(h, line);
                 Ok(())
             }
+            first => Err(Problem::HandleAgain { h, first }),
         }
     }
 
@@ -83,6 +84,6 @@ impl Seen {
     }
 
     fn handle(&self, field: &'static str, h: u64) -> Result<(), Problem> {
-        if self.handles.contains_key(&h) { Ok(()) } else { Err(Problem::Handle { field, h }) }
+        if self.handles.get(h) > 0 { Ok(()) } else { Err(Problem::Handle { field, h }) }
     }
 }

@@ -5,7 +5,7 @@ use super::HostError;
 use super::descriptor::{self, Descriptor, Place, Strings};
 use super::kernels::Kernels;
 use super::table::{Functions, Introduction, NEWEST, OLDEST, Table};
-use crate::capture::{Call, Event, Meta, What};
+use crate::capture::{Call, Event, Handles, Meta, What};
 use libloading::os::unix::Library;
 use std::collections::{HashMap, HashSet};
 use std::ffi::{CString, c_int, c_void};
@@ -25,7 +25,7 @@ pub(crate) struct Nccl {
     strings: Strings,
     /// Contexts and handles of this run, by the recorded ones.
     contexts: HashMap<u32, u64>,
-    handles: HashMap<u64, u64>,
+    handles: Handles<u64>,
     /// The group that a thread has started and not stopped, by context and thread. Captures do not name the group of an
     /// operation.
     groups: HashMap<(u32, u32), u64>,
@@ -46,7 +46,7 @@ impl Nccl {
             alive: HashSet::new(),
             strings: Strings::default(),
             contexts: HashMap::new(),
-            handles: HashMap::new(),
+            handles: Handles::default(),
             groups: HashMap::new(),
             places: HashMap::new(),
         }
@@ -69,10 +69,10 @@ impl Nccl {
             What::Init { .. } => {}
             What::Start { ctx, h, parent, rank, event } => {
                 let handle = self.start(api, &table, (*ctx, call.tid), (*h, *parent), *rank, event);
-                self.handles.insert(*h, handle);
+                self.handles.set(*h, handle);
             }
             What::State { h, state, arg } => {
-                let handle = self.handles.get(h).copied().unwrap_or(0);
+                let handle = self.handles.get(*h);
                 if let Some(argument) = descriptor::state(api, self.meta.api, *state, *arg) {
                     let argument = argument.as_ref().map_or(std::ptr::null(), |words| words.as_ptr());
                     // SAFETY: the argument is NULL or as large as the largest version's union.
@@ -83,7 +83,7 @@ impl Nccl {
                 if let Some(place) = self.places.remove(h) {
                     self.groups.remove(&place);
                 }
-                let handle = self.handles.get(h).copied().unwrap_or(0);
+                let handle = self.handles.get(*h);
                 // SAFETY: the plugin accepts any handle.
                 unsafe { (table.stop)(pointer(handle)) };
             }
@@ -117,7 +117,7 @@ impl Nccl {
             Event::ProxyOp { pid, .. } if *pid != self.meta.pid => own_pid ^ 1,
             _ => own_pid,
         };
-        let known = |h: u64| self.handles.get(&h).copied().unwrap_or(0);
+        let known = |h: u64| self.handles.get(h);
         // up to v4, a capture names the group as the parent
         let group = if self.meta.api <= 4 { parent } else { self.groups.get(&at).copied().unwrap_or(0) };
         let place = Place { parent: known(parent), group: known(group), rank, pid };

@@ -39,19 +39,6 @@ fn percent(text: &str) -> Result<f64, String> {
     percent.ok_or_else(|| "not a number of percent".into())
 }
 
-/// A comparison as it was made.
-#[derive(Debug)]
-pub(super) struct Comparison {
-    /// The tables.
-    pub(super) text: String,
-    /// The comparison as JSON.
-    pub(super) json: String,
-    /// Whether something is worse by more than the threshold, and its interval leaves out 0.
-    pub(super) is_worse: bool,
-    /// Inputs that are left out, in words.
-    pub(super) left_out: Vec<String>,
-}
-
 /// Compares two runs. The exit status is 0 where nothing is worse, 1 where something is, and 2 where the runs could not
 /// be compared, or inputs are left out.
 pub(crate) fn run(arguments: Arguments) -> ExitCode {
@@ -78,7 +65,11 @@ fn compared(arguments: Arguments) -> Result<ExitCode, String> {
             perfetto: None,
         })
     };
-    let comparison = drive::compare(&request(before)?, &request(after)?, threshold / 100.0)?;
+    let names = [&before, &after].map(|path| path.display().to_string());
+    let requests = [request(before)?, request(after)?];
+    let rows = usize::try_from(top).unwrap_or(usize::MAX);
+    let width = output::width().unwrap_or(super::outputs::WIDTH);
+    let comparison = drive::compare(names, requests.each_ref(), (threshold / 100.0, rows, width))?;
     comparison.left_out.iter().for_each(output::say);
     match json.as_deref() {
         Some(place) if place == Path::new("-") => output::write(&comparison.json)?,

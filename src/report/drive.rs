@@ -1,57 +1,243 @@
-//! From inputs to a report: recordings become tables, tables become a stream, and each part of the analysis listens.
+//! From inputs to a report.
 //!
 //! ```text
-//! recordings ──► crate::table::write ──► tables ──┐
-//! tables, archives ───────────────────────────────┴──► Tables::open ──► Clocks ──► stream::run ──► analysis ──► Report
+//! recordings ──► crate::table::write ──────► tables ──┐
+//! archives ────► archives::write ──────────► tables ──┼──► Tables::open ──► analysis::whole ──► Report
+//! tables ─────────────────────────────────────────────┘
+//! summaries alone ──────────────────────────────────────► analysis::summaries ────────────────► Report
 //! ```
 
-use super::compare::Comparison;
+use super::archives::{self, Archived};
 use super::inputs::Kind;
 use super::progress::Progress;
+use super::request::Comparison;
 use super::request::{Outcome, Request, StepChoice};
+use crate::kernels;
 use crate::output::leftovers;
-use report::job::{Options, Process, StepRegions, Unreadable};
-use report::output::{csv, parquet};
+use crate::table::{self, How};
+use report::analysis::dimension::{Dimensions, rules};
+use report::analysis::summaries;
+use report::analysis::whole::{self, Facts, Pass};
+use report::answer::{Input, Report};
+use report::compare;
+use report::job::{Job, Kernels, Operations, Options, StepRegions, Table, Unreadable};
+use report::output::{csv, parquet, perfetto};
+use report::stream::Listener;
+use report::table::{Opened, Tables};
+use std::cell::RefCell;
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
-use tempfile::TempDir;
+use tempfile::{NamedTempFile, TempDir};
 
 /// Makes the report of the inputs. Writes the operations' tables and Perfetto's trace on the way.
 ///
 /// # Errors
 /// When no input can be read, or an output cannot be written; in words.
 pub(super) fn make(request: &Request) -> Result<Outcome, String> {
+    let asked = request.inputs.found.len() + request.inputs.left_out.len();
     let mut left_out = request.inputs.left_out.clone();
-    let mut tables = request.inputs.of_kind(Kind::Table);
-    let recordings = request.inputs.of_kind(Kind::Recording);
-    // removed at the end, and on signals
-    let scratch = (!recordings.is_empty()).then(scratch).transpose()?;
-    if let Some(scratch) = &scratch {
-        left_out.extend(write_tables(&recordings, scratch.path()));
-        tables.push(scratch.path().to_path_buf());
-    }
+    let summaries = request.inputs.of_kind(Kind::Summary);
+    let is_of_sums = summaries.len() == request.inputs.found.len();
+    let report = if is_of_sums {
+        of_summaries(request, summaries, &mut left_out)?
+    } else {
+        left_out.extend(summaries.into_iter().map(beside));
+        of_operations(request, &mut left_out)?
+    };
+    Ok(Outcome { report, asked, left_out })
+}
+
+/// Returns why a summary beside operations is not used.
+fn beside(path: PathBuf) -> Unreadable {
+    let cause = "a summary is not put together with operations: make its report apart".into();
+    Unreadable { file: path.display().to_string(), place: None, cause }
+}
+
+fn words(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+/// Makes the report of summaries of processes.
+fn of_summaries(request: &Request, paths: Vec<PathBuf>, left_out: &mut Vec<Unreadable>) -> Result<Report, String> {
     let options = options(request)?;
-    let regions = regions(request, &[]);
-    let operations = request.csv.as_deref().map(csv::operations).transpose().map_err(|error| error.to_string())?;
-    let as_parquet =
-        request.parquet.as_deref().map(parquet::operations).transpose().map_err(|error| error.to_string())?;
-    // the seams of the steps that are still to come: `Opened { job, tables, inputs, notes }` of `Tables::open(&tables)`,
-    // `Clocks::of(&job, &tables)`, `stream::run` with `operations` and `as_parquet` among its listeners, then
-    // `operations.finish()`
-    let kinds: Vec<&str> = request.inputs.found.iter().map(|found| found.kind.text()).collect();
-    let _ = (kinds, tables, options, regions, operations, as_parquet, left_out);
-    let _ = (&request.perfetto, &request.facts.kernels, &request.facts.link, &request.facts.library);
-    Err("this build does not make reports yet".into())
+    let dimensions = |job: &Job| {
+        let tallies = report::analysis::dimension::Tallies::new(job.communicators.len());
+        Dimensions::of(job, &options.dimensions, &tallies).by_communicator()
+    };
+    let mut progress = Progress::new("reading", "summaries", paths.len() as u64);
+    let paths = paths.into_iter().inspect(|_| progress.add(1));
+    let problems = |inputs: &[Input]| inputs.iter().filter_map(|input| input.problem.clone()).collect::<Vec<_>>();
+    let mut jobs =
+        summaries::report(paths, &dimensions, &options.links).map_err(|inputs| problems(&inputs).join("\n"))?;
+    if jobs.len() > 1 {
+        let names: Vec<String> =
+            jobs.iter().map(|job| job.name.clone().unwrap_or_else(|| "without a name".into())).collect();
+        return Err(format!("the summaries are of {} jobs ({}): name those of one", jobs.len(), names.join(", ")));
+    }
+    let mut report = jobs.pop().ok_or("no summary can be read")?.report;
+    let bad = report.complete.inputs.iter().filter_map(|input| Some((input.path.clone(), input.problem.clone()?)));
+    left_out.extend(bad.map(|(file, cause)| without_file(file, &cause)));
+    report.complete.inputs.extend(request.inputs.left_out.iter().map(problem));
+    if let report::answer::Part::Known(speed) = &mut report.speed {
+        speed.link.clone_from(&request.facts.link);
+    }
+    Ok(report)
+}
+
+/// Returns a problem that names its file itself.
+fn without_file(file: String, problem: &str) -> Unreadable {
+    let cause = problem.strip_prefix(&format!("{file}: ")).unwrap_or(problem).to_owned();
+    Unreadable { file, place: None, cause }
+}
+
+fn problem(error: &Unreadable) -> Input {
+    Input { path: error.file.clone(), problem: Some(error.to_string()), ..Input::default() }
+}
+
+/// Makes the report of recordings, tables and archives.
+fn of_operations(request: &Request, left_out: &mut Vec<Unreadable>) -> Result<Report, String> {
+    table::raise_limit();
+    let (tables, recordings, anchors) = (
+        request.inputs.of_kind(Kind::Table),
+        request.inputs.of_kind(Kind::Recording),
+        request.inputs.of_kind(Kind::Archive),
+    );
+    // removed at the end, and on signals
+    let needs_scratch = !recordings.is_empty() || !anchors.is_empty();
+    let scratch = needs_scratch.then(scratch).transpose()?;
+    let mut archived = Archived::default();
+    let mut notes = Vec::new();
+    if let Some(scratch) = &scratch {
+        if !recordings.is_empty() {
+            let (lacking, bad) = write_tables(request, &recordings, scratch.path())?;
+            notes.extend(lacking);
+            left_out.extend(bad);
+        }
+        let region = match &request.facts.step {
+            StepChoice::Region(name) => Some(name.as_str()),
+            _ => None,
+        };
+        let bad = archives::write(&anchors, scratch.path(), region, &mut archived);
+        left_out.extend(bad);
+    }
+    let mut places = tables.clone();
+    places.extend(scratch.iter().map(|scratch| scratch.path().to_path_buf()));
+    let Opened { job, tables: opened, inputs: of_tables, notes: of_job } = Tables::open(&places);
+    left_out
+        .extend(of_tables.iter().filter_map(|input| Some(without_file(input.path.clone(), input.problem.as_ref()?))));
+    if job.processes.is_empty() {
+        return Err(left_out.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"));
+    }
+    notes.extend(of_job);
+    notes.append(&mut archived.notes);
+    let regions = regions(request, &job, &archived)?;
+    let (kernels, bad) = all_kernels(request, &job, archived);
+    left_out.extend(bad);
+    let facts = Facts {
+        options: options(request)?,
+        kernels,
+        regions,
+        link: request.facts.link.clone(),
+        inputs: inputs(request, &of_tables, left_out),
+        transfers: transfers(&job, &opened),
+        notes,
+    };
+    stream(request, &job, &opened, facts)
+}
+
+/// Reads the tables, and writes the operations' tables and Perfetto's trace.
+fn stream(request: &Request, job: &Job, tables: &Tables, facts: Facts) -> Result<Report, String> {
+    let mut as_csv = request.csv.as_deref().map(csv::operations).transpose().map_err(words)?;
+    let mut as_parquet = request.parquet.as_deref().map(parquet::operations).transpose().map_err(words)?;
+    let mut trace = request.perfetto.as_deref().map(Traced::begin).transpose()?;
+    let watched = Watched { tables, progress: RefCell::new(Progress::new("reading", "operations", 0)) };
+    let mut listeners: Vec<&mut dyn Listener> = Vec::new();
+    listeners.extend(as_csv.as_mut().map(|it| it as &mut dyn Listener));
+    listeners.extend(as_parquet.as_mut().map(|it| it as &mut dyn Listener));
+    listeners.extend(trace.as_mut().map(|it| &mut it.trace as &mut dyn Listener));
+    let mut watch = |pass: Pass| watched.begin(pass);
+    let report = whole::report(job, &watched, facts, &mut listeners, &mut watch).map_err(words)?;
+    drop(listeners);
+    as_csv.map(|operations| operations.finish()).transpose().map_err(words)?;
+    as_parquet.map(|operations| operations.finish()).transpose().map_err(words)?;
+    trace.map(Traced::end).transpose()?;
+    Ok(report)
+}
+
+/// Tables whose rows are counted on a progress bar.
+struct Watched<'a> {
+    tables: &'a Tables,
+    progress: RefCell<Progress>,
+}
+
+impl Watched<'_> {
+    /// Begins a pass anew.
+    fn begin(&self, pass: Pass) {
+        let verb = match pass {
+            Pass::Clocks => "comparing clocks",
+            Pass::Survey(0) => "looking for steps",
+            Pass::Survey(_) => return,
+            Pass::Stream => "matching",
+        };
+        *self.progress.borrow_mut() = Progress::new(verb, "operations", self.tables.rows());
+    }
+}
+
+impl Table for Watched<'_> {
+    fn operations(&self, process: usize) -> Result<Operations<'_>, Unreadable> {
+        const AT_A_TIME: u64 = 4096;
+        let mut count = 0;
+        let rows = self.tables.operations(process)?.inspect(move |_| {
+            count += 1;
+            if count % AT_A_TIME == 0 {
+                self.progress.borrow_mut().add(AT_A_TIME);
+            }
+        });
+        Ok(Box::new(rows))
+    }
+}
+
+/// Perfetto's trace, which takes its name once it is whole.
+struct Traced {
+    trace: perfetto::Trace<BufWriter<NamedTempFile>>,
+    place: PathBuf,
+}
+
+impl Traced {
+    fn begin(place: &Path) -> Result<Self, String> {
+        let directory = place.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let part = leftovers::make(|| NamedTempFile::with_prefix_in(".scorep-nccl-", directory));
+        let part = part.map_err(|error| format!("{}: {error}", place.display()))?;
+        Ok(Self { trace: perfetto::Trace::new(BufWriter::new(part)), place: place.to_path_buf() })
+    }
+
+    fn end(self) -> Result<(), String> {
+        let at = |error: std::io::Error| format!("{}: {error}", self.place.display());
+        let mut part = self.trace.finish().and_then(|part| part.into_inner().map_err(|error| error.into_error()));
+        if let Ok(part) = &mut part {
+            part.flush().map_err(at)?;
+        }
+        let part = part.map_err(at)?;
+        let kept = leftovers::undisturbed(|| part.persist(&self.place));
+        kept.map(drop).map_err(|error| at(error.error))
+    }
 }
 
 /// Compares two runs. `threshold` is the share from which on a change counts.
 ///
 /// # Errors
-/// When one of the runs has no report; in words.
-pub(super) fn compare(before: &Request, after: &Request, threshold: f64) -> Result<Comparison, String> {
-    let _ = threshold;
-    let (before, after) = (make(before)?, make(after)?);
+/// When one of the runs has no report, or they have nothing in common; in words.
+pub(super) fn compare(
+    names: [String; 2],
+    requests: [&Request; 2],
+    (threshold, rows, width): (f64, usize, u16),
+) -> Result<Comparison, String> {
+    let [before, after] = requests.map(make);
+    let [before, after] = [before?, after?];
     let left_out = before.left_out.iter().chain(&after.left_out).map(ToString::to_string).collect();
-    Ok(Comparison { text: String::new(), json: String::new(), is_worse: false, left_out })
+    let comparison = compare::Comparison::of(names, [&before.report, &after.report], threshold).map_err(words)?;
+    let json = serde_json::to_string_pretty(&comparison).map_err(words)? + "\n";
+    Ok(Comparison { text: comparison.text(rows, Some(width)), json, is_worse: comparison.is_worse(), left_out })
 }
 
 fn scratch() -> Result<TempDir, String> {
@@ -59,12 +245,20 @@ fn scratch() -> Result<TempDir, String> {
         .map_err(|error| format!("{}: {error}", std::env::temp_dir().display()))
 }
 
-/// Writes the tables of recordings. Returns the recordings that are left out.
-fn write_tables(recordings: &[PathBuf], directory: &Path) -> Vec<Unreadable> {
-    let _ = directory;
-    let mut progress = Progress::new("reading", "recordings", recordings.len() as u64);
-    progress.add(0);
-    Vec::new()
+/// Writes the tables of recordings. Returns a remark on recordings that lack callbacks, and those that are left out.
+fn write_tables(
+    request: &Request,
+    recordings: &[PathBuf],
+    directory: &Path,
+) -> Result<(Option<String>, Vec<Unreadable>), String> {
+    let how = How { jobs: None, library: request.facts.library.clone() };
+    let written = table::write(recordings, directory, &how).map_err(words)?;
+    let bad = written.left_out.iter().map(|error| {
+        let text = error.to_string();
+        let (file, cause) = text.split_once(": ").unwrap_or(("", &text));
+        Unreadable { file: file.into(), place: None, cause: cause.into() }
+    });
+    Ok((written.lacking, bad.collect()))
 }
 
 /// Returns the user's facts as the analysis takes them.
@@ -72,18 +266,72 @@ fn write_tables(recordings: &[PathBuf], directory: &Path) -> Vec<Unreadable> {
 /// # Errors
 /// File, line and cause of the file of dimensions.
 fn options(request: &Request) -> Result<Options, String> {
-    // `report::analysis::dimension::rules(file, text)` reads them
-    let _ = request.facts.dimensions.as_ref();
-    let links = request.facts.links.clone();
-    Ok(Options { links, dimensions: Vec::new(), top: request.top, step: request.shown_step })
+    let read = |(file, text): &(String, String)| rules(file, text);
+    let dimensions = request.facts.dimensions.as_ref().map(read).transpose().map_err(words)?.unwrap_or_default();
+    Ok(Options { links: request.facts.links.clone(), dimensions, top: request.top, step: request.shown_step })
 }
 
-/// Returns the user's steps on the clocks of these processes; `None` where steps are found by repetition.
-fn regions(request: &Request, processes: &[Process]) -> Option<StepRegions> {
+/// Returns the user's steps on the clocks of the processes; `None` where steps are found by repetition.
+///
+/// # Errors
+/// No process has a region of the user's name.
+fn regions(request: &Request, job: &Job, archived: &Archived) -> Result<Option<StepRegions>, String> {
     match &request.facts.step {
-        StepChoice::Found => None,
-        StepChoice::Times(times) => Some(times.regions(processes)),
-        // from the archive's regions
-        StepChoice::Region(name) => Some(StepRegions { name: name.clone(), ..StepRegions::default() }),
+        StepChoice::Found => Ok(None),
+        StepChoice::Times(times) => Ok(Some(times.regions(&job.processes))),
+        StepChoice::Region(name) => {
+            let of = |id: &str| archived.regions.get(id).cloned().unwrap_or_default();
+            let by_process: Vec<_> = job.processes.iter().map(|process| of(&process.id)).collect();
+            if by_process.iter().all(Vec::is_empty) {
+                return Err(format!(
+                    "--step {name}: no archive has a region of this name; `otf2-print -G traces.otf2` lists the regions"
+                ));
+            }
+            Ok(Some(StepRegions { name: name.clone(), is_file: false, by_process }))
+        }
     }
+}
+
+/// Returns the kernels of archives and of profiles, and the profiles that are left out.
+fn all_kernels(request: &Request, job: &Job, mut archived: Archived) -> (Option<Kernels>, Vec<Unreadable>) {
+    let (mut kernels, problems) = kernels::read(&request.facts.kernels, &job.processes);
+    for (process, own) in job.processes.iter().zip(&mut kernels.by_process) {
+        if let Some(more) = archived.kernels.remove(&process.id) {
+            own.extend(more);
+            crate::archive::spans::unite(own);
+        }
+    }
+    let is_any = kernels.by_process.iter().any(|own| !own.is_empty());
+    let bad = problems.into_iter().map(|problem| {
+        let text = problem.to_string();
+        let (file, cause) = text.split_once(": ").unwrap_or(("", &text));
+        Unreadable { file: file.into(), place: None, cause: cause.into() }
+    });
+    (is_any.then_some(kernels), bad.collect())
+}
+
+/// Returns the inputs for the report, with those that are left out.
+fn inputs(request: &Request, of_tables: &[Input], left_out: &[Unreadable]) -> Vec<Input> {
+    let is_bad = |path: &str| left_out.iter().any(|error| error.file == path);
+    let mut all: Vec<Input> = left_out.iter().map(problem).collect();
+    for found in &request.inputs.found {
+        let path = found.path.display().to_string();
+        let processes = of_tables.iter().find(|input| input.path == path).map_or(1, |input| input.processes);
+        if !is_bad(&path) && found.kind != Kind::Summary {
+            all.push(Input { path, kind: found.kind.text().into(), processes, problem: None });
+        }
+    }
+    for file in &request.facts.kernels {
+        let path = file.display().to_string();
+        if !is_bad(&path) {
+            all.push(Input { path, kind: "kernels".into(), processes: 1, problem: None });
+        }
+    }
+    all
+}
+
+/// Returns the transfers over the network by the processes' summaries.
+fn transfers(job: &Job, tables: &Tables) -> Vec<common::summary::Transfers> {
+    let of = |process| tables.summary(process).ok().flatten().map(|summary| summary.transfers).unwrap_or_default();
+    (0..job.processes.len()).flat_map(of).collect()
 }

@@ -9,10 +9,12 @@
 //! | `links.rs` | rates of links |
 //! | `step_times.rs` | the user's file of steps |
 //! | `outputs.rs` | the files of a report, and the tables |
-//! | `request.rs` | a report as it was asked for |
+//! | `request.rs` | a report as it was asked for, and as it was made |
 //! | `drive.rs` | from inputs to a report |
+//! | `archives.rs` | archives as tables |
 //! | `progress.rs` | a bar for work that takes longer than a second |
 
+mod archives;
 pub(crate) mod command;
 pub(crate) mod compare;
 mod drive;

@@ -7,7 +7,7 @@ use report::output::{Chapter, csv, json, page, parquet, terminal};
 use std::path::{Path, PathBuf};
 
 /// Width of the tables where standard output is no terminal, characters: that of this project's documents.
-const WIDTH: u16 = 120;
+pub(super) const WIDTH: u16 = 120;
 
 /// Where a report goes.
 #[derive(Debug, Clone, Default, clap::Args)]

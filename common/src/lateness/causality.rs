@@ -42,8 +42,8 @@ impl Seen {
         }
     }
 
-    /// Adds the places and moments of a message's sender and receiver: no receive ends before its send has begun. Bounds
-    /// are kept for messages from and to the first member.
+    /// Adds the places and moments of a message's sender and receiver: no receive ends before its send has begun.
+    /// Bounds are kept for messages from and to the first member.
     pub(super) fn add_message(&mut self, [(sender, sent), (receiver, received)]: [(usize, &Moment); 2]) {
         let (place, moment, first) = if sender == 0 { (receiver, received, sent) } else { (sender, sent, received) };
         let Some(tracks) = self.tracks.get_mut(place).filter(|_| place > 0) else { return };

@@ -113,3 +113,73 @@ impl Gathered {
             .map(move |(comm, mut members)| (comm, Comparison::of(&mut members, clocks, nanoseconds_per_tick, true)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::name::Name;
+    use crate::figures::arrivals::{Arrivals, RankArrivals};
+    use crate::lateness::clock_tree::{ClockOffset, Link};
+    use crate::sums::run_sums::Rank;
+    use std::ffi::CStr;
+
+    /// Returns an arrival of 10 us, known to 100 us, or to 30 us more or less than what it shows.
+    fn arrival(function: &CStr, sequence: u64, time: u64, shown_late: bool) -> Arrival {
+        let time = if shown_late { time + 30_000 } else { time };
+        let function = Name::of(Some(function));
+        Arrival { function, sequence, time, length: 10_000, clock: [100_000; 2], ..Arrival::default() }
+    }
+
+    /// Returns the comparison of three ranks of one machine that begin all-reduces together; the clock of the last
+    /// rank's GPU is 30 us late.
+    fn comparison(together: bool) -> Comparison {
+        let of = |rank: i32| {
+            let reduce = |at: u64| arrival(c"AllReduce", at, (at + 1) * 1_000_000, rank == 2);
+            let sent = |at: u64, to: i32| {
+                let arrival = arrival(c"Send", to as u64, (at + 1) * 1_000_000, rank == 2);
+                Arrival { occurrence: at as u32, ..arrival }
+            };
+            let received = |at: u64, from: i32| Arrival { function: Name::of(Some(c"Recv")), ..sent(at, from) };
+            let arrivals = if together {
+                (0..100).map(reduce).collect()
+            } else {
+                let others = (0..3).filter(|&other| other != rank);
+                others.flat_map(|it| (0..100).flat_map(move |at| [sent(at, it), received(at, it)])).collect()
+            };
+            Arrivals { ranks: vec![RankArrivals { rank: Rank { comm: 1, rank }, arrivals }], ..Arrivals::default() }
+        };
+        let link = Link { parent: 0, begin: None, end: ClockOffset { own: 0, parents: 0, error: 0 } };
+        let clocks = Arc::new(ClockTree::new(&[Some(link); 3]));
+        Gathered::of(vec![of(0), of(1), of(2)]).comparisons(&clocks, 1.0).next().unwrap().1.unwrap()
+    }
+
+    #[test]
+    fn operations_bound_the_clocks_of_members_with_and_without_the_first_one() {
+        for comparison in [comparison(true), comparison(false)] {
+            for ranks in [&[0, 1, 2][..], &[1, 2]] {
+                // rank 2 begins 50 us after the others, and its clock shows 80
+                let time = |rank: i32| if rank == 2 { 50_050_000 } else { 50_000_000 };
+                let arrivals: Vec<(i32, Arrival)> =
+                    ranks.iter().map(|&rank| (rank, arrival(c"Broadcast", 0, time(rank), rank == 2))).collect();
+                let Waits { ranks: waits, last } = comparison.waits(&arrivals).unwrap();
+                assert_eq!(last, Some(ranks.len() - 1), "{waits:?}");
+                let latest = waits.iter().map(|wait| wait.start).max().unwrap();
+                for (wait, rank) in waits.iter().zip(ranks) {
+                    let true_wait = if *rank == 2 { 0.0 } else { 50_000.0 };
+                    let off = ((latest - wait.start) as f64 - true_wait).abs();
+                    // 10 us either way for both clocks, where the GPUs' clocks leave 200 open
+                    assert!(off <= wait.error && wait.error <= 41_000.0, "{ranks:?}: {wait:?}");
+                    assert_eq!(wait.stop - wait.start, 10_000);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn only_members_are_compared() {
+        let comparison = comparison(true);
+        let of = |rank| (rank, arrival(c"Broadcast", 0, 50_000_000, false));
+        assert_eq!(comparison.waits(&[of(0), of(3)]), None);
+        assert_eq!(comparison.waits(&[]), None);
+    }
+}

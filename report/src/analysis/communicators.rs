@@ -77,7 +77,8 @@ fn made(job: &Job, communicator: &Communicator, clock: &Clock<'_>, begin: Option
         nnodes: communicator.nnodes,
         members: ranges(communicator.members.iter().filter_map(|member| i64::try_from(member.gpu).ok())),
         made_us: ends.zip(begin).map(|([first, _], begin)| (first - begin) as f64 / 1e3),
-        init_us: ends.map(|[first, last]| (last - first) as f64 / 1e3),
+        // a rank that is not here may have been the last one
+        init_us: ends.filter(|_| communicator.is_whole()).map(|[first, last]| (last - first) as f64 / 1e3),
         ..Made::default()
     }
 }
@@ -151,6 +152,11 @@ mod tests {
         job.communicators[0].members[1].made = 6;
         let part = Usage::new(&job).finish(&job, &[], &|process, time| (process == 0).then_some(time as i64), Some(0));
         assert_eq!(part.known().unwrap().rows[0].init_us, None);
+        let clock = |_, time| Some(time as i64);
+        let init = |job: &Job| Usage::new(job).finish(job, &[], &clock, Some(0)).known().unwrap().rows[0].init_us;
+        assert_eq!(init(&job), Some(0.001));
+        job.communicators[0].nranks = 3;
+        assert_eq!(init(&job), None);
         assert!(Usage::new(&Job::default()).finish(&Job::default(), &[], &|_, _| None, None).absent().is_some());
     }
 }

@@ -15,7 +15,7 @@ pub(crate) fn job(communicators: &[(u64, &[usize])]) -> Job {
     let gpus = communicators.iter().flat_map(|(_, gpus)| gpus.iter()).max().map_or(0, |last| last + 1);
     let mut job = Job::default();
     for at in 0..gpus {
-        job.processes.push(Process { id: at.to_string(), rank: Some(at as u32), ..Process::default() });
+        job.processes.push(Process { id: at.to_string(), rank: Some(at as u32), complete: true, ..Process::default() });
         job.gpus.push(Gpu { process: at, index: 0, name: format!("rank {at}"), node: 0 });
     }
     for (comm, gpus) in communicators {

@@ -22,3 +22,4 @@ pub mod stepwise;
 pub mod summaries;
 pub mod swim;
 pub mod unfinished;
+pub mod whole;

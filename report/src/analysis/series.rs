@@ -9,7 +9,7 @@ use super::sizes::{BySize, Merge};
 use super::speed::Function;
 use crate::answer::{Dimension, Series, SeriesRow};
 use crate::job::Job;
-use crate::stream::Occurrence;
+use crate::stream::{Judged, Kind};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
@@ -53,25 +53,30 @@ impl Transfers {
         Self { division: Division::Slices(slice.max(1), None), rows: FxHashMap::default() }
     }
 
-    /// Adds an occurrence of this step; `None` for one that lies in no step. Steps are ignored if the job is divided
-    /// into slices.
-    pub fn add(&mut self, occurrence: &Occurrence, step: Option<u64>) {
-        let (Some(compared), Some(function)) = (occurrence.compared, Function::of(occurrence)) else { return };
-        let Some(first) = occurrence.parts.first().map(|part| &part.call) else { return };
-        if occurrence.parts.iter().any(|part| part.call.is_fused) {
+    /// Adds the call of a GPU, with the number of its step behind the warm-up; `None` for one that lies in no step. The
+    /// steps are ignored if the job is divided into slices.
+    ///
+    /// A collective counts once, with the call of the first rank. Sends and receives count with each rank's exchange.
+    pub fn call(&mut self, job: &Job, judged: &Judged, step: Option<u64>) {
+        let call = judged.call();
+        let Some([latest_start, latest_stop]) = judged.latest.filter(|_| !call.is_fused) else { return };
+        let Some(communicator) = job.communicators.get(call.communicator) else { return };
+        let is_first = communicator.members.first().is_some_and(|member| member.rank == call.rank);
+        if call.kind == Kind::Collective && !is_first {
             return;
         }
         let step = match &mut self.division {
             Division::Steps => step,
             Division::Slices(length, begin) => {
-                let begin = *begin.get_or_insert(compared.latest_start);
-                u64::try_from((compared.latest_start - begin).div_euclid(*length)).ok()
+                let begin = *begin.get_or_insert(latest_start);
+                // calls of other GPUs may have begun before the first one that came
+                u64::try_from((latest_start - begin).max(0) / *length).ok()
             }
         };
         let Some(step) = step else { return };
-        let bytes = occurrence.parts.iter().map(|part| moved(&part.call)).max().unwrap_or(0);
-        let transfer = compared.transfer() as f32 / 1e3;
-        self.rows.entry((first.communicator, function)).or_default().of(bytes).add(step, transfer);
+        let transfer = (latest_stop - latest_start).max(0) as f32 / 1e3;
+        let sizes = self.rows.entry((call.communicator, Function::of_call(call))).or_default();
+        sizes.of(moved(call)).add(step, transfer);
     }
 
     /// Returns the series. Dimensions are by place of the communicator.
@@ -209,7 +214,12 @@ impl Joined {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::made::{collective, job};
+    use crate::analysis::made::{collective, job, judged};
+    use crate::stream::Occurrence;
+
+    fn add(transfers: &mut Transfers, job: &Job, occurrence: &Occurrence, step: Option<u64>) {
+        judged(occurrence).iter().for_each(|judged| transfers.call(job, judged, step));
+    }
 
     #[test]
     fn a_step_has_its_median_over_operations_and_communicators() {
@@ -217,12 +227,12 @@ mod tests {
         let mut transfers = Transfers::of_steps();
         for step in 0..4 {
             for (number, time) in [(0, 10_000), (1, 20_000), (2, 60_000)] {
-                transfers.add(&collective(&job, number, 0, "AllReduce", 64, &[0, 0], time), Some(step));
+                add(&mut transfers, &job, &collective(&job, number, 0, "AllReduce", 64, &[0, 0], time), Some(step));
             }
-            transfers.add(&collective(&job, 3, 1, "AllReduce", 64, &[0, 0], 40_000), Some(step));
-            transfers.add(&collective(&job, 3, 2, "AllReduce", 64, &[0, 0], 1_000), Some(step));
+            add(&mut transfers, &job, &collective(&job, 3, 1, "AllReduce", 64, &[0, 0], 40_000), Some(step));
+            add(&mut transfers, &job, &collective(&job, 3, 2, "AllReduce", 64, &[0, 0], 1_000), Some(step));
         }
-        transfers.add(&collective(&job, 4, 0, "AllReduce", 64, &[0, 0], 1), None);
+        add(&mut transfers, &job, &collective(&job, 4, 0, "AllReduce", 64, &[0, 0], 1), None);
         let dimension = |name: &str| Dimension { name: name.into(), ..Dimension::default() };
         let series = transfers.finish(&job, &[dimension("DP"), dimension("DP"), dimension("TP")]);
         let [dp, tp] = series.rows.as_slice() else { panic!("two dimensions: {series:?}") };
@@ -237,7 +247,12 @@ mod tests {
         let job = job(&[0; 2], &[&[0, 1]]);
         let mut transfers = Transfers::of_steps();
         for step in 0..100_000 {
-            transfers.add(&collective(&job, 0, 0, "AllReduce", 64, &[0, 0], step as i64 * 1000), Some(step));
+            add(
+                &mut transfers,
+                &job,
+                &collective(&job, 0, 0, "AllReduce", 64, &[0, 0], step as i64 * 1000),
+                Some(step),
+            );
         }
         let series = transfers.finish(&job, &[]);
         let kept = &series.rows[0].medians_us;
@@ -256,7 +271,12 @@ mod tests {
         for number in 0..1000 {
             let begin = number as i64 * 1000;
             let time = if number < 500 { 100 } else { 200 };
-            transfers.add(&collective(&job, number, 0, "AllReduce", 64, &[begin, begin], begin + time), None);
+            add(
+                &mut transfers,
+                &job,
+                &collective(&job, number, 0, "AllReduce", 64, &[begin, begin], begin + time),
+                None,
+            );
         }
         let series = transfers.finish(&job, &[]);
         assert!(!series.of_steps);

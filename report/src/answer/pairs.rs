@@ -47,6 +47,9 @@ pub struct Pair {
     pub late_sender_us: Option<f64>,
     /// Sum of the time that the sender waited for the receiver, microseconds.
     pub late_receiver_us: Option<f64>,
+    /// Bytes of the messages that were alone in their exchange over their transfers, GB/s.
+    #[serde(default)]
+    pub lone: Option<f64>,
     /// Robust z of the pair's rate among the pairs of its class; `None` for fewer than 4 of a class.
     pub z: Option<f64>,
     /// Whether z is below -3.

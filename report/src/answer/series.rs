@@ -26,8 +26,8 @@ pub struct SeriesRow {
     pub from_bytes: u64,
     /// Largest bytes of the row.
     pub to_bytes: u64,
-    /// Operations that were compared.
+    /// Operations that were compared: a collective once, sends and receives once for each rank.
     pub count: u64,
-    /// Median transfer of a step or slice, microseconds; of at most 1,000 of them, evenly chosen at random.
+    /// Median transfer of a step or slice, microseconds; of at most 512 of them, evenly chosen at random.
     pub medians_us: Vec<f32>,
 }

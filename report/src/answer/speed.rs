@@ -16,7 +16,8 @@ pub struct Speed {
     pub of_sums: bool,
 }
 
-/// A row. Times are of the transfer (from the latest begin to the latest end of all ranks), microseconds.
+/// A row. Times are of the transfer (from the latest begin to the latest end of all ranks), microseconds. Median and
+/// 95th percentile are within 1 %; the other figures are exact.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SpeedRow {
     /// Function; `Exchange` and `AlltoAll` for sends and receives in groups, `SendRecv` for a lone send and its

@@ -16,8 +16,8 @@ pub enum StepSource {
     RepetitionWithoutCounts,
 }
 
-/// The steps. A step's length is from its first operation's begin to the next step's, of each GPU; the job's step is the
-/// mean over its GPUs.
+/// The steps. A step's length is from its first operation's begin to the next step's, of each GPU; the last one's is to
+/// the end of its own last operation. The job's step is the mean over its GPUs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Steps {
     /// How they were found.

@@ -3,7 +3,7 @@
 /// A clock that starts at an offset and drifts.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Clock {
-    /// What it shows at true time 0, nanoseconds.
+    /// Its time at true time 0, nanoseconds.
     pub at_0: u64,
     /// How much faster than true time it runs, parts per billion.
     pub drift_ppb: i64,
@@ -12,7 +12,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Returns what it shows at a true time in nanoseconds.
+    /// Returns its time at a true time, both in nanoseconds.
     pub fn shows(&self, time: u64) -> u64 {
         let drift = i128::from(time) * i128::from(self.drift_ppb) / 1_000_000_000;
         (i128::from(self.at_0) + i128::from(time) + drift) as u64

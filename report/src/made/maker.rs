@@ -261,7 +261,7 @@ impl Made {
         (0..boots.len()).min_by_key(|&process| boots[process]).unwrap_or(0)
     }
 
-    /// Returns what the common clock shows at a true time.
+    /// Returns the time of the common clock at a true time.
     pub fn common(&self, time: u64) -> i64 {
         self.clocks[self.root()].shows(time) as i64
     }

@@ -1,7 +1,8 @@
 //! Made jobs whose times are all known, for tests.
 //!
-//! A [`Maker`] is told when each rank begins an operation and how long the transfer takes, in nanoseconds of true time;
-//! it writes the rows that the ranks' processes would have, each on its own clock. The other functions make whole jobs.
+//! A [`Maker`] takes the time at which each rank begins an operation and the length of the transfer, in nanoseconds of
+//! true time. It writes the rows that the ranks' processes would have, each on its own clock. The other functions make
+//! whole jobs.
 
 mod clock;
 mod incomplete;

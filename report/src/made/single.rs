@@ -29,7 +29,8 @@ fn transfers(late: usize, by: u64) -> Made {
     maker.finish()
 }
 
-/// Makes 20 transfers of 1 MB from rank 0 to rank 1 that take 50 us; the send begins `by` nanoseconds after the receive.
+/// Makes 20 transfers of 1 MB from rank 0 to rank 1 that take 50 us; the send begins `by` nanoseconds after the
+/// receive.
 pub fn late_sender(by: u64) -> Made {
     transfers(0, by)
 }

@@ -45,7 +45,8 @@ pub struct Call {
     pub function: Name,
     /// NCCL's number of a collective, and the number of its earlier replays.
     pub sequence: Option<(u64, u32)>,
-    /// Bytes of a collective as NCCL reports them; of an exchange, what this rank sends or receives, the larger of both.
+    /// Bytes of a collective as NCCL reports them; of an exchange, the larger of the bytes that this rank sends and
+    /// receives.
     pub bytes: u64,
     /// Number of elements and their type, where they are known.
     pub count: Option<u64>,

@@ -73,7 +73,7 @@ impl Clocks {
         u32::try_from(self.day.swapped(process)).unwrap_or(u32::MAX)
     }
 
-    /// Returns what the common clock showed when a process' own clock showed `own`. Of a process that no operation
+    /// Returns the time of the common clock at which a process' own clock showed `own`. Of a process that no operation
     /// connects with the others, by the time of day.
     pub fn time(&self, process: usize, own: u64) -> i64 {
         let place = self.place(process);

@@ -16,7 +16,10 @@ pub struct Counts {
     pub unmatched: u64,
     /// Occurrences whose ranks' times were compared.
     pub compared: u64,
-    /// Errors of the waits that 19 of 20 do not exceed.
+    /// Largest guaranteed error of a process' times on the common clock, nanoseconds; `None` where nothing connects a
+    /// clock with the others.
+    pub clock_error: Option<u64>,
+    /// Errors of the waits that 19 of 20 do not exceed, of all calls that waited.
     pub wait_errors: Errors,
     /// Largest number of calls that were in memory at once.
     pub most_held: u64,

@@ -14,8 +14,8 @@ pub struct Judged {
     /// Latest begin and latest end of all ranks, where the occurrence was compared: the wait ends at the first, the
     /// transfer at the second.
     pub latest: Option<[i64; 2]>,
-    /// What the other ranks waited for this rank: the sum of their waits, if this rank came last by more than the error;
-    /// `None` if it did not, or nobody knows.
+    /// The sum of the other ranks' waits, if this rank came last by more than the error; `None` if it did not, or
+    /// nobody knows.
     pub cost: Option<i64>,
     /// How much later than the next-latest rank it began, if it came last by more than the error; 0 otherwise.
     pub lateness: i64,

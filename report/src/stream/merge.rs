@@ -43,7 +43,7 @@ pub fn run(
         names,
         collectives: Collectives::default(),
         exchanges: Exchanges::default(),
-        counts: Counts::default(),
+        counts: Counts { clock_error: clocks.error(), ..Counts::default() },
         age: 0,
         occurrences: 0,
         listeners,

@@ -2,7 +2,7 @@
 
 use super::call::arrival;
 use super::day::Day;
-use super::places::Places;
+use super::places::{Place, Places};
 use crate::job::{Job, Operation, Table, Unreadable};
 use common::arrivals::{Arrival, Arrivals, RankArrivals, is_kept};
 use common::name::Name;
@@ -12,6 +12,9 @@ use rustc_hash::FxHashMap;
 /// Most arrivals of a sample, of all processes.
 const MOST: usize = 2_000_000;
 
+/// Most operations of which one is kept.
+const MOST_LEFT_OUT: u32 = 1 << 31;
+
 /// Added to a communicator's id for its messages, so that they are chosen apart from its collectives.
 const MESSAGES: u64 = 0x5eed;
 
@@ -20,39 +23,6 @@ const MESSAGES: u64 = 0x5eed;
 pub(super) struct Sample {
     pub(super) arrivals: Vec<Arrivals>,
     pub(super) spans: Vec<[u64; 2]>,
-}
-
-/// The arrivals of a rank.
-#[derive(Debug)]
-struct OfRank {
-    rank: Rank,
-    arrivals: Vec<Arrival>,
-    /// Number of messages so far by peer and direction.
-    messages: FxHashMap<(i32, bool), u32>,
-}
-
-/// Both ends of a message, and its number, are one operation.
-fn message(own: i32, peer: i32, is_send: bool) -> u64 {
-    let (from, to) = if is_send { (own, peer) } else { (peer, own) };
-    u64::from(from.cast_unsigned()) << 32 | u64::from(to.cast_unsigned())
-}
-
-impl OfRank {
-    /// Keeps one operation in `one_in`: of all ranks the same ones.
-    fn thin(&mut self, one_in: u32, [send, receive]: [Name; 2]) {
-        let Rank { comm, rank } = self.rank;
-        self.arrivals.retain(|it| {
-            if it.function == send || it.function == receive {
-                let peer = i32::try_from(it.sequence).unwrap_or(-1);
-                return is_kept(comm ^ MESSAGES, message(rank, peer, it.function == send), it.occurrence, one_in);
-            }
-            is_kept(seed(comm, it.function), it.sequence, it.occurrence, one_in)
-        });
-    }
-}
-
-fn seed(comm: u64, function: Name) -> u64 {
-    comm ^ u64::from(function.bits()) << 56
 }
 
 impl Sample {
@@ -65,85 +35,190 @@ impl Sample {
     }
 
     fn of_at_most(most: usize, job: &Job, table: &dyn Table, places: &Places, day: &Day) -> Result<Self, Unreadable> {
+        let ranks = job.processes.iter().map(|_| Vec::new()).collect();
         let names = [c"Send", c"Recv"].map(|name| Name::of(Some(name)));
-        let mut ranks: Vec<Vec<OfRank>> = job.processes.iter().map(|_| Vec::new()).collect();
-        let mut spans: Vec<[u64; 2]> = job.processes.iter().map(|process| process.span).collect();
-        let (mut one_in, mut count) = (1, 0);
-        for process in 0..job.processes.len() {
-            let mut of_rank: FxHashMap<(u64, i32), usize> = FxHashMap::default();
+        let mut sampling = Sampling { places, names, ranks, one_in: 1, count: 0, most };
+        let mut spans = vec![[0; 2]; job.processes.len()];
+        for (process, of_process) in job.processes.iter().enumerate() {
             let place = day.swapped(process);
-            let mut span: Option<[u64; 2]> = spans.get(process).copied().filter(|span| span[1] > 0);
-            for operation in table.operations(process)? {
-                let operation = operation?;
-                let Some(arrival) = arrival(operation.time, operation.source) else { continue };
-                let [begin, end] = span.unwrap_or([arrival.time; 2]);
-                span = Some([begin.min(arrival.time), end.max(arrival.time.saturating_add(arrival.length))]);
-                let is_member = |place: super::places::Place| {
-                    place.member.is_some()
-                        && places.teams.get(place.communicator).is_some_and(|it| it.members.len() > 1)
-                };
-                let key = (operation.comm, operation.rank);
-                let Some(of_process) = ranks.get_mut(place) else { continue };
-                let index = *of_rank.entry(key).or_insert_with(|| {
-                    let here = places.of_operation(process, key.0, key.1).is_some_and(is_member);
-                    if here {
-                        let rank = Rank { comm: key.0, rank: key.1 };
-                        of_process.push(OfRank { rank, arrivals: Vec::new(), messages: FxHashMap::default() });
-                    }
-                    if here { of_process.len() - 1 } else { usize::MAX }
-                });
-                let Some(rank) = of_process.get_mut(index) else { continue };
-                if rank.add(&operation, arrival, one_in, names) {
-                    count += 1;
-                }
-                while count > most && one_in < 1 << 31 {
-                    one_in *= 2;
-                    ranks.iter_mut().flatten().for_each(|rank| rank.thin(one_in, names));
-                    count = ranks.iter().flatten().map(|rank| rank.arrivals.len()).sum();
-                }
-            }
-            if let Some((known, span)) = spans.get_mut(process).zip(span) {
+            let known = Some(of_process.span).filter(|span| span[1] > 0);
+            let span = sampling.read(process, place, table, known)?;
+            if let Some((known, span)) = spans.get_mut(place).zip(span) {
                 *known = span;
             }
         }
+        let one_in = sampling.one_in;
         let of_process = |ranks: Vec<OfRank>| {
-            let ranks = ranks.into_iter().map(|it| RankArrivals { rank: it.rank, arrivals: it.arrivals }).collect();
+            let ranks = ranks
+                .into_iter()
+                .filter(|it| it.is_timed)
+                .map(|it| RankArrivals { rank: it.rank, arrivals: it.arrivals })
+                .collect();
             Arrivals { ranks, one_in, left_out: 0 }
         };
-        let spans = (0..spans.len()).map(|place| spans.get(day.swapped(place)).copied().unwrap_or_default()).collect();
-        Ok(Self { arrivals: ranks.into_iter().map(of_process).collect(), spans })
+        Ok(Self { arrivals: sampling.ranks.into_iter().map(of_process).collect(), spans })
     }
 }
 
+/// The sample as it is taken.
+#[derive(Debug)]
+struct Sampling<'a> {
+    places: &'a Places,
+    /// Send and receive.
+    names: [Name; 2],
+    /// By place of the process in the clock tree.
+    ranks: Vec<Vec<OfRank>>,
+    one_in: u32,
+    /// Number of arrivals.
+    count: usize,
+    most: usize,
+}
+
+impl Sampling<'_> {
+    /// Reads the operations of a process. Returns its span together with the times of its operations.
+    fn read(
+        &mut self,
+        process: usize,
+        place: usize,
+        table: &dyn Table,
+        mut span: Option<[u64; 2]>,
+    ) -> Result<Option<[u64; 2]>, Unreadable> {
+        // the place of each rank among those of the process; `None` for ranks that are compared with nobody
+        let mut ranks: FxHashMap<(u64, i32), Option<usize>> = FxHashMap::default();
+        for operation in table.operations(process)? {
+            let operation = operation?;
+            let arrival = arrival(operation.time, operation.source);
+            if let Some(Arrival { time, length, .. }) = arrival {
+                let [begin, end] = span.unwrap_or([time; 2]);
+                span = Some([begin.min(time), end.max(time.saturating_add(length))]);
+            }
+            let rank = *ranks
+                .entry((operation.comm, operation.rank))
+                .or_insert_with(|| self.enter(process, place, operation.comm, operation.rank));
+            let of_process = self.ranks.get_mut(place);
+            let Some(rank) = of_process.zip(rank).and_then(|(ranks, rank)| ranks.get_mut(rank)) else { continue };
+            self.count += usize::from(rank.add(&operation, arrival, self.one_in, self.names));
+            while self.count > self.most && self.one_in < MOST_LEFT_OUT {
+                self.thin();
+            }
+        }
+        Ok(span)
+    }
+
+    /// Enters a rank of a communicator that is compared with others.
+    fn enter(&mut self, process: usize, place: usize, comm: u64, rank: i32) -> Option<usize> {
+        let Place { communicator, member, .. } = self.places.of_operation(process, comm, rank)?;
+        let members = self.places.teams.get(communicator)?.members.len();
+        let ranks = self.ranks.get_mut(place).filter(|_| member.is_some() && members > 1)?;
+        ranks.push(OfRank {
+            rank: Rank { comm, rank },
+            is_timed: false,
+            arrivals: Vec::new(),
+            messages: FxHashMap::default(),
+        });
+        Some(ranks.len() - 1)
+    }
+
+    /// Leaves half of the operations out, the same ones of all ranks.
+    fn thin(&mut self) {
+        self.one_in *= 2;
+        self.ranks.iter_mut().flatten().for_each(|rank| rank.thin(self.one_in, self.names));
+        self.count = self.ranks.iter().flatten().map(|rank| rank.arrivals.len()).sum();
+    }
+}
+
+/// The arrivals of a rank.
+#[derive(Debug)]
+struct OfRank {
+    rank: Rank,
+    /// Whether it has any begin. Else it is in no comparison, which the other ranks can do without it.
+    is_timed: bool,
+    arrivals: Vec<Arrival>,
+    /// Number of messages so far by peer and direction.
+    messages: FxHashMap<(i32, bool), u32>,
+}
+
 impl OfRank {
-    /// Adds the arrival at an operation, if it is one of those that stay.
-    fn add(&mut self, operation: &Operation, arrival: Arrival, one_in: u32, [send, receive]: [Name; 2]) -> bool {
-        let (comm, rank) = (self.rank.comm, self.rank.rank);
-        let (stays, arrival) = match (operation.peer, operation.sequence) {
-            (Some(peer), _) => {
-                let is_send = operation.function == send;
-                let number = self.messages.entry((peer, is_send)).or_default();
+    /// Returns whether an operation is one of those that stay: with a message, its other end stays, too.
+    fn keeps(&self, operation: (Name, u64, u32), one_in: u32, [send, receive]: [Name; 2]) -> bool {
+        let Rank { comm, rank } = self.rank;
+        let (function, sequence, occurrence) = operation;
+        if function != send && function != receive {
+            return is_kept(comm ^ u64::from(function.bits()) << 56, sequence, occurrence, one_in);
+        }
+        let (own, peer) = (u64::from(rank.cast_unsigned()), sequence);
+        let [from, to] = if function == send { [own, peer] } else { [peer, own] };
+        is_kept(comm ^ MESSAGES, from << 32 | to, occurrence, one_in)
+    }
+
+    fn thin(&mut self, one_in: u32, names: [Name; 2]) {
+        let mut arrivals = std::mem::take(&mut self.arrivals);
+        arrivals.retain(|arrival| self.keeps(arrival.operation(), one_in, names));
+        self.arrivals = arrivals;
+    }
+
+    /// Adds the arrival at an operation, if it has one, and is one of those that stay.
+    fn add(&mut self, operation: &Operation, arrival: Option<Arrival>, one_in: u32, names: [Name; 2]) -> bool {
+        let (function, sequence, occurrence) = match operation.peer {
+            Some(peer) => {
+                let number = self.messages.entry((peer, operation.function == names[0])).or_default();
                 let occurrence = *number;
                 *number = number.saturating_add(1);
-                let stays = is_kept(comm ^ MESSAGES, message(rank, peer, is_send), occurrence, one_in);
-                let function = if is_send { send } else { receive };
                 // a message to the own rank compares no clocks
-                let sequence = u64::try_from(peer).ok().filter(|_| peer != rank);
-                (
-                    stays && sequence.is_some(),
-                    Arrival { function, sequence: sequence.unwrap_or(0), occurrence, ..arrival },
-                )
+                (operation.function, u64::try_from(peer).ok().filter(|_| peer != self.rank.rank), occurrence)
             }
-            (None, Some(sequence)) => {
-                let (function, occurrence) = (operation.function, operation.replay);
-                let stays = is_kept(seed(comm, function), sequence, occurrence, one_in);
-                (stays, Arrival { function, sequence, occurrence, ..arrival })
-            }
-            (None, None) => (false, arrival),
+            None => (operation.function, operation.sequence, operation.replay),
         };
+        let Some((arrival, sequence)) = arrival.zip(sequence) else { return false };
+        self.is_timed = true;
+        let stays = self.keeps((function, sequence, occurrence), one_in, names);
         if stays {
-            self.arrivals.push(arrival);
+            self.arrivals.push(Arrival { function, sequence, occurrence, ..arrival });
         }
         stays
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::made::{self, Made};
+    use std::collections::BTreeSet;
+
+    fn sample(made: &Made, most: usize) -> Vec<Vec<Arrival>> {
+        let (places, day) = (Places::of(&made.job), Day::of(&made.job.processes));
+        let sample = Sample::of_at_most(most, &made.job, &made.table, &places, &day).unwrap();
+        sample.arrivals.into_iter().map(|of| of.ranks.into_iter().flat_map(|rank| rank.arrivals).collect()).collect()
+    }
+
+    #[test]
+    fn the_same_operations_of_all_ranks_stay() {
+        let made = made::steps(1000, made::Changes::default());
+        assert!(sample(&made, 16_000).iter().all(|of| of.len() == 4000));
+        for (most, least) in [(15_999, 7000), (1000, 400)] {
+            let kept = sample(&made, most);
+            let operations: BTreeSet<Vec<_>> =
+                kept.iter().map(|of| of.iter().map(Arrival::operation).collect()).collect();
+            let count: usize = kept.iter().map(Vec::len).sum();
+            assert!(operations.len() == 1 && (least..=most).contains(&count), "{count}");
+        }
+    }
+
+    #[test]
+    fn both_ends_of_a_message_stay() {
+        let mut made = made::exchanged(4, 400, |_, _| 1000);
+        // an end without a time has a number, too
+        made.table.0[0][3].time = None;
+        let [send, receive] = [c"Send", c"Recv"].map(|name| Name::of(Some(name)));
+        let kept = sample(&made, 2000);
+        let ends = |function: Name| -> BTreeSet<(u64, u64, u32)> {
+            let of = (0..).zip(&kept).flat_map(|(own, of)| of.iter().map(move |it| (own, it)));
+            let of = of.filter(|(_, it)| it.function == function);
+            let way = |own, peer| if function == send { (own, peer) } else { (peer, own) };
+            of.map(|(own, it)| (way(own, it.sequence).0, way(own, it.sequence).1, it.occurrence)).collect()
+        };
+        let (sent, received) = (ends(send), ends(receive));
+        assert!((400..=1000).contains(&sent.len()), "{}", sent.len());
+        assert!(sent.symmetric_difference(&received).count() <= 1);
     }
 }

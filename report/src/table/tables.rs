@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone, Default)]
 pub struct Tables {
     files: Vec<PathBuf>,
+    rows: u64,
 }
 
 /// What was found in datasets and files.
@@ -35,6 +36,7 @@ impl Tables {
         let (mut inputs, mut left_out) = (Vec::new(), Vec::new());
         let (mut files, mut abouts): (Vec<PathBuf>, Vec<About>) = Default::default();
         let mut seen: BTreeMap<String, PathBuf> = BTreeMap::new();
+        let mut rows = 0_u64;
         for path in paths {
             let before = files.len();
             let (found, mut problem) = match files_of(path) {
@@ -43,7 +45,8 @@ impl Tables {
             };
             for file in found {
                 match about(&file, &seen) {
-                    Ok(about) => {
+                    Ok((about, of_file)) => {
+                        rows = rows.saturating_add(of_file);
                         seen.insert(about.process.id.clone(), file.clone());
                         abouts.push(about);
                         files.push(file);
@@ -56,7 +59,12 @@ impl Tables {
         }
         inputs.append(&mut left_out);
         let (job, notes) = assemble(&abouts);
-        Opened { job, tables: Self { files }, inputs, notes }
+        Opened { job, tables: Self { files, rows }, inputs, notes }
+    }
+
+    /// Returns the number of operations in all tables.
+    pub fn rows(&self) -> u64 {
+        self.rows
     }
 
     /// Returns the file of a process.
@@ -81,13 +89,13 @@ impl Table for Tables {
     }
 }
 
-/// Reads the footer of a file, unless another file is of the same process.
-fn about(file: &Path, seen: &BTreeMap<String, PathBuf>) -> Result<About, Unreadable> {
+/// Reads the footer of a file and its number of rows, unless another file is of the same process.
+fn about(file: &Path, seen: &BTreeMap<String, PathBuf>) -> Result<(About, u64), Unreadable> {
     let name = file.display().to_string();
     let (_, metadata) = footer(file)?;
     let about = About::read(metadata.file_metadata(), &name)?;
     match seen.get(&about.process.id) {
-        None => Ok(about),
+        None => Ok((about, u64::try_from(metadata.file_metadata().num_rows()).unwrap_or(0))),
         Some(other) => {
             let cause = format!(
                 "is of process {}, as {} is: its operations would count twice, so this file is left out",

@@ -12,8 +12,8 @@ use std::ptr;
 pub(crate) enum Event<'a> {
     /// A region begins.
     Enter(u32, Attributes<'a>),
-    /// A region ends.
-    Leave(u32),
+    /// The last region that began ends.
+    Leave,
     /// The first value of a metric, as bits.
     Metric(u32, u64),
 }
@@ -142,10 +142,10 @@ unsafe extern "C" fn leave(
     _position: u64,
     data: *mut c_void,
     _list: *mut abi::AttributeList,
-    region: u32,
+    _region: u32,
 ) -> abi::CallbackCode {
     // SAFETY: the caller, OTF2, passes the registered data.
-    unsafe { pass(data, time, |_| Event::Leave(region)) }
+    unsafe { pass(data, time, |_| Event::Leave) }
 }
 
 /// # Safety

@@ -61,7 +61,24 @@ impl Bound {
 
     /// Returns the number of anchors at or before a stamp.
     fn place(&self, stamp: u64) -> usize {
-        self.anchors.partition_point(|anchor| anchor.stamp <= stamp)
+        let (Some(first), Some(last)) = (self.anchors.first(), self.anchors.last()) else { return 0 };
+        if stamp < first.stamp {
+            return 0;
+        }
+        if stamp >= last.stamp {
+            return self.anchors.len();
+        }
+        // anchors lie at nearly even distances, so the search begins where the stamp would be if these were even
+        let part = (stamp - first.stamp) as f64 / (last.stamp - first.stamp) as f64;
+        let mut low = (part * (self.anchors.len() - 1) as f64) as usize;
+        let (mut high, mut step) = (low + 1, 1);
+        while self.anchors[low].stamp > stamp {
+            (high, low, step) = (low, low.saturating_sub(step), step * 2);
+        }
+        while self.anchors.get(high).is_some_and(|anchor| anchor.stamp <= stamp) {
+            (low, high, step) = (high, (high + step).min(self.anchors.len()), step * 2);
+        }
+        low + self.anchors[low..high].partition_point(|anchor| anchor.stamp <= stamp)
     }
 
     /// Returns the most ticks of a stamp; `None` without anchors.
@@ -85,6 +102,32 @@ impl Bound {
             }
             [only] => Some(beside(only, stamp, self.slopes.mean())),
             [] => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fastrand::Rng;
+
+    #[test]
+    fn a_place_is_the_number_of_anchors_before() {
+        let mut random = Rng::with_seed(3);
+        for count in (0..40).chain([1000]) {
+            let power = random.u32(1..50);
+            let mut stamp = random.u64(..1 << 40);
+            let anchors = (0..count).map(|_| {
+                stamp += 1 + (random.u64(..1 << 50) >> random.u32(..power));
+                Anchor { stamp, ticks: stamp }
+            });
+            let bound = Bound { anchors: anchors.collect(), slopes: Slopes([1.0; 2]) };
+            let stamps = bound.anchors.iter().flat_map(|it| [it.stamp - 1, it.stamp, it.stamp + 1]);
+            let between = (0..500).map(|_| random.u64(..) >> random.u32(..64));
+            for stamp in stamps.chain(between).chain([0, u64::MAX]) {
+                let expected = bound.anchors.partition_point(|anchor| anchor.stamp <= stamp);
+                assert_eq!(bound.place(stamp), expected, "{stamp} in {count}");
+            }
         }
     }
 }

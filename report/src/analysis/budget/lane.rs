@@ -247,4 +247,17 @@ mod tests {
             (0, 100, 50, 50)
         );
     }
+
+    /// The last call of a step may end behind the next step's begin: the next step is not complete by that.
+    #[test]
+    fn a_step_is_complete_by_its_own_calls() {
+        let (mut lane, mut ended) = (Lane::new(1, Computation::default()), vec![]);
+        lane.event(Event::Begin(0, 0), &mut ended);
+        lane.call([0, 200], None, 0, &mut ended);
+        lane.event(Event::Complete(0, 200), &mut ended);
+        lane.event(Event::Begin(1, 100), &mut ended);
+        lane.call([100, 300], None, 0, &mut ended);
+        lane.finish(&mut ended);
+        assert_eq!(ended.iter().map(|of| (of.step, of.length)).collect::<Vec<_>>(), [(0, 100)]);
+    }
 }

@@ -33,7 +33,6 @@ pub(crate) struct Budgets {
     lanes: Vec<Lane>,
     totals: Vec<Total>,
     shares: DimensionShares,
-    warm_up: u64,
     links: Links,
     /// Calls in steps behind the warm-up, and those with a GPU time.
     calls: u64,
@@ -48,7 +47,6 @@ impl Budgets {
         links: &Links,
         kernels: Option<Kernels>,
         common: &dyn Fn(usize, u64) -> i64,
-        warm_up: u64,
     ) -> Self {
         let computations = Computation::of(job, kernels, common);
         let lane = |computation| Lane::new(dimensions.distinct().len(), computation);
@@ -56,7 +54,6 @@ impl Budgets {
             lanes: computations.into_iter().map(lane).collect(),
             totals: vec![Total::default(); job.gpus.len()],
             shares: DimensionShares::default(),
-            warm_up,
             links: links.clone(),
             calls: 0,
             timed: 0,
@@ -64,24 +61,15 @@ impl Budgets {
         }
     }
 
-    /// Takes in what happens to a GPU's step. Steps behind the warm-up that end with it are passed to `each`, numbered
-    /// from 0.
-    pub(crate) fn event(&mut self, gpu: usize, event: Event, each: impl FnMut(u64, &Ended)) {
+    /// Takes in what happens to a GPU's step.
+    pub(crate) fn event(&mut self, gpu: usize, event: Event) {
         if let Some(lane) = self.lanes.get_mut(gpu) {
             lane.event(event, &mut self.ended);
-            self.end(gpu, each);
         }
     }
 
-    /// Takes in a call that belongs to a step behind the warm-up, or to none.
-    pub(crate) fn call(
-        &mut self,
-        job: &Job,
-        judged: &Judged,
-        step: Option<u64>,
-        dimension: usize,
-        each: impl FnMut(u64, &Ended),
-    ) {
+    /// Takes in a call that belongs to a step that counts, or to none.
+    pub(crate) fn call(&mut self, job: &Job, judged: &Judged, step: Option<u64>, dimension: usize) {
         let (part, call) = (&judged.part, judged.call());
         if let Some(step) = step {
             self.calls += 1;
@@ -95,28 +83,28 @@ impl Budgets {
         }
         if let (Some(span), Some(lane)) = (part.span, self.lanes.get_mut(call.gpu)) {
             lane.call(span, part.wait, dimension, &mut self.ended);
-            self.end(call.gpu, each);
         }
     }
 
     /// Ends a GPU's way.
-    pub(crate) fn finish(&mut self, gpu: usize, each: impl FnMut(u64, &Ended)) {
+    pub(crate) fn finish(&mut self, gpu: usize) {
         if let Some(lane) = self.lanes.get_mut(gpu) {
             lane.finish(&mut self.ended);
-            self.end(gpu, each);
         }
     }
 
-    fn end(&mut self, gpu: usize, mut each: impl FnMut(u64, &Ended)) {
-        for ended in self.ended.drain(..) {
-            let Some(step) = ended.step.checked_sub(self.warm_up) else { continue };
-            self.shares.end(step, &ended);
-            if let Some(total) = self.totals.get_mut(gpu) {
-                total.before = total.now;
-                total.now.add(&ended.budget);
-                total.steps += 1;
-            }
-            each(step, &ended);
+    /// Returns the steps of the GPU that have ended since the last call or event, and forgets them.
+    pub(crate) fn ended(&mut self) -> Vec<Ended> {
+        std::mem::take(&mut self.ended)
+    }
+
+    /// Counts a step that a GPU has ended.
+    pub(crate) fn end(&mut self, gpu: usize, step: u64, ended: &Ended) {
+        self.shares.end(step, ended);
+        if let Some(total) = self.totals.get_mut(gpu) {
+            total.before = total.now;
+            total.now.add(&ended.budget);
+            total.steps += 1;
         }
     }
 

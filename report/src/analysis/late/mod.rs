@@ -128,7 +128,7 @@ impl Listener for Waits {
         if let (Some(wait), Some(sums)) = (wait, self.sums.get_mut(gpu)) {
             sums.calls += 1;
             sums.wait = sums.wait.saturating_add(wait.unsigned_abs());
-            self.map.add(gpu, [start, start.saturating_add(wait)]);
+            self.map.add(gpu, [start, stop], wait);
         }
         let Some(recent) = self.recent.get_mut(gpu) else { return };
         let before = Before {

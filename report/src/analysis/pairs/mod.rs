@@ -23,6 +23,9 @@ struct Sum {
     compared: u64,
     late_sender: u64,
     late_receiver: u64,
+    /// Bytes of those that were alone in their exchange, and the sum of their transfers in nanoseconds.
+    lone_bytes: u64,
+    lone_time: u64,
 }
 
 /// Listens for messages. Of a send and its receive, **late sender** is the begin of the send less that of the receive
@@ -59,6 +62,7 @@ impl Messages {
             row.message_bytes = sum.bytes;
             row.late_sender_us = microseconds(sum.late_sender);
             row.late_receiver_us = microseconds(sum.late_receiver);
+            row.lone = (sum.lone_time > 0).then(|| sum.lone_bytes as f64 / sum.lone_time as f64);
         }
         let mut left_out = self.left_out;
         for of_pair in transfers {
@@ -81,12 +85,17 @@ impl Messages {
         Part::Known(Pairs { rows, left_out })
     }
 
-    fn add(&mut self, key: (usize, i32, i32), bytes: u64, begins: Option<[i64; 2]>) {
+    /// Adds a message, with the begins of its send and receive and, if it is alone, its transfer.
+    fn add(&mut self, key: (usize, i32, i32), bytes: u64, begins: Option<[i64; 2]>, lone: Option<u64>) {
         if self.sums.len() >= MOST && !self.sums.contains_key(&key) {
             self.left_out = self.left_out.saturating_add(1);
             return;
         }
         let sum = self.sums.entry(key).or_default();
+        if let Some(transfer) = lone {
+            sum.lone_bytes = sum.lone_bytes.saturating_add(bytes);
+            sum.lone_time = sum.lone_time.saturating_add(transfer);
+        }
         sum.messages += 1;
         sum.bytes = sum.bytes.saturating_add(bytes);
         let Some([send, receive]) = begins else { return };
@@ -140,15 +149,18 @@ impl Listener for Messages {
         }
         let received: Vec<Vec<(i32, u64)>> = parts.iter().map(|part| receives(&part.call.messages)).collect();
         let is_compared = occurrence.compared.is_some();
+        let is_lone = parts.len() == 2 && parts.iter().all(|part| part.call.messages.len() == 1 && !part.call.is_fused);
+        let transfer = occurrence.compared.filter(|_| is_lone).map(|compared| compared.transfer().unsigned_abs());
         for part in parts {
-            for message in part.call.messages.iter().filter(|message| message.is_send) {
+            let is_of_pair = |message: &&Message| message.is_send && message.peer != part.call.rank;
+            for message in part.call.messages.iter().filter(is_of_pair) {
                 let Ok(place) = parts.binary_search_by_key(&message.peer, |part| part.call.rank) else { continue };
                 let (Some(other), Some(receives)) = (parts.get(place), received.get(place)) else { continue };
                 if receives.binary_search(&(part.call.rank, message.number)).is_err() {
                     continue;
                 }
                 let begins = part.span.zip(other.span).filter(|_| is_compared).map(|(send, other)| [send[0], other[0]]);
-                self.add((part.call.communicator, part.call.rank, message.peer), message.bytes, begins);
+                self.add((part.call.communicator, part.call.rank, message.peer), message.bytes, begins, transfer);
             }
         }
     }

@@ -16,19 +16,30 @@ const DEVIATION: f64 = 1.4826;
 /// Least deviation, over the median.
 const LEAST: f64 = 0.01;
 
-/// Marks the slow pairs of each class. A class is judged by its typical rates if all of its pairs have one, else by the
-/// sustained rates: the two are never compared.
+/// Marks the slow pairs of each class. Pairs of a class with transfers over the network are judged by their typical rates
+/// if all have one, else by the sustained rates. Without a network, they are judged by the rates of lone messages, among
+/// pairs whose messages have the same binary logarithm of their mean bytes. Different rates are never compared.
 pub(super) fn mark(rows: &mut [Pair]) {
-    let mut classes: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-    for (place, row) in rows.iter().enumerate().filter(|(_, row)| row.sustained.is_some()) {
-        classes.entry(row.class.clone()).or_default().push(place);
+    let mut classes: BTreeMap<(String, Option<u32>), Vec<usize>> = BTreeMap::new();
+    let mut networked: Vec<&str> = rows.iter().filter(|row| row.sustained.is_some()).map(|row| &*row.class).collect();
+    networked.sort_unstable();
+    networked.dedup();
+    for (place, row) in rows.iter().enumerate() {
+        let size = row.message_bytes.checked_div(row.messages).and_then(u64::checked_ilog2);
+        let key = match networked.binary_search(&row.class.as_str()) {
+            Ok(_) => row.sustained.map(|_| None),
+            Err(_) => row.lone.map(|_| size),
+        };
+        if let Some(size) = key {
+            classes.entry((row.class.clone(), size)).or_default().push(place);
+        }
     }
     for places in classes.values().filter(|places| places.len() >= FEWEST) {
         let of = |rate: fn(&Pair) -> Option<f64>| -> Option<Vec<f64>> {
             places.iter().map(|&place| rows.get(place).and_then(rate)).collect()
         };
-        let Some(rates) = of(|row| row.typical).or_else(|| of(|row| row.sustained)) else { continue };
-        for (&place, z) in places.iter().zip(robust_z(&rates)) {
+        let rates = of(|row| row.typical).or_else(|| of(|row| row.sustained)).or_else(|| of(|row| row.lone));
+        for (&place, z) in places.iter().zip(robust_z(&rates.unwrap_or_default())) {
             if let Some(row) = rows.get_mut(place) {
                 row.z = z;
                 row.slow = z.is_some_and(|z| z < SLOW);

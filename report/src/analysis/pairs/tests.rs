@@ -104,3 +104,32 @@ fn only_pairs_of_one_class_are_compared() {
         ]
     );
 }
+
+/// Without a network, 1 MB takes 50 us between each two of four ranks, and 200 us from rank 0 to rank 1. A pair with
+/// messages of another size is not compared.
+#[test]
+fn lone_messages_show_a_slow_pair_inside_a_node() {
+    let job = job(&[0; 4], &[&[0, 1, 2, 3]]);
+    let mut messages = Messages::new();
+    let message = |number: u64, rank: i32, peer: i32, bytes: u64, takes: i64| {
+        let calls = vec![
+            (exchange(&job, 0, rank as usize, &[(peer, true, bytes)]), [0, takes]),
+            (exchange(&job, 0, peer as usize, &[(rank, false, bytes)]), [0, takes]),
+        ];
+        let mut occurrence = occurrence(number, calls, 0);
+        occurrence.parts.sort_by_key(|part| part.call.rank);
+        occurrence
+    };
+    for (rank, peer) in (0..4).flat_map(|rank| (0..4).map(move |peer| (rank, peer))).filter(|(rank, peer)| rank != peer)
+    {
+        let takes = if (rank, peer) == (0, 1) { 200_000 } else { 50_000 };
+        let bytes = if (rank, peer) == (3, 2) { 1_000 } else { 1_000_000 };
+        play(&mut messages, &job, &[message(0, rank, peer, bytes, takes), message(1, rank, peer, bytes, takes)]);
+    }
+    let part = messages.finish(&job, &[]);
+    let rows = &part.known().unwrap().rows;
+    let slow: Vec<_> = rows.iter().filter(|row| row.slow).map(|row| (row.rank, row.peer, row.lone)).collect();
+    assert_eq!(slow, [(0, 1, Some(5.0))]);
+    let unjudged: Vec<_> = rows.iter().filter(|row| row.z.is_none()).map(|row| (row.rank, row.peer)).collect();
+    assert_eq!((unjudged, rows.len()), (vec![(3, 2)], 12));
+}

@@ -9,7 +9,7 @@ use super::factor::moved;
 use super::sizes::BySize;
 use crate::answer::{Dimension, Part, Speed, SpeedRow};
 use crate::job::{Job, Links};
-use crate::stream::{Kind, Listener, Occurrence};
+use crate::stream::{Call, Kind, Listener, Occurrence};
 use cell::{Cell, Cells, How};
 use common::name::Name;
 use rustc_hash::FxHashMap;
@@ -28,16 +28,21 @@ pub(super) enum Function {
 }
 
 impl Function {
-    /// Returns the function of an occurrence.
-    pub(super) fn of(occurrence: &Occurrence) -> Option<Self> {
-        let first = &occurrence.parts.first()?.call;
-        let is_lone = |occurrence: &Occurrence| occurrence.parts.iter().all(|part| part.call.messages.len() == 1);
-        Some(match first.kind {
-            Kind::Collective => Self::Collective(first.function),
-            Kind::AllToAll => Self::AllToAll,
-            Kind::Exchange if is_lone(occurrence) => Self::SendRecv,
-            Kind::Exchange => Self::Exchange,
-        })
+    /// Returns the function of a call.
+    pub(super) fn of_call(call: &Call) -> Self {
+        match (call.kind, call.messages.len()) {
+            (Kind::Collective, _) => Self::Collective(call.function),
+            (Kind::AllToAll, _) => Self::AllToAll,
+            (Kind::Exchange, 1) => Self::SendRecv,
+            (Kind::Exchange, _) => Self::Exchange,
+        }
+    }
+
+    /// Returns the function of an occurrence. Ranks may send and receive in groups of different sizes.
+    fn of(occurrence: &Occurrence) -> Option<Self> {
+        let mut functions = occurrence.parts.iter().map(|part| Self::of_call(&part.call));
+        let first = functions.next()?;
+        Some(if functions.all(|function| function == first) { first } else { Self::Exchange })
     }
 
     /// Returns the kind of its calls.

@@ -12,8 +12,11 @@ pub(super) struct Repetition {
     pub(super) from: usize,
 }
 
+/// Calls of a pattern that a warm-up does not have in this order by chance.
+const NO_CHANCE: usize = 4;
+
 /// Finds the steps in the beginning of a sequence; `None` if nothing repeats, or what does is less than half of the
-/// calls behind its first copy, or less than a quarter of all. Single copies do not count: only three in a row do.
+/// calls behind its first copy, or less than a quarter of all. Only three copies in a row count for that.
 pub(super) fn repetition(tokens: &[Token]) -> Option<Repetition> {
     let run = longest_run(tokens)?;
     let pattern = tokens.get(run.start..run.start + run.period)?;
@@ -26,8 +29,10 @@ pub(super) fn repetition(tokens: &[Token]) -> Option<Repetition> {
     while at < tokens.len() {
         let copies = (0..).take_while(|copy| fits_at(at + copy * pattern.len())).count();
         if copies >= 3 {
-            from.get_or_insert(at);
             covered += copies * pattern.len();
+        }
+        if copies >= if pattern.len() >= NO_CHANCE { 1 } else { 3 } {
+            from.get_or_insert(at);
         }
         at += (copies * pattern.len()).max(1);
     }

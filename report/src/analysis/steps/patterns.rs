@@ -20,14 +20,21 @@ pub(super) struct OfGpu {
     is_cut: bool,
 }
 
+/// Steps that all GPUs have.
+#[derive(Debug)]
+pub(super) struct Agreed {
+    /// Mean lengths over GPUs, nanoseconds.
+    pub(super) lengths: Vec<f64>,
+    /// Number of steps, if all operations were looked at.
+    pub(super) steps: Option<u64>,
+}
+
 /// The steps by GPU.
 #[derive(Debug)]
 pub(super) struct Patterns {
     pub(super) by_gpu: Vec<Option<OfGpu>>,
     known: FxHashMap<Arc<[Token]>, ()>,
     room: usize,
-    /// Least calls of a step. Without counts, calls of one function and any size would each be a step.
-    pub(super) least: usize,
     /// GPUs on which nothing repeats.
     missed: Vec<usize>,
     /// Sum of the lengths of each step, and the number of GPUs that have it.
@@ -35,9 +42,14 @@ pub(super) struct Patterns {
 }
 
 impl Patterns {
-    pub(super) fn new(gpus: usize, least: usize) -> Self {
+    pub(super) fn new(gpus: usize) -> Self {
         let (known, missed, lengths) = (FxHashMap::default(), vec![], vec![]);
-        Self { by_gpu: vec![None; gpus], known, room: MOST, least, missed, lengths }
+        Self { by_gpu: vec![None; gpus], known, room: MOST, missed, lengths }
+    }
+
+    /// Returns whether a GPU has steps.
+    pub(super) fn has(&self, gpu: usize) -> bool {
+        self.by_gpu.get(gpu).is_some_and(Option::is_some)
     }
 
     /// Notes that nothing repeats on a GPU.
@@ -68,18 +80,23 @@ impl Patterns {
         }
     }
 
-    /// Returns the mean lengths of the steps that all GPUs have.
+    /// Returns the steps that all GPUs have.
     ///
     /// # Errors
-    /// A GPU has no steps, or another number of them: the reason in words. A recording may end within a step.
-    pub(super) fn agreed(&self, job: &Job) -> Result<Vec<f64>, String> {
+    /// A GPU has no steps, or another number of them: the reason in words. All recordings may end within a step, and
+    /// those of processes that were ended may lack steps.
+    pub(super) fn agreed(&self, job: &Job) -> Result<Agreed, String> {
         let name = |gpu: usize| job.gpus.get(gpu).map_or("?", |gpu| gpu.name.as_str());
         if let Some(&gpu) = self.missed.first() {
-            return Err(format!("the operations of {} repeat nothing that covers half of them", name(gpu)));
+            return Err(format!("no repetition covers half of the operations of {}", name(gpu)));
         }
         let found = || self.by_gpu.iter().enumerate().filter_map(|(gpu, of)| Some((gpu, of.as_ref()?)));
+        let is_complete = |gpu: usize| {
+            job.gpus.get(gpu).and_then(|gpu| job.processes.get(gpu.process)).is_some_and(|process| process.complete)
+        };
         let whole = || found().filter(|(_, of)| !of.is_cut);
-        let ends = whole().min_by_key(|(_, of)| of.steps).zip(whole().max_by_key(|(_, of)| of.steps));
+        let fewest = whole().filter(|(gpu, _)| is_complete(*gpu)).min_by_key(|(_, of)| of.steps);
+        let ends = fewest.zip(whole().max_by_key(|(_, of)| of.steps));
         if let Some(((few, least), (many, most))) = ends.filter(|((_, least), (_, most))| most.steps - least.steps > 1)
         {
             let (few, many) = (name(few), name(many));
@@ -91,6 +108,8 @@ impl Patterns {
         }
         // of recordings that were cut, GPUs with fewer calls in a step show more steps
         let shared = self.lengths.iter().take_while(|(_, of)| *of == gpus);
-        Ok(shared.map(|(sum, of)| sum / f64::from(*of)).collect())
+        let lengths: Vec<f64> = shared.map(|(sum, of)| sum / f64::from(*of)).collect();
+        let is_cut = found().any(|(_, of)| of.is_cut);
+        Ok(Agreed { steps: (!is_cut).then_some(lengths.len() as u64), lengths })
     }
 }

@@ -1,7 +1,7 @@
 //! Which calls are steps: decided before the stream.
 
 use super::figures::{quantile, warm_up};
-use super::patterns::OfGpu;
+use super::patterns::{Agreed, OfGpu};
 use super::survey::Survey;
 use super::token::Detail;
 use crate::answer::StepSource;
@@ -27,6 +27,8 @@ pub struct Plan {
     /// Steps at the beginning that are longer than twice the median: of the first 262,144 calls of each GPU, or of all
     /// regions.
     pub(super) warm_up: u64,
+    /// Number of steps that all GPUs have, warm-up included, where that is known already.
+    steps: Option<u64>,
     /// The slowest step behind the warm-up, by the same lengths.
     slowest: Option<u64>,
 }
@@ -37,21 +39,21 @@ impl Plan {
     pub fn of(job: &Job, survey: Survey, regions: Option<&StepRegions>, common: &dyn Fn(usize, u64) -> i64) -> Self {
         if let Some(regions) = regions {
             return match of_regions(job, regions, common) {
-                Ok((by_process, lengths)) => {
+                Ok((by_process, agreed)) => {
                     let name = regions.name.clone();
                     let source = if regions.is_file { StepSource::File(name) } else { StepSource::Region(name) };
-                    Self::new(What::Regions(by_process), source, &lengths)
+                    Self::new(What::Regions(by_process), source, &agreed)
                 }
                 Err(reason) => Self::none(reason),
             };
         }
         match (survey.exact.agreed(job), survey.without_counts.agreed(job)) {
-            (Ok(lengths), _) => {
-                Self::new(What::Patterns(Detail::Exact, survey.exact.by_gpu), StepSource::Repetition, &lengths)
+            (Ok(agreed), _) => {
+                Self::new(What::Patterns(Detail::Exact, survey.exact.by_gpu), StepSource::Repetition, &agreed)
             }
-            (Err(_), Ok(lengths)) => {
+            (Err(_), Ok(agreed)) => {
                 let what = What::Patterns(Detail::WithoutCounts, survey.without_counts.by_gpu);
-                Self::new(what, StepSource::RepetitionWithoutCounts, &lengths)
+                Self::new(what, StepSource::RepetitionWithoutCounts, &agreed)
             }
             (Err(exact), Err(without)) => {
                 let also = if exact == without { String::new() } else { format!("; without counts, {without}") };
@@ -60,16 +62,17 @@ impl Plan {
         }
     }
 
-    fn new(what: What, source: StepSource, lengths: &[f64]) -> Self {
+    fn new(what: What, source: StepSource, agreed: &Agreed) -> Self {
+        let lengths = &agreed.lengths[..];
         let warm_up = warm_up(lengths);
         let behind = lengths.get(warm_up..).unwrap_or_default();
         let longest = quantile(behind, 1.0);
         let slowest = behind.iter().position(|&length| length >= longest).map(|step| step as u64);
-        Self { what, source: Ok(source), warm_up: warm_up as u64, slowest }
+        Self { what, source: Ok(source), warm_up: warm_up as u64, steps: agreed.steps, slowest }
     }
 
     fn none(reason: String) -> Self {
-        Self { what: What::Whole, source: Err(reason), warm_up: 0, slowest: None }
+        Self { what: What::Whole, source: Err(reason), warm_up: 0, steps: None, slowest: None }
     }
 
     /// Returns whether there are steps.
@@ -82,6 +85,17 @@ impl Plan {
         self.warm_up
     }
 
+    /// Returns the number of a step that counts, behind the warm-up; `None` of the warm-up and of steps that some GPUs do
+    /// not have.
+    pub(crate) fn counted(&self, step: u64) -> Option<u64> {
+        step.checked_sub(self.warm_up).filter(|_| self.steps.is_none_or(|steps| step < steps))
+    }
+
+    /// Returns whether the survey has seen all steps.
+    pub(crate) fn is_surveyed(&self) -> bool {
+        self.steps.is_some()
+    }
+
     /// Returns the slowest step behind the warm-up, counted from 0, as far as the survey has looked.
     pub(crate) fn slowest(&self) -> Option<u64> {
         self.slowest
@@ -89,7 +103,7 @@ impl Plan {
 }
 
 /// Regions by process, and the mean distance of their begins by step.
-type Regions = (Vec<Vec<[i64; 2]>>, Vec<f64>);
+type Regions = (Vec<Vec<[i64; 2]>>, Agreed);
 
 /// Brings the regions to the common clock.
 fn of_regions(job: &Job, regions: &StepRegions, common: &dyn Fn(usize, u64) -> i64) -> Result<Regions, String> {
@@ -118,5 +132,5 @@ fn of_regions(job: &Job, regions: &StepRegions, common: &dyn Fn(usize, u64) -> i
         lengths.iter().sum::<f64>() / lengths.len().max(1) as f64
     };
     let lengths = (0..least).map(mean).collect();
-    Ok((by_process, lengths))
+    Ok((by_process, Agreed { lengths, steps: Some(least as u64) }))
 }

@@ -9,7 +9,7 @@ use crate::job::{Job, Table, Unreadable};
 use rustc_hash::FxHashMap;
 
 /// Calls of a GPU in which a repetition is looked for.
-const PREFIX: usize = 1 << 18;
+const PREFIX: usize = if cfg!(test) { 1 << 12 } else { 1 << 18 };
 
 /// What the tables' beginnings say. Of each GPU the first 262,144 calls are looked at, one process after the other.
 #[derive(Debug)]
@@ -23,9 +23,9 @@ pub struct Survey {
 impl Survey {
     /// Prepares the survey of a job.
     pub fn new(job: &Job) -> Self {
-        let patterns = |least| Patterns::new(job.gpus.len(), least);
+        let patterns = || Patterns::new(job.gpus.len());
         let tallies = Tallies::new(job.communicators.len());
-        Self { own: Own::of(job), tallies, exact: patterns(1), without_counts: patterns(2) }
+        Self { own: Own::of(job), tallies, exact: patterns(), without_counts: patterns() }
     }
 
     /// Looks at the operations of one process.
@@ -70,14 +70,13 @@ impl Survey {
         for gpu in gpus {
             let Some(mut sequence) = sequences.remove(&gpu) else { continue };
             sequence.finish(job, &mut self.tallies);
-            for (detail, patterns) in
-                [(Detail::Exact, &mut self.exact), (Detail::WithoutCounts, &mut self.without_counts)]
-            {
-                let tokens = &sequence.tokens[detail as usize];
-                if !tokens.is_empty() {
-                    look(patterns, gpu, tokens, &sequence);
-                }
+            if sequence.len() == 0 {
+                continue;
             }
+            look(&mut self.exact, gpu, Detail::Exact, 1, &sequence);
+            // without counts, calls of one function and of any size would each be a step
+            let least = if self.exact.has(gpu) { 1 } else { 2 };
+            look(&mut self.without_counts, gpu, Detail::WithoutCounts, least, &sequence);
         }
         error.map_or(Ok(()), Err)
     }
@@ -88,9 +87,10 @@ impl Survey {
     }
 }
 
-/// Finds the steps of a GPU and their lengths.
-fn look(patterns: &mut Patterns, gpu: usize, tokens: &[u32], sequence: &Sequence) {
-    let found = repetition(tokens).filter(|found| found.pattern.len() >= patterns.least);
+/// Finds the steps of a GPU and their lengths. A step has at least so many calls.
+fn look(patterns: &mut Patterns, gpu: usize, detail: Detail, least: usize, sequence: &Sequence) {
+    let tokens = &sequence.tokens[detail as usize];
+    let found = repetition(tokens).filter(|found| found.pattern.len() >= least);
     let Some(found) = found else { return patterns.miss(gpu) };
     let mut walk = Walk::default();
     let (mut begins, mut steps, mut last_stop, mut stop) = (vec![], 0, 0, 0);

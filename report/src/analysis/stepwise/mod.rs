@@ -1,6 +1,6 @@
 //! All parts of the answer that are counted by step: steps, budget, phases, and one step in detail.
 
-use super::budget::{Budgets, Ended};
+use super::budget::Budgets;
 use super::dimension::Dimensions;
 use super::phases::Windows;
 use super::steps::{Event, Follower, Plan, Records};
@@ -41,6 +41,8 @@ pub struct Stepwise<'a> {
     /// Sum of its lengths over GPUs in nanoseconds, and their number.
     shown_length: (i64, u32),
     events: Vec<Event>,
+    /// Step of the last call, counted behind the warm-up.
+    last: Option<u64>,
 }
 
 impl<'a> Stepwise<'a> {
@@ -59,7 +61,7 @@ impl<'a> Stepwise<'a> {
         let is_slowest_shown = plan.has_steps() && options.step.is_none();
         Self {
             dimensions,
-            budgets: Budgets::new(job, dimensions, &options.links, kernels, common, warm_up),
+            budgets: Budgets::new(job, dimensions, &options.links, kernels, common),
             follower: Follower::new(job, plan),
             records: Records::new(job.gpus.len()),
             windows: Windows::new(job.gpus.len()),
@@ -69,7 +71,13 @@ impl<'a> Stepwise<'a> {
             is_slowest_shown,
             shown_length: (0, 0),
             events: vec![],
+            last: None,
         }
+    }
+
+    /// Returns the step of the last call, counted behind the warm-up; `None` if it was in no such step.
+    pub fn step(&self) -> Option<u64> {
+        self.last
     }
 
     /// Ends the stream, and makes the answers.
@@ -78,8 +86,8 @@ impl<'a> Stepwise<'a> {
             let mut events = std::mem::take(&mut self.events);
             self.follower.finish(job, gpu, &mut events);
             self.pass(gpu, &mut events);
-            let (records, length, shown) = (&mut self.records, &mut self.shown_length, self.shown);
-            self.budgets.finish(gpu, |step, ended| end(records, length, shown, gpu, step, ended));
+            self.budgets.finish(gpu);
+            self.end(gpu);
         }
         let (steps, mut notes) = self.records.answer(&self.follower, self.top);
         let count = steps.known().map_or(1, |steps| steps.count);
@@ -91,7 +99,7 @@ impl<'a> Stepwise<'a> {
         };
         notes.extend(of_budget);
         let slowest = steps.known().and_then(|steps| steps.slowest.first()).map(|slow| slow.step);
-        if self.is_slowest_shown && slowest != self.shown {
+        if self.is_slowest_shown && slowest != self.shown && !self.follower.plan().is_surveyed() {
             notes.push("The step in detail is the slowest one of each GPU's first 262,144 operations.".into());
         }
         let warm_up = has_plan.then(|| self.follower.plan().warm_up());
@@ -101,21 +109,27 @@ impl<'a> Stepwise<'a> {
         ByStep { steps, budget, phases: self.windows.answer(self.dimensions), swim, notes }
     }
 
+    /// Passes on what happens to a GPU's step.
     fn pass(&mut self, gpu: usize, events: &mut Vec<Event>) {
-        for &event in events.iter() {
+        for event in events.drain(..) {
             self.chosen.event(event);
-            let (records, length, shown) = (&mut self.records, &mut self.shown_length, self.shown);
-            self.budgets.event(gpu, event, |step, ended| end(records, length, shown, gpu, step, ended));
+            self.budgets.event(gpu, event);
         }
-        events.clear();
         self.events = std::mem::take(events);
+        self.end(gpu);
     }
-}
 
-fn end(records: &mut Records, shown: &mut (i64, u32), step_shown: Option<u64>, gpu: usize, step: u64, ended: &Ended) {
-    records.end(gpu, step, ended.length, ended.wait);
-    if step_shown == Some(step) {
-        *shown = (shown.0 + ended.length, shown.1 + 1);
+    /// Counts the steps that a GPU has ended.
+    fn end(&mut self, gpu: usize) {
+        for ended in self.budgets.ended() {
+            let Some(step) = self.follower.plan().counted(ended.step) else { continue };
+            self.budgets.end(gpu, step, &ended);
+            self.records.end(gpu, step, ended.length, ended.wait);
+            if self.shown == Some(step) {
+                let (sum, gpus) = self.shown_length;
+                self.shown_length = (sum + ended.length, gpus + 1);
+            }
+        }
     }
 }
 
@@ -125,12 +139,13 @@ impl Listener for Stepwise<'_> {
         let mut events = std::mem::take(&mut self.events);
         let step = self.follower.call(job, judged, &mut events);
         self.pass(call.gpu, &mut events);
-        let counted = step.and_then(|step| step.checked_sub(self.follower.plan().warm_up()));
+        let counted = step.and_then(|step| self.follower.plan().counted(step));
+        self.last = counted;
         let dimension = self.dimensions.number(call.communicator);
-        let (records, length, shown) = (&mut self.records, &mut self.shown_length, self.shown);
-        records.call(call.gpu, counted, call.function, judged.cost.unwrap_or(0), judged.part.wait.is_some());
-        let gpu = call.gpu;
-        self.budgets.call(job, judged, counted, dimension, |step, ended| end(records, length, shown, gpu, step, ended));
+        let cost = judged.cost.unwrap_or(0);
+        self.records.call(call.gpu, counted, call.function, cost, judged.part.wait.is_some());
+        self.budgets.call(job, judged, counted, dimension);
+        self.end(call.gpu);
         self.windows.call(judged, dimension, counted.is_some());
         self.chosen.call(judged, step);
     }

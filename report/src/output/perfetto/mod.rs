@@ -27,8 +27,6 @@ struct Tracks {
 /// A trace that is being written. Calls without a GPU time are marks on the track of their host.
 pub struct Trace<W> {
     to: W,
-    /// The common clock's time that the trace shows as 0.
-    zero: i64,
     /// Number of the last track.
     last: u64,
     gpus: FxHashMap<usize, u64>,
@@ -40,10 +38,10 @@ pub struct Trace<W> {
 }
 
 impl<W: Write> Trace<W> {
-    /// Begins a trace. `zero` is the first time of the job on the common clock, nanoseconds.
-    pub fn new(to: W, zero: i64) -> Self {
+    /// Begins a trace. Its times are those of the common clock, nanoseconds.
+    pub fn new(to: W) -> Self {
         let (gpus, tracks) = (FxHashMap::default(), FxHashMap::default());
-        Self { to, zero, last: 0, gpus, tracks, failed: None, calls: 0 }
+        Self { to, last: 0, gpus, tracks, failed: None, calls: 0 }
     }
 
     /// Ends the trace.
@@ -70,7 +68,7 @@ impl<W: Write> Trace<W> {
     }
 
     fn event(&mut self, time: i64, event: Event) {
-        let timestamp = u64::try_from(time.saturating_sub(self.zero)).unwrap_or(0);
+        let timestamp = u64::try_from(time).unwrap_or(0);
         self.write(&Packet { timestamp: Some(timestamp), sequence: SEQUENCE, event: Some(event), track: None });
     }
 

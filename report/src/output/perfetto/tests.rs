@@ -50,7 +50,7 @@ fn judged(gpu: usize, span: Option<[i64; 2]>, latest: Option<[i64; 2]>) -> Judge
 }
 
 fn written(all: &[Judged]) -> Vec<Packet> {
-    let mut trace = Trace::new(Vec::new(), 1_000);
+    let mut trace = Trace::new(Vec::new());
     all.iter().for_each(|judged| trace.call(&job(), judged));
     Whole::decode(trace.finish().unwrap().as_slice()).unwrap().packets
 }
@@ -67,13 +67,13 @@ fn waits_and_transfers_lie_in_their_calls() {
     assert_eq!(
         events(&packets),
         [
-            (100, INSTANT, 1, name),
-            (1_000, BEGIN, 2, name),
-            (1_000, BEGIN, 2, Some("wait")),
-            (2_000, END, 2, None),
-            (2_000, BEGIN, 2, Some("transfer")),
-            (4_000, END, 2, None),
-            (4_000, END, 2, None)
+            (1_100, INSTANT, 1, name),
+            (2_000, BEGIN, 2, name),
+            (2_000, BEGIN, 2, Some("wait")),
+            (3_000, END, 2, None),
+            (3_000, BEGIN, 2, Some("transfer")),
+            (5_000, END, 2, None),
+            (5_000, END, 2, None)
         ]
     );
     let tracks: Vec<_> = packets.iter().filter_map(|it| it.track.as_ref()).map(|it| (&*it.name, it.parent)).collect();
@@ -95,13 +95,13 @@ fn overlapping_calls_are_on_further_tracks() {
 #[test]
 fn calls_without_a_gpu_time_are_marks() {
     let packets = written(&[judged(1, None, None)]);
-    assert_eq!(events(&packets), [(100, INSTANT, 1, Some("AllReduce"))]);
+    assert_eq!(events(&packets), [(1_100, INSTANT, 1, Some("AllReduce"))]);
 }
 
 #[test]
 fn a_disk_that_is_full_is_an_error() {
     let mut short = [0_u8; 10];
-    let mut trace = Trace::new(&mut short[..], 0);
+    let mut trace = Trace::new(&mut short[..]);
     trace.call(&job(), &judged(0, None, None));
     assert!(trace.finish().is_err());
 }

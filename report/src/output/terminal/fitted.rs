@@ -3,6 +3,7 @@
 use super::super::units::count;
 use crate::answer::Part;
 use common::report::Table;
+use common::visible::visible;
 
 /// The room for tables.
 #[derive(Debug, Clone, Copy)]
@@ -21,11 +22,31 @@ pub(super) fn known<T>(part: &Part<T>, view: &View, write: impl FnOnce(&T) -> St
     }
 }
 
-/// Breaks a text between words.
+/// Units that are not parted from their numbers.
+const UNITS: [&str; 13] = ["%", "ns", "us", "ms", "s", "min", "B", "KiB", "MiB", "GiB", "TiB", "GB/s", "MB/s"];
+/// A space that no line is broken at.
+const FIRM: char = '\u{a0}';
+
+/// Breaks a text between words, but not between a number and its unit.
 pub(super) fn prose(text: &str, view: &View) -> String {
-    let options = textwrap::Options::new(view.width.max(1)).word_splitter(textwrap::WordSplitter::NoHyphenation);
-    // a foreign name that is longer than a line is broken, too
-    textwrap::fill(&text.split('\n').map(common::visible::visible).collect::<Vec<_>>().join("\n"), options) + "\n"
+    let options = textwrap::Options::new(view.width.max(1))
+        .word_separator(textwrap::WordSeparator::AsciiSpace)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation);
+    let line = |line: &str| textwrap::fill(&firm(&visible(line)), &options).replace(FIRM, " ");
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n") + "\n"
+}
+
+/// Puts a firm space between numbers and their units.
+fn firm(line: &str) -> String {
+    let mut text = String::with_capacity(line.len());
+    for word in line.split(' ') {
+        let is_unit = UNITS.contains(&word.trim_end_matches(|letter: char| ",.;:)".contains(letter)));
+        if !text.is_empty() {
+            text.push(if is_unit && text.ends_with(|letter: char| letter.is_ascii_digit()) { FIRM } else { ' ' });
+        }
+        text += word;
+    }
+    text
 }
 
 /// Lays out the first rows, with a line that says how many more there are, and one that names columns left out.
@@ -56,6 +77,13 @@ pub(super) fn fitted<const N: usize>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_number_is_not_parted_from_its_unit() {
+        let view = |width| View { width, top: 1 };
+        assert_eq!(prose("it takes 2.7 % of 4 MiB, or 3 us.", &view(11)), "it takes\n2.7 % of\n4 MiB, or\n3 us.\n");
+        assert_eq!(prose("one\u{1b}[2J\ntwo", &view(80)), "one\\u{1b}[2J\ntwo\n");
+    }
 
     #[test]
     fn the_rest_is_counted_and_named() {

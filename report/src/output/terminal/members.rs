@@ -73,7 +73,7 @@ pub(super) fn communicators(report: &Report, view: &View) -> String {
             "name",
             "dimension",
             "from",
-            "places",
+            "members",
             "parent",
             "ranks",
             "nodes",

@@ -14,6 +14,8 @@ use common::report::Table;
 pub(super) const LINES: usize = 15;
 /// Largest number of rows of an answer's table.
 const ROWS: usize = 5;
+/// Least share of a step that others wait for a rank, for its row among the late ranks.
+const LEAST: f64 = 1e-4;
 
 /// Puts a question, its answer and a table with as many rows as there is room for below each other.
 fn answered(question: &str, answer: &str, view: &View, table: impl Fn(&View) -> String) -> String {
@@ -28,15 +30,14 @@ fn answered(question: &str, answer: &str, view: &View, table: impl Fn(&View) -> 
 pub(super) fn late(report: &Report, view: &View) -> String {
     let (pace, names) = (Pace::of(report), Names::of(report));
     let table = |view: &View| {
-        let ranks = report.late.known().map(latest).unwrap_or_default();
+        let mut ranks = report.late.known().map(latest).unwrap_or_default();
+        // ranks that cost next to nothing are in the part alone
+        ranks.retain(|(_, rank)| pace.share(pace.a_step_of_others(rank.cost_us)).is_none_or(|part| part >= LEAST));
         if ranks.is_empty() {
             return String::new();
         }
-        let heading = if pace.of_steps {
-            ["rank", "others wait, a step", "of a step", "own share", "last in", "waits, a step"]
-        } else {
-            ["rank", "others wait", "of the time", "own share", "last in", "waits"]
-        };
+        let of = if pace.of_steps { "of a step" } else { "of the time" };
+        let heading = ["rank", "others wait", of, "its own", "last in", "waits itself"];
         let rows = ranks.iter().map(|(place, rank)| {
             let cost = pace.a_step_of_others(rank.cost_us);
             [
@@ -63,17 +64,14 @@ pub(super) fn wait(report: &Report, calls: u64, sum_us: f64, shown_us: f64) -> S
 type Entry = (&'static str, fn(&GpuBudget) -> u64);
 
 const WITH_KERNELS: [Entry; 5] = [
-    ("waiting in NCCL", |gpu| gpu.waiting_ns),
-    ("transferring in NCCL", |gpu| gpu.transferring_ns),
-    ("NCCL and computing", |gpu| gpu.overlapped_ns),
+    ("waiting", |gpu| gpu.waiting_ns),
+    ("transferring", |gpu| gpu.transferring_ns),
+    ("beside computing", |gpu| gpu.overlapped_ns),
     ("computing", |gpu| gpu.computing_ns),
     ("neither", |gpu| gpu.idle_ns),
 ];
-const WITHOUT_KERNELS: [Entry; 3] = [
-    ("waiting in NCCL", |gpu| gpu.waiting_ns),
-    ("transferring in NCCL", |gpu| gpu.transferring_ns),
-    ("no NCCL", |gpu| gpu.idle_ns),
-];
+const WITHOUT_KERNELS: [Entry; 3] =
+    [("waiting", |gpu| gpu.waiting_ns), ("transferring", |gpu| gpu.transferring_ns), ("no NCCL", |gpu| gpu.idle_ns)];
 
 /// Answers what communication costs a step.
 pub(super) fn cost(report: &Report, view: &View) -> String {

@@ -94,9 +94,8 @@ pub(super) fn budget(report: &Report, view: &View) -> String {
         });
         let neither = if budget.with_kernels { "neither" } else { "no NCCL" };
         let of = if budget.of_steps { "step" } else { "recording" };
-        let heading =
-            ["rank", of, "waiting", "transferring", "NCCL and computing", "computing", neither, "wait unknown"];
-        let dispensable = ["wait unknown", of, "computing", "NCCL and computing"];
+        let heading = ["rank", of, "waiting", "transferring", "beside computing", "computing", neither, "wait unknown"];
+        let dispensable = ["wait unknown", of, "computing", "beside computing"];
         let mut text = match budget.overlap {
             Some(overlap) => format!("Computation runs beside NCCL for {} of NCCL's time.", share(overlap)),
             None => "Kernels of the computation are not known (--kernels).".into(),
@@ -192,14 +191,14 @@ pub(super) fn late(report: &Report, view: &View) -> String {
                 wait(report, rank.calls, rank.wait_us, pace.a_step(rank.wait_us)),
             ]
         });
-        let heading = ["rank", "others wait", "of the time", "own", "passed on", "last in", "calls", "waits"];
+        let heading = ["rank", "others wait", "share", "its own", "passed on", "last in", "calls", "waits itself"];
         let period = if pace.of_steps { "Times of a step and rank." } else { "Times of a rank, in all." };
         let about = format!(
             "{period} {} of {} have a last rank.",
             count(late.resolved),
             counted(late.compared, "compared operation")
         );
-        prose(&about, view) + &fitted(Table::new(heading, 1, &["calls", "of the time", "last in"]), rows, view, "")
+        prose(&about, view) + &fitted(Table::new(heading, 1, &["calls", "share", "last in"]), rows, view, "")
     })
 }
 

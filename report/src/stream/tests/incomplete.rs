@@ -2,6 +2,7 @@
 
 use super::{hear, hear_tables};
 use crate::made::{self, MS, Maker, Start, US};
+use crate::stream::{Clocks, run};
 
 #[test]
 fn a_rank_that_was_not_found_buffers_nothing() {
@@ -45,6 +46,23 @@ fn an_operation_that_a_rank_lacks_for_good_is_decided_in_the_end() {
     made.table.0[1].remove(0);
     let (heard, counts, _) = hear(&made);
     assert_eq!((counts.matched, counts.unmatched, heard.calls.len()), (300, 1, 601));
+}
+
+/// A process is not read further ahead than by 65,536 calls, however long the job is.
+#[test]
+fn an_operation_that_never_comes_holds_no_whole_table() {
+    let mut maker = Maker::new(2, 2);
+    let world = maker.communicator("", &[0, 1]);
+    maker.collective(world, "Broadcast", 8, Start::Together(MS), 10 * US);
+    for number in 0..80_000 {
+        maker.collective(world, "AllReduce", 8, Start::Together((number + 2) * MS), 10 * US);
+    }
+    let mut made = maker.finish();
+    made.table.0[1].remove(0);
+    let clocks = Clocks::of(&made.job, &made.table).unwrap();
+    let counts = run(&made.job, &made.table, &clocks, &mut []).unwrap();
+    assert_eq!((counts.matched, counts.unmatched), (80_000, 1));
+    assert_eq!(counts.most_held, 65_536 + 1);
 }
 
 #[test]
@@ -97,7 +115,7 @@ fn a_message_whose_partner_never_comes_is_decided_when_its_table_ends() {
 fn a_table_that_cannot_be_read_is_an_error() {
     let mut made = made::ring(4);
     made.table.0.pop();
-    let error = crate::stream::Clocks::of(&made.job, &made.table).unwrap_err();
+    let error = Clocks::of(&made.job, &made.table).unwrap_err();
     assert_eq!(error.place.as_deref(), Some("process 3"));
     let (_, counts, _) = hear_tables(&crate::job::Job::default(), &made.table);
     assert_eq!(counts.operations, 0);

@@ -1,5 +1,6 @@
 //! Tests on made jobs, whose times are all known.
 
+mod chance;
 mod exchanges;
 mod incomplete;
 mod order;

@@ -1,8 +1,9 @@
 //! Waits, transfers and costs.
 
 use super::hear;
-use crate::made::{self, US};
+use crate::made::{self, Changes, Made, Truth, US};
 use crate::stream::Compared;
+use std::collections::BTreeMap;
 
 #[test]
 fn the_others_wait_for_a_rank_that_is_late() {
@@ -74,4 +75,59 @@ fn an_occurrence_with_an_unknown_begin_is_not_compared() {
     assert!(occurrence.parts.iter().all(|part| part.wait.is_none()));
     let spans: Vec<bool> = occurrence.parts.iter().map(|part| part.span.is_some()).collect();
     assert_eq!(spans, [true, true, false, true]);
+}
+
+/// Compares each occurrence with the true times of the operation that it was made of.
+fn compare_with_truth(made: &Made) {
+    let (heard, counts, _) = hear(made);
+    assert_eq!((heard.occurrences.len(), counts.compared as usize), (made.truth.len(), made.truth.len()));
+    let key = |comm: usize, ranks: Vec<i32>, sequence, number| (comm, ranks, sequence, number);
+    // sends and receives of the same ranks by their order
+    let mut exchanges: BTreeMap<(usize, Vec<i32>), u64> = BTreeMap::new();
+    let mut truth = BTreeMap::new();
+    for of in &made.truth {
+        let ranks: Vec<i32> = of.ranks.iter().map(|&(rank, ..)| rank).collect();
+        let number = exchanges.entry((of.comm, ranks.clone())).or_default();
+        let of_exchange = of.sequence.is_none().then_some(*number);
+        *number += u64::from(of_exchange.is_some());
+        truth.insert(key(of.comm, ranks, of.sequence.map(|it| (of.function.clone(), it)), of_exchange), of);
+    }
+    exchanges.clear();
+    for occurrence in &heard.occurrences {
+        let ranks: Vec<i32> = occurrence.parts.iter().map(|part| part.call.rank).collect();
+        let call = &occurrence.parts[0].call;
+        let number = exchanges.entry((call.communicator, ranks.clone())).or_default();
+        let of_exchange = call.sequence.is_none().then_some(*number);
+        *number += u64::from(of_exchange.is_some());
+        let sequence = call.sequence.map(|it| (call.function.text(), it));
+        let Truth { ranks, .. } = truth.remove(&key(call.communicator, ranks, sequence, of_exchange)).unwrap();
+        let latest = |of: fn(&(i32, u64, u64)) -> u64| ranks.iter().map(of).max().unwrap();
+        let (start, stop) = (latest(|it| it.1), latest(|it| it.2));
+        let mut largest = 0;
+        for (part, &(_, begin, _)) in occurrence.parts.iter().zip(ranks) {
+            let off = part.wait.unwrap() - (start - begin) as i64;
+            // durations are shown by a clock that drifts by up to 50 ppm
+            assert!(off.abs() <= part.error + 5, "{part:?}: {off} off");
+            largest = largest.max(part.error);
+        }
+        let off = occurrence.compared.unwrap().transfer() - (stop - start) as i64;
+        assert!(off.abs() <= 2 * largest + 5, "{occurrence:?}: {off} off");
+    }
+    assert!(truth.is_empty());
+}
+
+#[test]
+fn every_made_job_is_judged_as_it_was_made() {
+    compare_with_truth(&made::delayed(8, 3, 150 * US));
+    compare_with_truth(&made::late_sender(70 * US));
+    compare_with_truth(&made::late_receiver(70 * US));
+    compare_with_truth(&made::all_to_all(5, |from, to| (from * to) as u64));
+    compare_with_truth(&made::ring(6));
+    compare_with_truth(&made::throttled(5, 3));
+    compare_with_truth(&made::apart(3));
+    let changes = Changes { warm_up: 3, outlier: Some(20), shift: Some(40) };
+    compare_with_truth(&made::steps(60, changes));
+    compare_with_truth(&made::random(300, 5));
+    compare_with_truth(&made::two_by_two_by_two(20, true));
+    compare_with_truth(&made::graph_replays(50));
 }

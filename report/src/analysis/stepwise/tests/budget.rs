@@ -14,7 +14,11 @@ fn overlapping(job: &Job) -> Vec<Judged> {
         for gpu in [0, 1] {
             calls.push(collective(job, 7, gpu, "AllReduce", 50).at(at - 9, at, at + 300).wait(100).judged());
             calls.push(
-                collective(job, 8, gpu, "AllReduce", 100).at(at - 8, at + 200, at + 500).wait(150).cost(40).judged(),
+                collective(job, 8, gpu, "AllReduce", 100)
+                    .at(at - 8, at + 200, at + 500)
+                    .wait(150)
+                    .cost(40 + 20 * gpu as i64)
+                    .judged(),
             );
         }
     }
@@ -53,7 +57,7 @@ fn a_budget_is_exact() {
     let slow = &found.steps.known().unwrap().slowest[0];
     assert_eq!(
         (slow.wait_us, slow.waited_for.clone(), slow.cost_us),
-        (Some(0.25), Some((0, "AllReduce".into())), Some(0.04))
+        (Some(0.25), Some((1, "AllReduce".into())), Some(0.06))
     );
 }
 

@@ -2,6 +2,7 @@
 
 mod budget;
 mod steps;
+mod stream;
 
 use super::*;
 use crate::analysis::maker::{Rows, collective, job};

@@ -45,6 +45,37 @@ fn checkpoints_between_steps_are_in_their_lengths_and_not_covered() {
     assert!(steps.outliers.is_empty());
 }
 
+/// Operations between the steps of the warm-up are in no figure.
+#[test]
+fn a_warm_up_with_other_operations() {
+    let job = two();
+    let mut lengths = vec![30_000, 20_000];
+    lengths.extend([4_000; 50]);
+    let mut calls = training(&job, &lengths);
+    calls.splice(20..20, both(&job, 8, "AllGather", 1, [70_000, 70_100]));
+    let steps = answer(&job, &calls, None, None).steps.known().unwrap().clone();
+    assert_eq!((steps.warm_up, steps.count, steps.covered), (2, 50, 1.0));
+}
+
+/// Of a recording that is too long to be surveyed as a whole (in tests, 4,096 operations), the number of steps and the
+/// slowest one are known at the end. The second GPU's last step is not complete.
+#[test]
+fn a_long_recording() {
+    let job = two();
+    let mut lengths = [4_000; 1_000];
+    lengths[300] = 9_000;
+    lengths[900] = 10_000;
+    let mut calls = training(&job, &lengths);
+    calls.pop();
+    let found = answer(&job, &calls, None, None);
+    let steps = found.steps.known().unwrap();
+    assert_eq!((steps.count, steps.slowest[0].step, steps.period), (999, 900, Some(5)));
+    let gpus = &found.budget.known().unwrap().gpus;
+    assert_eq!(gpus.iter().map(|gpu| gpu.total_ns).collect::<Vec<_>>(), [999 * 4_000 + 11_000; 2]);
+    assert_eq!(found.swim.known().unwrap().step, Some(300));
+    assert_eq!(found.notes, ["The step in detail is the slowest one of each GPU's first 262,144 operations."]);
+}
+
 #[test]
 fn random_calls_have_no_steps_and_a_budget_of_the_recording() {
     let job = two();
@@ -52,7 +83,11 @@ fn random_calls_have_no_steps_and_a_budget_of_the_recording() {
     let calls: Vec<Judged> =
         (0..300).flat_map(|at| both(&job, 7, "AllReduce", random.u64(1..6), [at * 100 + 50, at * 100 + 90])).collect();
     let found = answer(&job, &calls, None, None);
-    assert!(found.steps.absent().unwrap().contains("the operations of rank 0 repeat nothing"), "{:?}", found.steps);
+    assert!(
+        found.steps.absent().unwrap().contains("no repetition covers half of the operations of rank 0"),
+        "{:?}",
+        found.steps
+    );
     let budget = found.budget.known().unwrap();
     assert_eq!((budget.of_steps, budget.steps), (false, 1));
     // from the first begin to the last end
@@ -97,7 +132,7 @@ fn changing_counts_are_steps_without_counts() {
 
 #[test]
 fn ranks_that_disagree_have_no_steps() {
-    let job = two();
+    let mut job = two();
     let mut calls = training(&job, &[4_000; 20]);
     // the second GPU leaves after 15 steps
     let mut seen = 0;
@@ -107,6 +142,12 @@ fn ranks_that_disagree_have_no_steps() {
     });
     let reason = answer(&job, &calls, None, None).steps.absent().unwrap().to_string();
     assert!(reason.contains("rank 1 repeats 15 times, rank 0 20 times"), "{reason}");
+    // unless its process was ended: then the steps are those that all have
+    job.processes[1].complete = false;
+    let found = answer(&job, &calls, None, None);
+    assert_eq!(found.steps.known().unwrap().count, 15);
+    let gpus = &found.budget.known().unwrap().gpus;
+    assert_eq!(gpus.iter().map(|gpu| gpu.total_ns).collect::<Vec<_>>(), [15 * 4_000, 14 * 4_000 + 900]);
 }
 
 #[test]

@@ -1,0 +1,89 @@
+//! Archives as tables: the operations of each process, with kernels and regions beside them.
+
+use crate::archive::Archive;
+use report::job::Unreadable;
+use report::table::{About, Made, Writer};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// What archives have beside operations, by the id of the process.
+#[derive(Debug, Default)]
+pub(super) struct Archived {
+    /// Kernels of the computation, on the archive's clock.
+    pub(super) kernels: BTreeMap<String, Vec<[u64; 2]>>,
+    /// Regions of the user's steps.
+    pub(super) regions: BTreeMap<String, Vec<[u64; 2]>>,
+    /// Remarks for people, a sentence each.
+    pub(super) notes: Vec<String>,
+}
+
+/// Writes the tables of archives, named by their anchor files, into a directory. Returns the archives that are left out.
+pub(super) fn write(anchors: &[PathBuf], to: &Path, region: Option<&str>, archived: &mut Archived) -> Vec<Unreadable> {
+    let mut left_out = Vec::new();
+    for anchor in anchors {
+        if let Err(cause) = one(anchor, to, region, archived) {
+            left_out.push(Unreadable { file: anchor.display().to_string(), place: None, cause });
+        }
+    }
+    if anchors.len() > left_out.len() {
+        archived.notes.push(
+            "Times of an archive come without their errors: waits below the likely error of GPU times count as none."
+                .into(),
+        );
+    }
+    left_out
+}
+
+fn one(anchor: &Path, to: &Path, region: Option<&str>, archived: &mut Archived) -> Result<(), String> {
+    let words = |error: crate::otf2::Otf2Error| error.to_string();
+    let archive = Archive::open(anchor).map_err(words)?;
+    let file = anchor.display().to_string();
+    let kernels = archive.kernels().map_err(words)?;
+    let regions = region.map(|name| archive.regions(name)).transpose().map_err(words)?.flatten();
+    let sizes = sizes(anchor);
+    let mut any = false;
+    for place in 0..archive.processes() {
+        let Some((process, ranks)) = archive.process(place, &file) else { continue };
+        if ranks.is_empty() {
+            continue;
+        }
+        any = true;
+        let made = |rank: crate::archive::ArchivedRank| {
+            let (nranks, nnodes, name) = sizes.get(&rank.comm).cloned().unwrap_or_default();
+            Made { comm: format!("{:016x}", rank.comm), name, nranks, nnodes, rank: rank.rank, made: 0 }
+        };
+        let communicators = ranks.into_iter().map(made).collect();
+        let id = process.id.clone();
+        let mut writer = Writer::create(to, &id).map_err(|error| error.to_string())?;
+        let mut rows = archive.operations(place).map_err(words)?;
+        while let Some(operation) = rows.next().map_err(words)? {
+            writer.push(&operation).map_err(|error| error.to_string())?;
+        }
+        writer.finish(&About { process, communicators, summary: None }).map_err(|error| error.to_string())?;
+        let of = |by_process: &[Vec<[u64; 2]>]| by_process.get(place).cloned().unwrap_or_default();
+        if let Some(kernels) = &kernels {
+            archived.kernels.insert(id.clone(), of(&kernels.by_process));
+        }
+        if let Some(regions) = &regions {
+            archived.regions.insert(id, of(&regions.by_process));
+        }
+    }
+    match any {
+        true => Ok(()),
+        false => {
+            Err("the archive has no lanes of NCCL's operations: NCCL_SCOREP_LANES=off, or no NCCL in the job".into())
+        }
+    }
+}
+
+/// Number of ranks, number of nodes and name of each communicator, by the job's summary beside the archive.
+fn sizes(anchor: &Path) -> BTreeMap<u64, (i32, i32, String)> {
+    let summary = anchor.with_file_name("nccl").join("summary.json");
+    let summary = std::fs::read(summary).ok().and_then(|text| serde_json::from_slice(&text).ok());
+    let summary: Option<common::summary::Summary> = summary;
+    let communicators = summary.map(|summary| summary.communicators).unwrap_or_default();
+    let row = |it: common::summary::Communicator| {
+        Some((u64::from_str_radix(&it.comm, 16).ok()?, (it.nranks, it.nnodes, it.name)))
+    };
+    communicators.into_iter().filter_map(row).collect()
+}
