@@ -78,7 +78,7 @@ mod tests {
                 assert!(start == 0 || tokens[start - 1] != tokens[start - 1 + period]);
                 assert!(end == tokens.len() || tokens[end - period] != tokens[end]);
             }
-            let is_step = |run: &Run| step.len() % run.period == 0 && run.start <= noise.len();
+            let is_step = |run: &Run| step.len().is_multiple_of(run.period) && run.start <= noise.len();
             assert!(runs.iter().any(is_step), "{tokens:?}: {runs:?}");
         }
     }
