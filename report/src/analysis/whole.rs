@@ -89,6 +89,7 @@ pub fn report(
         let foreign = counts.foreign;
         complete.notes.push(format!("{foreign} operations are of communicators that no process introduces: left out."));
     }
+    let steps = by_step.steps.known().map(|steps| steps.count);
     let mut speed = parts.speed.finish(job, &named, &options.links);
     if let crate::answer::Part::Known(speed) = &mut speed {
         speed.link = link;
@@ -100,7 +101,7 @@ pub fn report(
         steps: by_step.steps,
         budget: by_step.budget,
         phases: by_step.phases,
-        late: parts.late.finish(job),
+        late: parts.late.finish(job, steps),
         speed,
         pairs: parts.pairs.finish(job, &transfers),
         communicators: parts.usage.finish(job, &named, &clock, begin),
@@ -145,12 +146,12 @@ impl Listener for Parts<'_> {
 
     fn call(&mut self, job: &Job, judged: &Judged) {
         self.found.call(job, judged);
-        self.late.call(job, judged);
         self.speed.call(job, judged);
         self.pairs.call(job, judged);
         self.usage.call(job, judged);
         self.courses.call(job, judged);
         self.stepwise.call(job, judged);
+        self.late.add(judged, self.stepwise.step().is_some());
         self.series.call(job, judged, self.stepwise.step());
     }
 }

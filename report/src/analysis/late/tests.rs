@@ -1,13 +1,13 @@
 //! Jobs of known delays.
 
 use super::*;
-use crate::analysis::made::{collective, job, play};
+use crate::analysis::made::{collective, job, judged, play};
 use crate::stream::Occurrence;
 
 fn late(job: &Job, occurrences: &[Occurrence]) -> Late {
     let mut waits = Waits::new(job, 3);
     play(&mut waits, job, occurrences);
-    waits.finish(job).known().unwrap().clone()
+    waits.finish(job, None).known().unwrap().clone()
 }
 
 /// GPUs 0 and 1 share communicator 0, GPUs 1 and 2 communicator 1, GPUs 2 and 3 communicator 2. GPU 0 is late by 100 us
@@ -33,6 +33,27 @@ fn a_delay_is_charged_once_and_not_again_downstream() {
     let before = Some(("AllReduce".to_owned(), "0000000000000001".to_owned(), 100.0));
     assert_eq!((second.gpu, second.propagated, second.late_us, second.before.clone()), (1, true, 100.0, before));
     assert_eq!((third.comm.as_str(), third.cost_us), ("0000000000000003", 100.0));
+}
+
+/// GPU 0 is late by 1 ms in the warm-up, and GPU 1 by 20 us in a step.
+#[test]
+fn the_warm_up_is_in_no_sum_of_steps() {
+    let job = job(&[0; 2], &[&[0, 1]]);
+    let first = collective(&job, 0, 0, "AllReduce", 64, &[1_000_000, 0], 1_010_000);
+    let second = collective(&job, 1, 0, "AllReduce", 64, &[2_000_000, 2_020_000], 2_030_000);
+    let late = |steps| {
+        let mut waits = Waits::new(&job, 3);
+        for (occurrence, is_of_step) in [(&first, false), (&second, true)] {
+            waits.occurrence(&job, occurrence);
+            judged(occurrence).iter().for_each(|judged| waits.add(judged, is_of_step));
+        }
+        waits.finish(&job, steps).known().unwrap().clone()
+    };
+    let rows = |late: &Late| late.ranks.iter().map(|it| (it.calls, it.wait_us, it.cost_us)).collect::<Vec<_>>();
+    let (whole, of_step) = (late(None), late(Some(1)));
+    assert_eq!((whole.steps, rows(&whole)), (0, vec![(2, 20.0, 1000.0), (2, 1000.0, 20.0)]));
+    assert_eq!((of_step.steps, rows(&of_step)), (1, vec![(1, 20.0, 0.0), (1, 0.0, 20.0)]));
+    assert_eq!((whole.worst.len(), of_step.worst.len(), of_step.worst[0].gpu), (2, 1, 1));
 }
 
 /// A GPU that waited for 40 us and is late by 100 us is late by itself.
@@ -121,7 +142,7 @@ fn nothing_compared_is_said() {
     occurrence.parts.iter_mut().for_each(|part| part.wait = None);
     let mut waits = Waits::new(&job, 3);
     play(&mut waits, &job, &[occurrence]);
-    assert!(waits.finish(&job).absent().is_some_and(|reason| reason.starts_with("Waits are unknown")));
+    assert!(waits.finish(&job, None).absent().is_some_and(|reason| reason.starts_with("Waits are unknown")));
 }
 
 /// 300 collectives of random groups among six GPUs, each of which computes for a random time between them.

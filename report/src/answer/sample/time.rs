@@ -164,6 +164,7 @@ pub(super) fn late(groups: &Groups) -> Late {
         (0..200).map(|bin| (waits_us(groups, row * gpus_in_row) / STEP_US * (0.5 + noise(row + bin))) as f32).collect()
     };
     Late {
+        steps: STEPS,
         ranks: (0..groups.ranks).map(rank).collect(),
         compared,
         resolved: compared / 3,
