@@ -5,6 +5,8 @@
 #[path = "score_p/installation.rs"]
 #[allow(dead_code, reason = "Score-P is not needed here")]
 mod installation;
+#[path = "support/repeated/mod.rs"]
+mod repeated;
 #[path = "support/tool/mod.rs"]
 mod tool;
 #[path = "score_p/trace.rs"]
@@ -271,4 +273,41 @@ fn recordings_of_one_process_are_refused() {
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.code() == Some(1) && said.contains("are recordings of one process"), "{said}");
     assert_eq!(to.path().read_dir().unwrap().count(), 0);
+}
+
+/// Peak of the tool's memory and of its children's, KiB.
+fn peak(command: &mut Command) -> i64 {
+    let child = command.stdout(std::process::Stdio::null()).spawn().unwrap();
+    let mut status = 0;
+    // SAFETY: a structure of numbers, for which zeros are valid.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: the arguments are this process' own child and places that wait4 fills in.
+    let ended = unsafe { libc::wait4(child.id().cast_signed(), &raw mut status, 0, &raw mut usage) };
+    assert!(ended == child.id().cast_signed() && status == 0, "{command:?}: {status}");
+    usage.ru_maxrss
+}
+
+/// Longer than what any part keeps in memory: 2^18 lines of a recording, a row group of 32,768 rows.
+#[test]
+fn memory_does_not_grow_with_the_length() {
+    let (directory, to) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let capture = directory.path().join("long.jsonl.gz");
+    let peaks = [25_000, 75_000].map(|operations| {
+        repeated::write(&capture, operations);
+        peak(&mut table(&[&capture], to.path()))
+    });
+    // the files have taken over from memory between the two: some 6 MiB. Maps of handles would take 16 MiB more
+    assert!(peaks[1] - peaks[0] < 10 << 10, "{peaks:?} KiB");
+    let rows = rows(&Tables::open(&[to.path().into()])).remove(0);
+    assert_eq!(rows.len(), 75_000);
+    for (row, number) in rows.iter().zip(0..) {
+        let begin = repeated::MONO0 + (number + 1) * repeated::STEP;
+        assert_eq!((row.sequence, row.order, row.kernel), (Some(number), 2 * number + 1, 2 * number + 1));
+        assert_eq!((row.enqueued, row.duration, row.source), (begin + 1000, repeated::length(number), Source::Stamps));
+        assert_eq!((row.bytes, row.count, row.replay, row.group), (4096, Some(1024), 0, Some(number * 6 + 1)));
+        // the true begin lies within the bounds: at most 2 us earlier than the most likely one, as stamps are told late
+        let time = row.time.unwrap();
+        let [earliest, latest] = [time.start - time.clock[0], time.start + time.clock[1]];
+        assert!((earliest..=latest).contains(&(begin + 50_000)), "{row:?}");
+    }
 }

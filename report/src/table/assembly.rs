@@ -23,9 +23,9 @@ pub(super) fn assemble(abouts: &[About]) -> (Job, Vec<String>) {
     let claims = claims(abouts);
     // places of the GPUs, by process
     let (mut gpus, mut firsts) = (Vec::new(), Vec::new());
+    let counts = gpu_counts(&claims);
     for (process, of_process) in processes.iter().enumerate() {
-        let most = claims.values().map(|claims| claims.iter().filter(|it| it.process == process).count()).max();
-        let most = most.unwrap_or_default().max(1);
+        let most = counts.get(&process).copied().unwrap_or(1);
         firsts.push(gpus.len());
         let node = nodes.get(process).copied().unwrap_or_default();
         gpus.extend((0..most).map(|index| Gpu { process, index, name: name(of_process, process, index, most), node }));
@@ -60,6 +60,20 @@ fn claims(abouts: &[About]) -> BTreeMap<u64, Vec<Claim<'_>>> {
         claims.dedup_by_key(|it| (it.made.rank, it.process));
     }
     claims
+}
+
+/// Returns the number of GPUs of each process: its largest number of ranks in one communicator.
+fn gpu_counts(claims: &BTreeMap<u64, Vec<Claim<'_>>>) -> BTreeMap<usize, usize> {
+    let mut most: BTreeMap<usize, usize> = BTreeMap::new();
+    for claims in claims.values() {
+        let mut here: BTreeMap<usize, usize> = BTreeMap::new();
+        claims.iter().for_each(|it| *here.entry(it.process).or_default() += 1);
+        for (process, count) in here {
+            let most = most.entry(process).or_default();
+            *most = count.max(*most);
+        }
+    }
+    most
 }
 
 fn communicator(comm: u64, claims: &[Claim<'_>], firsts: &[usize]) -> Communicator {
@@ -159,7 +173,8 @@ fn repeated<'a>(
     })
 }
 
-/// Notes that processes share no communicators, not even over others: they may be of several jobs.
+/// Notes that processes share no communicators, not even over others: they may be of several jobs. A process without a
+/// communicator says nothing of its job.
 fn foreign(processes: &[Process], communicators: &[Communicator], gpus: &[Gpu]) -> Option<String> {
     let mut jobs: Vec<usize> = (0..processes.len()).collect();
     for communicator in communicators {
@@ -172,7 +187,8 @@ fn foreign(processes: &[Process], communicators: &[Communicator], gpus: &[Gpu]) 
             }
         }
     }
-    let roots: BTreeSet<usize> = (0..processes.len()).map(|process| root(&jobs, process)).collect();
+    let members = communicators.iter().flat_map(|it| &it.members).filter_map(|it| Some(gpus.get(it.gpu)?.process));
+    let roots: BTreeSet<usize> = members.map(|process| root(&jobs, process)).collect();
     let alone = roots.iter().nth(1).and_then(|&process| processes.get(process))?;
     Some(format!(
         "the processes fall into {} parts that share no communicator, as of several jobs: {} is not in the first \
