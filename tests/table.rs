@@ -276,6 +276,7 @@ fn recordings_of_one_process_are_refused() {
 }
 
 /// Peak of the tool's memory and of its children's, KiB.
+#[expect(clippy::zombie_processes, reason = "wait4 waits for it, and gives what it has used")]
 fn peak(command: &mut Command) -> i64 {
     let child = command.stdout(std::process::Stdio::null()).spawn().unwrap();
     let mut status = 0;
