@@ -80,6 +80,7 @@ pub fn report(
     let clock = |process: usize, own: u64| clocks.error_of(process).map(|_| clocks.time(process, own));
     let begin = (0..job.processes.len()).filter_map(|process| clock(process, job.processes[process].span[0])).min();
     let compared = complete::Clocks { nodes: clocks.count() as u64, error: clocks.error() };
+    parts.found.add(counts.foreign, 0);
     let mut complete = parts.found.finish(job, inputs, &compared);
     let by_step = parts.stepwise.finish(job);
     complete.notes.extend(notes);
