@@ -86,7 +86,7 @@ impl Table for Large {
             let slot = if is_message { 12 + (at - 12) / 2 } else { at };
             let latest = BEGIN + step * PERIOD + slot * DISTANCE + 64_000;
             let start = latest - delay(step, process);
-            let bytes = 1_u64 << (12 + slot);
+            let bytes = 1_u64 << (12 + slot / 2);
             let stop = latest + 20_000 + bytes / 100;
             let time = Time { start, stop, clock: [2_000; 2], ahead: 0 };
             let order = if is_over_nodes { step * 2 + at - 18 } else { step * 18 + at };
