@@ -27,6 +27,7 @@ pub fn complete(report: &Report) -> String {
         text += &lacks.join(", ");
     }
     text += &match complete.clock_error_us {
+        Some(_) if complete.nodes == 1 => "; all are on one clock".into(),
         Some(us) => format!("; clocks agree to within {}", time(us)),
         None => "; clocks are not connected, so times of different machines are not compared".into(),
     };

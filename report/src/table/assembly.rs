@@ -24,11 +24,17 @@ pub(super) fn assemble(abouts: &[About]) -> (Job, Vec<String>) {
     // places of the GPUs, by process
     let (mut gpus, mut firsts) = (Vec::new(), Vec::new());
     let counts = gpu_counts(&claims);
-    for (process, of_process) in processes.iter().enumerate() {
+    let ranks = ranks(&processes, &claims);
+    for process in 0..processes.len() {
         let most = counts.get(&process).copied().unwrap_or(1);
         firsts.push(gpus.len());
         let node = nodes.get(process).copied().unwrap_or_default();
-        gpus.extend((0..most).map(|index| Gpu { process, index, name: name(of_process, process, index, most), node }));
+        gpus.extend((0..most).map(|index| Gpu {
+            process,
+            index,
+            name: name(ranks.get(process), process, index, most),
+            node,
+        }));
     }
     let mut communicators: Vec<(i128, Communicator)> = claims
         .iter()
@@ -101,8 +107,24 @@ fn time_of_day(processes: &[Process], claim: &Claim<'_>) -> i128 {
     i128::from(claim.made.made) + process.map_or(0, |it| i128::from(it.real0) - i128::from(it.mono0))
 }
 
-fn name(of_process: &Process, process: usize, index: usize, gpus: usize) -> String {
-    let name = of_process.rank.map_or_else(|| format!("process {process}"), |rank| format!("rank {rank}"));
+/// Returns the rank of each process in the job: the launcher's, or where no process has one, that in a communicator of
+/// all processes. Empty where neither is known.
+fn ranks(processes: &[Process], claims: &BTreeMap<u64, Vec<Claim<'_>>>) -> Vec<u32> {
+    if processes.iter().any(|process| process.rank.is_some()) {
+        return processes.iter().map(|process| process.rank).collect::<Option<_>>().unwrap_or_default();
+    }
+    let of_all = |claims: &&Vec<Claim<'_>>| {
+        let here: BTreeSet<usize> = claims.iter().map(|it| it.process).collect();
+        claims.len() == processes.len() && here.len() == processes.len()
+    };
+    let Some(claims) = claims.values().find(of_all) else { return Vec::new() };
+    let ranks: BTreeMap<usize, u32> =
+        claims.iter().filter_map(|it| Some((it.process, it.made.rank.try_into().ok()?))).collect();
+    (0..processes.len()).map(|process| ranks.get(&process).copied()).collect::<Option<_>>().unwrap_or_default()
+}
+
+fn name(rank: Option<&u32>, process: usize, index: usize, gpus: usize) -> String {
+    let name = rank.map_or_else(|| format!("process {process}"), |rank| format!("rank {rank}"));
     if gpus > 1 { format!("{name} GPU {index}") } else { name }
 }
 
