@@ -17,13 +17,17 @@ class Run:
     def __init__(self, place):
         self.report = json.loads((place / "report.json").read_text())
         self.operations = reference.rows(place / "parquet/operations.parquet")
-        self.sizes, claims = reference.teams(sorted((place / "recordings").iterdir()))
+        self.sizes, self.claims = reference.teams(sorted((place / "recordings").iterdir()))
         tables = sorted((place / "dataset").glob("process=*/operations.parquet"))
         self.rows = [reference.rows(table) for table in tables]
-        self.calls = [call for rows in self.rows for call in reference.calls(rows)]
+        self.calls = []
+        for process, rows in enumerate(self.rows):
+            for call in reference.calls(rows):
+                call.process = process
+                self.calls.append(call)
         self.wrong = []
         self.pair()
-        self.lists = reference.match(self.calls, self.sizes, claims)
+        self.lists = reference.match(self.calls, self.sizes, self.claims)
         for number, together in enumerate(self.lists):
             for call in together:
                 call.number = number
@@ -32,12 +36,14 @@ class Run:
         self.wrong.append(f"{what}: {found} in the report, {expected} in the reference")
 
     def pair(self):
-        """Gives each call its row of the report: both are in the order of the host, by communicator and rank."""
+        """Gives each call its row of the report: both are in the order of the host, by process, communicator and rank."""
         of_rank = collections.defaultdict(list), collections.defaultdict(list)
         for row in self.operations:
-            of_rank[0][row["communicator"], row["rank"]].append(row)
+            # process N, or process N GPU M
+            process = int(row["gpu"].split()[1])
+            of_rank[0][process, row["communicator"], row["rank"]].append(row)
         for call in self.calls:
-            of_rank[1][call.comm, call.rank].append(call)
+            of_rank[1][call.process, call.comm, call.rank].append(call)
         for key in of_rank[0].keys() | of_rank[1].keys():
             found, expected = (of[key] for of in of_rank)
             if len(found) != len(expected):
@@ -81,7 +87,8 @@ class Run:
             return
         waits = sorted(other.row["wait_ns"] for other in together if other is not call)
         if (call.row["wait_ns"], cost, call.row["lateness_ns"]) != (0, sum(waits), waits[0]):
-            self.differ("the last rank", (call.row["wait_ns"], cost, call.row["lateness_ns"]), (0, sum(waits), waits[:1]))
+            found = call.row["wait_ns"], cost, call.row["lateness_ns"]
+            self.differ("wait, cost and lateness of the last rank", found, (0, sum(waits), waits[0]))
 
     def near(self, what, found, expected):
         if (found is None) != (expected is None) or found is not None and abs(found - expected) > 1e-3 * abs(expected):
@@ -146,8 +153,9 @@ class Run:
     def check_pairs(self):
         """Messages with their receives, and how late senders and receivers came."""
         sends, receives = collections.defaultdict(list), collections.defaultdict(list)
-        for call in self.calls:
-            for row in call.rows if call.is_exchange else []:
+        claims = self.claims
+        for call in [call for call in self.calls if call.is_exchange and len(claims[call.comm][call.rank]) == 1]:
+            for row in [row for row in call.rows if len(claims[call.comm][row["peer"]]) < 2]:
                 if row["function"] == "Send" and row["peer"] != call.rank:
                     sends[call.comm, call.rank, row["peer"]].append((call, row["bytes"]))
                 elif row["peer"] != call.rank:
@@ -159,7 +167,8 @@ class Run:
             self.differ("pairs with messages", sorted(found), sorted(matched))
             return
         for key, row in found.items():
-            begins = [(send.span[0], receive.span[0]) for (send, _), receive in matched[key] if send.row["wait_ns"] is not None]
+            known = [(send, receive) for (send, _), receive in matched[key] if send.row["wait_ns"] is not None]
+            begins = [(send.span[0], receive.span[0]) for send, receive in known]
             for figure, value in {
                 "messages": len(matched[key]),
                 "message_bytes": sum(bytes for (_, bytes), _ in matched[key]),
@@ -176,7 +185,7 @@ class Run:
 
 
 def check(place):
-    run = Run(pathlib.Path(place))
+    run = Run(place)
     if not run.wrong:
         run.check_operations()
         run.check_complete()
@@ -185,11 +194,11 @@ def check(place):
         run.check_pairs()
         run.check_budget()
     compared = sum(reference.transfer(together) is not None for together in run.lists) if not run.wrong else 0
-    print(place, f"{len(run.calls)} calls, {len(run.lists)} operations, {compared} compared, {len(run.wrong)} differences")
+    print(f"{place.name}: {len(run.calls)} calls, {len(run.lists)} operations, {compared} compared")
     for line in run.wrong[:20]:
         print("   ", line)
     return not run.wrong
 
 
 if __name__ == "__main__":
-    sys.exit(0 if all([check(place) for place in sys.argv[1:]]) else 1)
+    sys.exit(0 if all([check(pathlib.Path(place)) for place in sys.argv[1:]]) else 1)
