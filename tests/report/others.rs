@@ -35,7 +35,7 @@ fn pandas_and_duckdb_read_the_tables_of_a_report() {
 fn perfetto_reads_the_trace_of_a_report() {
     let Some(python) = python::python() else { return };
     let directory = TempDir::new().unwrap();
-    for (run, slices) in [("nodes2x2_train", 960), ("truth_moe", 158), ("nvlink4_single", 768), ("nvlink4_ring", 0)] {
+    for (run, slices) in [("nodes2x2_train", 960), ("truth_moe", 158), ("nvlink4_single", 684), ("nvlink4_ring", 0)] {
         let place = Place::make(&tool::run(run), directory.path().join(run));
         let arguments = [place.path("trace"), place.path("parquet/operations.parquet")];
         assert_eq!(python::run(&python, "slices.py", arguments), format!("{slices} slices\n"), "{run}");
