@@ -87,10 +87,10 @@ impl Forms {
             write_file(place, text(json::text(report))?.as_bytes())?;
         }
         if let Some(directory) = &self.csv {
-            csv::write(report, directory).map_err(|error| error.to_string())?;
+            leftovers::undisturbed(|| csv::write(report, directory)).map_err(|error| error.to_string())?;
         }
         if let Some(directory) = &self.parquet {
-            parquet::write(report, directory).map_err(|error| error.to_string())?;
+            leftovers::undisturbed(|| parquet::write(report, directory)).map_err(|error| error.to_string())?;
         }
         if self.json.is_some() && self.json_file().is_none() {
             return output::write(text(json::text(report))?);
