@@ -8,6 +8,9 @@ use report::job::{Operation, Source, Time};
 use std::collections::{HashMap, VecDeque};
 use std::ffi::CString;
 
+/// Uncertainty of the GPU's clock that is assumed, nanoseconds, since an archive does not say it. It is above those of
+/// recordings (some microseconds), so that the likely error of GPU times is what counts.
+const CLOCK: u64 = 100_000;
 /// Events that are read of a lane at a time.
 const PIECE: u64 = 4096;
 
@@ -160,7 +163,7 @@ impl Lane<'_> {
                 Event::Leave => {
                     if let Some(mut operation) = open.take() {
                         operation.duration = time.saturating_sub(operation.enqueued);
-                        let gpu = Time { start: operation.enqueued, stop: time, ..Time::default() };
+                        let gpu = Time { start: operation.enqueued, stop: time, clock: [CLOCK; 2], ahead: 0 };
                         operation.time = operation.source.is_gpu().then_some(gpu);
                         ready.push_back(operation);
                     }
