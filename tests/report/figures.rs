@@ -18,8 +18,7 @@ fn the_figures_of_all_recorded_runs_are_those_of_the_reference() {
     let Some(python) = python::python() else { return };
     let directory = TempDir::new().unwrap();
     let runs = tool::runs();
-    let places: Vec<PathBuf> =
-        runs.iter().map(|(run, path)| Place::make(path, directory.path().join(run)).0).collect();
+    let places: Vec<PathBuf> = runs.iter().map(|(run, path)| Place::make(path, directory.path().join(run)).0).collect();
     let printed = python::run(&python, "figures.py", &places);
     assert_eq!(printed.lines().count(), runs.len(), "{printed}");
     for (run, expected) in [("nodes2x2_train", 480), ("truth_moe", 79), ("truth_ring", 16), ("nvlink4_ring", 0)] {
