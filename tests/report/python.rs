@@ -18,8 +18,7 @@ pub(crate) fn python() -> Option<PathBuf> {
 /// Runs a script, which must succeed. Returns what it prints.
 pub(crate) fn run(python: &Path, script: &str, arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> String {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/report").join(script);
-    let output =
-        Command::new(python).env("PYTHONDONTWRITEBYTECODE", "1").arg(script).args(arguments).output().unwrap();
+    let output = Command::new(python).env("PYTHONDONTWRITEBYTECODE", "1").arg(script).args(arguments).output().unwrap();
     let [printed, said] = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     assert!(output.status.success(), "{printed}{said}");
     printed
