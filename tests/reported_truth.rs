@@ -253,6 +253,24 @@ fn both_ways(run: &str) -> ([Vec<Row>; 2], [Value; 2]) {
     (rows, [recorded.0, archived.0])
 }
 
+/// Without the summary beside it, an archive does not say how many ranks a communicator has: its collectives are not
+/// compared, and the report says so. Messages name their other side.
+#[test]
+fn an_archive_without_a_summary_compares_messages_alone() {
+    if !has_otf2() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let archive = directory.path().join("archive");
+    tool::succeed(tool::tool().arg("replay").arg(tool::run("nodes2x2_train")).arg("--otf2").arg(&archive));
+    std::fs::remove_dir_all(archive.join("nccl")).unwrap();
+    let (report, rows) = report::of(&[archive], &[]);
+    let notes = report["complete"]["notes"].to_string();
+    assert!(notes.contains("The number of ranks of 4 communicators is unknown"), "{notes}");
+    assert_eq!(rows.len(), 960);
+    assert!(rows.iter().all(|row| row.wait.is_some() == (row.messages > 0)));
+}
+
 /// An archive has the operations, times and waits of the recordings, where the GPU has timed all operations.
 #[test]
 fn the_archive_of_a_replay_says_the_same() {
