@@ -111,6 +111,8 @@ fn main() -> ExitCode {
     match ended {
         Ok(status) => status,
         Err(message) => {
+            // a signal has removed files that are missed now: it ends the program, and nothing is said
+            output::leftovers::undisturbed(|| ());
             output::say(message);
             ExitCode::FAILURE
         }

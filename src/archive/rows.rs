@@ -1,7 +1,6 @@
 //! The operations of a process' lanes, one after the other in the order of their begins.
 
 use super::lane;
-use super::nanoseconds;
 use crate::otf2::Otf2Error;
 use crate::otf2::reader::{Definitions, Event, Events, Reader};
 use common::name::Name;
@@ -132,7 +131,7 @@ impl Lane<'_> {
         let Self { comm, rank, events, ready, open, is_over } = self;
         let text = |number: Option<u32>| number.and_then(|number| definitions.strings.get(&number));
         let more = events.read(PIECE, &mut |ticks, event| {
-            let time = nanoseconds(definitions, ticks);
+            let time = definitions.nanoseconds(ticks);
             match event {
                 Event::Enter(region, attributes) => {
                     let region = definitions.regions.get(&region).map_or("", String::as_str);

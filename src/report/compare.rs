@@ -46,6 +46,8 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
     match compared(arguments) {
         Ok(status) => status,
         Err(message) => {
+            // as in main
+            leftovers::undisturbed(|| ());
             output::say(message);
             ExitCode::from(TROUBLE)
         }

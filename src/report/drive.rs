@@ -12,6 +12,7 @@ use super::inputs::Kind;
 use super::progress::Progress;
 use super::request::Comparison;
 use super::request::{Outcome, Request, StepChoice};
+use super::traced::Traced;
 use crate::kernels;
 use crate::output::leftovers;
 use crate::table::{self, How};
@@ -21,13 +22,13 @@ use report::analysis::whole::{self, Facts, Pass};
 use report::answer::{Input, Report};
 use report::compare;
 use report::job::{Job, Kernels, Operations, Options, StepRegions, Table, Unreadable};
-use report::output::{csv, parquet, perfetto};
+use report::output::{csv, parquet};
 use report::stream::Listener;
 use report::table::{Opened, Tables};
 use std::cell::RefCell;
-use std::io::{BufWriter, Write};
+use std::io;
 use std::path::{Path, PathBuf};
-use tempfile::{NamedTempFile, TempDir};
+use tempfile::TempDir;
 
 /// Makes the report of the inputs. Writes the operations' tables and Perfetto's trace on the way.
 ///
@@ -147,8 +148,11 @@ fn of_operations(request: &Request, left_out: &mut Vec<Unreadable>) -> Result<Re
 
 /// Reads the tables, and writes the operations' tables and Perfetto's trace.
 fn stream(request: &Request, job: &Job, tables: &Tables, facts: Facts) -> Result<Report, String> {
-    let mut as_csv = request.csv.as_deref().map(csv::operations).transpose().map_err(words)?;
-    let mut as_parquet = request.parquet.as_deref().map(parquet::operations).transpose().map_err(words)?;
+    // a signal removes what is incomplete
+    let as_csv = request.csv.as_deref().map(|to| leftovers::make(|| csv::operations(to).map_err(io::Error::other)));
+    let mut as_csv = as_csv.transpose().map_err(words)?;
+    let to_parquet = |to| leftovers::make(|| parquet::operations(to).map_err(io::Error::other));
+    let mut as_parquet = request.parquet.as_deref().map(to_parquet).transpose().map_err(words)?;
     let mut trace = request.perfetto.as_deref().map(Traced::begin).transpose()?;
     let watched = Watched { tables, progress: RefCell::new(Progress::new("reading", "operations", 0)) };
     let mut listeners: Vec<&mut dyn Listener> = Vec::new();
@@ -158,8 +162,11 @@ fn stream(request: &Request, job: &Job, tables: &Tables, facts: Facts) -> Result
     let mut watch = |pass: Pass| watched.begin(pass);
     let report = whole::report(job, &watched, facts, &mut listeners, &mut watch).map_err(words)?;
     drop(listeners);
-    as_csv.map(|operations| operations.finish()).transpose().map_err(words)?;
-    as_parquet.map(|operations| operations.finish()).transpose().map_err(words)?;
+    let finish = || {
+        as_csv.map(|operations| operations.finish()).transpose()?;
+        as_parquet.map(|operations| operations.finish()).transpose()
+    };
+    leftovers::undisturbed(finish).map_err(words)?;
     trace.map(Traced::end).transpose()?;
     Ok(report)
 }
@@ -197,32 +204,6 @@ impl Table for Watched<'_> {
     }
 }
 
-/// Perfetto's trace, which takes its name once it is whole.
-struct Traced {
-    trace: perfetto::Trace<BufWriter<NamedTempFile>>,
-    place: PathBuf,
-}
-
-impl Traced {
-    fn begin(place: &Path) -> Result<Self, String> {
-        let directory = place.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let part = leftovers::make(|| NamedTempFile::with_prefix_in(".scorep-nccl-", directory));
-        let part = part.map_err(|error| format!("{}: {error}", place.display()))?;
-        Ok(Self { trace: perfetto::Trace::new(BufWriter::new(part)), place: place.to_path_buf() })
-    }
-
-    fn end(self) -> Result<(), String> {
-        let at = |error: std::io::Error| format!("{}: {error}", self.place.display());
-        let mut part = self.trace.finish().and_then(|part| part.into_inner().map_err(|error| error.into_error()));
-        if let Ok(part) = &mut part {
-            part.flush().map_err(at)?;
-        }
-        let part = part.map_err(at)?;
-        let kept = leftovers::undisturbed(|| part.persist(&self.place));
-        kept.map(drop).map_err(|error| at(error.error))
-    }
-}
-
 /// Compares two runs. `threshold` is the share from which on a change counts.
 ///
 /// # Errors
@@ -253,12 +234,21 @@ fn write_tables(
 ) -> Result<(Option<String>, Vec<Unreadable>), String> {
     let how = How { jobs: None, library: request.facts.library.clone() };
     let written = table::write(recordings, directory, &how).map_err(words)?;
-    let bad = written.left_out.iter().map(|error| {
-        let text = error.to_string();
-        let (file, cause) = text.split_once(": ").unwrap_or(("", &text));
-        Unreadable { file: file.into(), place: None, cause: cause.into() }
-    });
+    let bad = written.left_out.iter().map(|error| of_recording(recordings, &error.to_string()));
     Ok((written.lacking, bad.collect()))
+}
+
+/// Takes the error of a recording, `FILE:LINE: CAUSE` or `FILE: CAUSE`, apart.
+fn of_recording(recordings: &[PathBuf], text: &str) -> Unreadable {
+    let of_file = |path: &PathBuf| {
+        let file = path.display().to_string();
+        let rest = text.strip_prefix(&file)?.strip_prefix(':')?;
+        let line = rest.split_once(": ").filter(|(line, _)| line.parse::<u64>().is_ok());
+        let (place, cause) = line.map_or((None, rest), |(line, cause)| (Some(format!("line {line}")), cause));
+        Some(Unreadable { file, place, cause: cause.trim_start().into() })
+    };
+    let unknown = || Unreadable { file: String::new(), place: None, cause: text.into() };
+    recordings.iter().find_map(of_file).unwrap_or_else(unknown)
 }
 
 /// Returns the user's facts as the analysis takes them.
@@ -313,7 +303,10 @@ fn all_kernels(request: &Request, job: &Job, mut archived: Archived) -> (Option<
 /// Returns the inputs for the report, with those that are left out.
 fn inputs(request: &Request, of_tables: &[Input], left_out: &[Unreadable]) -> Vec<Input> {
     let is_bad = |path: &str| left_out.iter().any(|error| error.file == path);
-    let mut all: Vec<Input> = left_out.iter().map(problem).collect();
+    let kind = |path: &str| request.inputs.found.iter().find(|found| found.path.as_os_str() == path);
+    let kind = |path: &str| kind(path).map_or(String::new(), |found| found.kind.text().into());
+    let mut all: Vec<Input> =
+        left_out.iter().map(|error| Input { kind: kind(&error.file), ..problem(error) }).collect();
     for found in &request.inputs.found {
         let path = found.path.display().to_string();
         let processes = of_tables.iter().find(|input| input.path == path).map_or(1, |input| input.processes);

@@ -12,6 +12,7 @@
 //! | `request.rs` | a report as it was asked for, and as it was made |
 //! | `drive.rs` | from inputs to a report |
 //! | `archives.rs` | archives as tables |
+//! | `traced.rs` | the file of Perfetto's trace |
 //! | `progress.rs` | a bar for work that takes longer than a second |
 
 mod archives;
@@ -25,3 +26,4 @@ mod outputs;
 mod progress;
 mod request;
 mod step_times;
+mod traced;

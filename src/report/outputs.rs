@@ -44,6 +44,11 @@ fn chapters() -> clap::builder::PossibleValuesParser {
 }
 
 impl Forms {
+    /// The answers on the terminal and a page, with rows as by default.
+    pub(super) fn page(place: PathBuf) -> Self {
+        Self { html: Some(place), top: common::report::ROWS, ..Self::default() }
+    }
+
     /// Rows of each table.
     pub(super) fn rows(&self) -> usize {
         usize::try_from(self.top).unwrap_or(usize::MAX)
@@ -82,10 +87,10 @@ impl Forms {
             write_file(place, text(json::text(report))?.as_bytes())?;
         }
         if let Some(directory) = &self.csv {
-            csv::write(report, directory).map_err(|error| error.to_string())?;
+            leftovers::undisturbed(|| csv::write(report, directory)).map_err(|error| error.to_string())?;
         }
         if let Some(directory) = &self.parquet {
-            parquet::write(report, directory).map_err(|error| error.to_string())?;
+            leftovers::undisturbed(|| parquet::write(report, directory)).map_err(|error| error.to_string())?;
         }
         if self.json.is_some() && self.json_file().is_none() {
             return output::write(text(json::text(report))?);

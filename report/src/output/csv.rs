@@ -45,6 +45,13 @@ impl CsvFile {
     }
 }
 
+/// The path of the incomplete file.
+impl AsRef<Path> for CsvFile {
+    fn as_ref(&self) -> &Path {
+        self.file.get_ref().path()
+    }
+}
+
 impl Writer for CsvFile {
     fn add(&mut self, sheet: &Sheet) -> Result<(), Unwritten> {
         let mut write = || -> csv::Result<()> {

@@ -77,6 +77,17 @@ impl ParquetFile {
     }
 }
 
+/// The path of the incomplete file; that of the whole one behind an error.
+impl AsRef<Path> for ParquetFile {
+    fn as_ref(&self) -> &Path {
+        match &self.state {
+            State::Begun(part) => part.path(),
+            State::Open(file) => file.inner().path(),
+            State::Failed => self.place.as_ref(),
+        }
+    }
+}
+
 impl Writer for ParquetFile {
     fn add(&mut self, sheet: &Sheet) -> std::result::Result<(), Unwritten> {
         self.group(sheet).map_err(|error| self.place.unwritten(error))

@@ -39,3 +39,9 @@ impl Place {
         Unwritten { file: self.0.clone(), cause: cause.into() }
     }
 }
+
+impl AsRef<Path> for Place {
+    fn as_ref(&self) -> &Path {
+        &self.0
+    }
+}

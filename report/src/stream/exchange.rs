@@ -67,6 +67,8 @@ pub(super) struct Exchange {
     received: u64,
     /// First and last kernel.
     kernels: [u64; 2],
+    /// First of its operations in the order in which NCCL started them. The host may have called them in another order.
+    first: u64,
     /// Whether all messages have a begin and an end.
     is_timed: bool,
 }
@@ -76,8 +78,7 @@ impl Exchange {
     pub(super) fn new(place: Place, number: u64, operation: &Operation, enqueued: i64) -> Self {
         let mut call = super::call::call(place, operation, enqueued);
         call.kind = Kind::Exchange;
-        // other operations share the first kernel if one of them began it
-        call.is_fused = !operation.alone && operation.kernel < operation.order;
+        call.is_fused = false;
         call.duration = 0;
         Self {
             place,
@@ -89,6 +90,7 @@ impl Exchange {
             sent: 0,
             received: 0,
             kernels: [operation.kernel; 2],
+            first: operation.order,
             is_timed: true,
         }
     }
@@ -120,7 +122,9 @@ impl Exchange {
         let sum = if is_send { &mut self.sent } else { &mut self.received };
         *sum = sum.saturating_add(operation.bytes);
         self.last = number;
-        self.kernels[1] = self.kernels[1].max(operation.kernel);
+        let [first, last] = self.kernels;
+        self.kernels = [first.min(operation.kernel), last.max(operation.kernel)];
+        self.first = self.first.min(operation.order);
         let call = &mut self.call;
         call.count = call.count.filter(|&count| operation.count == Some(count));
         if call.datatype != operation.datatype {
@@ -138,7 +142,9 @@ impl Exchange {
 
     /// Ends the exchange.
     pub(super) fn into_call(self, names: &Names) -> Call {
-        let Self { mut call, messages, sent, received, is_timed, .. } = self;
+        let Self { mut call, messages, sent, received, kernels, first, is_timed, .. } = self;
+        // other operations share the first kernel if one of them began it
+        call.is_fused |= kernels[0] < first;
         call.function = match messages[..] {
             [Message { is_send: true, .. }] => names.send,
             [_] => names.receive,

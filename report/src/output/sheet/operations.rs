@@ -6,6 +6,7 @@ use super::{Sheet, Unwritten, Writer};
 use crate::job::Job;
 use crate::stream::{Judged, Kind, Listener};
 use common::name::Name;
+use std::path::Path;
 
 /// Name of the operations' table.
 pub const NAME: &str = "operations";
@@ -54,6 +55,13 @@ impl<W: Writer> Operations<W> {
             self.failed = self.writer.add(&sheet(&self.rows)).err();
         }
         self.rows.clear();
+    }
+}
+
+/// The path of the incomplete file.
+impl<W: AsRef<Path>> AsRef<Path> for Operations<W> {
+    fn as_ref(&self) -> &Path {
+        self.writer.as_ref()
     }
 }
 

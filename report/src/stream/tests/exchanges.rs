@@ -73,6 +73,23 @@ fn a_collective_in_the_kernel_of_an_exchange_makes_both_fused() {
     assert_eq!(fused, [true, true, false]);
 }
 
+/// NCCL starts the messages of a group by their distance to the rank, whatever the order of the calls.
+#[test]
+fn the_order_in_which_messages_start_makes_no_kernel_shared() {
+    let mut made = made::all_to_all(2, |_, _| 8);
+    for rows in &mut made.table.0 {
+        for messages in rows.chunks_mut(4) {
+            let orders: Vec<u64> = messages.iter().map(|it| it.order).collect();
+            for (row, order) in messages.iter_mut().zip([orders[2], orders[3], orders[0], orders[1]]) {
+                (row.order, row.kernel) = (order, orders[0]);
+            }
+        }
+    }
+    let (heard, ..) = hear(&made);
+    assert_eq!(heard.occurrences.len(), 50);
+    assert!(heard.occurrences.iter().flat_map(|it| &it.parts).all(|part| !part.call.is_fused));
+}
+
 #[test]
 fn pairs_are_matched_one_by_one() {
     let (heard, counts, _) = hear(&made::throttled(4, 5));

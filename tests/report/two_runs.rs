@@ -1,0 +1,105 @@
+//! `scorep-nccl compare`: a run with itself, its halves, and with a slower one.
+
+use crate::{ran, tool};
+use report::job::{Operation, Table};
+use report::table::{About, Made, Opened, Tables, Writer};
+use std::path::Path;
+use std::process::Command;
+use tempfile::TempDir;
+
+fn compare(before: &Path, after: &Path) -> Command {
+    let mut command = tool::tool();
+    command.arg("compare").args([before, after]);
+    command
+}
+
+/// Writes a dataset again. Operations for which `change` gives `false` are left out; it gets an operation's number in
+/// its process, and how many the process has.
+fn rewritten(dataset: &Path, to: &Path, change: impl Fn([usize; 2], &mut Operation) -> bool) {
+    let Opened { job, tables, .. } = Tables::open(&[dataset.into()]);
+    for (number, process) in job.processes.iter().enumerate() {
+        let mut made = Vec::new();
+        for communicator in &job.communicators {
+            let own = communicator.members.iter().filter(|it| job.gpus[it.gpu].process == number);
+            made.extend(own.map(|member| Made {
+                comm: format!("{:016x}", communicator.comm),
+                name: communicator.name.clone(),
+                nranks: communicator.nranks,
+                nnodes: communicator.nnodes,
+                rank: member.rank,
+                made: member.made,
+            }));
+        }
+        let mut writer = Writer::create(to, &process.id).unwrap();
+        let mut rows: Vec<Operation> = tables.operations(number).unwrap().map(Result::unwrap).collect();
+        let count = rows.len();
+        for (place, row) in rows.iter_mut().enumerate() {
+            if change([place, count], row) {
+                writer.push(row).unwrap();
+            }
+        }
+        let summary = tables.summary(number).unwrap();
+        writer.finish(&About { process: process.clone(), communicators: made, summary }).unwrap();
+    }
+}
+
+/// The tables of the demo's run.
+fn train(directory: &Path) -> std::path::PathBuf {
+    let dataset = directory.join("train");
+    crate::table(&tool::run("nodes2x2_train"), &dataset);
+    dataset
+}
+
+#[test]
+fn a_run_is_equal_to_itself_and_its_halves_to_each_other() {
+    let directory = TempDir::new().unwrap();
+    let dataset = train(directory.path());
+    let halves = ["first", "second"].map(|name| directory.path().join(name));
+    for (number, half) in halves.iter().enumerate() {
+        rewritten(&dataset, half, |[place, count], _| place * 2 / count == number);
+    }
+    for [before, after] in [[&dataset, &tool::run("nodes2x2_train")], [&halves[0], &halves[1]]] {
+        let (status, printed, said) = ran(compare(before, after).args(["--json", "-"]));
+        assert_eq!((status, said.as_str()), (Some(0), ""), "{printed}");
+    }
+}
+
+#[test]
+fn a_function_that_takes_twice_as_long_is_worse() {
+    let directory = TempDir::new().unwrap();
+    let (dataset, slow) = (train(directory.path()), directory.path().join("slow"));
+    rewritten(&dataset, &slow, |_, row| {
+        if row.function.text() == "AllReduce" {
+            row.duration *= 2;
+            let time = row.time.as_mut().unwrap();
+            time.stop += time.stop - time.start;
+        }
+        true
+    });
+    let (status, printed, said) = ran(&mut compare(&dataset, &slow));
+    assert_eq!((status, said.as_str()), (Some(1), ""), "{printed}");
+    assert!(printed.contains("AllReduce"), "{printed}");
+    // the other way round it is better, which is no fault
+    assert_eq!(ran(&mut compare(&slow, &dataset)).0, Some(0));
+    // and more than the threshold allows only if the threshold is small
+    assert_eq!(ran(compare(&dataset, &slow).args(["--threshold", "1000"])).0, Some(0));
+}
+
+#[test]
+fn runs_that_cannot_be_compared_have_an_exit_status_of_their_own() {
+    let directory = TempDir::new().unwrap();
+    let run = tool::run("nvlink2_graph");
+    let (status, printed, said) = ran(&mut compare(&run, &directory.path().join("missing")));
+    assert_eq!((status, printed.as_str()), (Some(2), ""));
+    assert!(said.contains("missing: No such file"), "{said}");
+    // a recording is left out
+    let copy = directory.path().join("copy");
+    std::fs::create_dir(&copy).unwrap();
+    for capture in tool::captures(&run) {
+        std::fs::copy(&capture, copy.join(capture.file_name().unwrap())).unwrap();
+    }
+    std::fs::write(copy.join("more.jsonl.gz"), "damaged").unwrap();
+    let (status, _, said) = ran(&mut compare(&run, &copy));
+    assert_eq!(status, Some(2), "{said}");
+    assert!(said.contains("more.jsonl.gz"), "{said}");
+}
