@@ -227,9 +227,30 @@ fn the_overlap_is_that_of_cuptis_intervals() {
         assert_eq!(parts.iter().map(|name| value(name)).sum::<i64>(), value("total_ns"));
         (overlapped, in_nccl) = (overlapped + beside, in_nccl + length(&nccl));
     }
+    lateness(&report["late"]["known"]["ranks"], &ranks);
     let (overlap, truth) = (budget["overlap"].as_f64().unwrap(), overlapped as f64 / in_nccl as f64);
     tool::say(&format!("overlap {overlap:.5} of {truth:.5}"));
     assert!((overlap / truth - 1.0).abs() < 0.01, "overlap {overlap} of {truth}");
+}
+
+/// Compares the waits of each rank in the steps behind the warm-up, and those that it cost the other.
+fn lateness(late: &Value, ranks: &[cupti::Rank; 2]) {
+    let steps = ranks.each_ref().map(|rank| rank.nccl[25][0]);
+    for (own, other) in [(0, 1), (1, 0)] {
+        let begins = ranks[own].collectives.iter().filter(|(_, span)| span[0] >= steps[own]);
+        let late_by: Vec<i64> = begins.map(|(key, span)| span[0] - ranks[other].collectives[key][0]).collect();
+        assert_eq!((late_by.len(), &late[own]["calls"]), (75, &75.into()));
+        let sum = |sign: i64| late_by.iter().map(|late| (sign * late).max(0)).sum::<i64>() as f64 / 1e3;
+        // what is not resolved costs nothing: at most 7 us of a few operations
+        for (name, truth) in [("wait_us", sum(-1)), ("cost_us", sum(1))] {
+            let found = late[own][name].as_f64().unwrap();
+            tool::say(&format!("rank {own} {name}: {found} of {truth} us"));
+            assert!((found - truth).abs() <= 75.0, "rank {own} {name}: {found}, not {truth} us");
+        }
+        let clear = late_by.iter().filter(|late| **late > CLEAR).count() as u64;
+        let all = late_by.iter().filter(|late| **late > 0).count() as u64;
+        assert!((clear..=all).contains(&late[own]["last"].as_u64().unwrap()), "rank {own}: {late}");
+    }
 }
 
 fn has_otf2() -> bool {
@@ -251,6 +272,24 @@ fn both_ways(run: &str) -> ([Vec<Row>; 2], [Value; 2]) {
         rows
     });
     (rows, [recorded.0, archived.0])
+}
+
+/// Without the summary beside it, an archive does not say how many ranks a communicator has: its collectives are not
+/// compared, and the report says so. Messages name their other side.
+#[test]
+fn an_archive_without_a_summary_compares_messages_alone() {
+    if !has_otf2() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let archive = directory.path().join("archive");
+    tool::succeed(tool::tool().arg("replay").arg(tool::run("nodes2x2_train")).arg("--otf2").arg(&archive));
+    std::fs::remove_dir_all(archive.join("nccl")).unwrap();
+    let (report, rows) = report::of(&[archive], &[]);
+    let notes = report["complete"]["notes"].to_string();
+    assert!(notes.contains("The number of ranks of 4 communicators is unknown"), "{notes}");
+    assert_eq!(rows.len(), 960);
+    assert!(rows.iter().all(|row| row.wait.is_some() == (row.messages > 0)));
 }
 
 /// An archive has the operations, times and waits of the recordings, where the GPU has timed all operations.

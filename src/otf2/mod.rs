@@ -65,11 +65,7 @@ pub fn check(directory: &Path) -> Result<(), Otf2Error> {
 ///
 /// When the traces do not fit into one archive, the directory cannot be used, or OTF2 is missing or fails. Then no
 /// archive is left behind.
-pub fn write(
-    directory: &Path,
-    processes: &[ProcessTrace],
-    summary: Option<&Summary>,
-) -> Result<PathBuf, Otf2Error> {
+pub fn write(directory: &Path, processes: &[ProcessTrace], summary: Option<&Summary>) -> Result<PathBuf, Otf2Error> {
     // Checks without access to the file system come first.
     let plan = Plan::new(processes)?;
     let target = Target::prepare(directory)?;

@@ -74,7 +74,7 @@ fn names(directory: &Path) -> Vec<String> {
 /// Returns the error for processes that cannot be written; checks that the directory stays empty.
 fn refusal(processes: &[ProcessTrace]) -> String {
     let directory = tempfile::tempdir().unwrap();
-    let error = write(&directory.path().join("archive"), processes).unwrap_err();
+    let error = write(&directory.path().join("archive"), processes, None).unwrap_err();
     assert_eq!(names(directory.path()), [""; 0]);
     error.to_string()
 }
@@ -158,9 +158,9 @@ fn an_occupied_target_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("note");
     fs::write(&file, "mine").unwrap();
-    let error = write(directory.path(), &processes()).unwrap_err();
+    let error = write(directory.path(), &processes(), None).unwrap_err();
     assert!(matches!(&error, Otf2Error::NotEmpty(named) if named == directory.path()), "{error}");
-    let error = write(&file, &processes()).unwrap_err();
+    let error = write(&file, &processes(), None).unwrap_err();
     assert!(matches!(&error, Otf2Error::NotDirectory(named) if *named == file), "{error}");
     assert_eq!(names(directory.path()), ["note"]);
 }
@@ -169,7 +169,7 @@ fn an_occupied_target_is_refused() {
 fn an_unusable_parent_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     let target = directory.path().join("missing").join("archive");
-    let error = write(&target, &processes()).unwrap_err();
+    let error = write(&target, &processes(), None).unwrap_err();
     assert!(matches!(&error, Otf2Error::Directory { directory, .. } if *directory == target), "{error}");
 
     // SAFETY: geteuid has no preconditions.
@@ -179,7 +179,7 @@ fn an_unusable_parent_is_refused() {
     }
     fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o555)).unwrap();
     let target = directory.path().join("archive");
-    let error = write(&target, &processes()).unwrap_err();
+    let error = write(&target, &processes(), None).unwrap_err();
     assert!(matches!(&error, Otf2Error::Directory { directory, .. } if *directory == target), "{error}");
     assert_eq!(names(directory.path()), [""; 0]);
 }
@@ -191,7 +191,7 @@ fn an_archive_appears_in_a_new_directory() {
     }
     let directory = tempfile::tempdir().unwrap();
     let target = directory.path().join("archive");
-    let anchor = write(&target, &processes()).unwrap();
+    let anchor = write(&target, &processes(), None).unwrap();
     assert_eq!(anchor, target.join("traces.otf2"));
     // No temporary file stays, neither beside the archive nor in it.
     assert_eq!(names(directory.path()), ["archive"]);
@@ -202,7 +202,7 @@ fn an_archive_appears_in_a_new_directory() {
     fs::create_dir(&usual).unwrap();
     assert_eq!(fs::metadata(&target).unwrap().mode(), fs::metadata(&usual).unwrap().mode());
 
-    let error = write(&target, &processes()).unwrap_err();
+    let error = write(&target, &processes(), None).unwrap_err();
     assert!(matches!(error, Otf2Error::NotEmpty(_)), "{error}");
 }
 
@@ -213,7 +213,7 @@ fn an_empty_directory_is_kept() {
     }
     let directory = tempfile::tempdir().unwrap();
     let before = fs::metadata(directory.path()).unwrap();
-    write(directory.path(), &processes()).unwrap();
+    write(directory.path(), &processes(), None).unwrap();
     let after = fs::metadata(directory.path()).unwrap();
     assert_eq!((before.ino(), before.mode()), (after.ino(), after.mode()));
     assert_eq!(names(directory.path()), ["traces", "traces.def", "traces.otf2"]);

@@ -1,5 +1,6 @@
 //! The Score-P that is installed: its tools, and the application compiled with it.
 
+use scorep_substrate::{LANE_SYMBOLS, MEASUREMENT_LIBRARY};
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -79,9 +80,22 @@ pub(crate) fn compiled(name: &str, source: &str, flags: &[&str], compiler: &[&st
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::create_dir_all(&directory).unwrap();
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(source);
+    let (name, exports) = if is_shared() { (name, vec![]) } else { (MEASUREMENT_LIBRARY, exports()) };
     let program = directory.join(name);
     let mut scorep = command("scorep");
     scorep.args(["--user", "--nocompiler"]).args(flags).args(compiler).args(["-std=gnu11", "-O1", "-g"]);
-    say(scorep.arg(source).arg("-o").arg(&program).args(["-ldl", "-lpthread"]).current_dir(&directory));
+    say(scorep.arg(source).arg("-o").arg(&program).args(["-ldl", "-lpthread"]).args(exports).current_dir(&directory));
     program
+}
+
+/// Whether programs load Score-P as a library.
+fn is_shared() -> bool {
+    say(command("scorep-info").arg("config-summary")).contains("shared=yes")
+}
+
+/// Flags with which a program that holds Score-P itself takes the place of its library: it exports the library's
+/// functions, and must have its name.
+fn exports() -> Vec<String> {
+    let names = LANE_SYMBOLS.iter().map(|name| format!("-Wl,-u,{}", name.to_string_lossy()));
+    names.chain(["-rdynamic".to_owned()]).collect()
 }

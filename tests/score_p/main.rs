@@ -79,7 +79,9 @@ fn the_trace_and_recordings_say_the_same() {
     let scratch = tempfile::tempdir().unwrap();
     let recordings = scratch.path().join("recordings");
     let settings = [("NCCL_SCOREP_RECORD", recordings.to_str().unwrap())];
-    let Some(job) = check(Model::Mpi, &captures("nodes2x2_train"), &[], &settings, &Expected::default()) else { return };
+    let Some(job) = check(Model::Mpi, &captures("nodes2x2_train"), &[], &settings, &Expected::default()) else {
+        return;
+    };
     reported::compare(&job, &recordings);
 }
 
