@@ -5,6 +5,10 @@
 #[path = "score_p/installation.rs"]
 #[allow(dead_code, reason = "Score-P is not needed here")]
 mod installation;
+#[path = "support/repeated/mod.rs"]
+mod repeated;
+#[path = "support/synthetic/mod.rs"]
+mod synthetic;
 #[path = "support/tool/mod.rs"]
 mod tool;
 #[path = "score_p/trace.rs"]
@@ -39,6 +43,19 @@ fn rows(opened: &Opened) -> Vec<Vec<Operation>> {
     assert!(problems.is_empty(), "{problems:?}");
     let of_process = |process| opened.tables.operations(process).unwrap().map(Result::unwrap).collect();
     (0..opened.job.processes.len()).map(of_process).collect()
+}
+
+/// Whether count and type, which are the line's, make the bytes, which are the library's.
+fn is_of_its_line(row: &Operation) -> bool {
+    let size = match row.datatype.text().as_str() {
+        "ncclInt8" | "ncclUint8" | "ncclFloat8e4m3" | "ncclFloat8e5m2" => 1,
+        "ncclFloat16" | "ncclBfloat16" => 2,
+        "ncclInt32" | "ncclUint32" | "ncclFloat32" => 4,
+        "ncclInt64" | "ncclUint64" | "ncclFloat64" => 8,
+        // no type has this name
+        _ => return row.bytes == 0,
+    };
+    row.count.is_some_and(|count| count * size == row.bytes)
 }
 
 /// Communicator, rank, kind, function and peer.
@@ -109,7 +126,7 @@ fn the_rows_of_all_recorded_runs_are_those_that_the_summary_counts() {
             let [begin, end] = opened.job.processes[process].span;
             for row in rows {
                 // each row has found its line in the recording
-                assert!(row.count.is_some() && row.group.is_some(), "{run}: {row:?}");
+                assert!(is_of_its_line(row) && row.group.is_some(), "{run}: {row:?}");
                 assert!((begin..=end).contains(&row.enqueued) && row.kernel <= row.order, "{run}: {row:?}");
                 assert!(row.time.is_none_or(|time| time.stop - time.start == row.duration), "{run}: {row:?}");
                 assert!(opened.job.gpu(row.comm, row.rank).is_some(), "{run}: {row:?}");
@@ -120,6 +137,24 @@ fn the_rows_of_all_recorded_runs_are_those_that_the_summary_counts() {
         // nothing is left over beside the tables
         let names = to.path().read_dir().unwrap().map(|it| it.unwrap().file_name().into_string().unwrap());
         assert!(names.into_iter().all(|name| name.starts_with("process=")), "{run}");
+    }
+}
+
+/// Captures of all interfaces, threads and habits, made from seeds: each operation finds its line.
+#[test]
+fn the_rows_of_synthetic_runs_are_those_that_the_summary_counts() {
+    for seed in 0..12 {
+        let directory = TempDir::new().unwrap();
+        let [captures, to] = ["captures", "tables"].map(|name| directory.path().join(name));
+        synthetic::Run::new(seed, seed % 4 == 3).write(&captures);
+        tool::succeed(&mut table(&[&captures], &to));
+        let summary = tool::summary(tool::tool().arg("replay").arg(&captures).args(["--format", "json"]));
+        let rows = rows(&Tables::open(&[to])).concat();
+        rows.iter().for_each(|row| assert!(is_of_its_line(row), "seed {seed}: {row:?}"));
+        let (found, counted) = (sums(&rows), sums_of_summary(&summary));
+        for key in found.keys().chain(counted.keys()) {
+            assert_eq!(found.get(key), counted.get(key), "seed {seed}: {key:?}");
+        }
     }
 }
 
@@ -271,4 +306,42 @@ fn recordings_of_one_process_are_refused() {
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.code() == Some(1) && said.contains("are recordings of one process"), "{said}");
     assert_eq!(to.path().read_dir().unwrap().count(), 0);
+}
+
+/// Peak of the tool's memory and of its children's, KiB.
+#[expect(clippy::zombie_processes, reason = "wait4 waits for it, and gives what it has used")]
+fn peak(command: &mut Command) -> i64 {
+    let child = command.stdout(std::process::Stdio::null()).spawn().unwrap();
+    let mut status = 0;
+    // SAFETY: a structure of numbers, for which zeros are valid.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: the arguments are this process' own child and places that wait4 fills in.
+    let ended = unsafe { libc::wait4(child.id().cast_signed(), &raw mut status, 0, &raw mut usage) };
+    assert!(ended == child.id().cast_signed() && status == 0, "{command:?}: {status}");
+    usage.ru_maxrss
+}
+
+/// Longer than what any part keeps in memory: 2^18 lines of a recording, a row group of 32,768 rows.
+#[test]
+fn memory_does_not_grow_with_the_length() {
+    let (directory, to) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let capture = directory.path().join("long.jsonl.gz");
+    let peaks = [25_000, 75_000].map(|operations| {
+        repeated::write(&capture, operations);
+        peak(&mut table(&[&capture], to.path()))
+    });
+    // the files have taken over from memory between the two: some 6 MiB. Maps of handles would take 16 MiB more
+    assert!(peaks[1] - peaks[0] < 10 << 10, "{peaks:?} KiB");
+    let rows = rows(&Tables::open(&[to.path().into()])).remove(0);
+    assert_eq!(rows.len(), 75_000);
+    for (row, number) in rows.iter().zip(0..) {
+        let begin = repeated::MONO0 + (number + 1) * repeated::STEP;
+        assert_eq!((row.sequence, row.order, row.kernel), (Some(number), 2 * number + 1, 2 * number + 1));
+        assert_eq!((row.enqueued, row.duration, row.source), (begin + 1000, repeated::length(number), Source::Stamps));
+        assert_eq!((row.bytes, row.count, row.replay, row.group), (4096, Some(1024), 0, Some(number * 6 + 1)));
+        // the true begin lies within the bounds: at most 2 us earlier than the most likely one, as stamps are told late
+        let time = row.time.unwrap();
+        let [earliest, latest] = [time.start - time.clock[0], time.start + time.clock[1]];
+        assert!((earliest..=latest).contains(&(begin + 50_000)), "{row:?}");
+    }
 }

@@ -104,9 +104,3 @@ impl Archive {
         self.definitions.locations.iter().filter(move |location| Some(location.group) == number && location.events > 0)
     }
 }
-
-/// Converts ticks of an archive to nanoseconds since its begin, rounded down.
-fn nanoseconds(definitions: &Definitions, ticks: u64) -> u64 {
-    let since = u128::from(ticks.saturating_sub(definitions.begin));
-    (since * 1_000_000_000 / u128::from(definitions.ticks_per_second)).try_into().unwrap_or(u64::MAX)
-}

@@ -1,7 +1,6 @@
 //! The operations of a process' lanes, one after the other in the order of their begins.
 
 use super::lane;
-use super::nanoseconds;
 use crate::otf2::Otf2Error;
 use crate::otf2::reader::{Definitions, Event, Events, Reader};
 use common::name::Name;
@@ -9,6 +8,9 @@ use report::job::{Operation, Source, Time};
 use std::collections::{HashMap, VecDeque};
 use std::ffi::CString;
 
+/// Uncertainty of the GPU's clock that is assumed, nanoseconds, since an archive does not say it. It is above those of
+/// recordings (some microseconds), so that the likely error of GPU times is what counts.
+const CLOCK: u64 = 100_000;
 /// Events that are read of a lane at a time.
 const PIECE: u64 = 4096;
 
@@ -129,7 +131,7 @@ impl Lane<'_> {
         let Self { comm, rank, events, ready, open, is_over } = self;
         let text = |number: Option<u32>| number.and_then(|number| definitions.strings.get(&number));
         let more = events.read(PIECE, &mut |ticks, event| {
-            let time = nanoseconds(definitions, ticks);
+            let time = definitions.nanoseconds(ticks);
             match event {
                 Event::Enter(region, attributes) => {
                     let region = definitions.regions.get(&region).map_or("", String::as_str);
@@ -161,7 +163,7 @@ impl Lane<'_> {
                 Event::Leave => {
                     if let Some(mut operation) = open.take() {
                         operation.duration = time.saturating_sub(operation.enqueued);
-                        let gpu = Time { start: operation.enqueued, stop: time, ..Time::default() };
+                        let gpu = Time { start: operation.enqueued, stop: time, clock: [CLOCK; 2], ahead: 0 };
                         operation.time = operation.source.is_gpu().then_some(gpu);
                         ready.push_back(operation);
                     }

@@ -1,6 +1,5 @@
 //! Intervals of regions in an archive: kernels of the computation, and the user's steps.
 
-use super::nanoseconds;
 use crate::otf2::Otf2Error;
 use crate::otf2::reader::{Definitions, Event, Reader};
 
@@ -70,11 +69,11 @@ fn each(
     let mut events = reader.events(location)?;
     let mut open: Vec<(u32, u64)> = Vec::new();
     while events.read(PIECE, &mut |ticks, event| match event {
-        Event::Enter(region, _) => open.push((region, nanoseconds(definitions, ticks))),
+        Event::Enter(region, _) => open.push((region, definitions.nanoseconds(ticks))),
         Event::Leave => {
             if let Some((region, begin)) = open.pop() {
                 let name = definitions.regions.get(&region).map_or("", String::as_str);
-                pass(name, [begin, nanoseconds(definitions, ticks)]);
+                pass(name, [begin, definitions.nanoseconds(ticks)]);
             }
         }
         Event::Metric(..) => {}

@@ -98,7 +98,7 @@ fn process() -> ProcessTrace {
 fn archive() -> Option<(tempfile::TempDir, Archive)> {
     let directory = tempfile::tempdir().unwrap();
     let place = directory.path().join("archive");
-    match otf2::write(&place, &[process()]) {
+    match otf2::write(&place, &[process()], None) {
         Ok(anchor) => Some((directory, Archive::open(&anchor).unwrap())),
         Err(otf2::Otf2Error::Library(reason)) => {
             println!("skipped: {reason}");

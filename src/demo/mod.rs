@@ -1,4 +1,5 @@
-//! `scorep-nccl demo`: replays two recorded runs, prints their figures, and writes traces and two pictures.
+//! `scorep-nccl demo`: replays two recorded runs, prints their figures, writes traces and two pictures, and ends with
+//! the report of one of them.
 
 mod brought;
 
@@ -8,6 +9,7 @@ use crate::picture::timeline::{Group, Timeline};
 use crate::picture::{fit, recorded, rows, timeline};
 use crate::replay::request::WINDOW_SECONDS;
 use crate::replay::{self, ReplayError, Request};
+use crate::report::command as report_command;
 use common::report::{self, View};
 use common::run_sums::Transfer;
 use common::summary::{Summary, Transfers};
@@ -77,7 +79,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
         }
         output::text(&(text + "\n"))?;
     }
-    Ok(())
+    output::write(format!("== {TIMELINE_RUN}: the report\n\n"))?;
+    let page = arguments.output.join("report.html");
+    report_command::with_page(captures.join(TIMELINE_RUN), page.clone(), arguments.library.clone())?;
+    output::text(&format!("\nreport:  {} (open it in a browser; docs/report.md explains it)\n", page.display()))
 }
 
 fn summary_path(arguments: &Arguments, name: &str) -> PathBuf {

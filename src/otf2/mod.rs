@@ -32,15 +32,21 @@ mod target;
 #[cfg(test)]
 mod tests;
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::trace::ProcessTrace;
+use common::files;
+use common::summary::Summary;
 
 use archive::Archive;
 use plan::Plan;
 use target::Target;
 
 pub use error::{LibraryError, Otf2Error};
+
+/// Place of the job's summary in the directory of an archive, as in an experiment of Score-P's.
+pub const SUMMARY: &str = "nccl/summary.json";
 
 /// Checks as far as possible without one whether an archive could be written to `directory`.
 ///
@@ -52,13 +58,18 @@ pub fn check(directory: &Path) -> Result<(), Otf2Error> {
     Target::prepare(directory).map(drop)
 }
 
-/// Writes all processes as one archive into `directory`, which must be missing or empty; returns the anchor file.
+/// Writes all processes as one archive into `directory`, which must be missing or empty; returns the anchor file. The
+/// job's summary comes beside it: lanes do not say how many ranks a communicator has.
 ///
 /// # Errors
 ///
 /// When the traces do not fit into one archive, the directory cannot be used, or OTF2 is missing or fails. Then no
 /// archive is left behind.
-pub fn write(directory: &Path, processes: &[ProcessTrace]) -> Result<PathBuf, Otf2Error> {
+pub fn write(
+    directory: &Path,
+    processes: &[ProcessTrace],
+    summary: Option<&Summary>,
+) -> Result<PathBuf, Otf2Error> {
     // Checks without access to the file system come first.
     let plan = Plan::new(processes)?;
     let target = Target::prepare(directory)?;
@@ -66,5 +77,11 @@ pub fn write(directory: &Path, processes: &[ProcessTrace]) -> Result<PathBuf, Ot
     let counts = events::write(&archive, &plan)?;
     definitions::write(&archive, &plan, &counts)?;
     archive.close()?;
+    if let Some(summary) = summary {
+        let failed = |source| Otf2Error::Directory { directory: directory.to_owned(), source };
+        let path = target.staging().join(SUMMARY);
+        path.parent().map_or(Ok(()), fs::create_dir_all).map_err(failed)?;
+        files::write_json(&path, summary).map_err(failed)?;
+    }
     target.publish()
 }

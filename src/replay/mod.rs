@@ -122,7 +122,8 @@ pub(crate) fn replay(request: &Request) -> Result<Outcome, ReplayError> {
         clocks::bring_together(&mut summary, &mut traces, &captures, &arrivals, request.lateness);
     }
     name_jobs(&summary, &mut traces);
-    let trace = request.otf2.as_deref().map(|directory| otf2::write(directory, &traces)).transpose()?;
+    let trace =
+        request.otf2.as_deref().map(|directory| otf2::write(directory, &traces, Some(&summary))).transpose()?;
     if let Some(path) = &request.summary {
         leftovers::undisturbed(|| files::write_json(path, &summary)).map_err(|error| ReplayError::io(path, error))?;
     }

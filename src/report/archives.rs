@@ -1,9 +1,10 @@
 //! Archives as tables: the operations of each process, with kernels and regions beside them.
 
 use crate::archive::Archive;
+use crate::otf2::SUMMARY;
 use report::job::Unreadable;
 use report::table::{About, Made, Writer};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// What archives have beside operations, by the id of the process.
@@ -42,12 +43,14 @@ fn one(anchor: &Path, to: &Path, region: Option<&str>, archived: &mut Archived) 
     let regions = region.map(|name| archive.regions(name)).transpose().map_err(words)?.flatten();
     let sizes = sizes(anchor);
     let mut any = false;
+    let mut unknown = BTreeSet::new();
     for place in 0..archive.processes() {
         let Some((process, ranks)) = archive.process(place, &file) else { continue };
         if ranks.is_empty() {
             continue;
         }
         any = true;
+        unknown.extend(ranks.iter().map(|rank| rank.comm).filter(|comm| !sizes.contains_key(comm)));
         let made = |rank: crate::archive::ArchivedRank| {
             let (nranks, nnodes, name) = sizes.get(&rank.comm).cloned().unwrap_or_default();
             Made { comm: format!("{:016x}", rank.comm), name, nranks, nnodes, rank: rank.rank, made: 0 }
@@ -68,6 +71,14 @@ fn one(anchor: &Path, to: &Path, region: Option<&str>, archived: &mut Archived) 
             archived.regions.insert(id, of(&regions.by_process));
         }
     }
+    if !unknown.is_empty() {
+        archived.notes.push(format!(
+            "The number of ranks of {} communicators is unknown, so their collectives are not compared: {} does not \
+             name them.",
+            unknown.len(),
+            anchor.with_file_name(SUMMARY).display()
+        ));
+    }
     match any {
         true => Ok(()),
         false => {
@@ -78,7 +89,7 @@ fn one(anchor: &Path, to: &Path, region: Option<&str>, archived: &mut Archived) 
 
 /// Number of ranks, number of nodes and name of each communicator, by the job's summary beside the archive.
 fn sizes(anchor: &Path) -> BTreeMap<u64, (i32, i32, String)> {
-    let summary = anchor.with_file_name("nccl").join("summary.json");
+    let summary = anchor.with_file_name(SUMMARY);
     let summary = std::fs::read(summary).ok().and_then(|text| serde_json::from_slice(&text).ok());
     let summary: Option<common::summary::Summary> = summary;
     let communicators = summary.map(|summary| summary.communicators).unwrap_or_default();

@@ -51,6 +51,15 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), String> {
     }
 }
 
+/// Makes the report of some recordings, writes its page, and prints its answers.
+///
+/// # Errors
+/// In words.
+pub(crate) fn with_page(recordings: PathBuf, page: PathBuf, library: Option<PathBuf>) -> Result<(), String> {
+    let facts = facts::Given::none(library);
+    run(Arguments { inputs: vec![recordings], facts, outputs: outputs::Forms::page(page), show_step: None })
+}
+
 /// Looks at the inputs.
 ///
 /// # Errors

@@ -30,6 +30,11 @@ pub(crate) struct Given {
 }
 
 impl Given {
+    /// No facts, and the library, where it is not beside this program.
+    pub(crate) fn none(library: Option<PathBuf>) -> Self {
+        Self { library, ..Self::default() }
+    }
+
     /// Reads the files of facts.
     ///
     /// # Errors

@@ -44,6 +44,11 @@ fn chapters() -> clap::builder::PossibleValuesParser {
 }
 
 impl Forms {
+    /// The answers on the terminal and a page, with rows as by default.
+    pub(super) fn page(place: PathBuf) -> Self {
+        Self { html: Some(place), top: common::report::ROWS, ..Self::default() }
+    }
+
     /// Rows of each table.
     pub(super) fn rows(&self) -> usize {
         usize::try_from(self.top).unwrap_or(usize::MAX)

@@ -94,7 +94,7 @@ fn table_one(arguments: &Arguments) -> Result<(), String> {
             joined.unmatched
         ));
     }
-    let about = about(&recording, lines.into_made(), summary).map_err(|error| at(capture, &error))?;
+    let about = about(&recording, lines.into_made(), summary, joined.left_out).map_err(|error| at(capture, &error))?;
     let mut writer = Writer::create(dataset, &about.process.id).map_err(|error| error.to_string())?;
     while let Some(operation) = joined.next().map_err(|error| at(scratch, &error))? {
         writer.push(&operation).map_err(|error| error.to_string())?;
@@ -103,8 +103,8 @@ fn table_one(arguments: &Arguments) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns what the table says of the process.
-fn about(recording: &Recording, communicators: Vec<Made>, summary: &Path) -> Result<About, String> {
+/// Returns what the table says of the process, of whose operations `left_out` are not in the table.
+fn about(recording: &Recording, communicators: Vec<Made>, summary: &Path, left_out: u64) -> Result<About, String> {
     let read = std::fs::read(summary).map_err(|_| "the library wrote no summary".to_owned())?;
     let summary: Summary = serde_json::from_slice(&read).map_err(|error| error.to_string())?;
     let survey = &recording.survey;
@@ -121,7 +121,7 @@ fn about(recording: &Recording, communicators: Vec<Made>, summary: &Path) -> Res
         mono0: *mono0,
         span: [survey.begin, survey.end].map(|t| mono0.saturating_add(t)),
         // the summary's includes the recording's
-        dropped: of_process.map_or(*dropped, |process| process.dropped),
+        dropped: of_process.map_or(*dropped, |process| process.dropped).saturating_add(left_out),
         unfinished: of_process.map_or(0, |process| process.unfinished),
         invisible: of_process.map_or(0, |process| process.invisible),
         complete: survey.is_complete,

@@ -239,3 +239,100 @@ impl Lines {
         name
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capture::Meta;
+
+    fn lines(api: u32) -> Lines {
+        let origin = Default::default();
+        Lines::new(&Survey::new(Meta { api, mask: 0, pid: 1, real0: 0, mono0: 1000, dropped: 0, full: None, origin }))
+    }
+
+    /// Takes an event of thread 1 in context 1 in, at the time `t`.
+    fn start(lines: &mut Lines, t: u64, (h, parent): (u64, u64), event: Event) -> Option<Started> {
+        lines.take(&Call { t, tid: 1, line: 1, what: What::Start { ctx: 1, h, parent, rank: 6, event } })
+    }
+
+    fn init(lines: &mut Lines) {
+        let what = What::Init { ctx: 1, comm: 7, name: Some("dp".into()), nnodes: 1, nranks: 8, rank: 5 };
+        assert!(lines.take(&Call { t: 1, tid: 1, line: 1, what }).is_none());
+    }
+
+    fn coll(seq: u64) -> Event {
+        let (func, dtype) = (Some("Reduce".into()), Some("ncclFloat32".into()));
+        Event::Coll { seq, func, count: 10, dtype, root: 3, nch: 1, nwarps: 1, algo: None, proto: None }
+    }
+
+    fn api(stream: u64, graph: bool) -> Event {
+        Event::CollApi { func: Some("Reduce".into()), count: 10, dtype: None, root: 3, stream, graph }
+    }
+
+    fn p2p() -> Event {
+        Event::P2p { func: Some("Send".into()), count: 4, dtype: Some("ncclInt8".into()), peer: 2, nch: 1 }
+    }
+
+    #[test]
+    fn an_operation_has_the_facts_of_its_call() {
+        let mut lines = lines(5);
+        init(&mut lines);
+        start(&mut lines, 10, (1, 0), Event::GroupApi { depth: 1, graph: false });
+        start(&mut lines, 20, (2, 1), api(0xabc, false));
+        start(&mut lines, 30, (3, 1), Event::P2pApi { func: None, count: 4, dtype: None, stream: 0xdef, graph: false });
+        let reduce = start(&mut lines, 40, (4, 2), coll(0)).unwrap();
+        let send = start(&mut lines, 50, (5, 3), p2p()).unwrap();
+        assert_eq!((reduce.start, reduce.rank, reduce.order), (1040, Rank { comm: 7, rank: 5 }, 2));
+        let facts = |facts: Facts| (facts.enqueued, facts.count, facts.root, facts.group, facts.stream, facts.replay);
+        assert_eq!(facts(reduce.facts), (1020, 10, Some(3), Some(1), 1, 0));
+        assert_eq!((send.order, facts(send.facts)), (3, (1030, 4, None, Some(1), 2, 0)));
+        assert_eq!([reduce, send].map(|it| it.facts.datatype.text()), ["ncclFloat32", "ncclInt8"]);
+        let made = lines.into_made();
+        let expected = ("0000000000000007", "dp", 8, 1, 5, 1001);
+        let made = (&*made[0].comm, &*made[0].name, made[0].nranks, made[0].nnodes, made[0].rank, made[0].made);
+        assert_eq!(made, expected);
+    }
+
+    #[test]
+    fn replays_of_a_captured_call_have_their_own_groups_and_no_stream() {
+        let mut lines = lines(5);
+        init(&mut lines);
+        start(&mut lines, 10, (1, 0), Event::GroupApi { depth: 1, graph: true });
+        start(&mut lines, 20, (2, 1), api(0xabc, false));
+        let mut replays = Vec::new();
+        for (t, h) in [(100, 10), (200, 20)] {
+            start(&mut lines, t, (h, 0), Event::Group);
+            let facts = start(&mut lines, t + 1, (h + 1, 2), coll(9)).unwrap().facts;
+            replays.push((facts.enqueued, facts.group, facts.stream, facts.replay));
+            lines.take(&Call { t: t + 2, tid: 1, line: 1, what: What::Stop { h } });
+        }
+        assert_eq!(replays, [(1101, Some(10), 0, 0), (1201, Some(20), 0, 1)]);
+        // the group has stopped
+        assert_eq!(start(&mut lines, 300, (30, 2), coll(9)).unwrap().facts.group, None);
+    }
+
+    /// Up to v4 there are no API calls, up to v3 the rank is known from operations alone.
+    #[test]
+    fn older_interfaces_tell_of_groups_alone() {
+        let mut lines = lines(3);
+        init(&mut lines);
+        start(&mut lines, 10, (1, 0), Event::Group);
+        let send = start(&mut lines, 20, (2, 1), p2p()).unwrap();
+        assert_eq!((send.rank.rank, send.order, send.facts.group, send.facts.enqueued), (6, 0, Some(1), 1020));
+    }
+
+    #[test]
+    fn calls_are_forgotten_one_day_and_captured_ones_never() {
+        let mut lines = lines(5);
+        init(&mut lines);
+        for h in 1..=CALLS as u64 + 2 {
+            start(&mut lines, h, (h, 0), api(1, h == 2));
+        }
+        assert_eq!(
+            (lines.calls.len(), lines.calls.contains_key(&1), lines.calls.contains_key(&2)),
+            (CALLS + 1, false, true)
+        );
+        lines.take(&Call { t: 1, tid: 1, line: 1, what: What::Finalize { ctx: 1 } });
+        assert!(start(&mut lines, 1, (1 << 40, 0), coll(0)).is_none());
+    }
+}

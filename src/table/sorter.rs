@@ -7,7 +7,7 @@ use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 /// Memory for the records that are sorted at a time, bytes.
-const MEMORY: usize = 16 << 20;
+const MEMORY: usize = 4 << 20;
 
 /// Takes the records in, in any order.
 pub(super) struct Sorter<const N: usize> {

@@ -16,13 +16,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// The crates, by the file of their root module.
-const CRATES: [&str; 5] = [
-    "common/src/lib.rs",
-    "nccl-plugin/src/lib.rs",
-    "scorep-substrate/src/lib.rs",
-    "report/src/lib.rs",
-    "src/main.rs",
-];
+const CRATES: [&str; 5] =
+    ["common/src/lib.rs", "nccl-plugin/src/lib.rs", "scorep-substrate/src/lib.rs", "report/src/lib.rs", "src/main.rs"];
 
 struct Crate {
     modules: BTreeMap<Name, Module>,

@@ -19,6 +19,9 @@ mod profile;
 #[path = "../support/reference/mod.rs"]
 mod reference;
 mod replayed;
+#[path = "../support/report/mod.rs"]
+mod report;
+mod reported;
 mod series;
 mod snippets;
 mod summaries;
@@ -65,6 +68,19 @@ fn a_job_of_four_ranks() {
     let timed: usize = summaries::gpu_timed(&job.summaries()).values().sum();
     assert_eq!(timed, 4 * 240);
     documented::run(&job);
+}
+
+/// The trace and the recordings of one run make the same report.
+#[test]
+fn the_trace_and_recordings_say_the_same() {
+    if !installation::is_there(Model::Mpi) {
+        return;
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    let recordings = scratch.path().join("recordings");
+    let settings = [("NCCL_SCOREP_RECORD", recordings.to_str().unwrap())];
+    let Some(job) = check(Model::Mpi, &captures("nodes2x2_train"), &[], &settings, &Expected::default()) else { return };
+    reported::compare(&job, &recordings);
 }
 
 #[test]

@@ -21,5 +21,7 @@ pub mod steps;
 pub mod stepwise;
 pub mod summaries;
 pub mod swim;
+#[cfg(test)]
+mod through;
 pub mod unfinished;
 pub mod whole;

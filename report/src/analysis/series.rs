@@ -1,8 +1,8 @@
 //! Median transfers by step, for the comparison of two jobs.
 //!
 //! Without steps, a hundred equal slices of the job stand for them. A row of a communicator keeps the medians of at
-//! most 512 steps. When there are more, every second one is given up: which ones, a hash of the step's number says, so that
-//! all rows keep the same steps and no pattern of the job decides.
+//! most 512 steps. When there are more, every second one is given up: which ones, a hash of the step's number says, so
+//! that all rows keep the same steps and no pattern of the job decides.
 
 use super::factor::moved;
 use super::sizes::{BySize, Merge};

@@ -80,6 +80,7 @@ pub fn report(
     let clock = |process: usize, own: u64| clocks.error_of(process).map(|_| clocks.time(process, own));
     let begin = (0..job.processes.len()).filter_map(|process| clock(process, job.processes[process].span[0])).min();
     let compared = complete::Clocks { nodes: clocks.count() as u64, error: clocks.error() };
+    parts.found.add(counts.foreign, 0);
     let mut complete = parts.found.finish(job, inputs, &compared);
     let by_step = parts.stepwise.finish(job);
     complete.notes.extend(notes);
@@ -88,6 +89,7 @@ pub fn report(
         let foreign = counts.foreign;
         complete.notes.push(format!("{foreign} operations are of communicators that no process introduces: left out."));
     }
+    let steps = by_step.steps.known().map(|steps| steps.count);
     let mut speed = parts.speed.finish(job, &named, &options.links);
     if let crate::answer::Part::Known(speed) = &mut speed {
         speed.link = link;
@@ -99,7 +101,7 @@ pub fn report(
         steps: by_step.steps,
         budget: by_step.budget,
         phases: by_step.phases,
-        late: parts.late.finish(job),
+        late: parts.late.finish(job, steps),
         speed,
         pairs: parts.pairs.finish(job, &transfers),
         communicators: parts.usage.finish(job, &named, &clock, begin),
@@ -144,12 +146,12 @@ impl Listener for Parts<'_> {
 
     fn call(&mut self, job: &Job, judged: &Judged) {
         self.found.call(job, judged);
-        self.late.call(job, judged);
         self.speed.call(job, judged);
         self.pairs.call(job, judged);
         self.usage.call(job, judged);
         self.courses.call(job, judged);
         self.stepwise.call(job, judged);
+        self.late.add(judged, self.stepwise.step().is_some());
         self.series.call(job, judged, self.stepwise.step());
     }
 }

@@ -5,9 +5,12 @@ use serde::{Deserialize, Serialize};
 /// Waits, and for whom.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Late {
+    /// Number of steps, behind the warm-up, that `ranks` and `worst` are of; 0 if they are of the whole recording.
+    #[serde(default)]
+    pub steps: u64,
     /// By GPU, in the order of [`super::Report::gpus`].
     pub ranks: Vec<RankLate>,
-    /// Operations whose ranks' times were compared.
+    /// Operations of the whole recording whose ranks' times were compared.
     pub compared: u64,
     /// Those of `compared` whose last rank is known.
     pub resolved: u64,

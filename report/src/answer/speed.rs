@@ -9,9 +9,9 @@ pub struct Speed {
     pub rows: Vec<SpeedRow>,
     /// Where the link's rate is from; `None` without one.
     pub link: Option<String>,
-    /// Whether the rows are sums of summaries. Then `count` and `compared` (those with a GPU time) are of all ranks, the
-    /// bytes are a mean, and `min_us` and `max_us` are of the durations, with waiting. Rows with a range of bytes are of
-    /// a job summary's `bandwidth`: their `busbw` is by the least time over the ranks.
+    /// Whether the rows are sums of summaries. Then `count` and `compared` (those with a GPU time) are of all ranks,
+    /// the bytes are a mean, and `min_us` and `max_us` are of the durations, with waiting. Rows with a range of bytes
+    /// are of a job summary's `bandwidth`: their `busbw` is by the least time over the ranks.
     #[serde(default)]
     pub of_sums: bool,
 }

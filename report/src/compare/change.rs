@@ -1,8 +1,8 @@
 //! The change of a median, and its interval by the bootstrap.
 //!
-//! Each of the resamples draws as many steps as there are, with replacement, from either report. The interval is from the
-//! 2.5th to the 97.5th percentile of the resamples' changes (B. Efron, R. Tibshirani, An Introduction to the Bootstrap,
-//! chapter 13).
+//! Each of the resamples draws as many steps as there are, with replacement, from either report. The interval is from
+//! the 2.5th to the 97.5th percentile of the resamples' changes (B. Efron, R. Tibshirani, An Introduction to the
+//! Bootstrap, chapter 13).
 
 use crate::analysis::series::median;
 

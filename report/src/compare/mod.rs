@@ -1,8 +1,8 @@
 //! Two reports compared: is communication slower than it was?
 //!
-//! Rows are joined by dimension, function and size. The change of a row is the median transfer of the second report over
-//! that of the first, less 1, with an interval of 95 % bootstrapped over steps. A row is worse if its change is above
-//! the threshold and the interval leaves out 0.
+//! Rows are joined by dimension, function and size. The change of a row is the median transfer of the second report
+//! over that of the first, less 1, with an interval of 95 % bootstrapped over steps. A row is worse if its change is
+//! above the threshold and the interval leaves out 0.
 
 mod change;
 mod join;

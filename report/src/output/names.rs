@@ -6,12 +6,15 @@ use rustc_hash::FxHashMap;
 /// Least number of first digits of a communicator's id, of 16; they distinguish the communicators of most jobs.
 const DIGITS: usize = 8;
 
+/// Largest number of letters of members that are in a communicator's name.
+const MEMBERS: usize = 12;
+
 /// The names of a report.
 #[derive(Debug)]
 pub(crate) struct Names<'a> {
     gpus: &'a [String],
-    communicators: FxHashMap<&'a str, &'a Made>,
-    /// Number of first digits of ids that distinguishes the communicators without a name.
+    communicators: FxHashMap<&'a str, String>,
+    /// Number of first digits of ids that distinguishes the communicators without a name of their own.
     digits: usize,
 }
 
@@ -19,10 +22,34 @@ impl<'a> Names<'a> {
     /// Takes the names of a report.
     pub(crate) fn of(report: &'a Report) -> Self {
         let rows = report.communicators.known().map_or(&[][..], |communicators| &communicators.rows);
-        let communicators: FxHashMap<_, _> = rows.iter().map(|made| (made.comm.as_str(), made)).collect();
+        let (mut by_name, mut by_members) = (FxHashMap::default(), FxHashMap::default());
+        for made in rows {
+            *by_name.entry(&made.name).or_insert(0_usize) += 1;
+            *by_members.entry((&made.name, &made.members)).or_insert(0_usize) += 1;
+        }
+        // frameworks give all groups of a dimension one name
+        let own = |made: &Made| match made.name.as_str() {
+            "" => None,
+            name if by_name.get(&made.name) == Some(&1) => Some(name.to_owned()),
+            name => {
+                let is_distinct = by_members.get(&(&made.name, &made.members)) == Some(&1);
+                let is_short = (1..=MEMBERS).contains(&made.members.chars().count());
+                (is_distinct && is_short).then(|| format!("{name} {}", made.members))
+            }
+        };
         let nameless: Vec<&str> =
-            rows.iter().filter(|made| made.name.is_empty()).map(|made| made.comm.as_str()).collect();
+            rows.iter().filter(|made| own(made).is_none()).map(|made| made.comm.as_str()).collect();
         let digits = (DIGITS..2 * DIGITS).find(|digits| are_distinct(&nameless, *digits)).unwrap_or(2 * DIGITS);
+        let text = |made: &Made| {
+            let name = own(made).unwrap_or_else(|| first(&made.comm, digits).to_owned());
+            match made.dimension.name.as_str() {
+                "" | "unknown" => name,
+                // the name may say no more than its dimension
+                dimension if begins_with(&name, dimension) => format!("{dimension}{}", rest(&name, dimension.len())),
+                dimension => format!("{dimension} {name}"),
+            }
+        };
+        let communicators = rows.iter().map(|made| (made.comm.as_str(), text(made))).collect();
         Self { gpus: &report.gpus, communicators, digits }
     }
 
@@ -37,15 +64,21 @@ impl<'a> Names<'a> {
         if last <= from { self.gpu(from) } else { format!("{} to {}", self.gpu(from), self.gpu(last)) }
     }
 
-    /// Returns the communicator's dimension, if it is known, and its name, or else its id.
+    /// Returns the communicator's dimension, if it is known, and its name, with its members if others have the same
+    /// name, or else its id.
     pub(crate) fn communicator(&self, comm: &str) -> String {
-        let Some(made) = self.communicators.get(comm) else { return first(comm, self.digits).to_owned() };
-        let name = if made.name.is_empty() { first(comm, self.digits) } else { &made.name };
-        match made.dimension.name.as_str() {
-            "" | "unknown" => name.to_owned(),
-            dimension => format!("{dimension} {name}"),
-        }
+        self.communicators.get(comm).cloned().unwrap_or_else(|| first(comm, self.digits).to_owned())
     }
+}
+
+/// Returns whether the first word of a name is this dimension, in letters of any size.
+fn begins_with(name: &str, dimension: &str) -> bool {
+    name.split(' ').next().is_some_and(|word| word.eq_ignore_ascii_case(dimension))
+}
+
+/// Returns a name without its first letters.
+fn rest(name: &str, letters: usize) -> &str {
+    name.get(letters..).unwrap_or_default()
 }
 
 /// Returns the first digits of an id.
@@ -80,12 +113,18 @@ mod tests {
             made("00000000aaab0002", "", "TP"),
             made("00000000aaab0003", "dp_group", "DP"),
             made("00000000aaab0004", "plain", ""),
+            Made { members: "0-7".into(), ..made("00000000bbbb0005", "tp", "TP") },
+            Made { members: "8-15".into(), ..made("00000000bbbb0006", "tp", "TP") },
+            Made { members: "0,8,16,24,32,40".into(), ..made("00000000cccc0007", "cp", "CP") },
+            made("00000000dddd0008", "cp", "CP"),
         ];
         let report = Report { communicators: Part::Known(Communicators { rows }), ..sample(1) };
         let names = Names::of(&report);
         let of = |digits: &str| names.communicator(&format!("00000000{digits}"));
         let texts = ["aaaa0001", "aaab0002", "aaab0003", "aaab0004", "ffff0000"].map(of);
         assert_eq!(texts, ["00000000aaaa", "TP 00000000aaab", "DP dp_group", "plain", "00000000ffff"]);
+        let shared = ["bbbb0005", "bbbb0006", "cccc0007", "dddd0008"].map(of);
+        assert_eq!(shared, ["TP 0-7", "TP 8-15", "CP 00000000cccc", "CP 00000000dddd"]);
     }
 
     #[test]

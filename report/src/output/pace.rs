@@ -5,9 +5,9 @@ use crate::answer::Report;
 /// The pace of a job.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Pace {
-    /// Whether the job has steps.
+    /// Whether the sums of late ranks are of steps.
     pub(crate) of_steps: bool,
-    /// Number of steps that sums over all operations are divided by, with those of the warm-up; 1 without steps.
+    /// Number of steps that the sums are divided by; 1 without steps.
     pub(crate) steps: f64,
     /// Mean length of a step, or of the recording, microseconds; `None` where it is unknown.
     pub(crate) length_us: Option<f64>,
@@ -19,9 +19,9 @@ impl Pace {
     /// Returns the pace of a report's job.
     pub(crate) fn of(report: &Report) -> Self {
         let others = report.gpus.len().saturating_sub(1).max(1) as f64;
-        if let Some(steps) = report.steps.known().filter(|steps| steps.count > 0) {
-            let all = steps.count.saturating_add(steps.warm_up) as f64;
-            return Self { of_steps: true, steps: all, length_us: Some(steps.mean_us), others };
+        let late = report.late.known().map_or(0, |late| late.steps);
+        if let Some(steps) = report.steps.known().filter(|_| late > 0) {
+            return Self { of_steps: true, steps: late as f64, length_us: Some(steps.mean_us), others };
         }
         let whole = report.budget.known().filter(|budget| !budget.of_steps && budget.whole.total_ns > 0);
         let length_us = whole.map(|budget| budget.whole.total_ns as f64 / 1e3 / budget.gpus.len().max(1) as f64);
@@ -53,8 +53,8 @@ mod tests {
     fn sums_are_of_a_step_or_of_the_recording() {
         let mut report = sample(4);
         let pace = Pace::of(&report);
-        // 57 steps and 3 of warm-up; three others
-        assert_eq!((pace.of_steps, pace.a_step(60.0), pace.a_step_of_others(180.0)), (true, 1.0, 1.0));
+        // 57 steps; three others
+        assert_eq!((pace.of_steps, pace.a_step(57.0), pace.a_step_of_others(171.0)), (true, 1.0, 1.0));
         report.steps = Part::Absent("no steps".into());
         assert_eq!(Pace::of(&report), Pace { of_steps: false, steps: 1.0, length_us: None, others: 3.0 });
         if let Part::Known(budget) = &mut report.budget {

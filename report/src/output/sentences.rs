@@ -27,6 +27,7 @@ pub fn complete(report: &Report) -> String {
         text += &lacks.join(", ");
     }
     text += &match complete.clock_error_us {
+        Some(_) if complete.nodes == 1 => "; all are on one clock".into(),
         Some(us) => format!("; clocks agree to within {}", time(us)),
         None => "; clocks are not connected, so times of different machines are not compared".into(),
     };
@@ -81,13 +82,13 @@ pub fn late(report: &Report) -> String {
         let of = pace.share(cost).map_or_else(String::new, |part| format!(", {} of it", share(part)));
         format!(
             "{} is late most: each other rank waited for it {} {} on average{of}; {} of that began with {name} itself. \
-             It came last in {} of {}.",
+             It came last in {} of its {}.",
             capital(&name),
             time(cost),
             if pace.of_steps { "a step" } else { "in the whole recording" },
             share(part_of(rank.own_us, rank.cost_us)),
             count(rank.last),
-            counted(late.compared, "compared operation")
+            counted(rank.calls, "compared operation")
         )
     } else {
         format!("No rank is late by itself: all {} that others waited for a last rank were passed on.", time(all))
@@ -277,6 +278,7 @@ mod tests {
     fn late_names_the_rank_with_the_largest_own_cost() {
         let mut report = whole();
         let rank = |own_us: f64, propagated_us: f64, last: u64| RankLate {
+            calls: 900,
             last,
             cost_us: own_us + propagated_us,
             own_us,
@@ -286,10 +288,10 @@ mod tests {
         let Part::Known(it) = &mut report.late else { unreachable!() };
         it.compared = 900;
         it.ranks = vec![rank(0.0, 5e6, 70), rank(250e3, 0.0, 10), rank(600e3, 150e3, 800)];
-        // 57 steps and 3 of warm-up, seven other ranks
-        let expected = "Rank 2 is late most: each other rank waited for it 1.79 ms a step on average, 8.6 % of it; \
-                        80 % of that began with rank 2 itself. It came last in 800 of 900 compared operations. Next \
-                        is rank 1, with 29 % of all own delays.";
+        // 57 steps, seven other ranks
+        let expected = "Rank 2 is late most: each other rank waited for it 1.88 ms a step on average, 9.0 % of it; \
+                        80 % of that began with rank 2 itself. It came last in 800 of its 900 compared operations. \
+                        Next is rank 1, with 29 % of all own delays.";
         assert_eq!(late(&report), expected);
         let Part::Known(it) = &mut report.late else { unreachable!() };
         it.ranks = vec![rank(0.0, 5e6, 70), RankLate::default()];

@@ -1,7 +1,7 @@
 //! Where an operation belongs: its communicator, its member, its GPU.
 
-use crate::job::{Communicator, Job};
-use rustc_hash::FxHashMap;
+use crate::job::{Communicator, Job, Process};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Where an operation belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -23,12 +23,12 @@ pub(super) struct Team {
     pub(super) members: Vec<(i32, Option<usize>)>,
     /// Whether all ranks were found, each once.
     pub(super) is_whole: bool,
-    /// Number of ranks.
+    /// Number of ranks; of those that were found, where NCCL does not report it.
     pub(super) ranks: usize,
 }
 
 impl Team {
-    fn of(job: &Job, communicator: &Communicator) -> Self {
+    fn of(job: &Job, communicator: &Communicator, are_all_here: bool) -> Self {
         let process = |gpu: usize| job.gpus.get(gpu).map(|gpu| gpu.process);
         let members = communicator
             .members
@@ -36,8 +36,11 @@ impl Team {
             .map(|member| (member.rank, process(member.gpu).filter(|_| !communicator.repeated.contains(&member.rank))));
         let mut members: Vec<_> = members.collect();
         members.dedup_by_key(|(rank, _)| *rank);
-        let ranks = usize::try_from(communicator.nranks).unwrap_or(0);
-        Self { members, is_whole: communicator.is_whole(), ranks }
+        let ranks = usize::try_from(communicator.nranks).ok().filter(|&ranks| ranks > 0);
+        // NCCL before 2.27 does not report the number of ranks
+        let is_whole =
+            if ranks.is_some() { communicator.is_whole() } else { communicator.repeated.is_empty() && are_all_here };
+        Self { is_whole, ranks: ranks.unwrap_or(members.len()), members }
     }
 
     /// Returns the place of a rank among the members.
@@ -71,7 +74,8 @@ pub(super) struct Places {
 
 impl Places {
     pub(super) fn of(job: &Job) -> Self {
-        let teams: Vec<Team> = job.communicators.iter().map(|communicator| Team::of(job, communicator)).collect();
+        let are_all_here = are_all_here(&job.processes);
+        let teams: Vec<Team> = job.communicators.iter().map(|of| Team::of(job, of, are_all_here)).collect();
         let mut by_process = vec![FxHashMap::default(); job.processes.len()];
         let mut first_gpus = vec![None; job.processes.len()];
         for (gpu, of_gpu) in job.gpus.iter().enumerate() {
@@ -102,4 +106,11 @@ impl Places {
             Some(Place { communicator, rank, member: None, gpu })
         })
     }
+}
+
+/// Returns whether all processes of the job were found, by the launcher's count of them.
+fn are_all_here(processes: &[Process]) -> bool {
+    let ranks: FxHashSet<u32> = processes.iter().filter_map(|process| process.rank).collect();
+    let count = u32::try_from(ranks.len()).ok();
+    ranks.len() == processes.len() && processes.iter().all(|process| process.ranks == count)
 }

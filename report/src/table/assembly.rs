@@ -23,12 +23,18 @@ pub(super) fn assemble(abouts: &[About]) -> (Job, Vec<String>) {
     let claims = claims(abouts);
     // places of the GPUs, by process
     let (mut gpus, mut firsts) = (Vec::new(), Vec::new());
-    for (process, of_process) in processes.iter().enumerate() {
-        let most = claims.values().map(|claims| claims.iter().filter(|it| it.process == process).count()).max();
-        let most = most.unwrap_or_default().max(1);
+    let counts = gpu_counts(&claims);
+    let ranks = ranks(&processes, &claims);
+    for process in 0..processes.len() {
+        let most = counts.get(&process).copied().unwrap_or(1);
         firsts.push(gpus.len());
         let node = nodes.get(process).copied().unwrap_or_default();
-        gpus.extend((0..most).map(|index| Gpu { process, index, name: name(of_process, process, index, most), node }));
+        gpus.extend((0..most).map(|index| Gpu {
+            process,
+            index,
+            name: name(ranks.get(process), process, index, most),
+            node,
+        }));
     }
     let mut communicators: Vec<(i128, Communicator)> = claims
         .iter()
@@ -62,6 +68,20 @@ fn claims(abouts: &[About]) -> BTreeMap<u64, Vec<Claim<'_>>> {
     claims
 }
 
+/// Returns the number of GPUs of each process: its largest number of ranks in one communicator.
+fn gpu_counts(claims: &BTreeMap<u64, Vec<Claim<'_>>>) -> BTreeMap<usize, usize> {
+    let mut most: BTreeMap<usize, usize> = BTreeMap::new();
+    for claims in claims.values() {
+        let mut here: BTreeMap<usize, usize> = BTreeMap::new();
+        claims.iter().for_each(|it| *here.entry(it.process).or_default() += 1);
+        for (process, count) in here {
+            let most = most.entry(process).or_default();
+            *most = count.max(*most);
+        }
+    }
+    most
+}
+
 fn communicator(comm: u64, claims: &[Claim<'_>], firsts: &[usize]) -> Communicator {
     let mut here: BTreeMap<usize, usize> = BTreeMap::new();
     let (mut members, mut repeated): (Vec<Member>, BTreeSet<i32>) = Default::default();
@@ -87,8 +107,24 @@ fn time_of_day(processes: &[Process], claim: &Claim<'_>) -> i128 {
     i128::from(claim.made.made) + process.map_or(0, |it| i128::from(it.real0) - i128::from(it.mono0))
 }
 
-fn name(of_process: &Process, process: usize, index: usize, gpus: usize) -> String {
-    let name = of_process.rank.map_or_else(|| format!("process {process}"), |rank| format!("rank {rank}"));
+/// Returns the rank of each process in the job: the launcher's, or where no process has one, that in a communicator of
+/// all processes. Empty where neither is known.
+fn ranks(processes: &[Process], claims: &BTreeMap<u64, Vec<Claim<'_>>>) -> Vec<u32> {
+    if processes.iter().any(|process| process.rank.is_some()) {
+        return processes.iter().map(|process| process.rank).collect::<Option<_>>().unwrap_or_default();
+    }
+    let of_all = |claims: &&Vec<Claim<'_>>| {
+        let here: BTreeSet<usize> = claims.iter().map(|it| it.process).collect();
+        claims.len() == processes.len() && here.len() == processes.len()
+    };
+    let Some(claims) = claims.values().find(of_all) else { return Vec::new() };
+    let ranks: BTreeMap<usize, u32> =
+        claims.iter().filter_map(|it| Some((it.process, it.made.rank.try_into().ok()?))).collect();
+    (0..processes.len()).map(|process| ranks.get(&process).copied()).collect::<Option<_>>().unwrap_or_default()
+}
+
+fn name(rank: Option<&u32>, process: usize, index: usize, gpus: usize) -> String {
+    let name = rank.map_or_else(|| format!("process {process}"), |rank| format!("rank {rank}"));
     if gpus > 1 { format!("{name} GPU {index}") } else { name }
 }
 
@@ -159,7 +195,8 @@ fn repeated<'a>(
     })
 }
 
-/// Notes that processes share no communicators, not even over others: they may be of several jobs.
+/// Notes that processes share no communicators, not even over others: they may be of several jobs. A process without a
+/// communicator says nothing of its job.
 fn foreign(processes: &[Process], communicators: &[Communicator], gpus: &[Gpu]) -> Option<String> {
     let mut jobs: Vec<usize> = (0..processes.len()).collect();
     for communicator in communicators {
@@ -172,7 +209,8 @@ fn foreign(processes: &[Process], communicators: &[Communicator], gpus: &[Gpu]) 
             }
         }
     }
-    let roots: BTreeSet<usize> = (0..processes.len()).map(|process| root(&jobs, process)).collect();
+    let members = communicators.iter().flat_map(|it| &it.members).filter_map(|it| Some(gpus.get(it.gpu)?.process));
+    let roots: BTreeSet<usize> = members.map(|process| root(&jobs, process)).collect();
     let alone = roots.iter().nth(1).and_then(|&process| processes.get(process))?;
     Some(format!(
         "the processes fall into {} parts that share no communicator, as of several jobs: {} is not in the first \

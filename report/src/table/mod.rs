@@ -33,4 +33,4 @@ pub const FILE: &str = "operations.parquet";
 /// Rows of a data page, at most.
 pub const PAGE_ROWS: usize = 2048;
 /// Rows of a row group, at most.
-pub const GROUP_ROWS: usize = 1 << 16;
+pub const GROUP_ROWS: usize = 1 << 15;

@@ -7,9 +7,10 @@ use crate::job::{Operation, Unreadable};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
 use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
+use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
 use parquet::file::reader::SerializedPageReader;
 use std::fmt::Display;
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
@@ -21,7 +22,8 @@ const BATCH: usize = 128;
 pub struct Rows {
     name: String,
     source: Arc<Source>,
-    metadata: Arc<ParquetMetaData>,
+    /// Number of row groups.
+    groups: usize,
     /// Place in the file's schema of each of [`COLUMNS`]; `None` where the file lacks an optional column.
     places: Vec<Option<usize>>,
     /// Number of the next row group.
@@ -57,23 +59,17 @@ impl Rows {
             }
             places.push(place);
         }
-        let (source, metadata) = (Arc::new(source), Arc::new(metadata));
-        let batch = Vec::new().into_iter();
-        Ok(Self { name, source, metadata, places, group: 0, columns: Vec::new(), left: 0, batch })
+        let (source, groups, batch) = (Arc::new(source), metadata.num_row_groups(), Vec::new().into_iter());
+        Ok(Self { name, source, groups, places, group: 0, columns: Vec::new(), left: 0, batch })
     }
 
     /// Decodes the next rows; none at the end.
     fn decode(&mut self) -> Result<Vec<Operation>, Unreadable> {
         while self.left == 0 {
-            let Some(group) = self.metadata.row_groups().get(self.group) else { return Ok(Vec::new()) };
-            self.left = usize::try_from(group.num_rows()).unwrap_or_default();
-            self.group += 1;
-            self.columns.clear();
-            for (column, place) in COLUMNS.iter().zip(&self.places) {
-                let Some(place) = *place else { continue };
-                let decoder = Decoder::open(column, place, &self.source, &self.metadata, self.group - 1);
-                self.columns.push(decoder.map_err(|cause| self.wrong(column, &cause))?);
+            if self.group >= self.groups {
+                return Ok(Vec::new());
             }
+            self.open_group()?;
         }
         let mut rows = vec![Operation::default(); self.left.min(BATCH)];
         for number in 0..self.columns.len() {
@@ -83,6 +79,22 @@ impl Rows {
         }
         self.left -= rows.len();
         Ok(rows)
+    }
+
+    /// Opens the next row group. The footer is read anew each time: that of a long table, or of one with a long summary,
+    /// takes more memory than the pages.
+    fn open_group(&mut self) -> Result<(), Unreadable> {
+        let metadata = parsed(&self.source, &self.name)?;
+        self.group += 1;
+        self.columns.clear();
+        let Some(group) = metadata.row_groups().get(self.group - 1) else { return Ok(()) };
+        self.left = usize::try_from(group.num_rows()).unwrap_or_default();
+        for (column, place) in COLUMNS.iter().zip(&self.places) {
+            let Some(place) = *place else { continue };
+            let decoder = Decoder::open(column, place, &self.source, group);
+            self.columns.push(decoder.map_err(|cause| self.wrong(column, &cause))?);
+        }
+        Ok(())
     }
 
     fn wrong(&self, column: &Column, cause: &dyn Display) -> Unreadable {
@@ -118,15 +130,18 @@ const DAMAGED: &str = "the file is damaged: make or copy it again";
 
 /// Opens a file and reads its footer.
 pub(super) fn footer(path: &Path) -> Result<(Source, ParquetMetaData), Unreadable> {
-    let wrong = |place: Option<&str>, cause: String| Unreadable {
-        file: path.display().to_string(),
-        place: place.map(str::to_owned),
-        cause,
-    };
-    let source = Source::open(path).map_err(|error| wrong(None, error.to_string()))?;
-    let read = catch_unwind(AssertUnwindSafe(|| ParquetMetaDataReader::new().parse_and_finish(&source)));
-    let metadata = read.map_err(|_| wrong(Some("footer"), DAMAGED.into()))?;
-    Ok((source, metadata.map_err(|error| wrong(Some("footer"), cause(&error)))?))
+    let name = path.display().to_string();
+    let wrong = |error: io::Error| Unreadable { file: name.clone(), place: None, cause: error.to_string() };
+    let source = Source::open(path).map_err(wrong)?;
+    let metadata = parsed(&source, &name)?;
+    Ok((source, metadata))
+}
+
+/// Reads the footer of an open file.
+fn parsed(source: &Source, name: &str) -> Result<ParquetMetaData, Unreadable> {
+    let wrong = |cause| Unreadable { file: name.into(), place: Some("footer".into()), cause };
+    let read = catch_unwind(AssertUnwindSafe(|| ParquetMetaDataReader::new().parse_and_finish(source)));
+    read.map_err(|_| wrong(DAMAGED.into()))?.map_err(|error| wrong(cause(&error)))
 }
 
 fn cause(error: &ParquetError) -> String {
@@ -151,11 +166,9 @@ impl Decoder {
         column: &'static Column,
         place: usize,
         source: &Arc<Source>,
-        metadata: &ParquetMetaData,
-        group: usize,
+        group: &RowGroupMetaData,
     ) -> Result<Self, String> {
-        let chunk = metadata.row_groups().get(group).and_then(|group| group.columns().get(place).map(|it| (group, it)));
-        let (group, chunk) = chunk.ok_or("is missing")?;
+        let chunk = group.columns().get(place).ok_or("is missing")?;
         let rows = usize::try_from(group.num_rows()).map_err(|_| "has a negative number of rows")?;
         let pages = SerializedPageReader::new(Arc::clone(source), chunk, rows, None).map_err(|it| cause(&it))?;
         let description = chunk.column_descr_ptr();

@@ -81,12 +81,12 @@ fn read(path: &Path) -> Result<Vec<Operation>, Unreadable> {
 #[test]
 fn what_is_written_is_read_back() {
     let dataset = TempDir::new().unwrap();
-    // two row groups, and a part of a page at the end of each
+    // three row groups, and a part of a page at the end of each
     let rows: Vec<Operation> =
         (0..70_001).map(|number| if number % 3 == 0 { bare(number) } else { full(number) }).collect();
     let path = written(dataset.path(), &about("00ff", vec![made(7, 0, 5)]), &rows);
     assert_eq!(path, dataset.path().join("process=00ff/operations.parquet"));
-    assert_eq!(footer(&path).unwrap().1.num_row_groups(), 2);
+    assert_eq!(footer(&path).unwrap().1.num_row_groups(), 3);
     let read = read(&path).unwrap();
     assert_eq!(read.len(), 70_001);
     assert!(read == rows);

@@ -55,6 +55,14 @@ pub(crate) struct Definitions {
     pub(crate) strings: HashMap<u32, String>,
 }
 
+impl Definitions {
+    /// Converts ticks to nanoseconds since the archive's begin, rounded down.
+    pub(crate) fn nanoseconds(&self, ticks: u64) -> u64 {
+        let since = u128::from(ticks.saturating_sub(self.begin));
+        (since * 1_000_000_000 / u128::from(self.ticks_per_second)).try_into().unwrap_or(u64::MAX)
+    }
+}
+
 /// The definitions as they come: names are numbers of strings that may come later.
 #[derive(Debug, Default)]
 pub(super) struct Unresolved {

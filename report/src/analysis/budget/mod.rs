@@ -113,7 +113,7 @@ impl Budgets {
         let late: u64 = self.lanes.iter().map(|lane| lane.late).sum();
         let timed = self.timed.saturating_sub(late);
         if timed == 0 || steps == 0 {
-            return (Part::Absent("no operation has a time of the GPU".into()), vec![]);
+            return (Part::Absent("no operation that counts has a begin and an end on the GPU".into()), vec![]);
         }
         // a recording may end within a step of some GPUs
         let of_gpu = |total: &Total| if total.steps > steps { total.before } else { total.now };

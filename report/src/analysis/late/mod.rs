@@ -43,55 +43,23 @@ impl Sums {
     }
 }
 
-/// Listens for waits and delays.
+/// Sums and the worst operations: of the whole recording, or of the steps behind the warm-up.
 #[derive(Debug)]
-pub struct Waits {
+struct Tally {
     sums: Vec<Sums>,
-    recent: Vec<Recent>,
     worst: Worst,
-    map: Map,
-    compared: u64,
-    resolved: u64,
-    /// Begin of the job's first operation, nanoseconds of the common clock.
-    first: Option<i64>,
 }
 
-impl Waits {
-    /// Begins to listen. The answer will have this many of the worst operations.
-    pub fn new(job: &Job, top: usize) -> Self {
-        let gpus = job.gpus.len();
-        Self {
-            sums: vec![Sums::default(); gpus],
-            recent: vec![Recent::default(); gpus],
-            worst: Worst::new(top),
-            map: Map::new(gpus),
-            compared: 0,
-            resolved: 0,
-            first: None,
-        }
+impl Tally {
+    fn new(gpus: usize, top: usize) -> Self {
+        Self { sums: vec![Sums::default(); gpus], worst: Worst::new(top) }
     }
 
-    /// Returns the part of the answer, absent if no operation's ranks could be compared.
-    pub fn finish(mut self, job: &Job) -> Part<Late> {
-        for gpu in 0..self.recent.len() {
-            while let Some((delay, before)) = self.recent.get_mut(gpu).and_then(Recent::rest) {
-                self.charge(gpu, &delay, before);
-            }
+    fn wait(&mut self, gpu: usize, wait: i64) {
+        if let Some(sums) = self.sums.get_mut(gpu) {
+            sums.calls += 1;
+            sums.wait = sums.wait.saturating_add(wait.unsigned_abs());
         }
-        let Some(first) = self.first.filter(|_| self.compared > 0) else {
-            return Part::Absent(
-                "Waits are unknown: no operation has a GPU time on all of its ranks with clocks that were compared."
-                    .into(),
-            );
-        };
-        Part::Known(Late {
-            ranks: self.sums.iter().map(Sums::row).collect(),
-            compared: self.compared,
-            resolved: self.resolved,
-            worst: self.worst.rows(job, first),
-            map: self.map.finish(first),
-            ..Late::default()
-        })
     }
 
     fn charge(&mut self, gpu: usize, delay: &Delay, before: Option<Before>) {
@@ -107,15 +75,71 @@ impl Waits {
     }
 }
 
-impl Listener for Waits {
-    fn occurrence(&mut self, _job: &Job, occurrence: &Occurrence) {
-        if let Some(compared) = occurrence.compared {
-            self.compared += 1;
-            self.resolved += u64::from(compared.last.is_some());
+/// Listens for waits and delays.
+#[derive(Debug)]
+pub struct Waits {
+    whole: Tally,
+    /// The same of the steps behind the warm-up: the first operations of a job may wait for seconds.
+    of_steps: Tally,
+    recent: Vec<Recent>,
+    map: Map,
+    compared: u64,
+    resolved: u64,
+    /// Begin of the job's first operation, nanoseconds of the common clock.
+    first: Option<i64>,
+}
+
+impl Waits {
+    /// Begins to listen. The answer will have this many of the worst operations.
+    pub fn new(job: &Job, top: usize) -> Self {
+        let gpus = job.gpus.len();
+        Self {
+            whole: Tally::new(gpus, top),
+            of_steps: Tally::new(gpus, top),
+            recent: vec![Recent::default(); gpus],
+            map: Map::new(gpus),
+            compared: 0,
+            resolved: 0,
+            first: None,
         }
     }
 
-    fn call(&mut self, _job: &Job, judged: &Judged) {
+    /// Returns the part of the answer, absent if no operation's ranks could be compared. `steps` is the number of steps
+    /// behind the warm-up; without steps, the answer is of the whole recording.
+    pub fn finish(mut self, job: &Job, steps: Option<u64>) -> Part<Late> {
+        for gpu in 0..self.recent.len() {
+            while let Some((delay, before)) = self.recent.get_mut(gpu).and_then(Recent::rest) {
+                self.charge(gpu, &delay, before);
+            }
+        }
+        let Some(first) = self.first.filter(|_| self.compared > 0) else {
+            return Part::Absent(
+                "Waits are unknown: no operation has a GPU time on all of its ranks with clocks that were compared."
+                    .into(),
+            );
+        };
+        let steps = steps.unwrap_or(0);
+        let tally = if steps > 0 { &self.of_steps } else { &self.whole };
+        Part::Known(Late {
+            steps,
+            ranks: tally.sums.iter().map(Sums::row).collect(),
+            compared: self.compared,
+            resolved: self.resolved,
+            worst: tally.worst.rows(job, first),
+            map: self.map.finish(first),
+            ..Late::default()
+        })
+    }
+
+    fn charge(&mut self, gpu: usize, delay: &Delay, before: Option<Before>) {
+        self.whole.charge(gpu, delay, before);
+        if delay.is_of_step {
+            self.of_steps.charge(gpu, delay, before);
+        }
+    }
+
+    /// Takes the next call of a GPU. `is_of_step` is whether it lies in a step behind the warm-up.
+    pub fn add(&mut self, judged: &Judged, is_of_step: bool) {
         let Some([start, stop]) = judged.part.span else { return };
         self.first = Some(self.first.map_or(start, |first| first.min(start)));
         let call = judged.call();
@@ -125,9 +149,11 @@ impl Listener for Waits {
             return;
         }
         let wait = judged.part.wait.map(|wait| wait.max(0));
-        if let (Some(wait), Some(sums)) = (wait, self.sums.get_mut(gpu)) {
-            sums.calls += 1;
-            sums.wait = sums.wait.saturating_add(wait.unsigned_abs());
+        if let Some(wait) = wait.filter(|_| gpu < self.recent.len()) {
+            self.whole.wait(gpu, wait);
+            if is_of_step {
+                self.of_steps.wait(gpu, wait);
+            }
             self.map.add(gpu, [start, stop], wait);
         }
         let Some(recent) = self.recent.get_mut(gpu) else { return };
@@ -137,8 +163,24 @@ impl Listener for Waits {
             wait: wait.unwrap_or(0),
             likely: judged.part.likely,
         };
-        if let Some((delay, before)) = recent.add(Recently { start, stop, before, delay: Delay::of(judged) }) {
+        if let Some((delay, before)) =
+            recent.add(Recently { start, stop, before, delay: Delay::of(judged, is_of_step) })
+        {
             self.charge(gpu, &delay, before);
         }
+    }
+}
+
+impl Listener for Waits {
+    fn occurrence(&mut self, _job: &Job, occurrence: &Occurrence) {
+        if let Some(compared) = occurrence.compared {
+            self.compared += 1;
+            self.resolved += u64::from(compared.last.is_some());
+        }
+    }
+
+    /// Takes a call of a recording without steps.
+    fn call(&mut self, _job: &Job, judged: &Judged) {
+        self.add(judged, false);
     }
 }

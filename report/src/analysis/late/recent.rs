@@ -22,11 +22,13 @@ pub(super) struct Delay {
     pub(super) bytes: u64,
     /// Its begin, which is the latest of all ranks.
     pub(super) start: i64,
+    /// Whether it lies in a step behind the warm-up.
+    pub(super) is_of_step: bool,
 }
 
 impl Delay {
     /// Returns the delay of a call that came last by more than the error.
-    pub(super) fn of(judged: &Judged) -> Option<Self> {
+    pub(super) fn of(judged: &Judged, is_of_step: bool) -> Option<Self> {
         let call = judged.call();
         Some(Self {
             cost: u64::try_from(judged.cost?).unwrap_or(0),
@@ -37,6 +39,7 @@ impl Delay {
             sequence: call.sequence,
             bytes: call.bytes,
             start: judged.part.span?[0],
+            is_of_step,
         })
     }
 }

@@ -1,13 +1,13 @@
 //! Jobs of known delays.
 
 use super::*;
-use crate::analysis::made::{collective, job, play};
+use crate::analysis::made::{collective, job, judged, play};
 use crate::stream::Occurrence;
 
 fn late(job: &Job, occurrences: &[Occurrence]) -> Late {
     let mut waits = Waits::new(job, 3);
     play(&mut waits, job, occurrences);
-    waits.finish(job).known().unwrap().clone()
+    waits.finish(job, None).known().unwrap().clone()
 }
 
 /// GPUs 0 and 1 share communicator 0, GPUs 1 and 2 communicator 1, GPUs 2 and 3 communicator 2. GPU 0 is late by 100 us
@@ -33,6 +33,27 @@ fn a_delay_is_charged_once_and_not_again_downstream() {
     let before = Some(("AllReduce".to_owned(), "0000000000000001".to_owned(), 100.0));
     assert_eq!((second.gpu, second.propagated, second.late_us, second.before.clone()), (1, true, 100.0, before));
     assert_eq!((third.comm.as_str(), third.cost_us), ("0000000000000003", 100.0));
+}
+
+/// GPU 0 is late by 1 ms in the warm-up, and GPU 1 by 20 us in a step.
+#[test]
+fn the_warm_up_is_in_no_sum_of_steps() {
+    let job = job(&[0; 2], &[&[0, 1]]);
+    let first = collective(&job, 0, 0, "AllReduce", 64, &[1_000_000, 0], 1_010_000);
+    let second = collective(&job, 1, 0, "AllReduce", 64, &[2_000_000, 2_020_000], 2_030_000);
+    let late = |steps| {
+        let mut waits = Waits::new(&job, 3);
+        for (occurrence, is_of_step) in [(&first, false), (&second, true)] {
+            waits.occurrence(&job, occurrence);
+            judged(occurrence).iter().for_each(|judged| waits.add(judged, is_of_step));
+        }
+        waits.finish(&job, steps).known().unwrap().clone()
+    };
+    let rows = |late: &Late| late.ranks.iter().map(|it| (it.calls, it.wait_us, it.cost_us)).collect::<Vec<_>>();
+    let (whole, of_step) = (late(None), late(Some(1)));
+    assert_eq!((whole.steps, rows(&whole)), (0, vec![(2, 20.0, 1000.0), (2, 1000.0, 20.0)]));
+    assert_eq!((of_step.steps, rows(&of_step)), (1, vec![(1, 20.0, 0.0), (1, 0.0, 20.0)]));
+    assert_eq!((whole.worst.len(), of_step.worst.len(), of_step.worst[0].gpu), (2, 1, 1));
 }
 
 /// A GPU that waited for 40 us and is late by 100 us is late by itself.
@@ -121,5 +142,60 @@ fn nothing_compared_is_said() {
     occurrence.parts.iter_mut().for_each(|part| part.wait = None);
     let mut waits = Waits::new(&job, 3);
     play(&mut waits, &job, &[occurrence]);
-    assert!(waits.finish(&job).absent().is_some_and(|reason| reason.starts_with("Waits are unknown")));
+    assert!(waits.finish(&job, None).absent().is_some_and(|reason| reason.starts_with("Waits are unknown")));
+}
+
+/// 300 collectives of random groups among six GPUs, each of which computes for a random time between them.
+fn random(job: &Job, random: &mut fastrand::Rng) -> Vec<Occurrence> {
+    let mut free = [0; 6];
+    let of = |number: u64| {
+        let place = random.usize(..job.communicators.len());
+        let gpus: Vec<usize> = job.communicators[place].members.iter().map(|member| member.gpu).collect();
+        let starts: Vec<i64> = gpus.iter().map(|&gpu| free[gpu] + random.i64(1..60_000)).collect();
+        let stop = starts.iter().max().unwrap() + random.i64(1..20_000);
+        gpus.iter().for_each(|&gpu| free[gpu] = stop);
+        collective(job, number, place, "AllReduce", 64, &starts, stop)
+    };
+    (0..300).map(of).collect()
+}
+
+/// The same figures by looking at all calls of a GPU for each of its delays.
+#[test]
+fn random_jobs_have_the_figures_of_a_plain_reference() {
+    let job = job(&[0; 6], &[&[0, 1, 2, 3, 4, 5], &[0, 1], &[2, 3], &[4, 5], &[1, 2, 4], &[0, 3, 5]]);
+    for seed in 0..20 {
+        let occurrences = random(&job, &mut fastrand::Rng::with_seed(seed));
+        let mut calls: Vec<Vec<([i64; 2], i64)>> = vec![vec![]; 6];
+        for part in occurrences.iter().flat_map(|it| &it.parts) {
+            calls[part.call.gpu].push((part.span.unwrap(), part.wait.unwrap()));
+        }
+        let mut expected = [[0; 3]; 6];
+        for (sums, calls) in expected.iter_mut().zip(&calls) {
+            sums[0] = calls.iter().map(|call| call.1).sum();
+        }
+        for occurrence in &occurrences {
+            let Some(last) = occurrence.compared.unwrap().last else { continue };
+            let [mut late, mut next] = [i64::MIN; 2];
+            for start in occurrence.parts.iter().map(|part| part.span.unwrap()[0]) {
+                (late, next) = if start > late { (start, late) } else { (late, next.max(start)) };
+            }
+            let gpu = occurrence.parts[last].call.gpu;
+            let before = calls[gpu].iter().filter(|call| call.0[1] <= late && call.0[0] < late);
+            let is_propagated = before.max_by_key(|call| call.0[1]).is_some_and(|call| call.1 >= late - next);
+            let cost: i64 = occurrence.parts.iter().map(|part| part.wait.unwrap()).sum();
+            expected[gpu][if is_propagated { 2 } else { 1 }] += cost;
+        }
+        let late = late(&job, &occurrences);
+        let microseconds = |sums: [i64; 3]| sums.map(|sum| sum as f64 / 1e3);
+        let found: Vec<_> = late.ranks.iter().map(|rank| [rank.wait_us, rank.own_us, rank.propagated_us]).collect();
+        assert_eq!(found, expected.map(microseconds), "seed {seed}");
+        assert!(
+            late.ranks.iter().any(|rank| rank.own_us > 0.0) && late.ranks.iter().any(|rank| rank.propagated_us > 0.0)
+        );
+        // a GPU waits in one collective at a time, so the map has all waits
+        for (row, sums) in late.map.rows.iter().zip(expected) {
+            let waited: f64 = row.iter().map(|&share| f64::from(share) * late.map.bin_us).sum();
+            assert!((waited - sums[0] as f64 / 1e3).abs() < 0.01 * waited.max(1.0), "seed {seed}: {waited}");
+        }
+    }
 }

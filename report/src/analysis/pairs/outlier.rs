@@ -16,9 +16,10 @@ const DEVIATION: f64 = 1.4826;
 /// Least deviation, over the median.
 const LEAST: f64 = 0.01;
 
-/// Marks the slow pairs of each class. Pairs of a class with transfers over the network are judged by their typical rates
-/// if all have one, else by the sustained rates. Without a network, they are judged by the rates of lone messages, among
-/// pairs whose messages have the same binary logarithm of their mean bytes. Different rates are never compared.
+/// Marks the slow pairs of each class. Pairs of a class with transfers over the network are judged by their typical
+/// rates if all have one, else by the sustained rates. Without a network, they are judged by the rates of lone
+/// messages, among pairs whose messages have the same binary logarithm of their mean bytes. Different rates are never
+/// compared.
 pub(super) fn mark(rows: &mut [Pair]) {
     let mut classes: BTreeMap<(String, Option<u32>), Vec<usize>> = BTreeMap::new();
     let mut networked: Vec<&str> = rows.iter().filter(|row| row.sustained.is_some()).map(|row| &*row.class).collect();

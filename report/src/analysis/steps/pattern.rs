@@ -1,6 +1,11 @@
 //! The calls of one step, and how a sequence of calls goes along them.
+//!
+//! Layers repeat within a step, and steps repeat between two checkpoints: several periods are there at a time. A layer
+//! leaves out the sum of gradients, which is of many bytes or of many calls. A step leaves out the checkpoint, or a sum
+//! of losses for the log every tenth step, which is neither. So the step is the smallest period that covers nearly as
+//! much as any.
 
-use super::run::{longest_run, z_function};
+use super::run::{Run, runs_across, z_function};
 use super::token::Token;
 
 /// Steps in a sequence.
@@ -12,33 +17,74 @@ pub(super) struct Repetition {
     pub(super) from: usize,
 }
 
-/// Calls of a pattern that a warm-up does not have in this order by chance.
-const NO_CHANCE: usize = 4;
+/// A period that may be that of the steps.
+#[derive(Debug)]
+struct Candidate {
+    repetition: Repetition,
+    /// Calls in copies of the pattern, and their bytes.
+    calls: usize,
+    bytes: u128,
+}
 
-/// Finds the steps in the beginning of a sequence; `None` if nothing repeats, or what does is less than half of the
-/// calls behind its first copy, or less than a quarter of all. Only three copies in a row count for that.
-pub(super) fn repetition(tokens: &[Token]) -> Option<Repetition> {
-    let run = longest_run(tokens)?;
+/// Least number of copies.
+const COPIES: usize = 3;
+/// Calls of a pattern that other sequences do not have in this order by chance. Of shorter patterns, only three copies in
+/// a row count.
+const NO_CHANCE: usize = 4;
+/// The finest parts of the sequence between which runs are looked for, and the parts that are enough if a period covers
+/// 95 % of the calls.
+const PARTS: [usize; 2] = [32, 4];
+
+/// Finds the steps in the beginning of a sequence of calls and their bytes: the smallest period of those that cover 99 %
+/// of the calls and 99.9 % of the bytes that any covers. `None` if no period covers more than half of the calls.
+pub(super) fn repetition(tokens: &[Token], bytes: &[u64]) -> Option<Repetition> {
+    let mut found: Vec<Candidate> = vec![];
+    let mut parts = 2;
+    while parts <= PARTS[0] {
+        for part in (1..parts).step_by(2) {
+            for run in runs_across(tokens, tokens.len() * part / parts) {
+                if found.iter().all(|known| known.repetition.pattern.len() != run.period) {
+                    found.extend(candidate(tokens, bytes, run));
+                }
+            }
+        }
+        if parts >= PARTS[1] && found.iter().any(|it| 20 * it.calls >= 19 * tokens.len()) {
+            break;
+        }
+        parts *= 2;
+    }
+    found.retain(|it| 2 * it.calls > tokens.len());
+    let calls = found.iter().map(|it| it.calls).max()?;
+    let bytes = found.iter().map(|it| it.bytes).max()?;
+    let is_enough = |it: &Candidate| 100 * it.calls >= 99 * calls && 1000 * it.bytes >= 999 * bytes;
+    let period = |it: &&Candidate| it.repetition.pattern.len();
+    let best = found.iter().filter(|it| is_enough(it)).min_by_key(period);
+    let most = || found.iter().filter(|it| it.calls == calls).min_by_key(period);
+    best.or_else(most).map(|it| it.repetition.clone())
+}
+
+/// Counts the copies of a run's pattern.
+fn candidate(tokens: &[Token], bytes: &[u64], run: Run) -> Option<Candidate> {
     let pattern = tokens.get(run.start..run.start + run.period)?;
     let mut text = pattern.to_vec();
     text.push(Token::MAX);
     text.extend_from_slice(tokens);
     let fits = z_function(&text);
     let fits_at = |at: usize| fits.get(pattern.len() + 1 + at).is_some_and(|&fits| fits as usize >= pattern.len());
-    let (mut at, mut from, mut covered) = (0, None, 0);
+    let least = if pattern.len() >= NO_CHANCE { 1 } else { COPIES };
+    let (mut at, mut from, mut calls, mut sum) = (0, None, 0, 0u128);
     while at < tokens.len() {
         let copies = (0..).take_while(|copy| fits_at(at + copy * pattern.len())).count();
-        if copies >= 3 {
-            covered += copies * pattern.len();
-        }
-        if copies >= if pattern.len() >= NO_CHANCE { 1 } else { 3 } {
+        let end = at + copies * pattern.len();
+        if copies >= least {
             from.get_or_insert(at);
+            calls += end - at;
+            sum += bytes.get(at..end).unwrap_or_default().iter().map(|&bytes| u128::from(bytes)).sum::<u128>();
         }
-        at += (copies * pattern.len()).max(1);
+        at = end.max(at + 1);
     }
-    let from = from?;
-    let is_enough = 2 * covered >= tokens.len() - from && 4 * covered >= tokens.len();
-    is_enough.then(|| Repetition { pattern: pattern.into(), from })
+    let repetition = Repetition { pattern: pattern.into(), from: from? };
+    (calls >= COPIES * pattern.len()).then_some(Candidate { repetition, calls, bytes: sum })
 }
 
 /// A way along the pattern, over and over.
@@ -80,7 +126,7 @@ mod tests {
         for (seed, kinds) in [(1, 2), (2, 3), (3, 5), (4, 20)] {
             let mut random = fastrand::Rng::with_seed(seed);
             let tokens: Vec<Token> = (0..1000).map(|_| random.u32(0..kinds)).collect();
-            assert_eq!(repetition(&tokens), None, "{kinds} kinds");
+            assert_eq!(repetition(&tokens, &[8; 1000]), None, "{kinds} kinds");
         }
     }
 
@@ -90,8 +136,49 @@ mod tests {
         tokens.extend([1, 2, 3].repeat(5));
         tokens.push(8);
         tokens.extend([1, 2, 3].repeat(6));
-        let found = repetition(&tokens).unwrap();
+        let found = repetition(&tokens, &vec![8; tokens.len()]).unwrap();
         assert_eq!((&found.pattern[..], found.from), (&[1, 2, 3][..], 6));
+    }
+
+    fn repeat(parts: &[(&[Token], usize)]) -> Vec<Token> {
+        parts.iter().flat_map(|(part, times)| part.repeat(*times)).collect()
+    }
+
+    /// Period and first step of tokens, each of which has as many bytes as it is large.
+    fn found(tokens: &[Token]) -> Option<(usize, usize)> {
+        let bytes: Vec<u64> = tokens.iter().map(|&token| token.into()).collect();
+        repetition(tokens, &bytes).map(|found| (found.pattern.len(), found.from))
+    }
+
+    #[test]
+    fn layers_are_no_steps() {
+        // 24 layers of 4 calls: one more call is a hundredth
+        let few = repeat(&[(&[10, 11, 12, 13], 24), (&[9], 1)]);
+        assert_eq!(found(&repeat(&[(&[7, 7, 8], 2), (&few, 10)])), Some((97, 6)));
+        // 200 layers: it is less, but has a hundredth of the bytes
+        let large = repeat(&[(&[10, 11, 12, 13], 200), (&[100], 1)]);
+        assert_eq!(found(&repeat(&[(&large, 10)])), Some((801, 0)));
+        // three layers of 3 calls, two more calls, and sometimes another one
+        let step = [10, 11, 11, 10, 11, 11, 10, 11, 11, 12, 13];
+        let tokens = repeat(&[(&[10], 3), (&step, 2), (&[1], 1), (&step, 1), (&[1], 1), (&step, 3)]);
+        assert_eq!(found(&tokens), Some((11, 3)));
+    }
+
+    #[test]
+    fn a_checkpoint_or_a_log_is_no_step() {
+        let step = [50, 60, 60, 70, 51, 52, 53, 54, 55, 56];
+        for steps in [[10; 5], [20, 9, 30, 9, 11]] {
+            let tokens: Vec<Token> = steps.iter().flat_map(|&steps| repeat(&[(&step, steps), (&[1], 1)])).collect();
+            assert_eq!(found(&tokens), Some((10, 0)), "{steps:?}");
+        }
+        assert_eq!(found(&[5; 40]), Some((1, 0)));
+    }
+
+    #[test]
+    fn a_sweep_of_sizes_has_no_steps() {
+        assert_eq!(found(&repeat(&[(&[1], 4), (&[2], 4), (&[3], 4), (&[4], 4)])), None);
+        assert_eq!(found(&repeat(&[(&[1], 20), (&[2], 20)])), None);
+        assert_eq!((found(&[]), found(&[1]), found(&[1, 2, 1, 2])), (None, None, None));
     }
 
     #[test]

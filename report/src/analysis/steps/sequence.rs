@@ -55,6 +55,8 @@ pub(super) struct Sequence {
     pub(super) tokens: [Vec<Token>; 2],
     /// Begin and end on the GPU, else the enqueue.
     pub(super) times: Vec<[u64; 2]>,
+    /// Bytes; of an exchange, those of all messages.
+    pub(super) bytes: Vec<u64>,
     /// Whether there were more rows than are looked at.
     pub(super) is_cut: bool,
     rows: usize,
@@ -64,8 +66,8 @@ pub(super) struct Sequence {
 
 impl Default for Sequence {
     fn default() -> Self {
-        let (tokens, times, open) = (Default::default(), vec![], vec![]);
-        Self { tokens, times, is_cut: false, rows: 0, open, send: Name::of(Some(c"Send")) }
+        let (tokens, times, bytes, open) = (Default::default(), vec![], vec![], vec![]);
+        Self { tokens, times, bytes, is_cut: false, rows: 0, open, send: Name::of(Some(c"Send")) }
     }
 }
 
@@ -89,7 +91,7 @@ impl Sequence {
                 *count += 1;
                 *bytes = bytes.saturating_add(row.bytes);
             }
-            return self.push(of_row(own, row), times);
+            return self.push(of_row(own, row), times, row.bytes);
         };
         let together = Together::of(row);
         let is_here =
@@ -97,7 +99,7 @@ impl Sequence {
         let place = self.open.iter().position(is_here).unwrap_or_else(|| {
             let (at, exchange) = (self.times.len(), Exchange::new(own));
             let (peers, to_itself) = (Default::default(), false);
-            self.push(exchange.tokens(), times);
+            self.push(exchange.tokens(), times, 0);
             self.open.push(Open { communicator, together, at, last: rows, exchange, peers, to_itself });
             self.open.len() - 1
         });
@@ -114,6 +116,9 @@ impl Sequence {
         if let Some([first, last]) = self.times.get_mut(open.at) {
             (*first, *last) = ((*first).min(times[0]), (*last).max(times[1]));
         }
+        if let Some(bytes) = self.bytes.get_mut(open.at) {
+            *bytes = bytes.saturating_add(row.bytes);
+        }
         for (of, token) in self.tokens.iter_mut().zip(open.exchange.tokens()) {
             if let Some(place) = of.get_mut(open.at) {
                 *place = token;
@@ -126,11 +131,12 @@ impl Sequence {
         self.open.drain(..).for_each(|open| close(&open, job, tallies));
     }
 
-    fn push(&mut self, tokens: [Token; 2], times: [u64; 2]) {
+    fn push(&mut self, tokens: [Token; 2], times: [u64; 2], bytes: u64) {
         for (of, token) in self.tokens.iter_mut().zip(tokens) {
             of.push(token);
         }
         self.times.push(times);
+        self.bytes.push(bytes);
     }
 }
 

@@ -90,7 +90,7 @@ impl Survey {
 /// Finds the steps of a GPU and their lengths. A step has at least so many calls.
 fn look(patterns: &mut Patterns, gpu: usize, detail: Detail, least: usize, sequence: &Sequence) {
     let tokens = &sequence.tokens[detail as usize];
-    let found = repetition(tokens).filter(|found| found.pattern.len() >= least);
+    let found = repetition(tokens, &sequence.bytes).filter(|found| found.pattern.len() >= least);
     let Some(found) = found else { return patterns.miss(gpu) };
     let mut walk = Walk::default();
     let (mut begins, mut steps, mut last_stop, mut stop) = (vec![], 0, 0, 0);

@@ -1,7 +1,7 @@
 //! The parts of a report that summaries of processes can give: they hold sums, not single operations.
 //!
-//! Files are read one at a time. What is kept of each grows with its process' communicators and rank pairs, not with the
-//! length of the job.
+//! Files are read one at a time. What is kept of each grows with its process' communicators and rank pairs, not with
+//! the length of the job.
 
 mod gathered;
 mod job;

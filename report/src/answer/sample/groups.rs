@@ -1,6 +1,6 @@
 //! The communicators of the sample, and their calls.
 
-use super::{STEP_US, STEPS};
+use super::scale::{CALLS, STEP_US, STEPS};
 use crate::answer::{
     Behind, Communicators, Difference, Dimension, Made, Origin, Swim, SwimBar, SwimLane, Unfinished, Whereabouts,
 };
@@ -166,7 +166,7 @@ impl Groups {
                 lanes.push(SwimLane { gpu, comm: group.id(), dimension: group.dimension(), bars });
             }
         }
-        let left_out = self.ranks.saturating_sub(64) as u64 * super::CALLS;
+        let left_out = self.ranks.saturating_sub(64) as u64 * CALLS;
         Swim { step: Some(31), length_us: STEP_US * 1.3, lanes, left_out }
     }
 }

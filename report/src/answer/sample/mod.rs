@@ -7,19 +7,14 @@
 
 mod groups;
 mod network;
+mod scale;
 mod time;
 
 use super::{Complete, Input, Part, Report, SCHEMA};
 use groups::Groups;
+use scale::CALLS;
 
-/// The rank that is late, in jobs that have it; the last one in smaller jobs.
-pub const LATE: usize = 3;
-/// Number of steps behind the warm-up.
-pub const STEPS: u64 = 57;
-/// Length of a step, microseconds.
-pub const STEP_US: f64 = 20_000.0;
-/// Calls of a GPU in a step: 16 in its tensor group, 2 in its data group, 1 of all ranks.
-const CALLS: u64 = 19;
+pub use scale::{LATE, STEP_US, STEPS};
 
 /// Makes the report of a job of this many ranks, at least 1.
 pub fn sample(ranks: usize) -> Report {

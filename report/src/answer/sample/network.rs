@@ -1,7 +1,7 @@
 //! The parts of the sample that are about the network: speed and pairs.
 
-use super::STEPS;
 use super::groups::{Group, Groups};
+use super::scale::STEPS;
 use crate::answer::{Pair, Pairs, Speed, SpeedRow};
 
 /// Rate of the links, GB/s.

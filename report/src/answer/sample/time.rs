@@ -1,7 +1,7 @@
 //! The parts of the sample that are about time: steps, budget, phases, and who is late.
 
 use super::groups::Groups;
-use super::{CALLS, LATE, STEP_US, STEPS};
+use super::scale::{CALLS, LATE, STEP_US, STEPS};
 use crate::answer::{
     Budget, DimensionShare, GpuBudget, Late, Origin, PhaseWindow, Phases, RankLate, Shift, SlowStep, StepSource, Steps,
     Utilisation, WaitMap, WorstOperation,
@@ -164,6 +164,7 @@ pub(super) fn late(groups: &Groups) -> Late {
         (0..200).map(|bin| (waits_us(groups, row * gpus_in_row) / STEP_US * (0.5 + noise(row + bin))) as f32).collect()
     };
     Late {
+        steps: STEPS,
         ranks: (0..groups.ranks).map(rank).collect(),
         compared,
         resolved: compared / 3,

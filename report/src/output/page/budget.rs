@@ -262,7 +262,7 @@ fn dimensions(budget: &Budget) -> Markup {
 }
 
 /// Returns where a dimension is from, in words.
-pub(super) fn origin(origin: Origin) -> &'static str {
+fn origin(origin: Origin) -> &'static str {
     match origin {
         Origin::File => "the user's file",
         Origin::Name => "the communicator's name",

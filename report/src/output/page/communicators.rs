@@ -2,10 +2,9 @@
 
 use super::super::names::Names;
 use super::super::units::{UNKNOWN, bytes, count, counted, known, time};
-use super::budget::origin;
 use super::section::part;
 use super::table::Table;
-use crate::answer::{Communicators, Made, Part};
+use crate::answer::{Communicators, Dimension, Made, Origin, Part};
 use maud::{Markup, html};
 
 /// Largest number of rows that are shown from the beginning.
@@ -32,8 +31,7 @@ fn table(rows: &[Made], names: &Names<'_>) -> Table {
         vec![
             text(&made.name),
             made.comm.clone(),
-            text(&made.dimension.name),
-            origin(made.dimension.origin).to_owned(),
+            dimension(&made.dimension),
             members(&made.members),
             made.parent.as_deref().map_or_else(|| UNKNOWN.into(), |parent| names.communicator(parent)),
             if made.here == made.nranks.max(0) as u64 {
@@ -52,7 +50,6 @@ fn table(rows: &[Made], names: &Names<'_>) -> Table {
         "name",
         "id",
         "dimension",
-        "known from",
         "GPUs",
         "split from",
         "ranks",
@@ -62,7 +59,19 @@ fn table(rows: &[Made], names: &Names<'_>) -> Table {
         "operations",
         "bytes",
     ];
-    Table::new("Communicators", &columns, 6, rows.iter().map(row)).without_unknown()
+    Table::new("Communicators", &columns, 5, rows.iter().map(row)).without_unknown()
+}
+
+/// Writes a dimension and where it is from.
+fn dimension(dimension: &Dimension) -> String {
+    let origin = match dimension.origin {
+        _ if dimension.name.is_empty() => return UNKNOWN.into(),
+        Origin::Unknown => return dimension.name.clone(),
+        Origin::File => "the user's file",
+        Origin::Name => "by its name",
+        Origin::Guessed => "guessed",
+    };
+    format!("{} ({origin})", dimension.name)
 }
 
 /// Shortens a long list of members.

@@ -38,6 +38,14 @@ fn map(map: &WaitMap, names: &Names<'_>) -> Markup {
     let together = bins.div_ceil(COLUMNS);
     let mean = |bins: &[f32]| bins.iter().sum::<f32>() / bins.len().max(1) as f32;
     let rows: Vec<Vec<f32>> = map.rows.iter().map(|row| row.chunks(together).map(mean).collect()).collect();
+    let most = rows.iter().flatten().copied().fold(0.0, f32::max);
+    if most * 100.0 < BOUNDS[0] {
+        return html! {
+            h3 { "Waits over time" }
+            p { "At no time did a GPU wait " (BOUNDS[0]) " % of the time." }
+            (map_table(&rows, map.bin_us * together as f64, map.gpus_in_row.max(1) as usize, names))
+        };
+    }
     let columns = bins.div_ceil(together);
     let bin_us = map.bin_us * together as f64;
     let height = (440.0 / rows.len() as f64).clamp(1.6, 26.0);
@@ -57,7 +65,6 @@ fn map(map: &WaitMap, names: &Names<'_>) -> Markup {
         (cells.draw([area.left, area.top], [area.width() / columns as f64, height]))
     };
     let bounds: Vec<String> = BOUNDS.iter().map(|bound| format!("≥ {bound} %")).collect();
-    let most = rows.iter().flatten().copied().fold(0.0, f32::max);
     Chart {
         id: "waits-chart",
         title: "Waits over time",

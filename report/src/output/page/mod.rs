@@ -10,6 +10,7 @@
 //! | `costs.rs` | delay costs by GPU, in the section on late ranks |
 //! | `lanes.rs` | draws the calls of one step |
 //! | `section.rs`, `table.rs` | the frames of a section and of a table |
+//! | `unbroken.rs` | keeps a number and its unit on one line |
 //! | `draw` | scales, axes, and the frame of a chart |
 //! | `style.css` | all colours and sizes |
 
@@ -30,6 +31,7 @@ mod swim;
 mod table;
 #[cfg(test)]
 mod tests;
+mod unbroken;
 mod unfinished;
 
 use super::names::Names;

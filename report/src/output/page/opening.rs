@@ -3,6 +3,7 @@
 use super::super::names::Names;
 use super::super::sentences::{self, communication_ns, heaviest, latest};
 use super::super::units::{part_of, rate, share};
+use super::unbroken::unbroken;
 use crate::answer::Report;
 use maud::{Markup, html};
 
@@ -42,15 +43,6 @@ pub(super) fn questions(report: &Report, names: &Names<'_>) -> Markup {
             }
         }
     }
-}
-
-/// Keeps numbers and their units on one line.
-fn unbroken(text: &str) -> String {
-    ["%", "us", "ms", "s", "GB/s", "MB/s"].iter().fold(text.to_owned(), |text, unit| {
-        [" ", ",", ".", ";", ":"]
-            .iter()
-            .fold(text, |text, behind| text.replace(&format!(" {unit}{behind}"), &format!("\u{a0}{unit}{behind}")))
-    })
 }
 
 fn all(report: &Report, names: &Names<'_>) -> [Question; 3] {

@@ -1,12 +1,14 @@
 //! The section on windows between phases: a distribution for each two dimensions.
 
-use super::super::units::{TimeUnit, count, counted, round, share, time};
+use super::super::units::{TimeUnit, count, counted, number, share, time};
 use super::draw::{Area, Chart, Px, Scale, across, upright};
 use super::section::{absent, part};
 use super::table::Table;
 use crate::answer::{Part, PhaseWindow, Phases};
 use maud::{Markup, Render, html};
 
+/// Least number of bins that there is room for.
+const SLOTS: usize = 10;
 /// Largest number of distributions.
 const CHARTS: usize = 12;
 
@@ -39,14 +41,17 @@ fn chart(window: &PhaseWindow, id: &str) -> Markup {
     let most = window.bins.iter().map(|(_, windows)| *windows).max().unwrap_or(0).max(1) as f64;
     let largest = window.bins.iter().map(|(from, _)| from.abs()).fold(0.0, f64::max);
     let unit = TimeUnit::of(largest);
-    let x = Scale::linear([0.0, bins.max(1) as f64], [AREA.left, AREA.right]);
-    let y = Scale::linear([0.0, most], [AREA.bottom, AREA.top]);
-    let width = AREA.width() / bins.max(1) as f64;
+    // a few bins are in the middle, and the text of the median has room above the bars
+    let slots = bins.max(SLOTS) as f64;
+    let before = (slots - bins as f64) / 2.0;
+    let x = Scale::linear([-before, slots - before], [AREA.left, AREA.right]);
+    let y = Scale::linear([0.0, most * 1.15], [AREA.bottom, AREA.top]);
+    let width = AREA.width() / slots;
     // of the bins' lower bounds, zero has a text if it is one
     let every = bins.div_ceil(6).max(1);
     let zero = window.bins.iter().position(|(from, _)| *from == 0.0).unwrap_or(0);
     let bounds = window.bins.iter().enumerate().skip(zero % every).step_by(every);
-    let marks = bounds.map(|(bin, (from, _))| (bin as f64, round(from / unit.us)));
+    let marks = bounds.map(|(bin, (from, _))| (bin as f64, number(from / unit.us)));
     // bins may have any bounds, so zero and the median lie between the bounds of their bins
     let bin_of = |us: f64| {
         let bin = window.bins.iter().take_while(|(from, _)| *from <= us).count().checked_sub(1)?;
@@ -63,7 +68,7 @@ fn chart(window: &PhaseWindow, id: &str) -> Markup {
                 title { "from " (time(*from)) " on: " (counted(*windows, "window")) }
             }
         }
-        @if let Some(bin) = bin_of(0.0) {
+        @if let Some(bin) = bin_of(0.0).filter(|_| window.bins.last().is_some_and(|(last, _)| *last >= 0.0)) {
             path.zero d={ "M" (Px(x.at(bin))) " " (Px(AREA.top)) "V" (Px(AREA.bottom)) } {}
             text.over x=(Px(x.at(bin) + 4.0)) y=(Px(AREA.top + 28.0)) { "0" }
         }

@@ -113,7 +113,6 @@ fn chart(speed: &Speed, curves: &[Curve], more: usize, names: &Names<'_>) -> Cha
         (upright(AREA, &y, "bus bandwidth, GB/s", y.numbers(6)))
         @for link in &links {
             path.link d={ "M" (Px(AREA.left)) " " (Px(y.at(*link))) "H" (Px(AREA.right)) } {}
-            text.on-link x=(Px(AREA.right)) y=(Px(y.at(*link) - 4.0)) text-anchor="end" { "link, " (rate(*link)) }
         }
         @for (series, curve) in curves.iter().enumerate() {
             @let at = |size: f64, rate: f64| (x.at(size), y.at(rate));
@@ -126,6 +125,9 @@ fn chart(speed: &Speed, curves: &[Curve], more: usize, names: &Names<'_>) -> Cha
                     title { (curve.name) ": " (bytes(size.round())) ", " (rate(*busbw)) }
                 }
             }
+        }
+        @for link in &links {
+            text.over x=(Px(AREA.right)) y=(Px(y.at(*link) - 4.0)) text-anchor="end" { "link, " (rate(*link)) }
         }
     };
     let classes: Vec<String> = (0..curves.len()).map(|series| format!("series s{series}")).collect();

@@ -29,11 +29,14 @@ fn found(steps: &Steps) -> String {
         StepSource::RepetitionWithoutCounts => "as the operations' smallest period without their counts".into(),
     };
     let period = steps.period.map_or_else(String::new, |number| format!(" of {} a GPU", counted(number, "operation")));
+    let warm_up = match steps.warm_up {
+        0 => String::new(),
+        number => format!(" behind {} of warm-up", counted(number, "step")),
+    };
     format!(
-        "{} behind {} of warm-up, found {source}{period}; {} of the operations lie in steps. A step takes {} (median; \
+        "{}{warm_up}, found {source}{period}; {} of the operations lie in steps. A step takes {} (median; \
          mean {}, 99th percentile {}).",
         counted(steps.count, "step"),
-        counted(steps.warm_up, "step"),
         share(steps.covered),
         time(steps.median_us),
         time(steps.mean_us),

@@ -1,6 +1,7 @@
 //! A table behind a chart, closed at first.
 
 use super::super::units::{UNKNOWN, count, counted};
+use super::unbroken::unbroken;
 use maud::{Markup, Render, html};
 
 /// Largest number of rows of a table; more are in the tables of `--csv` and `--parquet`.
@@ -82,7 +83,7 @@ impl Render for Table {
                     } } }
                     tbody { @for row in &self.rows { tr { @for (column, cell) in row.iter().enumerate() {
                         @if column == 0 { th.t[self.texts > 0] scope="row" { (cell) } }
-                        @else if column < self.texts { td.t.wide[cell.chars().count() > LONG] { (cell) } }
+                        @else if column < self.texts { td.t.wide[cell.chars().count() > LONG] { (unbroken(cell)) } }
                         @else { td { (cell) } }
                     } } } }
                 }

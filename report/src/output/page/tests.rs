@@ -145,7 +145,7 @@ fn a_page_of_1024_ranks_is_below_5_mb() {
     speed.rows = speed.rows.iter().flat_map(sized).collect();
     let page = html(&report);
     assert!(page.len() < 5_000_000, "{} bytes", page.len());
-    assert!(page.contains("1,024 ranks"));
+    assert!(page.contains("all 1,024\u{a0}ranks"));
 }
 
 #[test]
@@ -232,6 +232,21 @@ fn a_long_list_of_members_is_shortened_between_two() {
     let report = Report { communicators: Part::Known(Communicators { rows: vec![made] }), ..sample(2) };
     let page = html(&report);
     assert!(page.contains("0,16,32,48,64,80,96,112,128,144,160,176, …"), "no rank is cut");
+}
+
+#[test]
+fn a_job_without_waits_has_no_empty_map() {
+    let mut report = sample(4);
+    late_map(&mut report).rows.iter_mut().flatten().for_each(|share| *share = 0.004);
+    let page = html(&report);
+    assert!(page.contains("At no time did a GPU wait 0.5 % of the time.") && !page.contains("waits-chart"));
+    late_map(&mut report).rows[2][7] = 0.005;
+    assert!(html(&report).contains("waits-chart"));
+}
+
+fn late_map(report: &mut Report) -> &mut crate::answer::WaitMap {
+    let Part::Known(late) = &mut report.late else { unreachable!() };
+    &mut late.map
 }
 
 /// Figures that no analysis makes, but that a file with a report may have.

@@ -123,7 +123,7 @@ fn the_answers_name_the_rank_the_cost_and_the_slow_pair() {
         text.contains("Communication beside which nothing is computed takes 14 % of a step, 2.71 ms of 20.0 ms"),
         "{text}"
     );
-    assert!(text.contains("first rank 7 to rank 15"), "{text}");
+    assert!(text.contains("pairs is slow beside others of its class: rank 7 to rank 15"), "{text}");
 }
 
 #[test]

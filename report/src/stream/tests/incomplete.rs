@@ -1,7 +1,7 @@
 //! Jobs that lack something, or have something twice.
 
 use super::{hear, hear_tables};
-use crate::made::{self, MS, Maker, Start, US};
+use crate::made::{self, MS, Made, Maker, Start, US};
 use crate::stream::{Clocks, run};
 
 #[test]
@@ -31,6 +31,22 @@ fn an_operation_that_a_rank_lacks_is_decided_by_the_next_one() {
     assert_eq!((ranks, lacking.parts[0].call.sequence), (vec![0, 1, 3], Some((50, 0))));
     // at most two operations of each rank, and one of the rank that lacks one
     assert!(counts.most_held <= 7, "{}", counts.most_held);
+}
+
+/// NCCL before 2.27 does not report the number of ranks; the launcher's count of processes says whether all are here.
+#[test]
+fn without_a_number_of_ranks_the_launcher_says_whether_all_are_here() {
+    let compared = |mut made: Made| {
+        made.job.communicators[0].nranks = 0;
+        let (_, counts, _) = hear(&made);
+        (counts.matched, counts.unmatched, counts.compared)
+    };
+    assert_eq!(compared(made::rank_without_operations(100)), (0, 100, 0));
+    assert_eq!(compared(made::delayed(4, 0, 0)), (100, 0, 100));
+    assert_eq!(compared(made::missing_rank(100)), (0, 100, 0));
+    let mut unknown = made::delayed(4, 0, 0);
+    unknown.job.processes.iter_mut().for_each(|process| process.ranks = None);
+    assert_eq!(compared(unknown), (0, 100, 0));
 }
 
 /// Of a function that a rank never calls again, no later number comes.

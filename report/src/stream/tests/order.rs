@@ -54,3 +54,37 @@ fn memory_does_not_grow_with_the_length_of_the_job() {
     assert_eq!(parallel(10), parallel(100));
     assert!(parallel(10) <= 64, "{}", parallel(10));
 }
+
+/// Puts each two ranks of a job into one process with two GPUs, whose rows alternate.
+fn two_in_a_process(mut made: Made) -> Made {
+    let tables = std::mem::take(&mut made.table.0);
+    for pair in tables.chunks(2) {
+        let [one, other] = pair else { panic!("an even number of ranks") };
+        made.table.0.push(one.iter().zip(other).flat_map(|(&one, &other)| [one, other]).collect());
+    }
+    for (rank, gpu) in made.job.gpus.iter_mut().enumerate() {
+        (gpu.process, gpu.index) = (rank / 2, rank % 2);
+    }
+    let mut place = 0;
+    made.job.processes.retain(|_| {
+        place += 1;
+        place % 2 == 1
+    });
+    made
+}
+
+#[test]
+fn ranks_of_one_process_have_calls_of_their_own() {
+    let made = two_in_a_process(made::all_to_all(4, |_, _| 1000));
+    let (heard, counts, _) = hear(&made);
+    assert_eq!((counts.matched, counts.unmatched, counts.compared, heard.calls.len()), (50, 0, 50, 200));
+    assert!(heard.calls.iter().all(|judged| judged.call().messages.len() == 8));
+    let made = two_in_a_process(made::delayed(4, 3, 100 * US));
+    let (heard, counts, _) = hear(&made);
+    assert_eq!((counts.matched, counts.compared, heard.calls.len()), (100, 100, 400));
+    assert_eq!(heard.calls.iter().filter(|judged| judged.cost.is_some()).count(), 10);
+    for gpu in 0..4 {
+        let numbers: Vec<_> = heard.of(gpu).iter().map(|call| call.sequence).collect();
+        assert_eq!(numbers, (0..100).map(|number| Some((number, 0))).collect::<Vec<_>>());
+    }
+}

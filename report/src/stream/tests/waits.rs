@@ -32,6 +32,19 @@ fn the_others_wait_for_a_rank_that_is_late() {
 }
 
 #[test]
+fn a_delay_that_is_passed_on_costs_twice() {
+    let (heard, ..) = hear(&made::passed_on(200 * US));
+    for (gpu, cost) in [(0, Some(200_000)), (1, Some(200_000)), (2, None)] {
+        let costs: Vec<_> = heard.calls.iter().filter(|it| it.call().gpu == gpu).filter_map(|it| it.cost).collect();
+        assert_eq!(costs.len(), if cost.is_some() { 20 } else { 0 });
+        assert!(costs.iter().all(|known| (known - cost.unwrap()).abs() < 5_000), "{gpu}: {costs:?}");
+    }
+    // rank 1 waits for rank 0, and is late then by no more than it has waited
+    let of_1: Vec<_> = heard.calls.iter().filter(|it| it.call().gpu == 1).collect();
+    assert!(of_1.chunks(2).all(|pair| (pair[0].part.wait.unwrap() - pair[1].lateness).abs() < 5_000));
+}
+
+#[test]
 fn a_delay_within_the_error_has_no_last_rank() {
     let (heard, ..) = hear(&made::delayed(4, 1, 2 * US));
     assert!(heard.occurrences.iter().all(|it| it.compared.is_some_and(|compared| compared.last.is_none())));
@@ -119,6 +132,7 @@ fn compare_with_truth(made: &Made) {
 #[test]
 fn every_made_job_is_judged_as_it_was_made() {
     compare_with_truth(&made::delayed(8, 3, 150 * US));
+    compare_with_truth(&made::passed_on(70 * US));
     compare_with_truth(&made::late_sender(70 * US));
     compare_with_truth(&made::late_receiver(70 * US));
     compare_with_truth(&made::all_to_all(5, |from, to| (from * to) as u64));

@@ -1,0 +1,58 @@
+//! The report of an experiment: the same as that of the recordings of the same run.
+
+use super::experiment::{Experiment, REGIONS};
+use super::report::{self, Row};
+use super::tool;
+use std::path::Path;
+
+/// Nanoseconds by which a time may differ: the likely error of a wait. Lanes are on the clock of Score-P's timer, which
+/// is compared with the GPU's anew; and an operation that begins before the one before it has ended is moved by up to the
+/// uncertainty of the GPU's clock. Durations are the GPU's own, and differ by less than 1 us.
+const WITHIN: i64 = 7_000;
+
+/// Compares the reports of trace and recordings.
+pub(crate) fn compare(job: &Experiment, recordings: &Path) {
+    let [(of_trace, traced), (of_recordings, recorded)] =
+        [job.path(), recordings.to_owned()].map(|input| report::of(&[input], &[]));
+    let [traced, recorded] = [traced, recorded].map(in_order);
+    assert_eq!(traced.len(), recorded.len());
+    let mut most = [0; 3];
+    for (row, other) in traced.iter().zip(&recorded) {
+        let facts = |row: &Row| {
+            let place = (row.communicator.clone(), row.rank, row.function.clone(), row.kind.clone());
+            (place, row.sequence, row.bytes, row.messages, row.source.clone())
+        };
+        assert_eq!(facts(row), facts(other));
+        let times = |row: &Row| [Some(row.duration), row.wait, row.transfer];
+        for ((time, other_time), most) in times(row).into_iter().zip(times(other)).zip(&mut most) {
+            let off = (time.unwrap() - other_time.unwrap()).abs();
+            assert!(off <= WITHIN, "{row:?}\n{other:?}");
+            *most = off.max(*most);
+        }
+    }
+    tool::say(&format!("duration, wait and transfer differ by at most {most:?} ns"));
+    for part in ["/steps/known/count", "/steps/known/period", "/complete/matched", "/complete/compared"] {
+        assert_eq!(of_trace.pointer(part), of_recordings.pointer(part), "{part}");
+    }
+    let length = |report: &serde_json::Value| report["steps"]["known"]["median_us"].as_f64().unwrap();
+    assert!((length(&of_trace) - length(&of_recordings)).abs() <= WITHIN as f64 / 1e3);
+    steps_of_regions(job);
+}
+
+/// The application has each region once, with a third of the operations. Those before the first step do not count.
+fn steps_of_regions(job: &Experiment) {
+    for (region, share) in REGIONS.into_iter().zip([1.0 / 3.0, 1.0 / 2.0, 1.0]) {
+        let (report, _) = report::of(&[job.path()], &["--step", region]);
+        let steps = &report["steps"]["known"];
+        assert_eq!((&steps["source"]["region"], &steps["count"]), (&region.into(), &1.into()), "{report}");
+        let covered = steps["covered"].as_f64().unwrap();
+        tool::say(&format!("{region}: {covered:.3} of the operations lie in the step"));
+        assert!((covered - share).abs() < 0.05, "{region}: {covered}");
+    }
+}
+
+/// Sorts rows by their place in the job, and those of the same communicator by their begin on the GPU.
+fn in_order(mut rows: Vec<Row>) -> Vec<Row> {
+    rows.sort_by_key(|row| (row.communicator.clone(), row.rank, row.begin));
+    rows
+}
