@@ -85,13 +85,18 @@ fn table_one(arguments: &Arguments) -> Result<(), String> {
         }
     }
     let mut joined = Joined::of(&files.settled, facts, scratch).map_err(|error| at(scratch, &error))?;
-    if joined.unmatched + joined.left_out > 0 {
+    let path = capture.display();
+    if joined.left_out > 0 {
+        let left_out = joined.left_out;
         output::line(format_args!(
-            "{}: {} operations are not in the table, since the process has too many communicators, and {} have neither \
-             count, type, root nor group, since no line of the recording was found for them",
-            capture.display(),
-            joined.left_out,
-            joined.unmatched
+            "{path}: {left_out} operations are not in the table, since the process has too many communicators"
+        ));
+    }
+    if joined.unmatched > 0 {
+        let unmatched = joined.unmatched;
+        output::line(format_args!(
+            "{path}: {unmatched} operations have neither count, type, root nor group in the table: the recording has no \
+             line of them"
         ));
     }
     let about = about(&recording, lines.into_made(), summary, joined.left_out).map_err(|error| at(capture, &error))?;

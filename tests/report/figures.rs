@@ -101,10 +101,10 @@ fn the_figures_of_edited_runs_are_those_of_the_reference() {
     }
 
     let of = |run: &str| json(&directory.path().join(run).join("report.json"));
-    // the late rank is the last one at most of the all-reduces with rank 0
+    // of the two ranks of a stage, the late one is the last one at most all-reduces
     let late = of("late");
     let last = |gpu: usize| late["late"]["known"]["ranks"][gpu]["last"].as_u64().unwrap();
-    assert!(last(1) > 192 && last(0) < 48, "{} and {}", last(0), last(1));
+    assert!(last(1) > 3 * last(0), "{} and {}", last(0), last(1));
     let apart = &of("apart")["complete"];
     assert!(apart["nodes"] == value!(2) && apart["clock_error_us"].as_f64().unwrap() > 0.0, "{apart}");
     for run in ["truth_v232_moe", "v230_nodes2x2_graph", "untimed"] {

@@ -1,5 +1,5 @@
-//! `scorep-nccl report` and `compare`: figures against a plain reference, tables and traces as other programs read them,
-//! inputs and outputs that are bad.
+//! `scorep-nccl report` and `compare`: figures against a plain reference, tables and traces as other programs read
+//! them, inputs and outputs that are bad.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 

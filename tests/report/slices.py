@@ -51,7 +51,8 @@ def main(file, operations):
                 ends[event.track_uuid] = packet.timestamp
     assert not any(stacks.values()), "a begin without an end"
     timed = [row for row in rows if row["start_ns"] is not None]
-    assert slices == collections.Counter((row["gpu"], row["function"], row["start_ns"], row["stop_ns"]) for row in timed)
+    columns = ["gpu", "function", "start_ns", "stop_ns"]
+    assert slices == collections.Counter(tuple(row[column] for column in columns) for row in timed)
     assert marks == collections.Counter((row["gpu"], row["function"], row["enqueued_ns"]) for row in rows)
     expected = collections.defaultdict(set)
     for row in timed:
