@@ -3,7 +3,7 @@
 use super::names::Names;
 use super::pace::Pace;
 use super::units::{count, counted, part_of, rate, share, sizes, time};
-use crate::answer::{Budget, Late, Pair, RankLate, Report, SpeedRow};
+use crate::answer::{Budget, Late, Pair, RankLate, Report, Speed, SpeedRow};
 
 /// Returns whether all ranks and operations are here, and how well clocks are known.
 pub fn complete(report: &Report) -> String {
@@ -64,13 +64,7 @@ pub fn late(report: &Report) -> String {
         (None, reason) => return absent(reason),
     };
     let Some(first) = latest(late).first().copied() else {
-        return match late.compared {
-            0 => "Not known: no operation's times could be compared over its ranks.".into(),
-            compared => format!(
-                "No rank is late: in none of {} did a rank begin later than the others by more than the clocks' error.",
-                counted(compared, "compared operation")
-            ),
-        };
+        return nobody_late(late, &Names::of(report));
     };
     let names = Names::of(report);
     let own: f64 = late.ranks.iter().map(|rank| rank.own_us).sum();
@@ -97,6 +91,38 @@ pub fn late(report: &Report) -> String {
         text += &format!(" Next is {}, with {} of all own delays.", names.gpu(*next), share(part_of(rank.own_us, own)));
     }
     text
+}
+
+/// Says why no GPU has a delay cost: `compared` and `resolved` are of the whole recording, the costs may be of its steps
+/// alone, and sums have none.
+fn nobody_late(late: &Late, names: &Names<'_>) -> String {
+    let most = late.lateness.iter().filter(|row| row.last > 0).max_by_key(|row| row.last);
+    if let Some(row) = most.filter(|_| late.ranks.is_empty()) {
+        let name = row.gpu.map_or_else(|| format!("rank {} of {}", row.rank, row.comm), |gpu| names.gpu(gpu));
+        return format!(
+            "{} was last most often: in {} of {} of a communicator. Sums alone do not say how long others waited for \
+             it.",
+            capital(&name),
+            count(row.last),
+            counted(row.operations, "compared operation")
+        );
+    }
+    let compared = counted(late.compared, "compared operation");
+    match late.compared {
+        0 => "Not known: no operation's times could be compared over its ranks.".into(),
+        _ if late.steps > 0 && late.ranks.iter().all(|rank| rank.calls == 0) => {
+            format!("Not known: none of {compared} lies in a step behind the warm-up.")
+        }
+        _ if late.steps > 0 && late.resolved > 0 => {
+            "No rank is late: in no step behind the warm-up did a rank begin later than the others by more than the \
+             clocks' error."
+                .into()
+        }
+        _ => format!(
+            "No rank is late: in none of {compared} did a rank begin later than the others by more than the clocks' \
+             error."
+        ),
+    }
 }
 
 /// Returns the places of the GPUs that others waited for, and their waits: the largest own delay cost first, and the
@@ -141,6 +167,13 @@ pub fn cost(report: &Report) -> String {
             of_whole(communication_ns(budget))
         )
     };
+    if let Some(computed) = budget.computed.filter(|computed| *computed < 1.0) {
+        text += &format!(
+            " No kernel is known in {} of the steps: if the profiler recorded a part of the run alone, their \
+             computation counts as none.",
+            share(1.0 - computed)
+        );
+    }
     if budget.timed < 1.0 {
         text += &format!(
             " {} of the operations have no GPU time and count as time without NCCL.",
@@ -184,12 +217,25 @@ pub fn network(report: &Report) -> String {
         },
         (None, reason) => absent(reason),
     };
+    if let Some(speed) = report.speed.known() {
+        text += &few(speed);
+    }
     text += " ";
     text += &match report.pairs.known() {
         Some(pairs) => slow(&pairs.rows, &names),
         None => "Pairs of ranks are not known.".into(),
     };
     text
+}
+
+/// Says how many operations the speeds are of, where those are less than half.
+fn few(speed: &Speed) -> String {
+    let sum = |of: fn(&SpeedRow) -> u64| speed.rows.iter().map(of).sum::<u64>();
+    let (compared, all) = (sum(|row| row.compared), sum(|row| row.count));
+    if compared == 0 || compared >= all.div_ceil(2) {
+        return String::new();
+    }
+    format!(" Only {} of {} could be compared.", count(compared), counted(all, "operation"))
 }
 
 /// Says which pairs are slow.
@@ -241,7 +287,7 @@ fn capital(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::answer::sample::sample;
-    use crate::answer::{Complete, GpuBudget, Pairs, Part, Speed};
+    use crate::answer::{Complete, GpuBudget, Pairs, Part, RankLateness};
 
     fn whole() -> Report {
         Report {
@@ -300,11 +346,57 @@ mod tests {
             "No rank is late by itself: all 5.00 s that others waited for a last rank were passed on."
         );
         let Part::Known(it) = &mut report.late else { unreachable!() };
-        (it.ranks, it.compared) = (vec![RankLate::default(); 3], 7);
+        (it.ranks, it.compared, it.resolved, it.steps) = (vec![RankLate::default(); 3], 7, 0, 0);
         assert!(late(&report).starts_with("No rank is late: in none of 7 compared operations"));
         let Part::Known(it) = &mut report.late else { unreachable!() };
         it.compared = 0;
         assert!(late(&report).starts_with("Not known"));
+    }
+
+    /// Costs are of the steps behind the warm-up, and the compared operations of the whole recording.
+    #[test]
+    fn nobody_is_called_punctual_for_operations_outside_of_the_steps() {
+        let mut report = whole();
+        let Part::Known(it) = &mut report.late else { unreachable!() };
+        (it.ranks, it.compared, it.resolved, it.steps) = (vec![RankLate::default(); 2], 5, 5, 23);
+        assert_eq!(late(&report), "Not known: none of 5 compared operations lies in a step behind the warm-up.");
+        let Part::Known(it) = &mut report.late else { unreachable!() };
+        it.ranks[0].calls = 3;
+        assert!(late(&report).starts_with("No rank is late: in no step behind the warm-up"));
+    }
+
+    #[test]
+    fn sums_say_who_was_last_most_often() {
+        let mut report = whole();
+        let Part::Known(it) = &mut report.late else { unreachable!() };
+        let row = |gpu, last| RankLateness { gpu: Some(gpu), operations: 9, last, ..sums_row() };
+        (it.ranks, it.compared, it.resolved, it.steps) = (vec![], 9, 8, 0);
+        it.lateness = vec![row(0, 1), row(3, 7)];
+        let expected = "Rank 3 was last most often: in 7 of 9 compared operations of a communicator. Sums alone do not \
+                        say how long others waited for it.";
+        assert_eq!(late(&report), expected);
+    }
+
+    fn sums_row() -> RankLateness {
+        RankLateness {
+            gpu: None,
+            comm: "ab".into(),
+            rank: 0,
+            operations: 0,
+            mean_us: None,
+            p99_us: None,
+            error_us: 0.0,
+            last: 0,
+        }
+    }
+
+    #[test]
+    fn an_answer_from_few_operations_says_so() {
+        let mut report = whole();
+        let row = SpeedRow { count: 144, compared: 5, busbw: Some(0.001), median_us: Some(9.0), ..SpeedRow::default() };
+        report.speed = Part::Known(Speed { rows: vec![row], link: None, of_sums: false });
+        let text = network(&report);
+        assert!(text.contains("(--link-gbps). Only 5 of 144 operations could be compared."), "{text}");
     }
 
     #[test]
@@ -332,6 +424,11 @@ mod tests {
                         waiting for other ranks, 20 % transferring. Another 10 % of a step is communication beside \
                         computation.";
         assert_eq!(cost(&report), expected);
+        let Part::Known(it) = &mut report.budget else { unreachable!() };
+        it.computed = Some(0.25);
+        assert!(cost(&report).contains("computation. No kernel is known in 75 % of the steps: if the profiler"));
+        let Part::Known(it) = &mut report.budget else { unreachable!() };
+        it.computed = None;
         let Part::Known(it) = &mut report.budget else { unreachable!() };
         (it.with_kernels, it.of_steps, it.timed) = (false, false, 0.5);
         let text = cost(&report);
