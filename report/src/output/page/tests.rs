@@ -192,9 +192,10 @@ fn parts_without_rows_say_so() {
 
 #[test]
 fn the_figures_of_the_sample_are_on_the_page() {
-    let page = html(&sample(8)).replace('\u{a0}', " ");
+    // of two nodes
+    let page = html(&sample(16)).replace('\u{a0}', " ");
     for figure in [
-        "all 8 ranks",
+        "all 16 ranks",
         "57 steps behind 3 steps of warm-up",
         "rank 3",
         "+12 %",
