@@ -1,7 +1,7 @@
 //! The sentences that answer the report's questions. All forms of output use these.
 
 use super::names::Names;
-use super::pace::Pace;
+use super::pace::{NEGLIGIBLE, Pace};
 use super::units::{count, counted, part_of, rate, share, sizes, time};
 use crate::answer::{Budget, Late, Pair, RankLate, Report, Speed, SpeedRow};
 
@@ -73,7 +73,16 @@ pub fn late(report: &Report) -> String {
     let mut text = if rank.own_us > 0.0 {
         let (pace, name) = (Pace::of(report), names.gpu(place));
         let cost = pace.a_step_of_others(rank.cost_us);
-        let of = pace.share(cost).map_or_else(String::new, |part| format!(", {} of it", share(part)));
+        let part = pace.share(cost);
+        if let Some(part) = part.filter(|part| *part < NEGLIGIBLE) {
+            return format!(
+                "No rank stands out: others wait longest for {name}, each {} {}, {} of it.",
+                time(cost),
+                if pace.of_steps { "a step" } else { "in the whole recording" },
+                share(part)
+            );
+        }
+        let of = part.map_or_else(String::new, |part| format!(", {} of it", share(part)));
         format!(
             "{} is late most: each other rank waited for it {} {} on average{of}; {} of that began with {name} itself. \
              It came last in {} of its {}.",
@@ -363,6 +372,17 @@ mod tests {
         let Part::Known(it) = &mut report.late else { unreachable!() };
         it.ranks[0].calls = 3;
         assert!(late(&report).starts_with("No rank is late: in no step behind the warm-up"));
+    }
+
+    /// 57 steps of 20.9 ms, seven other ranks.
+    #[test]
+    fn a_rank_that_costs_next_to_nothing_is_not_called_late() {
+        let mut report = whole();
+        let Part::Known(it) = &mut report.late else { unreachable!() };
+        let cost = 57.0 * 7.0;
+        it.ranks = vec![RankLate { calls: 900, last: 800, cost_us: cost, own_us: cost, ..RankLate::default() }];
+        let expected = "No rank stands out: others wait longest for rank 0, each 1.00 us a step, < 0.01 % of it.";
+        assert_eq!(late(&report), expected);
     }
 
     #[test]
