@@ -37,7 +37,7 @@ pub(super) fn read(file: &Path, is_wanted: impl Fn(&str) -> bool) -> Result<Trac
         return Err("no traceEvents: not a trace of PyTorch's profiler".into());
     }
     let base = top.base;
-    let spans = top.spans.into_iter().map(|span| span.map(|time| time + base)).collect();
+    let spans = top.spans.into_iter().map(|span| span.map(|time| time.saturating_add(base))).collect();
     Ok(Trace { rank: top.rank, spans })
 }
 

@@ -86,7 +86,8 @@ fn one(
         return Err(KernelsError::NoTimeOfDay { file: of_file(), process });
     };
     let shown = |day: i128| {
-        let own = day - i128::from(process.real0) + i128::from(process.mono0);
+        // a damaged trace may have any times
+        let own = day.saturating_sub(process.real0.into()).saturating_add(process.mono0.into());
         u64::try_from(own.max(0)).unwrap_or(u64::MAX)
     };
     Ok((place, trace.spans.iter().map(|span| span.map(shown)).collect()))
@@ -132,6 +133,16 @@ mod tests {
         assert!(problems.is_empty(), "{problems:?}");
         // 1 us behind `real0`; touching kernels are one interval
         assert_eq!(kernels.by_process, [vec![], vec![[5_000_002_500, 5_000_005_500]]]);
+    }
+
+    #[test]
+    fn times_beyond_all_clocks_overflow_nothing() {
+        let event = r#"{"cat":"kernel","name":"gemm","ts":-1e300,"dur":1e301}"#;
+        let (_directory, file) =
+            written(&format!(r#"{{"traceEvents":[{event}],"baseTimeNanoseconds":18446744073709551615}}"#));
+        let (kernels, problems) = read(&[file], &[process(0)]);
+        assert!(problems.is_empty(), "{problems:?}");
+        assert_eq!(kernels.by_process, [vec![[0, u64::MAX]]]);
     }
 
     #[test]

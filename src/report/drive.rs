@@ -13,6 +13,7 @@ use super::progress::Progress;
 use super::request::Comparison;
 use super::request::{Outcome, Request, StepChoice};
 use super::traced::Traced;
+use super::watched::Watched;
 use crate::kernels;
 use crate::output::leftovers;
 use crate::table::{self, How};
@@ -21,11 +22,10 @@ use report::analysis::summaries;
 use report::analysis::whole::{self, Facts, Pass};
 use report::answer::{Input, Report};
 use report::compare;
-use report::job::{Job, Kernels, Operations, Options, StepRegions, Table, Unreadable};
+use report::job::{Job, Kernels, Options, StepRegions, Unreadable};
 use report::output::{csv, parquet};
 use report::stream::Listener;
 use report::table::{Opened, Tables};
-use std::cell::RefCell;
 use std::io;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -35,7 +35,7 @@ use tempfile::TempDir;
 /// # Errors
 /// When no input can be read, or an output cannot be written; in words.
 pub(super) fn make(request: &Request) -> Result<Outcome, String> {
-    let asked = request.inputs.found.len() + request.inputs.left_out.len();
+    let asked = request.inputs.found.len() + request.inputs.left_out.len() + request.facts.kernels.len();
     let mut left_out = request.inputs.left_out.clone();
     let summaries = request.inputs.of_kind(Kind::Summary);
     let is_of_sums = summaries.len() == request.inputs.found.len();
@@ -143,25 +143,33 @@ fn of_operations(request: &Request, left_out: &mut Vec<Unreadable>) -> Result<Re
         transfers: transfers(&job, &opened),
         notes,
     };
-    stream(request, &job, &opened, facts)
+    stream(request, (&job, &opened), facts, left_out)
 }
 
-/// Reads the tables, and writes the operations' tables and Perfetto's trace.
-fn stream(request: &Request, job: &Job, tables: &Tables, facts: Facts) -> Result<Report, String> {
+/// Reads the tables, and writes the operations' tables and Perfetto's trace. Adds damaged tables to `left_out`.
+fn stream(
+    request: &Request,
+    (job, tables): (&Job, &Tables),
+    facts: Facts,
+    left_out: &mut Vec<Unreadable>,
+) -> Result<Report, String> {
     // a signal removes what is incomplete
     let as_csv = request.csv.as_deref().map(|to| leftovers::make(|| csv::operations(to).map_err(io::Error::other)));
     let mut as_csv = as_csv.transpose().map_err(words)?;
     let to_parquet = |to| leftovers::make(|| parquet::operations(to).map_err(io::Error::other));
     let mut as_parquet = request.parquet.as_deref().map(to_parquet).transpose().map_err(words)?;
     let mut trace = request.perfetto.as_deref().map(Traced::begin).transpose()?;
-    let watched = Watched { tables, progress: RefCell::new(Progress::new("reading", "operations", 0)) };
+    let watched = Watched::new(tables);
     let mut listeners: Vec<&mut dyn Listener> = Vec::new();
     listeners.extend(as_csv.as_mut().map(|it| it as &mut dyn Listener));
     listeners.extend(as_parquet.as_mut().map(|it| it as &mut dyn Listener));
     listeners.extend(trace.as_mut().map(|it| &mut it.trace as &mut dyn Listener));
     let mut watch = |pass: Pass| watched.begin(pass);
-    let report = whole::report(job, &watched, facts, &mut listeners, &mut watch).map_err(words)?;
+    let mut report = whole::report(job, &watched, facts, &mut listeners, &mut watch).map_err(words)?;
     drop(listeners);
+    let damaged = watched.damaged();
+    report.complete.inputs.extend(damaged.iter().map(problem));
+    left_out.extend(damaged);
     let finish = || {
         as_csv.map(|operations| operations.finish()).transpose()?;
         as_parquet.map(|operations| operations.finish()).transpose()
@@ -169,39 +177,6 @@ fn stream(request: &Request, job: &Job, tables: &Tables, facts: Facts) -> Result
     leftovers::undisturbed(finish).map_err(words)?;
     trace.map(Traced::end).transpose()?;
     Ok(report)
-}
-
-/// Tables whose rows are counted on a progress bar.
-struct Watched<'a> {
-    tables: &'a Tables,
-    progress: RefCell<Progress>,
-}
-
-impl Watched<'_> {
-    /// Begins a pass anew.
-    fn begin(&self, pass: Pass) {
-        let verb = match pass {
-            Pass::Clocks => "comparing clocks",
-            Pass::Survey(0) => "looking for steps",
-            Pass::Survey(_) => return,
-            Pass::Stream => "matching",
-        };
-        *self.progress.borrow_mut() = Progress::new(verb, "operations", self.tables.rows());
-    }
-}
-
-impl Table for Watched<'_> {
-    fn operations(&self, process: usize) -> Result<Operations<'_>, Unreadable> {
-        const AT_A_TIME: u64 = 4096;
-        let mut count = 0;
-        let rows = self.tables.operations(process)?.inspect(move |_| {
-            count += 1;
-            if count % AT_A_TIME == 0 {
-                self.progress.borrow_mut().add(AT_A_TIME);
-            }
-        });
-        Ok(Box::new(rows))
-    }
 }
 
 /// Compares two runs. `threshold` is the share from which on a change counts.

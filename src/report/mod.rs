@@ -13,6 +13,7 @@
 //! | `drive.rs` | from inputs to a report |
 //! | `archives.rs` | archives as tables |
 //! | `traced.rs` | the file of Perfetto's trace |
+//! | `watched.rs` | tables with a progress bar, as far as they can be read |
 //! | `progress.rs` | a bar for work that takes longer than a second |
 
 mod archives;
@@ -27,3 +28,4 @@ mod progress;
 mod request;
 mod step_times;
 mod traced;
+mod watched;

@@ -18,6 +18,10 @@ pub struct Budget {
     pub gpus: Vec<GpuBudget>,
     /// Time with NCCL and computation both under way over time with NCCL under way; `None` without kernels.
     pub overlap: Option<f64>,
+    /// Share (0 to 1) of the steps of GPUs with known kernels in which a kernel ran; `None` without kernels. Below 1, the
+    /// kernels may be those of a part of the recording alone.
+    #[serde(default)]
+    pub computed: Option<f64>,
     /// By dimension of parallelism.
     pub dimensions: Vec<DimensionShare>,
     /// Share of the operations (0 to 1) that have a GPU time; the rest count as time without NCCL.

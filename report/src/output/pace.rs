@@ -2,6 +2,9 @@
 
 use crate::answer::Report;
 
+/// Share of a step below which the cost of a rank is next to nothing.
+pub(crate) const NEGLIGIBLE: f64 = 1e-4;
+
 /// The pace of a job.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Pace {

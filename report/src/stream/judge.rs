@@ -26,10 +26,12 @@ fn part(call: Call) -> Part {
 pub(super) fn compare(occurrence: &mut Occurrence, processes: impl Iterator<Item = usize>, clocks: &Clocks) {
     let parts = &mut occurrence.parts;
     let communicator = parts.first().map(|part| part.call.communicator);
+    // a rank that meets one exchange of another rank with two of its own would wait for itself
+    let is_once = parts.windows(2).all(|pair| pair[0].call.rank != pair[1].call.rank);
     let arrivals: Option<Vec<_>> = parts
         .iter()
         .map(|part| Some((part.call.rank, arrival(part.call.time, part.call.source)?)))
-        .take_while(|_| occurrence.is_whole && parts.len() > 1)
+        .take_while(|_| occurrence.is_whole && is_once && parts.len() > 1)
         .collect();
     let waits = communicator.zip(arrivals).and_then(|(communicator, arrivals)| clocks.waits(communicator, &arrivals));
     match waits {

@@ -32,7 +32,7 @@ pub(super) fn assemble(abouts: &[About]) -> (Job, Vec<String>) {
         gpus.extend((0..most).map(|index| Gpu {
             process,
             index,
-            name: name(ranks.get(process), process, index, most),
+            name: name(ranks.get(process).copied().flatten(), process, index, most),
             node,
         }));
     }
@@ -107,23 +107,27 @@ fn time_of_day(processes: &[Process], claim: &Claim<'_>) -> i128 {
     i128::from(claim.made.made) + process.map_or(0, |it| i128::from(it.real0) - i128::from(it.mono0))
 }
 
-/// Returns the rank of each process in the job: the launcher's, or where no process has one, that in a communicator of
-/// all processes. Empty where neither is known.
-fn ranks(processes: &[Process], claims: &BTreeMap<u64, Vec<Claim<'_>>>) -> Vec<u32> {
+/// Returns the rank of each process in the job: the launcher's, or where no process has one, that in the communicators
+/// of all processes. Empty where neither is known, or where such communicators number the processes differently.
+fn ranks(processes: &[Process], claims: &BTreeMap<u64, Vec<Claim<'_>>>) -> Vec<Option<u32>> {
     if processes.iter().any(|process| process.rank.is_some()) {
-        return processes.iter().map(|process| process.rank).collect::<Option<_>>().unwrap_or_default();
+        return processes.iter().map(|process| process.rank).collect();
     }
     let of_all = |claims: &&Vec<Claim<'_>>| {
         let here: BTreeSet<usize> = claims.iter().map(|it| it.process).collect();
         claims.len() == processes.len() && here.len() == processes.len()
     };
-    let Some(claims) = claims.values().find(of_all) else { return Vec::new() };
-    let ranks: BTreeMap<usize, u32> =
-        claims.iter().filter_map(|it| Some((it.process, it.made.rank.try_into().ok()?))).collect();
-    (0..processes.len()).map(|process| ranks.get(&process).copied()).collect::<Option<_>>().unwrap_or_default()
+    let numbers = |claims: &Vec<Claim<'_>>| {
+        let ranks: BTreeMap<usize, u32> =
+            claims.iter().filter_map(|it| Some((it.process, it.made.rank.try_into().ok()?))).collect();
+        (0..processes.len()).map(|process| ranks.get(&process).copied()).collect()
+    };
+    let mut all = claims.values().filter(of_all).map(numbers);
+    let first: Vec<Option<u32>> = all.next().unwrap_or_default();
+    if all.all(|other| other == first) { first } else { Vec::new() }
 }
 
-fn name(rank: Option<&u32>, process: usize, index: usize, gpus: usize) -> String {
+fn name(rank: Option<u32>, process: usize, index: usize, gpus: usize) -> String {
     let name = rank.map_or_else(|| format!("process {process}"), |rank| format!("rank {rank}"));
     if gpus > 1 { format!("{name} GPU {index}") } else { name }
 }

@@ -258,3 +258,19 @@ fn a_process_counts_once_and_others_jobs_are_noted() {
           first one's part"]
     );
 }
+
+/// Without a launcher's ranks, the communicators of all processes number them, if they agree.
+#[test]
+fn communicators_that_disagree_name_no_ranks() {
+    for (second, names) in [([1, 0], ["rank 1", "rank 0"]), ([0, 1], ["process 0", "process 1"])] {
+        let dataset = TempDir::new().unwrap();
+        for (process, rank) in [(0, 1), (1, 0)] {
+            let communicators = vec![made(8, rank, 10), made(9, second[process], 20)];
+            let mut about = about(&process.to_string(), communicators);
+            (about.process.rank, about.process.ranks) = (None, None);
+            written(dataset.path(), &about, &[full(1)]);
+        }
+        let job = Tables::open(&[dataset.path().into()]).job;
+        assert_eq!(job.gpus.iter().map(|gpu| gpu.name.as_str()).collect::<Vec<_>>(), names);
+    }
+}

@@ -38,6 +38,9 @@ pub(crate) struct Budgets {
     calls: u64,
     timed: u64,
     ended: Vec<Ended>,
+    /// Steps of GPUs with known kernels, and those in which a kernel ran.
+    with_kernels: u64,
+    computed: u64,
 }
 
 impl Budgets {
@@ -58,6 +61,8 @@ impl Budgets {
             calls: 0,
             timed: 0,
             ended: vec![],
+            with_kernels: 0,
+            computed: 0,
         }
     }
 
@@ -101,6 +106,10 @@ impl Budgets {
     /// Counts a step that a GPU has ended.
     pub(crate) fn end(&mut self, gpu: usize, step: u64, ended: &Ended) {
         self.shares.end(step, ended);
+        if self.lanes.get(gpu).is_some_and(|lane| lane.computation.is_known()) {
+            self.with_kernels += 1;
+            self.computed += u64::from(ended.budget.computing_ns + ended.budget.overlapped_ns > 0);
+        }
         if let Some(total) = self.totals.get_mut(gpu) {
             total.before = total.now;
             total.now.add(&ended.budget);
@@ -130,6 +139,7 @@ impl Budgets {
             steps,
             with_kernels: with > 0,
             overlap: (in_nccl > 0).then(|| overlapped as f64 / in_nccl as f64),
+            computed: (self.with_kernels > 0).then(|| self.computed as f64 / self.with_kernels as f64),
             dimensions: self.shares.answer(dimensions, steps, has_links),
             timed: timed as f64 / self.calls.max(1) as f64,
             whole,

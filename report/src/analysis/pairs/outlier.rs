@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 
 /// Fewest pairs of a class that have a z.
 const FEWEST: usize = 4;
+/// Fewest transfers or messages of a pair whose rate is compared: a few may all be the first ones, which take longer.
+const TRANSFERS: u64 = 5;
 /// Pairs with a z below this are slow.
 const SLOW: f64 = -3.0;
 /// Standard deviation of a normal distribution over its MAD.
@@ -25,7 +27,8 @@ pub(super) fn mark(rows: &mut [Pair]) {
     let mut networked: Vec<&str> = rows.iter().filter(|row| row.sustained.is_some()).map(|row| &*row.class).collect();
     networked.sort_unstable();
     networked.dedup();
-    for (place, row) in rows.iter().enumerate() {
+    let are_enough = |row: &Pair| row.transfers.max(row.messages) >= TRANSFERS;
+    for (place, row) in rows.iter().enumerate().filter(|(_, row)| are_enough(row)) {
         let size = row.message_bytes.checked_div(row.messages).and_then(u64::checked_ilog2);
         let key = match networked.binary_search(&row.class.as_str()) {
             Ok(_) => row.sustained.map(|_| None),

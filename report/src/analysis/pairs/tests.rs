@@ -124,7 +124,8 @@ fn lone_messages_show_a_slow_pair_inside_a_node() {
     {
         let takes = if (rank, peer) == (0, 1) { 200_000 } else { 50_000 };
         let bytes = if (rank, peer) == (3, 2) { 1_000 } else { 1_000_000 };
-        play(&mut messages, &job, &[message(0, rank, peer, bytes, takes), message(1, rank, peer, bytes, takes)]);
+        let all: Vec<_> = (0..8).map(|number| message(number, rank, peer, bytes, takes)).collect();
+        play(&mut messages, &job, &all);
     }
     let part = messages.finish(&job, &[]);
     let rows = &part.known().unwrap().rows;
@@ -132,4 +133,18 @@ fn lone_messages_show_a_slow_pair_inside_a_node() {
     assert_eq!(slow, [(0, 1, Some(5.0))]);
     let unjudged: Vec<_> = rows.iter().filter(|row| row.z.is_none()).map(|row| (row.rank, row.peer)).collect();
     assert_eq!((unjudged, rows.len()), (vec![(3, 2)], 12));
+}
+
+/// One of six pairs is slow, by two transfers alone.
+#[test]
+fn a_pair_with_few_transfers_is_not_judged() {
+    let job = job(&[0; 4], &[&[0, 1, 2, 3]]);
+    let pairs = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)];
+    let of = |few: u64| {
+        let mut all: Vec<_> = pairs.iter().map(|&(rank, peer)| transfers(1, rank, peer, 9_000.0, None)).collect();
+        (all[0].transfers, all[0].sustained_rate_mb_s) = (few, Some(1_000.0));
+        let judged = rows(&job, &all);
+        (judged[0].z.is_some(), judged.iter().filter(|row| row.slow).count())
+    };
+    assert_eq!((of(8), of(2)), ((true, 1), (false, 0)));
 }

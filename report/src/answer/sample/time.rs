@@ -102,6 +102,7 @@ pub(super) fn budget(groups: &Groups) -> Budget {
         dimension("unknown", 55.0, 8.0, 1.0, 0.0001),
     ];
     Budget {
+        computed: Some(1.0),
         of_steps: true,
         steps: STEPS,
         with_kernels: true,

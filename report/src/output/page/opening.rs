@@ -23,7 +23,7 @@ pub(super) fn first_line(report: &Report) -> Markup {
     let text = sentences::complete(report);
     let (verdict, rest) = text.split_once(':').unwrap_or((&text, ""));
     let class = if verdict == "Not complete" { "complete lacking" } else { "complete" };
-    html! { p class=(class) { strong { (verdict) ":" } (unbroken(rest)) " " a href="#complete" { "Details" } } }
+    html! { p class=(class) { strong { (verdict) ":" } " " (unbroken(rest.trim_start())) " " a href="#complete" { "Details" } } }
 }
 
 /// Writes the three questions.
@@ -46,9 +46,11 @@ pub(super) fn questions(report: &Report, names: &Names<'_>) -> Markup {
 }
 
 fn all(report: &Report, names: &Names<'_>) -> [Question; 3] {
-    let late = report.late.known().and_then(|late| {
-        let (place, rank) = latest(late).first().copied()?;
-        (rank.own_us > 0.0).then(|| names.gpu(place))
+    let about_late = sentences::late(report);
+    let late = report.late.known().and_then(|late| match latest(late).first() {
+        _ if about_late.starts_with("No rank") => Some("no rank".to_owned()),
+        Some((place, rank)) => (rank.own_us > 0.0).then(|| names.gpu(*place)),
+        None => None,
     });
     let cost = report.budget.known().filter(|budget| budget.whole.total_ns > 0).map(|budget| {
         let part = part_of(communication_ns(budget) as f64, budget.whole.total_ns as f64);
@@ -63,7 +65,7 @@ fn all(report: &Report, names: &Names<'_>) -> [Question; 3] {
             id: "question-late",
             text: "Which rank is late?",
             figure: late,
-            sentence: sentences::late(report),
+            sentence: about_late,
             more: ("late", "Who is late"),
         },
         Question {

@@ -12,7 +12,7 @@ const SLOTS: usize = 10;
 /// Largest number of distributions.
 const CHARTS: usize = 12;
 
-const AREA: Area = Area { left: 52.0, top: 34.0, right: 406.0, bottom: 180.0 };
+const AREA: Area = Area { left: 72.0, top: 34.0, right: 406.0, bottom: 180.0 };
 
 /// Writes the section.
 pub(super) fn of(phases: &Part<Phases>) -> Markup {

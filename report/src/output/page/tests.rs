@@ -192,9 +192,10 @@ fn parts_without_rows_say_so() {
 
 #[test]
 fn the_figures_of_the_sample_are_on_the_page() {
-    let page = html(&sample(8)).replace('\u{a0}', " ");
+    // of two nodes
+    let page = html(&sample(16)).replace('\u{a0}', " ");
     for figure in [
-        "all 8 ranks",
+        "all 16 ranks",
         "57 steps behind 3 steps of warm-up",
         "rank 3",
         "+12 %",
@@ -264,4 +265,16 @@ fn impossible_figures_do_not_stop_the_page() {
     let Part::Known(late) = &mut report.late else { unreachable!() };
     (late.map.gpus_in_row, late.map.bin_us, late.ranks[0].cost_us) = (0, 0.0, f64::NAN);
     parsed(&body(&html(&report)));
+}
+
+#[test]
+fn the_first_line_and_the_first_answer_read_as_text() {
+    let mut report = sample(4);
+    if let Part::Known(late) = &mut report.late {
+        late.ranks.iter_mut().for_each(|rank| *rank = crate::answer::RankLate { calls: 9, ..Default::default() });
+        late.resolved = 0;
+    }
+    let page = html(&report).replace('\u{a0}', " ");
+    assert!(page.contains(":</strong> all 4 ranks"), "{}", &page[page.find("</strong>").unwrap()..][..200]);
+    assert!(page.contains("<p class=\"figure\">no rank</p>"), "no figure for nobody");
 }

@@ -1,7 +1,7 @@
 //! The three questions, each answered in at most 15 lines of 80 characters, whatever the number of ranks.
 
 use super::super::names::Names;
-use super::super::pace::Pace;
+use super::super::pace::{NEGLIGIBLE, Pace};
 use super::super::sentences::{self, latest};
 use super::super::units::{UNKNOWN, part_of, share, time};
 use super::cell::{self, NOT_RESOLVED};
@@ -14,8 +14,6 @@ use common::report::Table;
 pub(super) const LINES: usize = 15;
 /// Largest number of rows of an answer's table.
 const ROWS: usize = 5;
-/// Least share of a step that others wait for a rank, for its row among the late ranks.
-const LEAST: f64 = 1e-4;
 
 /// Puts a question, its answer and a table with as many rows as there is room for below each other.
 fn answered(question: &str, answer: &str, view: &View, table: impl Fn(&View) -> String) -> String {
@@ -32,7 +30,7 @@ pub(super) fn late(report: &Report, view: &View) -> String {
     let table = |view: &View| {
         let mut ranks = report.late.known().map(latest).unwrap_or_default();
         // ranks that cost next to nothing are in the part alone
-        ranks.retain(|(_, rank)| pace.share(pace.a_step_of_others(rank.cost_us)).is_none_or(|part| part >= LEAST));
+        ranks.retain(|(_, rank)| pace.share(pace.a_step_of_others(rank.cost_us)).is_none_or(|part| part >= NEGLIGIBLE));
         if ranks.is_empty() {
             return String::new();
         }

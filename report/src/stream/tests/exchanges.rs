@@ -102,3 +102,20 @@ fn pairs_are_matched_one_by_one() {
         assert!((transfer - if slow { 200_000 } else { 50_000 }).abs() <= 5_000, "{transfer}");
     }
 }
+
+/// Rank 0 sends twice in one group; rank 1 receives in two groups, the second 1 ms later.
+#[test]
+fn a_rank_does_not_wait_for_itself() {
+    let mut maker = Maker::new(2, 2);
+    let world = maker.communicator("", &[0, 1]);
+    maker.exchange(world, &[(0, 1, 8), (0, 1, 8)], Start::Together(MS), 10 * US);
+    let mut made = maker.finish();
+    let second = &mut made.table.0[1][1];
+    (second.group, second.kernel, second.alone) = (second.group.map(|group| group + 1), second.order, true);
+    let time = second.time.as_mut().unwrap();
+    (time.start, time.stop) = (time.start + MS, time.stop + MS);
+    let (heard, counts, _) = hear(&made);
+    let [occurrence] = &heard.occurrences[..] else { panic!("one operation: {:?}", heard.occurrences) };
+    assert_eq!((occurrence.parts.len(), occurrence.is_whole, occurrence.compared), (3, true, None));
+    assert!(occurrence.parts.iter().all(|part| part.wait.is_none()) && counts.compared == 0);
+}

@@ -84,7 +84,17 @@ fn kernels_part_a_budget_in_six() {
         not_compared_ns: 0,
     };
     assert_eq!(budget.gpus, [expected; 2]);
-    assert_eq!((budget.with_kernels, budget.overlap), (true, Some(0.5)));
+    assert_eq!((budget.with_kernels, budget.overlap, budget.computed), (true, Some(0.5), Some(1.0)));
+}
+
+/// A profiler that records two of ten steps says nothing about the others.
+#[test]
+fn steps_without_a_kernel_are_counted() {
+    let job = two();
+    let kernels = || [[12_050, 12_250], [13_050, 13_250]].to_vec();
+    let kernels = Kernels { by_process: vec![kernels(), kernels()] };
+    let budget = answer(&job, &overlapping(&job), None, Some(kernels)).budget.known().unwrap().clone();
+    assert_eq!((budget.with_kernels, budget.computed), (true, Some(0.2)));
 }
 
 #[test]

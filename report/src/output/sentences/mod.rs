@@ -1,9 +1,9 @@
 //! The sentences that answer the report's questions. All forms of output use these.
 
 use super::names::Names;
-use super::pace::Pace;
+use super::pace::{NEGLIGIBLE, Pace};
 use super::units::{count, counted, part_of, rate, share, sizes, time};
-use crate::answer::{Budget, Late, Pair, RankLate, Report, SpeedRow};
+use crate::answer::{Budget, Late, Pair, RankLate, Report, Speed, SpeedRow};
 
 /// Returns whether all ranks and operations are here, and how well clocks are known.
 pub fn complete(report: &Report) -> String {
@@ -64,13 +64,7 @@ pub fn late(report: &Report) -> String {
         (None, reason) => return absent(reason),
     };
     let Some(first) = latest(late).first().copied() else {
-        return match late.compared {
-            0 => "Not known: no operation's times could be compared over its ranks.".into(),
-            compared => format!(
-                "No rank is late: in none of {} did a rank begin later than the others by more than the clocks' error.",
-                counted(compared, "compared operation")
-            ),
-        };
+        return nobody_late(late, &Names::of(report));
     };
     let names = Names::of(report);
     let own: f64 = late.ranks.iter().map(|rank| rank.own_us).sum();
@@ -79,7 +73,16 @@ pub fn late(report: &Report) -> String {
     let mut text = if rank.own_us > 0.0 {
         let (pace, name) = (Pace::of(report), names.gpu(place));
         let cost = pace.a_step_of_others(rank.cost_us);
-        let of = pace.share(cost).map_or_else(String::new, |part| format!(", {} of it", share(part)));
+        let part = pace.share(cost);
+        if let Some(part) = part.filter(|part| *part < NEGLIGIBLE) {
+            return format!(
+                "No rank stands out: others wait longest for {name}, each {} {}, {} of it.",
+                time(cost),
+                if pace.of_steps { "a step" } else { "in the whole recording" },
+                share(part)
+            );
+        }
+        let of = part.map_or_else(String::new, |part| format!(", {} of it", share(part)));
         format!(
             "{} is late most: each other rank waited for it {} {} on average{of}; {} of that began with {name} itself. \
              It came last in {} of its {}.",
@@ -97,6 +100,38 @@ pub fn late(report: &Report) -> String {
         text += &format!(" Next is {}, with {} of all own delays.", names.gpu(*next), share(part_of(rank.own_us, own)));
     }
     text
+}
+
+/// Says why no GPU has a delay cost: `compared` and `resolved` are of the whole recording, the costs may be of its steps
+/// alone, and sums have none.
+fn nobody_late(late: &Late, names: &Names<'_>) -> String {
+    let most = late.lateness.iter().filter(|row| row.last > 0).max_by_key(|row| row.last);
+    if let Some(row) = most.filter(|_| late.ranks.is_empty()) {
+        let name = row.gpu.map_or_else(|| format!("rank {} of {}", row.rank, row.comm), |gpu| names.gpu(gpu));
+        return format!(
+            "{} was last most often: in {} of {} of a communicator. Sums alone do not say how long others waited for \
+             it.",
+            capital(&name),
+            count(row.last),
+            counted(row.operations, "compared operation")
+        );
+    }
+    let compared = counted(late.compared, "compared operation");
+    match late.compared {
+        0 => "Not known: no operation's times could be compared over its ranks.".into(),
+        _ if late.steps > 0 && late.ranks.iter().all(|rank| rank.calls == 0) => {
+            format!("Not known: none of {compared} lies in a step behind the warm-up.")
+        }
+        _ if late.steps > 0 && late.resolved > 0 => {
+            "No rank is late: in no step behind the warm-up did a rank begin later than the others by more than the \
+             clocks' error."
+                .into()
+        }
+        _ => format!(
+            "No rank is late: in none of {compared} did a rank begin later than the others by more than the clocks' \
+             error."
+        ),
+    }
 }
 
 /// Returns the places of the GPUs that others waited for, and their waits: the largest own delay cost first, and the
@@ -141,6 +176,13 @@ pub fn cost(report: &Report) -> String {
             of_whole(communication_ns(budget))
         )
     };
+    if let Some(computed) = budget.computed.filter(|computed| *computed < 1.0) {
+        text += &format!(
+            " No kernel is known in {} of the steps: if the profiler recorded a part of the run alone, their \
+             computation counts as none.",
+            share(1.0 - computed)
+        );
+    }
     if budget.timed < 1.0 {
         text += &format!(
             " {} of the operations have no GPU time and count as time without NCCL.",
@@ -184,12 +226,25 @@ pub fn network(report: &Report) -> String {
         },
         (None, reason) => absent(reason),
     };
+    if let Some(speed) = report.speed.known() {
+        text += &few(speed);
+    }
     text += " ";
     text += &match report.pairs.known() {
         Some(pairs) => slow(&pairs.rows, &names),
         None => "Pairs of ranks are not known.".into(),
     };
     text
+}
+
+/// Says how many operations the speeds are of, where those are less than half.
+fn few(speed: &Speed) -> String {
+    let sum = |of: fn(&SpeedRow) -> u64| speed.rows.iter().map(of).sum::<u64>();
+    let (compared, all) = (sum(|row| row.compared), sum(|row| row.count));
+    if compared == 0 || compared >= all.div_ceil(2) {
+        return String::new();
+    }
+    format!(" Only {} of {} could be compared.", count(compared), counted(all, "operation"))
 }
 
 /// Says which pairs are slow.
@@ -238,156 +293,4 @@ fn capital(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::answer::sample::sample;
-    use crate::answer::{Complete, GpuBudget, Pairs, Part, Speed};
-
-    fn whole() -> Report {
-        Report {
-            complete: Complete {
-                ranks_here: 8,
-                ranks: Some(8),
-                operations: 4000,
-                clock_error_us: Some(5.2),
-                wait_error_us: Some(1.9),
-                ..Complete::default()
-            },
-            ..sample(8)
-        }
-    }
-
-    #[test]
-    fn complete_counts_ranks_and_names_each_lack() {
-        let expected = "Complete: all 8 ranks are here with 4,000 operations; clocks agree to within 5.20 us, waits \
-                        are known to 1.90 us.";
-        assert_eq!(complete(&whole()), expected);
-        let mut report = whole();
-        (report.complete.ranks, report.complete.dropped, report.complete.untimed) = (Some(9), 1, 40);
-        (report.complete.clock_error_us, report.complete.wait_error_us) = (None, None);
-        let expected = "Not complete: 8 of 9 ranks are here with 4,000 operations, but 1 event not recorded, 40 \
-                        operations without a GPU time; clocks are not connected, so times of different \
-                        machines are not compared.";
-        assert_eq!(complete(&report), expected);
-        report = whole();
-        report.complete.ranks = None;
-        assert!(complete(&report).starts_with("Complete as far as is known: 8 ranks of an unknown number are here"));
-    }
-
-    #[test]
-    fn late_names_the_rank_with_the_largest_own_cost() {
-        let mut report = whole();
-        let rank = |own_us: f64, propagated_us: f64, last: u64| RankLate {
-            calls: 900,
-            last,
-            cost_us: own_us + propagated_us,
-            own_us,
-            propagated_us,
-            ..RankLate::default()
-        };
-        let Part::Known(it) = &mut report.late else { unreachable!() };
-        it.compared = 900;
-        it.ranks = vec![rank(0.0, 5e6, 70), rank(250e3, 0.0, 10), rank(600e3, 150e3, 800)];
-        // 57 steps, seven other ranks
-        let expected = "Rank 2 is late most: each other rank waited for it 1.88 ms a step on average, 9.0 % of it; \
-                        80 % of that began with rank 2 itself. It came last in 800 of its 900 compared operations. \
-                        Next is rank 1, with 29 % of all own delays.";
-        assert_eq!(late(&report), expected);
-        let Part::Known(it) = &mut report.late else { unreachable!() };
-        it.ranks = vec![rank(0.0, 5e6, 70), RankLate::default()];
-        assert_eq!(
-            late(&report),
-            "No rank is late by itself: all 5.00 s that others waited for a last rank were passed on."
-        );
-        let Part::Known(it) = &mut report.late else { unreachable!() };
-        (it.ranks, it.compared) = (vec![RankLate::default(); 3], 7);
-        assert!(late(&report).starts_with("No rank is late: in none of 7 compared operations"));
-        let Part::Known(it) = &mut report.late else { unreachable!() };
-        it.compared = 0;
-        assert!(late(&report).starts_with("Not known"));
-    }
-
-    #[test]
-    fn cost_is_a_share_of_a_step_and_its_time() {
-        let mut report = whole();
-        let gpu = GpuBudget {
-            total_ns: 20_000_000,
-            waiting_ns: 1_000_000,
-            transferring_ns: 4_000_000,
-            overlapped_ns: 2_000_000,
-            computing_ns: 12_000_000,
-            idle_ns: 1_000_000,
-            not_compared_ns: 0,
-        };
-        let Part::Known(it) = &mut report.budget else { unreachable!() };
-        let whole = GpuBudget {
-            total_ns: 40_000_000,
-            waiting_ns: 2_000_000,
-            transferring_ns: 8_000_000,
-            overlapped_ns: 4_000_000,
-            ..GpuBudget::default()
-        };
-        (it.steps, it.gpus, it.whole) = (2, vec![gpu; 2], whole);
-        let expected = "Communication beside which nothing is computed takes 25 % of a step, 2.50 ms of 10.0 ms: 5.0 % \
-                        waiting for other ranks, 20 % transferring. Another 10 % of a step is communication beside \
-                        computation.";
-        assert_eq!(cost(&report), expected);
-        let Part::Known(it) = &mut report.budget else { unreachable!() };
-        (it.with_kernels, it.of_steps, it.timed) = (false, false, 0.5);
-        let text = cost(&report);
-        assert!(text.starts_with("NCCL is under way in 25 % of the recording, 2.50 ms of 10.0 ms:"), "{text}");
-        assert!(text.ends_with("50 % of the operations have no GPU time and count as time without NCCL."), "{text}");
-    }
-
-    #[test]
-    fn network_names_the_operation_with_most_time_and_the_slowest_pair() {
-        let mut report = whole();
-        let row = |function: &str, median_us: f64, utilisation: Option<f64>| SpeedRow {
-            function: function.to_owned(),
-            nranks: 8,
-            dimension: "DP".to_owned(),
-            from_bytes: 64 << 20,
-            to_bytes: 64 << 20,
-            compared: 10,
-            median_us: Some(median_us),
-            busbw: Some(45.0),
-            utilisation,
-            ..SpeedRow::default()
-        };
-        let rows = vec![row("AllGather", 5.0, Some(0.5)), row("AllReduce", 9.0, Some(0.9))];
-        report.speed = Part::Known(Speed { rows, link: Some("--link-gbps 400".into()), of_sums: false });
-        let pair = |to: usize, z: Option<f64>| Pair {
-            from: Some(1),
-            to: Some(to),
-            z,
-            slow: z.is_some_and(|z| z < -3.0),
-            ..Pair::default()
-        };
-        report.pairs = Part::Known(Pairs {
-            left_out: 0,
-            rows: vec![pair(2, Some(-4.0)), pair(3, Some(-9.0)), pair(4, Some(0.1)), pair(5, None)],
-        });
-        let expected = "AllReduce of 64 MiB (DP, 8 ranks) reaches 45.0 GB/s bus bandwidth, 90 % of its link. 2 of 3 \
-                        compared pairs are slow beside others of their class; the worst is rank 1 to rank 3.";
-        assert_eq!(network(&report), expected);
-        report.speed = Part::Known(Speed { rows: vec![row("AllReduce", 9.0, None)], link: None, of_sums: false });
-        report.pairs = Part::Absent("no proxy operations.".into());
-        let expected = "AllReduce of 64 MiB (DP, 8 ranks) reaches 45.0 GB/s bus bandwidth; whether the link allows \
-                        more is not known without its rate (--link-gbps). Pairs of ranks are not known.";
-        assert_eq!(network(&report), expected);
-    }
-
-    #[test]
-    fn an_absent_part_answers_with_its_reason() {
-        let reason = || "no process wrote operations.".to_owned();
-        let report = Report {
-            late: Part::Absent(reason()),
-            budget: Part::Absent(reason()),
-            speed: Part::Absent(reason()),
-            ..whole()
-        };
-        for text in [late(&report), cost(&report), network(&report)] {
-            assert!(text.starts_with("Not known: no process wrote operations."), "{text}");
-        }
-    }
-}
+mod tests;
