@@ -42,16 +42,19 @@ pub(super) fn make(request: &Request) -> Result<Outcome, String> {
     let report = if is_of_sums {
         of_summaries(request, summaries, &mut left_out)?
     } else {
-        left_out.extend(summaries.into_iter().map(beside));
-        of_operations(request, &mut left_out)?
+        let notes = beside(summaries.len());
+        of_operations(request, &mut left_out, notes)?
     };
     Ok(Outcome { report, asked, left_out })
 }
 
-/// Returns why a summary beside operations is not used.
-fn beside(path: PathBuf) -> Unreadable {
-    let cause = "a summary is not put together with operations: make its report apart".into();
-    Unreadable { file: path.display().to_string(), place: None, cause }
+/// Returns the remark on summaries beside operations: the operations of their processes say more.
+fn beside(summaries: usize) -> Vec<String> {
+    match summaries {
+        0 => vec![],
+        1 => vec!["1 summary lies beside operations, and was not read.".into()],
+        count => vec![format!("{count} summaries lie beside operations, and were not read.")],
+    }
 }
 
 fn words(error: impl std::fmt::Display) -> String {
@@ -96,7 +99,7 @@ fn problem(error: &Unreadable) -> Input {
 }
 
 /// Makes the report of recordings, tables and archives.
-fn of_operations(request: &Request, left_out: &mut Vec<Unreadable>) -> Result<Report, String> {
+fn of_operations(request: &Request, left_out: &mut Vec<Unreadable>, mut notes: Vec<String>) -> Result<Report, String> {
     table::raise_limit();
     let (tables, recordings, anchors) = (
         request.inputs.of_kind(Kind::Table),
@@ -107,7 +110,6 @@ fn of_operations(request: &Request, left_out: &mut Vec<Unreadable>) -> Result<Re
     let needs_scratch = !recordings.is_empty() || !anchors.is_empty();
     let scratch = needs_scratch.then(scratch).transpose()?;
     let mut archived = Archived::default();
-    let mut notes = Vec::new();
     if let Some(scratch) = &scratch {
         if !recordings.is_empty() {
             let (lacking, bad) = write_tables(request, &recordings, scratch.path())?;

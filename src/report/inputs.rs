@@ -89,9 +89,10 @@ impl Inputs {
 }
 
 fn of_directory(directory: &Path) -> Result<Vec<Found>, Unreadable> {
+    let mut found = Vec::new();
     let anchor = directory.join(ANCHOR);
     if anchor.is_file() {
-        return Ok(vec![Found { path: anchor, kind: Kind::Archive }]);
+        found.push(Found { path: anchor, kind: Kind::Archive });
     }
     let wrong = |error: io::Error| unreadable(directory, &error.to_string());
     let mut entries: Vec<PathBuf> =
@@ -101,11 +102,10 @@ fn of_directory(directory: &Path) -> Result<Vec<Found>, Unreadable> {
         name == TABLE || (name.starts_with("process=") && path.join(TABLE).is_file())
     };
     if entries.iter().any(is_table) {
-        return Ok(vec![Found { path: directory.into(), kind: Kind::Table }]);
+        found.push(Found { path: directory.into(), kind: Kind::Table });
     }
     entries.retain(|path| has_ending(path) && path.is_file());
     entries.sort_by_cached_key(|path| natural(&path.to_string_lossy()));
-    let mut found = Vec::new();
     for path in entries {
         match kind_of(&path) {
             // other files may lie beside the inputs

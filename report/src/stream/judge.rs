@@ -54,7 +54,8 @@ pub(super) fn compare(occurrence: &mut Occurrence, processes: impl Iterator<Item
     }
     if let Some(Compared { latest_start, .. }) = occurrence.compared {
         for part in parts {
-            part.wait = part.span.map(|[start, _]| latest_start - start);
+            // a rank whose buffered send or broadcast is over waits for nobody
+            part.wait = part.span.map(|[start, stop]| latest_start.min(stop.max(start)) - start);
         }
     }
 }
@@ -99,8 +100,9 @@ pub(super) fn verdicts(occurrence: Occurrence) -> impl Iterator<Item = Judged> {
     let last = compared.and_then(|compared| compared.last);
     let waits = |place: usize| parts.iter().enumerate().filter(move |(other, _)| *other != place);
     let cost = last.map(|last| waits(last).filter_map(|(_, part)| part.wait).sum());
-    // the next-latest rank waited least of the others
-    let lateness = last.and_then(|last| waits(last).filter_map(|(_, part)| part.wait).min()).unwrap_or(0);
+    let begin = |place: usize| parts.get(place).and_then(|part| part.span).map(|[start, _]| start);
+    let next = last.and_then(|last| waits(last).filter_map(|(other, _)| begin(other)).max());
+    let lateness = last.and_then(begin).zip(next).map_or(0, |(last, next)| last - next);
     parts.into_iter().enumerate().map(move |(place, part)| {
         let is_last = last == Some(place);
         let (cost, lateness) = if is_last { (cost, lateness) } else { (None, 0) };

@@ -22,8 +22,8 @@ pub struct Part {
     pub call: Call,
     /// Begin and end on the GPU; `None` where they are unknown.
     pub span: Option<[i64; 2]>,
-    /// How long it waited for the last rank: the latest begin of all ranks minus its own, never below 0; `None` if the
-    /// occurrence was not compared.
+    /// How long it waited for the last rank: from its begin to the latest begin of all ranks, or to its own end if that
+    /// was earlier, as of a buffered send; never below 0. `None` if the occurrence was not compared.
     pub wait: Option<i64>,
     /// Error of `wait` that 19 of 20 do not exceed, nanoseconds.
     pub likely: i64,

@@ -28,8 +28,8 @@ struct Sum {
     lone_time: u64,
 }
 
-/// Listens for messages. Of a send and its receive, **late sender** is the begin of the send less that of the receive
-/// and **late receiver** the reverse, never below 0.
+/// Listens for messages. Of a send and its receive, **late sender** is the time from the receive's begin to the send's,
+/// or to the receive's end if that was earlier; **late receiver** is the reverse; never below 0.
 #[derive(Debug, Default)]
 pub struct Messages {
     /// By communicator, sender and receiver.
@@ -85,8 +85,8 @@ impl Messages {
         Part::Known(Pairs { rows, left_out })
     }
 
-    /// Adds a message, with the begins of its send and receive and, if it is alone, its transfer.
-    fn add(&mut self, key: (usize, i32, i32), bytes: u64, begins: Option<[i64; 2]>, lone: Option<u64>) {
+    /// Adds a message, with begin and end of its send, and of its receive, and its transfer if it is alone.
+    fn add(&mut self, key: (usize, i32, i32), bytes: u64, spans: Option<[[i64; 2]; 2]>, lone: Option<u64>) {
         if self.sums.len() >= MOST && !self.sums.contains_key(&key) {
             self.left_out = self.left_out.saturating_add(1);
             return;
@@ -98,10 +98,10 @@ impl Messages {
         }
         sum.messages += 1;
         sum.bytes = sum.bytes.saturating_add(bytes);
-        let Some([send, receive]) = begins else { return };
+        let Some([[send, sent], [receive, received]]) = spans else { return };
         sum.compared += 1;
-        sum.late_sender = sum.late_sender.saturating_add((send - receive).max(0).unsigned_abs());
-        sum.late_receiver = sum.late_receiver.saturating_add((receive - send).max(0).unsigned_abs());
+        sum.late_sender = sum.late_sender.saturating_add((send.min(received) - receive).max(0).unsigned_abs());
+        sum.late_receiver = sum.late_receiver.saturating_add((receive.min(sent) - send).max(0).unsigned_abs());
     }
 }
 
@@ -159,8 +159,8 @@ impl Listener for Messages {
                 if receives.binary_search(&(part.call.rank, message.number)).is_err() {
                     continue;
                 }
-                let begins = part.span.zip(other.span).filter(|_| is_compared).map(|(send, other)| [send[0], other[0]]);
-                self.add((part.call.communicator, part.call.rank, message.peer), message.bytes, begins, transfer);
+                let spans = part.span.zip(other.span).filter(|_| is_compared).map(|(send, other)| [send, other]);
+                self.add((part.call.communicator, part.call.rank, message.peer), message.bytes, spans, transfer);
             }
         }
     }

@@ -35,12 +35,12 @@ pub(super) fn costs(late: &Late, names: &Names<'_>, pace: &Pace) -> Markup {
         title: "For whom others waited",
         look: "Look for a long solid bar: that GPU begins its operations late without having waited itself.",
         description: format!(
-            "Delay cost, own and passed on, of {} that others waited for longest: the mean wait of each other rank {}. \
+            "Delay cost, own and passed on, of {} that others waited for longest: the other ranks' waits, summed, {}. \
              The largest own cost is that of {}, {}.",
             counted(shown.len() as u64, "GPU"),
             period(pace),
             names.gpu(*first),
-            time(pace.a_step_of_others(largest.own_us))
+            time(pace.a_step(largest.own_us))
         ),
         size: [880.0, bottom(&shown) + 46.0],
         key: Key::draw(&keys),
@@ -67,14 +67,14 @@ fn bottom(shown: &[(usize, &RankLate)]) -> f64 {
 }
 
 fn bars(shown: &[(usize, &RankLate)], names: &Names<'_>, pace: &Pace) -> Markup {
-    let most = shown.iter().map(|(_, rank)| pace.a_step_of_others(rank.cost_us)).fold(0.0, f64::max);
+    let most = shown.iter().map(|(_, rank)| pace.a_step(rank.cost_us)).fold(0.0, f64::max);
     let unit = TimeUnit::of(most);
     let area = Area { left: 132.0, top: 10.0, right: 710.0, bottom: bottom(shown) };
     let x = Scale::linear([0.0, most / unit.us], [area.left, area.right]);
     let texts: Vec<String> = shown.iter().map(|(place, _)| names.gpu(*place)).collect();
-    let title = format!("mean wait of each other rank for this GPU {}, {}", period(pace), unit.name);
+    let title = format!("waits of the other ranks for this GPU, summed, {}, {}", period(pace), unit.name);
     let facts = |us: f64| match pace.share(us) {
-        Some(part) if pace.of_steps => format!("{} ({} of a step)", time(us), share(part)),
+        Some(part) if pace.of_steps => format!("{} ({} of all ranks' time)", time(us), share(part)),
         _ => time(us),
     };
     html! {
@@ -82,7 +82,7 @@ fn bars(shown: &[(usize, &RankLate)], names: &Names<'_>, pace: &Pace) -> Markup 
         (bars_beside(area, &texts, ROW))
         @for (place, ((_, rank), name)) in shown.iter().zip(&texts).enumerate() {
             @let y = area.top + ROW * (place as f64 + 0.14);
-            @let [own_us, cost_us] = [rank.own_us, rank.cost_us].map(|us| pace.a_step_of_others(us));
+            @let [own_us, cost_us] = [rank.own_us, rank.cost_us].map(|us| pace.a_step(us));
             @let (own, end) = (x.at(own_us / unit.us), x.at(cost_us / unit.us));
             rect.own x=(Px(area.left)) y=(Px(y)) width=(Px(own - area.left)) height=(Px(ROW * 0.72)) {
                 title { (name) ": " (facts(own_us)) " because of its own delays" }
@@ -101,16 +101,18 @@ fn table(late: &Late, names: &Names<'_>, pace: &Pace) -> Table {
     let rows = order.into_iter().map(|(place, rank)| {
         vec![
             names.gpu(place),
-            time(pace.a_step_of_others(rank.own_us)),
-            time(pace.a_step_of_others(rank.propagated_us)),
-            time(pace.a_step_of_others(rank.cost_us)),
+            time(pace.a_step(rank.own_us)),
+            time(pace.a_step(rank.propagated_us)),
+            time(pace.a_step(rank.cost_us)),
             time(pace.a_step(rank.wait_us)),
             count(rank.last),
             count(rank.calls),
         ]
     });
     let columns = ["GPU", "own delay cost", "passed on", "delay cost", "its own waits", "times last", "calls compared"];
-    let caption =
-        format!("Delay cost and waits {}, largest own cost first; a cost is the mean of the others", period(pace));
+    let caption = format!(
+        "Delay cost and waits {}, largest own cost first; a cost is the sum of the others' waits",
+        period(pace)
+    );
     Table::new(caption, &columns, 1, rows)
 }

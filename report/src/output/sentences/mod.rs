@@ -1,7 +1,7 @@
 //! The sentences that answer the report's questions. All forms of output use these.
 
 use super::names::Names;
-use super::pace::{NEGLIGIBLE, Pace};
+use super::pace::Pace;
 use super::units::{count, counted, part_of, rate, share, sizes, time};
 use crate::answer::{Budget, Late, Pair, RankLate, Report, Speed, SpeedRow};
 
@@ -72,23 +72,22 @@ pub fn late(report: &Report) -> String {
     let (place, rank) = first;
     let mut text = if rank.own_us > 0.0 {
         let (pace, name) = (Pace::of(report), names.gpu(place));
-        let cost = pace.a_step_of_others(rank.cost_us);
+        let cost = pace.a_step(rank.cost_us);
         let part = pace.share(cost);
-        if let Some(part) = part.filter(|part| *part < NEGLIGIBLE) {
+        if pace.is_negligible(cost) {
             return format!(
-                "No rank stands out: others wait longest for {name}, each {} {}, {} of it.",
+                "No rank stands out: others wait longest for {name}, {}{} in all.",
                 time(cost),
-                if pace.of_steps { "a step" } else { "in the whole recording" },
-                share(part)
+                if pace.of_steps { " a step" } else { "" }
             );
         }
-        let of = part.map_or_else(String::new, |part| format!(", {} of it", share(part)));
+        let of = part.map_or_else(String::new, |part| format!(", {} of all ranks' time", share(part)));
         format!(
-            "{} is late most: each other rank waited for it {} {} on average{of}; {} of that began with {name} itself. \
+            "{} is late most: the others waited for it {}{} in all{of}; {} of that began with {name} itself. \
              It came last in {} of its {}.",
             capital(&name),
             time(cost),
-            if pace.of_steps { "a step" } else { "in the whole recording" },
+            if pace.of_steps { " a step" } else { "" },
             share(part_of(rank.own_us, rank.cost_us)),
             count(rank.last),
             counted(rank.calls, "compared operation")

@@ -1,7 +1,7 @@
 //! The three questions, each answered in at most 15 lines of 80 characters, whatever the number of ranks.
 
 use super::super::names::Names;
-use super::super::pace::{NEGLIGIBLE, Pace};
+use super::super::pace::Pace;
 use super::super::sentences::{self, latest};
 use super::super::units::{UNKNOWN, part_of, share, time};
 use super::cell::{self, NOT_RESOLVED};
@@ -30,14 +30,13 @@ pub(super) fn late(report: &Report, view: &View) -> String {
     let table = |view: &View| {
         let mut ranks = report.late.known().map(latest).unwrap_or_default();
         // ranks that cost next to nothing are in the part alone
-        ranks.retain(|(_, rank)| pace.share(pace.a_step_of_others(rank.cost_us)).is_none_or(|part| part >= NEGLIGIBLE));
+        ranks.retain(|(_, rank)| !pace.is_negligible(pace.a_step(rank.cost_us)));
         if ranks.is_empty() {
             return String::new();
         }
-        let of = if pace.of_steps { "of a step" } else { "of the time" };
-        let heading = ["rank", "others wait", of, "its own", "last in", "waits itself"];
+        let heading = ["rank", "others wait", "of all", "its own", "last in", "waits itself"];
         let rows = ranks.iter().map(|(place, rank)| {
-            let cost = pace.a_step_of_others(rank.cost_us);
+            let cost = pace.a_step(rank.cost_us);
             [
                 cell::name(&names.gpu(*place)),
                 time(cost),

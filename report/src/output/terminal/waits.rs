@@ -179,20 +179,24 @@ pub(super) fn late(report: &Report, view: &View) -> String {
         let mut ranks = latest(late);
         ranks.extend(late.ranks.iter().enumerate().filter(|(_, rank)| rank.cost_us <= 0.0));
         let rows = ranks.iter().map(|(place, rank)| {
-            let cost = pace.a_step_of_others(rank.cost_us);
+            let cost = pace.a_step(rank.cost_us);
             [
                 cell::name(&names.gpu(*place)),
                 time(cost),
                 cell::part(pace.share(cost)),
-                time(pace.a_step_of_others(rank.own_us)),
-                time(pace.a_step_of_others(rank.propagated_us)),
+                time(pace.a_step(rank.own_us)),
+                time(pace.a_step(rank.propagated_us)),
                 count(rank.last),
                 count(rank.calls),
                 wait(report, rank.calls, rank.wait_us, pace.a_step(rank.wait_us)),
             ]
         });
         let heading = ["rank", "others wait", "share", "its own", "passed on", "last in", "calls", "waits itself"];
-        let period = if pace.of_steps { "Times of a step and rank." } else { "Times of a rank, in all." };
+        let period = if pace.of_steps {
+            "Times of a step; others' waits are summed."
+        } else {
+            "Times in all; others' waits are summed."
+        };
         let about = format!(
             "{period} {} of {} have a last rank.",
             count(late.resolved),
