@@ -1,5 +1,7 @@
 //! Numbers as text for people, with their units.
 
+pub(crate) use common::report::count;
+
 /// Stands for an unknown figure in a table.
 pub(crate) const UNKNOWN: &str = "-";
 
@@ -78,17 +80,6 @@ pub(crate) fn share(share: f64) -> String {
 /// Returns the share of a part; 0 of nothing.
 pub(crate) fn part_of(part: f64, all: f64) -> f64 {
     if all > 0.0 { part / all } else { 0.0 }
-}
-
-/// Writes a count with commas between thousands.
-pub(crate) fn count(count: u64) -> String {
-    let digits = count.to_string();
-    let comma = |place: usize| place > 0 && (digits.len() - place).is_multiple_of(3);
-    digits
-        .chars()
-        .enumerate()
-        .flat_map(|(place, digit)| comma(place).then_some(',').into_iter().chain([digit]))
-        .collect()
 }
 
 /// Writes a count and its noun, in the plural where there is not one: `1 rank`, `2 ranks`.

@@ -2,6 +2,7 @@
 
 use super::call::{Call, Kind, Message};
 use super::places::Place;
+use super::together::Together;
 use crate::job::{Operation, Time};
 use common::name::Name;
 
@@ -19,36 +20,6 @@ impl Names {
         let [send, receive, exchange, all_to_all] =
             [c"Send", c"Recv", c"Exchange", c"AlltoAll"].map(|name| Name::of(Some(name)));
         Self { send, receive, exchange, all_to_all }
-    }
-}
-
-/// A fact that sends and receives of one exchange have in common.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Together {
-    /// Group of API calls, and CUDA stream.
-    Group(u64, u64),
-    /// The kernel, where no group is known.
-    Kernel(u64),
-    /// Nothing: it is alone.
-    Alone,
-}
-
-impl Together {
-    fn of(operation: &Operation) -> Self {
-        match operation.group {
-            Some(group) => Self::Group(group, operation.stream),
-            None if operation.alone => Self::Alone,
-            None => Self::Kernel(operation.kernel),
-        }
-    }
-
-    /// Returns whether an operation that the host enqueued later may still be followed by one that belongs here.
-    fn goes_on(self, operation: &Operation) -> bool {
-        match self {
-            Self::Group(group, _) => operation.group == Some(group),
-            Self::Kernel(kernel) => operation.kernel == kernel,
-            Self::Alone => false,
-        }
     }
 }
 

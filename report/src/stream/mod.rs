@@ -32,6 +32,7 @@ mod order;
 mod places;
 mod reading;
 mod sample;
+mod together;
 
 pub use call::{Call, Kind, Message};
 pub use clocks::Clocks;
@@ -40,6 +41,7 @@ pub use in_memory::InMemory;
 pub use listener::{Judged, Listener};
 pub use merge::run;
 pub use occurrence::{Compared, Occurrence, Part};
+pub(crate) use together::{MOST_BETWEEN, Together};
 
 #[cfg(test)]
 mod tests;

@@ -6,11 +6,8 @@ use super::exchange::{Exchange, Names};
 use super::held::Held;
 use super::order::Order;
 use super::places::{Place, Places};
+use super::together::MOST_BETWEEN;
 use crate::job::{Operation, Operations, Unreadable};
-
-/// Number of rows of a process after which nothing is added to an exchange any more. Threads of a process that enqueue
-/// at one time mix their rows; a rank's own rows follow one another.
-const MOST_BETWEEN: u64 = 32;
 
 /// The operations of a process that were not read yet.
 pub(super) struct Reading<'a> {

@@ -19,7 +19,7 @@ pub(super) fn share(part: u64, all: u64) -> String {
 }
 
 /// Writes a count with commas between thousands.
-pub(super) fn count(count: u64) -> String {
+pub fn count(count: u64) -> String {
     let digits = count.to_string();
     let comma = |place: usize| place > 0 && (digits.len() - place).is_multiple_of(3);
     digits

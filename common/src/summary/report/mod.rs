@@ -14,6 +14,7 @@ mod transfers;
 use crate::summary::Summary;
 use std::fmt::Write;
 
+pub use figure::count;
 pub use jobs::view_of_jobs;
 pub use order::Order;
 pub use table::{ROWS, Table, View};

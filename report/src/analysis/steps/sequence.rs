@@ -3,36 +3,8 @@
 use super::token::{Exchange, Token, of_row};
 use crate::analysis::dimension::Tallies;
 use crate::job::{Job, Operation};
+use crate::stream::{MOST_BETWEEN, Together};
 use common::name::Name;
-
-/// Rows behind which nothing is added to an exchange any more, as in the stream.
-const MOST_BETWEEN: usize = 32;
-
-/// What the messages of one exchange have in common, as in the stream.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Together {
-    Group(u64, u64),
-    Kernel(u64),
-    Alone,
-}
-
-impl Together {
-    fn of(row: &Operation) -> Self {
-        match row.group {
-            Some(group) => Self::Group(group, row.stream),
-            None if row.alone => Self::Alone,
-            None => Self::Kernel(row.kernel),
-        }
-    }
-
-    fn goes_on(self, row: &Operation) -> bool {
-        match self {
-            Self::Group(group, _) => row.group == Some(group),
-            Self::Kernel(kernel) => row.kernel == kernel,
-            Self::Alone => false,
-        }
-    }
-}
 
 /// An exchange to which more messages may come.
 #[derive(Debug)]
@@ -81,7 +53,7 @@ impl Sequence {
         self.rows += 1;
         let rows = self.rows;
         let is_ended = |open: &mut Open| {
-            open.communicator == communicator && !open.together.goes_on(row) || rows - open.last > MOST_BETWEEN
+            open.communicator == communicator && !open.together.goes_on(row) || (rows - open.last) as u64 > MOST_BETWEEN
         };
         self.open.extract_if(.., is_ended).for_each(|open| close(&open, job, tallies));
         let times = row.time.map_or([row.enqueued; 2], |time| [time.start, time.stop]);
