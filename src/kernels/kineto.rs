@@ -52,7 +52,7 @@ struct Top<'a> {
 
 #[derive(Deserialize)]
 struct Distributed {
-    rank: Option<u32>,
+    rank: Option<i64>,
 }
 
 impl<'de> Visitor<'de> for &mut Top<'_> {
@@ -65,7 +65,9 @@ impl<'de> Visitor<'de> for &mut Top<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(key) = map.next_key::<Cow<'_, str>>()? {
             match &*key {
-                "distributedInfo" => self.rank = map.next_value::<Distributed>()?.rank,
+                "distributedInfo" => {
+                    self.rank = map.next_value::<Distributed>()?.rank.and_then(|rank| rank.try_into().ok());
+                }
                 "baseTimeNanoseconds" => self.base = map.next_value::<u64>()?.into(),
                 "traceEvents" => {
                     self.has_events = true;
@@ -90,10 +92,8 @@ struct Event<'a> {
     cat: Cow<'a, str>,
     #[serde(borrow, default)]
     name: Cow<'a, str>,
-    #[serde(default)]
-    ts: f64,
-    #[serde(default)]
-    dur: f64,
+    ts: Option<f64>,
+    dur: Option<f64>,
 }
 
 impl<'de> DeserializeSeed<'de> for Events<'_> {
@@ -113,9 +113,10 @@ impl<'de> Visitor<'de> for Events<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut events: A) -> Result<(), A::Error> {
         while let Some(event) = events.next_element::<Event<'_>>()? {
-            if event.cat == COMPUTATION && (self.is_wanted)(&event.name) {
-                let [begin, end] = [event.ts, event.ts + event.dur].map(|us| (us * 1e3).round() as i128);
-                self.spans.push([begin, end]);
+            // an event that was cut off has no duration
+            let time = event.ts.zip(event.dur).filter(|_| event.cat == COMPUTATION);
+            if let Some((begin, length)) = time.filter(|_| (self.is_wanted)(&event.name)) {
+                self.spans.push([begin, begin + length].map(|us| (us * 1e3).round() as i128));
             }
         }
         Ok(())

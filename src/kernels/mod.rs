@@ -121,6 +121,7 @@ mod tests {
         {"ph":"X","cat":"kernel","name":"ncclDevKernel_AllReduce","ts":9,"dur":100},
         {"ph":"X","cat":"cpu_op","name":"aten::mm","ts":0,"dur":1000},
         {"ph":"M","name":"process_name","args":{"name":"python"}},
+        {"ph":"X","cat":"kernel","name":"cut off","ts":30,"dur":null},
         {"ph":"X","cat":"gpu_memset","name":"Memset","ts":20,"dur":0.5}]"#;
 
     #[test]

@@ -59,6 +59,12 @@ const SECTIONS: [(&str, &str); 10] = [
 
 /// Returns the report as an HTML page.
 pub fn html(report: &Report) -> String {
+    // a name from outside may hold control characters, which a page must not have
+    let is_fit = |letter: char| !letter.is_control() || matches!(letter, '\n' | '\t');
+    whole(report).chars().map(|letter| if is_fit(letter) { letter } else { char::REPLACEMENT_CHARACTER }).collect()
+}
+
+fn whole(report: &Report) -> String {
     let names = Names::of(report);
     let gpus = counted(report.gpus.len() as u64, "GPU");
     html! {

@@ -98,7 +98,9 @@ fn names_from_outside_are_text() {
     speed.rows[0].function = hostile.to_owned();
     let Part::Known(phases) = &mut report.phases else { unreachable!() };
     phases.windows[0].from = hostile.to_owned();
+    report.complete.notes.push("a name with \u{1b}[31m red".to_owned());
     let page = html(&report);
+    assert!(!page.contains('\u{1b}') && page.contains("a name with \u{fffd}[31m red"));
     assert!(!page.contains("<script"), "no script is in the page");
     assert!(page.contains("&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;'&amp;"));
     let body = body(&page);
