@@ -18,6 +18,7 @@ mod network;
 mod questions;
 mod waits;
 
+use super::units::counted;
 use super::{Chapter, sentences};
 use crate::answer::Report;
 use fitted::{View, prose};
@@ -26,7 +27,11 @@ use fitted::{View, prose};
 /// lines of 80 characters. `width` is the width of the lines, `top` the largest number of rows of a table.
 pub fn tables(report: &Report, width: usize, top: usize) -> String {
     let view = View { width, top };
-    let mut text = prose(&sentences::complete(report), &view);
+    let remarks = match report.complete.notes.len() as u64 {
+        0 => String::new(),
+        number => format!(" {}: --part complete.", counted(number, "remark")),
+    };
+    let mut text = prose(&(sentences::complete(report) + &remarks), &view);
     for question in [questions::late, questions::cost, questions::network] {
         text.push('\n');
         text += &question(report, &view);

@@ -106,7 +106,7 @@ fn whether_all_is_there_comes_first() {
     let mut report = sample(8);
     (report.complete.unmatched, report.complete.unfinished) = (0, 0);
     let first = |report: &Report| tables(report, 200, 5).lines().next().unwrap().to_owned();
-    let clocks = "; all are on one clock, waits are known to 4.00 us.";
+    let clocks = "; all are on one clock, waits are known to 4.00 us. 1 remark: --part complete.";
     assert_eq!(first(&report), format!("Complete: all 8 ranks are here with 9,120 operations{clocks}"));
     report.complete.ranks_here = 7;
     assert_eq!(first(&report), format!("Not complete: 7 of 8 ranks are here with 9,120 operations{clocks}"));
