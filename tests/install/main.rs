@@ -105,7 +105,7 @@ fn shells_complete_the_commands_and_none_of_the_hidden_ones() {
     // what bash offers after `scorep-nccl re`
     let ask = "source \"$0\"; COMP_WORDS=(scorep-nccl re) COMP_CWORD=1; _scorep__nccl scorep-nccl re scorep-nccl; echo \"${COMPREPLY[@]}\"";
     let offered = succeed(Command::new("bash").args(["-c", ask]).arg(share.join(scripts[0])));
-    assert_eq!(offered.trim(), "replay");
+    assert_eq!(offered.trim(), "replay report");
 }
 
 #[test]
