@@ -60,8 +60,8 @@ mod tool;
 /// Who does not ask for it builds none of it, for tests neither.
 #[test]
 fn what_a_feature_needs_is_built_with_it_alone() {
-    const OF_OTEL: [&str; 8] =
-        ["opentelemetry", "opentelemetry_sdk", "opentelemetry-proto", "prost", "rcgen", "ring", "rustls", "ureq"];
+    const OF_OTEL: [&str; 7] =
+        ["opentelemetry", "opentelemetry_sdk", "opentelemetry-proto", "rcgen", "ring", "rustls", "ureq"];
     const OF_GRPC: [&str; 7] = ["axum", "h2", "hyper", "hyper-util", "tokio", "tonic", "tower"];
     let (otel, grpc) = (cfg!(feature = "otel"), cfg!(feature = "otel-grpc"));
     let features = if grpc {
