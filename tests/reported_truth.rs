@@ -113,7 +113,9 @@ impl Waits {
         let [begin, others] = pair.each_ref().map(|(_, span)| span[0]);
         let is_clear = (begin - others).abs() > CLEAR;
         self.clear += usize::from(is_clear);
-        let truth = [others - begin, begin - others].map(|wait| wait.max(0));
+        // a rank whose kernel is over before the other one begins waits no longer
+        let ends = pair.each_ref().map(|(_, span)| span[1]);
+        let truth = [others.min(ends[0]) - begin, begin.min(ends[1]) - others].map(|wait| wait.max(0));
         for ((row, _), truth) in pair.iter().zip(truth) {
             let Some(wait) = row.wait else { continue };
             let holds = (wait - truth).abs() <= row.wait_error + TICKS;
