@@ -15,7 +15,7 @@ pub(crate) struct Given {
     /// Region of the user's, in Score-P's trace, that is a step. Without it, steps are found by repetition.
     #[arg(long, value_name = "NAME", conflicts_with = "steps")]
     step: Option<String>,
-    /// File with lines "[RANK] BEGIN END" of steps, in seconds since 1970.
+    /// File with a line for each step: BEGIN END, or RANK BEGIN END, in seconds since 1970.
     #[arg(long, value_name = "FILE")]
     steps: Option<PathBuf>,
     /// File that says which communicators serve which dimension of parallelism: DP, TP, PP, EP, CP.
