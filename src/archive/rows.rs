@@ -6,7 +6,6 @@ use crate::otf2::reader::{Definitions, Event, Events, Reader};
 use common::name::Name;
 use report::job::{Operation, Source, Time};
 use std::collections::{HashMap, VecDeque};
-use std::ffi::CString;
 
 /// Uncertainty of the GPU's clock that is assumed, nanoseconds, since an archive does not say it. It is above those of
 /// recordings (some microseconds), so that the likely error of GPU times is what counts.
@@ -53,10 +52,6 @@ struct Seen {
     count: u64,
     /// GPU time and number of the last kernel.
     kernel: Option<([u64; 2], u64)>,
-}
-
-fn name(text: &str) -> Name {
-    CString::new(text).map_or(Name::none(), |text| Name::of(Some(text.as_c_str())))
 }
 
 impl<'a> Rows<'a> {
@@ -137,12 +132,13 @@ impl Lane<'_> {
                     let region = definitions.regions.get(&region).map_or("", String::as_str);
                     *open = lane::function(region).map(|function| {
                         let source = text(attributes.string(numbers.timing)).and_then(|text| Source::of(text));
-                        let named = |number| text(attributes.string(number)).map_or(Name::none(), |text| name(text));
+                        let named =
+                            |number| text(attributes.string(number)).map_or(Name::none(), |text| Name::of_text(text));
                         let peer = attributes.number(numbers.peer).and_then(|peer| i32::try_from(peer).ok());
                         Operation {
                             comm: *comm,
                             rank: *rank,
-                            function: name(function),
+                            function: Name::of_text(function),
                             sequence: attributes.number(numbers.sequence),
                             peer,
                             algorithm: named(numbers.algorithm),

@@ -10,7 +10,6 @@ use common::name::Name;
 use common::run_sums::Rank;
 use report::table::Made;
 use std::collections::{HashMap, VecDeque};
-use std::ffi::CString;
 
 /// API calls that are kept in case an operation names them as its parent. Operations of calls that were captured in a
 /// CUDA graph may come at any time, so these calls are kept besides.
@@ -234,7 +233,7 @@ impl Lines {
         if let Some(&name) = self.names.get(text) {
             return name;
         }
-        let name = CString::new(text).map_or(Name::none(), |text| Name::of(Some(text.as_c_str())));
+        let name = Name::of_text(text);
         self.names.insert(text.to_owned(), name);
         name
     }

@@ -4,7 +4,7 @@
 //! NCCL's strings are not trusted: NULL and overlong strings have a number too.
 
 use crate::event::text::{Text, Words};
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::sync::OnceLock;
 
 /// The functions that NCCL reports. Each has its own counters.
@@ -64,6 +64,11 @@ impl Name {
             Some(number) => Self(number),
             None => Self::remember(name.c_str().to_bytes()),
         }
+    }
+
+    /// Returns the number of a name; [`UNKNOWN`] of a text that holds a zero byte. Not for callbacks: it allocates.
+    pub fn of_text(text: &str) -> Self {
+        CString::new(text).map_or(Self::none(), |text| Self::of(Some(text.as_c_str())))
     }
 
     #[cold]

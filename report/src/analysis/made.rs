@@ -3,10 +3,9 @@
 use crate::job::{Communicator, Gpu, Job, Member, Process, Source};
 use crate::stream::{Call, Compared, Judged, Kind, Listener, Message, Occurrence, Part};
 use common::name::Name;
-use std::ffi::CString;
 
 pub(super) fn name(text: &str) -> Name {
-    Name::of(Some(CString::new(text).unwrap().as_c_str()))
+    Name::of_text(text)
 }
 
 /// Returns a job of GPUs on these nodes, a process each, with communicators of these GPUs. Their ids are 1, 2 and so

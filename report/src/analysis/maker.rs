@@ -3,11 +3,10 @@
 use crate::job::{Communicator, Gpu, Job, Member, Operation, Operations, Process, Source, Table, Time, Unreadable};
 use crate::stream::{Call, Judged, Kind, Message, Part};
 use common::name::Name;
-use std::ffi::CString;
 
 /// Returns the number of a name.
 pub(crate) fn name(text: &str) -> Name {
-    Name::of(Some(CString::new(text).unwrap().as_c_str()))
+    Name::of_text(text)
 }
 
 /// Returns a job of communicators with these ids and GPUs. Each GPU has a process of its own; all are on one node.

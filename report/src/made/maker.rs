@@ -4,7 +4,6 @@ use super::Clock;
 use crate::job::{Communicator, Gpu, Job, Member, Operation, Process, Source, Time};
 use crate::stream::InMemory;
 use common::name::Name;
-use std::ffi::CString;
 
 /// True time of day at true time 0, nanoseconds since 1970.
 const DAY: u64 = 1_800_000_000_000_000_000;
@@ -75,7 +74,7 @@ pub struct Maker {
 }
 
 fn name(text: &str) -> Name {
-    Name::of(Some(CString::new(text).unwrap_or_default().as_c_str()))
+    Name::of_text(text)
 }
 
 impl Maker {

@@ -2,7 +2,6 @@
 
 use crate::job::{Operation, Source, Time};
 use common::name::{Name, UNKNOWN};
-use std::ffi::CString;
 
 /// How a column stores its values.
 #[derive(Debug, Clone, Copy)]
@@ -175,8 +174,7 @@ fn of_bits(number: i64) -> Name {
 }
 
 fn named(text: &str) -> Name {
-    let text = CString::new(text).ok().filter(|_| text != UNKNOWN);
-    text.map_or(Name::none(), |text| Name::of(Some(text.as_c_str())))
+    if text == UNKNOWN { Name::none() } else { Name::of_text(text) }
 }
 
 fn of_source(source: Source) -> i64 {
