@@ -4,6 +4,7 @@
 //! standard deviation of normally distributed rates. Where more than half of the rates are alike the MAD is 0: the
 //! deviation counts as 1 % of the median at least.
 
+use crate::analysis::steps::median;
 use crate::answer::Pair;
 use std::collections::BTreeMap;
 
@@ -54,20 +55,11 @@ pub(super) fn mark(rows: &mut [Pair]) {
 
 /// Returns the robust z of each number; `None` where all are 0.
 fn robust_z(values: &[f64]) -> Vec<Option<f64>> {
-    let middle = median(values.to_vec());
-    let distance = median(values.iter().map(|value| (value - middle).abs()).collect());
+    let middle = median(values);
+    let distances: Vec<f64> = values.iter().map(|value| (value - middle).abs()).collect();
+    let distance = median(&distances);
     let deviation = (DEVIATION * distance).max(LEAST * middle.abs());
     values.iter().map(|value| (deviation > 0.0).then(|| (value - middle) / deviation)).collect()
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let at = |place: usize| values.get(place).copied().unwrap_or(0.0);
-    match values.len() {
-        0 => 0.0,
-        count if count % 2 == 1 => at(count / 2),
-        count => (at(count / 2 - 1) + at(count / 2)) / 2.0,
-    }
 }
 
 #[cfg(test)]

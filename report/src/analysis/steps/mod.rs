@@ -16,7 +16,7 @@ mod sequence;
 mod survey;
 mod token;
 
-pub(crate) use figures::quantile;
+pub(crate) use figures::{median, quantile};
 pub(crate) use follow::{Event, Follower};
 pub(crate) use per_step::{Merge, PerStep};
 pub use plan::Plan;
