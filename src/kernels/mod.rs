@@ -3,54 +3,11 @@
 mod kineto;
 
 use crate::archive::spans::{is_nccl, unite};
-use report::job::{Kernels, Process};
+use report::job::{Kernels, Process, Unreadable};
 use std::path::{Path, PathBuf};
-use thiserror::Error;
-
-/// Why a profiler's trace is not used.
-#[derive(Debug, Error)]
-pub(crate) enum KernelsError {
-    /// The file cannot be read or is no trace.
-    #[error("{}: {cause}", .file.display())]
-    File {
-        /// The file.
-        file: PathBuf,
-        /// The cause, with line and column where there are any.
-        cause: String,
-    },
-    /// The file does not say its rank, and its place among the files cannot say it.
-    #[error(
-        "{}: the trace names no rank (distributedInfo), and {traces} traces are not one for each of {processes} processes: name one trace for each process, in the order of ranks",
-        .file.display()
-    )]
-    NoRank {
-        /// The file.
-        file: PathBuf,
-        /// Number of traces.
-        traces: usize,
-        /// Number of processes.
-        processes: usize,
-    },
-    /// No process has the file's rank.
-    #[error("{}: no process of the job has rank {rank}", .file.display())]
-    Foreign {
-        /// The file.
-        file: PathBuf,
-        /// Its rank.
-        rank: u32,
-    },
-    /// The process' clock cannot be compared with the time of day.
-    #[error("{}: {process} does not say the time of day, so its kernels have no place on its clock", .file.display())]
-    NoTimeOfDay {
-        /// The file.
-        file: PathBuf,
-        /// The process' input.
-        process: String,
-    },
-}
 
 /// Reads traces, one or more for each process. Returns the kernels, and why traces were left out.
-pub(crate) fn read(files: &[PathBuf], processes: &[Process]) -> (Kernels, Vec<KernelsError>) {
+pub(crate) fn read(files: &[PathBuf], processes: &[Process]) -> (Kernels, Vec<Unreadable>) {
     let mut kernels = Kernels { by_process: vec![Vec::new(); processes.len()] };
     let mut problems = Vec::new();
     for (number, file) in files.iter().enumerate() {
@@ -64,26 +21,28 @@ pub(crate) fn read(files: &[PathBuf], processes: &[Process]) -> (Kernels, Vec<Ke
 }
 
 /// Reads one trace. Returns the process that it is of, and its kernels on that process' clock.
-fn one(
-    file: &Path,
-    number: usize,
-    traces: usize,
-    processes: &[Process],
-) -> Result<(usize, Vec<[u64; 2]>), KernelsError> {
-    let of_file = || file.to_path_buf();
-    let trace =
-        kineto::read(file, |name| !is_nccl(name)).map_err(|cause| KernelsError::File { file: of_file(), cause })?;
+fn one(file: &Path, number: usize, traces: usize, processes: &[Process]) -> Result<(usize, Vec<[u64; 2]>), Unreadable> {
+    let wrong = |cause: String| Unreadable { file: file.display().to_string(), place: None, cause };
+    let trace = kineto::read(file, |name| !is_nccl(name)).map_err(wrong)?;
     let place = match trace.rank {
         Some(rank) => processes
             .iter()
             .position(|process| process.rank == Some(rank))
-            .ok_or_else(|| KernelsError::Foreign { file: of_file(), rank })?,
+            .ok_or_else(|| wrong(format!("no process of the job has rank {rank}")))?,
         None if traces == processes.len() => in_order(processes).get(number).copied().unwrap_or(number),
-        None => return Err(KernelsError::NoRank { file: of_file(), traces, processes: processes.len() }),
+        None => {
+            return Err(wrong(format!(
+                "the trace names no rank (distributedInfo), and {traces} traces are not one for each of {} processes: \
+                 name one trace for each process, in the order of ranks",
+                processes.len()
+            )));
+        }
     };
     let Some(process) = processes.get(place).filter(|process| process.real0 > 0) else {
         let process = processes.get(place).map(|process| process.file.clone()).unwrap_or_default();
-        return Err(KernelsError::NoTimeOfDay { file: of_file(), process });
+        return Err(wrong(format!(
+            "{process} does not say the time of day, so its kernels have no place on its clock"
+        )));
     };
     let shown = |day: i128| {
         // a damaged trace may have any times

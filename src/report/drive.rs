@@ -269,12 +269,7 @@ fn all_kernels(request: &Request, job: &Job, mut archived: Archived) -> (Option<
         }
     }
     let is_any = kernels.by_process.iter().any(|own| !own.is_empty());
-    let bad = problems.into_iter().map(|problem| {
-        let text = problem.to_string();
-        let (file, cause) = text.split_once(": ").unwrap_or(("", &text));
-        Unreadable { file: file.into(), place: None, cause: cause.into() }
-    });
-    (is_any.then_some(kernels), bad.collect())
+    (is_any.then_some(kernels), problems)
 }
 
 /// Returns the inputs for the report, with those that are left out.
